@@ -1,9 +1,9 @@
-//! Gives the library a name for the state of its sources: what an older state has computed is not taken for its own.
+//! Sets a hash of the sources, so that results cached by an older build are not reused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Parts that compute nothing which is kept.
+/// Folders without influence on cached results.
 const LEFT_OUT: [&str; 3] = ["src/app", "src/cli", "src/worker"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -25,7 +25,7 @@ fn main() {
     let mut found = Vec::new();
     sources(Path::new("src"), &mut found);
     found.sort();
-    // FNV-1a: the same on every computer, whatever the compiler.
+    // FNV-1a: the same on every computer and with every compiler.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for path in found {
         let bytes = fs::read(&path).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Memory accesses natively: how fast they are read, labelled and measured, and what memory that takes.
+//! Native benchmark of memory accesses: speed of reading, labelling and metrics, and memory use.
 //!
-//! `cargo bench --bench memory` reads `mrm.txt` and `mrm.parquet` of the folder that `TRACEDROP_BENCH_DIR` names (`make bench`
-//! makes them); `TRACEDROP_BENCH_FILES`, names with colons between them, names others. Each stage is timed by itself. Peaks of memory are
-//! those of the process up to then, so the first file should be the one that matters.
+//! `cargo bench --bench memory` reads `mrm.txt` and `mrm.parquet` in the folder `TRACEDROP_BENCH_DIR` (`make bench` creates
+//! them); `TRACEDROP_BENCH_FILES` names other files, separated by colons. Each stage is timed separately. Peak memory is that
+//! of the process so far, so the most important file should come first.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -20,7 +20,7 @@ use tracedrop::trace::{Trace, TraceBuilder};
 
 const CHUNK_BYTES: usize = 1 << 20;
 const STRETCH_BYTES: u64 = 16 << 20;
-/// So much of a text is read for what a worker does by itself.
+/// Bytes of text read for the single-worker measurement.
 const MAX_STRETCHED_BYTES: u64 = 512 << 20;
 
 fn main() {
@@ -50,11 +50,11 @@ fn measure(path: &Path) -> std::io::Result<()> {
         let mut counts = vec![1, 2, n_threads()];
         counts.dedup();
         for n_threads in counts {
-            // In a thread of its own, which starts no others from then on.
+            // In its own thread, which starts no others from then on.
             let bench = || row_groups(&content, n_threads);
             let Ok((rows, seconds)) = std::thread::scope(|scope| scope.spawn(bench).join()) else { continue };
             println!(
-                "{name}: {n_threads} of its threads read and join {:.1} million rows/s",
+                "{name}: {n_threads} threads read and join {:.1} million rows/s",
                 rows as f64 / seconds / 1e6
             );
         }
@@ -83,7 +83,7 @@ fn measure(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Bytes, rows and seconds of what a worker does that is given one stretch after the other.
+/// Bytes, rows and seconds of a worker that reads one range after the other.
 fn stretches(path: &Path) -> std::io::Result<(u64, usize, f64)> {
     let Some(parts) = perf_text::INFO.parts else { return Ok((0, 0, 1.0)) };
     let mut bytes = Vec::new();
@@ -96,13 +96,13 @@ fn stretches(path: &Path) -> std::io::Result<(u64, usize, f64)> {
         bytes[from as usize..].chunks(CHUNK_BYTES).any(|chunk| !reader.feed(chunk));
         let part = reader.finish();
         n_rows += part.n_rows();
-        // As it travels to the one who joins.
+        // As sent to the joining worker.
         black_box(part.into_bytes());
     }
     Ok((bytes.len() as u64, n_rows, start.elapsed().as_secs_f64()))
 }
 
-/// Bytes that several threads look at.
+/// Bytes shared by several threads.
 #[derive(Clone)]
 struct SharedContent(Arc<Vec<u8>>);
 
@@ -116,7 +116,7 @@ impl Content for SharedContent {
     }
 }
 
-/// Rows and seconds of what so many threads do that are given one stretch of a Parquet file after the other, up to one table of all.
+/// Rows and seconds of `n_threads` threads that read ranges of a Parquet file and join them into one table.
 fn row_groups(content: &SharedContent, n_threads: usize) -> (usize, f64) {
     let Some(parts) = mrm_parquet::INFO.parts else { return (0, 1.0) };
     let start = Instant::now();
@@ -138,14 +138,14 @@ fn row_groups(content: &SharedContent, n_threads: usize) -> (usize, f64) {
     (whole.trace.accesses.len(), start.elapsed().as_secs_f64())
 }
 
-/// The file by one thread, and the seconds that took; of a Parquet file without those that it takes to come from the disk.
+/// Reads a file with one thread; returns the seconds, for Parquet without the time to read from disk.
 fn read(path: &Path, name: &str, n_bytes: u64) -> std::io::Result<Option<(Trace, f64)>> {
     let mut import = Import::new(name, n_bytes);
     let mut file: Box<dyn Read> = Box::new(File::open(path)?);
     if name.ends_with(".parquet") {
         let content = SharedContent(Arc::new(std::fs::read(path)?));
         import.can_read_again(Rc::new(content.clone()));
-        // Reading it goes by places, so that the rest is only counted.
+        // Reading uses random access, so this only counts bytes.
         file = Box::new(std::io::Cursor::new(content.0.to_vec()));
     }
     let start = Instant::now();
@@ -159,7 +159,7 @@ fn read(path: &Path, name: &str, n_bytes: u64) -> std::io::Result<Option<(Trace,
     Ok(import.finish().ok().map(|trace| (trace, start.elapsed().as_secs_f64())))
 }
 
-/// The most memory that the process has had, where the system tells.
+/// Peak memory of the process, if the system reports it.
 fn peak_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,7 +1,8 @@
-//! MB/s of each reader natively: bytes to finished trace, and to finished reports; and of what they stand on.
+//! Native throughput of each reader in MB/s: bytes to finished trace, and to finished reports; and of their building blocks.
 //!
-//! The inputs are made by `examples/make_trace.rs`; `make bench` makes them and runs this and the browser's side.
-//! `TRACEDROP_BENCH_DIR` holds them: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `chrome-lines.jsonl`, `sway.jsonl`, `python.jsonl`, `perf.txt`.
+//! `make bench` creates the inputs with `examples/make_trace.rs` and runs this and the browser benchmark. Inputs in
+//! `TRACEDROP_BENCH_DIR`: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `chrome-lines.jsonl`,
+//! `sway.jsonl`, `python.jsonl`, `perf.txt`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ruzstd::decoding::StreamingDecoder;
@@ -41,14 +42,14 @@ fn readers(criterion: &mut Criterion) {
     ] {
         let path = dir.join(name);
         let Ok(bytes) = std::fs::read(&path) else {
-            // Only grown where the tool for that stands beside the checkout.
+            // Only made if the tool for it is next to the checkout.
             if name.starts_with("kineto") {
                 continue;
             }
-            eprintln!("{} is missing: make bench makes it", path.display());
+            eprintln!("{} is missing: run make bench", path.display());
             continue;
         };
-        // Of packed files the content counts.
+        // Throughput of compressed files is that of their content.
         let content = std::fs::metadata(dir.join(name.trim_end_matches(".gz"))).map_or(0, |file| file.len());
         group.throughput(Throughput::BytesDecimal(content));
         let again: Rc<dyn Content> = Rc::new(bytes.clone());
@@ -75,7 +76,7 @@ fn readers(criterion: &mut Criterion) {
             bytes.chunks(CHUNK_BYTES).for_each(|chunk| import.feed(chunk));
             let Ok(trace) = import.finish() else { continue };
             let run = Run::single(trace);
-            // What reports on GPUs add to reading, with the model of the work that they share: the dearest, and all of them.
+            // Cost of GPU reports on top of reading, with the model they share: the most expensive one, and all of them.
             let of_gpu: Vec<&AnalysisInfo> = ANALYSES
                 .iter()
                 .copied()
@@ -92,7 +93,7 @@ fn readers(criterion: &mut Criterion) {
                 start.elapsed()
             });
             if let Some(dearest) = dearest {
-                eprintln!("{name}: the dearest report is {}", dearest.id);
+                eprintln!("{name}: the most expensive report is {}", dearest.id);
                 group.bench_function(format!("{name}/gpu-one"), |bencher| bencher.iter(|| make(&[*dearest])));
             }
             group.bench_function(format!("{name}/gpu"), |bencher| bencher.iter(|| make(&of_gpu)));
@@ -101,7 +102,7 @@ fn readers(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What a program would take that only wants the events, with a parser made for JSON at large.
+/// Baseline: a program that only needs the events, with a general JSON parser.
 #[derive(serde::Deserialize)]
 struct TypedTrace<'a> {
     #[serde(borrow, rename = "traceEvents")]
@@ -131,7 +132,7 @@ struct TypedEvent<'a> {
     args: Option<&'a RawValue>,
 }
 
-/// From bytes to rows of events and no further, beside serde_json on the same bytes.
+/// Bytes to event rows only, compared with serde_json on the same bytes.
 fn scanner(criterion: &mut Criterion) {
     let dir = PathBuf::from(std::env::var_os("TRACEDROP_BENCH_DIR").unwrap_or_else(|| "target/bench".into()));
     let mut group = criterion.benchmark_group("scanner");
@@ -144,7 +145,7 @@ fn scanner(criterion: &mut Criterion) {
             let mut reader = (parts.reader)();
             bencher.iter(|| {
                 let mut rows = 0;
-                // In stretches, as workers do it.
+                // In ranges, as workers do it.
                 for start in (0..bytes.len()).step_by(STRETCH_BYTES) {
                     reader.start(start as u64, (start + STRETCH_BYTES) as u64);
                     bytes[start..].chunks(CHUNK_BYTES).any(|chunk| !reader.feed(chunk));
@@ -162,7 +163,7 @@ fn scanner(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Writing an index, opening it, and reading all of its tables; of a trace whose arguments stay in its file.
+/// Writing an index, opening it, and reading all of its tables, for a trace whose arguments stay in its file.
 fn index(criterion: &mut Criterion) {
     let dir = PathBuf::from(std::env::var_os("TRACEDROP_BENCH_DIR").unwrap_or_else(|| "target/bench".into()));
     let mut group = criterion.benchmark_group("index");
@@ -183,7 +184,7 @@ fn index(criterion: &mut Criterion) {
         };
         let index: Rc<dyn Content> = Rc::new(write(&mut session));
         println!(
-            "{name}: the index has {:.1} % of its bytes",
+            "{name}: the index has {:.1}% of its bytes",
             index.n_bytes() as f64 / bytes.len() as f64 * 100.0
         );
         group.throughput(Throughput::BytesDecimal(bytes.len() as u64));
@@ -208,8 +209,8 @@ fn index(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Unpacking zstd that is in memory as a whole, beside the decoder of streams: a column of numbers as Parquet has it (times, and addresses),
-/// and text.
+/// In-memory zstd decompression, compared with the streaming decoder: number columns as in Parquet (times and addresses), and
+/// text.
 fn zstd(criterion: &mut Criterion) {
     const N_VALUES: u64 = 100_000;
     let mut group = criterion.benchmark_group("zstd");
@@ -244,10 +245,10 @@ fn zstd(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Threads and names that collide under hashes that anyone can compute, beside as many that count up: both must take the same time a byte,
-/// however many there are.
+/// Threads and names that collide under well-known hash functions, compared with consecutive ones: both must take the same
+/// time per byte, for any number of them.
 fn chosen_keys(criterion: &mut Criterion) {
-    /// The inverse of the factor of rustc-hash 2, so that all products are small.
+    /// Inverse of the multiplier of rustc-hash 2, so that all products are small.
     const INVERSE: u64 = inverse(0xf135_7aea_2e62_a9c5);
     let mut group = criterion.benchmark_group("chosen keys");
     group.sample_size(10);
@@ -270,7 +271,7 @@ fn chosen_keys(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What an odd number is to be multiplied with to give 1.
+/// Multiplicative inverse of an odd number.
 const fn inverse(odd: u64) -> u64 {
     let mut inverse = odd;
     let mut round = 0;

@@ -1,4 +1,4 @@
-/** What can be shown: a trace as it is in a file, packed or not. */
+/** A trace as in a file, compressed or not. */
 export interface TraceFile {
   name: string;
   data: Blob | ArrayBuffer | ArrayBufferView | string;
@@ -16,9 +16,9 @@ export interface TraceDropEvents {
 
 /** `<trace-drop src report theme limits show label frame>` */
 export declare class TraceDrop extends HTMLElement {
-  /** Shows these files in place of `src`; several are read together. */
+  /** Shows these files instead of `src`; several are combined into one run. */
   open(files: Iterable<TraceFile>): Promise<void>;
-  /** Holds limits, as text, against the trace. */
+  /** Checks the trace against limits, given as text. */
   hold(limits: string): Promise<void>;
 }
 

@@ -1,17 +1,17 @@
 // <trace-drop src="trace.json" report="gpu-breakdown" theme="dark" limits="budget.txt"></trace-drop>
 //
-// Shows a report of a trace in any page. The trace is read in a frame in a sandbox, by Tracedrop's page in one file
-// (tracedrop.html, which lies beside this one). That page can make no request; what it is to show is fetched here, by the
-// page around it, and handed over by messages, which docs/embed.md describes.
+// Shows a report of a trace in any page. Tracedrop's single-file page (tracedrop.html, in the same folder) parses the trace
+// in a sandboxed frame. That page can make no request, so this script fetches the trace and passes it on by the messages
+// that docs/embed.md describes.
 //
-// What stands between the tags shows until the report does, and where scripts do not run: a picture, a table, a link.
+// The content between the tags shows until the report does, and where scripts do not run: a picture, a table, a link.
 
 const VERSION = 1;
 const ATTRIBUTES = ['src', 'report', 'theme', 'limits', 'frame', 'show', 'label'];
-/** Higher than any report has reason to be: a mistake in the frame shall not make the page endless. */
+/** Limit on the height of the frame, so that a mistake inside it cannot make the page endless. */
 const MAX_HEIGHT_PX = 20_000;
 
-// A sheet made by a script: policies of the page around have nothing against it.
+// A constructed style sheet, which the host page's policy does not block.
 const STYLE = globalThis.CSSStyleSheet && new CSSStyleSheet();
 STYLE?.replaceSync(`
   :host { display: block; }
@@ -23,11 +23,11 @@ STYLE?.replaceSync(`
 
 async function load(address, what) {
   const response = await fetch(address);
-  if (!response.ok) throw new Error(`${what} ${address}: the server said ${response.status}`);
+  if (!response.ok) throw new Error(`${what} ${address}: the server returned ${response.status}`);
   return response;
 }
 
-/** The last part of the path of an address. */
+/** File name in a URL. */
 function nameOf(address) {
   const last = new URL(address, document.baseURI).pathname.split('/').pop();
   try {
@@ -37,7 +37,7 @@ function nameOf(address) {
   }
 }
 
-// Servers that render pages load this too, and have no elements: there it does nothing.
+// With server-side rendering there are no elements: there it does nothing.
 export class TraceDrop extends (globalThis.HTMLElement ?? class {}) {
   static observedAttributes = ATTRIBUTES;
 
@@ -48,7 +48,7 @@ export class TraceDrop extends (globalThis.HTMLElement ?? class {}) {
   #fallback;
   #shadow;
   #onMessage = (event) => this.#hear(event);
-  /** Counts what was asked to be opened: an answer that is late for something older is dropped. */
+  /** Counts requests to open something, so that late answers to older ones are dropped. */
   #asked = 0;
 
   constructor() {
@@ -85,8 +85,8 @@ export class TraceDrop extends (globalThis.HTMLElement ?? class {}) {
   }
 
   /**
-   * Shows these files in place of `src`; several are read together.
-   * Each is `{ name, data }`, with data a Blob, an ArrayBuffer, a view of one, or a string.
+   * Shows these files instead of `src`; several are combined into one run.
+   * Each is `{ name, data }`, where data is a Blob, an ArrayBuffer, a view of one, or a string.
    */
   async open(files) {
     const asked = (this.#asked += 1);
@@ -94,7 +94,7 @@ export class TraceDrop extends (globalThis.HTMLElement ?? class {}) {
     if (asked === this.#asked) this.#send({ type: 'open', files: [...files] });
   }
 
-  /** Holds limits, as text, against the trace. */
+  /** Checks the trace against limits, given as text. */
   async hold(limits) {
     await this.#ready;
     this.#send({ type: 'limits', limits });
@@ -111,10 +111,10 @@ export class TraceDrop extends (globalThis.HTMLElement ?? class {}) {
     for (const name of ['theme', 'report', 'show']) {
       if (this.getAttribute(name)) address.searchParams.set(name, this.getAttribute(name));
     }
-    // Once more, as servers that take `.html` off addresses take this off, too.
+    // In the fragment as well, because servers that strip `.html` also strip the query string.
     address.hash = address.searchParams;
     const frame = document.createElement('iframe');
-    // Scripts and nothing else: no origin, so no storage and no cookies; no forms, windows, or ways out of the frame.
+    // Scripts only: no origin, so no storage or cookies; no forms, windows or navigation of the host page.
     frame.setAttribute('sandbox', 'allow-scripts');
     frame.setAttribute('referrerpolicy', 'no-referrer');
     frame.loading = 'lazy';
@@ -159,11 +159,11 @@ export class TraceDrop extends (globalThis.HTMLElement ?? class {}) {
   }
 
   #send(message) {
-    // The frame has no origin that could be named; it is this element's own.
+    // The frame has no origin to name; it belongs to this element.
     this.#frame?.contentWindow?.postMessage({ tracedrop: VERSION, ...message }, '*');
   }
 
-  /** What the attribute says once the frame listens: what is sent before is lost, and sites change themes while they start. */
+  /** Sends the attribute's value once the frame listens: earlier messages are lost, and sites change themes while they load. */
   async #sendLater(name, otherwise) {
     await this.#ready;
     this.#send({ type: name, [name]: this.getAttribute(name) ?? otherwise });

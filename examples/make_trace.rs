@@ -1,12 +1,12 @@
-//! Writes a made-up trace of a given size, always the same one: for benches and for trying large files.
+//! Writes a synthetic trace of a given size, deterministically: for benches and for testing large files.
 //!
 //! `cargo run --release --example make_trace -- chrome 300 trace.json` (sizes in MB; `sway`, `python`, `perf`, `mrm` likewise)
 //!
-//! `serving 0 www/samples/serving.json` writes the page's sample, which has one size.
+//! `serving 0 www/samples/serving.json` writes the page's sample, which has a fixed size.
 
 use std::io::{self, BufWriter, Write};
 
-/// xorshift64*, so that every run makes the same bytes.
+/// xorshift64*, so that every run writes the same bytes.
 struct Random(u64);
 
 impl Random {
@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-/// Counts what passes through.
+/// Counts the bytes written.
 struct Counted<W> {
     inner: W,
     bytes: u64,
@@ -68,8 +68,8 @@ fn main() -> io::Result<()> {
     out.flush()
 }
 
-/// As the PyTorch profiler writes it: operators in operators on some threads, launches, kernels on one stream, arrows.
-/// One operator in a hundred outlasts the one around it by a little, as in real files.
+/// As the PyTorch profiler writes it: nested operators on some threads, launches, kernels on one stream, flow arrows.
+/// One operator in a hundred ends slightly after its parent, as in real files.
 fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     const THREADS: usize = 4;
     let mut random = Random(0x5eed);
@@ -93,7 +93,7 @@ fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
         let outer = 4_000 + n_inner * 9_000;
         clocks[thread] = start + outer + 500 + random.below(4_000);
         for i in 0..=n_inner {
-            // The first is around the others.
+            // The first encloses the others.
             let late = if random.below(100) == 0 { 9_500 } else { 0 };
             let (ts, dur) = if i == 0 { (start, outer) } else { (start + i * 9_000 - 7_000, 8_000 + late) };
             id += 1;
@@ -150,7 +150,7 @@ fn chrome(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     writeln!(out, "]}}")
 }
 
-/// Some steps of an inference server: requests, a scheduler, kernel launches and kernels, a KV cache that fills.
+/// Some steps of an inference server: requests, a scheduler, kernel launches and kernels, a growing KV cache.
 /// One decode step is slow because the cache is compacted on the host while the GPU waits.
 fn serving(out: &mut Counted<impl Write>) -> io::Result<()> {
     const SCHEDULER: (u32, u32) = (1, 11);
@@ -192,7 +192,7 @@ fn serving(out: &mut Counted<impl Write>) -> io::Result<()> {
                 micros(dur)
             )
         };
-    // Kernels of one layer: name, launch to launch on the host, time in prefill and decode, in nanoseconds.
+    // Kernels of one layer: name, launch interval on the host, duration in prefill and decode, in nanoseconds.
     let layer: [(&str, &str, u64, u64, u64); 8] = [
         ("rms_norm", "norm", 4_200, 9_000, 2_900),
         ("gemm_qkv_bf16", "gemm", 5_100, 96_000, 11_800),
@@ -333,7 +333,7 @@ fn serving(out: &mut Counted<impl Write>) -> io::Result<()> {
     writeln!(out, "]}}")
 }
 
-/// A long evaluation as dlm-sway writes it.
+/// A long evaluation, in the format of dlm-sway.
 fn sway(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     let mut random = Random(0x5eed);
     let views = ["base", "ft", "scaled_0.50", "scaled_1.25", "null_1000", "null_1001"];
@@ -356,7 +356,7 @@ fn sway(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Loads and stores of a model that runs on processors, as perf script prints what perf mem recorded.
+/// Loads and stores of a model on CPUs, recorded by perf mem, as perf script prints them.
 fn perf(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     let mut random = Random(0x5eed);
     let symbols = ["ggml_vec_dot_f16", "ggml_mul_mat_one_chunk", "kv_read_rows", "ggml_rope_f32", "free"];
@@ -382,8 +382,8 @@ fn perf(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// A run of a model as mrm-trace knows it: weights of 4 GiB are stored once and read at random, blocks of a key/value cache of 512 MiB are
-/// stored and read back, activations and the allocator touch some thousand pages; about 120 bytes a line.
+/// A model run for mrm-trace: 4 GiB of weights are stored once and read at random, blocks of a 512 MiB KV cache are stored and
+/// read back, activations and the allocator touch some thousand pages. About 120 bytes per line.
 fn mrm(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     const WEIGHT_LINES: u64 = 1 << 26;
     const KV_BLOCKS: u64 = 1 << 21;
@@ -404,7 +404,7 @@ fn mrm(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
         )?;
         Ok::<bool, io::Error>(out.bytes < size)
     };
-    // One line in sixteen is of the loading.
+    // One line in sixteen is from loading the weights.
     let load_bytes = size / 16;
     let n_to_load = load_bytes / 125;
     loop {
@@ -451,7 +451,7 @@ fn mrm(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     }
 }
 
-/// Spans as a server logs them: one event a line, no brackets around them, some inside others, and a counter now and then.
+/// Spans as a server logs them: one event per line, no brackets, some nested, occasional counters.
 fn chrome_lines(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     const THREADS: usize = 8;
     let mut random = Random(0x5eed);
@@ -492,7 +492,7 @@ fn chrome_lines(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// A profile of a large program: many places, few strings, as CPython's sampling profiler writes it.
+/// A profile of a large program from CPython's sampling profiler: many code locations, few strings.
 fn python(out: &mut Counted<impl Write>, size: u64) -> io::Result<()> {
     let mut random = Random(0x5eed);
     let common = r#""v":0,"run_id":"00112233445566778899aabbccddeeff""#;

@@ -1,4 +1,4 @@
-//! The library in a few lines: a file in, its reports as Markdown out.
+//! Minimal use of the library: parses a file and writes its reports as Markdown.
 //!
 //! `cargo run --example report -- trace.json`
 

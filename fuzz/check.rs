@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all; the fuzz targets are one call of it each.
+//! Invariants for arbitrary bytes; each fuzz target is one call.
 
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -17,11 +17,10 @@ use tracedrop::import::parts::Part;
 use tracedrop::index::Index;
 use tracedrop::trace::args::Content;
 
-/// Exports that say everything there is; they are held against those of other ways to read the same. The others are only
-/// made.
+/// Exports that contain everything, which are compared between ways of reading. Others are only made.
 const TOLD: [&str; 3] = ["markdown", "json", "chrome-trace"];
 
-/// Reads `data` as `format`, whole and in pieces: same account, nothing lost, every report and export can be made.
+/// Reads `data` as `format`, whole and in pieces: same parsing details, nothing lost, every report and export works.
 pub fn reader(format: &'static FormatInfo, data: &[u8]) {
     let whole = run(Some(format), data, usize::MAX);
     for step in [1, 7, 61] {
@@ -38,7 +37,7 @@ pub fn reader(format: &'static FormatInfo, data: &[u8]) {
     }
 }
 
-/// Unpacks `data` as zstd, and packs it: what is unpacked in memory as a whole is what a stream gives.
+/// Decompresses `data` as zstd, and compresses it: in-memory and streaming decompression must agree.
 pub fn zstd(data: &[u8]) {
     const MAX_BYTES: u64 = 1 << 20;
     let mut decoder = zstd::Decoder::default();
@@ -49,7 +48,7 @@ pub fn zstd(data: &[u8]) {
         Some(streamed)
     });
     match streamed {
-        // A wrong checksum is not looked at in a stream.
+        // The streaming decoder does not check checksums.
         Some(streamed) => {
             if decoder.unpack(data, streamed.len(), &mut out).is_ok() {
                 assert_eq!(streamed, out);
@@ -62,12 +61,12 @@ pub fn zstd(data: &[u8]) {
     assert_eq!(out, data);
 }
 
-/// Reads `data` as whatever it looks like: plain, compressed, or nothing known.
+/// Reads `data` as whatever it looks like: plain, compressed, or unknown.
 pub fn anything(data: &[u8]) {
     assert_eq!(run(None, data, usize::MAX), run(None, data, 13));
 }
 
-/// The account and the Markdown of the reports, or the error.
+/// Parsing details and Markdown reports, or the error.
 fn run(format: Option<&'static FormatInfo>, data: &[u8], step: usize) -> String {
     let mut session = Session::new("fuzz", data.len() as u64, format, Query::default());
     for (n, chunk) in data.chunks(step.min(data.len().max(1))).enumerate() {
@@ -79,7 +78,7 @@ fn run(format: Option<&'static FormatInfo>, data: &[u8], step: usize) -> String 
     account(session, step == usize::MAX)
 }
 
-/// The same, read in parts as several workers would do it.
+/// Like [`run`], read in parts as by several workers.
 fn run_in_parts(format: &'static FormatInfo, data: &[u8], stretch: u64) -> String {
     let mut session = Session::new("fuzz", data.len() as u64, Some(format), Query::default());
     session.can_read_again(Rc::new(data.to_vec()));
@@ -106,7 +105,7 @@ fn run_in_parts(format: &'static FormatInfo, data: &[u8], stretch: u64) -> Strin
     account(session, false)
 }
 
-/// Account, reports and exports of a session that was fed, or the error; `is_thorough` makes all exports and a comparison.
+/// Parsing details, reports and exports of a session, or the error; `is_thorough` makes all exports and a comparison.
 fn account(mut session: Session, is_thorough: bool) -> String {
     if let Err(error) = session.finish() {
         return error.to_string();
@@ -121,7 +120,7 @@ fn account(mut session: Session, is_thorough: bool) -> String {
         }
         let mut bytes = Vec::new();
         session.export(exporter, &Options::default(), &mut bytes).expect("memory takes all");
-        // How arguments are held is seen in an index, and may differ.
+        // An index shows how arguments are stored, which may differ.
         if exporter.id == "index" {
             let index = Index::open(Rc::new(bytes))
                 .and_then(|index| Session::of_index(index, None, Query { top: 3, ..Query::default() }));
@@ -146,7 +145,7 @@ fn account(mut session: Session, is_thorough: bool) -> String {
     out
 }
 
-/// Reads `data` as a zip archive: what is listed lies in it, and no file unpacks to more than it says.
+/// Reads `data` as a zip archive: listed files are inside it, and no file decompresses to more than its stated size.
 pub fn archive(data: &[u8]) {
     let content = data.to_vec();
     let Ok(archive) = tracedrop::archive::list(&content) else { return };
@@ -155,15 +154,15 @@ pub fn archive(data: &[u8]) {
         let mut n_bytes = 0;
         let _ = tracedrop::archive::unpack(&content, entry, &mut |piece| {
             n_bytes += piece.len() as u64;
-            // Nobody waits for what a hostile one claims.
+            // No time is spent on sizes claimed by hostile files.
             if n_bytes > 16 << 20 { Err("enough".to_string()) } else { Ok(()) }
         });
         assert!(n_bytes <= entry.n_bytes);
     }
 }
 
-/// Reads `data` as a Tracedrop file, and as its report, notes and pictures with zeros between, with a manifest that fits. What is read can be shown, and
-/// handed on again.
+/// Reads `data` as a Tracedrop file, and as its report, notes and charts separated by zeros, with a matching manifest.
+/// Everything that is read can be shown and shared again.
 pub fn tracedrop_file(data: &[u8]) {
     handed_on(data.to_vec());
     let mut parts = data.splitn(3, |byte| *byte == 0);
@@ -190,7 +189,7 @@ pub fn tracedrop_file(data: &[u8]) {
     assert_eq!(handed_on(again).expect("what was written is read").report().notes, notes);
 }
 
-/// The report of a Tracedrop file without a trace in it.
+/// Report of a Tracedrop file without a trace.
 fn handed_on(file: Vec<u8>) -> Option<Linked> {
     let unpack = |entry: &Entry| {
         let mut out = Vec::new();
@@ -209,7 +208,7 @@ fn handed_on(file: Vec<u8>) -> Option<Linked> {
     }
 }
 
-/// Reads `data` as a link: as letters, and as content, which no checksum keeps out. What is read can be shown.
+/// Reads `data` as a link: as text, and as content without a checksum. Everything that is read can be shown.
 pub fn link(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let _ = link::read(text);

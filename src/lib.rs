@@ -1,20 +1,19 @@
-//! Tracedrop reads traces and says what is slow.
+//! Tracedrop reads traces and shows where the time went.
 //!
 //! ```text
 //! bytes → import → Trace → analysis → Report → page and exports
 //!                 (columns)          (typed blocks)
 //! ```
 //!
-//! Data moves right, never left; each stage is a plain function of the one before.
-//! The library opens no files, knows no clock and links no browser crate:
-//! the native command, the web worker, the fuzz targets and the benches all drive the same [`engine::Session`].
+//! Data flows right only; each stage is a plain function of the one before. The library opens no files, knows no clock and
+//! links no browser crate: the native command, the web worker, the fuzz targets and the benchmarks all use the same
+//! [`engine::Session`].
 //!
-//! Modules in reading order:
-//! [`base`] (no domain knowledge), [`gpu`] (what work on a GPU should cost), [`trace`] (the tables), [`import`] (bytes → tables),
-//! [`memory`] (what accesses to memory say), [`filter`] (text → which rows), [`report`] (what a person reads), [`analysis`] (tables → reports),
-//! [`compare`] (two sides → reports), [`export`] (reports and traces → bytes),
-//! [`parquet`] (tables as files), [`memory_run`] (directories with a trace of memory accesses), [`memory_config`] (what plans them),
-//! [`archive`] (files in zip archives), [`index`] (what was read as a file of its own), [`engine`] (the library as request and response).
+//! Modules in reading order: [`base`] (no domain knowledge), [`gpu`] (expected cost of GPU operations), [`trace`] (tables),
+//! [`import`] (bytes → tables), [`memory`] (analysis of memory accesses), [`filter`] (text → rows), [`report`] (reports for people), [`analysis`]
+//! (tables → reports), [`compare`] (A and B → reports), [`export`] (reports and traces → bytes), [`parquet`] (Parquet files),
+//! [`memory_run`] (run directories of memory-access traces), [`memory_config`] (their experiment configurations), [`archive`]
+//! (zip archives), [`index`] (everything read from a trace, as a file), [`engine`] (the library as requests and responses).
 
 pub mod analysis;
 pub mod archive;

@@ -1,4 +1,4 @@
-//! The ledger accounts for everything a file holds, whatever is wrong with the file.
+//! The ledger counts every byte of a file, whatever is wrong with the file.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn inputs(max_bytes: u64) -> Vec<PathBuf> {
     all.filter(|path| path.metadata().unwrap().len() < max_bytes).collect()
 }
 
-/// All exports of a file, read anew.
+/// All exports of a file, read from scratch.
 fn exports(name: &str, bytes: &[u8]) -> Option<Vec<(&'static str, Vec<u8>)>> {
     let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
     session.feed(bytes);
@@ -43,7 +43,7 @@ fn exports(name: &str, bytes: &[u8]) -> Option<Vec<(&'static str, Vec<u8>)>> {
     Some(exporters.into_iter().filter_map(of).collect())
 }
 
-/// Maps have other secrets each time a file is read.
+/// Hash maps are seeded differently on each read.
 #[test]
 fn nothing_depends_on_the_order_of_maps() {
     let mut n_read = 0;
@@ -64,7 +64,7 @@ fn name_of(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-/// Every byte is one of a record, of framing that was seen to be such, or left out by name.
+/// Every byte belongs to a record, to recognized framing, or is unused and reported.
 fn check_bytes(trace: &Trace, what: &str) {
     assert_eq!(wrong_bytes(trace, what), None);
 }
@@ -76,7 +76,7 @@ fn wrong_bytes(trace: &Trace, what: &str) -> Option<String> {
     (!is_right).then(|| format!("{what}: {n} of {n_content} bytes, {:?}", ledger.issues))
 }
 
-/// Records of a JSON file of events, by another parser; `None` if it is none.
+/// Number of records in a JSON file of events, by another parser; `None` if it is not JSON.
 fn records_in_json(bytes: &[u8]) -> Option<u64> {
     let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
     let len = |value: Option<&serde_json::Value>| {
@@ -84,7 +84,7 @@ fn records_in_json(bytes: &[u8]) -> Option<u64> {
     };
     match &value {
         serde_json::Value::Array(list) => Some(list.len() as u64),
-        // A member that is there twice is only once in the value.
+        // A duplicate member appears only once in the value.
         serde_json::Value::Object(object) if count_of(bytes, b"\"traceEvents\"") == 1 => {
             Some(len(object.get("traceEvents"))? + len(object.get("samples")).unwrap_or(0))
         }
@@ -96,7 +96,7 @@ fn count_of(bytes: &[u8], what: &[u8]) -> usize {
     bytes.windows(what.len()).filter(|window| *window == what).count()
 }
 
-/// Records of a file of lines.
+/// Number of records in a file of lines.
 fn records_in_lines(bytes: &[u8], is_perf: bool, has_lone_cr: bool) -> u64 {
     let lines = bytes.split(|byte| *byte == b'\n' || has_lone_cr && *byte == b'\r');
     let is_record = |line: &&[u8]| {
@@ -108,23 +108,23 @@ fn records_in_lines(bytes: &[u8], is_perf: bool, has_lone_cr: bool) -> u64 {
     lines.filter(is_record).count() as u64
 }
 
-/// The content of a file, unpacked if it is packed.
+/// Decompressed content of a file.
 fn content_of(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).unwrap();
     if !bytes.starts_with(b"\x1f\x8b") {
         return bytes;
     }
     let mut content = Vec::new();
-    // What can be unpacked of it.
+    // As far as it can be decompressed.
     _ = std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(bytes.as_slice()), &mut content);
     content
 }
 
-/// Records that a plain look at the content finds.
+/// Number of records found by a simple scan of the content.
 fn records_in(trace: &Trace, content: &[u8]) -> Option<u64> {
     match trace.source.format {
         "chrome-trace" if trace.ledger.count_of("list-of-other-name") == 0 => records_in_json(content),
-        // In lines that are damaged there may be several samples.
+        // Damaged lines may contain several samples.
         _ if trace.ledger.count_of("perf-several-samples") > 0 => None,
         "python-sampling" => Some(records_in_lines(content, false, false)),
         "sway" => Some(records_in_lines(content, false, true)),
@@ -158,7 +158,7 @@ fn all_records_and_bytes_of_files_are_accounted_for() {
     assert!(n_by_format.len() >= 4 && n_by_format.values().sum::<u32>() > 40, "{n_by_format:?}");
 }
 
-/// One change somewhere in the bytes: where it starts.
+/// Makes one change somewhere in the bytes; returns its offset.
 fn damage(bytes: &mut Vec<u8>, random: &mut Random) -> usize {
     let at = random.below(bytes.len() as u64) as usize;
     let n = (1 + random.below(6) as usize).min(bytes.len() - at);
@@ -180,7 +180,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) -> usize {
     at
 }
 
-/// Whatever happens to one place of a file, no byte is lost in silence, and what lies before that place is read as ever.
+/// Whatever happens at one place of a file, no byte is lost silently, and what precedes that place is read as before.
 #[test]
 fn damage_is_accounted_for() {
     let mut random = Random(0x5eed_0002);
@@ -212,7 +212,7 @@ fn damage_is_accounted_for() {
                     ));
                 }
             } else if format == "chrome-trace" && at < bytes.len() {
-                // One event may be lost with what stands between it and the next; it may also look like several.
+                // One event may be lost together with its neighbors; it may also look like several.
                 let (least, most) = (n_sound.saturating_sub(3), n_sound + 4);
                 if !(least..=most).contains(&n_records) {
                     wrong.push(format!("{}: {n_records} of {n_sound} {:?}", what(), trace.ledger.issues));
@@ -233,7 +233,7 @@ fn damage_is_accounted_for() {
     assert!(n_read > 500, "{n_read}");
 }
 
-/// Events, members and samples that lie behind a place where a quote, a bracket or a name is off.
+/// Events, members and samples after a wrong quote, bracket or name.
 #[test]
 fn what_lies_behind_damage_is_read() {
     let event = r#"{"ph":"X","name":"a","ts":1,"dur":1}"#;
@@ -285,7 +285,7 @@ fn what_lies_behind_damage_is_read() {
     }
 }
 
-/// Arguments of any length that have swallowed the next event show it.
+/// Arguments of any length that swallowed the next event are detected.
 #[test]
 fn a_short_event_that_swallows_its_neighbour_is_broken() {
     let main = r#"{"ph":"B","name":"main","ts":100,"pid":1,"tid":1}"#;
@@ -295,7 +295,7 @@ fn a_short_event_that_swallows_its_neighbour_is_broken() {
             r#"{"ph":"B","name":"find","ts":101,"pid":1,"tid":1,"args":{"arguments":"(\"abc\", '"')"}}"#,
             r#"{"ph":"E","name":"find","ts":103,"pid":1,"tid":1,"args":{"retval":"\"c\""}}"#,
         ),
-        // The same without a backslash, and in members that are not known.
+        // Likewise without a backslash, and in unknown members.
         (
             r#"{"ph":"B","name":"find","ts":101,"pid":1,"tid":1,"args":{"a":"b"c"}}"#,
             r#"{"ph":"E","name":"find","ts":103,"pid":1,"tid":1,"args":{"r":"d"e"}}"#,
@@ -317,7 +317,7 @@ fn a_short_event_that_swallows_its_neighbour_is_broken() {
     }
 }
 
-/// A lost line end between two samples costs none of them.
+/// A lost line end between two samples loses neither of them.
 #[test]
 fn two_samples_on_a_line_are_two() {
     let line = |at: u32| {

@@ -1,4 +1,4 @@
-//! Zip archives: run directories and other traces in them, and those that are written.
+//! Zip archives: reading run directories and other traces in them, and writing them.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::{data_dirs, own_dir};
 
-/// An archive with the files of folders, each in the folder of that name in it; none if that is empty.
+/// Archive of folders, each under its name; at the top level if the name is empty.
 fn zip(folders: &[(&str, &Path)], is_packed: bool) -> Vec<u8> {
     let mut archive = ZipArchiveWriter::new(Vec::new());
     for (name, dir) in folders {
@@ -40,7 +40,7 @@ fn add(archive: &mut ZipArchiveWriter<Vec<u8>>, path: &str, bytes: &[u8], is_pac
     entry.finish(descriptor).unwrap();
 }
 
-/// A folder for what a test writes, empty.
+/// An empty folder for the output of a test.
 fn fresh(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("archives").join(name);
     let _ = std::fs::remove_dir_all(&dir);
@@ -58,7 +58,7 @@ fn text(dir: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The two runs of a data set.
+/// The two runs of a dataset.
 fn runs() -> [(&'static str, PathBuf); 2] {
     let dir = own_dir("mrm").join("runs-latest");
     [
@@ -95,12 +95,12 @@ fn several_runs_in_archives_are_a_data_set() {
     let read =
         |paths: &[&str]| text(&dir, &[&["report", "--together", "--report", "mrm-run"], paths].concat());
     let wanted = read(&[first.to_str().unwrap(), second.to_str().unwrap()]);
-    assert!(wanted.contains("2 runs, none of which is known to be contaminated."));
+    assert!(wanted.contains("2 runs, both valid."));
     assert_eq!(read(&["both.zip"]), wanted);
     assert_eq!(read(&["a.zip", "b.zip"]), wanted);
     assert_eq!(read(&[folder.to_str().unwrap()]), wanted);
     let wrong = run(&dir, &["export", "both.zip", "--to", "mrm-run", "-o", "out"]);
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("there are 2 traces in it"));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("the input contains 2 traces"));
 }
 
 #[test]
@@ -146,13 +146,13 @@ fn archives_of_which_nothing_can_be_had_say_why() {
     let mut empty = ZipArchiveWriter::new(Vec::new());
     add(&mut empty, "notes.md", b"x", false);
     let mut broken = whole.clone();
-    // Somewhere in the packed bytes of the trace.
+    // Somewhere in the compressed bytes of the trace.
     let trace = whole.windows(17).position(|name| name == b"run/trace.parquet").unwrap();
     broken[trace + 500] ^= 0x55;
     for (name, bytes, why) in [
         ("encrypted.zip", encrypted, "it is encrypted"),
         ("cut.zip", whole[..whole.len() / 2].to_vec(), "no list of contents at its end"),
-        ("empty.zip", empty.finish().unwrap(), "no trace format recognised"),
+        ("empty.zip", empty.finish().unwrap(), "unrecognized trace format"),
         ("broken.zip", broken, "its "),
     ] {
         std::fs::write(dir.join(name), bytes).unwrap();
@@ -160,7 +160,7 @@ fn archives_of_which_nothing_can_be_had_say_why() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(1) && said.contains(why), "{name}: {said}");
     }
-    // What is no archive but in name is what it is.
+    // A file that only has the name of an archive is read as what it is.
     std::fs::copy(own_dir("chrome").join("hand_flows.json"), dir.join("json.zip")).unwrap();
     text(&dir, &["report", "json.zip"]);
 }
@@ -178,7 +178,7 @@ fn an_exported_archive_opens_again_as_the_same_run() {
             text(&dir, &["export", "once.zip", "--to", "mrm-run", "-o", "twice.zip"]);
             text(&dir, &["export", "once.zip", "--to", "mrm-run", "-o", "once"]);
             let about = text(&dir, &["report", "once.zip", "--report", "mrm-run"]);
-            assert!(about.contains("files are as the manifest says.") && about.contains("All "), "{about}");
+            assert!(about.contains("match the manifest.") && about.contains("All "), "{about}");
             let reports = |path: &str| {
                 let only = ["mrm", "mrm-kv", "mrm-time"].map(|id| ["--report", id]).concat();
                 text(&dir, &[&["report", path, "--format", "csv"], only.as_slice()].concat())
@@ -187,8 +187,8 @@ fn an_exported_archive_opens_again_as_the_same_run() {
             assert_eq!(reports("once.zip"), wanted);
             assert_eq!(reports("twice.zip"), wanted);
             let figure = std::fs::read_to_string(dir.join("once/write_once.svg")).unwrap();
-            assert!(figure.starts_with("<svg ") && figure.contains("written once"), "{figure}");
-            // Tables lie in it as they are, so that they can be read where they lie.
+            assert!(figure.starts_with("<svg ") && figure.contains("Write-once"), "{figure}");
+            // Tables are stored uncompressed, so that they can be read in place.
             let whole = std::fs::read(dir.join("once.zip")).unwrap();
             let listed = tracedrop::archive::list(&whole).unwrap();
             let trace = listed.files.iter().find(|file| file.path == "once/trace.parquet").unwrap();
@@ -198,13 +198,13 @@ fn an_exported_archive_opens_again_as_the_same_run() {
     }
 }
 
-/// With the libraries that people use, where `make readers` has installed them.
+/// With the usual libraries, if `make readers` has installed them.
 #[test]
 fn other_libraries_read_what_is_exported() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let python = root.join("target/readers/bin/python");
     if !python.exists() {
-        eprintln!("left out: no pandas, pyarrow and duckdb; `make readers` installs them");
+        eprintln!("skipped: no pandas, pyarrow and duckdb; run `make readers` to install them");
         return;
     }
     let dir = fresh("libraries");
@@ -220,7 +220,7 @@ fn other_libraries_read_what_is_exported() {
     assert!(told.contains(&format!("region_map {n_regions} rows")), "{told}");
 }
 
-/// The files of a run in a folder of its own, with `metadata.json` changed by `change`.
+/// Copies a run to a folder, with `metadata.json` changed by `change`.
 fn copied(dir: &Path, run: &Path, name: &str, change: impl Fn(String) -> String) {
     let folder = dir.join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -315,10 +315,10 @@ fn an_exported_run_knows_its_phases_and_lists_bare_names() {
         assert!(!path.contains('/') && dir.join("run").join(path).is_file(), "{path}");
     }
     let about = text(&dir, &["report", "run", "--report", "mrm-run"]);
-    assert!(about.contains("files are as the manifest says."), "{about}");
+    assert!(about.contains("match the manifest."), "{about}");
     let told = text(&dir, &["report", "run", "--report", "mrm", "--format", "json"]);
     assert!(told.contains("löad 12345000000000–12349000000000 ns"), "{told}");
-    // Phases of the person stand in place of those that were written.
+    // Phases given by the user replace the stored ones.
     std::fs::write(dir.join("phases.json"), phases.replace("löad", "run")).unwrap();
     text(&dir, &["export", "run", "--to", "mrm-run", "-o", "other", "--phases", "phases.json"]);
     let other = std::fs::read_to_string(dir.join("other/metadata.json")).unwrap();
@@ -339,7 +339,7 @@ fn what_is_wrong_with_an_option_is_said_with_its_file() {
     std::fs::write(dir.join("odd.json"), inverted).unwrap();
     let told =
         text(&dir, &["report", "perf.txt", "--report", "mrm", "--phases", "odd.json", "--format", "json"]);
-    assert!(told.contains("counts for nothing: the phase 'a' ends before it starts."), "{told}");
+    assert!(told.contains("the phase 'a' ends before it starts."), "{told}");
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn a_run_without_its_trace_is_read_from_what_was_captured() {
     std::fs::create_dir_all(dir.join("set/run/raw")).unwrap();
     std::fs::copy(perf, dir.join("set/run/raw/perf_script.txt")).unwrap();
     for folder in ["set/run", "set"] {
-        assert!(text(&dir, &["report", folder, "--report", "mrm"]).contains("24 accesses to memory"));
+        assert!(text(&dir, &["report", folder, "--report", "mrm"]).contains("24 memory accesses"));
     }
     let (_, run_of) = &runs()[1];
     copied(&dir, run_of, "set/run", |metadata| metadata);
@@ -357,15 +357,14 @@ fn a_run_without_its_trace_is_read_from_what_was_captured() {
     let output = run(&dir, &["report", "set/run", "--report", "mrm"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        output.status.success()
-            && said.contains("is a run directory without trace.parquet; what lies in raw is read"),
+        output.status.success() && said.contains("run directory without trace.parquet; reading raw instead"),
         "{said}"
     );
     std::fs::remove_dir_all(dir.join("set/run/raw")).unwrap();
     let output = run(&dir, &["report", "set/run"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        output.status.code() == Some(1) && said.contains("is a run directory without trace.parquet"),
+        output.status.code() == Some(1) && said.contains("run directory without trace.parquet"),
         "{said}"
     );
 }

@@ -1,4 +1,4 @@
-//! Input that no tool should have written: each gives a clear message, or a report of what could be read.
+//! Invalid input gives a clear error, or a report on what could be read.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn content_is_judged_the_same_however_it_is_cut() {
     }
 }
 
-/// Feeds `chunks` as a file of unknown size.
+/// Opens `chunks` as a file of unknown size.
 fn open(name: &str, chunks: impl IntoIterator<Item = Vec<u8>>) -> Result<Session, ImportError> {
     let mut session = Session::new(name, 0, None, Query::default());
     for chunk in chunks {
@@ -33,7 +33,7 @@ fn open(name: &str, chunks: impl IntoIterator<Item = Vec<u8>>) -> Result<Session
     session.finish().map(|()| session)
 }
 
-/// Everything that can be asked of a session, so that nothing of it panics.
+/// Calls everything a session offers; nothing may panic.
 fn exercise(session: &mut Session) {
     assert!(session.document().is_some());
     for exporter in session.exporters() {
@@ -41,7 +41,7 @@ fn exercise(session: &mut Session) {
     }
 }
 
-/// The message says what is wrong in the words the page shows.
+/// Checks the error of a file, in the words shown to users.
 fn refused(name: &str, bytes: &[u8], code: &str, what: &str) {
     match open(name, [bytes.to_vec()]) {
         Err(error) => {
@@ -66,7 +66,7 @@ fn what_is_no_trace_is_refused_with_a_hint() {
     refused("a.gz", b"\x1f\x8b\x08", "packed-cut-off", "compressed data");
     refused("a.zst", b"\x28\xb5\x2f\xfd", "packed-cut-off", "compressed data");
     refused("a.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\0garbage garbage garbage", "packed-damaged", "damaged");
-    // Too long to be judged by its beginning alone.
+    // Too long to be judged by its start alone.
     let settings = format!("{{\"name\":\"x\",\"lines\":[{}0]}}", "12345,".repeat(20_000));
     refused("a.json", settings.as_bytes(), "no-events", "members name, lines");
     // Text of other encodings.
@@ -79,11 +79,11 @@ fn what_is_no_trace_is_refused_with_a_hint() {
     refused("a.json", &utf32, "unknown-format", "UTF-32");
     // Cut before the events.
     let head = b"{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,";
-    refused("a.json", head, "no-events", "ends too early");
-    // Nothing is packed in it.
+    refused("a.json", head, "no-events", "is truncated");
+    // Compressed, but empty.
     let nothing = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()).finish().unwrap();
     refused("a.json.gz", &nothing, "empty", "inside gzip");
-    // What it starts with is shown, and can do nothing.
+    // The start is quoted, and harmless.
     refused("a.txt", b"\x1b[31m<script>alert(1)</script>", "unknown-format", "\\x1b[31m<script>");
 }
 
@@ -110,7 +110,7 @@ fn noise_never_panics() {
     }
 }
 
-/// 10 GB of zeros behind 10 MB, of white space before an event, of one endless line.
+/// 10 GB from 10 MB: zeros, white space before an event, one endless line.
 #[test]
 fn bombs_need_no_memory() {
     let block = vec![b' '; 1 << 20];
@@ -128,7 +128,7 @@ fn bombs_need_no_memory() {
     assert_eq!(session.run().traces[0].slices.len(), 1);
     exercise(&mut session);
 
-    // A string that never ends, inside an event.
+    // An unterminated string inside an event.
     let open_string = [&event[..], br#"{"name":""#].concat();
     let letters = vec![b'x'; 1 << 20];
     let mut session = open("string.json.gz", [bomb(&open_string, &letters, 600, b"")]).ok().unwrap();
@@ -158,7 +158,7 @@ fn deep_nesting_is_no_danger() {
         assert_eq!(session.run().traces[0].slices.len(), 2);
         exercise(&mut session);
     }
-    // Deep stacks: begins without ends, and as many ends.
+    // Deep stacks: begins without ends, then as many ends.
     let mut text = String::from("[");
     for i in 0..n {
         text.push_str(&format!(r#"{{"name":"f","ph":"B","ts":{i},"pid":1,"tid":1}},"#));
@@ -202,7 +202,7 @@ fn hostile_names_stay_text() {
     for bad in ["\u{1b}", "\u{202e}", "\u{0}", "\u{2028}"] {
         assert!(!markdown.contains(bad), "{bad:?} in {markdown}");
     }
-    // A backslash or an entity takes the meaning from what opens a tag or a link.
+    // A backslash or an entity disarms what opens a tag or a link.
     let opens = |at: usize| !markdown[..at].ends_with('\\');
     assert!(markdown.match_indices('<').all(|(at, _)| !opens(at)), "{markdown}");
     assert!(markdown.match_indices("](").all(|(at, _)| !opens(at)), "{markdown}");

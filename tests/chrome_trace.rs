@@ -1,7 +1,7 @@
-//! Chrome traces: every file of the corpus against Perfetto's answers, read in every way that must not matter.
+//! Chrome traces: every corpus file compared with Perfetto, read in all ways that must give the same result.
 //!
-//! `expected/NAME.json` is what Perfetto's trace processor holds after loading a file. Where we differ on purpose,
-//! [`DEVIATIONS`] says in which members and why, and `ours/NAME.json` says what ours are.
+//! `expected/NAME.json` is the content of Perfetto's trace processor after loading a file. [`DEVIATIONS`] lists intentional
+//! differences by member, with the reason; `ours/NAME.json` has our values.
 
 mod support;
 
@@ -24,13 +24,13 @@ use tracedrop::trace::tracks::{Key, TrackKind};
 const SYSTEM: &str = "chrome";
 const CHROME: Option<&FormatInfo> = Some(&chrome_trace::INFO);
 
-/// Stands for a number that only Perfetto knows: its own id of a process or thread known by text.
+/// Placeholder for a number only Perfetto knows: its own id of a process or thread with a text id.
 const ANY_NUMBER: &str = "any number";
 
-/// Rows of arguments that the reference lists at most; above that it lists none.
+/// Above this number of argument rows the reference lists none.
 const MOST_ARGS: usize = 800;
 
-/// Files with members in which ours differ on purpose. `load_ok`: Perfetto refuses the file.
+/// Files with members that differ intentionally. `load_ok`: Perfetto rejects the file.
 const DEVIATIONS: &[(&str, &[&str], &str)] = &[
     (
         "catapult_x_event_trace",
@@ -77,7 +77,7 @@ const DEVIATIONS: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// Perfetto's counts of errors and the issues that are the same to us.
+/// Perfetto's error counts and our corresponding issues.
 const STATS: &[(&str, &[&str])] = &[
     ("json_tokenizer_failure", &["no-phase", "no-time", "bad-time", "bad-duration", "bad-thread-time"]),
     (
@@ -104,8 +104,8 @@ const STATS: &[(&str, &[&str])] = &[
     ("legacy_v8_cpu_profile_invalid_sample", &["profile-sample-without-node"]),
 ];
 
-/// Perfetto's counts without a counterpart: it warns of `displayTimeUnit`, which changes nothing; it drops what lies
-/// deeper than 512 slices and what is before time 0, which we keep.
+/// Perfetto's counts without a counterpart: it warns of `displayTimeUnit`, which has no effect; it drops slices below depth
+/// 512 and before time 0, which we keep.
 const STATS_WITHOUT_COUNTERPART: &[&str] =
     &["json_display_time_unit", "slice_max_depth_exceeded", "trace_sorter_negative_timestamp_dropped"];
 
@@ -123,10 +123,10 @@ fn key_value(key: Key) -> Value {
     }
 }
 
-/// Slices as Perfetto counts them: states of threads are a table of their own, the older asynchronous form is ignored.
+/// Slices as Perfetto counts them: thread states are in another table, the legacy async form is ignored.
 fn shown_slices(trace: &Trace) -> Vec<usize> {
     let is_ours = |kind| matches!(kind, SliceKind::State | SliceKind::LegacyAsync | SliceKind::LegacyStep);
-    // Without a duration that makes sense they are dropped there.
+    // Perfetto drops slices without a valid duration.
     let has_none = |i: &usize| trace.slices.no_duration.contains(&SliceId(*i as u32));
     (0..trace.slices.len()).filter(|i| !is_ours(trace.slices.kind[*i]) && !has_none(i)).collect()
 }
@@ -179,7 +179,7 @@ fn dump_slices(trace: &Trace) -> Vec<Value> {
         .collect()
 }
 
-/// Flat members of one raw value, as Perfetto names them; an equal key replaces the value at its place.
+/// Flat members of one raw value, as Perfetto names them; a duplicate key replaces the value in place.
 fn flatten(flat_key: &str, key: &str, raw: &[u8], out: &mut Vec<(String, String, Value)>) {
     let value = match raw.first() {
         Some(b'{') => {
@@ -279,7 +279,7 @@ fn dump_counters(trace: &Trace, members: &mut Map<String, Value>) {
     members.insert("counters".into(), json!(values));
 }
 
-/// A trace in the shape of `expected/NAME.json`. `short`: the form for many slices.
+/// A trace in the form of `expected/NAME.json`. `short`: the form for many slices.
 fn dump(trace: &Trace, short: bool) -> Map<String, Value> {
     let mut members = Map::new();
     let slices = dump_slices(trace);
@@ -362,7 +362,7 @@ fn dump(trace: &Trace, short: bool) -> Map<String, Value> {
     for (stat, codes) in STATS {
         let mut count: u64 = codes.iter().map(|code| trace.ledger.count_of(code)).sum();
         if *stat == "json_parser_failure" {
-            // Perfetto takes every `T` for a state of a thread, which needs a duration.
+            // Perfetto takes every `T` for a thread state, which needs a duration.
             let n_states = trace.slices.kind.iter().filter(|kind| **kind == SliceKind::State).count() as u64;
             let n_steps =
                 trace.source.record_kinds.iter().filter(|row| row.0.starts_with("T ")).map(|row| row.1);
@@ -402,7 +402,7 @@ fn normalise(expected: &Value) -> Map<String, Value> {
         }
     }
     members.insert("stats".into(), json!(stats));
-    // The first thread is there without any event.
+    // The first thread exists without any event.
     let threads: Vec<Value> =
         members["threads"].as_array().unwrap().iter().filter(|t| t["utid"] != json!(0)).cloned().collect();
     members.insert("threads".into(), json!(threads));
@@ -414,7 +414,7 @@ fn normalise(expected: &Value) -> Map<String, Value> {
     members
 }
 
-/// Equal but for ids that only Perfetto knows and the last digits of printed doubles.
+/// Whether values are equal except for ids only Perfetto knows and the last digits of printed doubles.
 fn same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::String(text), Value::Number(_)) if text == ANY_NUMBER => true,
@@ -434,11 +434,11 @@ fn same(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// Every row has its own counterpart, in any order.
+/// Whether rows match one to one, in any order.
 fn same_set(ours: &Value, theirs: &Value) -> bool {
     let (ours, theirs) = (ours.as_array().unwrap(), theirs.as_array().unwrap());
     let mut left: Vec<&Value> = ours.iter().collect();
-    // Rows without wild cards choose first.
+    // Rows without placeholders are matched first.
     left.sort_by_key(|row| row.to_string().contains(ANY_NUMBER));
     let mut theirs: Vec<&Value> = theirs.iter().collect();
     left.iter().all(|ours| match theirs.iter().position(|theirs| same(ours, theirs)) {
@@ -454,12 +454,12 @@ fn same_member(name: &str, ours: &Value, theirs: &Value) -> bool {
     match name {
         "processes" | "threads" | "counter_tracks" | "by_track" => same_set(ours, theirs),
         "flows" => {
-            // Perfetto's list holds the first 600 only.
+            // Perfetto's list has only the first 600.
             let theirs = theirs.as_array().unwrap();
             let ours = ours.as_array().unwrap();
             same_set(&json!(ours[..ours.len().min(600)]), &json!(theirs))
         }
-        // The reference leaves arguments out where there are many.
+        // The reference leaves out arguments if there are many.
         "args" if theirs == &json!([]) && ours.as_array().unwrap().len() > MOST_ARGS => true,
         "by_name" => {
             let (ours, theirs) = (ours.as_array().unwrap(), theirs.as_array().unwrap());
@@ -469,7 +469,7 @@ fn same_member(name: &str, ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// The first row that differs, for the message.
+/// First row that differs, for the message.
 fn difference(ours: &Value, theirs: &Value) -> String {
     if let (Some(a), Some(b)) = (ours.as_array(), theirs.as_array()) {
         let lens = format!("{} rows instead of {}", a.len(), b.len());
@@ -493,7 +493,7 @@ fn agrees_with_perfetto() {
     for dir in data_dirs(SYSTEM) {
         for path in inputs(&dir) {
             let name = stem(&path);
-            // Of those that we have made, the reference has said nothing.
+            // The reference does not cover files we made.
             if name.starts_with("own_") {
                 continue;
             }
@@ -556,8 +556,8 @@ fn agrees_with_perfetto() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Everything that is in a trace and nothing of how it was read, as text: for comparing ways of reading, and for what
-/// Perfetto does not tell.
+/// Entire content of a trace as text, without how it was read: to compare ways of reading, and for data Perfetto does not
+/// have.
 fn dump_text(trace: &Trace, with_slices: bool) -> String {
     let text = |id: StringId| trace.strings.get_opt(id).unwrap_or("-").to_string();
     let mut out = String::new();
@@ -658,7 +658,7 @@ fn dump_text(trace: &Trace, with_slices: bool) -> String {
     out
 }
 
-/// Checks what must hold for any trace.
+/// Checks invariants of any trace.
 fn check_invariants(what: &str, trace: &Trace) {
     let ledger = &trace.ledger;
     let counted = ledger.kept.bytes + ledger.repaired.bytes + ledger.skipped.bytes;
@@ -730,7 +730,7 @@ fn every_cut_gives_the_same() {
     }
 }
 
-/// Number of elements in the lists of a file, told by another parser.
+/// Number of list elements in a file, by another parser.
 fn n_elements(bytes: &[u8]) -> Option<u64> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let len = |value: Option<&Value>| value.and_then(Value::as_array).map_or(0, |list| list.len() as u64);
@@ -749,7 +749,7 @@ fn the_ledger_adds_up() {
             let bytes = std::fs::read(&path).unwrap();
             let Ok(trace) = import(&name, &bytes, CHROME) else { continue };
             assert_eq!(trace.ledger.content_bytes, bytes.len() as u64, "{name}");
-            // Of two lists with one name the other parser keeps the last.
+            // If two lists have the same name, the other parser keeps the last.
             if let Some(n) = n_elements(&bytes).filter(|_| name != "hand_wrong_shapes") {
                 assert_eq!(trace.ledger.n_records(), n, "{name}");
             }
@@ -759,7 +759,7 @@ fn the_ledger_adds_up() {
 
 #[test]
 fn content_tells_the_format() {
-    // Not a trace, empty, and one whose beginning is cut off do not say what they are.
+    // Not a trace, empty, or cut at the start: not recognizable.
     const UNTOLD: &[&str] = &["hand_empty_file"];
     for dir in data_dirs(SYSTEM) {
         for path in inputs(&dir) {
@@ -853,19 +853,19 @@ fn joined(events: impl Iterator<Item = String>) -> Vec<u8> {
     format!("[{}]", events.collect::<Vec<_>>().join(",")).into_bytes()
 }
 
-/// Shapes that would take quadratic time, or a deep stack, if anything did.
+/// Shapes that would take quadratic time or a deep stack in a naive implementation.
 #[test]
 fn hostile_shapes_are_read_in_linear_time() {
     const N: usize = 100_000;
     let event = |ph: &str, name: usize, ts: usize, rest: &str| {
         format!(r#"{{"name":"n{name}","ph":"{ph}","ts":{ts},"pid":1,"tid":1{rest}}}"#)
     };
-    // Begins and their ends from the outside in.
+    // Begins, then their ends from the outside in.
     let begins = (0..N).map(|i| event("B", i, i, ""));
     let trace = import("a", &joined(begins.chain((0..N).map(|i| event("E", i, N, "")))), CHROME).unwrap();
     assert_eq!((trace.slices.len(), trace.ledger.count_of("stray-end")), (N, 0));
     assert_eq!(trace.slices.depth.get(N - 1), N as u32 - 1);
-    // Everything overlaps everything.
+    // Everything overlaps.
     let stairs = (0..N).map(|i| event("X", i, i, &format!(r#","dur":{N}"#)));
     let trace = import("a", &joined(stairs), CHROME).unwrap();
     assert_eq!(trace.ledger.count_of("overlapping-slice"), N as u64 - 1);
@@ -876,7 +876,7 @@ fn hostile_shapes_are_read_in_linear_time() {
     let deep = format!(r#","dur":1,"args":{{"a":{}{}}}"#, "[".repeat(N), "]".repeat(N));
     let trace = import("a", &joined(std::iter::once(event("X", 0, 0, &deep))), CHROME).unwrap();
     assert_eq!(trace.slices.len(), 1);
-    // Parents in a circle.
+    // A cycle of parents.
     let frames = br#"{"stackFrames":{"1":{"name":"a","parent":2},"2":{"name":"b","parent":1}},"traceEvents":[{"ph":"P","name":"s","ts":1,"pid":1,"tid":1,"sf":1}]}"#;
     assert_eq!(import("a", frames, CHROME).unwrap().samples.len(), 1);
 }
@@ -920,7 +920,7 @@ fn mutations_never_panic() {
     }
 }
 
-/// What is regular is left to parts; only what lies between them is read by the one who joins.
+/// Regular input is left to parts; the joining reader reads only what is between them.
 #[test]
 fn parts_fit_where_a_file_is_regular() {
     let event = |i: usize| {
@@ -962,7 +962,7 @@ fn parts_fit_where_a_file_is_regular() {
     }
 }
 
-/// Where no part fits, looking for its start costs no more than reading, and ends.
+/// Where no part fits, searching for its start costs no more than reading, and ends.
 #[test]
 fn parts_give_up_on_what_is_irregular() {
     const STRETCH: u64 = 1 << 20;
@@ -1002,7 +1002,7 @@ fn any_event() -> impl Strategy<Value = String> {
 
 const EVENT_LINE: &str = r#"{"name":"first","ph":"X","ts":1,"dur":1,"pid":1,"tid":1}"#;
 
-/// Texts and arguments that look like events where one does not know what is around them.
+/// Texts and arguments that look like events without their context.
 fn deceptive_event() -> impl Strategy<Value = String> {
     const EVENT: &str = r#"{"name":"no","ph":"X","ts":1,"dur":1,"pid":1,"tid":1}"#;
     prop_oneof![
@@ -1014,12 +1014,12 @@ fn deceptive_event() -> impl Strategy<Value = String> {
             let text = EVENT.replace('"', "\\\"");
             format!(r#"{{"name":"a ,{text},{text}","ph":"i","ts":{ts},"pid":1,"tid":1}}"#)
         }),
-        // In a text whose quotes are not escaped nobody can tell; all have to come to the same.
+        // A text with unescaped quotes is ambiguous; all ways must agree.
         (0..60i64).prop_map(|ts| format!(r#"{{"name":"a ,{EVENT},{EVENT}","ph":"i","ts":{ts},"pid":1,"tid":1}}"#)),
         // Cut in the middle, and over several lines.
         Just(r#"{"name":"cut","ph":"X","ts":1,"args":{"a":["#.to_string()),
         Just(EVENT.replace(',', ",\n ")),
-        // A quote too many, or brackets too few, in arguments so long that they are looked through for what they have swallowed.
+        // A stray quote or missing brackets, in arguments long enough to be searched for swallowed events.
         (0..60i64, 0..3usize, any::<bool>()).prop_map(|(ts, n_closed, is_quoted)| {
             let text = "x".repeat(250 + ts as usize);
             let (quote, end) = (if is_quoted { "\"" } else { "" }, "}".repeat(n_closed));
@@ -1032,7 +1032,7 @@ fn deceptive_event() -> impl Strategy<Value = String> {
 {"ph":"i"}]}}"#.to_string()),
         Just("7".to_string()),
         Just(format!("[1,{EVENT}]")),
-        // The list seems to end, or an event has no beginning.
+        // The list seems to end, or an event has no start.
         Just("]".to_string()),
         Just(format!("{EVENT}]")),
         Just("W0722 14:03 cuda.cpp:77] Warning: \"foo\" {bar}, [x]".to_string()),

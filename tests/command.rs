@@ -1,4 +1,4 @@
-//! What the command leaves behind when something goes wrong, and how it ends.
+//! Outputs and exit codes of the command when something goes wrong.
 
 #![cfg(unix)]
 
@@ -44,7 +44,7 @@ fn an_output_is_replaced_once_all_of_it_is_written() {
     let export = |to: &str, out: &str| {
         tracedrop(&dir).args(["export", "a.json", "--to", to, "-o", out]).output().unwrap()
     };
-    // What can't be exported leaves the old file.
+    // A failed export leaves the old file.
     assert_eq!(export("collapsed-samples", "out.json").status.code(), Some(1));
     assert_eq!(fs::read_to_string(dir.join("out.json")).unwrap(), "before");
     assert!(export("chrome-trace", "link.json").status.success());
@@ -55,7 +55,7 @@ fn an_output_is_replaced_once_all_of_it_is_written() {
     assert_eq!(names(&dir), ["a.json", "link.json", "out.json"]);
 }
 
-/// Of a limited file size, as of a full disk, only the output that failed is gone.
+/// With a limited file size, as on a full disk, only the failed output is gone.
 #[test]
 fn a_full_disk_leaves_what_was_there() {
     let dir = folder("full");
@@ -152,7 +152,8 @@ fn secrets_are_shown_on_request_only() {
     let (n, words) = run(&[]);
     assert_eq!(n, 0);
     assert!(
-        words.contains("was hidden") && words.contains("1 password, token or key in arguments"),
+        words.contains("hidden in reports and exports")
+            && words.contains("1 password, token or key in arguments"),
         "{words}"
     );
     assert_eq!(run(&["--show-secrets"]).0, 2);
@@ -160,14 +161,18 @@ fn secrets_are_shown_on_request_only() {
 
 #[test]
 fn rows_are_chosen_by_a_filter() {
-    let path = own_dir("situations").join("two-ranks-one-file.json");
-    let report = |filter: &str| run(&["report", "--quiet", "--format", "json", "--report", "slices", "--where", filter, path.to_str().unwrap()]);
-    let out = report("name=aten::mm total>1us");
-    assert!(out.status.success());
-    let text = String::from_utf8(out.stdout).unwrap();
-    assert!(text.contains("aten::mm") && !text.contains("aten::add"), "{text}");
-    let out = report("total>1");
-    assert_eq!(out.status.code(), Some(1));
-    let text = String::from_utf8(out.stderr).unwrap();
+    let dir = folder("filter");
+    let report = |filter: &str| {
+        let arguments =
+            ["report", "--quiet", "--format", "json", "--report", "slices", "--where", filter, "a.json"];
+        tracedrop(&dir).args(arguments).output().unwrap()
+    };
+    let output = report("name=@property total>1us");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("@property") && !text.contains("[\"=1+1\""), "{text}");
+    let output = report("total>1");
+    assert_eq!(output.status.code(), Some(1));
+    let text = said(&output);
     assert!(text.contains("1 needs a unit: total>1ms") && text.contains("^^^^^^^"), "{text}");
 }

@@ -1,7 +1,5 @@
-//! Comparisons: against what other tools say of the same pairs, and against what must hold of any pair.
-//!
-//! Quirks such as Q5 are those of the list in the description of the tools; where one keeps a number from being compared,
-//! the test names it.
+//! Comparisons: checked with outputs of other tools on the same pairs, and with invariants of any pair.
+//! Quirks such as Q5 refer to the list in the description of the tools; if one prevents a comparison, the test names it.
 
 mod support;
 

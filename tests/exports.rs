@@ -71,7 +71,7 @@ fn markdown_shows_text_letter_by_letter() {
          | \\<script\\>alert(1)\\</script\\> | – | – |\n\
          | \\\\x1b\\[31m\\\\nx | 1 ns | -1.5 |\n\
          | say \"hi\", you | 2 ns | 1.00000e20 |\n\
-         | \\[x\\](http\\://a) | 3 ns | 3 |\n\n5 more rows were left out.\n\n## Read\n",
+         | \\[x\\](http\\://a) | 3 ns | 3 |\n\n5 more rows not shown.\n\n## Read\n",
     );
 }
 
@@ -85,7 +85,7 @@ fn csv_is_rfc_4180_and_runs_nothing() {
         "file\r\nname,value,unit\r\nfile_name,@evil,\r\n\r\nReport: note\r\nnote\r\nlook out: <b>\r\n\r\nReport: Table\r\n\
          name,total_ns,mean\r\n'=1+1,18446744073709551615,NaN\r\na|b,0,inf\r\n<script>alert(1)</script>,,\r\n\
          \"\\x1b[31m\nx\",1,-1.5\r\n\"say \"\"hi\"\", you\",2,100000000000000000000\r\n\
-         [x](http://a),3,3\r\n(5 more rows were left out)\r\n",
+         [x](http://a),3,3\r\n(5 more rows not shown)\r\n",
     );
     let table = reports[0].tables().next().unwrap();
     assert_eq!(
@@ -512,7 +512,7 @@ fn of_very_many_regions_the_least_accessed_are_left_out_and_that_is_said() {
     let input = Input { run: &run, document: &document(&reports), query: &query, options: &options };
     for id in ["chrome-trace", "chrome-trace-gz"] {
         let left_out = export::render(export::find(id).unwrap(), &input, &mut std::io::sink()).unwrap();
-        assert_eq!(left_out.0, ["the 3 least accessed regions of memory"], "{id}");
+        assert_eq!(left_out.0, ["the 3 least accessed memory regions"], "{id}");
     }
     let left_out = export::render(export::find("json").unwrap(), &input, &mut std::io::sink()).unwrap();
     assert!(left_out.0.is_empty());

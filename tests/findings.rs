@@ -1,4 +1,4 @@
-//! Findings: each rests on rows that are there, says their numbers, and is left out where a trace can not tell.
+//! Findings: each is based on existing rows, has their numbers, and is left out if the trace lacks the data.
 
 mod support;
 
@@ -64,7 +64,7 @@ fn each_leads_to_rows_and_is_in_order() {
     assert!(n > 15, "only {n} findings");
 }
 
-/// A column that is renamed would silence a rule.
+/// A renamed column id would silence a rule.
 #[test]
 fn every_rule_speaks() {
     let mut said: Vec<String> = Vec::new();
@@ -114,17 +114,25 @@ fn numbers_are_those_of_the_tables() {
             && phases.column("cause").unwrap().cells.get(*row) == "waiting for the host".into()
     });
     let of = |column: &str| cell(phases, column, decode.unwrap());
-    assert!(host.text.contains(&format!("{:.1} % of decode time", 100.0 * of("share"))), "{}", host.text);
-    assert!(host.text.ends_with("while schedule ran."), "{}", host.text);
-    // What ran meanwhile is a share of the same waiting.
+    assert!(host.text.contains(&format!("{:.1}% of decode time", 100.0 * of("share"))), "{}", host.text);
+    assert!(
+        host.text.contains("; `schedule` accounts for ") && host.text.ends_with(" of that wait."),
+        "{}",
+        host.text
+    );
+    // The share of the CPU slice refers to the same wait.
     let cpu = table(&reports, "gpu-cpu", "cpu");
     let by_name: Vec<f64> = (0..cpu.n_rows()).map(|row| cell(cpu, "waited", row)).collect();
     let most = by_name.iter().copied().fold(0.0, f64::max);
-    assert!(host.text.contains(&format!("{:.1} % of the waiting", 100.0 * most / waited)), "{}", host.text);
+    assert!(
+        host.text.contains(&format!("accounts for {:.1}% of that wait", 100.0 * most / waited)),
+        "{}",
+        host.text
+    );
     assert!(by_name.iter().sum::<f64>() <= waited + 1.0);
 }
 
-/// Idle time by phase adds up to what the phases have of it.
+/// Idle time by phase adds up to the idle time of the phases.
 #[test]
 fn idle_by_phase_is_the_idle_time_of_the_phases() {
     let reports = reports_of(&traces()[0]).unwrap();
@@ -141,11 +149,11 @@ fn idle_by_phase_is_the_idle_time_of_the_phases() {
     }
 }
 
-/// A GPU whose launches were not recorded is not said to have waited for anything.
+/// Without recorded launches there are no findings about waiting.
 #[test]
 fn without_launches_nothing_is_said_of_waiting() {
     let text = std::fs::read_to_string(own_dir("pytorch").join("edge/gpu_only.json")).unwrap_or_else(|_| {
-        // A trace of kernels alone, 100 µs apart.
+        // A trace with only kernels, 100 µs apart.
         let kernel = |i: u64| {
             format!(
                 r#"{{"ph":"X","cat":"kernel","name":"k{i}","pid":0,"tid":7,"ts":{},"dur":10,"args":{{"stream":7,"device":0,"correlation":{}}}}}"#,
@@ -162,12 +170,13 @@ fn without_launches_nothing_is_said_of_waiting() {
     assert!(findings.iter().any(|finding| finding.id == "launches-not-recorded"), "{findings:?}");
     assert!(findings.iter().all(|finding| !finding.id.starts_with("waits-")), "{findings:?}");
     let report = reports.iter().find(|report| report.id == "gpu-findings").unwrap();
-    let says_why = |block: &Block| matches!(block, Block::Note(note) if note.text.contains("launches"));
+    let says_why =
+        |block: &Block| matches!(block, Block::Note(note) if note.text.contains("no recorded launch"));
     assert!(report.blocks.iter().any(says_why));
 }
 
-/// A gap of 100 µs whose next kernel is launched in its middle: 45 µs up to the end of the call are the host's, 55 µs are not. All
-/// reports say so, and the finding leads to the row it is about.
+/// A gap of 100 µs whose next kernel is launched in the middle: 45 µs up to the end of the call are host-bound, 55 µs are not. All
+/// reports agree, and the finding links to its row.
 #[test]
 fn a_gap_is_split_at_its_launch_everywhere() {
     let trace = import("late.json", &late_launch(), None).unwrap();

@@ -1,4 +1,4 @@
-//! Traces with more events than are held: what is added up is the same as if all had been held.
+//! Traces with more events than fit in memory: aggregates equal those of keeping all events.
 
 mod support;
 
@@ -18,7 +18,7 @@ fn inputs() -> Vec<PathBuf> {
     all.filter(|path| path.metadata().unwrap().len() < 4 << 20).collect()
 }
 
-/// Reads the file; holds `max_events` at most if given.
+/// Reads the file, with at most `max_events` in memory if given.
 fn read(bytes: &[u8], max_events: Option<usize>) -> Option<Session> {
     let mut import = Import::new("trace", bytes.len() as u64);
     if let Some(max_events) = max_events {
@@ -32,13 +32,13 @@ fn report<'a>(session: &'a Session, id: &str) -> Option<&'a Report> {
     session.reports().iter().find(|report| report.id == id)
 }
 
-/// What differs because it was given up: arrows, and the stacks of slices, which some files have.
+/// Whether a table does not depend on dropped data: arrows, and stacks of slices, which some files have.
 fn is_comparable(table: &Table, has_stacks: bool) -> bool {
     !table.id.starts_with("flows") && (table.id != "frames" || !has_stacks)
 }
 
-/// Whether `folded` says what `whole` says. When a process was busy is not known where its threads were looked at one after
-/// the other.
+/// Whether `folded` agrees with `whole`. The busy time of a process is unknown if its threads were processed in separate
+/// batches.
 fn agrees(folded: &Table, whole: &Table) -> bool {
     let (mut folded, mut whole) = (folded.clone(), whole.clone());
     for column in 0..folded.columns.len().min(whole.columns.len()) {
@@ -54,7 +54,7 @@ fn agrees(folded: &Table, whole: &Table) -> bool {
     }
     folded.caption.clear();
     whole.caption.clear();
-    // NaN is the same as NaN then.
+    // As bytes, NaN equals NaN.
     protocol::encode(&folded) == protocol::encode(&whole)
 }
 
@@ -94,14 +94,14 @@ fn sums_are_exact() {
                 assert_eq!(ours.len(), theirs.len(), "{what}: {id}");
                 assert!(first.is_none(), "{what}: {id}: {first:?}");
             }
-            // How the time of GPUs divides is known of all work, and nothing else of that report.
+            // The GPU time breakdown is known for all kernels and copies, unlike the rest of that report.
             let divided = |session: &Session| {
                 let report = report(session, "gpu-breakdown")?;
                 let table = report.tables().find(|table| table.id == "breakdown")?.clone();
                 Some((shown(&table), report.summary.clone(), table.caption))
             };
-            // Work that names no call at all has no reports of its own where it is held.
-            // Which launches have no device record is not known where launches are not held.
+            // Kernels without any launch have no reports of their own when kept. Launches without a device record are unknown
+            // when launches are dropped.
             let has_all_records = |(rows, ..): &(String, String, String)| !rows.contains("not recorded");
             if let Some(divided_whole) = divided(&whole).filter(has_all_records) {
                 assert_eq!(divided(&folded), Some(divided_whole), "{what}");
@@ -114,7 +114,7 @@ fn sums_are_exact() {
                 assert_eq!(ours.count_of(issue.kind.code), issue.count, "{what}: {}", issue.kind.code);
             }
             assert!(report(&folded, "overview").is_some_and(|report| report.blocks.iter().any(
-                |block| matches!(block, Block::Note(note) if note.text.contains("more events than are held"))
+                |block| matches!(block, Block::Note(note) if note.text.contains("too large to keep in memory"))
             )));
             assert!(
                 folded.exporters().iter().all(|exporter| !["chrome-trace", "index"].contains(&exporter.id))
@@ -129,7 +129,7 @@ fn shown(table: &Table) -> String {
     tracedrop::export::csv::table_csv(table, &rows)
 }
 
-/// Arrows from event to event, wherever these lie, are counted once and not drawn between slices that are gone.
+/// Arrows between any events are counted once and not drawn between dropped slices.
 #[test]
 fn arrows_are_given_up_and_counted() {
     let one = |ph: &str, id: u64, ts: u64, more: &str| {
@@ -158,7 +158,7 @@ fn arrows_are_given_up_and_counted() {
     }
 }
 
-/// What others have read is folded like what is read here.
+/// Parts read by other workers are aggregated like those read here.
 #[test]
 fn parts_are_folded_too() {
     let mut n_folded = 0;
@@ -179,7 +179,7 @@ fn parts_are_folded_too() {
     assert!(n_folded > 3, "only {n_folded}");
 }
 
-/// Of kernels there are sums by name, which are those of the trace as a whole.
+/// Sums of kernels by name are those of the whole trace.
 #[test]
 fn kernels_are_added_up() {
     let mut n_folded = 0;

@@ -1,4 +1,4 @@
-//! Files that are not read are named, and what is read is never taken for one of them.
+//! Unsupported files are named, and supported ones are never mistaken for them.
 
 mod support;
 
@@ -25,7 +25,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-/// Files of one system beside the checkout; none where it stands alone.
+/// Files of one system in the corpus; none without the corpus.
 fn corpus(system: &str) -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(system);
     if dir.is_dir() { files(&dir, &[""]) } else { Vec::new() }
@@ -37,7 +37,7 @@ fn each_kind_is_named_also_inside_gzip() {
         "app 7/8 [000]   100.000000:    1000000 cpu-clock:u: \n\t            1000 main+0x0 (app.py)\n\n"
             .repeat(3);
     let cases: &[(&[u8], &str)] = &[
-        (perf.as_bytes(), "CPU samples of `perf script`"),
+        (perf.as_bytes(), "`perf script` CPU samples"),
         (b"main 1\nmain;parse 1\nmain;parse;token 2\n", "folded stacks"),
         (br#"{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[]}"#, "speedscope"),
         (br#"{"shared":{"frames":[]},"profiles":[]}"#, "speedscope"),
@@ -85,7 +85,7 @@ fn each_kind_is_named_also_inside_gzip() {
     }
 }
 
-/// What each folder of the corpus holds; odd files may be named otherwise, but none is read as a trace or taken for text.
+/// Content of each corpus folder; odd files may get another name, but none is read as a trace or mistaken for text.
 #[test]
 fn recordings_of_other_tools_are_named() {
     let is_one = |path: &PathBuf, endings: &[&str]| {
@@ -107,7 +107,7 @@ fn recordings_of_other_tools_are_named() {
     ] {
         for path in corpus(system).into_iter().filter(|path| is_one(path, endings)) {
             let name = path.file_name().unwrap().to_str().unwrap();
-            // Too broken to be told, or of another kind on purpose.
+            // Too broken to recognize, or of another kind on purpose.
             if ["odd_one_byte", "odd_fields", "odd_text_converted"].iter().any(|odd| name.starts_with(odd)) {
                 continue;
             }
@@ -117,7 +117,7 @@ fn recordings_of_other_tools_are_named() {
     }
 }
 
-/// Tries what is read under each file's own name.
+/// Tests supported files under their own names.
 #[test]
 fn what_was_read_is_still_read() {
     for (name, bytes) in [

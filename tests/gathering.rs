@@ -1,5 +1,5 @@
-//! Several files read one after the other into one run: what is left out, and that the rest is what putting together files that
-//! were read one by one gives.
+//! Several files read one after the other into one run: skipped files are named, and the rest equals combining files read one
+//! by one.
 
 mod support;
 
@@ -108,8 +108,8 @@ fn what_has_no_room_beside_the_others_is_left_out() {
     assert_eq!(limited(10).err().unwrap().code, "nothing-read");
 }
 
-/// While several files are read, what has been read of all of them shows; and it makes no difference in the end, whether that was
-/// looked at, or a file was begun twice.
+/// While several files are read, partial results of all of them show; looking at them, or starting a file twice, does not
+/// change the final result.
 #[test]
 fn what_has_been_read_of_all_shows_while_reading() {
     let files = [file("rank0.json.gz"), file("rank1.json.gz")];
@@ -131,7 +131,7 @@ fn what_has_been_read_of_all_shows_while_reading() {
         so_far.feed(&content[content.len() / 2..]);
         let read = so_far.finish();
         gathering.end(&mut so_far, name, read);
-        // What showed last still does.
+        // The last partial result still shows.
         assert!(so_far.document().is_some_and(|document| document.partial && !document.reports.is_empty()));
         n_records = so_far.document().unwrap().ledger.records();
     }
@@ -139,7 +139,7 @@ fn what_has_been_read_of_all_shows_while_reading() {
     let early = so_far.document().unwrap();
     assert!(early.partial && early.is_read && early.reports.iter().any(|report| report.id == "gpu-ranks"));
     so_far.finish_reports();
-    // How many documents there were before is no part of what it says.
+    // The number of earlier documents is not part of the content.
     let as_first = |session: &Session| DocumentView { revision: 0, ..session.document().unwrap() };
     assert_eq!(as_first(&so_far), as_first(&gather(Gathering::new(), &files).unwrap()));
 }

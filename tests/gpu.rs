@@ -1,9 +1,6 @@
-//! What the GPU reports say, against the outputs of other tools on the same recordings, and against what a hand-made file
-//! is known to hold.
-//!
-//! The tools' outputs lie in `golden/<tool>/` beside the recordings. Where a tool is known to be wrong or to mean something
-//! else, the tests say so where they leave it out; numbers such as Q4 are those of the list of quirks in the description
-//! of the tools.
+//! GPU reports, compared with outputs of other tools on the same recordings, and with the known contents of hand-made files.
+//! Outputs of the tools are in `golden/<tool>/` next to the recordings. If a tool is known to be wrong or to mean something else,
+//! the tests say so where they skip it; numbers such as Q4 refer to the list of quirks in the description of the tools.
 
 mod support;
 
@@ -67,7 +64,7 @@ fn sums_add_up() {
                     whole.hidden_communication,
                     whole.communication - whole.exposed_communication,
                 );
-                // Steps cut the window without a gap, so whatever holds of the whole holds of their sum.
+                // Steps cover the window without gaps, so their sum equals the whole.
                 let steps = step_windows(gpu, device, window);
                 if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
                     check.same("steps", (first.window.0, last.window.1), window);
@@ -81,7 +78,7 @@ fn sums_add_up() {
                 }
             }
             let work: i64 = gpu.work.iter().map(|work| work.dur()).sum();
-            // Where nothing was launched in a step there is no table of steps.
+            // Without launches in steps there is no table of steps.
             let has_steps = |device: &u32| {
                 gpu.work
                     .iter()
@@ -99,7 +96,7 @@ fn sums_add_up() {
             let reports = analysis::reports(&run, &query);
             for (table, column, wanted) in wanted {
                 let cells = golden::cells(&reports, table, &[column]);
-                // Steps have no time where work is missing from the recording.
+                // Steps have no time where device records are missing.
                 if table == "steps" && gpu.recorded.n_missing() > 0 {
                     continue;
                 }
@@ -118,7 +115,7 @@ fn sums_add_up() {
     });
 }
 
-/// Killed profilers leave any beginning of a file. Large files are cut less often: some 60 MB are read for each.
+/// Killed profilers leave truncated files. Large files are cut less often: some 60 MB are parsed for each.
 #[test]
 fn a_cut_file_is_no_trouble() {
     let mut random = Random(23);
@@ -136,13 +133,13 @@ fn a_cut_file_is_no_trouble() {
     }
 }
 
-/// Forms of annotations as they were met, and whether work belongs to them that the GPU did long after they had ended.
+/// Annotation forms found in practice, and attribution of kernels that ran long after the annotation had ended.
 #[test]
 fn steps_of_servers_are_known() {
     let wanted = |name: &str| match name {
         "vllm-b200-prefill" => Some((Phase::Prefill, Some(888))),
         "vllm-mi300-mixed-piecewise" => Some((Phase::Mixed, Some(8155 + 37))),
-        // A step of the scheduler around that of the model, or around nothing else: one step either way.
+        // A scheduler step around a model step, or around nothing: one step either way.
         "vllm-mi300-decode-fullgraph" | "sglang-mi300-decode" => Some((Phase::Decode, Some(32))),
         _ => None,
     };
@@ -158,7 +155,7 @@ fn steps_of_servers_are_known() {
         }
         check.same("captures", gpu.steps.n_captures, usize::from(name == "vllm-mi300-graph-capture"));
         if name == "triton-a100" {
-            // Its one step is of another process than all calls.
+            // Its only step is in a different process than all calls.
             check.that("the kernel is in no step", gpu.work.iter().all(|work| work.step == 0));
         }
     });
@@ -169,7 +166,7 @@ fn edge(name: &str) -> Trace {
     import(name, &std::fs::read(path).unwrap(), None).unwrap()
 }
 
-/// Whoever tries the sample should find something in each report.
+/// The sample has content in every report.
 #[test]
 fn the_sample_shows_what_the_reports_can_do() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/www/samples/gpu-serving.json");
@@ -188,9 +185,9 @@ fn the_sample_shows_what_the_reports_can_do() {
     assert!(coverage.len() == 6 && coverage.iter().all(|share| *share > 0.99), "{coverage:?}");
     assert_eq!(cells("phases", &["phase", "steps"]), [["prefill", "1"], ["decode", "8"], ["mixed", "1"]]);
     assert!(summary("gpu-layers").starts_with("8 layers"), "{}", summary("gpu-layers"));
-    assert!(summary("gpu-cpu").contains(": schedule ran"), "{}", summary("gpu-cpu"));
+    assert!(summary("gpu-cpu").contains(": schedule` accounts for "), "{}", summary("gpu-cpu"));
     assert!(cells("operations", &["operation"]).iter().all(|row| row[0] != "Other"));
-    // Products of matrices are neither at the roof nor on the floor.
+    // Matrix products are neither at the roofline nor near 0.
     let mut n_products = 0;
     for row in cells("shapes", &["name", "of_roofline"]).iter().filter(|row| row[0] == "aten::mm") {
         n_products += 1;
@@ -198,7 +195,7 @@ fn the_sample_shows_what_the_reports_can_do() {
         assert!((0.2..=0.8).contains(&share), "{row:?}");
     }
     assert!(n_products > 10, "{n_products}");
-    // Some of the communication is hidden, and most of it is not.
+    // Some of the communication overlaps with compute, most of it doesn't.
     let hidden = numbers("collectives", "hidden");
     assert!(hidden.iter().any(|share| *share > 0.3) && hidden.contains(&0.0), "{hidden:?}");
     assert!(!cells("live", &["op"]).is_empty());
@@ -219,7 +216,7 @@ fn annotations_tell_phases() {
             step.map(|step| (step.phase, step.context.map_or(0, |c| c.1), step.generation.map_or(0, |g| g.1)))
         })
         .collect();
-    // Tokens of prompts, and generated ones. The last two are steps that do not say what they did.
+    // Prompt tokens and generated tokens. The last two steps have an unknown phase.
     let wanted = [
         Some((Phase::Prefill, 300, 0)),
         Some((Phase::Prefill, 888, 0)),
@@ -235,7 +232,7 @@ fn annotations_tell_phases() {
         Some((Phase::Unknown, 0, 0)),
     ];
     assert_eq!(found, wanted);
-    // A report tells of all steps, though no GPU was recorded.
+    // A report lists all steps, though no GPU was recorded.
     let reports = analysis::reports(&Run::single(trace), &Query::default());
     let text = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
     let rows: Vec<Vec<String>> =
@@ -257,7 +254,7 @@ fn kernels_without_ids_are_work_where_the_profiler_says_that_it_wrote_the_file()
         golden::cells(&reports, "kernels", &["name", "total"])
     };
     assert_eq!(kernels_of(format!(r#"{{"schemaVersion":1,"traceEvents":[{event}]}}"#)), [["k", "2000"]]);
-    // Elsewhere the category may mean anything.
+    // In other files the category may mean anything.
     assert!(kernels_of(format!(r#"{{"traceEvents":[{event}]}}"#)).is_empty());
 }
 
@@ -280,14 +277,14 @@ fn mangled_kernels_are_shown_as_their_source_names_them() {
     let reports = analysis::reports(&Run::single(trace), &Query::default());
     let rows = golden::cells(&reports, "kernels", &["function", "name"]);
     let functions: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
-    // What no demangler understands is told by the identifiers it starts with.
+    // Names that cannot be demangled are shown by their leading identifiers.
     let wanted =
         ["void aiter::gemm<float>(float*)", "sgl_hip::activation::act_and_mul_kernel<…>", "plain_kernel"];
     assert_eq!(functions, wanted);
     assert!(rows[0][1].starts_with("_ZN5aiter"), "{rows:?}");
 }
 
-/// Kernels, and the phase of the step and the call that each belongs to.
+/// Kernels with the phase and the call that each belongs to.
 fn kernels(gpu: &GpuTrace<'_>) -> Vec<(String, Option<Phase>, String)> {
     let launch = |launch: u32| if launch == NONE { "" } else { gpu.name(launch) }.to_string();
     let of = gpu.work.iter().filter(|work| work.kind == Kind::Kernel);
@@ -321,14 +318,14 @@ fn work_between_steps_is_in_none() {
         event("user_annotation", "ProfilerStep#2", 1, (20, 30), r#""External id":9"#),
         event("gpu_user_annotation", "ProfilerStep#2", 7, (200, 220), r#""External id":9"#),
     ];
-    // When each was launched, on another thread than that of the steps; and in which step.
+    // Launch time of each, on a different thread than the steps, and its step.
     let launches = [(0, 0), (5, 0), (10, NO_STEP), (15, NO_STEP), (20, 1), (29, 1), (30, NO_STEP)];
     for (i, (ts, _)) in launches.iter().enumerate() {
         let ids = format!(r#""correlation":{}"#, i + 1);
         events.push(event("cuda_runtime", "cudaLaunchKernel", 2, (*ts, ts + 1), &ids));
         events.push(event("kernel", "k", 7, (100 + i as u32, 101 + i as u32), &ids));
     }
-    // Without a launch it belongs to the step that the GPU's own ranges tell, if it lies in one.
+    // Without a launch, it belongs to the step annotation on the GPU that contains it, if any.
     for (correlation, ts) in [(50, 200), (51, 219), (52, 230)] {
         events.push(event("kernel", "k", 7, (ts, ts + 1), &format!(r#""correlation":{correlation}"#)));
     }
@@ -374,7 +371,7 @@ fn frames_whose_parents_are_in_a_circle_nest_by_time() {
     assert_eq!(trace.slices.depth.iter().collect::<Vec<_>>(), [0, 1, 2]);
 }
 
-/// Every trace of an oddity has all reports, whatever is in it.
+/// Every trace with a dialect quirk has all reports.
 #[test]
 fn oddities_have_sound_reports() {
     let dir = own_dir("pytorch").join("edge");
@@ -388,7 +385,7 @@ fn oddities_have_sound_reports() {
     }
 }
 
-/// Bytes over time are those of all copies and fills that say theirs.
+/// Bytes over time add up to those of all copies and fills with a recorded size.
 #[test]
 fn bytes_over_time_add_up() {
     for path in data_dirs("pytorch").iter().flat_map(|dir| files(dir, &[".json.gz"])) {

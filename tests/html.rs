@@ -83,6 +83,6 @@ fn long_tables_are_cut_and_that_is_said() {
         .map(|i| format!(r#"{{"name":"op {i}","ph":"X","ts":{i},"dur":1,"pid":1,"tid":1}}"#))
         .collect();
     let page = html("many.json", &format!("[{}]", events.join(",")));
-    assert!(page.contains("500 more rows are left out here."));
+    assert!(page.contains("500 more rows not shown."));
     assert!(page.len() < 4 << 20);
 }

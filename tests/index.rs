@@ -1,4 +1,4 @@
-//! A trace that is opened from its index says what the trace itself says; anything else is refused.
+//! A trace opened from its index gives the same results as the trace; anything else is rejected.
 
 mod support;
 
@@ -14,7 +14,7 @@ use tracedrop::export::{self, Options};
 use tracedrop::index::{self, Identity, Index, SectionWriter};
 use tracedrop::trace::args::Content;
 
-/// All test inputs of up to some size, so that this stays quick.
+/// All test inputs up to some size, to keep this fast.
 fn inputs() -> Vec<PathBuf> {
     let folders = [
         ("chrome", ""),
@@ -33,7 +33,7 @@ fn inputs() -> Vec<PathBuf> {
     all.filter(|path| path.metadata().unwrap().len() < 4 << 20).collect()
 }
 
-/// The file, read as a whole; with `again`, arguments stay in it.
+/// Reads the file whole; with `again`, arguments stay in it.
 fn open(bytes: &[u8], again: bool) -> Option<Session> {
     let mut session = Session::new("trace", bytes.len() as u64, None, Query::default());
     if again {
@@ -50,7 +50,7 @@ fn export(session: &mut Session, id: &str) -> Vec<u8> {
     out
 }
 
-/// All exports but the index, by exporter.
+/// All exports except the index, by exporter.
 fn exports(session: &mut Session) -> Vec<(&'static str, Vec<u8>)> {
     let exporters = session.exporters().into_iter().filter(|exporter| exporter.id != "index");
     let ids: Vec<&'static str> = exporters.map(|exporter| exporter.id).collect();
@@ -63,15 +63,15 @@ fn reopen(index: &[u8], again: Option<&[u8]>, query: Query) -> Session {
     Session::of_index(index, again, query).ok().unwrap()
 }
 
-/// What the page shows but for where it comes from, as bytes: NaN is the same as NaN then.
+/// Content of the page except its source, as bytes, so that NaN equals NaN.
 fn shown(session: &Session) -> Vec<u8> {
     let mut document = session.document().unwrap();
-    // Not known before the tables are read.
+    // Unknown before the tables are read.
     document.span_ns = None;
-    // Nor is how many documents there were before a part of what it says.
+    // Nor is the number of earlier documents part of its content.
     document.revision = 0;
     document.file.index = None;
-    // Said where they are missing.
+    // Reported where they are missing.
     for report in &mut document.reports {
         report
             .blocks
@@ -97,9 +97,9 @@ fn an_index_says_what_the_trace_says() {
             for ((id, ours), (_, theirs)) in ours.iter().zip(&theirs) {
                 assert!(ours == theirs, "{name}: {id} differs");
             }
-            // What was read from an index makes the same index.
+            // An index read and written again is the same.
             assert!(export(&mut reopened, "index") == index, "{name}");
-            // Other questions are answered from the tables.
+            // Other queries are answered from the tables.
             let query = Query { top: 3, ..Query::default() };
             session.set_query(query.clone()).unwrap();
             assert!(
@@ -131,14 +131,14 @@ fn what_is_damaged_is_refused() {
         }
         let Ok(damaged) = Index::open(Rc::new(bytes)) else { continue };
         let Ok(mut session) = Session::of_index(damaged, None, Query::default()) else { continue };
-        // The head was whole, so the damage is in the tables, or between sections, or in the digest.
+        // The head was intact, so the damage is in the tables, between sections, or in the digest.
         let _ = session.set_query(Query { top: 7, ..Query::default() });
     }
     assert!(Index::open(Rc::new(Vec::new())).is_err());
     assert!(Index::open(Rc::new(index::MAGIC.to_vec())).is_err());
 }
 
-/// Bytes that can be read until they are gone.
+/// Bytes that become unreadable.
 struct Vanishing(Vec<u8>, Cell<bool>);
 
 impl Content for Vanishing {
@@ -151,7 +151,7 @@ impl Content for Vanishing {
     }
 }
 
-/// Somebody may forget what another page shows.
+/// The cached file may be deleted while another page shows it.
 #[test]
 fn what_was_forgotten_is_not_called_damaged() {
     let index = export(&mut open(&sample(), true).unwrap(), "index");
@@ -165,7 +165,7 @@ fn what_was_forgotten_is_not_called_damaged() {
     assert!(shown(&session) == before);
 }
 
-/// Sections whose checksums hold, and whose contents do not fit: whatever comes of it, it is no panic.
+/// Sections with valid checksums and inconsistent contents never cause a panic.
 #[test]
 fn what_is_made_up_is_refused() {
     let mut random = Random(6);
@@ -204,7 +204,7 @@ fn what_is_made_up_is_refused() {
     }
 }
 
-/// What a Chrome trace is said to be without.
+/// Data missing from a Chrome trace export.
 fn left_out(session: &mut Session) -> Vec<String> {
     let exporter = export::find("chrome-trace").unwrap();
     session.export(exporter, &Options::default(), &mut io::sink()).unwrap().0

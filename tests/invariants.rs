@@ -1,9 +1,9 @@
-//! What must hold of the slices of any trace: of every file that has some, and of each with some of its bytes changed.
+//! Invariants of slices in every trace file, also with some bytes changed.
 //!
-//! - A slice has no more time to itself than it lasts.
-//! - The self times of a thread add up to the time in which anything is open on it.
-//! - A slice lies whole in its parent, and no shorter slice of its thread does.
-//! - Sums by name and by thread are the same time counted twice.
+//! - The self time of a slice is at most its duration.
+//! - Self times of a thread add up to the time in which anything is open on it.
+//! - A slice is entirely inside its parent, and no shorter slice of its thread contains it.
+//! - Sums by name and by thread are the same time, counted in two ways.
 
 mod support;
 
@@ -19,14 +19,14 @@ use tracedrop::trace::tracks::TrackKind;
 
 const CHROME: Option<&FormatInfo> = Some(&chrome_trace::INFO);
 
-/// Files above this many bytes are read once and not changed.
+/// Larger files are read once and not changed.
 const MAX_CHANGED_BYTES: usize = 200_000;
-/// Times each of the others is changed.
+/// Number of changed variants of each other file.
 const N_CHANGED: u64 = 12;
-/// Threads with more slices are not held against the plain search for parents.
+/// Threads with more slices are not compared with the brute-force search for parents.
 const MAX_SEARCHED: usize = 1500;
 
-/// Threads whose slices are those of thread `thread`, lanes included.
+/// Slices by thread, including overflow lanes.
 fn slices_by_thread(trace: &Trace) -> BTreeMap<u32, Vec<usize>> {
     let mut threads: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for slice in 0..trace.slices.len() {
@@ -61,7 +61,7 @@ fn check(what: &str, trace: &Trace) {
             until = until.max(end);
             own += i128::from(slices.self_ns.get(*slice));
         }
-        // Sums stop at the largest number there is.
+        // Sums saturate.
         if busy <= i128::from(i64::MAX) {
             assert_eq!(own, busy, "{what}: self times of thread {thread}");
             let counted = counts.threads[thread as usize].busy_ns;
@@ -70,7 +70,7 @@ fn check(what: &str, trace: &Trace) {
     }
     let mut sums = SumsByName::default();
     sums.add(trace, i64::MAX, |_, _, _| {});
-    // Wrappers of either kind that sum up what others hold are a class of their own.
+    // Wrappers that summarize others are a class of their own.
     let is_summed = |class: Class| matches!(class, Class::Thread | Class::Async | Class::Summary);
     let of_class = |slice: &usize| is_summed(Class::of(slices.kind[*slice]));
     let by_slice: i128 =
@@ -82,7 +82,7 @@ fn check(what: &str, trace: &Trace) {
     }
 }
 
-/// Parents found by looking at every slice of the thread.
+/// Compares parents with those found by checking every slice of the thread.
 fn check_parents(what: &str, trace: &Trace) {
     let slices = &trace.slices;
     let known = |slice: usize| slices.dur.get(slice) != UNFINISHED;
@@ -104,8 +104,8 @@ fn check_parents(what: &str, trace: &Trace) {
                 .map(length)
                 .min();
             let parent = slices.parent[slice].some().map(|parent| parent.0 as usize);
-            // Where nothing lasts, what happens at one time is nested in the order in which it is told, and what was open then holds
-            // it; and how long a slice without an end lasts is not known.
+            // Zero-length slices nest in file order with what is open at that time, and the duration of a slice without an end
+            // is unknown.
             let is_begin = |parent: usize| slices.kind[parent] == SliceKind::BeginEnd;
             let touches = |parent: usize| slices.dur.get(slice) == 0 && end(parent) == ts && is_begin(parent);
             let is_loose = |parent: usize| length(parent) == 0 || !known(parent) || touches(parent);
@@ -135,7 +135,7 @@ fn self_times_add_up_in_every_file() {
         let name = path.file_name().unwrap().to_str().unwrap();
         let Ok(trace) = import(name, &std::fs::read(&path).unwrap(), None) else { continue };
         check(name, &trace);
-        // Of profiles whose times are rounded, a slice may stick out of its parent.
+        // In profiles with rounded times a slice may outlast its parent.
         if ways_of(&trace) == Ways::Format {
             check_parents(name, &trace);
         }
@@ -186,7 +186,7 @@ fn self_times_add_up_in_changed_files() {
     }
 }
 
-/// Slices of one thread at random, of which many overlap.
+/// Random slices of one thread, many of them overlapping.
 fn overlapping(n: u64, spread: u64, random: &mut Random) -> String {
     let events: Vec<String> = (0..n)
         .map(|i| {
@@ -215,7 +215,7 @@ fn self_times_add_up_where_everything_overlaps() {
     }
 }
 
-/// A thread in which everything overlaps everything takes no quadratic time: a few seconds even in a slow build.
+/// A thread in which everything overlaps takes no quadratic time: a few seconds even in a debug build.
 #[test]
 fn many_overlapping_slices_are_nested_in_little_time() {
     let n = 300_000;

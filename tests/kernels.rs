@@ -1,4 +1,4 @@
-//! Kernel classes: the built-in table, names checked by hand, and what another tool says of real recordings.
+//! Kernel classes: the builtin table, names checked by hand, and classes of another tool on real recordings.
 
 mod support;
 
@@ -8,10 +8,10 @@ use tracedrop::gpu::kernels::{BUILTIN, Rules};
 use tracedrop::gpu::names;
 use tracedrop::gpu::reference::{Platform, operation, simple_type};
 
-/// At most this share of a recording's kernel time may be without a class.
+/// Maximum share of a recording's kernel time without a class.
 const MOST_UNCLASSIFIED: f64 = 0.02;
 
-/// One kernel of a recording and what the reference says of it.
+/// A kernel of a recording and its reference class.
 struct Row {
     name: String,
     total_us: f64,
@@ -56,7 +56,7 @@ fn own_recording(path: &PathBuf) -> Recording {
     }
 }
 
-/// `None` for a golden that says why the tool failed, or saw no kernels.
+/// `None` for a golden of a failed run, or without kernels.
 fn golden_recording(path: &PathBuf) -> Option<Recording> {
     let golden: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_string();
@@ -74,7 +74,7 @@ fn golden_recording(path: &PathBuf) -> Option<Recording> {
     })
 }
 
-/// Those of the checkout, and all goldens where the collection stands beside it.
+/// Goldens of the checkout, and of the collection if it is present.
 fn recordings() -> Vec<Recording> {
     let own = own_dir("kernels");
     let mut all: Vec<Recording> =
@@ -153,9 +153,9 @@ fn a_users_table_that_is_wrong_says_where() {
     assert_eq!(
         told,
         [
-            "line 2: there is no operation “GEM”; did you mean “GEMM”? \
-             Otherwise, to add it, write “operation | GEM | compute” above",
-            "line 3: there is no part of a name “bases”; did you mean “base”?",
+            "line 2: unknown operation “GEM”; did you mean “GEMM”? \
+             Otherwise, to declare it, add “operation | GEM | compute” above",
+            "line 3: unknown part of a name “bases”; did you mean “base”?",
         ]
     );
 }
@@ -172,12 +172,12 @@ fn little_time_is_left_unclassified() {
             .collect();
         unclassified.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
         let share = unclassified.iter().map(|row| row.total_us).sum::<f64>() / total;
-        println!("{:40} {:6.3} %", recording.name, 100. * share.abs());
+        println!("{:40} {:6.3}%", recording.name, 100. * share.abs());
         for row in &unclassified {
             println!("    {:10.1} {}", row.total_us, names::base_name(&row.name));
         }
         if share >= MOST_UNCLASSIFIED {
-            wrong.push(format!("{}: {:.1} %", recording.name, 100. * share));
+            wrong.push(format!("{}: {:.1}%", recording.name, 100. * share));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

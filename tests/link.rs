@@ -277,7 +277,7 @@ fn short_links_of_comparisons_are_short_and_say_what_they_leave_out() {
             assert_eq!(findings(report), findings(&sent).map(|n| n.min(10)).or(findings(report)), "{what}");
             let is_cut = matches!(
                 &report.blocks[0],
-                Block::Note(note) if note.text.starts_with("Shortened for a link; left out: explanations")
+                Block::Note(note) if note.text.starts_with("Shortened for a link. Omitted: explanations")
             );
             let is_whole = report.tables().count() == sent.tables().count()
                 && report
@@ -352,7 +352,7 @@ fn what_is_too_long_is_refused_with_a_reason() {
     let reports = [report];
     let options = LinkOptions { rows: u32::MAX, ..LinkOptions::default() };
     let refusal = fragment(&document(&reports), &Run::default(), options).unwrap_err();
-    assert!(refusal.contains("more than 65536 get lost"), "{refusal}");
+    assert!(refusal.contains("the limit is 65536"), "{refusal}");
 }
 
 /// Blocks of `key: value` lines: a fragment with its content, a table of it and the sides of its files, or with the reason why it is refused.

@@ -653,7 +653,7 @@ fn what_a_trace_lacks_is_named() {
     let bytes = with_column("timestamp_ns", parquet::Kind::Text, Column::of_texts([Some("1"); 3]));
     let trace = import("trace.parquet", &bytes, None).unwrap();
     let example = &trace.ledger.issue("mrm-row-without-address").unwrap().example;
-    assert_eq!(example, "3 rows: timestamp_ns (text, not whole nanoseconds)");
+    assert_eq!(example, "3 rows: timestamp_ns (text, not integer nanoseconds)");
 }
 
 /// Libraries make timestamps of the column of nanoseconds, and of the unit they like. The files are of pyarrow.

@@ -1,7 +1,5 @@
-//! What operators should cost, held against the tables of TraceLens (0.1.0 at 171dd74721ca) row by row.
-//!
-//! `tests/data/pytorch/golden/tracelens.jsonl` has some of the rows; the whole tables stand in the collection beside the
-//! checkout.
+//! Cost models of operators, compared with the tables of TraceLens (0.1.0 at 171dd74721ca) row by row.
+//! `tests/data/pytorch/golden/tracelens.jsonl` has some of the rows; the full tables are in the collection next to the checkout.
 
 mod support;
 
@@ -14,7 +12,7 @@ use tracedrop::gpu::op_category::{self, Categories};
 use tracedrop::gpu::op_work::{Kind, Spec, StepTokens, Work, work, work_in_step};
 use tracedrop::gpu::peaks::{Bound, Peak, Peaks, roofline};
 
-/// What the tables were made with; they name it.
+/// Version that generated the tables, as named in them.
 const ARCH: &str = "gpu\tmem_gb_s\tmatrix_fp16\tmatrix_bf16\tmatrix_fp32\tmatrix_fp64\tmatrix_fp8\tmatrix_int8\t\
     vector_fp16\tvector_bf16\tvector_fp32\tvector_fp64\n\
     reference\t5300\t1000\t1000\t160\t80\t2000\t2000\t160\t160\t160\t80\n";
@@ -28,12 +26,12 @@ struct Row {
     file: String,
     sheet: String,
     cells: BTreeMap<String, Value>,
-    /// What may have been its first kernel.
+    /// Its possible first kernels.
     kernels: Vec<String>,
 }
 
 impl Row {
-    /// A cell; some tables have `_first` behind the names of columns.
+    /// A cell; some tables append `_first` to column names.
     fn cell(&self, column: &str) -> &Value {
         let first = format!("{column}_first");
         self.cells.get(column).or_else(|| self.cells.get(&first)).unwrap_or(&Value::Null)
@@ -70,7 +68,7 @@ impl std::fmt::Display for Row {
     }
 }
 
-/// Rows of the tables that say what operators cost, and whose names and kernels say their category.
+/// Rows of the tables with costs and categories of operators.
 fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for dir in data_dirs("pytorch") {
@@ -138,28 +136,28 @@ fn work_of(row: &Row, args: &OpArgs) -> Option<Work> {
     }
 }
 
-/// Where we do not say what TraceLens says, and why.
+/// Reasons for differences from TraceLens.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Why {
-    /// It does not know how large a truth value is.
+    /// It doesn't know the size of booleans.
     SizeOfBool,
-    /// It takes bytes for 8-bit floating-point numbers also where they are copied.
+    /// It treats bytes as 8-bit floats even in copies.
     BytesAreNoFloats,
-    /// It takes the result of every reduction for one element, as it looks for numbers where there is text.
+    /// It assumes one result element for every reduction, as it expects numbers where there is text.
     OneElementLeft,
-    /// It takes the smaller of the elements of two tensors for a reduction of the first.
+    /// It treats the elementwise minimum of two tensors as a reduction of the first.
     PairwiseMinimum,
-    /// It counts weights that are not there, as it takes `[]` for a shape.
+    /// It counts missing weights, as it takes `[]` for a shape.
     NoWeights,
-    /// It takes these gradients for those outside of training, which do not exist, and leaves out the input's.
+    /// It treats these gradients as inference, which has none, and omits that of the input.
     TrainingOnly,
-    /// It counts the input's gradient, which the mask does not ask for.
+    /// It counts the input's gradient, which the mask doesn't request.
     OneGradient,
-    /// Its list of operations has no `cos`, `sin` and `ge`, and it knows no sizes but those of `c10::` types there.
+    /// Its list of operations lacks `cos`, `sin` and `ge`, and it only knows the sizes of `c10::` types there.
     FusedLists,
-    /// It writes `vector_bfloat16` for fused kernels, which is no peak of its own, and so gives no roofline.
+    /// It writes `vector_bfloat16` for fused kernels, for which it has no peak and thus no roofline.
     FusedSpec,
-    /// It counts nothing, instead of not knowing, where the file has no arguments.
+    /// It reports 0 instead of unknown if the file has no arguments.
     NoArguments,
 }
 
@@ -213,7 +211,7 @@ fn exception(row: &Row) -> Option<usize> {
     })
 }
 
-/// What TraceLens makes of an exception.
+/// TraceLens' value for an exception.
 fn theirs(why: Why, row: &Row, args: &OpArgs, ours: Option<Work>) -> Work {
     let mut work = ours.unwrap_or_else(|| Work::new(Kind::Reduction, 0, None, None));
     let n = work.fact("n").unwrap_or(0);
@@ -264,7 +262,7 @@ fn assert_close(row: &Row, column: &str, ours: Option<f64>) {
     assert!(same, "{row}: {column} {ours:?} instead of {golden:?}");
 }
 
-/// All columns of a row against these numbers.
+/// Checks all columns of a row.
 fn check(row: &Row, why: Option<Why>, work: &Work, peak: &Peak) {
     assert_close(row, "GFLOPS", Some(work.flops as f64 / 1e9));
     assert_close(row, "Data Moved (MB)", work.bytes.map(|bytes| bytes as f64 / 1_048_576.0));
@@ -280,7 +278,7 @@ fn check(row: &Row, why: Option<Why>, work: &Work, peak: &Peak) {
     check_roofline(row, work, peak);
 }
 
-/// TraceLens draws no roofline where it knows no peak, as for integers; ours is that of the memory.
+/// TraceLens has no roofline without a peak, as for integers; ours is the memory roofline.
 fn check_roofline(row: &Row, work: &Work, peak: &Peak) {
     let once = row.number("operation_count") == Some(1.0) || row.number("name_count") == Some(1.0);
     let took_ns = row.number("Kernel Time (µs)_mean").map(|us| us * 1000.0);
@@ -299,12 +297,11 @@ fn check_roofline(row: &Row, work: &Work, peak: &Peak) {
     assert_eq!(bound, row.text("Roofline Bound"), "{row}");
     if let Some(percent) = row.number("Pct Roofline_mean").filter(|_| once) {
         let ours = best.share_of_roofline.unwrap() * 100.0;
-        assert!(is_close(ours, percent), "{row}: {ours} % instead of {percent} %");
+        assert!(is_close(ours, percent), "{row}: {ours}% instead of {percent}%");
     }
 }
 
-/// For each file: rows that agree, exceptions, rows for which TraceLens has no number and we have one, and those for
-/// which nobody has.
+/// For each file: rows that agree, exceptions, rows where only we have a number, and rows where neither has one.
 #[test]
 fn operators_cost_what_tracelens_says() {
     let peaks = Peaks::with(ARCH).unwrap();
@@ -337,7 +334,7 @@ fn operators_cost_what_tracelens_says() {
     assert!(unmet.is_empty(), "no longer exceptions: {unmet:?}");
 }
 
-/// Operators of which TraceLens does not know what they are.
+/// Operators unknown to TraceLens.
 const BETTER_KNOWN: &[&str] = &["_C::rms_norm", "_C::fused_add_rms_norm", "_C::rotary_embedding"];
 
 #[test]
@@ -346,14 +343,14 @@ fn categories_are_those_of_tracelens() {
     let mut n = 0;
     for row in rows() {
         let Some(golden) = row.cell("op category").as_str() else { continue };
-        // An operator with several kernels has a row for each.
+        // An operator with several kernels has one row per kernel.
         let (op, kernel) = match row.text("name").split_once("->") {
             Some((op, kernel)) => (op, Some(kernel)),
             None => (row.text("name"), None),
         };
         let is_call = op.contains("Launch");
         let kernels = row.kernels.iter().map(String::as_str).chain(kernel).filter(|_| !is_call);
-        // Which of them came first is not in the tables.
+        // The tables don't show which of them came first.
         let mut ours = kernels.map(|kernel| categories.of(op, Some(kernel)));
         let fits = ours.any(|category| category == golden) || categories.of(op, None) == golden;
         if golden == "other" && BETTER_KNOWN.contains(&op) {
@@ -381,13 +378,13 @@ fn categories_are_those_of_tracelens() {
     }
 }
 
-/// As they stand in the files: lists of tensors, scalars, old files with half of the members.
+/// Arguments as in real files: lists of tensors, scalars, old files with half of the members.
 #[test]
 fn arguments_of_recordings_are_read() {
     let (mut n_read, mut n_known) = (0, 0);
     for path in data_dirs("pytorch").iter().flat_map(|dir| files(dir, &[".json.gz"])) {
         let packed = std::fs::read(&path).unwrap();
-        // The small ones have all there is, and the others take long.
+        // The small ones cover everything, and the others take long.
         if packed.len() > 500_000 {
             continue;
         }

@@ -434,9 +434,12 @@ fn damage_is_told_in_report_and_ledger() {
         assert_eq!(trace.ledger.issue("profile-dangling-frame").unwrap().first.line, Some(4));
         let report = only_report(trace);
         let text = warnings(&report);
-        for part in
-            ["add up to 13, not to the 12", "of 10 samples", "more self than cumulative", "no description"]
-        {
+        for part in [
+            "add up to 13, but the file reports 12",
+            "reports 10 samples",
+            "more self than cumulative",
+            "no description",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let frames = table(&report, "frames");

@@ -1,4 +1,4 @@
-//! Traces of the PyTorch profiler: the oddities of the dialect, a file each, and real recordings read in parts.
+//! PyTorch profiler traces: quirks of the dialect, one per file, and real recordings parsed in parts.
 
 mod support;
 
@@ -25,7 +25,7 @@ fn slice(trace: &Trace, name: &str) -> usize {
     found.unwrap_or_else(|| panic!("no slice {name}"))
 }
 
-/// Whether `below` lies under `above`, however deep.
+/// Whether `below` is a descendant of `above`.
 fn is_under(trace: &Trace, below: &str, above: &str) -> bool {
     let above = SliceId(slice(trace, above) as u32);
     let mut at = trace.slices.parent[slice(trace, below)].some();
@@ -35,7 +35,7 @@ fn is_under(trace: &Trace, below: &str, above: &str) -> bool {
     at.is_some()
 }
 
-/// All that a report says, which is all that two readings of a file may differ in.
+/// All content of a report.
 fn report(name: &str, trace: Trace) -> String {
     let mut session = Session::of_trace(trace, Query::default());
     let mut out = Vec::new();
@@ -133,7 +133,7 @@ fn arrows_are_joined_by_category_and_id() {
         [("aten::mm", "cudaLaunchKernel"), ("cudaLaunchKernel", "sgemm"), ("cudaLaunchKernel", "sgemm")]
     );
     assert_eq!(trace.ledger.skipped.records, 0);
-    // An end without a start is the way of this profiler and nothing to note.
+    // An end without a start is normal for this profiler.
     assert_eq!(trace.ledger.count_of("flow-without-start"), 0);
 }
 

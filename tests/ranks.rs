@@ -1,13 +1,10 @@
-//! Many ranks read together: the reference outputs of TraceLens and HTA, and made-up ranks whose clocks and stragglers are
-//! known.
-//!
-//! Where TraceLens' goldens are not followed, and why:
+//! Ranks opened together: reference outputs of TraceLens and HTA, and synthetic ranks with known clocks and stragglers.
+//! Differences from TraceLens' goldens:
 //! - `summary_long` is empty, and the columns on groups, names and sizes are null: TraceLens knows these from the arguments of
 //!   kernels alone, which these files do not have. Names here are from the ranges around the launches.
-//! - `implicit_sync_summary` is one row there, as all collectives are "Unknown"; here it is one a kind. Its sums are compared.
-//! - Its order of stragglers is by total wait, here by what the others would have been spared.
-//! - Of nccl-sampled2 there is nothing but `long` there, as 126 ranks are missing; here, because the two ranks' collectives
-//!   do not run at the same time.
+//! - `implicit_sync_summary` has a single row, as all collectives are "Unknown"; here there is one per kind. Sums are compared.
+//! - It sorts stragglers by total wait, here they are sorted by the delay they caused.
+//! - For nccl-sampled2 it only has `long`, as 126 ranks are missing; here, because the collectives of the two ranks don't overlap.
 
 mod support;
 
@@ -38,7 +35,7 @@ fn with_ranks<T>(traces: Vec<Trace>, look: impl FnOnce(&Ranks<'_, '_>, &Report) 
     look(&Ranks::new(context.gpu()), &report)
 }
 
-/// Everything that a report says in words.
+/// All texts of a report.
 fn words(report: &Report) -> String {
     let mut words = vec![report.summary.clone()];
     words.extend(report.blocks.iter().filter_map(|block| match block {
@@ -155,7 +152,7 @@ fn check_stragglers(waits: &Waits, golden: &Value) {
     }
 }
 
-/// HTA's "compute" is without fills; times of this set are whole microseconds, so all is exact.
+/// HTA's "compute" excludes fills; times of this set are whole microseconds, so everything is exact.
 fn check_breakdown(ranks: &Ranks<'_, '_>, golden: &Value) {
     let sheet = Sheet(&golden["temporal_breakdown"]);
     for time in &ranks.times {
@@ -167,7 +164,7 @@ fn check_breakdown(ranks: &Ranks<'_, '_>, golden: &Value) {
     }
 }
 
-/// The two files beside the checkout are the first of the eight, which are in the corpus.
+/// The two files in the checkout are the first of the eight in the corpus.
 #[test]
 fn dlrm_is_as_in_tracelens_and_hta() {
     for dir in data_dirs("pytorch") {
@@ -178,23 +175,23 @@ fn dlrm_is_as_in_tracelens_and_hta() {
             assert_eq!(ranks.files.ranks.len(), n);
             assert!(ranks.files.left_out.is_empty());
             check_long(ranks, &nccl);
-            // A bare clone has the times of all ranks apart from what else is compared of the first.
+            // A plain checkout only has part of the ranks.
             let of_all = dir.join("golden/hta/dlrm8-ranks.json");
             let name = if of_all.exists() { "hta/dlrm8-ranks.json" } else { "hta/dlrm8.json" };
             check_breakdown(ranks, &golden(&dir, name));
-            // All clocks agree, as all GPUs are of one computer.
+            // All clocks agree, as all GPUs are on one host.
             for clock in ranks.clocks.clocks.iter().flatten() {
                 assert!(clock.offset == 0 && clock.uncertainty <= 10_000, "{clock:?}");
             }
             assert_eq!(ranks.clocks.clocks.iter().flatten().count(), n);
             let names: Vec<&str> = ranks.sequences.kinds.iter().map(|kind| kind.name.as_str()).collect();
             assert!(names.contains(&"all_to_all") && names.contains(&"all_reduce"), "{names:?}");
-            assert_eq!(words(report).contains("6 ranks of the run are not here"), n == 2);
+            assert_eq!(words(report).contains("6 ranks of the run are missing"), n == 2);
             if n == 8 {
                 let raw = Waits::new(n, &ranks.sequences, &Clocks::raw(n, &ranks.sequences));
                 check_implicit_sync(&raw, &nccl);
                 check_stragglers(&raw, &nccl);
-                assert!(report.summary.contains("Rank 7 holds the others up most"), "{}", report.summary);
+                assert!(report.summary.contains("Rank 7 is the straggler"), "{}", report.summary);
             }
         });
     }
@@ -209,19 +206,19 @@ fn collectives_at_different_times_are_not_compared() {
         check_long(ranks, &nccl);
         assert!(Sheet(&nccl["implicit_sync"]).rows().is_empty() && ranks.waits.collectives.is_empty());
         assert!(ranks.clocks.clocks.iter().all(Option::is_none));
-        assert!(words(report).contains("times across ranks are not compared"), "{}", words(report));
+        assert!(words(report).contains("Times across ranks are not compared"), "{}", words(report));
     });
 }
 
-/// Made-up ranks of one computer or several. Times are nanoseconds.
+/// Synthetic ranks on one or several hosts. Times are nanoseconds.
 struct Made {
     world: i64,
-    /// By rank: what its clock shows too little.
+    /// By rank: how much its clock is behind.
     behind: Vec<i64>,
-    /// By rank: how much later than the others it comes to each collective.
+    /// By rank: its delay at each collective.
     late: Vec<i64>,
     n: usize,
-    /// What ends on different ranks differ by, at most.
+    /// Maximum difference of ends between ranks.
     jitter: u64,
 }
 
@@ -261,10 +258,10 @@ impl Made {
         Made { world: n_ranks as i64, behind: vec![0; n_ranks], late: vec![0; n_ranks], n: 40, jitter: 0 }
     }
 
-    /// The k-th collective of `ranks` on one of them, by its own clock: start and duration.
+    /// The k-th collective of `ranks` on one of them, on its own clock: start and duration.
     fn collective(&self, ranks: &[i64], rank: i64, k: usize) -> (i64, i64) {
         let due = BEGIN + k as i64 * STEP;
-        // Reproducible, so that all ranks agree on when each of them comes.
+        // Deterministic, so that all ranks agree on each arrival.
         let random = |rank: i64, what: u64| {
             let mut random =
                 Random(0x9e37_79b9_7f4a_7c15 ^ ((rank as u64 + 1) << 40) ^ ((k as u64 + 1) << 8) ^ what);
@@ -326,7 +323,7 @@ fn clocks_and_stragglers_are_found() {
     };
     with_ranks(made.traces(), |ranks, report| {
         assert_clocks(ranks, &made.behind);
-        // That of the last rank agrees with the first's within what can be known.
+        // The clock of the last rank agrees with the first within the uncertainty.
         assert_eq!(ranks.clocks.clocks[3].unwrap().offset, 0);
         assert_ne!(ranks.clocks.clocks[1].unwrap().offset, 0);
         let waits = &ranks.waits.ranks;
@@ -336,8 +333,8 @@ fn clocks_and_stragglers_are_found() {
             assert!((rank.wait - 40 * 300_000).abs() < 40 * 50_000, "{rank:?}");
             assert!((rank.wire() - 40 * WIRE).abs() < 40 * 15_000, "{rank:?}");
         }
-        assert!(report.summary.contains("Rank 3 holds the others up most: it comes last in 40 of 40"));
-        // With clocks as they are, another one would be blamed.
+        assert!(report.summary.contains("Rank 3 is the straggler: last in 40 of 40"));
+        // With uncorrected clocks, another rank would be blamed.
         let raw = Waits::new(4, &ranks.sequences, &Clocks::raw(4, &ranks.sequences));
         assert_eq!(raw.ranks[2].n_last, 40);
         assert_eq!(ranks.sequences.sequences[0].matched_by, MatchedBy::Order);
@@ -369,7 +366,7 @@ fn few_collectives_tell_less() {
     });
 }
 
-/// Ranks 0 and 3 have no group in common, nor have 1 and 2.
+/// Ranks 0 and 3 share no group, nor do 1 and 2.
 #[test]
 fn clocks_are_joined_over_groups() {
     let made = Made { behind: vec![0, 50_000_000, -70_000_000, 9_000_000], jitter: 2_000, ..Made::new(4) };
@@ -405,7 +402,7 @@ fn a_missing_rank_is_said() {
     traces.remove(2);
     with_ranks(traces, |ranks, report| {
         assert_eq!(ranks.files.ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [0, 1, 3]);
-        assert!(words(report).contains("1 rank of the run is not here"));
+        assert!(words(report).contains("1 rank of the run is missing"));
         assert_eq!(ranks.waits.ranks[1].n_last, 40);
         assert_eq!(ranks.waits.collectives[0].n_ranks, 3);
     });
@@ -425,18 +422,18 @@ fn files_that_do_not_belong_are_left_out() {
     let mut traces = made.traces();
     traces.push(traces[1].clone());
     let (n, why) = reasons(traces);
-    assert!(n == 3 && why.len() == 2 && why[0].contains("2 files are of rank 1"), "{why:?}");
-    // A run of another size.
+    assert!(n == 3 && why.len() == 2 && why[0].contains("2 files have rank 1"), "{why:?}");
+    // A different world size.
     let mut traces = made.traces();
     traces[3] = Made::new(8).traces().remove(3);
     let (n, why) = reasons(traces);
-    assert!(n == 3 && why[0].contains("a run of 8 ranks"), "{why:?}");
-    // Another time.
+    assert!(n == 3 && why[0].contains("world size is 8"), "{why:?}");
+    // A different time.
     let mut traces = made.traces();
     traces[3] = Made { behind: vec![-3_600_000_000_000; 4], ..Made::new(4) }.traces().remove(3);
     let (n, why) = reasons(traces);
     assert!(n == 3 && why[0].contains("after the others"), "{why:?}");
-    // No rank, or only in the name.
+    // No rank, or only in the file name.
     let all: Vec<i64> = (0..4).collect();
     let events = |rank| made.events(&all, rank, 0, &|_| group(&all));
     let traces = vec![
@@ -446,8 +443,8 @@ fn files_that_do_not_belong_are_left_out() {
     ];
     with_ranks(traces, |ranks, report| {
         assert_eq!(ranks.files.ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [1, 2]);
-        assert!(ranks.files.left_out[0].why.contains("its rank is not known"));
-        assert!(words(report).contains("taken from the file's name"));
+        assert!(ranks.files.left_out[0].why.contains("unknown rank"));
+        assert!(words(report).contains("taken from the file name"));
         assert_eq!(ranks.files.n_missing(), None);
     });
 }
@@ -459,11 +456,7 @@ fn a_rank_without_collectives_is_not_compared() {
     with_ranks(traces, |ranks, report| {
         let known: Vec<bool> = ranks.clocks.clocks.iter().map(Option::is_some).collect();
         assert_eq!(known, [true, false, true]);
-        assert!(
-            words(report).contains("Rank 1: no collective that runs at the same time"),
-            "{}",
-            words(report)
-        );
+        assert!(words(report).contains("Rank 1: no collective overlaps"), "{}", words(report));
         assert_eq!((ranks.waits.ranks[1].n_collectives, ranks.waits.ranks[0].n_collectives), (0, 40));
     });
     // None has any.
@@ -472,11 +465,11 @@ fn a_rank_without_collectives_is_not_compared() {
     };
     with_ranks((0..2).map(of).collect(), |ranks, report| {
         assert!(ranks.waits.collectives.is_empty());
-        assert!(words(report).contains("no collective in common"), "{}", words(report));
+        assert!(words(report).contains("share no collective"), "{}", words(report));
     });
 }
 
-/// One rank's recording begins three collectives later.
+/// The recording of one rank starts three collectives later.
 #[test]
 fn collectives_are_matched_by_number_or_step() {
     let made = Made { behind: vec![0, 40_000], ..Made::new(2) };
@@ -500,7 +493,7 @@ fn collectives_are_matched_by_number_or_step() {
     let (by, lens, n_unmatched, right, words) =
         matched(&|rank, from| made.events(&all, rank, from, &numbered));
     assert_eq!((by, &lens[..], n_unmatched, right), (MatchedBy::Number, &[37, 37][..], 3, true));
-    assert!(words.contains("3 collectives of single ranks have no counterpart"), "{words}");
+    assert!(words.contains("3 collectives have no counterpart"), "{words}");
     // Steps of eight collectives, launched long before they run.
     let stepped = |rank: i64, from: usize| {
         let mut events = made.events(&all, rank, from, &|k| {
@@ -525,18 +518,18 @@ fn collectives_are_matched_by_number_or_step() {
     };
     let (by, lens, n_unmatched, right, _) = matched(&stepped);
     assert_eq!((by, &lens[..], n_unmatched, right), (MatchedBy::Step, &[32, 32][..], 13, true));
-    // Nothing tells but when they end.
+    // Only the ends allow a match.
     let plain = |_: usize| group(&all);
     let (by, lens, n_unmatched, right, _) = matched(&|rank, from| made.events(&all, rank, from, &plain));
     assert_eq!((by, &lens[..], n_unmatched, right), (MatchedBy::Fit, &[37, 37][..], 3, true));
-    // Not even that.
+    // No match is possible.
     let even = |rank: i64, from: usize| -> Vec<Value> {
         let start = |k: usize| BEGIN + k as i64 * STEP + rank * 100;
         (from..20).map(|k| kernel(ALL_REDUCE, start(k), WIRE, group(&all))).collect()
     };
     let (by, _, _, right, words) = matched(&even);
     assert_eq!((by, right), (MatchedBy::UnequalOrder, false));
-    assert!(words.contains("nothing tells which is which"), "{words}");
+    assert!(words.contains("cannot be matched"), "{words}");
 }
 
 #[test]
@@ -554,7 +547,7 @@ fn sizes_that_differ_are_said() {
     };
     with_ranks((0..2).map(of).collect(), |ranks, report| {
         assert_eq!(ranks.sequences.sequences[0].n_differing, 1);
-        assert!(words(report).contains("messages of different sizes"));
+        assert!(words(report).contains("different message sizes"));
     });
 }
 
@@ -581,10 +574,10 @@ fn pictures_show_what_the_tables_say() {
             }
             let Plot::Lines(lines) = &arrivals.plot else { panic!("{arrivals:?}") };
             assert_eq!(lines.over, Over::Number);
-            // Six colours can be told apart: of more ranks, the last line is of all others.
+            // At most six lines: with more ranks, the last line combines the others.
             assert_eq!(lines.lines.len(), n.min(6));
-            assert_eq!(lines.lines.last().unwrap().name == "latest of the others", n > 6);
-            assert_eq!(arrivals.caption.contains("latest in all"), n > 6);
+            assert_eq!(lines.lines.last().unwrap().name == "latest other rank", n > 6);
+            assert_eq!(arrivals.caption.contains("latest ranks"), n > 6);
             let late = lines.lines.iter().find(|line| line.name == "rank 1").unwrap();
             let times: Vec<&Times> = by_start(&ranks.waits).into_iter().map(|(times, _)| times).collect();
             assert_eq!(late.points.len(), times.len());
@@ -633,15 +626,15 @@ fn sessions_are_put_together() {
     let document = session.document().unwrap();
     assert_eq!(document.file.name, "rank0.json, rank1.json, rank2.json");
     assert_eq!(document.ledger.kept.records, 3 * 41);
-    // Each file keeps its own account.
+    // Each file keeps its own parsing details.
     let mut text = Vec::new();
     session.export(export::find("json").unwrap(), &export::Options::default(), &mut text).unwrap();
     let text: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(text["source"].as_array().unwrap().len(), 3);
-    // An index is of one trace.
+    // An index covers one trace.
     let index = export::find("index").unwrap();
     assert!(session.export(index, &export::Options::default(), &mut Vec::new()).is_err());
-    assert!(session.why_not_exported(index).contains("holds one trace"));
+    assert!(session.why_not_exported(index).contains("only one trace"));
     assert!(!session.can_be_kept());
     assert!(Session::together(sessions(1)).unwrap().can_be_kept());
     assert!(Session::together(Vec::new()).unwrap().document().is_none());

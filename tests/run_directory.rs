@@ -74,7 +74,7 @@ fn runs_are_as_their_manifests_say_and_their_metrics_follow_from_their_traces() 
         for run in runs_in(&dir.join("runs")) {
             let session = open(&run);
             let report = report_on(&session);
-            assert_eq!(report.summary, "All 5 files are as the manifest says.", "{}", run.display());
+            assert_eq!(report.summary, "All 5 files match the manifest.", "{}", run.display());
             assert_eq!(column(table(report, "files"), "state"), vec!["✓ ok"; 5]);
             let agrees = column(table(report, "stored_metrics"), "agrees");
             assert!(!agrees.is_empty() && agrees.iter().all(|agrees| agrees == "✓ the same"), "{agrees:?}");
@@ -84,7 +84,7 @@ fn runs_are_as_their_manifests_say_and_their_metrics_follow_from_their_traces() 
             // What is written about the run is what it is trusted by.
             let trust = session.reports().iter().find(|report| report.id == "mrm").unwrap();
             let trust = format!("{:?}", trust.blocks.first());
-            assert!(trust.contains("clean") && trust.contains("as the file says"), "{trust}");
+            assert!(trust.contains("clean") && trust.contains("from the file"), "{trust}");
             // An index would be without all this.
             assert!(!session.can_be_kept());
         }
@@ -97,7 +97,7 @@ fn what_was_tampered_with_is_told() {
         let mut session = open(&dir.join("runs-bad/tampered"));
         assert!(session.document().is_some());
         let report = report_on(&session);
-        assert_eq!(report.summary, "2 of 5 files are not as the manifest says.");
+        assert_eq!(report.summary, "2 of 5 files differ from the manifest.");
         let files = table(report, "files");
         let states: Vec<(String, String)> =
             column(files, "path").into_iter().zip(column(files, "state")).collect();
@@ -119,7 +119,11 @@ fn what_was_tampered_with_is_told() {
         let mut markdown = Vec::new();
         let exporter = tracedrop::export::find("markdown").unwrap();
         session.export(exporter, &Default::default(), &mut markdown).unwrap();
-        assert!(String::from_utf8(markdown).unwrap().contains("not as its manifest says"));
+        assert!(
+            String::from_utf8(markdown)
+                .unwrap()
+                .contains("from its manifest. See the report on the run directory.")
+        );
     }
 }
 
@@ -129,10 +133,10 @@ fn what_lies_beside_a_trace_that_can_not_be_read_is_shown() {
         for run in runs_in(&dir.join("runs")) {
             let session = open_cut(&run, 1000);
             let report = report_on(&session);
-            assert_eq!(report.summary, "1 of 5 files is not as the manifest says.");
+            assert_eq!(report.summary, "1 of 5 files differs from the manifest.");
             let files = table(report, "files");
             let at = column(files, "path").iter().position(|path| path == TRACE).unwrap();
-            assert_eq!(column(files, "state")[at], "✗ other size");
+            assert_eq!(column(files, "state")[at], "✗ size differs");
             assert!(
                 column(table(report, "metadata"), "key").contains(&"phase_boundaries.0.start_ns".to_string())
             );
@@ -171,7 +175,7 @@ fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
     let sessions = cases.iter().map(|(metadata, _)| with_metadata("run", metadata)).collect();
     let together = Session::together(sessions).unwrap();
     let report = report_on(&together);
-    assert!(report.summary.starts_with("6 runs, 2 of which contaminated;"), "{}", report.summary);
+    assert!(report.summary.starts_with("6 runs, 2 contaminated."), "{}", report.summary);
     assert_eq!(column(table(report, "dataset"), "run_validity"), cases.map(|(_, said)| said));
     assert!(column(table(report, "dataset_groups"), "runs").iter().all(|runs| runs == "4"));
 }
@@ -180,10 +184,10 @@ fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
 #[test]
 fn the_collector_that_was_written_down_decides_what_a_trace_can_tell() {
     for (collector, said) in [
-        ("memray", "what is allocated and freed"),
-        ("perf_mem", "no latency or levels"),
-        ("perf_mem_labelled", "no latency or levels"),
-        ("other", "no latency or levels"),
+        ("memray", "allocations and frees"),
+        ("perf_mem", "no latency or memory levels"),
+        ("perf_mem_labelled", "no latency or memory levels"),
+        ("other", "no latency or memory levels"),
     ] {
         let session = with_metadata("run", &format!(r#"{{"collector": {{"type": "{collector}"}}}}"#));
         let mrm = session.reports().iter().find(|report| report.id == "mrm").unwrap();
@@ -200,20 +204,20 @@ fn phases_that_can_not_be_used_are_told() {
     };
     let event = |edge: &str| format!(r#"{{"event": "model_load_{edge}", "mono_ns": 5}}"#);
     let all = phase("0", "9e18");
-    let none = "metadata.json: the phases can not be used: ";
-    let one = "metadata.json: only 1 of 2 phases can be used: ";
+    let none = "metadata.json: cannot use the phases: ";
+    let one = "metadata.json: ignored 1 of 2 phases: ";
     let inverted = "the phase 'weight_load' ends before it starts.";
     let cases = [
         (format!("[{}]", phase("0", "9000000000000000000")), 1, None),
         (format!("[{all}]"), 1, None),
         ("[]".to_string(), 0, None),
         ("null".to_string(), 0, None),
-        (r#""x""#.to_string(), 0, Some(format!("{none}it is no list of JSON objects."))),
-        ("3".to_string(), 0, Some(format!("{none}it is no list of JSON objects."))),
+        (r#""x""#.to_string(), 0, Some(format!("{none}expected a list of JSON objects."))),
+        ("3".to_string(), 0, Some(format!("{none}expected a list of JSON objects."))),
         (format!("[{}]", phase("5", "3")), 0, Some(format!("{none}{inverted}"))),
-        (format!("[{}]", phase("\"0\"", "3")), 0, Some(format!("{none}start_ns is no number."))),
+        (format!("[{}]", phase("\"0\"", "3")), 0, Some(format!("{none}start_ns is not a number."))),
         (format!("[{}, {all}]", phase("5", "3")), 1, Some(format!("{one}{inverted}"))),
-        (format!("[{all}, 7]"), 1, Some(format!("{one}it is no list of JSON objects."))),
+        (format!("[{all}, 7]"), 1, Some(format!("{one}expected a list of JSON objects."))),
         (format!("[{}, {}]", event("start"), phase("5", "3")), 0, Some(format!("{none}{inverted}"))),
     ];
     let bytes = std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
@@ -251,7 +255,7 @@ fn a_trace_that_is_not_read_to_its_end_is_not_called_changed() {
         if session.stop("enough").is_ok() {
             let files = table(report_on(&session), "files");
             let at = column(files, "path").iter().position(|path| path == TRACE).unwrap();
-            assert_eq!(column(files, "state")[at], "? not read to its end");
+            assert_eq!(column(files, "state")[at], "? not read to the end");
         }
     }
 }
@@ -331,11 +335,11 @@ fn the_command_opens_folders_of_runs() {
         };
         let report = ["--report", "mrm-run"];
         let one = text(&["report", "runs-bad/tampered", report[0], report[1]]);
-        assert!(one.contains("2 of 5 files are not as the manifest says."));
+        assert!(one.contains("2 of 5 files differ from the manifest."));
         let all = text(&["report", "runs-latest", "--together", report[0], report[1]]);
-        assert!(all.contains("2 runs, none of which is known to be contaminated."));
+        assert!(all.contains("2 runs, both valid."));
         let list_in = |all: &str| {
-            let (_, list) = all.split_once("The list of the data set against the runs\n").expect(all);
+            let (_, list) = all.split_once("Dataset list vs runs\n").expect(all);
             list.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
         };
         assert_eq!(list_in(&all).matches("✓ the same").count(), 2, "{all}");
@@ -360,7 +364,7 @@ fn the_command_opens_folders_of_runs() {
         );
         std::fs::write(set.join("manifest.csv"), list).unwrap();
         let all = text(&["report", copy.to_str().unwrap(), "--together", report[0], report[1]]);
-        for said in ["✗ differs", "✗ no such run was read", "? not listed"] {
+        for said in ["✗ differs", "✗ run not found", "? not listed"] {
             assert!(list_in(&all).contains(said), "{said}: {all}");
         }
         // There are no prompts beside the copies.
@@ -371,10 +375,7 @@ fn the_command_opens_folders_of_runs() {
         }
         std::fs::write(set.join("manifest.csv"), "a,b\n1,2\n").unwrap();
         let all = text(&["report", copy.to_str().unwrap(), "--together", report[0], report[1]]);
-        assert!(
-            all.contains("manifest.csv of the data set can not be read: column run_id is missing."),
-            "{all}"
-        );
+        assert!(all.contains("Cannot parse manifest.csv of the dataset: missing column run_id."), "{all}");
         std::fs::remove_dir_all(copy).unwrap();
     }
 }
@@ -452,7 +453,7 @@ fn what_was_chosen_for_a_run_is_noted_with_it() {
         assert_eq!(content(&first, name), content(&second, name));
     }
     let report = session.reports().iter().find(|report| report.id == "mrm").unwrap();
-    let told = |block: &Block| matches!(block, Block::Note(note) if note.text.contains("as the metadata of the run note"));
+    let told = |block: &Block| matches!(block, Block::Note(note) if note.text.contains("from the metadata of the run"));
     assert!(report.blocks.iter().any(told));
     assert!(
         column(table(report_on(&session), "stored_metrics"), "agrees").iter().all(|it| it == "✓ the same")
@@ -494,10 +495,10 @@ fn whether_a_run_was_disturbed_is_marked_and_said() {
         format!(r#"{{"observer_effect_summary": {{"observer_cpu_overhead_pct_max": {percent}}}}}"#)
     };
     for (metadata, mark, line) in [
-        (disturbed(55), Some(Mark::Bad), "✗ contaminated (derived from what the file says of the observer)"),
-        (disturbed(1), Some(Mark::Good), "✓ clean (derived from what the file says of the observer)"),
-        (r#"{"run_validity": "clean"}"#.to_string(), Some(Mark::Good), "✓ clean (as the file says)"),
-        ("{}".to_string(), None, "not known"),
+        (disturbed(55), Some(Mark::Bad), "✗ contaminated (derived from the profiler overhead in the file)"),
+        (disturbed(1), Some(Mark::Good), "✓ clean (derived from the profiler overhead in the file)"),
+        (r#"{"run_validity": "clean"}"#.to_string(), Some(Mark::Good), "✓ clean (from the file)"),
+        ("{}".to_string(), None, "unknown"),
     ] {
         let mut session = with_metadata("run", &metadata);
         let mrm = session.reports().iter().find(|report| report.id == "mrm").unwrap();
@@ -534,14 +535,11 @@ fn address_ranges_beside_a_trace_are_used() {
     let ranges = r#"[{"addr_start": 0, "addr_end": 4096, "region_type": "kv_cache"}]"#;
     let has = |notes: &[String], what: &str| notes.iter().any(|note| note.contains(what));
     let found = notes(ranges, Query::default());
-    assert!(
-        has(&found, "kv_ranges.json, which lies beside the trace, tells of 1 address range."),
-        "{found:?}"
-    );
+    assert!(has(&found, "Using 1 address range from kv_ranges.json next to the trace."), "{found:?}");
     let broken = notes("[{}]", Query::default());
-    assert!(has(&broken, "can not be read and counts for nothing"), "{broken:?}");
+    assert!(has(&broken, "Ignored kv_ranges.json next to the trace"), "{broken:?}");
     let memory = MemoryQuery { ranges: ranges.to_string(), ..MemoryQuery::default() };
     let given = notes(ranges, Query { memory, ..Query::default() });
-    assert!(has(&given, "Not as by default: with 1 address range that someone gave."), "{given:?}");
-    assert!(!has(&given, "tells of"), "{given:?}");
+    assert!(has(&given, "Custom settings: 1 address range supplied."), "{given:?}");
+    assert!(!has(&given, "Using"), "{given:?}");
 }

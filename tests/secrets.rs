@@ -1,4 +1,4 @@
-//! Secrets are nowhere in what goes out unless somebody asks for them, and nothing else is hidden.
+//! Secrets are in no output unless requested, and nothing else is hidden.
 
 mod support;
 
@@ -11,10 +11,10 @@ use tracedrop::export::{self, Options};
 use tracedrop::index::Index;
 use tracedrop::trace::beside::FileBeside;
 
-/// Texts of recordings that are secrets, by the words before them.
+/// Secrets in recorded traces, by the words before them.
 const REAL: [&str; 1] = ["HF_TOKEN"];
 
-/// The corpus holds a token that its recorder had set; every other text stays as it is.
+/// The corpus contains a token that was set while recording; every other text stays as it is.
 #[test]
 fn nothing_else_is_hidden_in_the_recordings() {
     let mut n_files = 0;
@@ -109,7 +109,7 @@ fn partial_reports_and_the_index_are_without() {
         session.finish().unwrap();
         let (index, _) = written(&mut session, "index");
         assert!(!holds(&index, "FAKE"));
-        // All arguments are in it, as the file can not be read again.
+        // It contains all arguments, since the file cannot be read again.
         let index = Index::open(Rc::new(index)).unwrap();
         let mut again =
             Session::of_index(index, None, Query { show_secrets: true, top: 3, ..Query::default() }).unwrap();

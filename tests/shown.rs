@@ -1,4 +1,4 @@
-//! Answers name what they are about: the table asked for is the one answered for, even if the document has changed since.
+//! Answers name the table they are for, even if the document has changed since the request.
 
 use std::path::Path;
 use tracedrop::analysis::Query;
@@ -8,7 +8,7 @@ use tracedrop::export::csv::table_csv;
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Sort, Table};
 
-/// The session of the sample of a GPU with its early reports; the others are still to be made.
+/// Session of the GPU sample with its early reports; the others are still to be made.
 fn early() -> Session {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("www/samples/gpu-serving.json");
     let mut session = Session::new("gpu-serving.json", 0, None, Query::default());
@@ -17,7 +17,7 @@ fn early() -> Session {
     session
 }
 
-/// Every table that a page shows, with the report it stands in.
+/// Every table shown on the page, with its report.
 fn shown_tables(session: &Session) -> Vec<(String, TableView)> {
     let document = session.document().unwrap();
     let mut tables = Vec::new();
@@ -60,7 +60,7 @@ fn a_copy_is_of_the_table_clicked_while_late_reports_are_inserted() {
             break;
         }
     }
-    // Reports did come in before those that were there, and each change has a revision of its own.
+    // Later reports came before existing ones, and each change has its own revision.
     assert!(n_moved > 3, "{n_moved}");
     assert!(session.revision() >= first + n_moved);
     assert_eq!(session.document().unwrap().revision, session.revision());
@@ -92,6 +92,6 @@ fn rows_are_sorted_by_the_column_clicked_wherever_it_stands() {
     // The position is that of a document with other columns.
     assert_eq!(session.rows(&by(at + 3, Some("total")), 0, 60), right);
     assert_eq!(session.rows(&by(0, Some("total")), 0, 60), right);
-    // A column that is gone sorts nothing.
+    // A missing column sorts nothing.
     assert_eq!(session.rows(&by(at, Some("gone")), 0, 60).rows, view.first.rows);
 }

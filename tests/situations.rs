@@ -1,8 +1,8 @@
-//! Situations that once gave a wrong number: small files in `tests/data/situations`, each with what is right beside it.
+//! Situations that once gave a wrong number: small files in `tests/data/situations`, each with the right answers next to it.
 //!
-//! A situation is a file, or a folder of files that are read together, and `NAME.right`. The lines of the latter are explained in
+//! A situation is a file, or a folder of files that are read together, and `NAME.right`, whose lines are explained in
 //! `tests/data/situations/README.md`. Each one is read whole, in pieces, in parts by several readers, through the index,
-//! with nothing held back in memory (folded), together with another trace, and from its own export as a Chrome trace.
+//! aggregated (folded), together with another trace, and from its own export as a Chrome trace.
 
 mod support;
 
@@ -19,16 +19,16 @@ use tracedrop::index::Index;
 use tracedrop::report::{Block, Fact, Finding, Report, Table, Value};
 use tracedrop::trace::Trace;
 
-/// How the reports came about that a line is held against.
+/// Origin of the reports that a line is checked with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// The file itself, whole or in any pieces, or its index: everything holds.
+    /// The file itself, whole or in pieces, or its index: everything must hold.
     Itself,
-    /// Single events were given up: what is still reported has to be right.
+    /// Aggregated events: whatever is still reported must be right.
     Folded,
-    /// Beside another trace: what is still reported by the same name has to be right.
+    /// Together with another trace: whatever is still reported under the same name must be right.
     Together,
-    /// Read back from an export as a Chrome trace: numbers of slices have to be right.
+    /// Read back from a Chrome trace export: numbers of slices must be right.
     ReadBack,
 }
 
@@ -36,7 +36,7 @@ enum Way {
 struct Line {
     number: usize,
     text: String,
-    /// It speaks of this file and of nothing made from it.
+    /// It applies to the file itself only, not to anything made from it.
     is_here_only: bool,
 }
 
@@ -62,7 +62,7 @@ fn situations() -> Vec<Situation> {
                 })
                 .collect(),
         };
-        assert!(!inputs.is_empty(), "{name}: there is no file beside {name}.right");
+        assert!(!inputs.is_empty(), "{name}: no input file for {name}.right");
         let text = fs::read_to_string(&right).unwrap();
         let lines = text.lines().enumerate().filter_map(|(index, line)| {
             let line = line.trim();
@@ -74,14 +74,14 @@ fn situations() -> Vec<Situation> {
             })
         });
         let lines: Vec<Line> = lines.collect();
-        assert!(!lines.is_empty(), "{name}: nothing is said to be right");
-        assert!(text.starts_with('#'), "{name}: begin with a sentence that says the situation");
+        assert!(!lines.is_empty(), "{name}: no checks");
+        assert!(text.starts_with('#'), "{name}: start with a sentence that describes the situation");
         all.push(Situation { name, inputs, lines });
     }
     all
 }
 
-/// Everything a report says in words, one piece a line.
+/// All texts of a report, one per line.
 fn words(report: &Report) -> String {
     let mut out = vec![report.title.clone(), report.summary.clone()];
     let fact = |fact: &Fact| format!("{}: {} {}", fact.label, fact.value.display(fact.unit), fact.hint);
@@ -128,7 +128,7 @@ fn table<'a>(reports: &'a [Report], report: &str, id: &str) -> Result<&'a Table,
     })
 }
 
-/// The value of `REPORT/TABLE[KEY=VALUE,…].COLUMN`, as it stands.
+/// Raw value of `REPORT/TABLE[KEY=VALUE,…].COLUMN`.
 fn cell(reports: &[Report], path: &str) -> Result<Value, String> {
     let (report, rest) = path.split_once('/').ok_or("no `/`")?;
     let (id, rest) = rest.split_once('[').ok_or("no `[`")?;
@@ -136,7 +136,7 @@ fn cell(reports: &[Report], path: &str) -> Result<Value, String> {
     let table = table(reports, report, id)?;
     let columns = || table.columns.iter().map(|column| column.id.as_ref()).collect::<Vec<_>>();
     let mut rows: Vec<usize> = (0..table.n_rows()).collect();
-    // A comma belongs to the value where no other key follows it.
+    // A comma is part of the value unless another key follows it.
     let mut parts: Vec<String> = Vec::new();
     for part in keys.split(',') {
         match parts.last_mut() {
@@ -163,7 +163,7 @@ fn all_rows(table: &Table) -> Vec<u32> {
     (0..table.n_rows() as u32).collect()
 }
 
-/// Whether `value` is what `wanted` says: doubles to the digits written, `-` for a missing value.
+/// Whether `value` equals `wanted`: doubles to the digits written, `-` for a missing value.
 fn is_written_so(value: &Value, wanted: &str) -> bool {
     match value {
         Value::Missing => wanted == "-",
@@ -187,7 +187,7 @@ fn ledger_number(trace: &Trace, what: &str) -> Option<u64> {
     })
 }
 
-/// Holds one line against what a file gave. `Ok(false)` where the way has no answer to it.
+/// Checks one line against the reports of a file. `Ok(false)` if this origin has no answer.
 fn holds(
     line: &str,
     way: Way,
@@ -292,9 +292,9 @@ fn holds(
     let (path, wanted) = line.rsplit_once(" = ").ok_or("no ` = `")?;
     match cell(reports, path) {
         Ok(value) if is_written_so(&value, wanted) => Ok(true),
-        // Rows are told apart by file where there are several, and some of what is reported needs single events.
+        // With several files, rows are split by file, and some reports need single events.
         Err(_) if !it_is_itself => Ok(false),
-        // What folding gave up is missing, not wrong.
+        // Dropped by aggregation: missing, but not wrong.
         Ok(Value::Missing) if way == Way::Folded => Ok(false),
         Ok(value) => {
             Err(format!("it is {}", if value == Value::Missing { "-".into() } else { value.plain() }))
@@ -310,7 +310,7 @@ fn says(line: &str) -> Result<(&str, bool, &str), String> {
         .ok_or_else(|| "neither `says:` nor `is silent on:`".to_string())
 }
 
-/// A session with its text exports, which are written when the first line asks.
+/// A session with its text exports, made on first use.
 struct Read<'a> {
     session: &'a mut Session,
     texts: Option<Vec<(&'static str, String)>>,
@@ -342,7 +342,7 @@ fn session_of(traces: Vec<Trace>) -> Session {
     }
 }
 
-/// Lines that one way answered, and complaints.
+/// Number of lines checked, and failures.
 #[derive(Default)]
 struct Outcome {
     n_held: usize,
@@ -365,7 +365,7 @@ impl Outcome {
                 Ok(held) => self.n_held += usize::from(held),
                 Err(why) => {
                     let at = format!("{}.right:{}: ", situation.name, line.number);
-                    // The first way that is wrong tells most.
+                    // The first origin that fails is the most telling.
                     if !self.wrong.iter().any(|known| known.starts_with(&at)) {
                         self.wrong.push(format!("{at}{how}\n    {}\n    {why}", line.text));
                     }
@@ -434,7 +434,7 @@ fn export(session: &mut Session, id: &str) -> Option<Vec<u8>> {
     })
 }
 
-/// Another rank, which has slices and nothing to do with the situation.
+/// Another rank with slices that are unrelated to the situation.
 fn other_rank() -> Trace {
     let text = r#"[{"ph":"X","name":"of another rank","ts":5,"dur":10,"pid":77,"tid":78}]"#;
     support::import("other.json", text.as_bytes(), None).unwrap()
@@ -453,7 +453,7 @@ fn look_at_what_is_made_of(situation: &Situation, name: &str, bytes: &[u8], outc
         let index = Index::open(Rc::new(index)).unwrap();
         let again: Rc<dyn tracedrop::trace::args::Content> = Rc::new(bytes.to_vec());
         let mut reopened = Session::of_index(index, Some(again), Query::default()).ok().unwrap();
-        // Another question has the tables read; then the first one again.
+        // Another query reads the tables; then the first one again.
         reopened.set_query(Query { top: 3, ..Query::default() }).unwrap();
         reopened.set_query(Query::default()).unwrap();
         outcome.look(situation, "through the index", Way::Itself, &mut reopened);
@@ -541,7 +541,7 @@ fn situations_give_the_right_numbers() {
     let (mut n_held, mut wrong) = (0, Vec::new());
     for situation in situations().iter().filter(|situation| situation.name.contains(&only)) {
         let outcome = look_at(situation);
-        assert!(outcome.n_held > 0 || !outcome.wrong.is_empty(), "{}: no line was held", situation.name);
+        assert!(outcome.n_held > 0 || !outcome.wrong.is_empty(), "{}: no line was checked", situation.name);
         n_held += outcome.n_held;
         wrong.extend(outcome.wrong);
     }

@@ -58,7 +58,7 @@ fn every_report_has_a_picture_that_stands_alone() {
             for outside in ["<script", "<style", "<image", "<foreignObject", "href", "url("] {
                 assert!(!picture.contains(outside), "{sample}: {outside}");
             }
-            assert!(picture.contains(sample) && picture.contains("Read by Tracedrop"));
+            assert!(picture.contains(sample) && picture.contains("Made by Tracedrop"));
             let (height, lowest) = heights(&picture);
             assert!(lowest < height && lowest > 60.0, "{sample}: {lowest} of {height}");
         }

@@ -1,4 +1,4 @@
-//! A stretch of time that is chosen before all is read: what is held is what touches it, whenever it was chosen.
+//! A time range chosen while reading: the result is what touches it, no matter when it was chosen.
 
 mod support;
 
@@ -53,7 +53,7 @@ fn what_is_held_is_what_touches_it() {
         whole.feed(&bytes);
         let Ok(whole) = whole.finish() else { continue };
         let Some((start, end)) = whole.span() else { continue };
-        // A begin that is cut at the end of the slice around it is longer where that one is not held.
+        // A begin cut at the end of its parent is longer if the parent is dropped.
         if whole.ledger.count_of("misplaced-end") > 0 || whole.slices.len() < 20 {
             continue;
         }
@@ -79,7 +79,7 @@ fn what_is_held_is_what_touches_it() {
         let held = first.finish().unwrap();
         check("said first", &held);
 
-        // Thread by thread, with single slices given up.
+        // Thread by thread, with events aggregated.
         for range in [on_clock, from_start] {
             let mut folded = import(&bytes, |import| {
                 import.hold_at_most(7);
@@ -129,7 +129,7 @@ fn a_partial_report_tells_the_times() {
     assert_eq!((range.start_ns, range.chosen), (None, Some((100_000, 200_000))));
     session.feed(&text.as_bytes()[text.len() / 2..]);
     session.finish().unwrap();
-    // From 100 µs to 200 µs: events 10 to 20, and the one that ends where it starts is none.
+    // From 100 µs to 200 µs: events 10 to 20; the one that ends at the start does not count.
     assert_eq!(session.run().traces[0].slices.len(), 11);
     assert_eq!(session.document().unwrap().range.chosen, Some((100_000, 200_000)));
     assert!(!session.can_be_kept());

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The same traces in other tools, and in Tracedrop: tools/bench-peers.sh
+# Benchmarks the same traces in other tools and in Tracedrop: tools/bench-peers.sh
 #
-# Installs the tools from npm and PyPI under target/peers, measures one after the other (about 13 minutes; ONLY=perfetto,duckdb
-# takes less) and writes the table in docs/peers.md. The page must have been built; the command is measured if it has been.
+# Installs the tools from npm and PyPI to target/peers, measures them one by one (about 13 minutes; less with
+# ONLY=perfetto,duckdb) and writes the table in docs/peers.md. Build the page first; the command is measured if it is built.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$root"
 peers=$root/target/peers
 mkdir -p "$peers/node"
 
-# Nothing is fetched when the lists are those of the last time.
+# Nothing is downloaded when the lists have not changed.
 same() { cmp -s "tools/peers/$1" "$2/$1"; }
 
 has python3 || install_packages "Python (runs the native tools)" python3 python3-venv
@@ -36,7 +36,7 @@ fi
 files=()
 for megabytes in 100 500 1000; do files+=("$(grown "$megabytes" kineto-mi300.json --preset mi300)"); done
 
-# A copy, so that a build meanwhile changes nothing.
+# A copy, so that a concurrent build has no effect.
 rm -rf "$peers/dist"
 cp -r dist "$peers/dist"
 rm -f "$peers/tracedrop"

@@ -1,16 +1,16 @@
-// The scanner as WebAssembly in the engine of Node.js, which is Chromium's: node tools/bench-scanner.mjs SCANNER.wasm FILE…
-// Beside it stands what JSON.parse takes for the same bytes. Texts of perf script and Parquet files are read as memory accesses.
+// Speed of the scanner as WebAssembly in V8, by way of Node.js: node tools/bench-scanner.mjs SCANNER.wasm FILE…
+// Compared with JSON.parse on the same bytes. perf script texts and Parquet files are parsed as memory accesses.
 import { readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 
 const ROUNDS = 5;
-/** Larger texts are no match for JSON.parse. */
+/** Limit for JSON.parse. */
 const MAX_PARSE_BYTES = 256e6;
 
 const [program, ...files] = process.argv.slice(2);
 const module = new WebAssembly.Module(readFileSync(program));
 
-/** Median of some rounds, after one that does not count: the engine compiles meanwhile. */
+/** Median of some rounds, after a warm-up in which the engine compiles. */
 function seconds(run) {
   run();
   const times = Array.from({ length: ROUNDS }, () => {
@@ -33,7 +33,7 @@ for (const path of files) {
   let line = `${basename(path)}: ${n.toLocaleString('en-US')} rows at ${(megabytes / ours).toFixed(0)} MB/s, ${(n / ours / 1e6).toFixed(1)} million rows/s, in WebAssembly`;
   if (bytes.length <= MAX_PARSE_BYTES && rows === readers.rows) {
     const text = bytes.toString('utf8');
-    line += `, ${(seconds(() => JSON.parse(text)) / ours).toFixed(1)} times as fast as JSON.parse of the text`;
+    line += `, ${(seconds(() => JSON.parse(text)) / ours).toFixed(1)}× as fast as JSON.parse`;
   }
   console.log(line);
 }

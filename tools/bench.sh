@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Speed of the readers, natively and in the browser: tools/bench.sh [MEGABYTES, 200 if not given]
+# Parsing speed, natively and in the browser: tools/bench.sh [MEGABYTES, default 200]
 #
-# Makes the inputs once (examples/make_trace.rs). Compare figures of one run with each other, not with those of
-# another day: the ratio tells, the number does not.
+# Generates the inputs once (examples/make_trace.rs). Compare numbers within one run, not between days: ratios are
+# meaningful, absolute numbers are not.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$root"
@@ -33,7 +33,7 @@ if [ ! "$dir/mrm.parquet" -nt "$dir/mrm.txt" ]; then
   mv "$dir/mrm-run/trace.parquet" "$dir/mrm.parquet"
 fi
 TRACEDROP_BENCH_DIR=$dir cargo bench --bench memory
-# The reference package takes about 0.1 ms a line, so it gets the first of them only; Tracedrop gets the same.
+# The reference package takes about 0.1 ms per line, so both it and Tracedrop get only the first lines.
 [ "$dir/mrm-200k.txt" -nt "$dir/mrm.txt" ] || head -n 200000 "$dir/mrm.txt" > "$dir/mrm-200k.txt"
 if [ ! "$dir/mrm-200k.parquet" -nt "$dir/mrm-200k.txt" ]; then
   rm -rf "$dir/mrm-run"
@@ -56,10 +56,10 @@ echo "bench: the scanner as WebAssembly"
 tools/wasm.sh cargo build --quiet --release --target wasm32-unknown-unknown --no-default-features --features bench --bin scanner
 node tools/bench-scanner.mjs target/wasm/wasm32-unknown-unknown/release/scanner.wasm "${real[@]}" "$dir"/mrm.txt "$dir"/mrm.parquet
 
-echo "bench: browser, from choosing a file to the whole overview on screen"
+echo "bench: browser, from choosing a file to the complete overview on screen"
 . target/env.sh
 export TRACEDROP_CHROME
-# Memory is measured in a browser that is spoken with by web sockets, which Node.js before version 22 has behind this option.
+# The memory measurement needs WebSocket, which Node.js before version 22 hides behind this option.
 export NODE_OPTIONS="--experimental-websocket ${NODE_OPTIONS:-}"
 node tests/browser/bench.mjs "${real[@]}" "$dir"/chrome.json "$dir"/chrome.json.gz "$dir"/chrome-lines.jsonl "$dir"/sway.jsonl "$dir"/python.jsonl "$dir"/mrm.txt "$dir"/mrm.parquet
 

@@ -1,21 +1,21 @@
-// The number that tells one build of the site from every other, which the page shows at its foot:
+// The hash that identifies a build of the site, shown in the footer of the page:
 //
-//   node tools/build-hash.mjs dist      prints it, and whether the site says the same of itself
+//   node tools/build-hash.mjs dist      prints it and checks it against the one in the site
 //
-// It is the SHA-256 of a list with a line a file, sorted by name: SHA-256 of the file, two spaces, its name from the
-// site's folder, a line feed, as sha256sum writes it. Three files hold the number itself; in all files zeros are
-// counted in its place.
+// It is the SHA-256 of a list with one line per file, sorted by name: SHA-256 of the file, two spaces, its path relative to
+// the site's folder, a line feed, as sha256sum writes it. Three files contain the hash itself; it is replaced by zeros in all
+// files before hashing.
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Stands where the number will be. */
+/** Placeholder of the hash. */
 export const NO_BUILD = '0'.repeat(64);
 
 const sha256 = (data) => createHash('sha256').update(data).digest('hex');
 
-/** Names of all files in `folder` and below, with slashes, sorted. */
+/** Paths of all files in `folder`, recursively, with slashes, sorted. */
 export function filesIn(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -23,7 +23,7 @@ export function filesIn(folder) {
     .sort();
 }
 
-/** The number of the site in `folder`, in which `written` stands, or zeros. */
+/** Hash of the site in `folder`, whose files contain `written` or zeros. */
 export function buildHash(folder, written = NO_BUILD) {
   const lines = filesIn(folder).map((name) => {
     const bytes = readFileSync(join(folder, name));
@@ -33,7 +33,7 @@ export function buildHash(folder, written = NO_BUILD) {
   return sha256(lines.join(''));
 }
 
-/** The number that the site in `folder` says it has. */
+/** Hash written in the site in `folder`. */
 export function writtenBuild(folder) {
   return / data-build="([0-9a-f]{64})"/.exec(readFileSync(join(folder, 'index.html'), 'utf8'))?.[1];
 }
@@ -44,7 +44,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const found = buildHash(folder, written);
   console.log(found);
   if (found !== written) {
-    console.error(`The site in ${folder} says it is ${written}: it was changed after it was built.`);
+    console.error(`The site in ${folder} claims to be build ${written}: it was modified after the build.`);
     process.exit(1);
   }
 }

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# What has to be in order before a change goes in: formatting, lints of all targets, documentation.
+# Checks before a change goes in: formatting, lints of all targets, documentation.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh site
 . target/env.sh
 
-# Everything is looked at, also after something was found.
+# Runs all checks, even after a failure.
 found=0
 run() {
   printf '+ %s\n' "$*"
   "$@" || found=1
 }
 
-# Apart from what is built, so that neither waits for the other.
+# A separate target folder, so that checks and builds do not block each other.
 export TRACEDROP_WASM_TARGET=$PWD/target/wasm-check
 
 run cargo fmt --check

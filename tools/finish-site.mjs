@@ -1,12 +1,12 @@
-// The last step of a build, run by Trunk on its staging folder: what Trunk does not do by itself.
-// - The worker's files and the samples get names that change with their content, as Trunk gives the app's,
-//   so that a cache never mixes two versions; index.html learns the names and the version.
-// - The icons go into index.html and into the manifest.
-// - The service worker learns which files there are, with their checksums.
-// - tracedrop.html is made: the same page with everything in one file, for places without a server and for frames.
-// - trace-drop.js is laid beside it: an element for other pages.
-// - All files together give the number of the build.
-// - The result is checked: no inline script or style, no address outside the site's own folder.
+// The last step of a build, run by Trunk on its staging folder. It
+// - adds content hashes to the names of the worker's files and of the samples, as Trunk does for the app's, so that a cache
+//   never mixes two versions, and writes the names and the version to index.html,
+// - embeds the icons in index.html and in the manifest,
+// - writes the list of files with their checksums to the service worker,
+// - makes tracedrop.html: the page in a single file, for use without a server and in frames,
+// - copies trace-drop.js, the element for other pages,
+// - computes the hash of the build,
+// - checks the result: no inline script or style, no address outside the site's folder.
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,9 +20,9 @@ const sha = (...parts) => parts.reduce((hash, part) => hash.update(part), create
 const integrity = (data) => `sha256-${createHash('sha256').update(data).digest('base64')}`;
 const read = (...path) => readFileSync(join(...path));
 const write = (name, data) => writeFileSync(join(site, name), data);
-/** `text` with `to` in place of `from`, which has to be in it once. */
+/** Replaces `from` by `to` in `text`, where it has to occur exactly once. */
 const replaced = (where, text, from, to) => {
-  if (text.split(from).length !== 2) throw new Error(`${where} has to have this once: ${from}`);
+  if (text.split(from).length !== 2) throw new Error(`${where} has to contain this exactly once: ${from}`);
   return text.replace(from, () => to);
 };
 
@@ -54,14 +54,14 @@ for (const tag of markup.match(/<[a-z][^>]*>/gi)) {
     throw new Error(`the page's policy forbids inline code: ${tag}`);
   }
   for (const [, address] of tag.matchAll(/\s(?:src|href|data-app-js|data-app-wasm)="([^"]*)"/gi)) {
-    if (!address.startsWith('./') && !address.startsWith('data:')) throw new Error(`not relative to the page: ${tag}`);
+    if (!address.startsWith('./') && !address.startsWith('data:')) throw new Error(`address is not relative to the page: ${tag}`);
   }
 }
 write('index.html', html);
 
 // --- the manifest ------------------------------------------------------------------------------------------------
 
-// With its icons in it: browsers ask for them late, when the page may no longer ask for anything.
+// Icons are embedded, because browsers request them late, after the page is locked.
 const manifest = JSON.parse(read(source, 'www/tracedrop.webmanifest'));
 for (const image of manifest.icons) {
   image.src = `data:${image.type};base64,${read(source, 'www', image.src).toString('base64')}`;
@@ -74,11 +74,11 @@ const kept = Object.fromEntries(filesIn(site).map((name) => [name, name === 'ind
 const serviceWorker = read(source, 'www/service-worker.js').toString();
 write('service-worker.js', replaced('service-worker.js', serviceWorker, 'const FILES = {};', `const FILES = ${JSON.stringify(kept, null, 2)};`));
 
-// --- everything in one file --------------------------------------------------------------------------------------
+// --- the single file ---------------------------------------------------------------------------------------------
 
-/** Digits of base 85, as in boot.js: with them, text can not end the block it stands in, nor start anything. */
+/** Digits of base 85, as in boot.js: they cannot end the surrounding block or start markup. */
 const DIGITS = '!#$%()*+,.0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_abcdefghijklmnopqrstuvwxyz{|}~';
-/** Text a fourth longer than the bytes, where base64 is a third longer. */
+/** Text 25% longer than the bytes, compared with 33% for base64. */
 const base85 = (bytes) => {
   const padded = Buffer.concat([bytes, Buffer.alloc(3)]);
   const groups = [];
@@ -89,27 +89,27 @@ const base85 = (bytes) => {
   }
   return groups.join('').slice(0, Math.ceil((bytes.length * 5) / 4));
 };
-/** As gzip, but packed with more patience: a twentieth smaller, half a minute for the whole site. */
+/** As gzip with stronger compression: 5% smaller, half a minute for the whole site. */
 const pack = async (bytes) =>
   process.env.TRACEDROP_QUICK ? gzipSync(bytes) : Buffer.from(await zopfli.gzipAsync(bytes, { numiterations: 5, blocksplittingmax: 0 }));
-/** A file as text inside a page: a block of data, which is no script for the browser. boot.js reads it. */
+/** A file as text in the page: a data block, which the browser does not run. boot.js reads it. */
 const block = async (name, type) =>
   `<script type="text/plain" data-file="./${name}" data-type="${type}">${base85(await pack(read(site, name)))}</script>`;
 const fileOf = (pattern) => pattern.exec(markup)[1];
 const appJs = fileOf(/data-app-js="\.\/([^"]*)"/);
 if (/^\s*(?:import|export)\b[^;]*\bfrom\s*['"]/m.test(read(site, appJs).toString())) throw new Error(`${appJs} loads further scripts`);
-/** Tags that `is` describes, with the address in each. In whatever order Trunk writes attributes. */
+/** Tags that match `is`, with their addresses, in any order of attributes. */
 const tagsWith = (pattern, is) =>
   [...markup.matchAll(pattern)].filter(([tag]) => is.test(tag)).map(([tag]) => [tag, /\s(?:src|href)="?\.\/([^"\s>]*)/.exec(tag)?.[1]]);
 const styles = tagsWith(/<link\b[^>]*>/g, /\srel="?stylesheet\b/);
 const [bootTag] = tagsWith(/<script\b[^>]*>\s*<\/script>/g, /\stype="?module\b/);
-if (styles.length === 0 || !bootTag) throw new Error('index.html has other links to styles and boot.js than expected');
+if (styles.length === 0 || !bootTag) throw new Error('unexpected links to styles and boot.js in index.html');
 
 const style = `\n${styles.map(([, name]) => read(site, name).toString()).join('\n')}`;
 const boot = `\n${read(site, bootTag[1])}`;
-if (!boot.includes(`'${DIGITS}'`)) throw new Error('boot.js has other digits of base 85');
+if (!boot.includes(`'${DIGITS}'`)) throw new Error('the base 85 digits in boot.js differ');
 for (const [what, text] of [['style', style], ['script', boot]]) {
-  if (text.includes(`</${what}`)) throw new Error(`this can not stand in a page: </${what}`);
+  if (text.includes(`</${what}`)) throw new Error(`this cannot be embedded in a page: </${what}`);
 }
 const blocks = await Promise.all([
   block(appJs, 'text/javascript'),
@@ -125,7 +125,7 @@ whole = replaced(
   'index.html',
   whole,
   /content="(default-src[^"]*)"/.exec(whole)[0],
-  // Nothing is fetched, ever. The app's script is taken from this file by way of a blob: URL, before the lock.
+  // Nothing is ever fetched. The app's script is loaded from this file through a blob: URL, before the lock.
   `content="default-src 'none'; script-src '${integrity(boot)}' blob: 'wasm-unsafe-eval'; style-src '${integrity(style)}'; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"`,
 );
 whole = replaced('index.html', whole, '</head>', `<style>${style}</style>\n</head>`);
@@ -136,7 +136,7 @@ write('tracedrop.html', whole);
 
 write('trace-drop.js', read(source, 'embed/trace-drop.js'));
 
-// --- the number of the build -------------------------------------------------------------------------------------
+// --- the hash of the build ---------------------------------------------------------------------------------------
 
 const build = buildHash(site);
 for (const name of ['index.html', 'tracedrop.html', 'service-worker.js']) {

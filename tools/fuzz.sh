@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs every target in fuzz/fuzz_targets/ for some seconds: tools/fuzz.sh [SECONDS, 60 if not given]
+# Runs every target in fuzz/fuzz_targets/: tools/fuzz.sh [SECONDS per target, default 60]
 #
-# An input that breaks a target stays in fuzz/artifacts/; the line that is printed runs it again.
+# Inputs that crash a target are saved in fuzz/artifacts/; the printed command runs them again.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$root/tools/versions.sh"
@@ -15,14 +15,14 @@ if [ ${#targets[@]} = 0 ]; then
   exit
 fi
 
-# Compiled with a sanitizer, which stable Rust has but hides.
+# Sanitizers are available in stable Rust, but hidden.
 export RUSTC_BOOTSTRAP=1
 if ! dir=$(cargo_tool cargo-fuzz "$CARGO_FUZZ_VERSION" cargo-fuzz --locked); then
   [ -n "${TRACEDROP_FUZZ_OPTIONAL:-}" ] || exit 1
-  echo "fuzz: left out, there is no cargo-fuzz"
+  echo "fuzz: skipped, cargo-fuzz is not installed"
   exit
 fi
-# Who runs them for seconds waits for the compiler, not for them.
+# In short runs, compiling dominates.
 flags=()
 if [ "$seconds" -le 10 ]; then
   flags=(--codegen-units 16)
@@ -31,8 +31,8 @@ fi
 host=$(rustc -vV | sed -n 's/^host: //p')
 "$dir/cargo-fuzz" build "${flags[@]}"
 
-# Small files from the tests are a good start. Whoever runs the targets for seconds has no time to read all of them with a sanitizer,
-# so a target gets those of its formats (its line `// seeds:`) and the smallest of the others.
+# Small test files are good seeds. Short runs have no time to parse all of them with a sanitizer, so a target gets those of its
+# formats (its line `// seeds:`) and the smallest of the others.
 seeds_of() { # target
   local folder
   for folder in $(sed -n 's,^// seeds: ,,p' "fuzz/fuzz_targets/$1.rs"); do
@@ -50,15 +50,15 @@ run() { # target
   fi
   if "fuzz/target/$host/release/$name" "fuzz/corpus/$name" "${seeds[@]}" -artifact_prefix="fuzz/artifacts/$name/" \
     -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 >"$log" 2>&1; then
-    echo "fuzz: $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, nothing found"
+    echo "fuzz: $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, no crashes"
   else
     cat "$log"
-    echo "fuzz: $name: failed; run the input again: cargo fuzz run $name fuzz/artifacts/$name/FILE"
+    echo "fuzz: $name: failed; to reproduce: cargo fuzz run $name fuzz/artifacts/$name/FILE"
     touch "$logs/$name.failed"
   fi
 }
 
-# A target keeps one processor busy.
+# One target uses one processor.
 logs=$root/target/fuzz-logs
 rm -rf "$logs"
 mkdir -p "$logs"
@@ -70,4 +70,4 @@ done
 wait
 failed=("$logs"/*.failed)
 [ ${#failed[@]} = 0 ] || { echo "fuzz: ${#targets[@]} targets, failed: ${failed[*]}"; exit 1; }
-echo "fuzz: ${#targets[@]} targets, nothing found"
+echo "fuzz: ${#targets[@]} targets, no crashes"

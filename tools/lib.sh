@@ -1,4 +1,4 @@
-# Shared by the scripts in tools/: where things are, and how to talk to the person running them.
+# Shared by the scripts in tools/: paths, messages, downloads.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${TRACEDROP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tracedrop}
@@ -17,7 +17,7 @@ stop() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# Runs a command for at most so many seconds, where the system can do that.
+# Runs a command with a time limit in seconds, where the system has `timeout`.
 within() {
   local seconds=$1
   shift
@@ -42,14 +42,14 @@ install_packages() {
       "sudo apt-get install --no-install-recommends $*"
   fi
   say "setup: installing $*"
-  apt-get update -qq >&2 || say "setup: apt-get update failed, going on with the package lists at hand"
+  apt-get update -qq >&2 || say "setup: apt-get update failed, continuing with the existing package lists"
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2 ||
     stop "$what is missing" "apt-get could not install it (its output is above)" \
       "apt-get install --no-install-recommends $*"
 }
 
 # cargo_tool CRATE VERSION BINARY [cargo install options] : prints the folder that holds the binary.
-# Order: one of the right version on PATH, one in the cache, a prebuilt one, one built from source.
+# Order: the right version on PATH, in the cache, prebuilt, built from source.
 cargo_tool() {
   local crate=$1 version=$2 binary=$3 dir
   shift 3
@@ -64,13 +64,13 @@ cargo_tool() {
   fi
   mkdir -p "$dir/bin"
   if has cargo-binstall; then
-    say "setup: fetching $crate $version"
+    say "setup: downloading $crate $version"
     within 300 cargo binstall --no-confirm --install-path "$dir/bin" "$crate@$version" >&2 ||
-      say "setup: no prebuilt $crate $version to be had"
+      say "setup: no prebuilt $crate $version available"
   fi
   if [ ! -x "$dir/bin/$binary" ]; then
-    say "setup: building $crate $version, this takes some minutes, once"
-    # What they do takes seconds; how long they take to build counts.
+    say "setup: building $crate $version, which takes a few minutes, once"
+    # They run for seconds, so build time matters more than speed.
     CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=64 \
       CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_STRIP=true \
       cargo install "$crate" --version "$version" --root "$dir" --target-dir "$cache/build" --no-track --force --quiet "$@" >&2 ||
@@ -81,8 +81,8 @@ cargo_tool() {
   printf '%s\n' "$dir/bin"
 }
 
-# A real trace of so many megabytes, grown by a tool that stands beside some checkouts; elsewhere a made-up one takes its
-# place. Made once: grown MEGABYTES NAME [what the tool is told]
+# A real trace of that many megabytes, grown by a tool next to some checkouts; elsewhere a generated one.
+# Made once: grown MEGABYTES NAME [arguments of the tool]
 grown() {
   local file=$root/target/bench/$1/$2 megabytes=$1 grow=$root/../shared/tools/make_big_trace.py
   shift 2

@@ -1,10 +1,10 @@
-// Writes the page's sample of a PyTorch profile, always the same bytes:
+// Writes the page's sample of a PyTorch profile, deterministically:
 // node tools/make-gpu-sample.mjs >www/samples/gpu-serving.json
 //
-// All of it is invented: ten steps of a server of the vLLM kind with a small model (8 layers, hidden size 4096), as rank 0
-// of two that share each layer. Two prompts are read, five steps generate, a request comes along whose answer has to fit
-// a JSON schema, three steps generate. There is something to find: the GPU waits for the scheduler between steps, and once
-// for what the schema allows; once the other rank is late; while prompts are read, half of some all-reduces is hidden.
+// All data is invented: ten steps of a vLLM-like server with a small model (8 layers, hidden size 4096), as rank 0 of two
+// with tensor parallelism. Prefill of two prompts, five decode steps, a request whose answer has to match a JSON schema,
+// three decode steps. Findings: the GPU is host-bound between steps because of the scheduler, and once because of the schema;
+// the other rank is late once; during prefill, half of some all-reduces overlaps compute.
 import { argv } from 'node:process';
 
 if (argv.length > 2) throw new Error('usage: node tools/make-gpu-sample.mjs >FILE');
@@ -12,7 +12,7 @@ if (argv.length > 2) throw new Error('usage: node tools/make-gpu-sample.mjs >FIL
 const PID = 71;
 const MAIN = 7;
 const SIDE = 21;
-/** When the recording began, in nanoseconds after the base time. */
+/** Start of the trace, in nanoseconds after the base time. */
 const START = 8_206_418_000;
 const BASE = 1759300074000000000n;
 
@@ -28,11 +28,11 @@ const QKV = Q + 2 * KV;
 const MIDDLE = 14336 / RANKS;
 const VOCAB = 128256 / RANKS;
 
-/** Bytes and operations a nanosecond, by the data sheet of the GPU. */
+/** Peak bytes and operations per nanosecond, from the data sheet of the GPU. */
 const MEMORY = 3350;
 const MATRIX = 989_400;
 
-/** xorshift32, so that every run makes the same bytes. */
+/** xorshift32, so that every run writes the same bytes. */
 let state = 0x5eed;
 function random() {
   state ^= state << 13;
@@ -40,19 +40,19 @@ function random() {
   state ^= state << 5;
   return (state >>> 0) / 2 ** 32;
 }
-/** About `ns`, in whole nanoseconds; GPU clocks tick every 32. */
+/** `ns` with jitter, in whole nanoseconds; GPU clocks tick every 32. */
 const about = (ns, spread = 0.06) => Math.round(ns * (1 - spread / 2 + spread * random()));
 const ticks = (ns) => Math.max(32, Math.round(ns / 32) * 32);
 
 const events = { cpu: [], gpu: [], meta: [] };
-/** Nanoseconds as microseconds with three decimals, without going through a fraction. */
+/** Nanoseconds as microseconds with three decimals, without floating point. */
 class Time {
   constructor(ns) {
     this.ns = ns;
   }
 }
 const time = (ns) => new Time(ns);
-/** JSON of an event: times are numbers with decimals, which JSON.stringify can not write. */
+/** JSON of an event: times have trailing zeros, which JSON.stringify cannot write. */
 function write(value) {
   if (value instanceof Time) return `${Math.floor(value.ns / 1000)}.${String(value.ns % 1000).padStart(3, '0')}`;
   if (Array.isArray(value)) return `[${value.map(write).join(',')}]`;
@@ -75,9 +75,9 @@ const ops = [];
 function complete(cat, name, start, end, args) {
   events.cpu.push({ ph: 'X', cat, name, pid: PID, tid: PID, ts: time(start), dur: time(end - start), args });
 }
-/** Time in which the thread does what nobody recorded. */
+/** Unrecorded time of the thread. */
 const pass = (us) => void (now += about(us * 1000, 0.2));
-/** What goes on at once: nothing else begins or ends in the same nanosecond. */
+/** Runs something between two ticks, so that nothing else begins or ends in the same nanosecond. */
 const tick = (ns) => void (now += about(ns, 0.3));
 
 function frame(name, run, module) {
@@ -94,7 +94,7 @@ function frame(name, run, module) {
   events.cpu.splice(place, 0, events.cpu.pop());
 }
 const modules = new Map();
-/** A call of a module, which is called by its class and number. */
+/** A module call, named by class and number. */
 function module(name, run) {
   if (!modules.has(name)) modules.set(name, modules.size);
   frame(`nn.Module: ${name}`, run, modules.get(name));
@@ -119,11 +119,11 @@ function op(name, types, dims, run, strides) {
     'Input Strides': strides,
   });
   events.cpu.splice(place, 0, events.cpu.pop());
-  // Python on the way to the next one.
+  // Python between operators.
   tick(1100);
 }
 
-// --- The GPU: streams that do one thing after the other -------------------------------------------------------------
+// --- The GPU: streams that run in order -----------------------------------------------------------------------------
 
 const free = { [MAIN]: 0, [SIDE]: 0 };
 const CALLS = {
@@ -132,9 +132,9 @@ const CALLS = {
   cudaMemcpyAsync: { cat: 'cuda_runtime', cbid: 41, ns: 4900 },
   cudaStreamWaitEvent: { cat: 'cuda_runtime', cbid: 147, ns: 1100 },
 };
-/** Arrows would be a fifth of the file and say what `correlation` says: only the first step has them. */
+/** Flow arrows would be a fifth of the file and repeat `correlation`: only the first step has them. */
 let hasArrows = true;
-/** First and last work of the step on each stream. */
+/** First and last kernel or copy of the step on each stream. */
 let spans = {};
 
 function call(name, ns = CALLS[name].ns) {
@@ -146,10 +146,10 @@ function call(name, ns = CALLS[name].ns) {
   tick(300);
   return { id, start };
 }
-/** Calls, and lets a stream work for `ns` once it is free and `after` is over; the end of that. */
+/** Launches `ns` of work on a stream, once it is free and `after` has passed; returns its end. */
 function launch(api, cat, name, ns, args, { stream = MAIN, after = 0 } = {}) {
   const { id, start: called } = call(api);
-  // What is ready follows in a microsecond; what comes to a stream at rest takes a little longer.
+  // Queued work follows within a microsecond; work on an idle stream starts a little later.
   const start = ticks(Math.max(called + about(4600, 0.2), free[stream] + about(1050, 0.3), after + about(1700, 0.3)));
   const dur = ticks(ns);
   free[stream] = start + dur;
@@ -169,7 +169,7 @@ function launch(api, cat, name, ns, args, { stream = MAIN, after = 0 } = {}) {
   return free[stream];
 }
 const kernel = (name, ns, grid, block, place) => launch('cudaLaunchKernel', 'kernel', name, about(ns), { grid: [grid, 1, 1], block: [block, 1, 1] }, place);
-/** Other work on `stream` begins after what `other` has been given so far. */
+/** Makes `stream` wait for everything launched on `other` so far. */
 function join(stream, other) {
   call('cudaStreamWaitEvent');
   return free[other];
@@ -177,7 +177,7 @@ function join(stream, other) {
 
 // --- Memory ----------------------------------------------------------------------------------------------------------
 
-/** Weights and cache, there since the server started. */
+/** Weights and cache, allocated when the server started. */
 let allocated = 3_924_820_992;
 let reserved = 4_177_526_784;
 let address = 0x7f31_4000_0000;
@@ -200,7 +200,7 @@ function allocate(size) {
 
 // --- The model -------------------------------------------------------------------------------------------------------
 
-/** Nanoseconds for so many operations and bytes; nothing reaches the peaks, and the smaller the less. */
+/** Nanoseconds for these operations and bytes; nothing reaches the peaks, small kernels least of all. */
 function needed(flops, bytes) {
   const best = Math.max(flops / MATRIX, bytes / MEMORY);
   return best / (0.56 + (0.24 * best) / (best + 24_000)) + 900;
@@ -209,7 +209,7 @@ const gemmName = (m, n) =>
   m > 256
     ? `nvjet_tst_${n > 4096 ? '256x128' : '128x256'}_64x4_2x1_v_bz_coopA_TNT`
     : `nvjet_tst_64x${m > 16 ? 32 : 8}_64x16_${n > 4096 ? '4x1' : '2x1'}_v_bz${n > 4096 ? '' : '_splitK'}_TNT`;
-/** A product of `m` tokens with weights; `keep` allocates the result. */
+/** A GEMM of `m` tokens with weights; `keep` allocates the result. */
 function gemm(m, n, k, keep) {
   let result;
   let end;
@@ -227,7 +227,7 @@ const collective = (name, elements, out) => ({
   'Process Group Name': '2', 'Process Group Description': 'tp', 'Process Group Ranks': '[0, 1]',
 });
 const reduced = (tokens) => 9_400 + (2 * tokens * HIDDEN) / 205;
-/** `late` is for how long the other rank is waited for. */
+/** `late` is the time spent waiting for the other rank. */
 function allReduce(tokens, late = 0, place = {}) {
   op('vllm::all_reduce', 'bn', [[tokens, HIDDEN], []], () => {
     launch(
@@ -274,7 +274,7 @@ function mlp(layer, { tokens, keeps, overlaps }) {
     });
     both?.();
     if (overlaps) {
-      // Half of the tokens are summed while the other half is computed.
+      // Half of the tokens are reduced while the other half is computed.
       for (let half = 0; half < 2; half += 1) {
         const { end } = gemm(tokens / 2, HIDDEN, MIDDLE);
         join(SIDE, MAIN);
@@ -289,7 +289,7 @@ function mlp(layer, { tokens, keeps, overlaps }) {
   });
 }
 
-/** Copies what the host has prepared. */
+/** Copies the inputs that the host has prepared. */
 function upload(bytes) {
   op('aten::copy_', 'iis', [[bytes / 4], [bytes / 4], []], () =>
     launch('cudaMemcpyAsync', 'gpu_memcpy', 'Memcpy HtoD (Pinned -> Device)', 900 + bytes / 22, (dur) => ({ bytes, 'memory bandwidth (GB/s)': Math.round((bytes / dur) * 1e6) / 1e6 })));
@@ -394,7 +394,7 @@ function execute(step) {
   }
 }
 
-/** `pairs` of tokens that look at each other, and tokens in the `cached` part of the requests. */
+/** `pairs` of tokens that attend to each other, and tokens in the `cached` part of the requests. */
 const decode = (length) => ({ context: [0, 0], generation: [16, 16], pairs: 16 * length, cached: 16 * length, late: about(22_000, 1.4) });
 const STEPS = [
   { context: [2, 1536], generation: [0, 0], pairs: 768 * 768, cached: 0, late: 61_000, overlaps: true },
@@ -403,7 +403,7 @@ const STEPS = [
   ...[743, 744, 745].map(decode),
 ];
 STEPS[4].late = 612_000;
-/** Microseconds for the bitmask of the schema, which is compiled when it is first needed. */
+/** Microseconds for the schema's token bitmask; the first use compiles the schema. */
 for (const [number, mask] of [[7, 1730], [8, 150], [9, 140]]) STEPS[number].mask = mask;
 
 frame('vllm/entrypoints/llm.py(1487): _run_engine', () => {

@@ -1,9 +1,9 @@
-// Paints www/icons/tracedrop.svg as the pictures that www/tracedrop.webmanifest names, with the browser of the tests:
+// Renders www/icons/tracedrop.svg to the icons in www/tracedrop.webmanifest, with the browser of the tests:
 //
 //   . target/env.sh; export TRACEDROP_CHROME; node tools/make-icons.mjs
 //
-// Run it when the drawing changes, and commit what it writes. Where a system cuts icons into a shape of its own
-// ("maskable"), only a disc of four fifths is sure to be seen, so the drop is smaller there and has a ground.
+// Run it when the drawing changes, and commit the output. Systems crop "maskable" icons; only a circle of 80% is always
+// visible, so the drop is smaller there and has a background.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from '../tests/browser/support.mjs';

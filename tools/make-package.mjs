@@ -1,8 +1,8 @@
-// Puts the package trace-drop together, ready for `npm publish` or to be copied into the files of a web site:
+// Builds the package trace-drop, ready for `npm publish` or to be copied into a web site:
 //
 //   node tools/make-package.mjs [SITE] [FOLDER]
 //
-// It is made of embed/ and of tracedrop.html of the site in SITE (dist), and goes to FOLDER (target/npm/trace-drop).
+// It contains embed/ and tracedrop.html from SITE (default: dist), and is written to FOLDER (default: target/npm/trace-drop).
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,8 +1,8 @@
-// Puts beside an example under examples/ what it shows: the package trace-drop, traces, limits.
+// Copies to an example in examples/ what it shows: the package trace-drop, traces, limits.
 //
 //   node tools/prepare-example.mjs examples/mkdocs/docs [PACKAGE]
 //
-// PACKAGE is where `make dist` put the package (target/npm/trace-drop).
+// PACKAGE is the package from `make dist` (default: target/npm/trace-drop).
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = process.argv[2];
 const from = process.argv[3] ?? join(root, 'target/npm/trace-drop');
 if (!folder) {
-  console.error('which folder? node tools/prepare-example.mjs examples/mkdocs/docs');
+  console.error('usage: node tools/prepare-example.mjs examples/mkdocs/docs [PACKAGE]');
   process.exit(2);
 }
 for (const name of ['trace-drop.js', 'tracedrop.html']) cpSync(join(from, name), join(folder, 'tracedrop', name));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a release consists of besides the commands: the site as a zip, the package for npm, and the number of the build.
-# Goes to target/release-files/.
+# Builds the files of a release besides the commands: the site as a zip, the npm package, and the hash of the build.
+# Writes them to target/release-files/.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$root"
@@ -9,7 +9,7 @@ out=target/release-files
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 rm -rf "$out"
 mkdir -p "$out"
-# Python's is on more computers than zip.
+# Python is on more computers than zip.
 if has zip; then
   (cd dist && zip --quiet -X -r "../$out/tracedrop-$version.zip" .)
 else

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Finds or installs what the build needs, and writes where it is to target/env.sh.
+# Finds or installs what the build needs, and writes its locations to target/env.sh.
 #
-#   tools/setup.sh site     what `make dist` and `make serve` need
-#   tools/setup.sh all      the same and what the browser tests need (default)
+#   tools/setup.sh site     for `make dist` and `make serve`
+#   tools/setup.sh all      also for the browser tests (default)
 #
-# A second run with nothing changed returns at once. Nothing is installed into ~/.cargo/bin: tools that take
-# minutes to build live in a cache folder of their own (TRACEDROP_CACHE).
+# Without changes, a second run returns at once. Nothing is installed into ~/.cargo/bin: tools that take minutes to build
+# go to a separate cache folder (TRACEDROP_CACHE).
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$root/tools/versions.sh"
@@ -14,11 +14,11 @@ want=${1:-all}
 case $want in site | all) ;; *) stop "unknown argument: $want" "setup knows 'site' and 'all'" "tools/setup.sh" ;; esac
 
 cd "$root"
-# Who has run the browser tests once will run them again.
+# After one run for the browser tests, later runs include them.
 if [ -f "$env_file" ] && head -n 1 "$env_file" | grep -q ' all$'; then want=all; fi
 has cargo && has rustc || stop "cargo is missing" "the project is written in Rust" "install it from https://rustup.rs"
 
-# Whatever can change the outcome, in one number.
+# Checksum of everything that can change the outcome.
 stamp=$(
   {
     cat tools/setup.sh tools/lib.sh tools/versions.sh tools/wasm-std.sh tools/package-lock.json tests/browser/package-lock.json \
@@ -58,7 +58,7 @@ target=wasm32-unknown-unknown
 std= cargo_dir= wasm_rustc= linker= cc= ar=
 
 has_target() { compgen -G "$(rustc --print sysroot)/lib/rustlib/$target/lib/libstd-*.rlib" >/dev/null; }
-# Toolchains from rustup bring a linker for wasm, those of distributions often do not.
+# Toolchains from rustup include a linker for wasm, those of distributions often don't.
 find_linker() {
   if ! compgen -G "$(rustc --print sysroot)/lib/rustlib/*/bin/rust-lld*" >/dev/null; then
     linker=$(compgen -c wasm-ld | sort -V | tail -n 1 || true)
@@ -87,7 +87,7 @@ try_debian() {
   done
   [ ${#missing[@]} = 0 ] || install_packages "the $target target (rustup could not add it, so Debian's Rust is used)" "${missing[@]}"
   std=$("$root/tools/wasm-std.sh")
-  # The rest of the build keeps the usual toolchain: only wasm builds get this folder in front of PATH.
+  # The rest of the build uses the usual toolchain: only wasm builds get this folder at the front of PATH.
   cargo_dir=$cache/debian-cargo
   mkdir -p "$cargo_dir"
   ln -sf /usr/bin/cargo "$cargo_dir/cargo"
@@ -100,7 +100,7 @@ try_toolchain || try_debian
 # --- trunk, wasm-bindgen, wasm-opt -------------------------------------------------------------------------------
 
 trunk_dir=$(cargo_tool trunk "$TRUNK_VERSION" trunk --locked --no-default-features --features rustls)
-# Without --locked: the lock file it ships names a crate version that is not to be had everywhere.
+# Without --locked: its lock file names a crate version that is not available everywhere.
 bindgen_dir=$(cargo_tool wasm-bindgen-cli "$(wasm_bindgen_version)" wasm-bindgen)
 
 has node && has npm || install_packages "Node.js (runs wasm-opt, finishes and serves the site, drives the browser tests)" nodejs npm
@@ -119,7 +119,7 @@ npm_install() { # folder, what it must contain afterwards
 
 npm_install tools @gfx/zopfli
 
-# A native wasm-opt of the same version is quicker than the one from npm.
+# A native wasm-opt of the same version is faster than the one from npm.
 opt_version=$(sed -n 's/.*"binaryen": "\([0-9]*\).*/\1/p' tools/package.json)
 if has wasm-opt && wasm-opt --version 2>/dev/null | grep -qwE "version_?$opt_version|version $opt_version"; then
   opt_dir=$(dirname "$(command -v wasm-opt)")
@@ -145,7 +145,7 @@ if [ "$want" = all ]; then
   fi
 fi
 
-# MkDocs builds the example of embedding that the browser tests walk.
+# MkDocs builds the embedding example for the browser tests.
 mkdocs=
 if [ "$want" = all ]; then
   mkdocs_version=$(sed -n 's/^mkdocs==//p' examples/mkdocs/requirements.txt)
@@ -162,7 +162,7 @@ if [ "$want" = all ]; then
   fi
 fi
 
-# --- the answer --------------------------------------------------------------------------------------------------
+# --- the result --------------------------------------------------------------------------------------------------
 
 {
   echo "# $stamp $want"

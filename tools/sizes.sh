@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what the site weighs, as it lies in dist/ and as a server sends it.
+# Prints the size of the site, in dist/ and compressed as a server sends it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the standard library for wasm from Debian's rust-web-src, once, and prints its sysroot folder.
 #
-# Only for machines where rustup cannot add the target. The result lies in the cache, not in /usr/lib, and is handed
-# to rustc as --sysroot: the folder's name carries a checksum of the library, so that cargo notices when it changes.
+# Only for computers where rustup cannot add the target. The result is in the cache, not in /usr/lib, and is passed to rustc
+# as --sysroot: the folder's name contains a checksum of the library, so that cargo notices changes.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,7 @@ fi
 [ -d "$source/std" ] ||
   stop "the source of Rust's standard library is missing" "there is nothing at $source" "apt-get install rust-web-src"
 
-say "setup: building the standard library for $target, this takes some minutes, once"
+say "setup: building the standard library for $target, which takes a few minutes, once"
 work=$cache/std-build
 rm -rf "$work"
 mkdir -p "$work/src"
@@ -38,7 +38,7 @@ build() {
     RUSTFLAGS="-C embed-bitcode=yes --remap-path-prefix=${source%/library}=/rust --remap-path-prefix=$(readlink -f "$source/..")=/rust --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
     /usr/bin/cargo build --quiet --release -Z build-std=std,panic_abort --target "$target" "$@" >&2)
 }
-# Debian ships the crates std needs, so that no network is; the registry is asked only where it does not.
+# Debian ships the crates that std needs, so no network is required; otherwise the registry is used.
 if [ -d "$source/vendor" ]; then
   mkdir -p "$work/.cargo"
   printf '[source.crates-io]\nreplace-with = "vendored"\n[source.vendored]\ndirectory = "%s"\n' "$source/vendor" >"$work/.cargo/config.toml"

@@ -1,4 +1,5 @@
-//! The scanner, and readers of memory accesses, as a program for the web that needs no browser; `tools/bench-scanner.mjs` times it in the engine of Node.js.
+//! The scanner and the memory-access readers as a wasm program that needs no browser; `tools/bench-scanner.mjs` times it in
+//! Node.js.
 //!
 //! As a native program it does nothing.
 
@@ -17,7 +18,7 @@ mod exports {
         static INPUT: RefCell<Vec<u8>> = RefCell::default();
     }
 
-    /// Makes room for a trace of `n` bytes; gives the place where they are to be put.
+    /// Allocates a trace of `n` bytes; returns its address.
     #[unsafe(no_mangle)]
     extern "C" fn room(n: usize) -> *mut u8 {
         INPUT.with_borrow_mut(|input| {
@@ -26,19 +27,19 @@ mod exports {
         })
     }
 
-    /// Reads the trace from bytes to rows of events and no further; gives their number.
+    /// Reads the trace into event rows; returns their number.
     #[unsafe(no_mangle)]
     extern "C" fn rows() -> usize {
         in_stretches(chrome_trace::INFO.parts)
     }
 
-    /// The same of a text of perf script.
+    /// Reads `perf script` text; returns the number of rows.
     #[unsafe(no_mangle)]
     extern "C" fn perf_rows() -> usize {
         in_stretches(perf_text::INFO.parts)
     }
 
-    /// In stretches, as workers do it.
+    /// Reads in ranges, as workers do it.
     fn in_stretches(parts: Option<&'static PartsInfo>) -> usize {
         let Some(parts) = parts else { return 0 };
         let mut reader = (parts.reader)();
@@ -53,7 +54,7 @@ mod exports {
         })
     }
 
-    /// Reads a Parquet file of memory accesses to its end; gives their number.
+    /// Reads a Parquet file of memory accesses; returns their number.
     #[unsafe(no_mangle)]
     extern "C" fn parquet_rows() -> usize {
         INPUT.with_borrow(|bytes| {

@@ -1,11 +1,11 @@
-//! The account of reading as a report: how much was read, what was changed or left out, and why.
+//! Parsing details as a report: bytes and records read, repaired and skipped, and the issues behind that.
 
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Facts, Report, Table, TextCells};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{IssueKind, Ledger, Run, Severity, SourceInfo};
 
-/// What the files say of themselves, a list a file.
+/// Metadata of the files, one list per file.
 pub fn source_facts(run: &Run, format_title: &dyn Fn(&str) -> String) -> Vec<Facts> {
     run.traces.iter().map(|trace| file_facts(&trace.source, format_title)).collect()
 }
@@ -15,7 +15,7 @@ fn file_facts(source: &SourceInfo, format_title: &dyn Fn(&str) -> String) -> Fac
     facts.push("file_name", "File", source.file_name.as_str(), Unit::None);
     facts.push("format", "Format", format_title(source.format), Unit::None);
     if let Some(producer) = &source.producer {
-        facts.push("producer", "Written by", producer.as_str(), Unit::None);
+        facts.push("producer", "Producer", producer.as_str(), Unit::None);
     }
     if !source.compression.is_empty() {
         let fact = facts.push("compression", "Compression", source.compression.join(" in "), Unit::None);
@@ -26,37 +26,49 @@ fn file_facts(source: &SourceInfo, format_title: &dyn Fn(&str) -> String) -> Fac
     facts
 }
 
-/// "What was read", for all files of the run.
+/// "Parsing details", for all files of the run.
 pub fn report(run: &Run) -> Report {
-    let mut report = Report::new("ledger", "What was read");
+    let mut report = Report::new("ledger", "Parsing details");
     for trace in &run.traces {
-        let title = if run.traces.len() > 1 { trace.source.file_name.as_str() } else { "Reading" };
+        let title = if run.traces.len() > 1 { trace.source.file_name.as_str() } else { "Parsing" };
         add_file(&mut report, title, &trace.ledger);
     }
     let severity = run.traces.iter().filter_map(|trace| trace.ledger.severity()).max();
     let has = |kind: &IssueKind| run.traces.iter().any(|trace| trace.ledger.count_of(kind.code) > 0);
     report.summary = match severity {
-        // That all of it was read says nothing about what it is worth.
-        _ if has(&RUN_CONTAMINATED) => "The run is contaminated: it was disturbed while it was measured.",
-        _ if has(&MANIFEST_DIFFERS) => "Files of the run directory are not as its manifest says.",
-        None => "Everything was read; nothing was odd.",
-        Some(Severity::Note) => "Everything was read as it stands; see the notes.",
-        Some(Severity::Repaired) => "Everything was read; some of it was changed in a stated way.",
-        Some(Severity::Skipped) => "Something was not used; the table says what and where.",
-    }
-    .to_string();
+        // A run can parse cleanly and still be invalid.
+        _ if has(&RUN_CONTAMINATED) => {
+            "Contaminated run: something disturbed it while it was measured.".to_string()
+        }
+        _ if has(&MANIFEST_DIFFERS) => "Files in the run directory don't match its manifest.".to_string(),
+        None => format!("Parsed {}, no problems.", parsed(run)),
+        Some(Severity::Note) => format!("Parsed {} with notes.", parsed(run)),
+        Some(Severity::Repaired) => format!("Parsed {}; some were repaired.", parsed(run)),
+        Some(Severity::Skipped) => {
+            format!("Parsed {}; some were skipped. The table shows which and why.", parsed(run))
+        }
+    };
     report
+}
+
+/// Records of all files with their noun: `4,190 events`.
+fn parsed(run: &Run) -> String {
+    let n: u64 = run.traces.iter().map(|trace| trace.ledger.n_records()).sum();
+    let nouns = || run.traces.iter().map(|trace| &*trace.ledger.record_noun);
+    let first = nouns().next().filter(|noun| !noun.is_empty()).unwrap_or("records");
+    let many = if nouns().all(|noun| noun == first) { first } else { "records" };
+    counted(n, many.strip_suffix('s').unwrap_or(many), many)
 }
 
 fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
     let noun = if ledger.record_noun.is_empty() { "records" } else { &ledger.record_noun };
     let mut facts = Facts::new(title);
     let file_bytes = (ledger.file_bytes > 0).then_some(ledger.file_bytes);
-    facts.push("file_bytes", "File", file_bytes, Unit::Bytes).hint("size of the file as it lies on disk");
+    facts.push("file_bytes", "File", file_bytes, Unit::Bytes).hint("size on disk");
     if Some(ledger.file_bytes_read) != file_bytes {
-        facts.push("file_bytes_read", "Taken from the file", ledger.file_bytes_read, Unit::Bytes);
+        facts.push("file_bytes_read", "Bytes read", ledger.file_bytes_read, Unit::Bytes);
     }
-    facts.push("content_bytes", "Content", ledger.content_bytes, Unit::Bytes).hint("after unpacking");
+    facts.push("content_bytes", "Content", ledger.content_bytes, Unit::Bytes).hint("after decompression");
     facts
         .push("records", &capitalised(noun), ledger.n_records(), Unit::Count)
         .hint("kept + repaired + skipped");
@@ -69,11 +81,11 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
         facts.push(bytes_id, bytes_label, tally.bytes, Unit::Bytes);
     }
     facts
-        .push("framing_bytes", "Between them", ledger.framing_bytes, Unit::Bytes)
-        .hint("white space, brackets and keys around the records");
+        .push("framing_bytes", "Framing", ledger.framing_bytes, Unit::Bytes)
+        .hint("whitespace, brackets and keys around the records");
     facts
-        .push("unused_bytes", "Bytes not used", ledger.unused_bytes, Unit::Bytes)
-        .hint("text that belongs to no record, and what comes behind the end");
+        .push("unused_bytes", "Bytes unused", ledger.unused_bytes, Unit::Bytes)
+        .hint("text outside any record, including anything after the end");
     report.facts(facts);
 
     let mut issues: Vec<_> = ledger.issues.iter().collect();
@@ -82,12 +94,12 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
     report.table(
         Table::new(
             "issues",
-            "Oddities",
+            "Parsing issues",
             vec![
                 Column::key("code", "code", text(&|row| issues[row].kind.code)),
                 Column::text("severity", "severity", text(&|row| severity_name(issues[row].kind.severity))),
                 Column::counts("count", "count", Unit::Count, issues.iter().map(|issue| issue.count)),
-                Column::text("what", "what", text(&|row| issues[row].kind.what)),
+                Column::text("what", "issue", text(&|row| issues[row].kind.what)),
                 Column::unsigned(
                     "first_line",
                     "first line",
@@ -100,7 +112,7 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
                     Unit::Id,
                     issues.iter().map(|issue| issue.first.known_byte()).collect(),
                 )
-                .hint("in the content after unpacking"),
+                .hint("offset in the decompressed content"),
                 Column::text(
                     "example",
                     "example",
@@ -109,7 +121,7 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
                 Column::text("hint", "what to try", text(&|row| issues[row].kind.hint)),
             ],
         )
-        .if_empty("Nothing odd was found."),
+        .if_empty("No issues."),
     );
     let examples: Vec<(&str, u64, &str)> = issues
         .iter()
@@ -122,14 +134,14 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
     report.table(
         Table::new(
             "examples",
-            "First ones of several",
+            "First skipped lines",
             vec![
                 Column::key("code", "code", examples.iter().map(|(code, ..)| *code).collect()),
                 Column::counts("number", "number", Unit::Id, examples.iter().map(|(_, n, _)| *n)).as_key(),
                 Column::text("example", "example", examples.iter().map(|(.., example)| *example).collect()),
             ],
         )
-        .caption("Beginnings of the first lines that were skipped."),
+        .caption("The start of each line."),
     );
 }
 

@@ -1,7 +1,7 @@
 //! Traces to reports.
 //!
-//! An analysis is a plain function from a [`Run`] and a [`Query`] (in a [`Context`]) to a [`Report`]. It does not fail: without its data
-//! it is left out, by its `applies`.
+//! An analysis is a plain function from a [`Run`] and a [`Query`] (in a [`Context`]) to a [`Report`]. It does not fail: if its
+//! data is missing, its `applies` returns false.
 //!
 //! Adding a report: a folder with `INFO` and a function, and two lines here (its `mod`, its place in [`ANALYSES`]).
 
@@ -44,7 +44,7 @@ use crate::trace::{Run, Trace};
 use memory_query::MemoryQuery;
 use std::cell::OnceCell;
 
-/// The reports, in the order in which they are shown.
+/// The reports, in display order.
 pub const ANALYSES: &[&AnalysisInfo] = &[
     &sway_summary::INFO,
     &hot_frames::INFO,
@@ -71,38 +71,77 @@ pub const ANALYSES: &[&AnalysisInfo] = &[
     &counters::INFO,
 ];
 
-/// What is known of a report without computing it.
+/// Where a report stands in a list of many.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, serde::Serialize, serde::Deserialize,
+)]
+pub enum Group {
+    /// What someone reads first.
+    #[default]
+    Summary,
+    Gpu,
+    Memory,
+    /// Slices, threads and counters as the trace has them.
+    Trace,
+}
+
+/// The group of the report with that id; one of a comparison is in the same as that of one trace.
+pub fn group_of(id: &str) -> Group {
+    const GROUPS: [(Group, &[&AnalysisInfo]); 3] = [
+        (
+            Group::Gpu,
+            &[
+                &gpu_breakdown::INFO,
+                &gpu_kernels::INFO,
+                &gpu_ops::INFO,
+                &gpu_layers::INFO,
+                &gpu_idle::INFO,
+                &gpu_cpu::INFO,
+                &gpu_critical_path::INFO,
+                &gpu_communication::INFO,
+                &gpu_memory::INFO,
+            ],
+        ),
+        (Group::Memory, &[&mrm_kv::INFO, &mrm_time::INFO, &mrm_config::INFO, &address_ranges::INFO]),
+        (Group::Trace, &[&overview::INFO, &slices::INFO, &longest::INFO, &counters::INFO]),
+    ];
+    let id = id.strip_prefix("compare-").unwrap_or(id);
+    let has = |of: &&(Group, &[&AnalysisInfo])| of.1.iter().any(|info| info.id == id);
+    GROUPS.iter().find(has).map_or(Group::Summary, |(group, _)| *group)
+}
+
+/// Description of a report, known without computing it.
 pub struct AnalysisInfo {
     /// Stable name in kebab case.
     pub id: &'static str,
     pub title: &'static str,
-    /// Whether the run holds the tables it reads.
+    /// Whether the run contains the tables the report reads.
     pub applies: fn(&Run) -> bool,
     pub run: fn(&Context<'_>) -> Report,
-    /// Byte-for-byte output of the tool whose report this is, where there is one.
+    /// Byte-for-byte output of the reference tool, where there is one.
     pub reference: Option<ReferenceLayout>,
-    /// It takes long beside reading, so it is made once all is read, after those that do not.
+    /// The report is slow compared with parsing, so it is computed after parsing and after the fast ones.
     pub is_late: bool,
 }
 
-/// What is said of finished reports, in the order in which it is worked out.
+/// Reports derived from finished reports, in order of computation.
 pub const CONCLUSIONS: &[&ConclusionInfo] = &[&gpu_findings::INFO];
 
-/// What is known of a report that is made of other reports.
+/// Description of a report that is derived from other reports.
 pub struct ConclusionInfo {
     /// Stable name in kebab case.
     pub id: &'static str,
     pub title: &'static str,
-    /// It is shown before the first of these.
+    /// The report is shown before the first of these.
     pub before: &'static [&'static AnalysisInfo],
-    /// `None` where there is nothing to say.
+    /// Returns `None` where there is nothing to report.
     pub run: fn(&Run, &[Report]) -> Option<Report>,
 }
 
-/// Writes a report exactly as the tool it comes from; an export of the whole run then is this text alone.
+/// Writes a report exactly as the reference tool does; an export of the whole run is then this text alone.
 pub type ReferenceLayout = fn(&Run, &Query, TextFormat) -> Option<String>;
 
-/// Formats that reference tools write.
+/// Output formats of reference tools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TextFormat {
     Terminal {
@@ -113,25 +152,25 @@ pub enum TextFormat {
     Json,
 }
 
-/// What the person asked for.
+/// Settings of the user.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Query {
     /// Length of lists of the slowest, the longest, the hottest.
     pub top: u32,
-    /// Rules that classify kernels, before those that come along; see [`crate::gpu::kernels`]. Mostly empty.
+    /// Custom kernel rules, applied before the built-in ones; see [`crate::gpu::kernels`]. Usually empty.
     pub kernel_rules: String,
-    /// What GPUs can do, before what comes along; see [`crate::gpu::peaks`]. Mostly empty.
+    /// Custom GPU peaks, applied before the built-in ones; see [`crate::gpu::peaks`]. Usually empty.
     pub peaks: String,
     /// How accesses to memory are labelled and judged.
     pub memory: MemoryQuery,
-    /// Which range the critical path is of, see [`gpu_critical_path::Wanted`]; mostly empty, for the longest step.
+    /// Range of the critical path, see [`gpu_critical_path::Wanted`]; usually empty, which selects the longest step.
     pub path: String,
-    /// Passwords, tokens and keys are shown as they stand in the file.
+    /// Shows passwords, tokens and keys unredacted.
     pub show_secrets: bool,
 }
 
 impl Query {
-    /// All texts in it that somebody wrote.
+    /// All free-text settings.
     pub fn texts(&self) -> [&str; 8] {
         let MemoryQuery { phases, rules, ranges, unknown, thresholds, validity_rules: _ } = &self.memory;
         [&self.kernel_rules, &self.peaks, &self.path, phases, rules, ranges, unknown, thresholds]
@@ -151,12 +190,12 @@ impl Default for Query {
     }
 }
 
-/// What an analysis is given: the traces, the question, and what several reports need, computed when the first of them
-/// asks for it.
+/// Input of an analysis: the traces, the settings, and intermediate results shared by several reports, computed on first
+/// use.
 pub struct Context<'a> {
     /// The traces.
     pub run: &'a Run,
-    /// What the person asked for.
+    /// Settings of the user.
     pub query: &'a Query,
     sums: OnceCell<slices::SliceSums<'a>>,
     gpu: OnceCell<Vec<gpu::GpuTrace<'a>>>,
@@ -164,12 +203,12 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Nothing is computed yet.
+    /// Creates a context with nothing computed yet.
     pub fn new(run: &'a Run, query: &'a Query) -> Context<'a> {
         Context { run, query, sums: OnceCell::new(), gpu: OnceCell::new(), memory: OnceCell::new() }
     }
 
-    /// The same with what was found before.
+    /// Creates a context with results of an earlier one.
     pub fn with(run: &'a Run, query: &'a Query, found: Found) -> Context<'a> {
         let mut context = Context::new(run, query);
         if !found.gpu.is_empty() {
@@ -184,7 +223,7 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// What was found that is of use to another context.
+    /// Keeps the results that another context can reuse.
     fn into_found(self) -> Found {
         Found {
             gpu: self.gpu.into_inner().into_iter().flatten().map(gpu::GpuTrace::into_model).collect(),
@@ -192,7 +231,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What GPUs did, trace by trace; only of traces that have to do with one.
+    /// GPU activity by trace; only of traces with a GPU.
     pub fn gpu(&self) -> &[gpu::GpuTrace<'a>] {
         self.gpu.get_or_init(|| {
             let rules = &self.query.kernel_rules;
@@ -204,7 +243,7 @@ impl<'a> Context<'a> {
         self.run.traces.iter().filter(|trace| gpu::is_of_gpu(trace))
     }
 
-    /// Accesses to memory with their labels and metrics, trace by trace; only of traces that are of such.
+    /// Memory accesses with labels and metrics by trace; only of traces of memory accesses.
     pub fn memory(&self) -> &[View<'a>] {
         self.memory.get_or_init(|| {
             let n = self.of_memory().count() as f64;
@@ -220,13 +259,13 @@ impl<'a> Context<'a> {
         self.run.traces.iter().filter(|trace| trace.accesses.is_expected())
     }
 
-    /// Times of slices by name.
+    /// Slice times by name.
     pub fn sums(&self) -> &slices::SliceSums<'a> {
         self.sums.get_or_init(|| slices::SliceSums::new(self.run))
     }
 }
 
-/// Ids and titles of all reports there may be, in the order in which they are shown.
+/// Ids and titles of all reports, in display order.
 pub fn listed() -> Vec<(&'static str, &'static str)> {
     let mut listed = Vec::new();
     let mut conclusions: Vec<&ConclusionInfo> = CONCLUSIONS.to_vec();
@@ -247,8 +286,8 @@ pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
     reports_of(run, query, None).0
 }
 
-/// All reports, or those whose ids are `wanted`: the others are not made, but where one is drawn from them. And what was found for
-/// them.
+/// All reports, or those whose ids are `wanted`, and the intermediate results. Unwanted reports are only made if a wanted one
+/// is derived from them.
 pub fn reports_of(run: &Run, query: &Query, wanted: Option<&[String]>) -> (Vec<Report>, Found) {
     let is_wanted = |id: &str| wanted.is_none_or(|wanted| wanted.iter().any(|wanted| wanted == id));
     let draws_conclusions = CONCLUSIONS.iter().any(|conclusion| is_wanted(conclusion.id));
@@ -262,18 +301,18 @@ pub fn reports_of(run: &Run, query: &Query, wanted: Option<&[String]>) -> (Vec<R
     (reports, context.into_found())
 }
 
-/// The reports that cost little beside reading, for as long as reading goes on and while the others are made; and what was
-/// found for them that the others need as well.
+/// The reports that are cheap compared with parsing, shown during parsing and while the others are computed; and the
+/// intermediate results that the others need as well.
 pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
     let context = Context::new(run, query);
     let reports = make(&context, applying(run).filter(|analysis| !analysis.is_late));
     (reports, context.into_found())
 }
 
-/// What labelling accesses to memory and measuring them takes of the time in which reports on them are made, about.
+/// Approximate share of the time of memory reports that goes to labelling and measuring accesses.
 const MEMORY_SHARE: f64 = 0.85;
 
-/// Makes reports. How far that is, is told where accesses to memory are labelled for them; nothing else takes long enough.
+/// Makes reports. Reports progress only while accesses to memory are labelled; nothing else takes long enough.
 fn make(context: &Context<'_>, analyses: impl Iterator<Item = &'static AnalysisInfo>) -> Vec<Report> {
     let analyses: Vec<_> = analyses.collect();
     let Some(labels) = analyses.iter().position(|analysis| analysis.id.starts_with("mrm")) else {
@@ -293,8 +332,8 @@ fn make(context: &Context<'_>, analyses: impl Iterator<Item = &'static AnalysisI
     analyses.iter().enumerate().map(make).collect()
 }
 
-/// Adds one of those that are no [`early_reports`] to `reports`, at its place; `false` if none is missing. After the last one
-/// [`with_conclusions`] is to be called.
+/// Adds one report that is not among the [`early_reports`] to `reports`, at its place; `false` if none is missing. Call
+/// [`with_conclusions`] after the last one.
 pub fn add_late_report(run: &Run, query: &Query, reports: &mut Vec<Report>, found: &mut Found) -> bool {
     let is_missing =
         |analysis: &&AnalysisInfo| analysis.is_late && reports.iter().all(|report| report.id != analysis.id);
@@ -310,7 +349,7 @@ pub fn add_late_report(run: &Run, query: &Query, reports: &mut Vec<Report>, foun
     true
 }
 
-/// The same reports, and those that are drawn from them.
+/// Adds the reports that are derived from `reports`.
 pub fn with_conclusions(run: &Run, mut reports: Vec<Report>) -> Vec<Report> {
     for conclusion in CONCLUSIONS {
         if let Some(report) = (conclusion.run)(run, &reports) {
@@ -322,20 +361,20 @@ pub fn with_conclusions(run: &Run, mut reports: Vec<Report>) -> Vec<Report> {
     reports
 }
 
-/// The analyses that have something to say of `run`, in the order in which they are shown: of several runs, what compares them comes
+/// The analyses that apply to `run`, in display order. With several runs, the report that compares them comes
 /// first.
 fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> + use<> {
     let mut analyses: Vec<_> = ANALYSES.iter().copied().filter(|analysis| (analysis.applies)(run)).collect();
     if mrm_run::has_several(run) {
         analyses.sort_by_key(|analysis| analysis.id != mrm_run::INFO.id);
     } else if !gpu_breakdown::has_work(run) {
-        // Without GPU work, what there is comes before reports that are made for it.
+        // Without GPU activity, general reports come before those made for GPUs.
         analyses.sort_by_key(|analysis| analysis.id.starts_with("gpu-") && analysis.id != gpu_ranks::INFO.id);
     }
     analyses.into_iter()
 }
 
-/// What a [`Context`] has worked out that takes long: of use for the same run and query only.
+/// Expensive results of a [`Context`], valid for the same run and query only.
 #[derive(Default)]
 pub struct Found {
     gpu: Vec<gpu::GpuModel>,
@@ -343,7 +382,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The access of no known kind at which labelling stopped, as was asked for.
+    /// The access of unknown kind at which labelling stopped, if the policy is to stop.
     pub fn unclassified(&self) -> Option<&Unclassified> {
         self.memory.iter().find_map(|measured| match &measured.stopped {
             Some(Stopped::Unclassified(unclassified)) => Some(unclassified),
@@ -352,14 +391,14 @@ impl Found {
     }
 }
 
-/// Whether there are more reports on `run` than the early ones.
+/// Whether `run` has reports besides the early ones.
 pub fn has_late_reports(run: &Run) -> bool {
     applying(run).any(|analysis| analysis.is_late)
 }
 
-/// Everything there is to say of `run`, with its reports.
+/// The complete document on `run`: sources, parsing details and reports.
 ///
-/// `format_title` names a format for people by its id.
+/// `format_title` returns the display name of a format id.
 pub fn document<'a>(run: &Run, reports: &'a [Report], format_title: &dyn Fn(&str) -> String) -> Document<'a> {
     let names: Vec<&str> = run.traces.iter().map(|trace| trace.source.file_name.as_str()).collect();
     Document {

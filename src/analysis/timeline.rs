@@ -1,4 +1,4 @@
-//! What the reports on timelines share: the extent of a trace, names across traces, classes of slices.
+//! Helpers shared by the timeline reports: extent of a trace, names across traces, classes of slices.
 
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -7,15 +7,15 @@ use crate::report::{Cells, Column, Table, TextCells};
 use crate::trace::tracks::Key;
 use crate::trace::{Run, Trace};
 
-/// Longer tables are cut; the rest is counted in [`Table::n_left_out`].
+/// Row limit of tables; the rest is counted in [`Table::n_left_out`].
 pub const MAX_ROWS: usize = 200_000;
 
-/// Whether any trace of the run holds rows on a time axis.
+/// Whether any trace of the run has rows on a time axis.
 pub fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| trace.span().is_some())
 }
 
-/// Numbers for texts that are equal in all traces of a run.
+/// Numbers that identify equal texts across the traces of a run.
 #[derive(Default)]
 pub struct Names<'a> {
     ids: HashMap<Option<&'a str>, u32>,
@@ -25,7 +25,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Goes on with another trace.
+    /// Starts the next trace.
     pub fn start(&mut self, trace: &Trace) {
         self.current.clear();
         self.current.resize(trace.strings.len() + 1, u32::MAX);
@@ -34,7 +34,7 @@ impl<'a> Names<'a> {
     /// The number of `id` of the trace that was started last.
     #[inline]
     pub fn get(&mut self, trace: &'a Trace, id: StringId) -> u32 {
-        // The last place stands for "no text".
+        // The last slot stands for "no text".
         let slot = (id.0 as usize).min(self.current.len() - 1);
         match self.current[slot] {
             u32::MAX => self.look_up(trace, id, slot),
@@ -58,7 +58,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A slice's name for people.
+/// Display name of a slice.
 pub fn shown(name: Option<&str>) -> &str {
     match name {
         None | Some("") => "[No name]",
@@ -66,7 +66,7 @@ pub fn shown(name: Option<&str>) -> &str {
     }
 }
 
-/// An id as the file writes it, texts in quotes so that `7` and `"7"` differ.
+/// An id as written in the file, with text in quotes so that `7` and `"7"` differ.
 pub fn key_text(trace: &Trace, key: Key) -> String {
     match key {
         Key::Number(number) => number.to_string(),
@@ -95,7 +95,7 @@ fn label(trace: &Trace, name: StringId, key: Key) -> String {
         (None | Some(""), _) => key_text,
         // A text key often is the name.
         (Some(name), Key::Text(text)) if trace.strings.get(text) == name => name.to_string(),
-        // `thread 1234 (python3)` says its number already.
+        // `thread 1234 (python3)` already contains its number.
         (Some(name), _) if name.split(|c: char| !c.is_alphanumeric()).any(|word| word == key_text) => {
             name.trim().to_string()
         }
@@ -112,7 +112,7 @@ pub fn texts<T: AsRef<str>>(cells: impl IntoIterator<Item = Option<T>>) -> TextC
     column
 }
 
-/// A column of signed numbers that are all known.
+/// A column of signed integers without missing values.
 pub fn integers(
     id: &'static str,
     label: &str,
@@ -122,8 +122,8 @@ pub fn integers(
     Column::new(id, label, unit, Cells::Integer(values.into_iter().map(Some).collect()))
 }
 
-/// The values of a picture of lines over time, a row for each: `name` is the column of what a line is of, `value` that of the values,
-/// which are whole numbers.
+/// The data of a line chart over time, one row per point: `name` is the column of line names, `value` the column of values,
+/// which are integers.
 pub fn over_time(
     id: impl Into<std::borrow::Cow<'static, str>>,
     title: String,
@@ -141,17 +141,17 @@ pub fn over_time(
             integers(value.0, value.1, lines.unit, rows().map(|row| row.1.1 as i64)).with_bar(),
         ],
     )
-    .caption("A value holds until the next one. Of long recordings it is the largest of its stretch.")
+    .caption("Each value applies until the next one. In long traces, it is the maximum of its time bin.")
 }
 
-/// Cuts rows that would be too many to show and says in the table how many those were.
+/// Truncates `rows` to [`MAX_ROWS`]; returns how many were dropped.
 pub fn cut<T>(rows: &mut Vec<T>) -> u64 {
     let left_out = rows.len().saturating_sub(MAX_ROWS);
     rows.truncate(MAX_ROWS);
     left_out as u64
 }
 
-/// Notes rows left out by [`cut`].
+/// Records in the table how many rows [`cut`] dropped.
 pub fn with_left_out(mut table: Table, n_left_out: u64) -> Table {
     table.n_left_out = n_left_out;
     table

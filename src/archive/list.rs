@@ -14,7 +14,7 @@ const MAX_FILES: usize = 4096;
 pub struct Archive {
     /// In order of their paths, each path once.
     pub files: Vec<Entry>,
-    /// Files that can not be had.
+    /// Files that cannot be had.
     pub left_out: Vec<LeftOut>,
     /// There are more files than are looked at.
     pub is_cut: bool,
@@ -41,7 +41,7 @@ pub enum Packing {
     Deflated,
 }
 
-/// A file that can not be had.
+/// A file that cannot be had.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftOut {
     pub path: String,

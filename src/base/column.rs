@@ -1,7 +1,7 @@
-//! Columns of integers as few bytes, quick to write and to read.
+//! Byte-packed integer columns, fast to write and read.
 //!
-//! Values go in blocks. Of a block stands the smallest value and how far each one is above it, in as few whole bytes as
-//! the furthest needs; or the same of the differences between neighbours, where these need fewer.
+//! Values are stored in blocks: the smallest value, and each offset from it in as few whole bytes as the largest needs; or the
+//! same for the differences between neighbors, if these need fewer bytes.
 //!
 //! ```text
 //! column: [number of rows][first lane: blocks][second lane: blocks]…
@@ -10,22 +10,22 @@
 //! ```
 //! All numbers are little-endian. A row of several numbers has as many lanes.
 
-/// Values of a block.
+/// Values per block.
 pub const BLOCK: usize = 1024;
 /// Added to the width of a block of differences.
 const DIFFERENCES: u8 = 16;
-/// Most numbers that one row has.
+/// Maximum numbers per row.
 pub const MAX_LANES: usize = 3;
 
-/// A row that is a few numbers.
+/// Row of one or a few numbers.
 pub trait Cell: Copy {
-    /// Numbers of a row.
+    /// Numbers per row.
     const LANES: usize;
 
-    /// The number in a lane.
+    /// Number in a lane.
     fn lane(self, lane: usize) -> i64;
 
-    /// The row of these numbers; `None` if it can not have them.
+    /// Row of these numbers; `None` if they are invalid.
     fn from_lanes(lanes: [i64; MAX_LANES]) -> Option<Self>;
 }
 
@@ -57,19 +57,19 @@ pub fn write<T: Cell>(rows: &[T], out: &mut Vec<u8>) {
     }
 }
 
-/// Fewest bytes of a block: how it is written, and its smallest number.
+/// Minimum bytes of a block: its encoding and smallest number.
 const MIN_BLOCK_BYTES: usize = 9;
 
-/// Reads a column that is all of `bytes`. `None` if they are none.
+/// Reads a column that takes all of `bytes`. `None` if invalid.
 pub fn read<T: Cell>(bytes: &[u8]) -> Option<Vec<T>> {
     let (n_rows, first) = bytes.split_first_chunk::<8>()?;
-    // No table has more.
+    // No table has more rows.
     let n_rows = u32::try_from(u64::from_le_bytes(*n_rows)).ok()? as usize;
-    // A number of rows may be made up: each block takes some bytes.
+    // The row count may be forged, but each block takes some bytes.
     if n_rows.div_ceil(BLOCK).saturating_mul(MIN_BLOCK_BYTES) > first.len() {
         return None;
     }
-    // Each lane is read block by block beside the others.
+    // Lanes are read in parallel, block by block.
     let mut lanes = [first; MAX_LANES];
     for lane in 1..T::LANES {
         lanes[lane] = skip(lanes[lane - 1], n_rows)?;
@@ -90,7 +90,7 @@ pub fn read<T: Cell>(bytes: &[u8]) -> Option<Vec<T>> {
     lanes[T::LANES - 1].is_empty().then_some(rows)
 }
 
-/// What lies behind a lane of `n_rows` values.
+/// Bytes after a lane of `n_rows` values.
 fn skip(mut bytes: &[u8], n_rows: usize) -> Option<&[u8]> {
     let mut n_left = n_rows;
     while n_left > 0 {
@@ -101,25 +101,25 @@ fn skip(mut bytes: &[u8], n_rows: usize) -> Option<&[u8]> {
     Some(bytes)
 }
 
-/// What lies behind a block of `n` values; `None` if there is none.
+/// Bytes after a block of `n` values; `None` if invalid.
 pub fn skip_block(bytes: &[u8], n: usize) -> Option<&[u8]> {
     let (way, _) = bytes.split_first()?;
     let head = if *way < DIFFERENCES { 9 } else { 17 };
     bytes.get(head + n * usize::from(*way % DIFFERENCES)..)
 }
 
-/// Bytes that numbers from 0 to `range` take.
+/// Bytes needed for numbers from 0 to `range`.
 fn width_of(range: u64) -> u8 {
     ((u64::BITS - range.leading_zeros()).div_ceil(8)) as u8
 }
 
-/// Smallest, and how far the largest is above it.
+/// Smallest value, and its distance to the largest.
 fn range_of(values: impl Iterator<Item = i64>) -> (i64, u64) {
     let (min, max) = values.fold((i64::MAX, i64::MIN), |(min, max), value| (min.min(value), max.max(value)));
     (min, max.wrapping_sub(min) as u64)
 }
 
-/// Appends one block of [`BLOCK`] values or fewer to `out`; `values` are changed on the way.
+/// Appends a block of at most [`BLOCK`] values to `out`; modifies `values`.
 pub fn write_block(values: &mut [i64], out: &mut Vec<u8>) {
     let Some(first) = values.first().copied() else { return };
     let (min, range) = range_of(values.iter().copied());
@@ -166,7 +166,7 @@ fn pack(values: &[i64], min: i64, width: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// Fills `values` from the block that [`write_block`] made of as many; gives what lies behind it. `None` if it is none.
+/// Fills `values` from a block of the same size made by [`write_block`]; returns the bytes after it. `None` if invalid.
 pub fn read_block<'a>(bytes: &'a [u8], values: &mut [i64]) -> Option<&'a [u8]> {
     let (way, rest) = bytes.split_first()?;
     let (min, mut rest) = rest.split_first_chunk::<8>()?;

@@ -1,10 +1,10 @@
-//! Hash maps and sets that are safe with keys chosen by whoever wrote a file.
+//! Hash maps and sets that are safe with keys chosen by the author of a file.
 //!
-//! A hash that anyone can compute lets a file choose keys that all collide, which makes filling a map take quadratic time. So hashes
-//! here start from a secret: one for the process, and one for each map. Nothing may depend on the order in which such a map is walked
-//! through; it differs from run to run.
+//! With a known hash function a file could choose keys that all collide, which makes filling a map take quadratic time. So
+//! hashes are seeded with secrets, one per process and one per map. Nothing may depend on the iteration order of such a map;
+//! it differs between runs.
 //!
-//! Use these for every map in the library, and [`Secret`] for tables with a hash of their own.
+//! Use these for every map in the library, and [`Secret`] for tables with their own hashing.
 
 use foldhash::SharedSeed;
 use foldhash::fast::{FoldHasher, SeedableRandomState};
@@ -13,12 +13,12 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
 
-/// A hash map with keys out of a file.
+/// Hash map with keys from a file.
 pub type HashMap<K, V> = std::collections::HashMap<K, V, Secret>;
-/// A hash set with values out of a file.
+/// Hash set with values from a file.
 pub type HashSet<T> = std::collections::HashSet<T, Secret>;
 
-/// The secret of one map; [`Secret::default`] makes a new one.
+/// Secret of one map; [`Secret::default`] makes a new one.
 #[derive(Clone, Debug)]
 pub struct Secret(SeedableRandomState);
 
@@ -39,7 +39,7 @@ impl BuildHasher for Secret {
 }
 
 impl Secret {
-    /// A hash of `bytes`, of which the lower 32 bits are as good as the upper ones.
+    /// Hash of `bytes`, whose lower 32 bits are as good as the upper ones.
     #[inline(always)]
     pub fn hash_bytes(&self, bytes: &[u8]) -> u64 {
         let mut hasher = self.build_hasher();
@@ -48,7 +48,7 @@ impl Secret {
     }
 }
 
-/// What all secrets of this process are made from: a number, and what hashes are mixed with.
+/// Source of all secrets of this process: a number, and a seed that hashes are mixed with.
 static PROCESS: OnceLock<(u64, SharedSeed)> = OnceLock::new();
 
 fn process() -> &'static (u64, SharedSeed) {
@@ -59,13 +59,13 @@ fn with_number(number: u64) -> (u64, SharedSeed) {
     (number, SharedSeed::from_u64(number))
 }
 
-/// Gives the process a random number to make secrets from, before the first map is made; later ones change nothing. Natively the
-/// system gives one without this. In WebAssembly the standard library has none, so the programs there ask the browser.
+/// Sets the random number that secrets are derived from, before the first map is made; later calls have no effect. Native
+/// programs get one from the system. WebAssembly has none in the standard library, so programs there ask the browser.
 pub fn set_random(number: u64) {
     _ = PROCESS.set(with_number(number));
 }
 
-/// A random number, another one each time. For tables with a hash of their own.
+/// Random number, different each time, for tables with their own hashing.
 #[inline]
 pub fn next_number() -> u64 {
     thread_local! {
@@ -73,7 +73,7 @@ pub fn next_number() -> u64 {
     }
     let number = LAST.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
     LAST.set(number);
-    // Mixed as in SplitMix64, so that numbers one after the other have nothing in common.
+    // Mixed as in SplitMix64, so that consecutive numbers are unrelated.
     let number = number ^ process().0;
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,11 +1,11 @@
-//! Whole lines out of chunks cut anywhere.
+//! Splitting of chunks cut anywhere into lines.
 //!
-//! Takes byte chunks in order, hands out one line at a time with its byte offset and number.
-//! It decides nothing about a line but where it ends; a line longer than a limit is reported, not stored.
+//! Takes byte chunks in order and emits one line at a time with its offset and number. Lines are not interpreted; lines over a
+//! size limit are reported, not stored.
 
 use memchr::{memchr, memchr2};
 
-/// Which bytes end a line.
+/// Bytes that end a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineEnds {
     /// Only LF. A CR before it stays in the line.
@@ -19,19 +19,19 @@ pub enum LineEnds {
 pub struct Line<'a> {
     /// The bytes of the line; for an over-long line only its beginning.
     pub bytes: &'a [u8],
-    /// Where it starts in the (decompressed) file.
+    /// Offset in the (decompressed) file.
     pub offset: u64,
-    /// Counted from 1.
+    /// Line number from 1.
     pub number: u64,
-    /// Length in the file without its end; the same wherever chunks were cut.
+    /// Length in the file without its end, independent of chunk boundaries.
     pub text_bytes: u64,
-    /// Length in the file including its end. The LF of a CRLF that was cut in two is not counted here.
+    /// Length in the file including its end. The LF of a CRLF split between chunks is not included.
     pub file_bytes: u64,
-    /// The line passed the limit; `bytes` holds only its beginning.
+    /// The line exceeded the limit; `bytes` has only its start.
     pub too_long: bool,
 }
 
-/// How much of an over-long line is kept as an example.
+/// Bytes kept of an over-long line as an example.
 const EXAMPLE_BYTES: usize = 256;
 
 /// Splits a stream of chunks into lines.
@@ -40,18 +40,18 @@ pub struct LineSplitter {
     ends: LineEnds,
     max_line_bytes: usize,
     carry: Vec<u8>,
-    /// Bytes of an over-long line dropped so far, beyond `carry`.
+    /// Bytes dropped from an over-long line so far, beyond `carry`.
     dropped: u64,
     line_offset: u64,
     number: u64,
-    /// The last chunk ended with CR: an LF at the start of the next belongs to it.
+    /// The last chunk ended with CR: an LF at the start of the next one belongs to it.
     after_cr: bool,
     /// Bytes of line ends since [`LineSplitter::take_end_bytes`].
     n_end_bytes: u64,
 }
 
 impl LineSplitter {
-    /// Lines longer than `max_line_bytes` are cut and marked.
+    /// Creates a splitter that truncates and marks lines longer than `max_line_bytes`.
     pub fn new(ends: LineEnds, max_line_bytes: usize) -> LineSplitter {
         LineSplitter {
             ends,
@@ -86,32 +86,32 @@ impl LineSplitter {
         self.keep(chunk);
     }
 
-    /// Bytes of the line ends that came since this was asked last.
+    /// Bytes of line ends since the last call.
     pub fn take_end_bytes(&mut self) -> u64 {
         std::mem::take(&mut self.n_end_bytes)
     }
 
-    /// Where the line starts that comes next, or of which the beginning has come.
+    /// Offset of the next or current line.
     pub fn line_offset(&self) -> u64 {
         self.line_offset
     }
 
-    /// The number of that line.
+    /// Number of the next or current line.
     pub fn line_number(&self) -> u64 {
         self.number
     }
 
-    /// Whether nothing of that line has come yet, not even an LF that may belong to the CR before it.
+    /// Whether nothing of the next line has come yet, including an LF that may belong to a CR before it.
     pub fn is_between_lines(&self) -> bool {
         self.carry.is_empty() && self.dropped == 0 && !self.after_cr
     }
 
-    /// Goes on with the line of that number, which starts at `offset`: those before it were read elsewhere.
+    /// Continues with line `number` at `offset`; earlier lines were read elsewhere.
     pub fn go_on(&mut self, offset: u64, number: u64) {
         (self.line_offset, self.number) = (offset, number);
     }
 
-    /// The last line, if the file does not end with a line end.
+    /// Emits the last line, if the file does not end with a line end.
     pub fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
         if !self.carry.is_empty() || self.dropped > 0 {
             self.emit(&[], 0, &mut each);

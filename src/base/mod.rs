@@ -1,4 +1,4 @@
-//! What every stage uses and what knows nothing of traces: text, numbers, lines, JSON.
+//! Utilities for every stage that know nothing of traces: text, numbers, lines, JSON.
 
 pub mod column;
 pub mod hash;

@@ -1,15 +1,15 @@
-//! How fast something goes and how long it still takes, from points in time that someone else reads off a clock.
+//! Throughput and remaining time, from points in time supplied by the caller.
 
 use std::collections::VecDeque;
 
-/// Points older than this say nothing about the pace of now.
+/// Age from which points are no longer considered.
 const MEMORY_MS: f64 = 4_000.0;
-/// Before this time any guess is noise.
+/// Time before which an estimate is noise.
 const SETTLE_MS: f64 = 400.0;
-/// Before one part in so many is done, too.
+/// Fraction of the total (one part in 200) before which an estimate is noise.
 const LEAST_PART: u64 = 200;
 
-/// Watches an amount grow.
+/// Tracks a growing amount.
 #[derive(Clone, Debug, Default)]
 pub struct Pace {
     /// Time in milliseconds and amount so far, oldest first.
@@ -17,36 +17,36 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// At `now_ms`, `done` was reached. Points that go backwards in time or amount start it over.
+    /// Records the amount `done` at `now_ms`. Going backwards in time or amount restarts it.
     pub fn note(&mut self, now_ms: f64, done: u64) {
         if self.points.back().is_some_and(|(at, amount)| now_ms < *at || done < *amount) {
             self.points.clear();
         }
         self.points.push_back((now_ms, done));
-        // The oldest point stays until the next one is old enough as well, so that a span is always covered.
+        // The oldest point stays until the next one is old enough too, so that a full span is always covered.
         while self.points.get(1).is_some_and(|(at, _)| now_ms - at >= MEMORY_MS) {
             self.points.pop_front();
         }
     }
 
-    /// Amount a second, over the last few seconds. `None` while it is too early to tell.
+    /// Amount per second over the last few seconds. `None` while it is too early.
     pub fn per_second(&self) -> Option<f64> {
         let ((start, from), (end, to)) = (self.points.front()?, self.points.back()?);
         let span_ms = end - start;
         (span_ms >= SETTLE_MS).then(|| (to - from) as f64 * 1000.0 / span_ms)
     }
 
-    /// Whether so much of `total` is done that a pace says something.
+    /// Whether enough of `total` is done for an estimate.
     fn has_begun(&self, total: u64) -> bool {
         self.points.back().is_some_and(|(_, done)| done.saturating_mul(LEAST_PART) >= total && *done > 0)
     }
 
-    /// Amount a second, once enough of `total` is done for that to say something.
+    /// Amount per second, once enough of `total` is done for an estimate.
     pub fn per_second_of(&self, total: u64) -> Option<f64> {
         self.per_second().filter(|_| self.has_begun(total))
     }
 
-    /// Seconds until `total` at this pace. `None` while it is too early to tell, nothing moves, or `total` is passed.
+    /// Seconds until `total` at this pace. `None` while it is too early, nothing moves, or `total` is passed.
     pub fn seconds_left(&self, total: u64) -> Option<f64> {
         let (_, done) = self.points.back().filter(|_| self.has_begun(total))?;
         let rate = self.per_second().filter(|rate| *rate > 0.0)?;

@@ -1,7 +1,7 @@
-//! How far work has come that nobody can ask, since it holds its thread: it tells whoever listens there.
+//! Progress of synchronous work, which occupies its thread: it reports to a listener on that thread.
 //!
-//! Work tells shares of itself from 0 to 1; who calls it says with [`within`] which part of the larger work that is. On other
-//! threads, and where nobody listens, telling does nothing.
+//! Work reports its progress from 0 to 1; callers use [`within`] to map it to a range of the larger task. On other threads,
+//! and without a listener, reporting does nothing.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,12 +9,12 @@ type Listener = Box<dyn FnMut(f64)>;
 
 thread_local! {
     static LISTENER: RefCell<Option<Listener>> = RefCell::default();
-    /// What 0 and 1 are of the whole.
+    /// Range of the whole that 0 and 1 map to.
     static RANGE: Cell<(f64, f64)> = const { Cell::new((0.0, 1.0)) };
 }
 
-/// Does `work`; `each` is told its shares meanwhile, from 0 to 1, ascending and in no regular steps. Work that goes through the same
-/// twice may tell the same twice: of that nothing is heard.
+/// Runs `work` and calls `each` with its progress from 0 to 1, ascending, in irregular steps. Repeated values, as from work
+/// done in two passes, are dropped.
 pub fn listening<T>(mut each: impl FnMut(f64) + 'static, work: impl FnOnce() -> T) -> T {
     let mut furthest = 0.0;
     let ascending = move |share: f64| {
@@ -31,7 +31,7 @@ pub fn listening<T>(mut each: impl FnMut(f64) + 'static, work: impl FnOnce() -> 
     made
 }
 
-/// Does `work`, which is the part from `start` to `end` of what the caller does.
+/// Runs `work` as the range from `start` to `end` of the caller's task.
 pub fn within<T>(start: f64, end: f64, work: impl FnOnce() -> T) -> T {
     let (from, to) = RANGE.get();
     let at = |share: f64| from + (to - from) * share;
@@ -41,10 +41,10 @@ pub fn within<T>(start: f64, end: f64, work: impl FnOnce() -> T) -> T {
     made
 }
 
-/// Says that `share` of the work is done.
+/// Reports progress from 0 to 1.
 pub fn tell(share: f64) {
     let (from, to) = RANGE.get();
-    // Not held while it is called, lest it tells something itself.
+    // Taken out during the call, in case the listener reports progress itself.
     if let Some(mut listener) = LISTENER.take() {
         listener(from + (to - from) * share.clamp(0.0, 1.0));
         LISTENER.set(Some(listener));

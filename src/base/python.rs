@@ -1,15 +1,14 @@
-//! Values read and written as Python does: `float(text)`, `int(text)`, `repr`, `str.strip`, `json.dumps`.
+//! Values parsed and formatted as in Python: `float(text)`, `int(text)`, `repr`, `str.strip`, `json.dumps`.
 //!
-//! Tools written in Python take and print numbers by these rules, so reading their files and matching their output
-//! to the byte needs them. Nothing here knows what a number means.
+//! Tools written in Python use these rules, so reading their files and matching their output byte for byte needs them.
 
 use super::json::{Dialect, JsonError, Parser, RawStr, Token, Unescape, unescape};
 use std::fmt::Write;
 
-/// Python refuses to turn longer runs of digits into an integer.
+/// Maximum digits of an integer that Python converts.
 pub const MAX_INT_DIGITS: usize = 4300;
 
-/// White space by `str.isspace`: Unicode's, and the four separators of ASCII.
+/// Whether `str.isspace` holds: Unicode white space and the four ASCII separators.
 #[inline]
 pub fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
@@ -39,9 +38,9 @@ pub fn decimal_digit(c: char) -> Option<u8> {
     (distance < 10).then_some(distance as u8)
 }
 
-/// What `float` and `int` look at: digits of all scripts as ASCII, white space around cut off.
+/// Text as `float` and `int` see it: digits of all scripts as ASCII, trimmed.
 ///
-/// `None` if it holds another character beyond ASCII. The ASCII separators U+001C to U+001F are not white space here.
+/// `None` if it has another non-ASCII character. The ASCII separators U+001C to U+001F do not count as white space here.
 fn numeric_text(text: &str) -> Option<String> {
     let space = |c: char| matches!(c, '\t'..='\r' | ' ') || (c > '\u{7f}' && is_space(c));
     text.trim_matches(space)
@@ -53,7 +52,7 @@ fn numeric_text(text: &str) -> Option<String> {
         .collect()
 }
 
-/// Takes out single underscores between digits; `None` if one stands elsewhere.
+/// Removes single underscores between digits; `None` if one is elsewhere.
 fn drop_underscores(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -74,7 +73,7 @@ pub fn parse_float(text: &str) -> Option<f64> {
         "nan" => return Some(f64::NAN),
         _ => {}
     }
-    // With these characters alone, what Rust accepts is what Python accepts.
+    // With these characters only, Rust accepts exactly what Python accepts.
     if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
         return None;
     }
@@ -89,7 +88,7 @@ pub fn parse_int(text: &str) -> Option<String> {
     valid.then(|| plain_int(digits, text.starts_with('-')))
 }
 
-/// The decimal text of an integer: no leading zeros, no sign on zero.
+/// Decimal text of an integer: no leading zeros, no sign on zero.
 pub fn plain_int(digits: &str, negative: bool) -> String {
     match digits.trim_start_matches('0') {
         "" => "0".to_string(),
@@ -98,7 +97,7 @@ pub fn plain_int(digits: &str, negative: bool) -> String {
     }
 }
 
-/// `repr` of a float: the fewest digits that read back as the same value.
+/// `repr` of a float: the fewest digits that round-trip.
 pub fn float_repr(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_string();
@@ -116,10 +115,10 @@ pub fn float_repr(value: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
-/// The fewest digits that read back as `value`, in scientific notation.
+/// Fewest digits that round-trip, in scientific notation.
 ///
-/// Between two equally near texts Rust takes the upper and Python the even one (`1000000000000000.25` has both `.2`
-/// and `.3`), so the last digit is rounded anew.
+/// Between two equally near texts Rust takes the upper and Python the even one (`1000000000000000.25` allows both `.2` and
+/// `.3`), so the last digit is rounded again.
 fn shortest_digits(value: f64) -> String {
     let text = format!("{value:e}");
     let n_digits = text.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
@@ -144,7 +143,7 @@ fn plain_notation(mantissa: &str, exponent: i32) -> String {
     }
 }
 
-/// A float as `json.dumps` writes it: `NaN`, `Infinity` and `-Infinity` are bare words.
+/// Float as in `json.dumps`: `NaN`, `Infinity` and `-Infinity` are bare words.
 pub fn float_json(value: f64) -> String {
     match value {
         value if value.is_nan() => "NaN".to_string(),
@@ -164,7 +163,7 @@ pub fn format_percent(value: f64) -> String {
     format_fixed(value * 100.0, 1) + "%"
 }
 
-/// A string as `json.dumps` writes it: ASCII only, in double quotes.
+/// String as in `json.dumps`: ASCII only, in double quotes.
 pub fn push_json_string(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -192,8 +191,8 @@ fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return matches!(c, ' '..='~');
     }
-    // The standard library escapes for debugging by the same categories; only at the very start of a string it
-    // escapes combining marks as well.
+    // The standard library's debug escaping uses the same categories, except that it also escapes combining marks at the start
+    // of a string.
     let mut text = String::from("a");
     text.push(c);
     text.escape_debug().eq(text.chars())
@@ -236,28 +235,28 @@ pub fn push_number_repr(literal: &str, out: &mut String) {
     }
 }
 
-/// A value of a JSON text in reading order. Positions are bytes of that text.
+/// Value of a JSON text in reading order. Positions are byte offsets.
 #[derive(Clone, Copy)]
 struct Node {
     start: u32,
-    /// Byte after the value.
+    /// Offset after the value.
     end: u32,
-    /// Index of the node after this value and all that is in it.
+    /// Index of the node after this value and everything in it.
     next: u32,
 }
 
 /// A container being written.
 struct Open {
     is_object: bool,
-    /// Node of each value, in the order to be written; keys as text.
+    /// Node of each value, in output order; keys as text.
     items: Vec<(Option<String>, u32)>,
     written: usize,
 }
 
-/// `repr` of a JSON container as Python reads it. `json` is one whole valid value and nothing else.
+/// `repr` of a JSON container as Python reads it. `json` must be exactly one valid value.
 ///
-/// Works with a stack of its own, so nesting costs memory in proportion to the text and no call depth.
-/// `odd` collects what was odd about the strings in it.
+/// Uses an explicit stack, so nesting costs memory in proportion to the text and no call depth. `odd` collects irregularities
+/// of strings.
 pub fn push_container_repr(json: &str, out: &mut String, odd: &mut Unescape) -> Result<(), JsonError> {
     let nodes = scan_nodes(json)?;
     let mut open: Vec<Open> = Vec::new();
@@ -303,7 +302,7 @@ pub fn push_container_repr(json: &str, out: &mut String, odd: &mut Unescape) -> 
 fn scan_nodes(json: &str) -> Result<Vec<Node>, JsonError> {
     let mut parser = Parser::new(json.as_bytes(), Dialect::Python);
     let mut nodes: Vec<Node> = Vec::new();
-    // Node and whether it is an object, and whether its first item is still to come.
+    // Node, whether it is an object, and whether its first item is still to come.
     let mut open: Vec<(usize, bool, bool)> = Vec::new();
     loop {
         parser.skip_space();
@@ -331,7 +330,7 @@ fn scan_nodes(json: &str) -> Result<Vec<Node>, JsonError> {
     }
 }
 
-/// The direct items of a container. A repeated key stands where it came first, with its last value.
+/// Direct items of a container. A duplicate key keeps its first position and gets its last value.
 fn list_items(
     json: &str,
     nodes: &[Node],
@@ -347,7 +346,7 @@ fn list_items(
     while node < end {
         let next = nodes[node as usize].next;
         if is_object {
-            // The key lies between the previous value and this one; a comma may come before it.
+            // The key is between the previous value and this one, possibly after a comma.
             let mut parser = Parser::at(json.as_bytes(), after, Dialect::Python);
             parser.eat(b',');
             parser.skip_space();

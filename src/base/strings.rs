@@ -1,7 +1,7 @@
-//! Interned text: each distinct string is stored once, tables hold its number.
+//! Interned strings: each distinct text is stored once, and tables store its id.
 //!
-//! Takes `&str` or raw bytes, gives [`StringId`]s that stay valid for the life of the table.
-//! It never forgets a string and does not count uses.
+//! Takes `&str` or raw bytes and returns [`StringId`]s that are valid for the life of the table. Strings are never dropped,
+//! and uses are not counted.
 
 use super::hash::{HashMap, Secret};
 use bytemuck::{Pod, Zeroable};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Number of a string in a [`StringTable`].
+/// Id of a string in a [`StringTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct StringId(pub u32);
@@ -17,7 +17,7 @@ pub struct StringId(pub u32);
 impl StringId {
     /// The empty string, present in every table.
     pub const EMPTY: StringId = StringId(0);
-    /// Stands for "no text given", which is not the same as the empty text.
+    /// No text, which differs from the empty text.
     pub const NONE: StringId = StringId(u32::MAX);
 
     /// `None` for [`StringId::NONE`].
@@ -30,10 +30,10 @@ impl StringId {
     }
 }
 
-/// Size of an arena block. Blocks are never moved, so growing costs no copy of what is there.
+/// Size of an arena block. Blocks never move, so growing copies nothing.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Where a string lies: block, offset, length.
+/// Block, offset and length of a string.
 #[derive(Clone, Copy)]
 struct Span {
     block: u32,
@@ -41,14 +41,14 @@ struct Span {
     len: u32,
 }
 
-/// Strings up to this length are found without looking at their text elsewhere.
+/// Length up to which strings are compared within the index.
 const SHORT: usize = 16;
 
-/// A place in the index of strings. Memory is looked at in one spot for a short string: with many strings, the wait for
-/// memory is all that finding one costs.
+/// Slot of the string index. A short string needs only one memory access: with many strings, waiting for memory is the entire
+/// cost of a lookup.
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    /// The text if it is short, zeros behind it. What is longer is compared where it lies.
+    /// Text if it is short, zero-padded. Longer texts are compared in the arena.
     short: [u64; 2],
     /// Id + 1; 0 is free.
     id: u32,
@@ -56,17 +56,17 @@ struct Slot {
     hash: u32,
 }
 
-/// One arena of UTF-8 text and an open-addressing index over it.
+/// Arena of UTF-8 text with an open-addressing index.
 ///
-/// A clone shares the text: partial reports are made from clones while reading goes on.
+/// Clones share the text: partial reports are made from clones while reading continues.
 #[derive(Clone)]
 pub struct StringTable {
-    /// Only a block that no clone shares is written to.
+    /// Only blocks not shared with a clone are written to.
     blocks: Vec<Arc<Vec<u8>>>,
     spans: Vec<Span>,
-    /// Invariant: a power of two long, at most 3/4 full.
+    /// Invariant: the length is a power of two, at most 3/4 full.
     slots: Vec<Slot>,
-    /// Texts come out of files, so nobody must be able to choose such as collide.
+    /// Texts come from files, which must not be able to choose colliding ones.
     secret: Secret,
 }
 
@@ -84,7 +84,7 @@ impl Default for StringTable {
 }
 
 impl StringTable {
-    /// The id of `text`, added if new.
+    /// Id of `text`, added if new.
     #[inline]
     pub fn intern(&mut self, text: &str) -> StringId {
         let hash = self.hash_of(text.as_bytes());
@@ -94,14 +94,14 @@ impl StringTable {
         }
     }
 
-    /// A hash with the length of the text in its lowest bits.
+    /// Hash with the length of the text in its lowest bits.
     #[inline]
     fn hash_of(&self, bytes: &[u8]) -> u32 {
         let len = bytes.len().min(SHORT + 1) as u32;
         self.secret.hash_bytes(bytes) as u32 & !LEN_BITS | len
     }
 
-    /// The id of the text, or the free slot where it would go.
+    /// Id of the text, or the free slot for it.
     #[inline]
     fn probe(&self, text: &[u8], hash: u32) -> Result<StringId, usize> {
         let mask = self.slots.len() - 1;
@@ -112,7 +112,7 @@ impl StringTable {
             if slot.id == 0 {
                 return Err(at);
             }
-            // Equal hashes have equal lengths if the text is short.
+            // Equal hashes imply equal lengths if the text is short.
             if slot.hash == hash {
                 let id = slot.id - 1;
                 let same = match short {
@@ -127,7 +127,7 @@ impl StringTable {
         }
     }
 
-    /// The id of `bytes`, bad UTF-8 replaced by U+FFFD.
+    /// Id of `bytes`, with bad UTF-8 replaced by U+FFFD.
     #[inline]
     pub fn intern_bytes(&mut self, bytes: &[u8]) -> StringId {
         match std::str::from_utf8(bytes) {
@@ -136,22 +136,22 @@ impl StringTable {
         }
     }
 
-    /// The id of `text` if it is there.
+    /// Id of `text` if present.
     pub fn find(&self, text: &str) -> Option<StringId> {
         self.probe(text.as_bytes(), self.hash_of(text.as_bytes())).ok()
     }
 
-    /// The text of `id`; [`StringId::NONE`] reads as the empty string.
+    /// Text of `id`; empty for [`StringId::NONE`].
     #[inline]
     pub fn get(&self, id: StringId) -> &str {
         if id.is_none() {
             return "";
         }
-        // Only whole `&str` go in, so this never replaces anything; checking beats an `unsafe` here.
+        // Only whole `&str` are added, so this never replaces anything; checking avoids an `unsafe`.
         std::str::from_utf8(self.bytes(id.0 as usize)).unwrap_or("\u{fffd}")
     }
 
-    /// Whether the text of `id` is exactly `bytes`; cheaper than getting it. Never for [`StringId::NONE`].
+    /// Whether the text of `id` equals `bytes`; cheaper than getting it. False for [`StringId::NONE`].
     #[inline]
     pub fn is(&self, id: StringId, bytes: &[u8]) -> bool {
         self.spans.get(id.0 as usize).is_some_and(|_| same_bytes(self.bytes(id.0 as usize), bytes))
@@ -162,13 +162,13 @@ impl StringTable {
         id.some().map(|id| self.get(id))
     }
 
-    /// All of them in the order of their ids.
+    /// All strings in order of id.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         (0..self.spans.len() as u32).map(|id| self.get(StringId(id)))
     }
 
-    /// Puts other texts in place of some, under the same numbers. None of them may be there already, or there would be two numbers for
-    /// one text. The texts that they replace are not held any longer.
+    /// Replaces the texts of some ids. None of the new texts may be present already, or one text would have two ids. The old
+    /// texts are freed.
     pub fn replace(&mut self, others: &[(StringId, String)]) {
         let others: HashMap<StringId, &str> = others.iter().map(|(id, text)| (*id, text.as_str())).collect();
         let mut table = StringTable::default();
@@ -179,7 +179,7 @@ impl StringTable {
                 let hash = table.hash_of(text.as_bytes());
                 match table.probe(text.as_bytes(), hash) {
                     Err(slot) => break (hash, slot),
-                    // Numbers have to stay as they are.
+                    // Ids must not change.
                     Ok(_) => text.to_mut().push(' '),
                 }
             };
@@ -198,7 +198,7 @@ impl StringTable {
         self.spans.is_empty()
     }
 
-    /// Bytes of text held.
+    /// Bytes of text stored.
     pub fn n_bytes(&self) -> usize {
         self.blocks.iter().map(|block| block.len()).sum()
     }
@@ -221,7 +221,7 @@ impl StringTable {
         StringId(id)
     }
 
-    /// Block and offset of the copied bytes.
+    /// Copies bytes to the arena; returns their block and offset.
     fn append(&mut self, bytes: &[u8]) -> (u32, u32) {
         let last = self.blocks.len().wrapping_sub(1) as u32;
         if let Some(block) = self.blocks.last_mut().and_then(Arc::get_mut)
@@ -251,7 +251,7 @@ impl StringTable {
     }
 }
 
-/// A short text as two words, zeros behind it; `None` if it is longer.
+/// Short text as two words, zero-padded; `None` if it is longer.
 #[inline]
 fn short_text(text: &[u8]) -> Option<[u64; 2]> {
     if text.len() > SHORT {
@@ -259,7 +259,7 @@ fn short_text(text: &[u8]) -> Option<[u64; 2]> {
     }
     let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
     Some(match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-        // The last eight bytes, without those that are among the first.
+        // The last eight bytes, without those among the first.
         (Some(first), Some(last)) => match text.len() {
             8 => [word(first), 0],
             len => [word(first), word(last) >> (8 * (SHORT - len))],
@@ -271,9 +271,9 @@ fn short_text(text: &[u8]) -> Option<[u64; 2]> {
 /// Slots of [`RecentStrings`]; a power of two.
 const RECENT_SLOTS: usize = 2048;
 
-/// A cache in front of a [`StringTable`], for columns in which few texts come again and again.
+/// Cache in front of a [`StringTable`], for columns with few distinct texts.
 ///
-/// It belongs to one table: the ids in it mean nothing to another.
+/// It belongs to one table, whose ids it stores.
 #[derive(Clone)]
 pub struct RecentStrings {
     slots: Vec<StringId>,
@@ -286,7 +286,7 @@ impl Default for RecentStrings {
 }
 
 impl RecentStrings {
-    /// The id of `text`, added if new.
+    /// Id of `text`, added if new.
     #[inline]
     pub fn intern(&mut self, text: &str, strings: &mut StringTable) -> StringId {
         let slot = &mut self.slots[recent_slot(text.as_bytes())];
@@ -296,7 +296,7 @@ impl RecentStrings {
         *slot
     }
 
-    /// The same of raw bytes; `None` if they are no UTF-8. What is cached was checked when it came first.
+    /// Id of raw bytes; `None` if they are not UTF-8. Cached bytes were checked when they came first.
     #[inline]
     pub fn intern_bytes(&mut self, bytes: &[u8], strings: &mut StringTable) -> Option<StringId> {
         let slot = &mut self.slots[recent_slot(bytes)];
@@ -307,7 +307,7 @@ impl RecentStrings {
     }
 }
 
-/// A cheap hash: length and both ends, which differ most.
+/// Cheap hash of the length and both ends, which differ most.
 #[inline]
 fn recent_slot(bytes: &[u8]) -> usize {
     let (head, tail) = match bytes {
@@ -323,7 +323,7 @@ fn recent_slot(bytes: &[u8]) -> usize {
     (mixed >> 40) as usize & (RECENT_SLOTS - 1)
 }
 
-/// `a == b`, in words: names are short, and the comparison that comes with wasm goes byte by byte.
+/// `a == b` by words: names are short, and the comparison built into wasm goes byte by byte.
 #[inline]
 pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
@@ -340,10 +340,10 @@ pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// Bits of a hash that hold the length of a text, [`SHORT`] + 1 standing for all that are longer.
+/// Bits of a hash for the length of a text; [`SHORT`] + 1 stands for all longer ones.
 const LEN_BITS: u32 = 31;
 
-/// Where to look for a hash first.
+/// First slot to check for a hash.
 #[inline]
 fn place_of(hash: u32) -> usize {
     (hash / (LEN_BITS + 1)) as usize

@@ -1,27 +1,26 @@
-//! Tables of plain text for a terminal: columns without borders, a centred title.
+//! Plain text tables for terminals: columns without borders, a centered title.
 //!
-//! Takes headers and cells as text, gives lines that fit the width; knows nothing of where the text comes from.
-//! The layout is that of the Python library rich for a table without a box, so that reports of tools which use it can
-//! be matched to the byte: one blank on either side of each cell, columns that are too wide brought down toward the
-//! next widest, words wrapped, words that do not fit cut with `…`.
-//! Control characters are the caller's business ([`crate::base::text::visible`]); only LF is understood, which splits, and the tab,
-//! which reaches to the next multiple of eight cells.
+//! Takes headers and cells as text and returns lines that fit the width. The layout is that of the Python library rich for a
+//! table without a box, so that reports of tools that use it can be matched byte for byte: one blank on either side of each
+//! cell, columns that are too wide reduced toward the next widest, words wrapped, words that do not fit truncated with `…`.
+//! Control characters are up to the caller ([`crate::base::text::visible`]); only LF, which splits lines, and tab stops every
+//! eight cells are handled.
 
 use crate::base::python::is_space;
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Where the text of a column stands.
+/// Alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Align {
     Left,
     Right,
 }
 
-/// Blanks left and right of each cell's text, together.
+/// Blanks around each cell's text, both sides together.
 const PADDING: usize = 2;
 
-/// Lays out a table in at most `width` terminal cells: title, header, rows; no line ends.
+/// Lays out a table in at most `width` terminal cells: title, header, rows; without line ends.
 ///
 /// A row may be shorter than the header; missing cells are blank.
 pub fn layout_table(
@@ -60,12 +59,12 @@ pub fn layout_table(
     lines
 }
 
-/// Breaks a paragraph at words; words longer than `width` are cut in pieces. Blanks before a break are kept.
+/// Wraps a paragraph at words; words longer than `width` are split. Blanks before a break are kept.
 pub fn wrap_paragraph(text: &str, width: usize) -> Vec<String> {
     wrap(text, width, Overflow::Fold)
 }
 
-/// Number of terminal cells that `text` takes. A tab takes none: how far it reaches depends on where it stands.
+/// Number of terminal cells of `text`. A tab counts as none, since its width depends on its position.
 pub fn cell_width(text: &str) -> usize {
     let n_tabs = text.bytes().filter(|byte| *byte == b'\t').count();
     match n_tabs {
@@ -75,10 +74,10 @@ pub fn cell_width(text: &str) -> usize {
     }
 }
 
-/// Cells between two tab stops.
+/// Cells between tab stops.
 const TAB_CELLS: usize = 8;
 
-/// `text` with blanks up to the next tab stop for each tab; lines of the cell start at a tab stop.
+/// `text` with tabs expanded; lines of the cell start at a tab stop.
 fn expand_tabs(text: &str) -> Cow<'_, str> {
     if !text.contains('\t') {
         return Cow::Borrowed(text);
@@ -103,16 +102,16 @@ fn expand_tabs(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What becomes of a word that is longer than its line.
+/// Treatment of words longer than a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Overflow {
-    /// It goes on in the next line.
+    /// Continues on the next line.
     Fold,
-    /// It is cut, with `…` as its last cell.
+    /// Truncated, with `…` as the last cell.
     Ellipsis,
 }
 
-/// Brings the widest columns down toward the second widest, again and again, until all fit in `max_width` together.
+/// Reduces the widest columns toward the second widest until all fit in `max_width` together.
 fn fit_widths(mut widths: Vec<usize>, max_width: usize) -> Vec<usize> {
     loop {
         let total: usize = widths.iter().sum();
@@ -140,7 +139,7 @@ fn divide_to_even(n: usize, d: usize) -> usize {
     quotient + usize::from(twice > d || (twice == d && quotient % 2 == 1))
 }
 
-/// The lines of one cell, each exactly `width` wide.
+/// Lines of one cell, each exactly `width` wide.
 fn layout_cell(text: &str, align: Align, width: usize) -> Vec<String> {
     let Some(inner) = width.checked_sub(PADDING).filter(|inner| *inner > 0) else {
         return vec![" ".repeat(width)];
@@ -169,7 +168,7 @@ fn centre(line: &str, width: usize) -> String {
     format!("{}{line}{}", " ".repeat(free / 2), " ".repeat(free - free / 2))
 }
 
-/// Cuts what is wider than `width`.
+/// Truncates lines wider than `width`.
 fn truncate(line: String, width: usize, overflow: Overflow) -> String {
     if cell_width(&line) <= width {
         return line;
@@ -180,7 +179,7 @@ fn truncate(line: String, width: usize, overflow: Overflow) -> String {
     }
 }
 
-/// The beginning of `line`, exactly `width` wide: a wide character on the edge becomes a blank.
+/// Start of `line`, exactly `width` wide: a wide character at the edge becomes a blank.
 fn crop(line: &str, width: usize) -> String {
     let mut used = 0;
     let mut out = String::new();
@@ -196,7 +195,7 @@ fn crop(line: &str, width: usize) -> String {
     out
 }
 
-/// Breaks text at LF, then at words.
+/// Wraps text at LF, then at words.
 fn wrap(text: &str, width: usize, overflow: Overflow) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
@@ -210,14 +209,14 @@ fn wrap(text: &str, width: usize, overflow: Overflow) -> Vec<String> {
     lines
 }
 
-/// Drops blanks at the end as far as there are more characters than `width`.
+/// Trims trailing blanks as long as there are more characters than `width`.
 fn trim_excess(line: &str, width: usize) -> &str {
     let excess = line.chars().count().saturating_sub(width);
     let blanks = line.chars().rev().take_while(|c| is_space(*c)).take(excess);
     &line[..line.len() - blanks.map(char::len_utf8).sum::<usize>()]
 }
 
-/// Bytes at which a new line starts.
+/// Byte offsets at which new lines start.
 fn break_positions(text: &str, width: usize, overflow: Overflow) -> Vec<usize> {
     let mut breaks = Vec::new();
     let mut used = 0;
@@ -251,7 +250,7 @@ fn break_positions(text: &str, width: usize, overflow: Overflow) -> Vec<usize> {
     breaks
 }
 
-/// Length of the next word with the blanks around it; `None` if there are only blanks.
+/// Length of the next word including blanks around it; `None` if only blanks remain.
 fn word_len(text: &str) -> Option<usize> {
     let blank = text.len() - text.trim_start_matches(is_space).len();
     let solid = text[blank..].find(is_space).unwrap_or(text.len() - blank);

@@ -1,19 +1,19 @@
-//! Showing text that came out of a file: nothing in it may act on what shows it.
+//! Safe display of text from files, so that it cannot affect what displays it.
 //!
-//! Takes any string, gives one that is safe in a terminal, a Markdown table or a spreadsheet.
-//! It does not escape HTML: the page never builds HTML from text.
+//! Takes any string and returns one that is safe in a terminal, a Markdown table or a spreadsheet. HTML is not escaped: the
+//! page never builds HTML from text.
 
 use std::fmt::Write;
 
-/// Characters that would move the cursor, reorder or hide text: C0, DEL, C1, line and paragraph separators,
-/// bidirectional controls, invisible format characters.
+/// Whether a character would move the cursor, reorder or hide text: C0, DEL, C1, line and paragraph separators, bidirectional
+/// controls, invisible format characters.
 pub fn is_control(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// `text` with control characters as visible escapes: `\n`, `\t`, `\x07`, `\u{202e}`.
+/// `text` with control characters escaped: `\n`, `\t`, `\x07`, `\u{202e}`.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -22,7 +22,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// Appends one character, escaped if it is a control.
+/// Appends one character, escaped if it is a control character.
 pub fn push_visible(c: char, out: &mut String) {
     match c {
         '\n' => out.push_str("\\n"),
@@ -38,20 +38,20 @@ pub fn push_visible(c: char, out: &mut String) {
     }
 }
 
-/// Bytes as hexadecimal digits, two each: how checksums are written.
+/// Bytes in hexadecimal, as for checksums.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A name for one file or folder: what file systems or shells take for something else is `_`, and nothing in it leads out of its folder or
-/// hides it. Empty if nothing is left.
+/// File or folder name in which characters with a special meaning to file systems or shells become `_`, so that it is neither
+/// hidden nor a path. Empty if nothing is left.
 pub fn file_name(name: &str) -> String {
     let is_odd = |c: char| c.is_control() || is_control(c) || r#"/\:*?"<>|"#.contains(c);
     let name: String = name.chars().map(|c| if is_odd(c) { '_' } else { c }).collect();
     name.trim_matches(['.', ' ']).to_string()
 }
 
-/// The beginning of raw bytes as one safe line of at most `max_chars`, for messages.
+/// Start of raw bytes as one safe line of at most `max_chars`, for messages.
 pub fn example(bytes: &[u8], max_chars: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(max_chars * 4 + 4)]);
     let mut out = String::new();
@@ -65,10 +65,10 @@ pub fn example(bytes: &[u8], max_chars: usize) -> String {
     out
 }
 
-/// So many characters of a name have room in a sentence.
+/// Maximum characters of a name in a sentence.
 pub const IN_A_SENTENCE: usize = 60;
 
-/// A name of at most so many characters and a mark where it was cut: those of kernels may have thousands.
+/// Name truncated to `n_chars` with an ellipsis; kernel names can have thousands of characters.
 pub fn shortened(name: &str, n_chars: usize) -> String {
     match name.char_indices().nth(n_chars) {
         Some((end, _)) => format!("{}…", &name[..end]),
@@ -76,9 +76,8 @@ pub fn shortened(name: &str, n_chars: usize) -> String {
     }
 }
 
-/// The number behind the last of the first of `words` that has one, joined or with one of `-`, `_`, `.`, `=` or a space
-/// between, and the byte at which it starts. Whatever case the text is in; `words` are in small letters. A word may not be
-/// the end of another one.
+/// Number after the last occurrence of the first of `words` that has one, directly or after `-`, `_`, `.`, `=` or a space, and
+/// its byte offset. Case is ignored; `words` are in lower case. A word must not be the end of another one.
 pub fn number_behind(text: &str, words: &[&str]) -> Option<(usize, i64)> {
     let lower = text.to_ascii_lowercase();
     words.iter().find_map(|word| {

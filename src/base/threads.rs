@@ -1,24 +1,24 @@
-//! How many things can be done at the same time, and doing them.
+//! Thread pool sizes, and running tasks in parallel.
 //!
-//! A program for the web has one thread here: there, other workers are asked by messages, which is not for this layer.
+//! On the web a program has one thread here; other workers are used through messages, which is not the task of this layer.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// More than these mostly wait for memory.
+/// Maximum threads: more mostly wait for memory.
 const MAX_THREADS: usize = 8;
 
 thread_local! {
     static IS_ONE_OF_SEVERAL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Says that others already do what this thread does, so that it starts none.
+/// Marks this thread as one of several workers, so that it starts no threads.
 pub fn be_one_of_several() {
     IS_ONE_OF_SEVERAL.set(true);
 }
 
-/// How many threads are worth starting, the own one among them.
+/// Number of useful threads, including the current one.
 pub fn n_threads() -> usize {
     if cfg!(target_family = "wasm") || IS_ONE_OF_SEVERAL.get() {
         return 1;
@@ -26,8 +26,8 @@ pub fn n_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-/// What `task` gives for each number below `n_tasks`, in their order. As many threads as there are `states` take one number after the
-/// other; the own one is among them and does what others can not.
+/// Results of `task` for each number below `n_tasks`, in order. Runs one thread per element of `states`, each taking the next
+/// number; the current thread is one of them and does what others cannot.
 pub fn map<S: Send, T: Send>(
     n_tasks: usize,
     states: &mut [S],
@@ -52,7 +52,7 @@ pub fn map<S: Send, T: Send>(
     std::thread::scope(|scope| {
         let work = &work;
         for state in others.iter_mut().take(n_tasks.saturating_sub(1)) {
-            // Of one that can not be started the others do the work.
+            // If a thread cannot be started, the others do its work.
             drop(std::thread::Builder::new().spawn_scoped(scope, move || work(state)));
         }
         work(own);
@@ -62,10 +62,10 @@ pub fn map<S: Send, T: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Something to be done once.
+/// A task to run once.
 pub type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-/// Does all of `tasks`, the first ones first, on so many threads at the most; the own one is among them.
+/// Runs all `tasks` in order on at most `n_threads` threads, including the current one.
 pub fn run(n_threads: usize, tasks: Vec<Task<'_>>) {
     let n_others = n_threads.min(tasks.len()).saturating_sub(1);
     let tasks = Mutex::new(tasks.into_iter());
@@ -81,7 +81,7 @@ pub fn run(n_threads: usize, tasks: Vec<Task<'_>>) {
     }
     std::thread::scope(|scope| {
         for _ in 0..n_others {
-            // Of one that can not be started the others do the work.
+            // If a thread cannot be started, the others do its work.
             drop(std::thread::Builder::new().spawn_scoped(scope, work));
         }
         work();

@@ -1,28 +1,29 @@
-//! Blocks of integers as few bits: what there may be hundreds of millions of.
+//! Bit-packed blocks of up to 1024 integers: frame-of-reference or delta, after dividing by a common factor.
 //!
-//! Takes more time than [`mod@super::column`] and less room. Of a block stands how far each value is above the smallest, or above the start
-//! of one of four stretches that the values lie in, or how far each is from its neighbour; divided by what all of that can be divided by
-//! (times in microseconds, addresses of cache lines), in as few bits as the largest needs.
+//! Smaller but slower than [`mod@super::column`]. A block stores the distance of each value from the smallest, from the start
+//! of one of up to four ranges that the values are in, or from its neighbor; divided by a common factor (times in
+//! microseconds, addresses of cache lines), in as few bits as the largest needs.
 //!
 //! ```text
-//! block: [bits: u8][ways: u8][base: i64][factor: u64, if any][three more bases: i64, or first value: i64, if any][words: u64…]
+//! block: [bits: u8][ways: u8][base: i64][factor: u64, if any][three more bases: i64, or first value: i64, if any][words:
+//! u64…]
 //! ```
 //! All numbers are little-endian.
 
 use std::hint::black_box;
 
-/// Values of a block, at the most.
+/// Maximum values per block.
 pub const BLOCK: usize = 1024;
 
-/// Ways, as bits.
+/// Encodings, as bits.
 const FACTOR: u8 = 1;
 const DIFFERENCES: u8 = 2;
 const BASES: u8 = 4;
 
 const N_BASES: usize = 4;
-/// Bits that say which base a value is above.
+/// Bits for the base of a value.
 const BASE_BITS: u32 = 2;
-/// Below this many bits it is not worth looking for bases, or for a factor.
+/// Widths below which looking for bases or a factor does not pay.
 const MIN_BITS_FOR_BASES: u32 = 24;
 const MIN_BITS_FOR_FACTOR: u32 = 6;
 
@@ -30,9 +31,9 @@ fn bits_of(range: u64) -> u32 {
     u64::BITS - range.leading_zeros()
 }
 
-/// Smallest, and how far the largest is above it.
+/// Smallest value, and its distance to the largest.
 fn range_of(values: &[i64]) -> (i64, u64) {
-    // Several of each, as they do not wait for each other.
+    // Several of each, since these do not depend on each other.
     let (mut min, mut max) = ([i64::MAX; LANES], [i64::MIN; LANES]);
     let (groups, rest) = values.as_chunks::<LANES>();
     for group in groups {
@@ -48,24 +49,24 @@ fn range_of(values: &[i64]) -> (i64, u64) {
 
 const LANES: usize = 4;
 
-/// A number that values are divided by: a power of two times an odd one. Where it divides all of them, dividing is shifting and
-/// multiplying, which takes a tenth of the time.
+/// Divisor: a power of two times an odd number. If it divides all values, division becomes shift and multiplication, which
+/// takes a tenth of the time.
 #[derive(Clone, Copy)]
 struct Factor {
     shift: u32,
     odd: u64,
-    /// What gives 1 if `odd` is multiplied by it, in 64 bits.
+    /// Multiplicative inverse of `odd` in 64 bits.
     inverse: u64,
 }
 
 impl Factor {
     fn new(shift: u32, odd: u64) -> Factor {
-        // Right in the three lowest bits, then in twice as many each time.
+        // Correct in the three lowest bits, then in twice as many each step.
         let inverse = (0..5).fold(odd, |x, _| x.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(x))));
         Factor { shift, odd, inverse }
     }
 
-    /// The largest that divides all of them; 1 of zeros.
+    /// Greatest common divisor; 1 if all are zero.
     fn common(values: &[u64]) -> Factor {
         let all = values.iter().fold(0, |all, value| all | value);
         if all == 0 {
@@ -93,8 +94,8 @@ impl Factor {
         self.odd << self.shift
     }
 
-    /// What `odd` goes into is this at the most, divided by it. (Who knows that it is a quotient compares by products of 128 bits, which
-    /// are calls in WebAssembly.)
+    /// Largest quotient of a division by `odd`. (The compiler would otherwise compare 128-bit products, which are calls in
+    /// WebAssembly.)
     fn largest_quotient(self) -> u64 {
         black_box(u64::MAX / self.odd)
     }
@@ -104,10 +105,10 @@ impl Factor {
     }
 }
 
-/// As many values mostly tell the factor of all of them.
+/// Number of values that usually determine the factor of all.
 const N_FOR_FACTOR: usize = 16;
 
-/// Divides all of them by what divides all of them, and gives that.
+/// Divides all values by their greatest common divisor, and returns it.
 fn divide_all(values: &mut [u64]) -> Factor {
     let factor = Factor::common(&values[..values.len().min(N_FOR_FACTOR)]);
     let is_one = |factor: Factor| factor.value() == 1;
@@ -128,15 +129,15 @@ fn divide_all(values: &mut [u64]) -> Factor {
     factor
 }
 
-/// Starts of up to four stretches that the values lie in, and how many bits the longest needs; into `which`, the stretch of each value.
-/// `values` lie from `min` up to `range` above it.
+/// Starts of up to four ranges that the values are in, and the bits the longest needs; `which` gets the range of each value.
+/// `values` are between `min` and `min + range`.
 ///
 /// ```text
-/// range    |# ##                                                #  #|     # has values; cut where there are none for longest,
-/// longest   |##  #  #|                                                    then so the longest stretch that is left
+/// range    |# ##                                                #  #|     # has values; cut at the longest gap,
+/// longest   |##  #  #|                                                    then the longest remaining range likewise
 /// ```
 fn bases_of(values: &[i64], min: i64, range: u64, which: &mut [u8]) -> ([i64; N_BASES], u32) {
-    // Some values mostly tell where there are none.
+    // A sample usually shows the gaps.
     let mut some = [0; BLOCK.div_ceil(ONE_OF)];
     let n_some = values.len().div_ceil(ONE_OF);
     let some = &mut some[..n_some];
@@ -150,12 +151,12 @@ fn bases_of(values: &[i64], min: i64, range: u64, which: &mut [u8]) -> ([i64; N_
     fitted(values, &cuts_of(values, min, range), which)
 }
 
-/// Of so many values one is looked at first. Things that take turns seldom are so many.
+/// One in this many values is sampled first. Values rarely alternate with this period.
 const ONE_OF: usize = 7;
 
-/// Where stretches start.
+/// Starts of ranges.
 fn cuts_of(values: &[i64], min: i64, range: u64) -> [i64; N_BASES] {
-    // First and last place of each, in ascending order.
+    // First and last value of each, ascending.
     let mut stretches = [(0, range); N_BASES];
     let mut n = 1;
     while n < N_BASES {
@@ -180,10 +181,10 @@ fn cuts_of(values: &[i64], min: i64, range: u64) -> [i64; N_BASES] {
     stretches.map(|(start, _)| min.wrapping_add(start as i64))
 }
 
-/// A stretch is looked at in 64 parts.
+/// A range is split into 64 parts.
 const PART_BITS: u32 = 6;
 
-/// The bits around the longest run of zeros between two that are set.
+/// Bits around the longest run of zeros between two set bits.
 fn widest_gap(parts: u64) -> Option<(u64, u64)> {
     let (mut rest, mut at) = (parts, 0);
     let mut widest = None;
@@ -199,8 +200,8 @@ fn widest_gap(parts: u64) -> Option<(u64, u64)> {
     widest
 }
 
-/// What each stretch starts with if values are cut below these, ascending, and how many bits the longest needs; into `which`, the stretch
-/// of each value.
+/// Bases if values are split at these ascending cuts, and the bits the longest range needs; `which` gets the range of each
+/// value.
 fn fitted(values: &[i64], cuts: &[i64; N_BASES], which: &mut [u8]) -> ([i64; N_BASES], u32) {
     let (mut min, mut max) = ([i64::MAX; N_BASES], [i64::MIN; N_BASES]);
     for (value, which) in values.iter().zip(which) {
@@ -216,7 +217,7 @@ fn fitted(values: &[i64], cuts: &[i64; N_BASES], which: &mut [u8]) -> ([i64; N_B
             longest = longest.max(max[at].wrapping_sub(min[at]) as u64);
             base = min[at];
         } else if at == 0 {
-            // Bases are ascending, so nothing is above one of a stretch with no value.
+            // Bases are ascending, so no value uses the base of an empty range.
             base = cuts[0];
         }
         min[at] = base;
@@ -224,14 +225,14 @@ fn fitted(values: &[i64], cuts: &[i64; N_BASES], which: &mut [u8]) -> ([i64; N_B
     (min, bits_of(longest))
 }
 
-/// Which of the ascending bases a value is above, all being above the first. Without branches, as values come in any order.
+/// Index of the largest base not above a value, which is at least the first. Branchless, since values come in any order.
 #[inline(always)]
 fn base_below(bases: &[i64; N_BASES], value: i64) -> usize {
     let [_, bases @ ..] = *bases;
     bases.iter().map(|base| usize::from(*base <= value)).sum::<usize>() % N_BASES
 }
 
-/// Appends a block of [`BLOCK`] values or fewer to `out`; nothing of none.
+/// Appends a block of at most [`BLOCK`] values to `out`; nothing if empty.
 pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
     let values = &values[..values.len().min(BLOCK)];
     let Some(first) = values.first().copied() else { return };
@@ -241,7 +242,7 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
         return write_same(first, out);
     }
     if bits_of(differing) <= MAX_BITS_OF_FEW {
-        // Numbers of a few things: nothing is to be won by more than leaving out the bits in which they are the same.
+        // Few distinct values: only the common high bits are worth removing.
         let mut low = [0; BLOCK];
         low.iter_mut().zip(values).for_each(|(low, value)| *low = *value as u8 & MAX_FEW);
         return write_few(first & !i64::from(MAX_FEW), &low[..values.len()], out);
@@ -252,7 +253,7 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
         && third.wrapping_sub(second) == second.wrapping_sub(first)
         && let Some(step) = common_step(values)
     {
-        // Numbers that count.
+        // Consecutive numbers.
         out.extend_from_slice(&[0, DIFFERENCES]);
         out.extend_from_slice(&step.to_le_bytes());
         return out.extend_from_slice(&first.to_le_bytes());
@@ -260,9 +261,9 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
     let differences = Differences::of(values, differing, above);
     let (min, range) = differences.range.unwrap_or_else(|| range_of(values));
     let mut more = [0; N_BASES];
-    // The largest of `above`.
+    // Largest of `above`.
     let mut largest = range;
-    // Of the bases, the one that each value is above.
+    // Base of each value.
     let mut which = [0; BLOCK];
     let (mut ways, mut base, bits) = (0, min, bits_of(range));
     if let Some((smallest, largest_above)) = differences.found.filter(|(_, range)| bits_of(*range) < bits) {
@@ -306,14 +307,14 @@ pub fn write_block(values: &[i64], out: &mut Vec<u8>) {
     push_bits(above, bits, out);
 }
 
-/// Steps that are looked at before it is asked whether they are the same.
+/// Differences checked per chunk.
 const N_STEPS: usize = 64;
 
-/// How far all are from the one before them, where that is the same.
+/// Common difference of all values, if equal.
 fn common_step(values: &[i64]) -> Option<i64> {
     let step = values.get(1)?.wrapping_sub(*values.first()?);
     let is_other = |[before, after]: &[i64; 2]| after.wrapping_sub(*before) ^ step;
-    // Part by part, as those of most that are no such end in the first one.
+    // Chunk by chunk, since most others end in the first chunk.
     let is_common = (0..values.len()).step_by(N_STEPS).all(|at| {
         let part = &values[at..values.len().min(at + N_STEPS + 1)];
         part.array_windows().fold(0, |any, two| any | is_other(two)) == 0
@@ -321,14 +322,14 @@ fn common_step(values: &[i64]) -> Option<i64> {
     is_common.then_some(step)
 }
 
-/// Values that differ in so many bits or fewer are not looked at any further.
+/// Values that differ in at most this many bits are not analyzed further.
 const MAX_BITS_OF_FEW: u32 = 6;
 
-/// The largest number of so many bits.
+/// Largest number of that many bits.
 pub const MAX_FEW: u8 = (1 << MAX_BITS_OF_FEW) - 1;
 
-/// Appends what [`write_block`] appends of `high`, in which the lowest bits are 0, with each of `low` in them, which are up to [`MAX_FEW`]. At most
-/// [`BLOCK`] of them.
+/// Appends what [`write_block`] would for values made of `high`, whose lowest bits are 0, and each of `low`, up to
+/// [`MAX_FEW`]. At most [`BLOCK`] values.
 pub fn write_few(high: i64, low: &[u8], out: &mut Vec<u8>) {
     let low = &low[..low.len().min(BLOCK)];
     let Some(first) = low.first().copied() else { return };
@@ -343,7 +344,7 @@ pub fn write_few(high: i64, low: &[u8], out: &mut Vec<u8>) {
     let mut words = Words::default();
     let (groups, rest) = low.as_chunks::<8>();
     for group in groups {
-        // Neighbours are brought together: two, four, eight.
+        // Neighbors are merged: two, four, eight.
         let all = u64::from_le_bytes(*group) & (u64::from(mask) * 0x0101_0101_0101_0101);
         let all = all & 0x00FF_00FF_00FF_00FF | (all >> 8 & 0x00FF_00FF_00FF_00FF) << bits;
         let all = all & 0x0000_FFFF_0000_FFFF | (all >> 16 & 0x0000_FFFF_0000_FFFF) << (2 * bits);
@@ -353,19 +354,20 @@ pub fn write_few(high: i64, low: &[u8], out: &mut Vec<u8>) {
     words.finish(out);
 }
 
-/// How far values are from their neighbours.
+/// Differences between neighbors.
 struct Differences {
-    /// The smallest, and how far the largest is above it; `None` if they are of no use.
+    /// Smallest difference, and its distance to the largest; `None` if they are not useful.
     found: Option<(i64, u64)>,
-    /// Smallest value, and how far the largest is above it, where differences tell that.
+    /// Smallest value, and its distance to the largest, if differences reveal that.
     range: Option<(i64, u64)>,
 }
 
-/// As many values mostly tell whether differences are of use.
+/// Number of values that usually decide whether differences are useful.
 const N_FOR_DIFFERENCES: usize = 65;
 
 impl Differences {
-    /// Those of `values`, which are the same but for the bits in `differing`, are put into `all` from the second place on, if they may be of use.
+    /// Puts the differences of `values`, which only differ in the bits of `differing`, into `all` from index 1 on, if they may
+    /// be useful.
     fn of(values: &[i64], differing: u64, all: &mut [u64]) -> Differences {
         if values.len() < 2 {
             return Differences { found: None, range: None };
@@ -377,7 +379,7 @@ impl Differences {
             range_of(bytemuck::must_cast_slice(&all[1..n]))
         };
         let (_, of_first) = fill(values.len().min(N_FOR_DIFFERENCES));
-        // Values lie no further apart than these bits say.
+        // The bits that differ bound the distance of values.
         if bits_of(of_first) >= bits_of(differing) {
             return Differences { found: None, range: None };
         }
@@ -391,8 +393,8 @@ impl Differences {
     }
 }
 
-/// Appends what [`write_block`] can read back as well, without looking at how values differ from their neighbours: for those in no order
-/// that lie together. At most [`BLOCK`] of them.
+/// Appends a block that is read like [`write_block`]'s, without trying differences: for unordered values that are close
+/// together. At most [`BLOCK`] values.
 pub fn write_unordered(values: &[i64], out: &mut Vec<u8>) {
     let values = &values[..values.len().min(BLOCK)];
     if values.is_empty() {
@@ -416,20 +418,20 @@ pub fn write_unordered(values: &[i64], out: &mut Vec<u8>) {
     push_bits(above, bits, out);
 }
 
-/// Appends what [`write_block`] appends if all values are `value`, however many.
+/// Appends what [`write_block`] would if all values are `value`, for any number of values.
 pub fn write_same(value: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Numbers behind base and factor.
+/// Numbers after base and factor.
 fn n_more(ways: u8) -> usize {
     if ways & BASES > 0 { N_BASES - 1 } else { usize::from(ways & DIFFERENCES > 0) }
 }
 
-/// Appends the lowest `bits` bits of each, in which all that is in it is.
+/// Appends the lowest `bits` bits of each value, the others being 0.
 fn push_bits(values: &[u64], bits: u32, out: &mut Vec<u8>) {
-    // Several that fit into one word are put together first, which needs no look at where words end.
+    // Several values that fit in one word are merged first, without tracking word boundaries.
     match bits {
         0 => {}
         1..=8 => push_groups::<8>(values, bits, out),
@@ -449,7 +451,7 @@ fn push_groups<const N: usize>(values: &[u64], bits: u32, out: &mut Vec<u8>) {
     words.finish(out);
 }
 
-/// Words that are filled bit by bit, as many as a block needs at most.
+/// Bit writer with room for a block.
 struct Words {
     words: [u64; BLOCK + 1],
     n_words: usize,
@@ -464,7 +466,7 @@ impl Default for Words {
 }
 
 impl Words {
-    /// Appends `bits` bits, 1 to 64, in which all that is in `value` is.
+    /// Appends `bits` bits (1 to 64) of `value`, the others being 0.
     #[inline(always)]
     fn push(&mut self, value: u64, bits: u32) {
         self.word |= value << self.n_bits;
@@ -473,7 +475,7 @@ impl Words {
             self.words[self.n_words % (BLOCK + 1)] = self.word.to_le();
             self.n_words += 1;
             self.n_bits -= u64::BITS;
-            // Of a value that ended with the word nothing is left; shifting by 64 would leave all of it.
+            // If the value ended with the word, nothing is left; shifting by 64 would keep all of it.
             self.word = if self.n_bits == 0 { 0 } else { value >> (bits - self.n_bits) };
         }
     }
@@ -487,7 +489,7 @@ impl Words {
     }
 }
 
-/// What stands at the start of a block.
+/// Header of a block.
 struct Head {
     bits: u32,
     ways: u8,
@@ -496,7 +498,7 @@ struct Head {
     more: [i64; N_BASES],
 }
 
-/// The head of a block, its words, and what lies behind it. `None` if `bytes` are something else.
+/// Header of a block, its words, and the bytes after it. `None` if invalid.
 fn open(bytes: &[u8], n: usize) -> Option<(Head, &[u8], &[u8])> {
     let ([bits, ways], rest) = bytes.split_first_chunk::<2>()?;
     let (base, mut rest) = rest.split_first_chunk::<8>()?;
@@ -520,12 +522,12 @@ fn open(bytes: &[u8], n: usize) -> Option<(Head, &[u8], &[u8])> {
     Some((Head { bits, ways: *ways, base, factor, more }, words, behind))
 }
 
-/// What lies behind a block of `n` values; `None` if `bytes` are something else.
+/// Bytes after a block of `n` values; `None` if invalid.
 pub fn skip_block(bytes: &[u8], n: usize) -> Option<&[u8]> {
     open(bytes, n).map(|(_, _, behind)| behind)
 }
 
-/// Fills `values` from the block that [`write_block`] made of as many; gives what lies behind it. `None` if it is none.
+/// Fills `values` from a block of the same size made by [`write_block`]; returns the bytes after it. `None` if invalid.
 pub fn read_block<'a>(bytes: &'a [u8], values: &mut [i64]) -> Option<&'a [u8]> {
     let (head, packed, behind) = open(bytes, values.len())?;
     if head.bits == 0 {
@@ -544,7 +546,7 @@ pub fn read_block<'a>(bytes: &'a [u8], values: &mut [i64]) -> Option<&'a [u8]> {
 }
 
 fn read_bits(packed: &[u8], head: &Head, values: &mut [i64]) {
-    // One word more than there are at most, so that each value may look at all of it.
+    // One extra word, so that each value can read a full one.
     let mut bytes = [0u8; MAX_PACKED_BYTES + 8];
     let n_bytes = packed.len().min(MAX_PACKED_BYTES);
     bytes[..n_bytes].copy_from_slice(&packed[..n_bytes]);
@@ -557,7 +559,7 @@ fn read_bits(packed: &[u8], head: &Head, values: &mut [i64]) {
     if bits <= MAX_BITS_OF_WORD {
         restore(head, values, |at| word(at * bits) >> (at * bits % 8) & mask);
     } else {
-        // Shifted twice, as shifting by 64 at once would do nothing.
+        // Shifted twice, since shifting by 64 at once would do nothing.
         let raw = |at: usize| {
             let shift = at * bits % 8;
             (word(at * bits) >> shift | word(at * bits + 8) >> 56 << 1 << (63 - shift)) & mask
@@ -566,13 +568,13 @@ fn read_bits(packed: &[u8], head: &Head, values: &mut [i64]) {
     }
 }
 
-/// Those of a block.
+/// Maximum bytes of a block.
 const MAX_PACKED_BYTES: usize = BLOCK * 8;
 
-/// Values of so many bits lie in the eight bytes from the one on in which they start.
+/// Values of up to this many bits are within eight bytes from their first byte.
 const MAX_BITS_OF_WORD: usize = 57;
 
-/// The values of which `raw` gives the bits.
+/// Values whose bits `raw` returns.
 #[inline(always)]
 fn restore(head: &Head, values: &mut [i64], raw: impl Fn(usize) -> u64) {
     if head.ways & BASES > 0 {
@@ -678,7 +680,7 @@ mod tests {
         // Microseconds as nanoseconds, up to 127 apart.
         let times = (0..1024).scan(1i64 << 50, |at, i| (*at += i * 37 % 128 * 1000, Some(*at)).1);
         assert_eq!(len(times.collect()), 26 + 7 * 128);
-        // Every other line of 64 bytes in two stretches of 64 KiB that lie far apart: which one, and 9 bits.
+        // Alternating 64-byte lines of two distant 64 KiB ranges: one bit for the range, and 9 bits.
         let lines = (0..1024).map(|i| (i % 2) << 44 | (i * 389 % 1024) << 6);
         assert_eq!(len(lines.collect()), 42 + 11 * 128);
         assert_eq!(len(vec![7; 1024]), 10);

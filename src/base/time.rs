@@ -1,15 +1,14 @@
-//! Times as whole nanoseconds, read from decimal digits.
+//! Times as integer nanoseconds, parsed from decimal digits.
 //!
-//! A decimal literal goes to `i64` nanoseconds without passing through `f64`,
-//! so epoch times with fractions keep every digit. It knows no calendar.
+//! A decimal literal becomes `i64` nanoseconds without going through `f64`, so epoch times with fractions keep every digit.
 
-/// Reads a JSON number literal that counts `10^-scale` seconds (6 for microseconds, 3 for milliseconds)
-/// as nanoseconds, rounded half away from zero.
+/// Parses a JSON number literal in units of `10^-scale` seconds (6 for microseconds, 3 for milliseconds) as nanoseconds,
+/// rounded half away from zero.
 ///
-/// `None` if it is no JSON number or does not fit in `i64` nanoseconds.
+/// `None` if it is not a JSON number or does not fit in `i64` nanoseconds.
 #[inline]
 pub fn parse_ns(literal: &[u8], scale: i32) -> Option<i64> {
-    // Nearly every time stamp is `digits` or `digits.digits` with at most 18 digits.
+    // Nearly every timestamp is `digits` or `digits.digits` with at most 18 digits.
     let mut value: u64 = 0;
     let mut at = 0;
     let negative = literal.first() == Some(&b'-');
@@ -65,7 +64,7 @@ fn scale_ns(value: u64, power: i32, negative: bool) -> Option<i64> {
     Some(if negative { -ns } else { ns })
 }
 
-/// Exponents and very long literals.
+/// Handles exponents and very long literals.
 #[cold]
 fn parse_ns_slow(literal: &[u8], scale: i32) -> Option<i64> {
     let number = crate::base::json::Number::parse(literal)?;
@@ -90,10 +89,10 @@ fn parse_ns_slow(literal: &[u8], scale: i32) -> Option<i64> {
     Some(if number.negative { -ns } else { ns })
 }
 
-/// A moment in milliseconds since the Unix epoch as ISO 8601 in UTC with microseconds, as Python's `isoformat` writes it.
+/// ISO 8601 text in UTC with microseconds, as Python's `isoformat` writes it, of milliseconds since the Unix epoch.
 pub fn utc_text(ms: u64) -> String {
     let (days, ms_of_day) = (ms / 86_400_000, ms % 86_400_000);
-    // Days from 1 March of the year 0, in eras of 400 years (Howard Hinnant, `civil_from_days`).
+    // Days from 1 March of year 0, in eras of 400 years (Howard Hinnant, `civil_from_days`).
     let day = days + 719_468;
     let (era, day_of_era) = (day / 146_097, day % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

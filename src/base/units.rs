@@ -1,19 +1,19 @@
-//! Units of report values and how a value is written for people.
+//! Units of report values, and their formatting for people.
 //!
-//! Takes a number and its [`Unit`], gives short text. Exports that machines read use the plain number instead.
+//! Takes a number and its [`Unit`] and returns short text. Machine-readable exports use the plain number instead.
 
 use serde::{Deserialize, Serialize};
 
-/// What a number counts.
+/// Unit of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Unit {
-    /// Nothing to say: text, identifiers.
+    /// No unit: text, identifiers.
     None,
-    /// Things; written with thousands separators.
+    /// Count; written with thousands separators.
     Count,
-    /// A number that is a name: line numbers, ids. Written without separators.
+    /// Number used as a name: line numbers, ids. Written without separators.
     Id,
-    /// An address of memory, or the number of a page of it; written in hexadecimal.
+    /// Memory address or page number; written in hexadecimal.
     Address,
     /// Bytes; written with binary prefixes.
     Bytes,
@@ -21,7 +21,7 @@ pub enum Unit {
     Ns,
     /// Nanoseconds since the trace's start.
     NsOffset,
-    /// Nanoseconds on the clock of the capture; written as `perf script` writes them, `12345.000120 s`, or as a date.
+    /// Nanoseconds on the clock of the capture; written like `perf script`, `12345.000120 s`, or as a date.
     NsClock,
     /// Milliseconds, fractional.
     Ms,
@@ -110,7 +110,7 @@ fn non_finite(value: f64) -> String {
     text.to_string()
 }
 
-/// [`format_ns`] of a difference, with its sign; minus is the typographic one.
+/// [`format_ns`] of a difference, with its sign (U+2212 for minus).
 pub fn format_signed_ns(ns: i64) -> String {
     match ns {
         0 => "±0 ns".to_string(),
@@ -119,7 +119,7 @@ pub fn format_signed_ns(ns: i64) -> String {
     }
 }
 
-/// Integer nanoseconds with a unit that keeps four significant digits: `950 ns`, `12.35 µs`, `1.204 s`.
+/// Integer nanoseconds in a unit that keeps four significant digits: `950 ns`, `12.35 µs`, `1.204 s`.
 pub fn format_ns(ns: i64) -> String {
     let size = ns.unsigned_abs();
     let (divisor, unit) = match size {
@@ -172,7 +172,7 @@ pub fn format_decimal_prefix(value: f64, unit: &str) -> String {
     format!("{} {}{unit}", group_decimal(value, decimals), PREFIXES[prefix])
 }
 
-/// An integer in its unit, for people.
+/// Formats an integer in its unit, for people.
 pub fn format_integer(value: i128, unit: Unit) -> String {
     match unit {
         Unit::Ns | Unit::NsOffset => match i64::try_from(value) {
@@ -195,7 +195,7 @@ pub fn format_integer(value: i128, unit: Unit) -> String {
     }
 }
 
-/// A double in its unit, for people.
+/// Formats a double in its unit, for people.
 pub fn format_float(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
         return non_finite(value);
@@ -223,7 +223,7 @@ pub fn format_float(value: f64, unit: Unit) -> String {
 
 /// Seconds since 1970 as date and time of day in UTC, to the millisecond: `2026-11-21 13:29:39.950Z`.
 ///
-/// Seconds of a program's own clock look like a day in 1970; they, and what is no date, stay a number.
+/// Seconds of a program's own clock would look like a day in 1970; these and invalid dates stay numbers.
 fn format_unix_seconds(value: f64) -> String {
     const YEAR: i64 = 31_556_952;
     if !((YEAR as f64)..(8_000 * YEAR) as f64).contains(&value) {
@@ -233,7 +233,7 @@ fn format_unix_seconds(value: f64) -> String {
     format!("{}.{:03}Z", date_and_time(ms.div_euclid(1000)), ms.rem_euclid(1000))
 }
 
-/// Date and time of day in UTC of a second since 1970: `2026-11-21 13:29:39`.
+/// Date and time of day in UTC of seconds since 1970: `2026-11-21 13:29:39`.
 fn date_and_time(seconds: i64) -> String {
     const DAY: i64 = 86_400;
     let (year, month, day) = date_of(seconds.div_euclid(DAY));
@@ -241,8 +241,8 @@ fn date_and_time(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", in_day / 3600, in_day / 60 % 60, in_day % 60)
 }
 
-/// A time on a clock of which nothing is known but its nanoseconds: seconds with six decimals, nine where there are more than whole
-/// microseconds. What no computer was up for is a date and time of day in UTC.
+/// Time on an unknown clock, in nanoseconds: seconds with six decimals, or nine if it is not whole microseconds. Values beyond
+/// any uptime are shown as date and time of day in UTC.
 fn format_clock(ns: i128) -> String {
     const TWENTY_YEARS: i128 = 20 * 31_556_952;
     const LAST_SECOND_OF_NS: i128 = i64::MAX as i128 / 1_000_000_000;
@@ -255,7 +255,7 @@ fn format_clock(ns: i128) -> String {
         Ok(whole) if (TWENTY_YEARS..LAST_SECOND_OF_NS).contains(&seconds) => {
             format!("{}.{fraction}Z", date_and_time(whole))
         }
-        // The fraction counts upwards from the whole seconds, so what is before 0 has to be turned round.
+        // The fraction counts up from whole seconds, so times before 0 are negated first.
         _ if ns < 0 => format!("-{}", format_clock(ns.saturating_neg())),
         _ => format!("{seconds}.{fraction} s"),
     }
@@ -263,8 +263,8 @@ fn format_clock(ns: i128) -> String {
 
 /// Year, month and day of the `days`-th day after 1970-01-01, in the Gregorian calendar.
 ///
-/// Years are counted from March, so that the leap day is the last day of its year and months have lengths that
-/// repeat every five months; 400 such years have 146 097 days.
+/// Years start in March, so that the leap day is the last day of its year and month lengths repeat every five months; 400 such
+/// years have 146,097 days.
 fn date_of(days: i64) -> (i64, i64, i64) {
     const DAYS_0000_03_01_TO_1970: i64 = 719_468;
     let days = days + DAYS_0000_03_01_TO_1970;
@@ -282,12 +282,12 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", group_digits(i128::from(n)), if n == 1 { one } else { many })
 }
 
-/// A share as percent with one decimal: the value times 100 in double arithmetic, then rounded.
+/// A share as a percentage with one decimal: the value times 100 in double arithmetic, then rounded.
 pub fn format_ratio(value: f64) -> String {
     format!("{:.1}%", value * 100.0)
 }
 
-/// A double of unknown unit: whole numbers grouped, others with up to six significant digits.
+/// A double of unknown unit: integers grouped, others with up to six significant digits.
 fn format_plain(value: f64) -> String {
     if value == value.trunc() && value.abs() < 1e15 {
         return group_digits(value as i128);

@@ -1,4 +1,4 @@
-//! `tracedrop compare`: reads both sides, prints what changed, and holds it against limits.
+//! `tracedrop compare`: reads both sides, prints what changed and checks limits.
 
 use crate::place::{self, Place};
 use crate::{
@@ -14,38 +14,39 @@ use tracedrop::compare::{CompareQuery, PhaseFilter};
 use tracedrop::engine::{Compared, Session, Shown, Side};
 use tracedrop::export::Options;
 
-/// A limit was passed.
+/// Exit code when a limit is exceeded.
 const PASSED: u8 = 3;
 
 #[derive(Args)]
 pub struct CompareArgs {
-    /// The two traces, A and B; with --against, all traces of side A. A folder stands for the traces in it.
+    /// The two traces, A (baseline) and B; with --against, all traces of A. A folder stands for all traces in it.
     #[arg(required_unless_present = "list", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Traces of side B, where a side has several: repeats, or the ranks of a run.
+    /// Traces of B, if A or B has several: repeats, or the ranks of a run.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     against: Vec<PathBuf>,
-    /// Steps of a server that count in the report on GPUs.
+    /// Inference steps to compare in the GPU report.
     #[arg(long, value_enum, default_value_t = Phase::All)]
     phase: Phase,
-    /// End with code 3 if this is passed, for instance 'gpu.per_step > 3%' or 'gpu.idle > 200us'; may be given several times. Changes within noise pass no limit.
+    /// Exit with code 3 if this limit is exceeded, for instance 'gpu.per_step > 3%' or 'gpu.idle > 200us'; repeatable. Changes
+    /// within noise never exceed a limit.
     #[arg(long, value_name = "LIMIT")]
     fail_on: Vec<String>,
-    /// List what limits can be set on: always there, and, with files, in these.
+    /// List the measures that limits can use; with files, all measures in these.
     #[arg(long)]
     list: bool,
-    /// Markdown is made for a comment on a pull request: short, with tables folded.
+    /// Output format; markdown is a short pull request comment with collapsed tables.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
-    /// With `--format svg`: the folder for the pictures, one file each; it is made if it is not there.
+    /// With `--format svg`: folder for the charts, one file each; created if missing.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Only rows that match, in all tables that have the columns it names; see docs/filter.md.
+    /// Print only matching rows; see docs/filter.md.
     #[arg(long = "where", value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
     tables: ReportTables,
-    /// Columns of the terminal layout [default: the terminal's, else 100].
+    /// Width of terminal output in columns [default: that of the terminal, else 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
     width: Option<u16>,
     #[arg(long, value_enum, default_value_t = Color::Auto)]
@@ -56,11 +57,11 @@ pub struct CompareArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Phase {
-    /// All, each with its own kind.
+    /// All steps, each compared with its own kind.
     All,
-    /// Those that only read prompts.
+    /// Prefill-only steps.
     Prefill,
-    /// Those that only generate.
+    /// Decode-only steps.
     Decode,
 }
 
@@ -106,7 +107,7 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
     hold(&limits, &compared)
 }
 
-/// Files of both sides, folders opened.
+/// Files of A and B, with folders expanded.
 fn sides(args: &CompareArgs) -> Result<(Vec<Place>, Vec<Place>), String> {
     let all = args.files.iter().chain(&args.against);
     if all.filter(|file| file.as_os_str() == "-").count() > 1 {
@@ -115,16 +116,14 @@ fn sides(args: &CompareArgs) -> Result<(Vec<Place>, Vec<Place>), String> {
     let open = |files: &[PathBuf]| place::places(files, args.input.quiet);
     match (&args.files[..], &args.against[..]) {
         ([a, b], []) => Ok((open(std::slice::from_ref(a)), open(std::slice::from_ref(b)))),
-        (_, []) => {
-            Err("give two traces, or several of side A and those of side B after --against".to_string())
-        }
-        ([], _) => Err("there is no trace of side A".to_string()),
+        (_, []) => Err("pass two traces, or the traces of A and then those of B after --against".to_string()),
+        ([], _) => Err("A has no trace".to_string()),
         (a, b) => Ok((open(a), open(b))),
     }
 }
 
-/// Reads the files of a side. `None`, with the reason on standard error, if any of them can not be read: a side without
-/// one of its ranks is another side.
+/// Reads the files of one side. `None`, with the reason on standard error, if any of them cannot be read: without one of its
+/// ranks a side would not be comparable.
 fn open_side(args: &CompareArgs, files: &[Place]) -> io::Result<Option<Side>> {
     let format = match args.input.format() {
         Ok(format) => format,
@@ -161,14 +160,14 @@ fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {
     out.flush()
 }
 
-/// Says on standard error what became of each limit.
+/// Prints the outcome of each limit to standard error.
 fn hold(limits: &[Limit], compared: &Compared) -> io::Result<ExitCode> {
     let mut is_passed = false;
     for limit in limits {
         match limit.check(compared.comparison()) {
-            Ok(Outcome::Kept(why)) => say!("tracedrop: kept: {} ({why})", limit.text),
+            Ok(Outcome::Kept(why)) => say!("tracedrop: ok: {} ({why})", limit.text),
             Ok(Outcome::Passed(why)) => {
-                say!("tracedrop: passed: {} ({why})", limit.text);
+                say!("tracedrop: exceeded: {} ({why})", limit.text);
                 is_passed = true;
             }
             Err(message) => return Ok(usage(format!("--fail-on: {message}"))),
@@ -185,12 +184,12 @@ fn list_measures() -> io::Result<ExitCode> {
     }
     for (id, what) in [
         ("gpu.PHASE", "wall time per step of a phase: gpu.decode, gpu.prefill, …"),
-        ("gpu.op.OPERATION", "durations of an operation per step: gpu.op.Attention, …"),
-        ("REPORT.TABLE.COLUMN", "what a column of a table adds up to: slices.slices.self, …"),
+        ("gpu.op.OPERATION", "time of an operation per step: gpu.op.Attention, …"),
+        ("REPORT.TABLE.COLUMN", "sum of a table column: slices.slices.self, …"),
     ] {
         writeln!(out, "{id:width$}  {what}")?;
     }
-    writeln!(out, "\nWith two traces, --list names all there are in them.")?;
+    writeln!(out, "\nPass two traces with --list to list all their measures.")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,4 +1,4 @@
-//! The file behind a session, for what is read from it again.
+//! Random access to the file behind a session.
 
 use std::cell::RefCell;
 use std::fs::{File, Metadata};
@@ -10,14 +10,14 @@ use tracedrop::trace::args::{CHANGED, Content};
 /// A file on disk.
 pub struct FileContent {
     file: RefCell<File>,
-    /// Size and time of the last change when it was opened.
+    /// Size and modification time when it was opened.
     opened: (u64, Option<SystemTime>),
 }
 
 impl FileContent {
-    /// `None` for what can only be read once, such as a pipe.
+    /// Opens a file; `None` if it can be read only once, such as a pipe.
     pub fn open(path: &Path) -> Option<FileContent> {
-        // A pipe is not opened twice: whoever writes into it would take the first end for the last.
+        // A pipe is never opened twice: its writer would take the first close for the last.
         std::fs::metadata(path).ok().filter(Metadata::is_file)?;
         let file = File::open(path).ok()?;
         let metadata = file.metadata().ok().filter(Metadata::is_file)?;
@@ -30,7 +30,7 @@ impl Content for FileContent {
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let mut file = self.file.borrow_mut();
         let metadata = file.metadata()?;
-        // A file that only has become longer still has what was read of it.
+        // A file that only grew still has the bytes read before.
         let is_same = metadata.modified().ok() == self.opened.1 || metadata.len() > self.opened.0;
         if !is_same {
             return Err(io::Error::other(CHANGED));

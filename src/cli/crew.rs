@@ -1,4 +1,4 @@
-//! Reads the rest of a file with several threads.
+//! Multi-threaded reading of the rest of a file.
 
 use crate::content::FileContent;
 use crate::read::{CHUNK_BYTES, fill};
@@ -14,27 +14,27 @@ use tracedrop::import::Import;
 use tracedrop::import::crew::{Crew, Next};
 use tracedrop::import::parts::{Part, PartsInfo, SentPart};
 
-/// Smaller files are read before threads are started.
+/// Smaller files are read by one thread: starting more does not pay.
 const MIN_FILE_BYTES: u64 = 32 << 20;
-/// What a thread reads before it hands over.
+/// Bytes a thread reads per job.
 const STRETCH_BYTES: u64 = 16 << 20;
-/// More are not faster, since one joins what they read.
+/// More threads are no faster, since a single one joins their results.
 const MAX_THREADS: usize = 16;
-/// Stretches that wait for a thread, so that it never waits for the one who joins.
+/// Jobs queued per thread, so that it never waits for the joining thread.
 const AHEAD: usize = 2;
-/// Stretches out or waiting to be joined for each thread, at most.
+/// Upper bound per thread for jobs running or waiting to be joined.
 const MAX_UNJOINED: usize = 4;
 
-/// A stretch and what was read of it; `None` if it could not be read.
+/// Thread number, byte range and its rows; `None` if it could not be read.
 type Done = (usize, Range<u64>, Option<SentPart>);
 
-/// Whether several threads are of any help with a file of so many bytes: one alone would read parts, and then join them.
+/// Whether several threads speed up a file of `size` bytes. A single extra thread would only add the joining.
 pub fn is_worth_starting(size: u64) -> bool {
     size >= MIN_FILE_BYTES && thread::available_parallelism().is_ok_and(|n_threads| n_threads.get() > 1)
 }
 
-/// Reads the rest of the file of `size` bytes, from where `import` stands; tells `progress` how far it is.
-/// An error if the file can not be read on; `import` then stands at the end of what was read.
+/// Reads the rest of the file of `size` bytes, from the position of `import`; reports byte offsets to `progress`.
+/// On a read error `import` stands at the end of what was read.
 pub fn read_rest(
     path: &Path,
     size: u64,
@@ -49,7 +49,7 @@ pub fn read_rest(
         let (done, results) = mpsc::channel::<Done>();
         let mut jobs: Vec<Sender<Range<u64>>> = Vec::new();
         for thread in 0..n_threads {
-            // Fewer threads do as well.
+            // Fewer threads are fine.
             let Ok(file) = File::open(path) else { break };
             let (send, receive) = mpsc::channel();
             let done = done.clone();
@@ -76,14 +76,14 @@ pub fn read_rest(
             give(&mut crew, &mut n_given);
             match next {
                 Next::Feed(range) => {
-                    // Of a file that has become shorter the import says so.
+                    // If the file was truncated meanwhile, the import reports it.
                     if !feed(&mut file, range, import)? {
                         return Ok(());
                     }
                 }
                 Next::Wait => {
                     let Ok((thread, stretch, sent)) = results.recv() else {
-                        return Err(io::Error::other("the threads that read it have ended"));
+                        return Err(io::Error::other("the reading threads ended unexpectedly"));
                     };
                     crew.put(&stretch, sent.and_then(Part::from_sent));
                     n_given[thread] -= 1;
@@ -91,7 +91,7 @@ pub fn read_rest(
                 Next::Idle if crew.n_unjoined() > 0 => {}
                 Next::Idle => match crew.take() {
                     Some(stretch) => crew.put(&stretch, None),
-                    // A file that has grown meanwhile is read to its end.
+                    // If the file has grown meanwhile, the rest is read too.
                     None => {
                         import.set_limit(u64::MAX);
                         return feed(&mut file, import.position()..u64::MAX, import).map(drop);
@@ -130,7 +130,7 @@ fn read_parts(
     }
 }
 
-/// False if the file ends before that.
+/// Feeds a byte range to `import`; false if the file ends before it.
 fn feed(file: &mut File, range: Range<u64>, import: &mut Import) -> io::Result<bool> {
     file.seek(SeekFrom::Start(range.start))?;
     let mut chunk = Vec::new();

@@ -1,9 +1,10 @@
-//! The `tracedrop` command: the same library as the page, on files of this computer.
+//! The `tracedrop` command: the same library as the page, for local files.
 //!
-//! Reports and exports go to standard output, everything about them to standard error.
-//! Ends with 0; 1 when a file gave nothing to report on, or has in it what may not be there; 2 on wrong usage; 3 when a limit of a comparison was passed.
+//! Reports and exports go to standard output, messages to standard error.
+//! Exit codes: 0 on success; 1 if a file gave nothing to report on or violates a check; 2 on wrong usage; 3 if a comparison
+//! exceeded a limit.
 
-/// Says a line on standard error. That nobody reads it any more, as behind `2>&1 | head`, is no failure.
+/// Prints a line to standard error. A closed pipe, as with `2>&1 | head`, is not a failure.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -32,6 +33,7 @@ use std::time::SystemTime;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::analysis::{Query, listed};
 use tracedrop::base::text::visible;
+use tracedrop::base::units::counted;
 use tracedrop::engine::{self, Session, Shown};
 use tracedrop::export::redact::{CLASSES, Classes};
 use tracedrop::export::{self, EXPORTERS, ExporterInfo, Options};
@@ -42,7 +44,7 @@ use tracedrop::memory::telemetry::RuleSet;
 use tracedrop::report::Notes;
 use tracedrop::trace::cut::Cut;
 
-/// Reads traces and says what is slow.
+/// See what's slow in a trace: reports, comparisons and exports.
 #[derive(Parser)]
 #[command(version, about, max_term_width = 100)]
 struct Cli {
@@ -52,20 +54,20 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Print the reports of traces.
+    /// Print reports on traces.
     Report(ReportArgs),
-    /// Say what changed from one trace to another, or between two groups of traces.
+    /// Compare two traces, or two groups of traces.
     Compare(compare::CompareArgs),
-    /// Write a trace in another format.
+    /// Convert a trace to another format.
     Export(ExportArgs),
-    /// List the formats that are read and written.
+    /// List supported input and output formats.
     Formats,
-    /// Configurations of experiments on memory accesses.
+    /// Check and plan mrm-trace experiment configurations.
     Mrm {
         #[command(subcommand)]
         command: mrm::MrmCommand,
     },
-    /// Print a table that comes along: how kernels are classified, what GPUs can do, how kinds of memory are told.
+    /// Print a built-in table: kernel classification rules, GPU peaks, or memory kind rules.
     Rules {
         #[arg(value_enum)]
         table: RuleTable,
@@ -74,114 +76,114 @@ enum Command {
 
 #[derive(Args)]
 struct ReportArgs {
-    /// Traces, plain or packed with gzip or zstd; `-` is standard input, a folder or a zip archive stands for the traces in it.
+    /// Traces, plain or compressed (gzip, zstd, lz4); `-` for standard input, a folder or zip archive for all traces in it.
     #[arg(required_unless_present = "list", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only this report, by its id; may be given several times.
+    /// Print only this report, by id; repeatable.
     #[arg(long, value_name = "ID")]
     report: Vec<String>,
-    /// Only rows that match, in all tables that have the columns it names: words, 'self>1ms', 'name:/gemm/', 'phase=decode'; see docs/filter.md.
+    /// Print only matching rows: words, 'self>1ms', 'name:/gemm/', 'phase=decode'; see docs/filter.md.
     #[arg(long = "where", value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
     tables: ReportTables,
-    /// List the reports there are, by id.
+    /// List report ids.
     #[arg(long)]
     list: bool,
-    /// One report on all files together, as on the ranks of a distributed run, instead of one on each.
+    /// Report on all files as one run (for instance the ranks of a distributed run), not on each file.
     #[arg(long)]
     together: bool,
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
-    /// Length of the lists of slowest and longest; 0 leaves out the list of slowest forward passes.
+    /// Rows in lists of slowest and longest items; 0 drops the list of slowest forward passes.
     #[arg(long, value_name = "K", default_value_t = Query::default().top)]
     top: u32,
-    /// Columns of the terminal layout [default: the terminal's, else 100].
+    /// Width of terminal output in columns [default: that of the terminal, else 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
     width: Option<u16>,
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
-    /// With `--format svg`: the folder for the pictures, one file each; it is made if it is not there.
+    /// With `--format svg`: folder for the charts, one file each; created if missing.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// With `--format csv`: only this table, by its id, as one plain CSV.
+    /// With `--format csv`: print only this table, by id, as plain CSV.
     #[arg(long, value_name = "ID")]
     table: Option<String>,
-    /// A title and notes, as JSON: {"title", "notes": [{"text", "on": "whole"}]}; `docs/tracedrop-format.md` says more.
+    /// Title and notes to include, as JSON: {"title", "notes": [{"text", "on": "whole"}]}; see docs/tracedrop-format.md.
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
     #[command(flatten)]
     input: InputArgs,
 }
 
-/// Tables of one's own.
+/// Custom tables and settings of reports.
 #[derive(Args)]
 struct ReportTables {
-    /// Rules for classes of GPU kernels, before those that come along; `tracedrop rules kernels` prints those.
+    /// Custom kernel rules, applied before the built-in ones; `tracedrop rules kernels` prints those.
     #[arg(long, value_name = "FILE")]
     kernel_rules: Option<PathBuf>,
-    /// What GPUs can do, before what comes along; `tracedrop rules peaks` prints that.
+    /// Peak FLOP/s and bandwidth of GPUs, applied before the built-in ones; `tracedrop rules peaks` prints those.
     #[arg(long, value_name = "FILE")]
     peaks: Option<PathBuf>,
-    /// Which range the critical path is of, by a part of its name: "ProfilerStep", "ProfilerStep @ 2" for the third one,
-    /// "ProfilerStep @ 2..4" for three of them [default: the longest step].
+    /// Range for the critical path, by part of its name: "ProfilerStep", "ProfilerStep @ 2" for the third match,
+    /// "ProfilerStep @ 2..4" for three matches [default: the longest step].
     #[arg(long, value_name = "NAME")]
     path_of: Option<String>,
-    /// When which phase of a run was, as JSON: [{"phase", "start_ns", "end_ns"}], or events of its engine:
-    /// [{"event": "generation_start", "wall_ns", "mono_ns"}]. By another clock than the trace's:
-    /// {"offset_ns", "clock": "wall" or "monotonic", "phases" or "events": [...]}. For accesses to memory.
+    /// Phases of a run, as JSON, for memory accesses: [{"phase", "start_ns", "end_ns"}], or engine events:
+    /// [{"event": "generation_start", "wall_ns", "mono_ns"}]. With a clock other than the trace's:
+    /// {"offset_ns", "clock": "wall" or "monotonic", "phases" or "events": [...]}.
     #[arg(long, value_name = "FILE")]
     phases: Option<PathBuf>,
-    /// What becomes of accesses to memory of no known kind.
+    /// What to do with memory accesses of unknown kind.
     #[arg(long, value_enum, default_value_t = Unknown::Keep)]
     unknown: Unknown,
-    /// Rules for kinds of memory, as JSON, in place of those that come along; `tracedrop rules memory` prints those.
+    /// Memory kind rules, as JSON, replacing the built-in ones; `tracedrop rules memory` prints those.
     #[arg(long, value_name = "FILE")]
     memory_rules: Option<PathBuf>,
-    /// What ranges of addresses hold, as JSON: [{"addr_start", "addr_end", "region_type"}].
+    /// Address ranges and their kinds, as JSON: [{"addr_start", "addr_end", "region_type"}].
     #[arg(long, value_name = "FILE")]
     address_ranges: Option<PathBuf>,
-    /// From where on data suits memory of managed retention: ratio and seconds for high, the same for medium.
+    /// Thresholds of MRM suitability: ratio and seconds for high, then for medium.
     #[arg(long, value_name = "R,S,R,S")]
     suitability: Option<String>,
-    /// Show passwords, tokens and keys that are in a trace, which are hidden otherwise.
+    /// Show passwords, tokens and keys instead of hiding them.
     #[arg(long)]
     show_secrets: bool,
-    /// Rules that tell whether a run was disturbed: those of mrm-trace 0.1.0, or of its later versions.
+    /// Rules for contaminated runs: those of mrm-trace 0.1.0 (seed), or of later versions.
     #[arg(long, value_enum, default_value_t = ValidityRules::Seed)]
     validity_rules: ValidityRules,
 }
 
 #[derive(Args)]
 struct ExportArgs {
-    /// The trace, or a zip archive with one; `-` is standard input.
+    /// The trace, or a zip archive with one; `-` for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Format to write, see `tracedrop formats`.
+    /// Output format; see `tracedrop formats`.
     #[arg(long, value_name = "FORMAT")]
     to: String,
-    /// File to write [default: standard output]; for `mrm-run` a folder, or a name that ends in `.zip` for an archive.
+    /// Output file [default: standard output]; for `mrm-run` a folder, or a name ending in `.zip` for an archive.
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// With `--to mrm-run`: what the run is called [default: as in the trace, else after its file].
+    /// With `--to mrm-run`: run id [default: that of the trace, else the file name].
     #[arg(long, value_name = "ID")]
     run_id: Option<String>,
-    /// Of a trace, only what touches this stretch: milliseconds from its start, or with a unit (`1.5s..2s`, `300us..`).
+    /// Export only this time range: milliseconds from the start of the trace, or with a unit (`1.5s..2s`, `300us..`).
     #[arg(long, value_name = "START..END", value_parser = part::window)]
     window: Option<(i64, i64)>,
-    /// Of a trace, only slices that are inside fewer than so many others.
+    /// Export only slices nested less than N levels deep.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_depth: Option<u32>,
-    /// Take out what belongs to these classes, with tokens in its place: paths, hosts, symbols, arguments, prompts.
+    /// Replace these classes of text by placeholders: paths, hosts, symbols, arguments, prompts.
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',', value_parser = CLASSES)]
     redact: Vec<String>,
-    /// A title and notes that go along, as JSON: {"title", "notes": [{"text", "on": "whole"}]}.
+    /// Title and notes to include, as JSON: {"title", "notes": [{"text", "on": "whole"}]}.
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
-    /// With `--to tracedrop`: all that was read of the trace goes along, so that it opens without the trace.
+    /// With `--to tracedrop`: include the index of the trace, so that the file works without the trace.
     #[arg(long)]
     with_index: bool,
-    /// Write nothing; list the texts that would go out, each with what it looks like and how often it is there.
+    /// Write nothing; list every text that would be exported, with its kind and count.
     #[arg(long, conflicts_with = "output")]
     preview: bool,
     #[command(flatten)]
@@ -192,22 +194,23 @@ struct ExportArgs {
 
 #[derive(Args)]
 pub struct InputArgs {
-    /// Read as this format, whatever the content looks like.
+    /// Parse as this format instead of detecting it.
     #[arg(long = "from", value_name = "FORMAT")]
     from: Option<String>,
-    /// Read as text of perf script, by this grammar.
+    /// Parse as `perf script` text, with this grammar.
     #[arg(long, value_enum, conflicts_with = "from", value_name = "GRAMMAR")]
     perf_grammar: Option<PerfGrammar>,
-    /// Read as a capture of memray, whose allocations have no times: by the records before them, or all 0 as in mrm-trace 0.1.0.
+    /// Parse as a memray capture, with this source of timestamps for allocations, which have none.
     #[arg(long, value_enum, conflicts_with_all = ["from", "perf_grammar"], value_name = "CLOCK")]
     memray_clock: Option<MemrayClock>,
-    /// Keep at most so many events in memory; totals stay exact beyond, single slices but the longest are let go [default: no limit].
+    /// Keep at most this many events in memory; beyond it totals stay exact, but only the longest slices are kept
+    /// [default: no limit].
     #[arg(long, value_name = "EVENTS")]
     pub hold: Option<usize>,
-    /// Report only on what touches this stretch of the trace's time: milliseconds from its start, or with a unit (`1.5s..2s`, `300us..`).
+    /// Report only on this time range: milliseconds from the start of the trace, or with a unit (`1.5s..2s`, `300us..`).
     #[arg(long, value_name = "START..END", value_parser = part::window)]
     pub only: Option<(i64, i64)>,
-    /// Say nothing on standard error about what was skipped or repaired.
+    /// Do not print parsing issues and notes.
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -219,36 +222,35 @@ enum Format {
     Markdown,
     Json,
     Csv,
-    /// One file that shows everything in a browser, without a network.
+    /// One self-contained web page that works offline.
     Html,
-    /// Each table as a Parquet file, all of them in a zip archive.
+    /// One Parquet file per table, in a zip archive.
     Parquet,
-    /// A picture of the first report, or of the one that --report names; with `--output` the pictures in all reports, a file each,
-    /// into that folder.
+    /// Chart of the first report, or of the one --report names; with `--output`, all charts as files in that folder.
     Svg,
 }
 
-/// Tables that can be read and extended.
+/// Built-in tables, which options replace or extend.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum RuleTable {
-    /// Names of kernels to what they do; for --kernel-rules.
+    /// Kernel names and their classes; for --kernel-rules.
     Kernels,
-    /// GPUs to their peaks; for --peaks.
+    /// GPUs and their peaks; for --peaks.
     Peaks,
-    /// Who touches memory when to its kind; for --memory-rules.
+    /// Memory accesses and their kinds; for --memory-rules.
     Memory,
 }
 
-/// What becomes of accesses of no known kind.
+/// Treatment of memory accesses of unknown kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Unknown {
-    /// They are of kind unknown.
+    /// Label them unknown.
     Keep,
-    /// They are left out.
+    /// Drop them.
     Skip,
-    /// Labelling stops at the first one.
+    /// Stop at the first one.
     Error,
-    /// They are of kind runtime.
+    /// Label them runtime.
     Runtime,
 }
 
@@ -258,21 +260,21 @@ enum ValidityRules {
     Later,
 }
 
-/// How lines of perf script are read.
+/// Grammar of `perf script` lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum PerfGrammar {
-    /// Whichever fields were printed.
+    /// Any set of printed fields.
     Tolerant,
-    /// As mrm-trace 0.1.0 reads them.
+    /// As in mrm-trace 0.1.0.
     Seed,
 }
 
-/// Where allocations have their times from.
+/// Source of the timestamps of allocations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum MemrayClock {
-    /// The last measurement of memory before each.
+    /// The last memory sample before each allocation.
     Records,
-    /// Nowhere: all are 0.
+    /// All 0, as in mrm-trace 0.1.0.
     Seed,
 }
 
@@ -283,11 +285,11 @@ enum Color {
 }
 
 impl Format {
-    /// What is wrong with having a folder for pictures; `None` if nothing is.
+    /// Error message if `--output` does not fit this format.
     fn is_without_place(self, has_folder: bool) -> Option<String> {
         let is_wrong = has_folder && self != Format::Svg;
         is_wrong
-            .then(|| "--output goes with --format svg; the other formats go to standard output".to_string())
+            .then(|| "--output needs --format svg; other formats are written to standard output".to_string())
     }
 
     fn exporter(self) -> &'static ExporterInfo {
@@ -303,7 +305,7 @@ impl Format {
     }
 }
 
-/// Remembers the last byte that was written.
+/// Writer that remembers its last byte.
 struct LineEnd<W> {
     inner: W,
     last: u8,
@@ -333,10 +335,10 @@ fn main() -> ExitCode {
         Command::Mrm { command } => mrm::run(command),
         Command::Rules { table } => print_rules(*table),
     };
-    // What is left of it is written now, as nobody would hear of a failure later.
+    // Flushed here, since an error on exit would be lost.
     match outcome.and_then(|code| output::stdout().flush().map(|()| code)) {
         Ok(code) => code,
-        // A reader such as `head` that has enough is no error.
+        // A reader such as `head` that stops early is no error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             say!("tracedrop: {error}");
@@ -345,13 +347,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Milliseconds since the Unix epoch; 0 on a computer that does not know.
+/// Milliseconds since the Unix epoch; 0 if the clock is before it.
 fn now_ms() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.map_or(0, |now| now.as_millis() as u64)
 }
 
-/// Says what was wrong with the call, as clap does.
+/// Prints a usage error the way clap does.
 fn usage(message: String) -> ExitCode {
     say!("error: {message}\n\nFor more information, try '--help'.");
     ExitCode::from(2)
@@ -362,14 +364,14 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
         return list_reports();
     }
     if let Some(unknown) = args.report.iter().find(|id| !listed().iter().any(|report| report.0 == **id)) {
-        return Ok(usage(format!("there is no report '{unknown}'; `tracedrop report --list` names them")));
+        return Ok(usage(format!("unknown report '{unknown}'; `tracedrop report --list` lists them")));
     }
     let format = match args.input.format() {
         Ok(format) => format,
         Err(message) => return Ok(usage(message)),
     };
     if args.table.is_some() && !matches!(args.format, Format::Csv) {
-        return Ok(usage("--table goes with --format csv".to_string()));
+        return Ok(usage("--table needs --format csv".to_string()));
     }
     if let Some(message) = args.format.is_without_place(args.output.is_some()) {
         return Ok(usage(message));
@@ -387,19 +389,20 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
         && files.len() > 1
         && !args.together
     {
-        let what =
-            "several documents of that format do not fit into one stream; give one trace, or --together";
+        let what = "this format writes one document; pass one trace, or --together";
         return Ok(usage(what.to_string()));
     }
     if matches!(args.format, Format::Parquet) && io::stdout().is_terminal() {
-        return Ok(usage("a zip archive is nothing for a terminal; send it to a file with >".to_string()));
+        return Ok(usage(
+            "will not write a zip archive to a terminal; redirect it to a file with >".to_string(),
+        ));
     }
     let notes = match read_notes(args.notes.as_deref()) {
         Ok(notes) => notes,
         Err(message) => return Ok(usage(message)),
     };
     if notes.is_some() && !args.format.exporter().takes_notes {
-        return Ok(usage("--notes goes with the formats terminal, markdown, json and html".to_string()));
+        return Ok(usage("--notes needs --format terminal, markdown, json or html".to_string()));
     }
     if args.together {
         let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
@@ -410,7 +413,7 @@ fn report(args: &ReportArgs) -> io::Result<ExitCode> {
     }
 }
 
-/// Notes of a file; a message if they can not be read.
+/// Notes from a file, or the error message.
 fn read_notes(path: Option<&Path>) -> Result<Option<Notes>, String> {
     let Some(path) = path else { return Ok(None) };
     let bytes = std::fs::read(path).map_err(|error| format!("--notes: {}: {error}", read::shown(path)))?;
@@ -418,7 +421,7 @@ fn read_notes(path: Option<&Path>) -> Result<Option<Notes>, String> {
     notes.map(Some).map_err(|why| format!("--notes: {}: {why}", read::shown(path)))
 }
 
-/// One report on all files. What can not be read is said and left out.
+/// One report on all files. Unreadable files are named and left out.
 fn report_together(
     args: &ReportArgs,
     notes: Option<Notes>,
@@ -431,7 +434,7 @@ fn report_together(
         return Ok(ExitCode::from(1));
     }
     let mut session = Session::together(sessions).map_err(io::Error::other)?;
-    if !keep_wanted(args, &mut session, "the traces together") {
+    if !keep_wanted(args, &mut session, "all traces") {
         return Ok(ExitCode::from(1));
     }
     let mut out = io::BufWriter::new(output::stdout());
@@ -447,19 +450,19 @@ fn report_together(
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Lets go of the reports that were not asked for; says so and gives `false` if nothing is left.
+/// Drops unwanted reports. Prints a message and returns `false` if none is left.
 fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
     if !args.report.is_empty() {
         session.keep_reports(&|id| args.report.iter().any(|wanted| wanted == id));
         if session.reports().is_empty() {
-            say!("tracedrop: {name}: holds nothing for {}", args.report.join(", "));
+            say!("tracedrop: {name}: no data for {}", args.report.join(", "));
             return false;
         }
     }
     keep_rows(args.filter.as_deref(), session, name)
 }
 
-/// Leaves only rows that match a filter; says so and gives `false` if it cannot be used.
+/// Keeps only rows that match a filter. Prints a message and returns `false` if the filter is wrong.
 pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str) -> bool {
     let Some(filter) = filter else { return true };
     match session.keep_rows(filter) {
@@ -475,7 +478,7 @@ pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str) -> b
     }
 }
 
-/// A report on each file, one after the other.
+/// One report per file.
 fn report_each(
     args: &ReportArgs,
     notes: Option<Notes>,
@@ -485,7 +488,7 @@ fn report_each(
     let mut out = io::BufWriter::new(output::stdout());
     let mut code = ExitCode::SUCCESS;
     let several = files.len() > 1;
-    // Several documents in one stream would be no JSON.
+    // Several documents in a row are not valid JSON.
     let as_list = several && matches!(args.format, Format::Json);
     let mut n_written = 0;
     for (n, file) in files.iter().enumerate() {
@@ -521,7 +524,7 @@ fn report_each(
 }
 
 impl ReportTables {
-    /// What is asked for; a message if a table of one's own can not be read.
+    /// The query, or the error message if a custom table cannot be read.
     fn query(&self, top: u32) -> Result<Query, String> {
         let text = |path: &Option<PathBuf>| match path {
             Some(path) => {
@@ -565,7 +568,7 @@ impl ReportTables {
             path: self.path_of.clone().unwrap_or_default(),
             show_secrets: self.show_secrets,
         };
-        // Whoever gives a table wants it to count.
+        // A custom table with errors is refused, not ignored.
         if let Err(problems) = kernels::Rules::builtin().with(&query.kernel_rules) {
             let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
             return Err(format!("--kernel-rules: {}", problems.join("\n")));
@@ -595,7 +598,7 @@ fn print_rules(table: RuleTable) -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the reports of one session, or the one table that is wanted. `Some` if there is no such table.
+/// Writes the reports of one session, or one table. `Some` if there is no such table.
 fn write_report(
     args: &ReportArgs,
     notes: &Option<Notes>,
@@ -613,7 +616,7 @@ fn write_report(
         ..Options::default()
     };
     if let Some(folder) = &args.output {
-        // Of several files each has pictures of the same names.
+        // Charts of several files have the same names.
         let first = session.document().map(|document| document.file.name).unwrap_or_default();
         let prefix = if args.files.len() > 1 && !args.together { first.as_str() } else { "" };
         return pictures::write(session.reports(), folder, prefix, args.input.quiet).map(|()| None);
@@ -626,7 +629,7 @@ fn write_report(
         },
         None => drop(session.export(args.format.exporter(), &options, &mut out)?),
     }
-    // The JSON of the reference ends without a line end; a shell wants one.
+    // The reference writes JSON without a final line end; a shell needs one.
     if out.last != b'\n' && args.format.exporter().is_text() {
         out.write_all(b"\n")?;
     }
@@ -636,7 +639,7 @@ fn write_report(
 fn no_table(session: &dyn Shown, id: &str) -> String {
     let ids: Vec<&str> =
         session.reports().iter().flat_map(|report| report.tables()).map(|table| table.id.as_ref()).collect();
-    format!("there is no table '{id}' in this report; there are: {}", ids.join(", "))
+    format!("unknown table '{id}'; tables in this report: {}", ids.join(", "))
 }
 
 fn terminal_width() -> usize {
@@ -655,13 +658,13 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     let file = match (places.pop(), places.len()) {
         (Some(file), 0) => file,
         (_, n) => {
-            return Ok(usage(format!("there are {} traces in it, and one is written at a time", n + 1)));
+            return Ok(usage(format!("the input contains {} traces; export one at a time", n + 1)));
         }
     };
     if let Some(output) = &args.output
         && is_same_file(output, &args.file)
     {
-        return Ok(usage("the output is the file that is read".to_string()));
+        return Ok(usage("the output file is the input file".to_string()));
     }
     let query = match args.tables.query(Query::default().top) {
         Ok(query) => query,
@@ -676,7 +679,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     }
     if args.to == mrm::RUN_DIRECTORY {
         if !cut.is_all() || !redact.is_none() || args.preview {
-            let what = "a run directory is written whole: --window, --max-depth, --redact and --preview do not go with it";
+            let what = "--window, --max-depth, --redact and --preview do not apply to run directories";
             return Ok(usage(what.to_string()));
         }
         let Some(session) = read::open(&file, format, query, &args.input) else {
@@ -691,28 +694,28 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
         );
     }
     if args.run_id.is_some() {
-        return Ok(usage(format!("--run-id goes with --to {}", mrm::RUN_DIRECTORY)));
+        return Ok(usage(format!("--run-id needs --to {}", mrm::RUN_DIRECTORY)));
     }
     let Some(exporter) = export::find(&args.to) else {
         let mut ids: Vec<&str> = EXPORTERS.iter().map(|exporter| exporter.id).collect();
         ids.push(export::link::INFO.id);
-        return Ok(usage(format!("unknown format '{}' for --to; there are: {}", args.to, ids.join(", "))));
+        return Ok(usage(format!("unknown format '{}' for --to; supported: {}", args.to, ids.join(", "))));
     };
     if !cut.is_all() && !exporter.takes_part {
         return Ok(usage(format!(
-            "--window and --max-depth leave out events, and '{}' has none",
+            "--window and --max-depth do not apply to '{}', which has no events",
             exporter.id
         )));
     }
     let takes_index = exporter.id == export::tracedrop_file::INFO.id;
     if !redact.is_none() && (!exporter.can_redact || args.with_index) {
-        return Ok(usage("an index holds the whole trace; nothing can be taken out of it".to_string()));
+        return Ok(usage("an index contains the whole trace and cannot be redacted".to_string()));
     }
     if args.with_index && !takes_index {
-        return Ok(usage(format!("--with-index goes with --to {}", export::tracedrop_file::INFO.id)));
+        return Ok(usage(format!("--with-index needs --to {}", export::tracedrop_file::INFO.id)));
     }
     if args.notes.is_some() && !exporter.takes_notes {
-        return Ok(usage(format!("'{}' has no place for notes", exporter.id)));
+        return Ok(usage(format!("'{}' does not support notes", exporter.id)));
     }
     let notes = match read_notes(args.notes.as_deref()) {
         Ok(notes) => notes,
@@ -730,7 +733,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     }
     let mut options = Options { now_ms: now_ms(), cut, redact, notes, ..Options::default() };
     options.with_index = args.with_index;
-    // By it whoever gets the report tells whether they have the file.
+    // Lets a recipient check that they have the same file.
     let was_read = session.document().is_some_and(|it| it.file.index.is_none() && it.link.is_none());
     if let (Place::Path(path), true) = (&file, was_read && (is_link || takes_index)) {
         options.link.sha256 = vec![read::sha256(path)];
@@ -766,7 +769,7 @@ fn write_export(args: &ExportArgs) -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists the texts of an export: what each looks like, how often it is there, the text.
+/// Lists the texts of an export: kind, count, text.
 fn list_outgoing(
     session: &mut dyn Shown,
     exporter: &ExporterInfo,
@@ -778,13 +781,14 @@ fn list_outgoing(
         writeln!(out, "{}\t{n}\t{}", sort.name(), visible(text))?;
     }
     if outgoing.n_more > 0 {
-        writeln!(out, "({} further texts that there was no room to tell apart)", outgoing.n_more)?;
+        let more = counted(outgoing.n_more, "more text", "more texts");
+        writeln!(out, "({more}, not listed: too many distinct texts)")?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether both paths lead to one file, by whatever links.
+/// Whether both paths lead to the same file, following links.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -800,11 +804,11 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 
 fn formats() -> io::Result<ExitCode> {
     let mut out = output::stdout();
-    writeln!(out, "Read (plain, gzip or zstd, told by content):")?;
+    writeln!(out, "Input formats (plain or compressed; detected by content):")?;
     for format in engine::formats() {
-        writeln!(out, "  {:<16} {}; written by {}", format.id, format.title, format.producers)?;
+        writeln!(out, "  {:<16} {}; from {}", format.id, format.title, format.producers)?;
     }
-    writeln!(out, "\nWritten by `tracedrop export`:")?;
+    writeln!(out, "\nOutput formats (`tracedrop export --to ID`):")?;
     for exporter in EXPORTERS {
         let needs =
             if exporter.needs.is_empty() { String::new() } else { format!("; needs {}", exporter.needs) };
@@ -815,7 +819,7 @@ fn formats() -> io::Result<ExitCode> {
 }
 
 impl InputArgs {
-    /// The format to read as, or what is wrong with its name.
+    /// Format to parse as, or the error message if its name is unknown.
     fn format(&self) -> Result<Option<&'static tracedrop::import::FormatInfo>, String> {
         match self.perf_grammar {
             Some(PerfGrammar::Tolerant) => return Ok(Some(&perf_text::INFO)),
@@ -832,7 +836,7 @@ impl InputArgs {
             Some(format) => Ok(Some(format)),
             None => {
                 let ids: Vec<&str> = FORMATS.iter().map(|format| format.id).collect();
-                Err(format!("unknown format '{id}' for --from; there are: {}", ids.join(", ")))
+                Err(format!("unknown format '{id}' for --from; supported: {}", ids.join(", ")))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `tracedrop mrm`: configurations of experiments; and run directories as an export.
+//! `tracedrop mrm`: experiment configurations; also writes run directories for `tracedrop export`.
 
 use crate::{output, read};
 use clap::Subcommand;
@@ -14,17 +14,17 @@ use tracedrop::export::mrm_run::InArchive;
 use tracedrop::memory_config::{self, Judged};
 use tracedrop::memory_run::{FILES, Files};
 
-/// What `--to` calls a run directory.
+/// Id of the run directory format for `--to`.
 pub const RUN_DIRECTORY: &str = export::mrm_run::INFO.id;
 
 #[derive(Subcommand)]
 pub enum MrmCommand {
-    /// Check a configuration of an experiment (YAML); ends with 1 if something is wrong with it.
+    /// Check an experiment configuration (YAML); exits with 1 if it has errors.
     Validate {
         #[arg(value_name = "CONFIG")]
         config: PathBuf,
     },
-    /// List the runs that a configuration asks for.
+    /// List the runs of a configuration.
     Plan {
         #[arg(value_name = "CONFIG")]
         config: PathBuf,
@@ -38,7 +38,7 @@ pub fn run(command: &MrmCommand) -> io::Result<ExitCode> {
     }
 }
 
-/// What there is to say of a configuration in a file, which is said; `None` if the file can not be read.
+/// Checks a configuration file and prints its warnings and errors; `None` if the file cannot be read.
 fn judged(path: &Path) -> Option<Judged> {
     let name = read::shown(path);
     let bytes = match std::fs::read(path) {
@@ -52,7 +52,7 @@ fn judged(path: &Path) -> Option<Judged> {
     if let Some(config) = &judged.config {
         let base = Path::new(config.base_dir());
         if base.exists() && !base.is_dir() {
-            judged.errors.push(format!("output.base_dir: {} is there, and is no folder", base.display()));
+            judged.errors.push(format!("output.base_dir: {} exists and is not a folder", base.display()));
         }
     }
     for warning in &judged.warnings {
@@ -97,7 +97,7 @@ fn plan(path: &Path) -> io::Result<ExitCode> {
     Ok(code)
 }
 
-/// Writes the memory accesses of a session as a run directory, or as an archive with one where that is what `output` is called.
+/// Writes the memory accesses of a session as a run directory, or as a zip archive of one if `output` ends in `.zip`.
 pub fn write_run(
     session: &Session,
     name: &str,
@@ -106,15 +106,15 @@ pub fn write_run(
     now_ms: u64,
 ) -> io::Result<ExitCode> {
     let Some(output) = output else {
-        let what = format!("--to {RUN_DIRECTORY} needs -o with a folder, or a name that ends in .zip");
+        let what = format!("--to {RUN_DIRECTORY} needs -o with a folder or a name ending in .zip");
         return Ok(crate::usage(what));
     };
     let Some(trace) = session.run().traces.first() else { return Ok(ExitCode::from(1)) };
     if !export::mrm_run::applies_to(trace) {
-        say!("tracedrop: {name}: it holds no memory accesses");
+        say!("tracedrop: {name}: no memory accesses in this trace");
         return Ok(ExitCode::from(1));
     }
-    // What was asked not to be there is there, so there is no run to be written.
+    // The trace violates a check the user asked for (such as `--unknown error`), so no run is written.
     if let Some(why) = session.shortfall() {
         say!("tracedrop: {name}: nothing was written: {why}");
         return Ok(ExitCode::from(1));
@@ -144,7 +144,7 @@ pub fn write_run(
     })
 }
 
-/// What there is to say of what was written.
+/// Notes on what was written.
 type Written = io::Result<Vec<String>>;
 
 fn write_archive(
@@ -153,7 +153,7 @@ fn write_archive(
     write: impl FnOnce(&mut dyn Files) -> Written,
     now_ms: u64,
 ) -> Result<Vec<String>, String> {
-    // What lies there is replaced once all is written, which may take long.
+    // An existing file is replaced only once the new one is complete, which may take long.
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".part");
     let unfinished = Path::new(&unfinished);
@@ -176,15 +176,15 @@ fn write_folder(
     figures: &[String],
     write: impl FnOnce(&mut dyn Files) -> Written,
 ) -> Result<Vec<String>, String> {
-    // A run is never mixed with another one.
+    // Two runs are never mixed in one folder.
     if FILES.into_iter().chain(figures.iter().map(String::as_str)).any(|name| dir.join(name).exists()) {
-        return Err(format!("{} already holds a run", read::shown(dir)));
+        return Err(format!("{} already contains a run; choose another folder", read::shown(dir)));
     }
     let mut files = InFolder { dir, begun: Vec::new() };
     write(&mut files).map_err(|error| {
         let path = files.begun.last().map_or(dir, PathBuf::as_path);
         let what = format!("cannot write {}: {error}", read::shown(path));
-        // Half a run is of no use, and in the way of the next try.
+        // A partial run is useless and would block the next try.
         for path in &files.begun {
             let _ = std::fs::remove_file(path);
         }
@@ -192,10 +192,10 @@ fn write_folder(
     })
 }
 
-/// A directory on the disk.
+/// Writes the files of a run to a folder.
 struct InFolder<'a> {
     dir: &'a Path,
-    /// Files that are there, or were to be.
+    /// Files created so far, the last one possibly incomplete.
     begun: Vec<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the command writes: standard output, or a file that is replaced once all of it is written.
+//! Outputs of the command: standard output, or a file that is replaced only once the new one is complete.
 
 use crate::read::shown;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
-/// Writing failed, and not what was to be written.
+/// Failure of the output itself, not of making its content.
 #[derive(Debug)]
 pub struct CannotWrite(io::Error);
 
@@ -18,7 +18,7 @@ impl fmt::Display for CannotWrite {
 
 impl std::error::Error for CannotWrite {}
 
-/// Marks an error as one of the output. Its kind stays.
+/// Marks an error as one of the output, keeping its kind.
 pub fn cannot_write(error: io::Error) -> io::Error {
     match is_of_output(&error) {
         true => error,
@@ -31,7 +31,7 @@ pub fn is_of_output(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<CannotWrite>())
 }
 
-/// Tells errors of writing from those of what is written.
+/// Writer that marks its errors as output errors.
 pub struct Out<W>(W);
 
 impl<W: Write> Write for Out<W> {
@@ -49,19 +49,19 @@ pub fn stdout() -> Out<StdoutLock<'static>> {
     Out(io::stdout().lock())
 }
 
-/// A file that is being written beside the one that it becomes, so that neither a full disk nor an interrupt harms what is there.
+/// File written under a temporary name next to its target, so that a full disk or an interrupt leaves the target intact.
 pub struct Replacing {
     out: Out<BufWriter<File>>,
-    /// The unfinished file, and what it is to be called; `None` for what is no file, such as a pipe or a device.
+    /// Temporary file and its target; `None` if the target is not a regular file (pipe, device).
     rename: Option<(PathBuf, PathBuf)>,
     is_done: bool,
 }
 
 impl Replacing {
-    /// Starts writing what is going to be the file `path`.
+    /// Starts writing the file `path`.
     pub fn create(path: &Path) -> io::Result<Replacing> {
         let out = |file| Out(BufWriter::new(file));
-        // A link stays, and what it leads to is replaced.
+        // A link stays; its target is replaced.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let there = fs::metadata(&target).ok();
         if let Some(there) = &there
@@ -70,7 +70,7 @@ impl Replacing {
             let file = fs::OpenOptions::new().write(true).open(&target).map_err(cannot_write)?;
             return Ok(Replacing { out: out(file), rename: None, is_done: false });
         }
-        // What may not be written may not be replaced either.
+        // A file that cannot be written must not be replaced either.
         if there.is_some() {
             fs::OpenOptions::new().append(true).open(&target).map_err(cannot_write)?;
         }
@@ -79,13 +79,13 @@ impl Replacing {
         let unfinished = PathBuf::from(unfinished);
         let file = File::create(&unfinished).map_err(cannot_write)?;
         if let Some(there) = there {
-            // Who may read it stays as it was, where that can be had.
+            // Permissions stay, where the system allows it.
             let _ = fs::set_permissions(&unfinished, there.permissions());
         }
         Ok(Replacing { out: out(file), rename: Some((unfinished, target)), is_done: false })
     }
 
-    /// All is written: the file is there from now on.
+    /// Completes the file and moves it to its target.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()?;
         if let Some((unfinished, target)) = &self.rename {
@@ -114,14 +114,14 @@ impl Drop for Replacing {
     }
 }
 
-/// Writes a whole file, in place of what is there.
+/// Writes a whole file, replacing an existing one.
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = Replacing::create(path)?;
     file.write_all(bytes)?;
     file.finish()
 }
 
-/// Says why an output could not be written.
+/// Prints why an output could not be written.
 pub fn say_cannot_write(path: &Path, error: &io::Error) {
     let why = match error.get_ref().and_then(|inner| inner.downcast_ref::<CannotWrite>()) {
         Some(CannotWrite(error)) => error.to_string(),

@@ -1,15 +1,16 @@
-//! Which part of a trace is wanted.
+//! Time ranges on the command line.
 
-/// Units of time and their nanoseconds, those that end like others first.
+/// Units and their nanoseconds. Order: a unit comes before its suffixes.
 const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 /// `1.5s..2s`, `300..400` (milliseconds), `..20ms` as nanoseconds from the start of the trace.
 pub fn window(text: &str) -> Result<(i64, i64), String> {
-    let (from, to) = text.split_once("..").ok_or("it takes two times with .. between, such as 1.5s..2s")?;
+    let (from, to) =
+        text.split_once("..").ok_or("expected two times separated by .., for instance 1.5s..2s")?;
     let from = if from.trim().is_empty() { 0 } else { nanoseconds(from)? };
     let to = if to.trim().is_empty() { i64::MAX } else { nanoseconds(to)? };
     if from > to {
-        return Err("it ends before it starts".to_string());
+        return Err("the range ends before it starts".to_string());
     }
     Ok((from, to))
 }
@@ -18,11 +19,11 @@ fn nanoseconds(text: &str) -> Result<i64, String> {
     let text = text.trim();
     let with_unit = UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
     let (digits, ns) = with_unit.unwrap_or((text, 1e6));
-    let value: f64 = digits.trim().parse().map_err(|_| format!("'{text}' is no time"))?;
+    let value: f64 = digits.trim().parse().map_err(|_| format!("'{text}' is not a time"))?;
     if !value.is_finite() || value < 0.0 {
-        return Err(format!("'{text}' is no time after the start"));
+        return Err(format!("'{text}' is not a time after the start of the trace"));
     }
-    // Casts stop at the largest number there is.
+    // The cast saturates.
     Ok((value * ns).round() as i64)
 }
 

@@ -1,4 +1,4 @@
-//! Pictures of reports as files, one each.
+//! Charts of reports as SVG files, one each.
 
 use crate::output;
 use std::io;
@@ -7,8 +7,8 @@ use tracedrop::base::text;
 use tracedrop::report::{Chart, Report};
 use tracedrop::scene::svg;
 
-/// Writes the pictures of `reports` into `folder`, which is made if need be, and says on standard error which. They are
-/// called after report and chart, behind `prefix` if that is not empty.
+/// Writes the charts of `reports` into `folder`, created if missing, and prints their paths to standard error. File names are
+/// `prefix` (if not empty), report and chart.
 pub fn write(reports: &[Report], folder: &Path, prefix: &str, is_quiet: bool) -> io::Result<()> {
     std::fs::create_dir_all(folder).map_err(|error| in_place(folder, &error))?;
     let mut n = 0u64;
@@ -24,12 +24,12 @@ pub fn write(reports: &[Report], folder: &Path, prefix: &str, is_quiet: bool) ->
         }
     }
     if n == 0 && !is_quiet {
-        say!("tracedrop: there are no pictures in these reports");
+        say!("tracedrop: these reports have no charts");
     }
     Ok(())
 }
 
-/// `trace.json-gpu-kernels-operations.svg`: nothing of a name leads out of the folder.
+/// `trace.json-gpu-kernels-operations.svg`: no name can point outside the folder.
 fn file_name(prefix: &str, report: &str, chart: &str) -> String {
     let prefix = text::file_name(prefix);
     let dash = if prefix.is_empty() { "" } else { "-" };

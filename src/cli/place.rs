@@ -1,4 +1,4 @@
-//! Where a trace lies: in a file, in the directory of a run, or in an archive.
+//! Locations of traces: files, run directories and archives.
 
 use crate::content::FileContent;
 use crate::read::shown;
@@ -15,26 +15,26 @@ use tracedrop::memory_run;
 use tracedrop::trace::args::Content;
 use tracedrop::trace::beside::FileBeside;
 
-/// Runs of a data set lie in folders by machine and model.
+/// Folder levels searched for runs: datasets have folders for machine and model.
 const MAX_DEPTH: usize = 4;
 
-/// Packed tables are unpacked into memory up to this size.
+/// Largest compressed table that is decompressed into memory.
 const MAX_TABLE_BYTES: u64 = 4 << 30;
 
-/// So many files of an archive are opened though their names say nothing.
+/// Files of an archive that are opened although their names match no format.
 const MAX_UNKNOWN: usize = 8;
 
-/// What is read at a time.
+/// Bytes per read.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Where a trace lies.
+/// Location of a trace.
 pub enum Place {
-    /// A file, or the directory of a run.
+    /// A file or a run directory.
     Path(PathBuf),
-    /// The directory of the first run of a data set, and the list of its runs; more than one where data sets lie in each other.
+    /// The directory of the first run of a dataset, and the lists of its runs; several if datasets are nested.
     FirstRun(PathBuf, Vec<PathBuf>),
     Packed(Packed),
-    /// An archive of which nothing can be had, and why.
+    /// An archive without readable traces, and why.
     Useless(PathBuf, String),
 }
 
@@ -43,33 +43,33 @@ pub struct Packed {
     archive: PathBuf,
     content: Rc<FileContent>,
     trace: Entry,
-    /// The run that it is the trace of.
+    /// The run it belongs to.
     run: Option<Run>,
 }
 
-/// The directory of a run in an archive.
+/// A run directory in an archive.
 struct Run {
     name: String,
     folder: String,
     beside: Vec<Entry>,
 }
 
-/// A trace that is about to be read.
+/// A trace ready to be read.
 pub struct Input {
     pub reader: Box<dyn Read>,
-    /// 0 if it is not known.
+    /// 0 if unknown.
     pub n_bytes: u64,
     pub file_name: String,
-    /// To read it again, if that can be done.
+    /// Random access to the content, if possible.
     pub content: Option<Rc<dyn Content>>,
-    /// The file, where it is one of its own.
+    /// The file, unless it is in an archive.
     pub path: Option<PathBuf>,
-    /// The files beside it, if it is the trace of a run.
+    /// The other files of its run directory, if it has one.
     pub beside: Option<Vec<FileBeside>>,
 }
 
 impl Place {
-    /// For messages; control characters in it do nothing.
+    /// Path for messages, with control characters escaped.
     pub fn shown(&self) -> String {
         match self {
             Place::Path(path) | Place::FirstRun(path, _) | Place::Useless(path, _) => shown(path),
@@ -81,7 +81,7 @@ impl Place {
         }
     }
 
-    /// Opens it; a sentence fragment if that can not be done.
+    /// Opens the trace; the error is a sentence fragment.
     pub fn input(&self, is_quiet: bool) -> Result<Input, String> {
         match self {
             Place::Path(path) => path_input(path),
@@ -97,8 +97,8 @@ impl Place {
     }
 }
 
-/// What `paths` stand for: a folder and an archive for the traces directly in it, in order of name, and for the runs anywhere in
-/// it; one without any stays, and so does the directory of a run.
+/// Traces that `paths` stand for. A folder or archive stands for the traces directly in it, in order of name, and the runs anywhere
+/// in it. Folders without traces and run directories stay as they are.
 pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
     let mut places = Vec::new();
     let formats = engine::formats();
@@ -123,11 +123,7 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
             .collect();
         let raw = raw_traces(path);
         if !tables.is_empty() && !raw.is_empty() && !is_quiet {
-            say!(
-                "tracedrop: {}: note: {WITHOUT_TRACE}; what lies in {} is read",
-                shown(path),
-                memory_run::RAW
-            );
+            say!("tracedrop: {}: note: {WITHOUT_TRACE}; reading {} instead", shown(path), memory_run::RAW);
         }
         inside.extend(raw);
         inside.extend(runs_below(path, MAX_DEPTH));
@@ -158,10 +154,10 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
     places
 }
 
-/// What is said of the directory of a run that has tables alone.
-const WITHOUT_TRACE: &str = "is a run directory without trace.parquet";
+/// Message for a run directory that contains only tables.
+const WITHOUT_TRACE: &str = "run directory without trace.parquet";
 
-/// The lists of data sets that the directory `run` of a run is in, no further up than the folder `top`; none if it is a file.
+/// Dataset lists in the folders above the run directory `run`, up to `top`; none if `run` is a file.
 fn lists_above(top: &Path, run: &Path) -> Vec<PathBuf> {
     if run_files(run).is_none() {
         return Vec::new();
@@ -170,16 +166,16 @@ fn lists_above(top: &Path, run: &Path) -> Vec<PathBuf> {
     folders.map(|folder| folder.join(memory_run::DATASET)).filter(|list| list.is_file()).collect()
 }
 
-/// What was captured, where the folder `path` is the directory of a run that has only that.
+/// Raw captures of the run directory `path`.
 fn raw_traces(path: &Path) -> Vec<PathBuf> {
     let raw = path.join(memory_run::RAW);
     memory_run::RAW_TRACES.map(|name| raw.join(name)).into_iter().filter(|path| path.is_file()).collect()
 }
 
-/// Directories of runs in the folder `path`, so many levels down.
+/// Run directories in `path`, at most `n_levels` down.
 fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
     let inside = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    // Links may lead round in circles.
+    // Links are skipped: they may form cycles.
     let folders = inside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders
         .flat_map(|entry| {
@@ -194,7 +190,7 @@ fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Names of the files in the folder `path`, in their order, with those of pictures behind their folder, if it is the directory of a run.
+/// Sorted file names of the run directory `path`, figures with their folder; `None` if `path` is not a run directory.
 fn run_files(path: &Path) -> Option<Vec<String>> {
     let inside = std::fs::read_dir(path).ok()?.filter_map(Result::ok);
     let files = inside.filter(|entry| entry.path().is_file());
@@ -212,13 +208,13 @@ fn run_files(path: &Path) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// The traces in the archive `path`; `None` if it is no archive.
+/// Traces in the archive `path`; `None` if it is not an archive.
 fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
     let content = Rc::new(FileContent::open(path)?);
     let mut head = [0; 4];
     content.read_at(0, &mut head).ok().filter(|()| archive::is_archive(&head))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    // What it holds is one thing.
+    // A Tracedrop file is one item.
     if tracedrop_file::is_one(&*content, &name) {
         return None;
     }
@@ -245,29 +241,30 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
         others.into_iter().partition(|file| folder::may_be_trace(&bare(file), &formats));
     let mut places: Vec<Place> = runs.chain(traces.into_iter().map(|trace| packed(trace, None))).collect();
     if places.is_empty() && tables.is_empty() && unknown.len() <= MAX_UNKNOWN {
-        // What they are is told by their content, in the refusal if they are no traces.
+        // Opened by content; the refusal then names what they are.
         let visible = unknown.into_iter().filter(|file| !bare(file).starts_with('.'));
         places.extend(visible.map(|trace| packed(trace, None)));
     }
     if places.is_empty() {
         let what = match tables.is_empty() {
-            true => "there are no traces in this archive",
-            false => {
-                "there are no traces in this archive, but tables of a run directory without trace.parquet"
-            }
+            true => "no traces in this archive",
+            false => "no traces in this archive, only tables of a run directory without trace.parquet",
         };
         return useless(if left_out.is_empty() {
             what.to_string()
         } else {
-            format!("{what} that can be read: {}", left_out.join("; "))
+            format!("{what}; skipped: {}", left_out.join("; "))
         });
     }
     if !is_quiet {
         for file in left_out {
-            say!("tracedrop: {}: note: left out: {file}", shown(path));
+            say!("tracedrop: {}: note: skipped: {file}", shown(path));
         }
         if archive.is_cut {
-            say!("tracedrop: {}: note: only the first of its many files are looked at", shown(path));
+            say!(
+                "tracedrop: {}: note: too many files; only the first ones were searched for traces",
+                shown(path)
+            );
         }
     }
     Some(places)
@@ -284,12 +281,12 @@ fn path_input(path: &Path) -> Result<Input, String> {
     } else {
         let metadata = std::fs::metadata(path).map_err(cannot)?;
         if metadata.is_dir() {
-            return Err("is a directory without trace files".to_string());
+            return Err("no traces in this folder".to_string());
         }
         let file = std::fs::File::open(path).map_err(cannot)?;
         (Box::new(file), if metadata.is_file() { metadata.len() } else { 0 })
     };
-    // A run is called as its directory, which has its name, while all their traces are called alike.
+    // A run takes the name of its directory: all traces are named trace.parquet.
     let named = match run {
         Some(_) => folder.canonicalize().unwrap_or(folder.to_path_buf()),
         None => path.to_path_buf(),
@@ -304,13 +301,13 @@ fn path_input(path: &Path) -> Result<Input, String> {
     Ok(Input { reader, n_bytes, file_name, content, path: Some(path.to_path_buf()), beside })
 }
 
-/// The files beside the trace in the folder of a run.
+/// The files next to the trace in a run directory.
 fn beside_in(folder: &Path, names: Vec<String>) -> Vec<FileBeside> {
     let others = names.into_iter().filter(|name| name != folder::TRACE_OF_RUN);
     others.map(|name| file_beside(&folder.join(&name), name)).collect()
 }
 
-/// The file `path` as one of that name beside a trace.
+/// The file `path`, under the given name, as a file next to a trace.
 fn file_beside(path: &Path, name: String) -> FileBeside {
     let n_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     if !folder::is_read_in_run(&name, n_bytes) {
@@ -319,7 +316,7 @@ fn file_beside(path: &Path, name: String) -> FileBeside {
     match std::fs::read(path) {
         Ok(content) => memory_run::file_beside(name, content),
         Err(error) => {
-            say!("tracedrop: {} can not be read: {error}", shown(path));
+            say!("tracedrop: {} cannot be read: {error}", shown(path));
             FileBeside::unread(name, n_bytes)
         }
     }
@@ -349,7 +346,7 @@ impl Packed {
                 Ok(made(Rc::new(self.whole(&self.trace)?)))
             }
             Unpacking::TooLarge => Err(format!(
-                "{name} is packed and has more than {} GiB unpacked; unpack the archive and open its folder",
+                "{name} has more than {} GiB decompressed; extract the archive and open its folder",
                 MAX_TABLE_BYTES >> 30
             )),
             Unpacking::AsGzip => {
@@ -362,7 +359,7 @@ impl Packed {
         }
     }
 
-    /// The files beside the trace of a run.
+    /// The other files of a run directory.
     fn beside_in(&self, run: &Run, is_quiet: bool) -> Vec<FileBeside> {
         let files = run.beside.iter().map(|entry| {
             let name = folder::name_in_run(&entry.path, &run.folder).to_string();
@@ -382,11 +379,11 @@ impl Packed {
         files.collect()
     }
 
-    /// All bytes of a file of the archive.
+    /// Decompressed bytes of a file of the archive.
     fn whole(&self, entry: &Entry) -> Result<Vec<u8>, String> {
         let mut out = Vec::new();
         archive::unpack(&*self.content, entry, &mut |piece| {
-            out.try_reserve(piece.len()).map_err(|_| "it is larger than memory".to_string())?;
+            out.try_reserve(piece.len()).map_err(|_| "it does not fit in memory".to_string())?;
             out.extend_from_slice(piece);
             Ok(())
         })?;
@@ -394,7 +391,7 @@ impl Packed {
     }
 }
 
-/// A stretch of a file as content of its own.
+/// Byte range of a file as content.
 struct Part {
     whole: Rc<FileContent>,
     range: Range<u64>,
@@ -414,7 +411,7 @@ impl Content for Part {
     }
 }
 
-/// Content from front to back.
+/// Sequential reader of content.
 struct Reading {
     content: Rc<dyn Content>,
     at: u64,

@@ -1,4 +1,4 @@
-//! From a path to a finished session, with a progress bar and the ledger on standard error.
+//! Reads a path into a finished session, with a progress bar and parsing issues on standard error.
 
 use crate::place::{Input, Place};
 use crate::{InputArgs, crew};
@@ -20,19 +20,19 @@ use tracedrop::trace::Severity;
 use tracedrop::trace::args::Content;
 use tracedrop::trace::ledger::Ledger;
 
-/// What is read at a time.
+/// Bytes per read.
 pub const CHUNK_BYTES: u64 = 1 << 20;
 
-/// A path for messages; control characters in it do nothing.
+/// Path for messages, with control characters escaped.
 pub fn shown(path: &Path) -> String {
     text::visible(&path.display().to_string())
 }
 
-/// What a path leads to.
+/// Content of a path.
 pub enum Opened {
     /// A trace.
     Session(Box<Session>),
-    /// A report that someone handed on, without the trace.
+    /// A shared report without its trace.
     Linked(Box<Linked>),
 }
 
@@ -55,15 +55,15 @@ pub fn open(
     match open_any(place, format, query, args, &[])? {
         Opened::Session(session) => Some(*session),
         Opened::Linked(_) => {
-            say!("tracedrop: {}: a report was handed on in it, and no trace", place.shown());
+            say!("tracedrop: {}: this file contains a report but no trace", place.shown());
             None
         }
     }
 }
 
-/// Reads what lies at `place` whole. `None`, with the reason on standard error, if there is nothing to report on.
+/// Reads all of `place`. `None`, with the reason on standard error, if there is nothing to report on.
 ///
-/// Of a file that is read, only reports with ids in `wanted` are made; all of them where that is empty.
+/// Makes only the reports with ids in `wanted`, or all if it is empty.
 pub fn open_any(
     place: &Place,
     format: Option<&'static FormatInfo>,
@@ -81,11 +81,8 @@ pub fn open_any(
         Err(why) => return complain(&why),
     };
     let Input { reader: mut input, n_bytes: size, file_name, content, path, beside } = input;
-    let is_of_trace_only = || {
-        complain(
-            &"--only leaves out a part of a trace while it is read, and this is no trace but what was made of one",
-        )
-    };
+    let is_of_trace_only =
+        || complain(&"--only works on traces; this file was made from one. Open the original trace");
     let mut head = [0; index::MAGIC.len()];
     if let Some(content) = &content
         && content.read_at(0, &mut head).is_ok()
@@ -97,7 +94,7 @@ pub fn open_any(
         let index = Index::open(content.clone());
         if let (Ok(index), false) = (&index, args.quiet) {
             let trace = text::visible(&index.head.source.file_name);
-            say!("tracedrop: {name}: note: this is the index of {trace}, which was not read");
+            say!("tracedrop: {name}: note: index of {trace}; the trace itself was not read");
         }
         let session = index.and_then(|index| Session::of_index(index, None, query));
         return match session {
@@ -111,17 +108,17 @@ pub fn open_any(
         if args.only.is_some() {
             return is_of_trace_only();
         }
-        // What the sender asked counts where nothing else is asked.
+        // The sender's query applies unless the options ask for another.
         let asked = Some(&query).filter(|query| **query != Query::default());
         return match open_tracedrop_file(&**content, asked, |entry| unpacked(&**content, entry)) {
             Ok(HandedOn::Session(session)) => Some(Opened::Session(session)),
             Ok(HandedOn::Linked(linked)) => {
                 if let (Some(why), false) = (linked.problem(), args.quiet) {
-                    say!("tracedrop: {name}: note: shown without what was read of the trace: {why}");
+                    say!("tracedrop: {name}: note: shown without the trace: {why}");
                 }
                 if asked.is_some() && !args.quiet {
                     say!(
-                        "tracedrop: {name}: note: the reports are as they were made; there is no trace to ask anew"
+                        "tracedrop: {name}: note: options that change reports have no effect: the file has no trace"
                     );
                 }
                 Some(Opened::Linked(linked))
@@ -177,25 +174,25 @@ pub fn open_any(
     if args.only.is_some()
         && !FORMATS.iter().any(|format| format.id == trace.source.format && format.has_events)
     {
-        return complain(&"--only leaves out events by their time, and this format has none");
+        return complain(&"--only needs a format with events");
     }
     if !args.quiet {
         tell(&name, &trace.ledger);
     }
-    // What lies beside a trace is shown without it; the caller says what is wrong.
+    // Files next to a trace are shown without it; the caller reports the error.
     if let Some(why) = session.why_useless().filter(|_| session.lies_alone()) {
         return complain(&why);
     }
     Some(Opened::Session(Box::new(session)))
 }
 
-/// The bytes of a file in an archive that says how many they are.
+/// Decompressed bytes of a file in an archive.
 fn unpacked(content: &dyn Content, entry: &Entry) -> Result<Rc<dyn Content>, String> {
     let mut out = Vec::new();
-    // Not by doubling, which would take up to three times as much for a moment. It has no more bytes than it says.
+    // One exact allocation: doubling would briefly take up to three times as much. The size stated is an upper bound.
     let len = usize::try_from(entry.n_bytes).unwrap_or(usize::MAX);
     out.try_reserve_exact(len)
-        .map_err(|_| format!("its index has {} bytes, which do not fit into memory", entry.n_bytes))?;
+        .map_err(|_| format!("its index of {} bytes does not fit in memory", entry.n_bytes))?;
     archive::unpack(content, entry, &mut |piece| {
         out.extend_from_slice(piece);
         Ok(())
@@ -203,7 +200,7 @@ fn unpacked(content: &dyn Content, entry: &Entry) -> Result<Rc<dyn Content>, Str
     Ok(Rc::new(out))
 }
 
-/// SHA-256 of a file as hexadecimal digits. `None` of what is no file, or can not be read again.
+/// SHA-256 of a file in hexadecimal. `None` if it is not a regular file or cannot be read again.
 pub fn sha256(path: &Path) -> Option<String> {
     std::fs::metadata(path).ok().filter(Metadata::is_file)?;
     let mut file = File::open(path).ok()?;
@@ -215,20 +212,20 @@ pub fn sha256(path: &Path) -> Option<String> {
     Some(text::hex(&hasher.finalize()))
 }
 
-/// Puts the next bytes into `chunk`, `len` at most, in place of what is there; false at the end.
+/// Replaces `chunk` by the next bytes, at most `len`; false at the end.
 pub fn fill(input: &mut dyn Read, chunk: &mut Vec<u8>, len: u64) -> io::Result<bool> {
     chunk.clear();
     input.take(len).read_to_end(chunk)?;
     Ok(!chunk.is_empty())
 }
 
-/// Makes the reports; `bar` shows how far that is, where that is known.
+/// Makes the reports and shows their progress on `bar`.
 fn finish(session: &mut Session, bar: &ProgressBar) -> Result<(), ImportError> {
     let shown = bar.clone();
     let mut is_told = false;
     let each = move |share: f64| {
         if !is_told
-            && let Ok(style) = ProgressStyle::with_template("{msg} [{wide_bar}] {percent} % of the reports")
+            && let Ok(style) = ProgressStyle::with_template("{msg} [{wide_bar}] {percent}% of reports")
         {
             is_told = true;
             shown.set_style(style);
@@ -239,7 +236,7 @@ fn finish(session: &mut Session, bar: &ProgressBar) -> Result<(), ImportError> {
     progress::listening(each, || session.finish())
 }
 
-/// On a terminal only, and only once reading takes noticeable time.
+/// Progress bar, hidden unless standard error is a terminal.
 fn progress_bar(size: u64, file_name: &str) -> ProgressBar {
     let (bar, template) = if size > 0 {
         (ProgressBar::new(size), "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} {eta} left")
@@ -256,7 +253,7 @@ fn progress_bar(size: u64, file_name: &str) -> ProgressBar {
     bar
 }
 
-/// What was skipped, repaired or odd.
+/// Prints the parsing issues.
 fn tell(name: &str, ledger: &Ledger) {
     for issue in &ledger.issues {
         let word = match issue.kind.severity {
@@ -269,13 +266,13 @@ fn tell(name: &str, ledger: &Ledger) {
             None => format!(" at byte {byte}"),
         });
         let times = match (issue.count, &place) {
-            (2.., Some(_)) => format!(", {} times, first", group_digits(issue.count.into())),
-            (2.., None) => format!(", {} times", group_digits(issue.count.into())),
-            (_, Some(_)) => ",".to_string(),
+            (2.., Some(_)) => format!("; {} times, first", group_digits(issue.count.into())),
+            (2.., None) => format!("; {} times", group_digits(issue.count.into())),
+            (_, Some(_)) => ";".to_string(),
             (_, None) => String::new(),
         };
         let place = place.unwrap_or_default();
-        // The first of several stands in the line, the others below it.
+        // The first example goes on the line, others below it.
         let mut examples = issue.example.lines();
         let example = examples.next().map_or(String::new(), |example| format!(": {example}"));
         say!("tracedrop: {name}: {word}: {}{times}{place}{example}", issue.kind.what);

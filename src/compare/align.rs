@@ -1,26 +1,25 @@
-//! Two sequences side by side: global alignment with affine gaps in linear space, within a band.
+//! Alignment of two sequences: global, with affine gaps, in linear space, within a band.
 //!
 //! ```text
 //! A  norm quant gemm rope attention …
 //! B  norm   –   gemm rope attention …      a gap costs its opening and each place
 //! ```
-//! The scores are maximised by the method of Gotoh (1982), and the path is found by that of Myers and Miller ("Optimal
-//! alignments in linear space", 1988): split A in the middle, find by which place of B the best path goes there, with a
-//! pass from either end, and go on with both halves.
+//! Scores are maximized with the method of Gotoh (1982), and the path is found with that of Myers and Miller ("Optimal alignments
+//! in linear space", 1988): split A in the middle, find where the best path crosses in B with a pass from either end, and recurse
+//! into both halves.
 //!
-//! Long sequences are only searched near the line from corner to corner: a band so wide that there are
-//! [`MAX_CELLS`] cells in it. Traces of one model repeat the same layers, so paths stay near it. What is found is the best
-//! path within the band; with a band as wide as the whole it is the best there is.
+//! Long sequences are searched only in a band of [`MAX_CELLS`] cells around the diagonal. Traces of one model repeat the same
+//! layers, so paths stay near it. The result is the best path within the band, and globally optimal if the band covers everything.
 
-/// Cells of the whole that are looked at in the first pass; the halves together take about as many again.
+/// Maximum cells visited in the first pass; the recursion visits about as many again.
 pub const MAX_CELLS: u64 = 80_000_000;
 
 /// Half the width of the narrowest band.
 const MIN_HALF: usize = 64;
 
-/// What pairs and gaps are worth.
+/// Scores of pairs.
 pub trait Scores {
-    /// Worth of a pair of places; `None` if the two must not be paired.
+    /// Score of a pair of places; `None` if the two must not be paired.
     fn pair(&self, a: usize, b: usize) -> Option<i32>;
 }
 
@@ -32,25 +31,23 @@ pub const GAP_EXTEND: i32 = 1;
 /// One column of an alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Places of A and B that stand side by side.
+    /// Aligned places of A and B.
     Pair(u32, u32),
-    /// A place of A with nothing beside it.
+    /// A place of A without counterpart.
     OnlyA(u32),
-    /// A place of B with nothing beside it.
+    /// A place of B without counterpart.
     OnlyB(u32),
 }
 
-/// Worse than any path. Paths take a few off at each place, so with millions of places it is still far from overflow, and
-/// need not be told from other numbers.
+/// Worse than any path. Paths subtract little per place, so even millions of places stay far from overflow.
 const NEVER: i32 = i32::MIN / 4;
 
-/// Aligns `n_a` places with `n_b`. All places are in the result once, in order; where gaps of both sides meet, that of A
-/// comes first.
+/// Aligns `n_a` places with `n_b`. The result contains every place once, in order; where gaps of both sides meet, A's comes first.
 pub fn align(n_a: usize, n_b: usize, scores: &impl Scores) -> Vec<Step> {
     align_within(n_a, n_b, scores, MAX_CELLS)
 }
 
-/// The same with another number of cells.
+/// [`align`] with a custom number of cells.
 pub fn align_within(n_a: usize, n_b: usize, scores: &impl Scores, max_cells: u64) -> Vec<Step> {
     let half = (max_cells / 2 / (n_a as u64).max(1)).clamp(MIN_HALF as u64, u64::from(u32::MAX)) as usize;
     let row = || vec![NEVER; n_b + 1];
@@ -76,7 +73,7 @@ pub fn align_within(n_a: usize, n_b: usize, scores: &impl Scores, max_cells: u64
     steps
 }
 
-/// Worth of an alignment as [`align`] counts it.
+/// Score of an alignment, as [`align`] computes it.
 pub fn score(steps: &[Step], scores: &impl Scores) -> i64 {
     let mut sum = 0i64;
     let mut last = None;
@@ -98,8 +95,7 @@ pub fn score(steps: &[Step], scores: &impl Scores) -> i64 {
     sum
 }
 
-/// A rectangle that is to be aligned, and what it costs to open a gap of A (places of A alone) at its start and end: 0
-/// where one is open already.
+/// A rectangle to align, and the cost of opening a gap of A (places of A alone) at its start and end: 0 if one is already open.
 #[derive(Clone, Copy)]
 struct Part {
     a: (usize, usize),
@@ -113,14 +109,14 @@ struct Aligner<'a, S> {
     n_b: usize,
     /// Half the width of the band.
     half: usize,
-    /// Best worth by place of B: of any path, and of those that end in a gap of A.
+    /// Best score by place of B: of any path, and of paths that end in a gap of A.
     forward: [Vec<i32>; 2],
     backward: [Vec<i32>; 2],
     steps: Vec<Step>,
 }
 
 impl<S: Scores> Aligner<'_, S> {
-    /// Appends the best path of a part. Parts wait in a list, not on the stack.
+    /// Appends the best path of a part. Pending parts are kept in a list to avoid deep recursion.
     fn solve(&mut self, whole: Part) {
         let mut waiting = vec![whole];
         while let Some(part) = waiting.pop() {
@@ -139,7 +135,7 @@ impl<S: Scores> Aligner<'_, S> {
         }
     }
 
-    /// One place of A: beside one of B, or in a gap of its own.
+    /// Aligns a single place of A: paired with one of B, or in a gap.
     fn single(&mut self, part: Part) {
         let (a, (from, to)) = (part.a.0, part.b);
         let gap = |n: usize| if n == 0 { 0 } else { GAP_OPEN + GAP_EXTEND * n as i32 };
@@ -177,7 +173,7 @@ impl<S: Scores> Aligner<'_, S> {
         self.forward_pass(part, middle);
         self.backward_pass(part, middle);
         let (low, high) = bounds(self.half, (self.n_a, self.n_b), part, middle);
-        // Best worth, place of B, whether the path crosses inside a gap of A.
+        // Best score, place of B, whether the path crosses inside a gap of A.
         let mut best = (i32::MIN, low, false);
         for b in low..=high {
             let straight = self.forward[0][b].saturating_add(self.backward[0][b]);
@@ -197,7 +193,7 @@ impl<S: Scores> Aligner<'_, S> {
         )
     }
 
-    /// Best worth from the start of the part to the row `middle`, for each place of B.
+    /// Best score from the start of the part to the row `middle`, for each place of B.
     fn forward_pass(&mut self, part: Part, middle: usize) {
         let [best, gap] = &mut self.forward;
         let (mut low, mut high) = bounds(self.half, (self.n_a, self.n_b), part, part.a.0);
@@ -208,7 +204,7 @@ impl<S: Scores> Aligner<'_, S> {
         }
         for a in part.a.0 + 1..=middle {
             let (new_low, new_high) = bounds(self.half, (self.n_a, self.n_b), part, a);
-            // What came into the band.
+            // Cells that entered the band.
             for b in high + 1..=new_high {
                 (best[b], gap[b]) = (NEVER, NEVER);
             }
@@ -230,7 +226,7 @@ impl<S: Scores> Aligner<'_, S> {
         }
     }
 
-    /// Best worth from the row `middle` to the end of the part, for each place of B.
+    /// Best score from the row `middle` to the end of the part, for each place of B.
     fn backward_pass(&mut self, part: Part, middle: usize) {
         let [best, gap] = &mut self.backward;
         let (mut low, mut high) = bounds(self.half, (self.n_a, self.n_b), part, part.a.1);
@@ -263,11 +259,10 @@ impl<S: Scores> Aligner<'_, S> {
     }
 }
 
-/// Places of B, from and to, that are searched where `a` places of A are behind, within a part. Corners of parts are
-/// always in the band.
+/// Range of places of B searched after `a` places of A, within a part. Corners of parts are always in the band.
 fn bounds(half: usize, (n_a, n_b): (usize, usize), part: Part, a: usize) -> (usize, usize) {
     let middle = (a as u64 * n_b as u64 / (n_a as u64).max(1)) as usize;
-    // Where B is longer, the line goes on by several places with each of A.
+    // If B is longer, the diagonal advances by several places per place of A.
     let half = half.saturating_add(n_b / n_a.max(1) + 1);
     let (low, high) = (middle.saturating_sub(half), middle.saturating_add(half).min(n_b));
     (low.clamp(part.b.0, part.b.1), high.clamp(part.b.0, part.b.1))

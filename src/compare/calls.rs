@@ -1,4 +1,4 @@
-//! Calls of a scoring backend by what was asked: the rows whose hits and misses are compared.
+//! Calls of a scoring backend by request: the rows whose hits and misses are compared.
 
 use crate::analysis::sway_summary::{self, call_names};
 use crate::base::hash::HashMap;
@@ -6,7 +6,7 @@ use crate::base::units::Unit;
 use crate::report::{Column, Report, Table, TextCells};
 use crate::trace::Run;
 
-/// Sums of calls that ask the same.
+/// Sums of calls with the same request.
 #[derive(Default)]
 struct Sums {
     calls: u64,
@@ -14,7 +14,7 @@ struct Sums {
     ns: i128,
 }
 
-/// A table with a row for each probe, view, operation, prompt and `top_k`. `None` if there are no calls.
+/// Table with one row per probe, view, operation, prompt and `top_k`. `None` without calls.
 pub fn report(run: &Run) -> Option<Report> {
     let mut rows: Vec<([String; 5], Sums)> = Vec::new();
     let mut by_key: HashMap<[String; 5], usize> = HashMap::default();
@@ -30,7 +30,7 @@ pub fn report(run: &Run) -> Option<Report> {
             sums.calls += 1;
             sums.hits += u64::from(calls.hit[row]);
             let ms = calls.wall_ms[row];
-            // A time that is none is in no sum.
+            // Non-finite times are skipped.
             sums.ns = sums.ns.saturating_add(if ms.is_finite() { (ms * 1e6).round() as i128 } else { 0 });
         }
     }
@@ -42,7 +42,7 @@ pub fn report(run: &Run) -> Option<Report> {
     };
     let table = Table::new(
         "calls",
-        "Calls by what was asked",
+        "Calls by request",
         vec![
             key("probe", "probe", 0),
             key("view_id", "view", 1),
@@ -60,13 +60,13 @@ pub fn report(run: &Run) -> Option<Report> {
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls)).adds_up(),
             Column::counts("hits", "hits", Unit::Count, rows.iter().map(|row| row.1.hits))
                 .adds_up()
-                .hint("more is gained, less is lost"),
+                .hint("more hits are gains, fewer are losses"),
             Column::counts("misses", "misses", Unit::Count, rows.iter().map(|row| row.1.calls - row.1.hits))
                 .adds_up(),
         ],
     )
     .sorted_by("time", true)
-    .caption("A row is what a call asks: probe, view, operation, prompt and number of tokens.");
+    .caption("One row per request: probe, view, operation, prompt and number of tokens.");
     let mut report = Report::new("sway-calls", format!("{} by prompt", sway_summary::INFO.title));
     report.table(table);
     Some(report)

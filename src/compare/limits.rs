@@ -1,13 +1,13 @@
-//! Limits on how much may change, for continuous integration: `gpu.per_step > 3%`.
+//! Performance budgets for continuous integration: limits such as `gpu.per_step > 3%`.
 
 use super::{Comparison, Digest, Measure, measures_of};
 use crate::base::text;
 use crate::base::units::{Unit, format_float};
 
-/// How much of a measure may change.
+/// A limit on the change of a measure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limit {
-    /// As it was written.
+    /// Text as given.
     pub text: String,
     /// Id of a [`Measure`].
     pub measure: String,
@@ -26,23 +26,22 @@ enum Size {
     Ns(f64),
 }
 
-/// What became of a limit.
+/// Result of checking a limit.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
-    /// The change stays within it; why, in words.
+    /// Within the limit, with an explanation.
     Kept(String),
-    /// It is passed; by what, in words.
+    /// Exceeded, with an explanation.
     Passed(String),
 }
 
 impl Limit {
-    /// Reads `MEASURE > NUMBER`, also with `<`, `>=` and `<=`, and a number with `%`, `ns`, `us`, `µs`, `ms` or `s`, or
-    /// none (units of the measure). It is passed when the change from A to B, B less A, is beyond the number. An error in
-    /// words if the text is none.
+    /// Parses `MEASURE > NUMBER`, also with `<`, `>=` and `<=`. The number has the unit `%`, `ns`, `us`, `µs`, `ms` or `s`, or none
+    /// (the unit of the measure). The limit is exceeded if the change B − A is beyond the number. Returns an error text if parsing
+    /// fails.
     pub fn parse(text: &str) -> Result<Limit, String> {
-        let wrong =
-            |why: &str| format!("'{text}' is no limit: {why}; write for instance 'gpu.per_step > 3%'");
-        let at = text.find(['<', '>']).ok_or_else(|| wrong("it has no < or >"))?;
+        let wrong = |why: &str| format!("'{text}' is not a limit: {why}; example: 'gpu.per_step > 3%'");
+        let at = text.find(['<', '>']).ok_or_else(|| wrong("it has neither < nor >"))?;
         let (measure, rest) = text.split_at(at);
         let is_above = rest.starts_with('>');
         let rest = rest.get(1..).unwrap_or("");
@@ -62,10 +61,10 @@ impl Limit {
         ];
         let with_unit = units.iter().find_map(|(unit, size)| Some((number.strip_suffix(unit)?, *size)));
         let (digits, size) = with_unit.unwrap_or((number, Size::Units));
-        let value: f64 = digits.trim().parse().map_err(|_| wrong("what stands behind is no number"))?;
+        let value: f64 = digits.trim().parse().map_err(|_| wrong("the value is not a number"))?;
         let measure = measure.trim();
         if measure.is_empty() || !value.is_finite() {
-            return Err(wrong("it names no measure, or no finite number"));
+            return Err(wrong("the measure is missing or the number is not finite"));
         }
         Ok(Limit {
             text: text.trim().to_string(),
@@ -76,22 +75,22 @@ impl Limit {
         })
     }
 
-    /// Whether it is passed by what `side` holds by itself: the number is one for the measure, not for a change. An error in
-    /// words if there is no such measure, or it has no such unit.
+    /// Checks the limit against the values of a single trace, not against a change. Returns an error text if there is no such
+    /// measure or the unit doesn't fit.
     pub fn hold(&self, measures: &[Measure]) -> Result<Outcome, String> {
         let Some(Measure { id, what, unit, a, .. }) =
             measures.iter().find(|measure| measure.id == self.measure)
         else {
             return Err(format!(
-                "there is no '{}' in this trace; tracedrop compare TRACE TRACE --list names what there is",
+                "no measure '{}' in this trace; list measures with tracedrop compare TRACE TRACE --list",
                 self.measure
             ));
         };
         let limit = match self.size {
-            Size::Percent(_) => return Err("a percentage needs another trace to compare with".to_string()),
+            Size::Percent(_) => return Err("a percentage needs a second trace to compare with".to_string()),
             Size::Units(limit) => limit,
             Size::Ns(limit) if *unit == Unit::Ns => limit,
-            Size::Ns(_) => return Err(format!("{id} is no time")),
+            Size::Ns(_) => return Err(format!("{id} is not a time")),
         };
         let words = format!("{what}: {}", format_float(*a, *unit));
         Ok(if self.is_beyond(*a, limit) { Outcome::Passed(words) } else { Outcome::Kept(words) })
@@ -106,12 +105,12 @@ impl Limit {
         }
     }
 
-    /// Whether it is passed. A change within the noise passes none; where noise can not be told, all of the change
-    /// counts. An error in words if there is no such measure, or it has no such unit.
+    /// Checks the limit. A change within noise never exceeds it; if noise is unknown, the whole change counts. Returns an error
+    /// text if there is no such measure or the unit doesn't fit.
     pub fn check(&self, comparison: &Comparison) -> Result<Outcome, String> {
         let Some(measure) = comparison.measures.iter().find(|measure| measure.id == self.measure) else {
             return Err(format!(
-                "'{}': there is no measure '{}' in these traces; --list names those there are",
+                "'{}': no measure '{}' in these traces; list measures with --list",
                 self.text, self.measure
             ));
         };
@@ -126,7 +125,7 @@ impl Limit {
             Size::Units(limit) => (difference, limit),
             Size::Ns(limit) if measure.unit == Unit::Ns => (difference, limit),
             Size::Ns(_) => {
-                return Err(format!("'{}': {} is no time", self.text, self.measure));
+                return Err(format!("'{}': {} is not a time", self.text, self.measure));
             }
         };
         let is_beyond = self.is_beyond(change, limit);
@@ -135,10 +134,10 @@ impl Limit {
             format!("{}: {} in A, {} in B, {}", self.measure, shown(a), shown(b), super::percent(a, b));
         Ok(match (is_beyond, measure.noise) {
             (true, Some(noise)) if difference.abs() <= noise => {
-                Outcome::Kept(format!("{numbers}; within the noise of {}", shown(noise)))
+                Outcome::Kept(format!("{numbers}; within noise (up to {})", shown(noise)))
             }
             (true, None) if measure.id.starts_with("gpu.") => {
-                Outcome::Passed(format!("{numbers}; too few steps to tell from noise"))
+                Outcome::Passed(format!("{numbers}; not enough steps to test significance"))
             }
             (true, _) => Outcome::Passed(numbers),
             (false, _) => Outcome::Kept(numbers),
@@ -146,16 +145,16 @@ impl Limit {
     }
 }
 
-/// A limit on one trace, and what became of it: an error in words if it can not be held against it.
+/// A limit on one trace with its result: an error text if it cannot be checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Held {
-    /// As it was written.
+    /// Text as given.
     pub text: String,
     pub outcome: Result<Outcome, String>,
 }
 
-/// Holds the limits of a small file against one trace: one limit a line, as for a change but for the number itself;
-/// empty lines say nothing, nor does what stands behind `#`.
+/// Checks the limits of a budget file against one trace: one limit per line, on values instead of changes. Empty lines and text
+/// after `#` are ignored.
 ///
 /// ```text
 /// # budget.txt
@@ -169,7 +168,7 @@ pub fn hold(side: &Digest, file: &str) -> Vec<Held> {
         .map(|line| line.split('#').next().unwrap_or_default().trim())
         .filter(|line| !line.is_empty())
         .map(|line| {
-            // What turns or hides letters is seen, and what goes on for pages is no limit.
+            // Makes control characters visible, and cuts lines that are too long to be limits.
             let text = text::shortened(&text::visible(line), MAX_LINE_CHARS);
             let outcome = Limit::parse(&text).and_then(|limit| limit.hold(&measures));
             Held { text, outcome }
@@ -177,7 +176,7 @@ pub fn hold(side: &Digest, file: &str) -> Vec<Held> {
         .collect()
 }
 
-/// No limit has more letters.
+/// Maximum length of a limit, in characters.
 const MAX_LINE_CHARS: usize = 200;
 
 #[cfg(test)]
@@ -237,7 +236,7 @@ mod tests {
         assert_eq!(texts[..2], ["a > 1", "\\u{202e}b > 1"]);
         assert!(texts.len() == 3 && texts[2].chars().count() <= MAX_LINE_CHARS + 1);
         let held = hold(&Digest::default(), "nonsense\n");
-        // A side that holds nothing keeps no limit.
+        // Every limit fails on an empty side.
         assert!(held.iter().all(|held| held.outcome.is_err()));
         assert!(hold(&Digest::default(), "").is_empty());
     }

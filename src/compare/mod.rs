@@ -1,15 +1,15 @@
-//! What changed from one trace to another, or from one group of traces to another.
+//! Comparison of two traces, or of two groups of traces.
 //!
 //! ```text
 //! Run, reports ── Digest::of ──┐
 //!                              ├── compare ── reports, measures
 //! Run, reports ── Digest::of ──┘
 //! ```
-//! A is the first side and B the second, whoever made their hardware; every difference is B less A. What a side gives to
-//! a comparison is its [`Digest`]: small, and plain data, so that sides may be read in different places.
+//! A is the first side and B the second; every difference is B − A. Each side is reduced to its [`Digest`]: small, plain data, so
+//! that sides can be read in different places.
 //!
-//! Two layers. The general one joins tables of one kind by their keys ([`tables`]), whatever they are about; it knows no
-//! trace. The one for GPUs ([`gpu`]) compares steps of one phase with steps of the same phase, and says what is noise.
+//! There are two layers. The general one joins tables of one kind by their keys ([`tables`]) and knows nothing about traces. The
+//! one for GPUs ([`gpu`]) compares steps of the same phase and tests significance.
 
 pub mod align;
 mod calls;
@@ -29,86 +29,86 @@ use repeats::Repeats;
 use serde::{Deserialize, Serialize};
 use tables::{Joined, Total, essence, is_comparable, join, narrow, ratio};
 
-/// What is asked of a comparison.
+/// Options of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CompareQuery {
-    /// Which steps of a server count in the report on GPUs.
+    /// Steps included in the GPU report.
     pub phase: PhaseFilter,
 }
 
-/// Steps that count.
+/// Filter for steps by phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum PhaseFilter {
-    /// All of them, each phase with itself, and what is in no step.
+    /// All phases, each compared with itself, and activity outside steps.
     #[default]
     All,
-    /// Steps that only read prompts.
+    /// Prefill steps only.
     Prefill,
-    /// Steps that only generate.
+    /// Decode steps only.
     Decode,
 }
 
-/// What a side gives to a comparison.
+/// Input of a comparison from one side.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Digest {
-    /// Names of the files.
+    /// File names.
     pub files: Vec<String>,
-    /// Ids of their formats, each once.
+    /// Distinct format ids.
     pub formats: Vec<String>,
-    /// One list a file: name, format, producer.
+    /// One list per file: name, format, producer.
     pub source: Vec<Facts>,
-    /// What was read and what became of it.
+    /// Parsing details.
     pub ledger: Report,
-    /// Tables that can be compared, with the columns that are, by the reports they are of.
+    /// Reports reduced to comparable tables and columns.
     pub reports: Vec<Report>,
-    /// How profiles of Python were sampled, each way once.
+    /// Distinct sampling settings of Python profiles.
     pub sampling: Vec<Sampling>,
-    /// `None` where there is nothing of a GPU.
+    /// `None` without GPU activity.
     pub gpu: Option<GpuSide>,
-    /// Where a side has several files that are runs of the same: what each says by itself, see `repeats`.
+    /// If a side has several files (repeated runs): the reports of each file, see `repeats`.
     pub each: Vec<Vec<Report>>,
 }
 
-/// How a profile counted: what its numbers are numbers of.
+/// Sampling settings of a profile.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sampling {
-    /// Which threads were counted; `None` where the file doesn't say.
+    /// Which threads were sampled; `None` if not recorded.
     pub mode: Option<String>,
-    /// Between two samples; `None` where the file doesn't say.
+    /// Sampling interval; `None` if not recorded.
     pub interval_us: Option<u64>,
 }
 
-/// A number that a limit can be set on.
+/// A number that a performance budget can limit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measure {
-    /// What a limit calls it: `gpu.per_step`, `slices.slices.self`.
+    /// Name used in limits: `gpu.per_step`, `slices.slices.self`.
     pub id: String,
-    /// What it is, for people.
+    /// Description.
     pub what: String,
     pub unit: Unit,
     pub a: f64,
     pub b: f64,
-    /// Differences up to this are noise; `None` if that can not be told.
+    /// Differences up to this are noise; `None` if unknown.
     pub noise: Option<f64>,
 }
 
-/// What a comparison says.
+/// Result of a comparison.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Comparison {
-    /// `A: one.json against B: other.json`.
+    /// `A: one.json vs B: other.json`.
     pub title: String,
     pub reports: Vec<Report>,
     pub measures: Vec<Measure>,
 }
 
-/// Why two sides can not be compared.
+/// Reason why two sides cannot be compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Problem {
-    /// They are of different kinds: what A holds, what B holds.
+    /// Different kinds: the contents of A and of B.
     Unlike(String, String),
-    /// They count different things: the modes of A and of B.
+    /// Different sampling modes of A and B.
     UnlikeModes(String, String),
-    /// No step is of the phase that was asked for; the phases of A and of B.
+    /// No steps of the selected phase; the phases of A and of B.
     NoSuchPhase(&'static str, String, String),
 }
 
@@ -116,24 +116,21 @@ impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Problem::Unlike(a, b) => {
-                write!(
-                    f,
-                    "these are traces of different kinds, which have nothing to compare: A holds {a}, B holds {b}"
-                )
+                write!(f, "these traces have nothing in common to compare: A contains {a}, B contains {b}")
             }
             Problem::UnlikeModes(a, b) => {
-                write!(f, "profiles of different modes count different things: A is {a}, B is {b}")
+                write!(f, "profiles with different sampling modes are not comparable: A is {a}, B is {b}")
             }
             Problem::NoSuchPhase(phase, a, b) => {
-                write!(f, "no {phase} steps to compare: steps of A are {a}, steps of B are {b}")
+                write!(f, "no {phase} steps to compare: A has {a}, B has {b}")
             }
         }
     }
 }
 
 impl Digest {
-    /// Of files that are one side. `reports` are those of `run` for `query`; `format_title` names a format by its id.
-    /// `run` is the same afterwards. `found` is what was found for the reports, if it is still there.
+    /// Digest of the files of one side. `reports` are those of `run` for `query`; `format_title` names a format by its id. `run` is
+    /// unchanged afterwards. `found` is the cached GPU model of the reports, if available.
     pub fn of(
         run: &mut Run,
         reports: &[Report],
@@ -164,21 +161,23 @@ impl Digest {
         }
     }
 
-    /// Whether steps of this phase are there to be compared; for all of them, whether there are any phases at all.
+    /// Whether there are steps of this phase; for all phases, whether there are any at all.
     pub fn has_steps_of(&self, phase: PhaseFilter) -> bool {
         self.gpu.as_ref().is_some_and(|gpu| gpu.slots().iter().any(|slot| slot.passes(phase)))
     }
 
-    /// Names of the files for a title, shortened where there are many.
+    /// File names for a title, shortened if there are many.
     pub fn label(&self) -> String {
         match &self.files[..] {
             [] => "nothing".to_string(),
             [one] => one.clone(),
-            [first, rest @ ..] => format!("{first} and {} more", counted(rest.len() as u64, "file", "files")),
+            [first, rest @ ..] => {
+                format!("{first} and {}", counted(rest.len() as u64, "more file", "more files"))
+            }
         }
     }
 
-    /// What it holds, in words.
+    /// Its contents, in words.
     fn kinds(&self) -> String {
         if self.reports.is_empty() {
             return format!("nothing to compare ({})", self.formats.join(", "));
@@ -208,12 +207,11 @@ fn sampling(run: &Run) -> Vec<Sampling> {
     all
 }
 
-/// An error where samples of A and of B are of different things; a warning where they were taken at different rates, or where nobody
-/// says of what they are.
+/// Returns an error if the sampling modes of A and B differ, and a warning if the rates differ or a mode is not recorded.
 fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<String>, Problem> {
     let modes = |side: &Digest| {
         let mut modes: Vec<&str> =
-            side.sampling.iter().map(|own| own.mode.as_deref().unwrap_or("not stated")).collect();
+            side.sampling.iter().map(|own| own.mode.as_deref().unwrap_or("not recorded")).collect();
         modes.sort_unstable();
         modes.dedup();
         modes.join(", ")
@@ -221,7 +219,7 @@ fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<String>, Problem> {
     let intervals = |side: &Digest| {
         let interval = |own: &Sampling| match own.interval_us {
             Some(us) => format_ns(i64::try_from(us).unwrap_or(i64::MAX).saturating_mul(1000)),
-            None => "not stated".to_string(),
+            None => "not recorded".to_string(),
         };
         let mut intervals: Vec<String> = side.sampling.iter().map(interval).collect();
         intervals.sort_unstable();
@@ -239,7 +237,7 @@ fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<String>, Problem> {
             return Err(Problem::UnlikeModes(in_a, in_b));
         }
         return Ok(Some(format!(
-            "The modes of A ({in_a}) and B ({in_b}) may differ, so counts may not compare."
+            "Sampling modes of A ({in_a}) and B ({in_b}) may differ, so counts may not be comparable."
         )));
     }
     let of_intervals = [intervals(a), intervals(b)];
@@ -251,7 +249,7 @@ fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<String>, Problem> {
     }))
 }
 
-/// A report with nothing but what can be compared of it.
+/// A report reduced to its comparable tables.
 fn comparable(report: &Report) -> Option<Report> {
     let mut out = Report { blocks: Vec::new(), ..report.clone() };
     report.tables().filter(|table| is_comparable(table)).for_each(|table| out.table(essence(table)));
@@ -264,13 +262,13 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
         return Err(Problem::Unlike(a.kinds(), b.kinds()));
     }
     let unlike_sampling = unlike_sampling(a, b)?;
-    let title = format!("A: {} against B: {}", a.label(), b.label());
+    let title = format!("A: {} vs B: {}", a.label(), b.label());
     let mut comparison = Comparison { title, ..Comparison::default() };
     if a.gpu.is_some() || b.gpu.is_some() {
         gpu::compare(a, b, query, &mut comparison)?;
     }
     let reports = a.reports.iter().chain(b.reports.iter().filter(|report| a.report(&report.id).is_none()));
-    // Those of the GPU are compared above, by step.
+    // GPU reports are compared above, per step.
     for report in reports.filter(|report| !IN_GPU_REPORT.contains(&&*report.id)) {
         let pair = [a.report(&report.id), b.report(&report.id)];
         general(report, pair, [a, b], &mut comparison);
@@ -284,14 +282,14 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
         }
     }
     if comparison.reports.is_empty() {
-        let mut report = Report::new("compare", "A against B");
-        report.summary = "Neither side holds anything that can be compared.".to_string();
+        let mut report = Report::new("compare", "B vs A");
+        report.summary = "Nothing to compare on either side.".to_string();
         comparison.reports.push(report);
     }
     Ok(comparison)
 }
 
-/// Reports whose tables the report on GPUs compares better.
+/// Reports that the GPU report replaces.
 const IN_GPU_REPORT: [&str; 2] = [analysis::gpu_breakdown::INFO.id, analysis::gpu_kernels::INFO.id];
 
 /// The id of the comparison of a report.
@@ -299,7 +297,7 @@ fn compared_id(id: &str) -> String {
     format!("compare-{id}")
 }
 
-/// The base of a table's id: where a report has several of a kind, those after the first carry a number.
+/// Base of a table's id: if a report has several of a kind, those after the first end with a number.
 fn base_id<'a>(id: &'a str, report: &Report) -> &'a str {
     match id.rsplit_once('_') {
         Some((base, number))
@@ -318,7 +316,7 @@ fn tables_of<'a>(report: Option<&'a Report>, id: &str) -> Vec<&'a Table> {
     report.tables().filter(|table| base_id(&table.id, report) == id).collect()
 }
 
-/// The tables of a kind in each file of a side. A side with one file is itself what that file says.
+/// The tables of a kind in each file of a side.
 fn in_each_file(side: &Digest, report: &str, id: &str) -> Repeats {
     let of_files: Vec<Vec<&Table>> = if side.files.len() == 1 {
         vec![tables_of(side.report(report), id)]
@@ -328,7 +326,7 @@ fn in_each_file(side: &Digest, report: &str, id: &str) -> Repeats {
     Repeats::new(&of_files)
 }
 
-/// Base ids of the tables of a report on either side, each once.
+/// Distinct base ids of the tables of a report on either side.
 fn table_ids(pair: [Option<&Report>; 2]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for report in pair.into_iter().flatten() {
@@ -375,29 +373,33 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
 
 fn shown(value: i128, unit: Unit) -> String {
     let number = crate::base::units::format_integer(value, unit);
-    // Outside of a column nothing else says of what.
-    if unit == Unit::Samples { format!("{number} samples") } else { number }
+    // Outside a column, the unit needs a noun.
+    match unit {
+        Unit::Samples if value.unsigned_abs() == 1 => format!("{number} sample"),
+        Unit::Samples => format!("{number} samples"),
+        _ => number,
+    }
 }
 
-/// By how much B differs from A: `+20.0 %`, `no change`, `from nothing`.
+/// Relative difference of B from A: `+20.0%`, `no change`, `from zero`.
 pub fn percent(a: f64, b: f64) -> String {
     if a == b {
         return "no change".to_string();
     }
     if a == 0.0 {
-        return "from nothing".to_string();
+        return "from zero".to_string();
     }
-    format!("{:+.1} %", 100.0 * (b - a) / a)
+    format!("{:+.1}%", 100.0 * (b - a) / a).replace('-', "−")
 }
 
-/// Numbers that limits can be set on: what the columns of a table add up to.
+/// Measures for performance budgets: the column totals of a table.
 fn add_measures(table: &Table, totals: &[Total], of_report: &str, out: &mut Vec<Measure>) {
     for Total { id, label, unit, a, b, by_file, .. } in totals {
-        // Of sides with equally many files what is noise for one is noise for the sums, as many times.
+        // With equal numbers of files, the noise of the sums is that of one file times their number.
         let noise = by_file.filter(|by_file| by_file.sides[0].n == by_file.sides[1].n);
         out.push(Measure {
             id: format!("{of_report}.{}.{id}", table.id),
-            what: format!("{label}, total of the table {}", table.title),
+            what: format!("{label}, total of table {}", table.title),
             unit: *unit,
             a: *a as f64,
             b: *b as f64,
@@ -407,7 +409,7 @@ fn add_measures(table: &Table, totals: &[Total], of_report: &str, out: &mut Vec<
     if let Some(Total { id, label, unit, by_file: Some(by_file), .. }) = totals.first() {
         out.push(Measure {
             id: format!("{of_report}.{}.{id}.per_file", table.id),
-            what: format!("{label} for one file, mean of the table {}", table.title),
+            what: format!("{label} per file, mean of table {}", table.title),
             unit: *unit,
             a: by_file.sides[0].mean,
             b: by_file.sides[1].mean,
@@ -416,7 +418,7 @@ fn add_measures(table: &Table, totals: &[Total], of_report: &str, out: &mut Vec<
     }
 }
 
-/// What one side holds by itself that limits can be set on, as A of the measures; there is no B.
+/// Measures of a single side, as `a` of each measure; `b` is unused.
 pub fn measures_of(side: &Digest) -> Vec<Measure> {
     let mut out = Vec::new();
     gpu::add_measures_of(side, &mut out);
@@ -424,7 +426,7 @@ pub fn measures_of(side: &Digest) -> Vec<Measure> {
         for id in table_ids([Some(report), None]) {
             let each = match side.files.len() {
                 1 => Default::default(),
-                // Both alike, as noise is told of two.
+                // The same for both, as noise needs two sides.
                 _ => [(), ()].map(|()| in_each_file(side, &report.id, &id)),
             };
             if let Some(joined) = join(&tables_of(Some(report), &id), &[], &each) {
@@ -443,8 +445,8 @@ fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Co
     }
     if n_left_out > 0 {
         report.warning(format!(
-            "Tables of the sides were cut: {} are not in the next one, and its totals are without them.",
-            counted(n_left_out, "row", "rows")
+            "Input tables were truncated: {} missing from the next table and its totals.",
+            counted(n_left_out, "row is", "rows are")
         ));
     }
     let rows = format!(
@@ -452,13 +454,13 @@ fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Co
         counted(both, "row", "rows"),
         counted(only_a, "row", "rows"),
         counted(only_b, "row", "rows"),
-        if totals.is_empty() { "" } else { "; the most changed first. Rows add up to the totals above" }
+        if totals.is_empty() { "" } else { "; largest changes first. Rows add up to the totals above" }
     );
     table.caption = format!("{} {rows}", table.caption).trim().to_string();
     report.table(table);
 }
 
-/// What the columns of a table add up to on both sides.
+/// Column totals of a table on both sides.
 fn totals_table(table: &Table, totals: &[Total]) -> Table {
     use crate::report::{Column, Value};
     let text = |value: i128, unit: Unit| Value::Integer(narrow(value)).display(unit);
@@ -467,7 +469,7 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
         totals.iter().for_each(|total| cells.push(Some(&get(total))));
         cells
     };
-    // Units differ by row, so sums are numbers in their smallest unit, and beside them as people write them.
+    // Units differ by row, so sums are given as text and as exact numbers in the smallest unit.
     let numbers = |id: &'static str, label: &str, get: &dyn Fn(&Total) -> i128| {
         let values = totals.iter().map(|total| Some(narrow(get(total)))).collect();
         Column::integer(id, label, Unit::Plain, values)
@@ -476,14 +478,14 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
         format!("{}_totals", table.id),
         format!("{}: totals", table.title),
         vec![
-            Column::key("total", "total of", texts(&|total| total.label.clone())),
+            Column::key("total", "total", texts(&|total| total.label.clone())),
             Column::text("a_text", "A", texts(&|total| text(total.a, total.unit))),
             Column::text("b_text", "B", texts(&|total| text(total.b, total.unit))),
             Column::text("difference_text", "B − A", texts(&|total| text(total.difference(), total.unit))),
             Column::text("gained_text", "gained", texts(&|total| text(total.gained, total.unit)))
-                .hint("by how much rows with more in B have more"),
+                .hint("sum of increases over rows"),
             Column::text("lost_text", "lost", texts(&|total| text(total.lost, total.unit)))
-                .hint("by how much rows with less in B have less; gained less lost is the difference"),
+                .hint("sum of decreases over rows; gained − lost is the difference"),
             Column::float(
                 "ratio",
                 "B / A",
@@ -497,13 +499,13 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
             numbers("lost", "lost, exact", &|total| total.lost),
         ],
     )
-    .caption("Exact numbers are in whole nanoseconds, bytes, samples or things.")
+    .caption("Exact numbers are in nanoseconds, bytes, samples or counts.")
 }
 
-/// The document that exports write: both sides by letter, what was read of each, and what changed.
+/// Document for exports: the sources and parsing details of both sides, and the comparison.
 pub fn document<'a>(a: &Digest, b: &Digest, comparison: &'a Comparison) -> Document<'a> {
     let mut source = Vec::new();
-    let mut ledger = Report::new("ledger", "What was read");
+    let mut ledger = Report::new("ledger", "Parsing details");
     for (letter, side) in [("A", a), ("B", b)] {
         for facts in &side.source {
             source.push(Facts { title: format!("{letter}: {}", facts.title), facts: facts.facts.clone() });

@@ -1,46 +1,45 @@
-//! Whether a difference per step is more than what steps of one side differ by themselves.
+//! Significance of differences per step, given the variation between steps of one side.
 //!
-//! The rule, for a number that each step has (its length, its time in attention): with the mean of each side and the
-//! standard error of the difference of the means, `e = √(s²A / nA + s²B / nB)` with the sample variances `s²`, a
-//! difference counts when it is above both 3 e and 1 % of the larger mean. Nothing is assumed of how values are
-//! distributed; a single slow step raises the mean and `e` alike, so it is no difference by itself. With fewer than
-//! [`MIN_STEPS`] steps on a side the spread is not known, and nothing is called noise or more than noise.
+//! For a number per step (duration, time in attention), with the standard error of the difference of means
+//! `e = √(s²A / nA + s²B / nB)` and sample variances `s²`, a difference is significant if it exceeds both 3 e and 1% of the larger
+//! mean. No distribution is assumed. A single slow step raises the mean and `e` alike, so it is not significant by itself. With
+//! fewer than [`MIN_STEPS`] steps on a side the spread is unknown, and nothing is tested.
 //!
-//! For whole files, of which a side mostly has few, the factor is that of Student's t for so few: [`band_of_repeats`].
+//! Sides usually have few files. For whole files, the factor therefore comes from Student's t: [`band_of_repeats`].
 
-/// Steps of a side from which on a spread means something.
+/// Minimum steps per side for a meaningful spread.
 pub const MIN_STEPS: usize = 5;
-/// Differences below this share of the larger mean do not count, however steady steps are.
+/// Differences below this share of the larger mean are never significant.
 pub const MIN_SHARE: f64 = 0.01;
-/// Standard errors.
+/// Number of standard errors.
 const N_ERRORS: f64 = 3.0;
 
-/// Whether a difference counts.
+/// Significance of a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// B takes more, for certain.
+    /// B takes significantly more.
     More,
-    /// B takes less, for certain.
+    /// B takes significantly less.
     Less,
-    /// Within the noise, or below 1 %.
+    /// Within noise, or below 1%.
     Noise,
-    /// Too few steps to tell; B takes more.
+    /// B takes more; too few steps to test.
     MaybeMore,
-    /// Too few steps to tell; B takes less.
+    /// B takes less; too few steps to test.
     MaybeLess,
     /// No difference at all.
     Same,
 }
 
 impl Verdict {
-    /// For people; told apart by sign and word, without a colour.
+    /// Name in reports, distinct without color.
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::More => "▲ more in B",
-            Verdict::Less => "▼ less in B",
+            Verdict::More => "▲ slower in B",
+            Verdict::Less => "▼ faster in B",
             Verdict::Noise => "≈ within noise",
-            Verdict::MaybeMore => "▲? more in B, untested",
-            Verdict::MaybeLess => "▼? less in B, untested",
+            Verdict::MaybeMore => "▲ slower in B (not tested)",
+            Verdict::MaybeLess => "▼ faster in B (not tested)",
             Verdict::Same => "= same",
         }
     }
@@ -51,13 +50,13 @@ impl Verdict {
 pub struct Sample {
     pub n: usize,
     pub mean: f64,
-    /// Sample variance; 0 of fewer than two.
+    /// Sample variance; 0 with fewer than two values.
     pub variance: f64,
     pub median: f64,
 }
 
 impl Sample {
-    /// Of one number a step.
+    /// Sample of one number per step.
     pub fn of(values: impl IntoIterator<Item = i64>) -> Sample {
         let mut values: Vec<i64> = values.into_iter().collect();
         values.sort_unstable();
@@ -78,7 +77,7 @@ impl Sample {
     }
 }
 
-/// The largest difference of means that is noise; `None` with too few steps.
+/// Largest difference of means that counts as noise; `None` with too few steps.
 pub fn band(a: &Sample, b: &Sample) -> Option<f64> {
     if a.n < MIN_STEPS || b.n < MIN_STEPS {
         return None;
@@ -102,14 +101,13 @@ pub fn verdict(a: &Sample, b: &Sample) -> Verdict {
     }
 }
 
-/// What the rule is, for captions.
-pub const RULE: &str = "A difference per step counts when it is above 1 % of the larger side and above three standard errors of the \
-                        difference of the means, from the spread between the steps of each side. With fewer than 5 steps on a side \
-                        the spread is not known, and signs carry a question mark.";
+/// The rule, for captions.
+pub const RULE: &str = "A difference per step is significant if it exceeds 1% of the larger side and three standard errors of the \
+                        difference of means. With fewer than 5 steps per side it is not tested.";
 
-/// The largest difference of means that is noise, where each value is what one file of a side says: the difference that two
-/// groups of runs of the same pass in one of a hundred cases (Welch's t-test, both ways), and at least 1 % of the larger
-/// mean. With one file on a side the spread of the other is taken for both. `None` with one file on each.
+/// Largest difference of means that counts as noise, with one value per file: the difference that repeated runs exceed with
+/// probability 1% (Welch's t-test, two-sided), and at least 1% of the larger mean. With one file on a side, the spread of the other
+/// is used for both. `None` with one file on each side.
 pub fn band_of_repeats(a: &Sample, b: &Sample) -> Option<f64> {
     if a.n == 0 || b.n == 0 || a.n + b.n < 3 {
         return None;
@@ -121,24 +119,22 @@ pub fn band_of_repeats(a: &Sample, b: &Sample) -> Option<f64> {
         let freedom = if squares > 0.0 { (of_a + of_b).powi(2) / squares } else { na + nb - 2.0 };
         ((of_a + of_b).sqrt(), freedom)
     } else {
-        // One of the variances is of a single value, which is 0.
+        // The variance of a single value is 0.
         ((a.variance.max(b.variance) * (1.0 / na + 1.0 / nb)).sqrt(), na + nb - 2.0)
     };
     let factor = T_995.get((freedom as usize).saturating_sub(1)).unwrap_or(&T_995[T_995.len() - 1]);
     Some((factor * error).max(MIN_SHARE * a.mean.abs().max(b.mean.abs())))
 }
 
-/// The point that Student's t passes in one of 200 cases, for 1, 2, 3 … degrees of freedom; from the last on it is taken as
-/// constant, which is on the safe side.
+/// 99.5th percentile of Student's t for 1, 2, 3 … degrees of freedom; constant after the last, which is conservative.
 const T_995: [f64; 30] = [
     63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947,
     2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756, 2.750,
 ];
 
-/// What the rule for files is, for captions.
-pub const RULE_OF_REPEATS: &str = "Files of a side count as runs of the same. A difference for one file is noise up to what two groups of \
-                                   such runs differ by in one of a hundred cases (Welch's t-test, from the spread between the files \
-                                   of each side), and below 1 % of the larger side.";
+/// The rule for files, for captions.
+pub const RULE_OF_REPEATS: &str = "Files of a side count as repeated runs. A difference per file is noise if it is below 1% of the \
+                                   larger side or not significant (Welch's t-test across files, p ≥ 0.01).";
 
 #[cfg(test)]
 mod tests {
@@ -149,9 +145,9 @@ mod tests {
         let of = |values: &[i64]| Sample::of(values.iter().copied());
         let steady = of(&[100, 101, 99, 100, 100, 101, 99, 100]);
         let higher = of(&[110, 111, 109, 110, 110, 111, 109, 110]);
-        // Within one percent.
+        // Within 1%.
         let close = of(&[100, 101, 99, 100, 101, 102, 99, 101]);
-        // One slow step is no difference.
+        // One slow step is not significant.
         let outlier = of(&[100, 101, 99, 100, 100, 101, 99, 1000]);
         assert_eq!(verdict(&steady, &higher), Verdict::More);
         assert_eq!(verdict(&higher, &steady), Verdict::Less);

@@ -1,4 +1,4 @@
-//! What each file of a side says by itself: from their spread it is known which differences are noise.
+//! Values of each file of a side: their spread shows which differences are noise.
 
 use super::tables::{essence_of_main, key_text_of, main_measure, narrow, whole};
 use crate::analysis::{self, Query};
@@ -7,13 +7,13 @@ use crate::compare::noise::Sample;
 use crate::report::{Report, Table};
 use crate::trace::Run;
 
-/// Sides with more files are not looked at file by file: what they add up to is compared.
+/// Sides with more files are compared by their sums only.
 const MAX_FILES: usize = 64;
 
-/// The tables of each file of `run` by itself, in the order of its files, with nothing but their keys and what they are
-/// about. Empty with one file, with very many, and where a GPU did the work: its steps are the repeats.
+/// The tables of each file of `run`, reduced to keys and main column. Empty with one file, with very many, and for GPU traces,
+/// where steps are the repeats.
 ///
-/// `run` is the same afterwards.
+/// `run` is unchanged afterwards.
 pub fn of(run: &mut Run, query: &Query) -> Vec<Vec<Report>> {
     let n_files = run.traces.len();
     if !(2..=MAX_FILES).contains(&n_files) || (analysis::gpu_breakdown::INFO.applies)(run) {
@@ -31,7 +31,7 @@ pub fn of(run: &mut Run, query: &Query) -> Vec<Vec<Report>> {
     out
 }
 
-/// A report with nothing but the keys and main columns of its tables.
+/// A report reduced to the keys and main columns of its tables.
 fn slim(report: &Report) -> Option<Report> {
     let mut out = Report { blocks: Vec::new(), ..report.clone() };
     report.tables().filter_map(essence_of_main).for_each(|table| out.table(table));
@@ -41,13 +41,13 @@ fn slim(report: &Report) -> Option<Report> {
 /// One kind of table in each file of a side.
 #[derive(Default)]
 pub struct Repeats {
-    /// By the text of the keys: the value of each file, 0 where it has no such row.
+    /// By key text: the value in each file, 0 without such a row.
     rows: HashMap<String, Vec<i64>>,
     n_files: usize,
 }
 
 impl Repeats {
-    /// `each` has the tables of one kind of each file.
+    /// `each` contains the tables of one kind, by file.
     pub fn new(each: &[Vec<&Table>]) -> Repeats {
         let mut repeats = Repeats { rows: HashMap::default(), n_files: each.len() };
         for (file, tables) in each.iter().enumerate() {
@@ -70,7 +70,7 @@ impl Repeats {
         }
     }
 
-    /// What the files say of a row.
+    /// Sample of a row over files.
     pub fn sample(&self, key: &str) -> Sample {
         match self.rows.get(key) {
             Some(values) => Sample::of(values.iter().copied()),
@@ -78,7 +78,7 @@ impl Repeats {
         }
     }
 
-    /// What all rows of a file add up to.
+    /// Sample of the totals over files.
     pub fn total(&self) -> Sample {
         Sample::of((0..self.n_files).map(|file| {
             self.rows

@@ -1,8 +1,7 @@
-//! Two tables of one kind joined by their key columns, row by row.
+//! Join of two tables of one kind by their key columns.
 //!
-//! Values are whole numbers in the unit of their column (milliseconds become nanoseconds), so rows add up to the
-//! totals, and differences of rows to the difference of the totals, to the last digit. Only where sides have unlike numbers
-//! of files, means of those are told beside the sums, rounded.
+//! Values are whole numbers in the unit of their column (milliseconds become nanoseconds), so rows add up exactly to the totals,
+//! and row differences to the total difference. If the sides have different numbers of files, rounded means per file are added.
 
 use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
@@ -12,12 +11,12 @@ use crate::report::{Cells, Column, Compared, Table, TextCells, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// The value of one side; as made by default, "the table has no such row, or does not say".
+/// Value of one side. The default means a missing row or cell.
 #[derive(Clone, Default)]
 struct Side {
-    /// Whole numbers; 0 of anything else.
+    /// Whole number; 0 for anything else.
     value: i128,
-    /// What is no whole number, and can not be added up.
+    /// A value that is not a whole number and cannot be summed.
     other: Option<Value>,
     is_there: bool,
 }
@@ -32,7 +31,7 @@ impl Side {
                     self.is_there = true;
                 }
             }
-            // A second one of the same key: neither stands for both.
+            // Two rows with the same key: neither represents both.
             (_, value) => {
                 self.other = if self.is_there { None } else { Some(value) };
                 self.is_there = true;
@@ -48,7 +47,7 @@ impl Side {
     }
 }
 
-/// What the values of a measure are.
+/// Type of the values of a measure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holds {
     /// Whole numbers, milliseconds as nanoseconds.
@@ -93,10 +92,10 @@ impl Holds {
 /// A row of both tables.
 struct Row {
     key: Vec<Value>,
-    /// By column, of A and of B.
+    /// Values of A and B, by column.
     values: Vec<[Side; 2]>,
     is_in: [bool; 2],
-    /// What files of each side have, where that is known.
+    /// Values by file, if known.
     by_file: Option<ByFile>,
 }
 
@@ -106,7 +105,7 @@ impl Row {
         told(self.by_file.as_ref()).unwrap_or([self.values[0][0].value, self.values[0][1].value])
     }
 
-    /// How much it changed: of means of files a thousand times that, as means of counts are mostly no whole numbers.
+    /// Size of the change; for means over files times 1000, since means of counts are rarely whole numbers.
     fn size(&self) -> i128 {
         match self.by_file.filter(|by_file| told(Some(by_file)).is_some()) {
             Some(by_file) => (by_file.difference().abs() * 1000.0).round() as i128,
@@ -119,7 +118,7 @@ impl Row {
     }
 }
 
-/// A column that is compared.
+/// A compared column.
 struct Measure {
     id: Cow<'static, str>,
     label: String,
@@ -129,7 +128,7 @@ struct Measure {
     holds: Holds,
 }
 
-/// What a column adds up to on both sides.
+/// Total of a column on both sides.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Total {
     /// Id of the column.
@@ -138,54 +137,54 @@ pub struct Total {
     pub unit: Unit,
     pub a: i128,
     pub b: i128,
-    /// By how much rows with more in B have more; less [`Total::lost`] it is the difference.
+    /// Sum of increases over rows; minus [`Total::lost`] it is the difference.
     pub gained: i128,
-    /// By how much rows with less in B have less.
+    /// Sum of decreases over rows.
     pub lost: i128,
-    /// What files of A and of B have by themselves; `None` where that is not known, or not of this column.
+    /// Values by file; `None` if unknown for this column.
     pub by_file: Option<ByFile>,
 }
 
 impl Total {
-    /// B less A.
+    /// B − A.
     pub fn difference(&self) -> i128 {
         self.b.saturating_sub(self.a)
     }
 
-    /// What is told of A and of B: sums, or where sides have unlike numbers of files, means of the files.
+    /// Reported values of A and B: sums, or means per file if the numbers of files differ.
     pub fn told(&self) -> [i128; 2] {
         told(self.by_file.as_ref()).unwrap_or([self.a, self.b])
     }
 
-    /// Whether what is told is for one file.
+    /// Whether the reported values are per file.
     pub fn is_told_by_file(&self) -> bool {
         told(self.by_file.as_ref()).is_some()
     }
 }
 
-/// Means of the files, where sums of unlike numbers of files would tell nothing.
+/// Means per file if the numbers of files differ, since sums would not be comparable.
 fn told(by_file: Option<&ByFile>) -> Option<[i128; 2]> {
     let [a, b] = by_file?.sides;
     (a.n != b.n).then_some([a.mean.round() as i128, b.mean.round() as i128])
 }
 
-/// What the files of each side have, one number a file.
+/// Samples of one number per file, for each side.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ByFile {
-    /// Of A and of B.
+    /// A and B.
     pub sides: [Sample; 2],
     /// Differences of the means up to this are noise.
     pub noise: f64,
 }
 
 impl ByFile {
-    /// `None` where the files do not tell what is noise.
+    /// `None` with too few files to determine noise.
     fn of(sides: [Sample; 2]) -> Option<ByFile> {
         let noise = band_of_repeats(&sides[0], &sides[1])?;
         Some(ByFile { sides, noise })
     }
 
-    /// Mean of B less mean of A.
+    /// Mean of B − mean of A.
     pub fn difference(&self) -> f64 {
         self.sides[1].mean - self.sides[0].mean
     }
@@ -196,58 +195,57 @@ impl ByFile {
     }
 }
 
-/// A row in which the sides differ.
+/// A row that differs between A and B.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// What tells it from others, as the table shows it; without what is missing or empty.
+    /// Its keys as shown in the table, without empty ones.
     pub name: Vec<String>,
-    /// The name that is shared with the fewest other rows: what to filter the table by.
+    /// The most distinctive key, to filter the table by.
     pub filter: String,
     /// Whether A and B have the row.
     pub is_in: [bool; 2],
-    /// What the table is about, of A and B: sums, or means of the files as [`Total::told`] has them.
+    /// Main values of A and B: sums, or means per file as in [`Total::told`].
     pub sides: [i128; 2],
-    /// How many pieces that is made of, where the table says.
+    /// Counts behind the values, if the table has them.
     pub pieces: Option<[i128; 2]>,
 }
 
 impl Change {
-    /// B less A.
+    /// B − A.
     pub fn difference(&self) -> i128 {
         self.sides[1].saturating_sub(self.sides[0])
     }
 }
 
-/// Rows that [`Joined::changes`] has at most.
+/// Maximum rows of [`Joined::changes`].
 const MAX_CHANGES: usize = 8;
 
-/// Two tables as one.
+/// Two joined tables.
 pub struct Joined {
-    /// Id, title and key columns of the tables; for each compared column `<id>_a`, `<id>_b` and `<id>_difference` (B less
-    /// A), and for the first that adds up also ratio, shares and the share of the whole difference.
+    /// Id, title and key columns of the tables; for each compared column `<id>_a`, `<id>_b` and `<id>_difference` (B − A), and for
+    /// the first summable one also ratio, shares, and share of the total difference.
     pub table: Table,
-    /// Of the columns that add up; the first is what the table is about. Empty where none does.
+    /// Totals of summable columns, the main one first.
     pub totals: Vec<Total>,
-    /// The rows that differ most, the most first: as many as make nine tenths of all that changed, and not more than
-    /// eight. Rows that differ by noise are not among them.
+    /// Largest changes first: as many rows as make up 90% of all changes, at most eight, without noise.
     pub changes: Vec<Change>,
-    /// Rows that differ.
+    /// Number of rows that differ.
     pub n_changed: u64,
-    /// Those of them that differ by no more than the files of a side differ by themselves.
+    /// Number of those that differ within noise.
     pub n_noise: u64,
-    /// Rows of A alone, of B alone, of both.
+    /// Rows only in A, only in B, and in both.
     pub n_rows: [u64; 3],
-    /// Rows that the tables have left out, in all.
+    /// Total rows left out of the input tables.
     pub n_left_out: u64,
 }
 
-/// Whether tables of this make can be compared: they have keys, and a column that is compared.
+/// Whether a table is comparable: it has keys and a compared column.
 pub fn is_comparable(table: &Table) -> bool {
     let has_key = table.columns.iter().any(|column| column.key);
     has_key && table.columns.iter().any(|column| column.compared != Compared::Not)
 }
 
-/// The columns of a table that a comparison looks at: all that has to be kept of a side.
+/// A table reduced to the columns that a comparison needs.
 pub fn essence(table: &Table) -> Table {
     let mut columns = table.columns.clone();
     let sort = table.sort.and_then(|sort| table.columns.get(sort.column as usize)).map(|by| by.id.clone());
@@ -259,13 +257,13 @@ pub fn essence(table: &Table) -> Table {
     out
 }
 
-/// The number of the column that a table is about, if one adds up.
+/// Index of the main column of a table, if one is summable.
 pub fn main_measure(table: &Table) -> Option<usize> {
     let main = measures(table).into_iter().next().filter(|main| main.adds_up)?;
     table.columns.iter().position(|column| column.id == main.id)
 }
 
-/// A table's keys and the column that it is about. `None` if it can not be compared by such a column.
+/// A table reduced to its keys and main column. `None` if it is not comparable or has no main column.
 pub fn essence_of_main(table: &Table) -> Option<Table> {
     let main = main_measure(table).filter(|_| is_comparable(table))?;
     let id = table.columns[main].id.clone();
@@ -275,7 +273,7 @@ pub fn essence_of_main(table: &Table) -> Option<Table> {
     Some(out.sorted_by(&id, true))
 }
 
-/// The keys of a row as one text: equal for rows that are joined.
+/// The keys of a row as one text, equal for joined rows.
 pub fn key_text_of(table: &Table, row: usize) -> String {
     let mut text = String::new();
     for key in table.columns.iter().filter(|column| column.key) {
@@ -284,8 +282,8 @@ pub fn key_text_of(table: &Table, row: usize) -> String {
     text
 }
 
-/// Joins the tables of A with those of B: all of one kind, several where a side has several files. Rows of one key are
-/// added up within a side. `each` is what files of A and of B have by themselves. `None` if there is nothing to compare.
+/// Joins the tables of A with those of B, all of one kind and several per side if it has several files. Rows with the same key are
+/// summed within a side. `each` contains the values by file of A and B. `None` if nothing is comparable.
 pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     let first = a.iter().chain(b).find(|table| is_comparable(table))?;
     let keys: Vec<&Column> = first.columns.iter().filter(|column| column.key).collect();
@@ -350,8 +348,7 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     })
 }
 
-/// What is compared, what the table is about first: of the columns that add up the one it is sorted by, else one with
-/// bars, else any.
+/// Compared columns, the main one first: the summable column that the table is sorted by, else one with bars, else any.
 fn measures(table: &Table) -> Vec<Measure> {
     let adds_up = |at: usize| {
         let is_sum =
@@ -400,13 +397,13 @@ fn totals(measures: &[Measure], rows: &[Row]) -> Vec<Total> {
     measures.iter().enumerate().filter(|(_, measure)| measure.adds_up).map(of).collect()
 }
 
-/// B less A of a measure.
+/// B − A of a measure.
 fn difference(row: &Row, measure: usize) -> i128 {
     let [a, b] = &row.values[measure];
     b.value.saturating_sub(a.value)
 }
 
-/// Of sorted `rows`, see [`Joined::changes`].
+/// Changes from sorted `rows`, see [`Joined::changes`].
 fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
     if !measures.first().is_some_and(|measure| measure.adds_up) {
         return Vec::new();
@@ -414,12 +411,12 @@ fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
     let counting = || rows.iter().filter(|row| !row.is_noise());
     let all = counting().map(Row::size).fold(0i128, i128::saturating_add);
     let pieces = (1..measures.len()).find(|at| measures[*at].adds_up && measures[*at].unit == Unit::Count);
-    // The key that tells most rows apart.
+    // The key with the most distinct values.
     let n_keys = rows.first().map_or(0, |row| row.key.len());
     let distinct = |at: &usize| {
         rows.iter().map(|row| row.key[*at].plain()).collect::<crate::base::hash::HashSet<String>>().len()
     };
-    // The first of those that tell equally many apart.
+    // At ties, the first.
     let telling = (0..n_keys).rev().max_by_key(distinct).unwrap_or(0);
     let mut told = 0i128;
     let mut out = Vec::new();
@@ -434,7 +431,7 @@ fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
             filter: row.key.get(telling).map(Value::plain).unwrap_or_default(),
             is_in: row.is_in,
             sides: row.told(),
-            // Sums of pieces say nothing beside means of files.
+            // Sums of counts don't match means per file.
             pieces: pieces
                 .filter(|_| self::told(row.by_file.as_ref()).is_none())
                 .map(|at| [0, 1].map(|side| row.values[at][side].value)),
@@ -447,7 +444,7 @@ fn value_of(column: Option<&Column>, row: usize) -> Value {
     column.map_or(Value::Missing, |column| column.cells.get(row))
 }
 
-/// A missing key is another one than an empty one.
+/// Appends a key. A missing key differs from an empty one.
 fn push_key(value: &Value, out: &mut String) {
     match value {
         Value::Missing => out.push('\u{1}'),
@@ -467,24 +464,23 @@ pub fn whole(value: &Value) -> Option<i128> {
     match value {
         Value::Unsigned(value) => Some(i128::from(*value)),
         Value::Integer(value) => Some(i128::from(*value)),
-        // Only milliseconds are doubles among the columns that are compared.
+        // Among compared columns, only milliseconds are doubles.
         Value::Float(ms) if ms.is_finite() => Some((ms * 1e6).round() as i128),
         _ => None,
     }
 }
 
-/// A whole number as a cell holds it; at the ends of what it can hold where it is beyond.
+/// Clamps a whole number to the range of a cell.
 pub fn narrow(value: i128) -> i64 {
     value.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-/// B by A; `None` where A is nothing.
+/// B / A; `None` if A is 0.
 pub fn ratio(a: i128, b: i128) -> Option<f64> {
     (a != 0).then(|| b as f64 / a as f64)
 }
 
-/// What became of a row, in a sign and a word: signs can be told apart without colours. `has_main` says whether the first
-/// value is what the table is about.
+/// Change of a row as sign and word, distinct without color. `has_main`: whether the first value is a main column.
 fn change(row: &Row, has_main: bool) -> &'static str {
     let [a, b] = &row.values[0];
     let is_same = |[a, b]: &[Side; 2]| a.value == b.value && a.other == b.other && a.is_there == b.is_there;
@@ -494,7 +490,7 @@ fn change(row: &Row, has_main: bool) -> &'static str {
         (_, Ordering::Greater) if has_main => "▲ more in B",
         (_, Ordering::Less) if has_main => "▼ less in B",
         _ if row.values.iter().all(is_same) => "= same",
-        _ if has_main => "≈ as much, but not alike",
+        _ if has_main => "≈ equal, other columns differ",
         _ => "≠ different",
     }
 }
@@ -523,7 +519,7 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
             let cells = measure.holds.cells(rows.iter().map(|row| &row.values[at][number]));
             add(&letter.to_lowercase(), format!("{letter}: {}", measure.label), cells, &measure.hint, false);
         }
-        let label = format!("{}, B − A", measure.label);
+        let label = format!("B − A: {}", measure.label);
         match measure.holds {
             Holds::Whole => {
                 let all = rows.iter().map(|row| Some(narrow(difference(row, at)))).collect();
@@ -544,11 +540,11 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
     }
     let mut table = Table::new(first.id.clone(), first.title.clone(), columns);
     table.caption = first.caption.clone();
-    table.empty = "Neither side has any rows.".to_string();
+    table.empty = "No rows on either side.".to_string();
     table
 }
 
-/// Ratio and shares of the column that the table is about.
+/// Ratio and share columns of the main column.
 fn shares(rows: &[Row], main: &Total) -> Vec<Column> {
     let each = |get: &dyn Fn(i128, i128) -> Option<f64>| {
         rows.iter().map(|row| get(row.values[0][0].value, row.values[0][1].value)).collect::<Vec<_>>()
@@ -557,24 +553,23 @@ fn shares(rows: &[Row], main: &Total) -> Vec<Column> {
     let shares_of = |a: i128, b: i128| Some(ratio(main.b, b)? - ratio(main.a, a)?);
     vec![
         Column::float("ratio", "B / A", Unit::Plain, each(&|a, b| ratio(a, b))),
-        Column::float("share_a", "share in A", Unit::Ratio, each(&|a, _| ratio(main.a, a)))
-            .hint("of the total of A"),
-        Column::float("share_b", "share in B", Unit::Ratio, each(&|_, b| ratio(main.b, b)))
-            .hint("of the total of B"),
-        Column::float("share_difference", "share, B − A", Unit::Ratio, each(&shares_of)).hint(
-            "share in B less share in A: what changed where one side was recorded for longer than the other",
-        ),
+        Column::float("share_a", "% of A", Unit::Ratio, each(&|a, _| ratio(main.a, a)))
+            .hint("share of the total of A"),
+        Column::float("share_b", "% of B", Unit::Ratio, each(&|_, b| ratio(main.b, b)))
+            .hint("share of the total of B"),
+        Column::float("share_difference", "% of B − % of A", Unit::Ratio, each(&shares_of))
+            .hint("change in share, useful if A and B were recorded for different durations"),
         Column::float(
             "of_difference",
-            "of the difference",
+            "% of difference",
             Unit::Ratio,
             each(&|a, b| ratio(whole, b.saturating_sub(a))),
         )
-        .hint("the difference of this row by that of the totals; all of them add up to 100 %"),
+        .hint("share of the total difference; rows add up to 100%"),
     ]
 }
 
-/// Means of the files of each side, and whether they differ by more than noise.
+/// Columns of means per file on each side, with significance.
 fn by_file(rows: &[Row], unit: Unit) -> Vec<Column> {
     let each = |get: &dyn Fn(&ByFile) -> f64| -> Cells {
         Cells::Integer(rows.iter().map(|row| row.by_file.as_ref().map(|of| get(of).round() as i64)).collect())
@@ -587,20 +582,20 @@ fn by_file(rows: &[Row], unit: Unit) -> Vec<Column> {
         None => "",
     };
     vec![
-        Column::new("file_a", "A: for one file", unit, each(&|of| of.sides[0].mean))
-            .hint("mean of the files of A")
+        Column::new("file_a", "A: per file", unit, each(&|of| of.sides[0].mean))
+            .hint("mean over the files of A")
             .by_row(),
-        Column::new("file_b", "B: for one file", unit, each(&|of| of.sides[1].mean))
-            .hint("mean of the files of B")
+        Column::new("file_b", "B: per file", unit, each(&|of| of.sides[1].mean))
+            .hint("mean over the files of B")
             .by_row(),
         Column::new("file_noise", "noise", unit, each(&|of| of.noise))
-            .hint("differences for one file up to this are noise")
+            .hint("smaller differences per file are noise")
             .by_row(),
-        Column::text("file_status", "for one file", rows.iter().map(status).collect()).hint(RULE_OF_REPEATS),
+        Column::text("file_status", "significance", rows.iter().map(status).collect()).hint(RULE_OF_REPEATS),
     ]
 }
 
-/// Keys in a column of the kind they came in, or as text where sides have other kinds.
+/// Key cells of the original type, or as text if the sides have different types.
 fn key_cells<'a>(like: &Cells, keys: impl Iterator<Item = &'a Value> + Clone) -> Cells {
     let all = |is: fn(&Value) -> bool| keys.clone().all(|key| matches!(key, Value::Missing) || is(key));
     match like {

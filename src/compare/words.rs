@@ -1,4 +1,4 @@
-//! The answer where nothing is known of steps: which rows of a table make up the difference of its total.
+//! Largest changes of a table: the rows that make up the difference of its total.
 
 use super::noise::RULE_OF_REPEATS;
 use super::tables::{ByFile, Change, Joined, Total, narrow, ratio};
@@ -8,7 +8,7 @@ use crate::filter::exactly;
 use crate::report::chart::{Bars, Part, Plot, Tone};
 use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
 
-/// `self: 1.250 ms in A, 1.500 ms in B (+20.0 %).`
+/// `self: 1.250 ms in A, 1.500 ms in B (+20.0%).`
 pub fn summary(joined: &Joined) -> String {
     let Some(total) = joined.totals.first() else { return String::new() };
     let sums = format!(
@@ -20,12 +20,12 @@ pub fn summary(joined: &Joined) -> String {
     );
     let mut text = match &total.by_file {
         Some(by_file) if total.is_told_by_file() => {
-            format!("{} In all, {sums}", for_one_file(by_file, total))
+            format!("{} In total, {sums}", for_one_file(by_file, total))
         }
         Some(by_file) => format!("{sums} {}", for_one_file(by_file, total)),
         None => sums,
     };
-    // A cache that answers other questions than before can have as many hits as before.
+    // A cache with different requests can have the same number of hits.
     if let Some(hits) = joined.totals.iter().find(|total| total.id == "hits")
         && (hits.gained, hits.lost) != (0, 0)
     {
@@ -38,13 +38,13 @@ pub fn summary(joined: &Joined) -> String {
     text
 }
 
-/// `For one file, self is 1.250 ms in A, 1.500 ms in B (+20.0 %), which is more than noise: up to 0.100 ms.`
+/// `Per file, self: 1.250 ms in A, 1.500 ms in B (+20.0%), significant (noise is up to 0.100 ms).`
 fn for_one_file(by_file: &ByFile, total: &Total) -> String {
     let [a, b] = &by_file.sides;
     let unit = total.unit;
     let noise = shown(by_file.noise.round() as i128, unit);
     let numbers = format!(
-        "For one file, {} is {} in A, {} in B ({})",
+        "Per file, {}: {} in A, {} in B ({})",
         total.label,
         shown(a.mean.round() as i128, unit),
         shown(b.mean.round() as i128, unit),
@@ -52,12 +52,12 @@ fn for_one_file(by_file: &ByFile, total: &Total) -> String {
     );
     match by_file.counts() {
         _ if by_file.difference() == 0.0 => format!("{numbers}."),
-        true => format!("{numbers}: more than noise, which is up to {noise}."),
-        false => format!("{numbers}: no difference beyond noise, which is up to {noise}."),
+        true => format!("{numbers}, significant (noise is up to {noise})."),
+        false => format!("{numbers}, not significant (noise is up to {noise})."),
     }
 }
 
-/// What to keep in mind where one side has more files than the other.
+/// Warning if one side has more files than the other.
 pub fn unlike_groups(n_files: [usize; 2], joined: &Joined) -> Option<String> {
     let total = joined.totals.first()?;
     let [a, b] = n_files;
@@ -66,14 +66,14 @@ pub fn unlike_groups(n_files: [usize; 2], joined: &Joined) -> Option<String> {
     }
     if total.by_file.is_some() {
         return Some(format!(
-            "A is {}, B is {}, and sums are of all of them: differences below are those for one file.",
+            "A has {}, B has {}; sums cover all of them. Differences below are per file.",
             counted(a as u64, "file", "files"),
             counted(b as u64, "file", "files"),
         ));
     }
     let by_file = [total.a / a as i128, total.b / b as i128];
     Some(format!(
-        "A is {}, B is {}, and sums are of all of them. For one file {} is {} in A and {} in B ({}).",
+        "A has {}, B has {}; sums cover all of them. Per file, {}: {} in A, {} in B ({}).",
         counted(a as u64, "file", "files"),
         counted(b as u64, "file", "files"),
         total.label,
@@ -83,27 +83,24 @@ pub fn unlike_groups(n_files: [usize; 2], joined: &Joined) -> Option<String> {
     ))
 }
 
-/// The rows that changed most, and the rest in one line, so that lines add up to the difference of the totals. `report`
-/// is the one that will hold the table.
+/// Largest changes, with the rest in one line, so that lines add up to the total difference. `report` will contain the table.
 pub fn findings(joined: &Joined, report: &Report) -> Findings {
     let mut out = Findings {
-        title: "What changed, the most first".to_string(),
-        empty: "Nothing changed.".to_string(),
+        title: "Largest changes".to_string(),
+        empty: "No changes.".to_string(),
         stakes: Stakes::Difference,
         ..Findings::default()
     };
     let Some(total) = joined.totals.first() else { return out };
     let noise = match total.by_file {
         Some(_) => RULE_OF_REPEATS,
-        None => {
-            "What would differ between two runs of the same can not be told from sums, so small differences may be noise."
-        }
+        None => "Sums don't show run-to-run variation, so small differences may be noise.",
     };
     let told = total.told();
     out.caption = format!(
-        "Differences of {}{} in the table {}; they add up to {}. {noise}",
+        "Differences of {}{} in table {}; they add up to {}. {noise}",
         total.label,
-        if total.is_told_by_file() { ", for one file," } else { "" },
+        if total.is_told_by_file() { " per file" } else { "" },
         joined.table.title,
         signed(told[1].saturating_sub(told[0]), total.unit)
     );
@@ -129,34 +126,34 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
         match joined.n_noise {
             0 => {}
             n_noise if n_noise == n_rest => text.push_str(", within noise"),
-            n_noise => text.push_str(&format!(", {n_noise} of them within noise")),
+            n_noise => text.push_str(&format!(", {n_noise} within noise")),
         }
         out.findings.push(finding(text, rest, total, rows("")));
     }
     out
 }
 
-/// The rows that changed most as bars. `None` if there are none.
+/// Largest changes as bars. `None` if there are none.
 pub fn chart(joined: &Joined) -> Option<Chart> {
     let total = joined.totals.first().filter(|_| !joined.changes.is_empty())?;
     let lines = joined.changes.iter().map(|change| {
         let name = change.name.first().map(String::as_str).unwrap_or_default();
-        // What tells rows apart, where that is not the first of their names.
+        // Prefer the most distinctive key over the first.
         let name = if change.filter.is_empty() { name } else { &change.filter };
         (name.to_string(), change.difference())
     });
     Some(Chart {
         title: format!("{}: more (▲) and less (▼) in B", total.label),
         caption: format!(
-            "Sizes of the differences of the rows that changed most{}; the numbers are in the table {}.",
-            if total.is_told_by_file() { ", for one file" } else { "" },
+            "Size of the largest changes{}; see table {}.",
+            if total.is_told_by_file() { " per file" } else { "" },
             joined.table.title
         ),
         ..differences_drawn(lines, total.unit)
     })
 }
 
-/// Differences as bars by their size, with a sign and a colour for the side that has more. Without a title.
+/// Bars of the sizes of differences, with sign and color for the side that has more. Without a title.
 pub(super) fn differences_drawn(lines: impl Iterator<Item = (String, i128)>, unit: Unit) -> Chart {
     let (mut labels, mut more, mut less) = (Vec::new(), Vec::new(), Vec::new());
     for (name, difference) in lines.filter(|line| line.1 != 0) {
@@ -172,7 +169,7 @@ pub(super) fn differences_drawn(lines: impl Iterator<Item = (String, i128)>, uni
             labels,
             parts: vec![
                 Part { name: "▲ more in B".to_string(), tone: Tone::SideB, values: more },
-                Part { name: "▼ less in B (more in A)".to_string(), tone: Tone::SideA, values: less },
+                Part { name: "▼ less in B".to_string(), tone: Tone::SideA, values: less },
             ],
             unit,
             is_strip: false,
@@ -197,7 +194,7 @@ fn finding(text: String, sides: [i128; 2], total: &Total, rows: Option<RowsOf>) 
     }
 }
 
-/// `parse json.py (twice as many)`, `work app.py (25.0 % in A, 75.0 % in B)`.
+/// `parse json.py (same count, 2.00× longer each)`, `work app.py (25.0% in A, 75.0% in B)`.
 fn text_of(change: &Change, total: &Total) -> String {
     let name = change.name.join(" · ");
     let why = match (change.is_in, change.pieces) {
@@ -207,13 +204,13 @@ fn text_of(change: &Change, total: &Total) -> String {
             let counts = if a == b {
                 "same count".to_string()
             } else {
-                format!("{} instead of {}", shown(b, Unit::Count), shown(a, Unit::Count))
+                format!("{}, was {}", shown(b, Unit::Count), shown(a, Unit::Count))
             };
             let mean = |side: usize| change.sides[side] as f64 / [a, b][side] as f64;
             format!("{counts}, {}", each(mean(0), mean(1)))
         }
         _ => {
-            let share = |value: i128, of: i128| ratio(of, value).map_or("nothing".to_string(), format_ratio);
+            let share = |value: i128, of: i128| ratio(of, value).map_or("none".to_string(), format_ratio);
             let [a, b] = total.told();
             format!("{} in A, {} in B", share(change.sides[0], a), share(change.sides[1], b))
         }
@@ -224,13 +221,13 @@ fn text_of(change: &Change, total: &Total) -> String {
 /// `2.7× longer each`.
 pub(super) fn each(a: f64, b: f64) -> String {
     if a <= 0.0 || b <= 0.0 {
-        return "of no length on one side".to_string();
+        return "zero duration on one side".to_string();
     }
     let ratio = if b > a { b / a } else { a / b };
     let word = if b > a { "longer" } else { "shorter" };
     match ratio {
-        ratio if ratio < 1.005 => "as long each".to_string(),
-        ratio if ratio < 1.1 => format!("{:.1} % {word} each", 100.0 * (b - a).abs() / a),
+        ratio if ratio < 1.005 => "same duration each".to_string(),
+        ratio if ratio < 1.1 => format!("{:.1}% {word} each", 100.0 * (b - a).abs() / a),
         ratio if ratio < 100.0 => format!("{ratio:.2}× {word} each"),
         ratio => format!("{ratio:.0}× {word} each"),
     }

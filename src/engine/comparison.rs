@@ -1,4 +1,4 @@
-//! Two sides that were read, as one document: reports on what changed, exports, limits.
+//! Comparison of A and B as one document: reports on changes, exports, limits.
 
 use super::protocol::{
     DocumentView, Failure, FileAccount, FileView, LeftOutView, RangeView, SideView, SidesView, TableAsk,
@@ -17,22 +17,22 @@ use crate::trace::Run;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-/// What was read of one side: all that a comparison takes, as plain data, so that sides may be read in different places;
+/// Data of A or B for a comparison. It is plain data, so that A and B can be parsed in different workers;
 /// see [`super::Session::side`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Side {
     pub digest: Digest,
     /// Each of its files.
     pub accounts: Vec<FileAccount>,
-    /// What was to be read with them, and could not.
+    /// Skipped files.
     pub left_out: Vec<LeftOutView>,
 }
 
-/// Side A, side B and what changed between them.
+/// A, B and the changes between them.
 pub struct Compared {
     a: Side,
     b: Side,
-    /// A and B have changed places since it was made.
+    /// A and B were swapped since it was made.
     is_swapped: bool,
     query: CompareQuery,
     comparison: Comparison,
@@ -40,14 +40,13 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Compares side B with side A. An error if they have nothing to compare.
+    /// Compares B with A. An error if they cannot be compared.
     pub fn new(a: Side, b: Side, query: &CompareQuery) -> Result<Compared, Problem> {
         let comparison = compare::compare(&a.digest, &b.digest, query)?;
         Ok(Compared { a, b, is_swapped: false, query: query.clone(), comparison, order: RowOrder::default() })
     }
 
-    /// Compares again: for another question, or with A as B and B as A. An error, and nothing happens, if there is nothing
-    /// to compare then.
+    /// Compares again: with another query, or with A and B swapped. On an error nothing changes.
     pub fn again(&mut self, query: &CompareQuery, is_swapped: bool) -> Result<(), Problem> {
         let (a, b) = if is_swapped { (&self.b, &self.a) } else { (&self.a, &self.b) };
         self.comparison = compare::compare(&a.digest, &b.digest, query)?;
@@ -60,24 +59,24 @@ impl Compared {
         Ok(())
     }
 
-    /// The reports, and numbers that limits can be set on.
+    /// Reports, and metrics for limits.
     pub fn comparison(&self) -> &Comparison {
         &self.comparison
     }
 
-    /// Both sides by letter, and what changed, as exports write it.
+    /// A, B and the changes, for exports.
     pub fn written(&self) -> Document<'_> {
         compare::document(&self.a.digest, &self.b.digest, &self.comparison)
     }
 
-    /// The files of both sides, those of A first, as no run is at hand to say them, with the SHA-256 that whoever asks knows of some.
+    /// Files of A, then of B, with the SHA-256 known to the caller. Needed because there is no run with all of them.
     fn link_options(&self, options: &Options) -> LinkOptions {
         let mut files: Vec<LinkedFile> = Vec::new();
         let accounts = || self.a.accounts.iter().chain(&self.b.accounts);
         for (number, FileAccount { file: FileView { name, bytes, .. }, .. }) in accounts().enumerate() {
             let is_it = |file: &&LinkedFile| file.name == *name && file.bytes == *bytes;
             let known: Vec<&LinkedFile> = options.link.files.iter().filter(is_it).collect();
-            // Of one name and size they are told apart by their order, if none is missing.
+            // Order distinguishes files of the same name and size, if none is missing.
             let n_such = accounts().filter(|it| it.file.name == *name && it.file.bytes == *bytes).count();
             let at = if known.len() == n_such { files.iter().filter(is_it).count() } else { known.len() };
             let sha256 = known.get(at).and_then(|file| file.sha256.clone());
@@ -136,7 +135,7 @@ impl Shown for Compared {
         export::redact::outgoing(exporter, &input)
     }
 
-    /// Markdown is made for a comment on a pull request: short, with tables folded; with notes it is whole.
+    /// Markdown is short, with collapsed tables, for comments on pull requests; with notes it is complete.
     fn export(
         &mut self,
         exporter: &ExporterInfo,
@@ -145,7 +144,7 @@ impl Shown for Compared {
     ) -> io::Result<LeftOut> {
         let (document, run, query) = (self.written(), Run::default(), Query::default());
         if !(exporter.applies)(&run) {
-            let why = "this format holds one trace, and these are two sides";
+            let why = "this format can contain only one trace, not a comparison";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         if [export::link::INFO.id, export::tracedrop_file::INFO.id].contains(&exporter.id) {
@@ -174,7 +173,7 @@ impl Shown for Compared {
         self.order.changed();
     }
 
-    /// Layouts of other tools are of single runs.
+    /// Formats of other tools contain single runs.
     fn exporters(&self) -> Vec<&'static ExporterInfo> {
         let run = Run::default();
         EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&run)).collect()
@@ -189,9 +188,9 @@ impl Shown for Compared {
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
         let (code, hint) = match &problem {
-            Problem::Unlike(..) => ("unlike", "compare traces of one kind"),
-            Problem::UnlikeModes(..) => ("unlike-modes", "profile both sides in one mode"),
-            Problem::NoSuchPhase(..) => ("no-such-phase", "compare all steps"),
+            Problem::Unlike(..) => ("unlike", "compare traces of the same kind"),
+            Problem::UnlikeModes(..) => ("unlike-modes", "profile A and B in the same mode"),
+            Problem::NoSuchPhase(..) => ("no-such-phase", "compare all steps instead"),
         };
         Failure { code: code.to_string(), what: problem.to_string(), hint: hint.to_string() }
     }

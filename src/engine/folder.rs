@@ -1,4 +1,4 @@
-//! What names of files say, before anything is read: which of a folder may be traces, and which belong together.
+//! Decisions by file name, before parsing: which files of a folder may be traces, and which belong together.
 
 use super::protocol::{FormatView, LinkedFile, LinkedSide};
 use crate::analysis::mrm_run;
@@ -7,46 +7,46 @@ use crate::import::{Confidence, address_ranges};
 use crate::memory_run;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Endings of packed files, of indexes and of files that were handed on, which every format may have.
+/// Extensions for any format: compressed files, indexes and Tracedrop files.
 const ENDINGS_OF_ANY: [&str; 5] = ["gz", "zst", "lz4", "tdx", "tracedrop"];
 
-/// Whether a file of that name in a folder is taken for a trace, by its ending.
+/// Whether a file in a folder is taken for a trace, by its extension.
 pub fn may_be_trace(name: &str, formats: &[FormatView]) -> bool {
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
     let is_ending = |known: &str| known.eq_ignore_ascii_case(ending);
-    // Files that start with a dot are the system's own.
+    // Files that start with a dot belong to the system.
     !stem.is_empty()
         && (ENDINGS_OF_ANY.into_iter().any(is_ending)
             || formats.iter().flat_map(|format| &format.extensions).any(|known| is_ending(known)))
 }
 
-/// Whether a file of that name is taken for an archive with files in it; its content decides.
+/// Whether a file may be an archive, by its name; the content decides.
 pub fn may_be_archive(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("zip"))
 }
 
-/// The name of an archive without its ending.
+/// Name of an archive without its extension.
 pub fn archive_stem(name: &str) -> &str {
     if may_be_archive(name) { &name[..name.len() - ".zip".len()] } else { name }
 }
 
-/// How a file that is packed in an archive is best had.
+/// How to extract a compressed file from an archive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unpacking {
-    /// Unpacked as a whole before it is read.
+    /// Decompress it before parsing.
     Whole,
-    /// As the gzip file that it almost is, unpacked while it is read.
+    /// Wrap it as a gzip file, decompressed while parsing.
     AsGzip,
-    /// Not at all: it would have to be unpacked as a whole, and is too large for that.
+    /// Not possible: it would have to be decompressed first, and is too large for that.
     TooLarge,
 }
 
-/// Packed files up to this size are unpacked first: some formats are read from their ends.
+/// Files up to this size are decompressed first, because some formats are read from the end.
 const MAX_WHOLE_BYTES: u64 = 32 << 20;
-/// Tables are read at many places, so they have to be unpacked as a whole; up to this size.
+/// Parquet files need random access, so they are decompressed first; this is their maximum size.
 pub const MAX_TABLE_BYTES: u64 = 1 << 30;
 
-/// How a packed file of that name, and of so many bytes when it is unpacked, is had.
+/// Chooses the extraction by name and uncompressed size.
 pub fn unpacking(name: &str, n_bytes: u64) -> Unpacking {
     let is_table = name.to_ascii_lowercase().ends_with(".parquet");
     match n_bytes {
@@ -57,18 +57,18 @@ pub fn unpacking(name: &str, n_bytes: u64) -> Unpacking {
     }
 }
 
-/// The directory of a run among other files.
+/// A run directory among other files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunIn<T> {
-    /// Where it lies.
+    /// Its path.
     pub folder: String,
     pub trace: T,
-    /// The files beside the trace, in order of their paths; then lists of data sets.
+    /// Its other files, ordered by path; then lists of data sets.
     pub beside: Vec<T>,
 }
 
-/// Directories of runs among files that have paths with `/` in them, and all other files, both in order of their paths. The folder
-/// of pictures in a run's directory belongs to that; the list of the runs of a data set goes with the first of them, behind the others.
+/// Splits files with `/`-separated paths into run directories and others, both ordered by path. A run directory includes its
+/// folder of figures; the list of runs of a data set goes with the first run, after its other files.
 pub fn runs_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<RunIn<T>>, Vec<T>) {
     files.sort_by(|a, b| path(a).cmp(path(b)));
     let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -116,7 +116,7 @@ pub fn runs_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<RunIn
     (runs, others)
 }
 
-/// Files without those that are tables of a run whose trace is not there, and these: none of them is a trace.
+/// Splits off tables of a run whose trace is missing: they are not traces.
 pub fn without_tables_of_runs<T>(files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<T>, Vec<T>) {
     let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in &files {
@@ -130,13 +130,13 @@ pub fn without_tables_of_runs<T>(files: Vec<T>, path: impl Fn(&T) -> &str) -> (V
     })
 }
 
-/// Whether what lies at `path` is in a folder.
+/// Whether `path` is inside `folder`.
 fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The path of a file beside a trace in the directory `folder` of its run: a bare name, or that of a picture behind its folder. The list
-/// of a data set lies above it.
+/// Path of a file relative to the run directory `folder`: a file name, or a figure in its folder. The list of a data set is in a
+/// parent folder.
 pub fn name_in_run<'a>(path: &'a str, folder: &str) -> &'a str {
     let inside = path.strip_prefix(folder).filter(|_| is_below(path, folder));
     match inside {
@@ -146,42 +146,42 @@ pub fn name_in_run<'a>(path: &'a str, folder: &str) -> &'a str {
     }
 }
 
-/// Folder and bare name.
+/// Folder and file name.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// The file that is read of a run's directory.
+/// The trace in a run directory.
 pub const TRACE_OF_RUN: &str = memory_run::TRACE;
 
-/// `id` of the report that run directories get.
+/// `id` of the report on run directories.
 pub const REPORT_ON_RUNS: &str = mrm_run::INFO.id;
 
-/// Whether files of these bare names are the directory of a run of memory accesses.
+/// Whether these file names form a run directory of memory accesses.
 pub fn is_run<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
     memory_run::is_directory(names)
 }
 
-/// Whether a file beside the trace of a run is worth being read.
+/// Whether a file of a run directory is used.
 pub fn is_read_in_run(name: &str, n_bytes: u64) -> bool {
     memory_run::is_read(name, n_bytes)
 }
 
-/// Whether a file of that name and size may be a list of address ranges; its beginning decides, see [`starts_ranges`].
+/// Whether a file may be a list of address ranges, by name and size; its beginning decides, see [`starts_ranges`].
 pub fn may_be_ranges(name: &str, n_bytes: u64) -> bool {
     let is_json = name.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("json"));
     is_json && n_bytes <= MAX_RANGES_BYTES
 }
 
-/// Whether a file that starts like this is a list of address ranges, which goes with a trace of memory accesses.
+/// Whether a file with this beginning is a list of address ranges for a trace of memory accesses.
 pub fn starts_ranges(head: &str) -> bool {
     (address_ranges::INFO.sniff)(head.as_bytes()) == Confidence::Certain
 }
 
-/// No list of address ranges is larger.
+/// Maximum size of a list of address ranges.
 const MAX_RANGES_BYTES: u64 = 8 << 20;
 
-/// Whether names say that files are of the ranks of one run: the same up to the number of a rank, which is another in each.
+/// Whether names indicate the ranks of one run: equal except for a rank number, which differs in each.
 pub fn are_ranks_of_one_run<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     let mut ranks: Vec<i64> = Vec::new();
     let mut before = None;
@@ -198,14 +198,14 @@ pub fn are_ranks_of_one_run<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     n > 1 && ranks.len() == n
 }
 
-/// The number of a rank in a file's name, and at which byte it stands; see [`number_behind`].
+/// Rank number in a file name, and its byte position; see [`number_behind`].
 fn rank_in_name(name: &str) -> Option<(usize, i64)> {
     number_behind(name, &["rank", "worker"])
 }
 
-/// Which side of a comparison each of `files` (path and size) is of, where they are all files of the link to one: by the
-/// folders that they lie in, where there are two and each has the sizes of a side; else by name and size, and what is left by
-/// its size alone. `None` if they are not, or the link does not tell the sides.
+/// Assigns `files` (path and size) to A and B of a linked comparison: by folder, if there are two and each has the sizes of A or
+/// of B; else by name and size, and the rest by size alone. `None` if the files differ from those of the link, or if the link does
+/// not state A and B.
 pub fn sides_among(linked: &[LinkedFile], files: &[(&str, u64)]) -> Option<Vec<LinkedSide>> {
     let n_of = |side| linked.iter().filter(|file| file.side == Some(side)).count();
     let (n_a, n_b) = (n_of(LinkedSide::A), n_of(LinkedSide::B));
@@ -348,23 +348,23 @@ mod tests {
         };
         let link = of(&[("run0.json", 5), ("run1.json", 6)], &[("run2.json", 5), ("run3.json", 7)]);
         for (files, sides) in [
-            // In any order, by their names; by sizes alone where they were renamed.
+            // In any order, by name; by size alone if renamed.
             (&[("run3.json", 7), ("run2.json", 5), ("run1.json", 6), ("run0.json", 5)][..], Some("bbaa")),
             (&[("w", 7), ("x", 6), ("run2.json", 5), ("y", 5)], Some("baba")),
-            // Folders say it, whatever the files in them are called; and names where folders do not.
+            // By folder, whatever the file names; by name if folders do not decide.
             (&[("t/after/x", 5), ("t/after/y", 7), ("t/before/x", 6), ("t/before/y", 5)], Some("bbaa")),
             (
                 &[("t/p/run0.json", 5), ("t/q/run1.json", 6), ("t/p/run2.json", 5), ("t/q/run3.json", 7)],
                 Some("aabb"),
             ),
-            // One is missing, is another, or is too many.
+            // One is missing, different, or extra.
             (&[("run0.json", 5), ("run1.json", 6), ("run2.json", 5)], None),
             (&[("run0.json", 5), ("run1.json", 6), ("run2.json", 5), ("run3.json", 8)], None),
             (&[("run0.json", 5), ("run1.json", 6), ("run2.json", 5), ("run3.json", 7), ("x", 1)], None),
         ] {
             assert_eq!(told(&link, files).as_deref(), sides, "{files:?}");
         }
-        // Of files that were read together, and of comparisons of before, no side is told.
+        // Links to combined files, and old links to comparisons, state no A and B.
         let untold = link.iter().map(|file| LinkedFile { side: None, ..file.clone() }).collect::<Vec<_>>();
         assert_eq!(
             told(&untold, &[("run0.json", 5), ("run1.json", 6), ("run2.json", 5), ("run3.json", 7)]),

@@ -1,4 +1,4 @@
-//! Several files, read one after the other, to be put together.
+//! Parsing several files one after the other and combining them.
 
 use super::Session;
 use super::protocol::{Failure, LeftOutView};
@@ -6,10 +6,10 @@ use crate::analysis::Query;
 use crate::import::{ImportError, MAX_EVENTS_32_BIT};
 use crate::trace::Trace;
 
-/// Several files on their way into one [`Session`], which is there from the first byte on and shows what has been read so far.
-/// What can not be read is remembered and stops nothing.
+/// Combines several files in one [`Session`], which exists from the first byte on and shows what has been parsed so far.
+/// Unreadable files are recorded and skipped.
 pub struct Gathering {
-    /// Events that all files may have, as they stay in memory.
+    /// Maximum events of all files, which stay in memory.
     max_events: Option<u64>,
 }
 
@@ -20,24 +20,24 @@ impl Default for Gathering {
 }
 
 impl Gathering {
-    /// A 32-bit program has room for as many events of all files as of one.
+    /// In a 32-bit program, all files together may have as many events as one.
     pub fn new() -> Gathering {
         Gathering { max_events: (usize::BITS == 32).then_some(MAX_EVENTS_32_BIT as u64) }
     }
 
-    /// There is room for so many events of all files.
+    /// Maximum events of all files.
     pub fn hold_at_most(mut self, n_events: u64) -> Gathering {
         self.max_events = Some(n_events);
         self
     }
 
-    /// What the files are going to be read into. Nothing is read yet.
+    /// Empty session for the files.
     pub fn start(&self, query: Query) -> Session {
         Session::of_several(query)
     }
 
-    /// The next bytes fed to `so_far` are of that file; it gives up where the file has more events than there is room for beside
-    /// the others. The same file may be begun again.
+    /// Starts a file: the next bytes fed to `so_far` belong to it. Fails if it has more events than fit next to the others. The
+    /// same file may be started again.
     pub fn begin(&self, so_far: &mut Session, file_name: &str, file_bytes: u64) {
         so_far.leave_file();
         let n_events = |traces: &[Trace]| traces.iter().map(|trace| trace.ledger.n_records()).sum::<u64>();
@@ -46,7 +46,7 @@ impl Gathering {
         so_far.go_on_with(file_name, file_bytes, room);
     }
 
-    /// The file is over, or could not be read: `read` is what [`Session::finish`] or [`Session::stop`] said.
+    /// Ends a file; `read` is the result of [`Session::finish`] or [`Session::stop`].
     pub fn end(&self, so_far: &mut Session, file_name: &str, read: Result<(), ImportError>) {
         match read.and_then(|()| so_far.why_useless().map_or(Ok(()), Err)) {
             Ok(()) => so_far.take_file(),
@@ -57,7 +57,7 @@ impl Gathering {
         }
     }
 
-    /// Adds what is read already, or the reason why that could not be done.
+    /// Adds a parsed file, or records the error.
     pub fn add(&self, so_far: &mut Session, file_name: &str, read: Result<Session, ImportError>) {
         let useful = read.and_then(|session| session.why_useless().map_or(Ok(session), Err));
         if let Err(why) = useful.and_then(|session| so_far.take_session(session)) {
@@ -65,19 +65,19 @@ impl Gathering {
         }
     }
 
-    /// Remembers a file that is not among them.
+    /// Records a skipped file.
     pub fn leave_out(&self, so_far: &mut Session, file_name: &str, why: Failure) {
         so_far.leave_out(LeftOutView { file_name: file_name.to_string(), why });
     }
 
-    /// All files are over. The reports that take little are made; [`Session::finish_reports`] makes the others. An error if
-    /// nothing could be read, and nothing is in `so_far` then.
+    /// Ends all files and builds the cheap reports; [`Session::finish_reports`] builds the others. An error if nothing could be
+    /// parsed; `so_far` is empty then.
     pub fn finish(self, so_far: &mut Session) -> Result<(), Failure> {
         so_far.end_several().map_err(nothing_read)
     }
 }
 
-/// Why there is nothing at all: what was wrong with each.
+/// Error with the reason for each file, if none could be parsed.
 fn nothing_read(left_out: Vec<LeftOutView>) -> Failure {
     let of_each: Vec<String> =
         left_out.iter().map(|file| format!("{}: {}", file.file_name, file.why.what)).collect();

@@ -1,4 +1,4 @@
-//! A Tracedrop file as what it holds: the trace from its index, or the report alone.
+//! Opening Tracedrop files: the trace from their index, or only the report.
 
 use super::protocol::{Failure, SentView};
 use super::{Linked, Session};
@@ -9,16 +9,16 @@ use crate::index::Index;
 use crate::trace::args::Content;
 use std::rc::Rc;
 
-/// What such a file is opened as.
+/// An opened Tracedrop file.
 pub enum HandedOn {
-    /// All that was read of the trace is in it.
+    /// With all trace data.
     Session(Box<Session>),
-    /// The report, with no trace behind it.
+    /// Only the report, without the trace.
     Linked(Box<Linked>),
 }
 
-/// Opens such a file. `asked` is what whoever opens it asks of the trace, instead of what the sender asked. `unpack` gives the bytes of its index, wherever it puts them; where there can be none, or they are of no
-/// use, the report is shown without.
+/// Opens a Tracedrop file. `asked` overrides the query of the sender. `unpack` extracts the index; if that fails, or if the
+/// index is unusable, only the report is shown.
 pub fn open_tracedrop_file(
     content: &dyn Content,
     asked: Option<&Query>,
@@ -46,11 +46,11 @@ pub fn open_tracedrop_file(
     }
 }
 
-/// What the sender asked, with tables of their own, is asked again, where nothing else is asked.
+/// Opens the index with the sender's query, including custom tables, unless `asked` overrides it.
 fn open_index(content: Rc<dyn Content>, asked: Option<&Query>) -> Result<Session, Failure> {
     let index = Index::open(content)?;
     let mut query = asked.unwrap_or(&index.head.query).clone();
-    // Whoever opens it says whether to show them.
+    // The recipient decides whether to show secrets.
     query.show_secrets = asked.is_some_and(|asked| asked.show_secrets);
     Ok(Session::of_index(index, None, query)?)
 }
@@ -58,9 +58,9 @@ fn open_index(content: Rc<dyn Content>, asked: Option<&Query>) -> Result<Session
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
         let hint = match &refusal {
-            Refusal::OtherVersion(_) => "use a newer version of Tracedrop",
-            Refusal::Archive(_) | Refusal::Damaged(_) => "copy it again, or ask for it once more",
-            _ => "ask who made it for another one",
+            Refusal::OtherVersion(_) => "update Tracedrop",
+            Refusal::Archive(_) | Refusal::Damaged(_) => "copy it again, or ask the sender for it",
+            _ => "ask the sender for another one",
         };
         Failure { code: "tracedrop-file".to_string(), what: refusal.to_string(), hint: hint.to_string() }
     }

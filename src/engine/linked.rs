@@ -1,4 +1,4 @@
-//! A report that came with a link, or as a file without its trace: read, sorted, filtered and exported as others, with nothing behind it.
+//! A report from a link, or from a file without its trace: can be sorted, filtered and exported, but not recomputed.
 
 use super::protocol::{DocumentView, FileView, LedgerView, LinkView, RangeView, TableAsk};
 use super::shown::{RowOrder, Shown, TableRef};
@@ -14,23 +14,23 @@ use crate::report::{Document, Facts, Report};
 use crate::trace::Run;
 use std::io::{self, Write};
 
-/// What a link holds, or a file that someone handed on without the trace.
+/// Content of a link, or of a shared file without the trace.
 pub struct Linked {
     report: LinkedReport,
-    /// It came as a file.
+    /// From a file.
     is_file: bool,
-    /// Why the index in the file is of no use.
+    /// Reason why the index in the file is unusable.
     problem: Option<String>,
     order: RowOrder,
 }
 
 impl Linked {
-    /// Reads the part of a link behind `#`.
+    /// Parses the fragment of a link.
     pub fn open(fragment: &str) -> Result<Linked, Refusal> {
         Ok(Linked::of(link::read(fragment)?, false, None))
     }
 
-    /// What a file holds; `problem` says why the index in it is of no use, if there is one.
+    /// Content of a file; `problem` says why its index is unusable, if there is one.
     pub(super) fn of_file(report: LinkedReport, problem: Option<String>) -> Linked {
         Linked::of(report, true, problem)
     }
@@ -39,17 +39,17 @@ impl Linked {
         Linked { report, is_file, problem, order: RowOrder::default() }
     }
 
-    /// What is in it.
+    /// Its report.
     pub fn report(&self) -> &LinkedReport {
         &self.report
     }
 
-    /// Why the index in the file is of no use; `None` if there is none, too.
+    /// Reason why the index in the file is unusable; `None` also if there is no index.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
 
-    /// As exports write it: it says where it comes from, and has no account of any reading.
+    /// Document for exports: states its origin instead of parsing details.
     pub fn written(&self) -> Document<'_> {
         let source = self.report.files.iter().map(|file| {
             let mut facts = Facts::new(&file.name);
@@ -59,10 +59,10 @@ impl Linked {
             }
             facts
         });
-        let mut ledger = Report::new("ledger", "What was read");
+        let mut ledger = Report::new("ledger", "Parsing details");
         ledger.info(match self.is_file {
-            true => "These numbers came with a Tracedrop file; the trace was not read.",
-            false => "These numbers came with a link; no file was read.",
+            true => "These numbers came with a Tracedrop file; the trace was not parsed.",
+            false => "These numbers came with a link; no file was parsed.",
         });
         Document {
             title: self.report.title.clone(),
@@ -76,7 +76,7 @@ impl Linked {
         Query { top: self.report.top, ..Query::default() }
     }
 
-    /// The files are those that it came with, and so are the notes unless someone chose otherwise.
+    /// Uses the files of the link, and its notes unless others are given.
     fn options(&self, options: &Options) -> Options {
         let mut options = options.clone();
         options.notes.get_or_insert_with(|| self.report.notes.clone());
@@ -177,7 +177,7 @@ impl Shown for Linked {
     }
 
     fn why_not_exported(&self, exporter: &ExporterInfo) -> String {
-        format!("{} needs a trace, and this is a report without one", exporter.title)
+        format!("{} needs a trace, and this report comes without one", exporter.title)
     }
 
     fn export_file_name(&self, exporter: &ExporterInfo) -> String {

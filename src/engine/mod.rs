@@ -1,7 +1,7 @@
-//! The library as request and response: what the native command, the web worker, fuzz targets and benches drive.
+//! The library as request and response, for the native command, the web worker, fuzz targets and benches.
 //!
-//! A [`Session`] is one file from its first byte to its reports. It owns no I/O and knows no clock: whoever drives it
-//! feeds bytes, decides when a partial report is due, and sends the answers where they belong.
+//! A [`Session`] handles one file from its first byte to its reports. It does no I/O and has no clock: the caller feeds bytes,
+//! decides when a partial report is due, and delivers the answers.
 
 mod comparison;
 pub mod folder;
@@ -25,7 +25,7 @@ use crate::export::{EXPORTERS, ExporterInfo};
 use crate::import::FORMATS;
 use protocol::{ExporterView, FormatView};
 
-/// The formats for people: what is read and which tools write it.
+/// Supported formats and the tools that write them, for display.
 pub fn formats() -> Vec<FormatView> {
     FORMATS
         .iter()
@@ -38,12 +38,12 @@ pub fn formats() -> Vec<FormatView> {
         .collect()
 }
 
-/// A format's name for people.
+/// Display name of a format.
 pub fn format_title(id: &str) -> String {
     FORMATS.iter().find(|format| format.id == id).map_or(id, |format| format.title).to_string()
 }
 
-/// What reports and traces can be written as, for the page's menu.
+/// Export formats of reports and traces, for the page's menu.
 pub fn exporters() -> Vec<ExporterView> {
     EXPORTERS.iter().filter(|exporter| exporter.in_menu).map(|exporter| exporter_view(exporter)).collect()
 }
@@ -56,7 +56,7 @@ fn exporter_view(exporter: &ExporterInfo) -> ExporterView {
         takes_part: exporter.takes_part,
         can_redact: exporter.can_redact,
         takes_notes: exporter.takes_notes,
-        // Not known without a document.
+        // Unknown without a document.
         opens_in_perfetto: false,
     }
 }

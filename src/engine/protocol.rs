@@ -1,13 +1,12 @@
-//! What crosses the boundary between page and worker, and nothing else does.
+//! Messages between page and worker.
 //!
-//! A message is a [`Request`] or [`Response`] as postcard bytes, so that 64-bit integers and NaN arrive as they left.
-//! A file goes beside a request, and a finished export beside a response, as a browser `Blob`, which is passed by
-//! reference and not copied.
+//! A message is a [`Request`] or [`Response`] as postcard bytes, which preserve 64-bit integers and NaN. Files are attached to
+//! requests, and finished exports to responses, as browser `Blob`s, which are passed by reference.
 //!
-//! Postcard writes variants as their position, so new requests and responses go to the end: `tests/browser/protocol.mjs` sends
-//! and reads some of them by number, and the test below holds those numbers.
+//! Postcard encodes variants by position, so add new requests and responses at the end: `tests/browser/protocol.mjs` uses some of
+//! the numbers, which the test below checks.
 
-use crate::analysis::Query;
+use crate::analysis::{Group, Query};
 use crate::base::units::Unit;
 use crate::compare::{CompareQuery, PhaseFilter};
 use crate::import::UNREADABLE;
@@ -26,152 +25,166 @@ use crate::trace::hidden;
 /// Page to worker. One worker serves one tab.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Read the `Blob`s that come with this message, one a file; several are read together, as one run. Ports behind them
-    /// lead to workers that help.
+    /// Parse the attached `Blob`s, one per file; several are combined into one run. Ports to helpers follow them.
     Open { files: Vec<OpenFile>, query: Query },
-    /// Stop reading; report on what was read.
+    /// Stop parsing; report on what was parsed.
     Stop,
-    /// Compute the reports again.
+    /// Recompute the reports.
     SetQuery(Query),
     /// A window of rows of one table.
     Rows { ticket: u32, ask: TableAsk, offset: u64, limit: u64 },
-    /// All rows that match, as text for the clipboard. Refused if the document no longer has the table.
+    /// All matching rows as text for the clipboard. Refused if the document no longer has the table.
     Copy { ticket: u32, ask: TableAsk, format: CopyFormat },
-    /// The whole report, or the trace, in an exporter's format.
+    /// Export the report, or the trace.
     Export { ticket: u32, exporter: String },
-    /// Help the worker behind the port that comes with this message, and no other one any more.
+    /// Help the worker behind the attached port, instead of any previous one.
     Help,
     /// The helper behind that port of [`Request::Open`] has ended.
     HelperLost { index: u32 },
-    /// Open the index that the browser keeps under this key, without the file that it is of.
+    /// Open the cached index with this key, without its file.
     OpenKept { key: String, query: Query },
-    /// Keep no index of the file, though that was allowed when it was opened.
+    /// Do not cache the file, although that was allowed when it was opened.
     KeepNothing,
-    /// Which indexes does the browser keep?
+    /// List the cached indexes.
     ListKept { ticket: u32 },
-    /// Forget the index of this key, or all of them, and list those that are left.
+    /// Delete the cached index with this key, or all, and list the rest.
     Forget { ticket: u32, key: Option<String> },
-    /// What does this give to a comparison?
+    /// Return the data for a comparison.
     Side { ticket: u32 },
-    /// Compare what two workers gave, A first, each as [`Response::Side`] has it.
+    /// Compare the data of two workers, A first, each from [`Response::Side`].
     Compare { sides: [Vec<u8>; 2], query: CompareQuery },
-    /// Compare again: for another question, or with A as B and B as A.
+    /// Compare again: with another query, or with A and B swapped.
     CompareAgain { ticket: u32, query: CompareQuery, is_swapped: bool },
-    /// Which files are in the zip archive whose `Blob` comes with this message?
+    /// List the files in the attached zip archive.
     ListArchive { ticket: u32 },
-    /// Hold these limits against the trace, see [`crate::compare::limits::hold`].
+    /// Check the trace against these limits, see [`crate::compare::limits::hold`].
     Hold { ticket: u32, limits: String },
-    /// The same as [`Request::Export`], of a part or with something left out.
+    /// Like [`Request::Export`], but partial or redacted.
     Share { ticket: u32, exporter: String, options: ShareOptions },
-    /// Show the report of a link: the part behind `#`.
+    /// Show the report of a link, given its fragment.
     OpenLink { fragment: String },
-    /// Tell the SHA-256 of the files that were read, as [`Response::Digests`].
+    /// Send the SHA-256 of the parsed files as [`Response::Digests`].
     WantDigests,
-    /// Which texts would go out? Those with `search` in them, so many of them at most.
+    /// Preview the texts of an export: those that contain `search`, up to `limit`.
     Preview { ticket: u32, exporter: String, options: ShareOptions, search: String, limit: u32 },
-    /// Hold only what touches this stretch of time of what is read: its first and last nanosecond from `start_ns`, as
-    /// [`RangeView::start_ns`] has it. Where that can not be, nothing happens.
+    /// Keep only what overlaps this time range: first and last nanosecond from `start_ns`, as in [`RangeView::start_ns`]. Ignored
+    /// where that is not possible.
     HoldOnly { start_ns: i64, from_ns: i64, to_ns: i64 },
+    /// Search the tables of all reports for rows that match `text`, in the language of filters.
+    Search { ticket: u32, text: String },
 }
 
-/// What goes out, where it is not everything.
+/// Rows of one table that a search found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchHits {
+    /// `id` and title of the report.
+    pub report: String,
+    pub report_title: String,
+    /// `id` and title of the table.
+    pub table: String,
+    pub table_title: String,
+    pub n_matching: u64,
+    /// The first of them: what the row is called, and the filter that finds it.
+    pub rows: Vec<(String, String)>,
+}
+
+/// Options of a partial or redacted export.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareOptions {
     pub cut: Cut,
     pub redact: Classes,
     pub link: LinkOptions,
-    /// What someone wrote; `None` for what came with the document.
+    /// Notes; `None` for those of the document.
     pub notes: Option<Notes>,
-    /// All that was read goes along, in a Tracedrop file.
+    /// Include all trace data in a Tracedrop file.
     pub with_index: bool,
 }
 
-/// The texts that would go out.
+/// Preview of the texts in an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviewView {
-    /// What the texts look like, and how many there are of each sort.
+    /// Number of texts of each kind.
     pub sorts: Vec<(TextSort, u64)>,
-    /// Texts that hold what was looked for.
+    /// Number of texts that match the search.
     pub n_matching: u64,
-    /// The first of them, each with how often it is there.
+    /// The first of them, each with its count.
     pub texts: Vec<(TextSort, String, u64)>,
-    /// Texts that there was no room to tell apart.
+    /// Number of texts beyond the limit of the preview.
     pub n_more: u64,
 }
 
-/// A file to be read.
+/// A file to parse.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFile {
     pub name: String,
-    /// `id` of the format that it is read as, whatever its content looks like; `None` to go by that.
+    /// `id` of the format to parse it as; `None` to detect it.
     pub format: Option<String>,
-    /// Nothing is kept of files that are read together.
+    /// How to cache it. Combined files are not cached.
     pub keep: Option<Keep>,
-    /// The other files in the directory of its run, whose `Blob`s come behind its own; mostly empty.
+    /// Other files of its run directory, whose `Blob`s follow its own; usually empty.
     pub beside: Vec<NamedFile>,
-    /// Hold only what touches this stretch of time: first and last nanosecond from the start of the trace. Only of a file that
-    /// is read by itself.
+    /// Keep only what overlaps this time range: first and last nanosecond from the start of the trace. Only for a single file.
     pub only: Option<(i64, i64)>,
 }
 
-/// A file whose `Blob` goes beside a message.
+/// A file whose `Blob` is attached to a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedFile {
-    /// Its path in the directory of its run, or in the archive.
+    /// Its path in the run directory or in the archive.
     pub name: String,
-    /// Its size; that of the `Blob` is another one where it is packed.
+    /// Its uncompressed size, which may differ from that of the `Blob`.
     pub n_bytes: u64,
 }
 
-/// For a file whose index may be kept in the browser, to open it at once the next time.
+/// Cache key of a file, to reopen it instantly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keep {
-    /// Time of the file's last change, in milliseconds since the Unix epoch.
+    /// Modification time of the file, in milliseconds since the Unix epoch.
     pub modified_ms: u64,
-    /// Do not open what is kept; read the file and keep that.
+    /// Ignore the cached index; parse the file and cache that.
     pub afresh: bool,
 }
 
-/// From a worker that reads a file to one that helps it, through a port between the two.
+/// From a worker that parses a file to its helper, through a port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum HelperRequest {
-    /// Get ready to read parts of the `Blob` that comes with this message.
+    /// Prepare to parse parts of the attached `Blob`.
     Begin {
         /// [`crate::import::FormatInfo::id`].
         format: String,
     },
-    /// Read this stretch of the file.
+    /// Parse this part of the file.
     Read(Range<u64>),
-    /// Unpack the `Blob` that comes with this message.
+    /// Decompress the attached `Blob`.
     Unpack(Packing),
-    /// What was sent is used up; its memory comes back with this message.
+    /// Return the memory of a consumed message.
     More,
 }
 
-/// From a helper to the worker that it helps.
+/// From a helper to its worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum HelperResponse {
-    /// The part comes beside this message, as [`crate::import::parts::Part::into_bytes`] writes it.
+    /// A parsed part is attached, as written by [`crate::import::parts::Part::into_bytes`].
     Read(Range<u64>),
-    /// The stretch could not be read.
+    /// The part could not be parsed.
     Lost(Range<u64>),
-    /// Content comes beside this message.
+    /// Decompressed content is attached.
     Unpacked {
-        /// Bytes of the file that have gone into all that was sent.
+        /// Bytes of the file consumed for all content so far.
         file_bytes: u64,
-        /// Nothing comes any more.
+        /// This is the end.
         is_over: bool,
-        /// Code of what is wrong with the packed data, and the byte of the file.
+        /// Code of an error in the compressed data, and its byte position in the file.
         problem: Option<(String, u64)>,
     },
-    /// The file can not be read on.
+    /// Reading the file failed.
     Unreadable {
-        /// What the browser calls the reason.
+        /// The browser's name of the error.
         name: String,
     },
 }
 
-/// A table by name. Positions would not do: reports are inserted while people click.
+/// A table by name, because positions change while reports are added.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TableId {
     /// `id` of the report.
@@ -180,25 +193,25 @@ pub struct TableId {
     pub table: String,
 }
 
-/// A question about one table. It names everything, because the document may change before the question arrives.
+/// A query for one table. It uses names, because the document may change before it arrives.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TableAsk {
     pub table: TableId,
-    /// The position of its sort column counts only while `sort_by` is `None`.
+    /// The position of its sort column is used only if `sort_by` is `None`.
     pub query: TableQuery,
-    /// `id` of the column to sort by; rows are in the table's own order if it has no such column.
+    /// `id` of the column to sort by; default order if there is no such column.
     pub sort_by: Option<String>,
 }
 
 impl TableAsk {
-    /// Asks for all rows of the table in its own order.
+    /// Query for all rows of the table in the default order.
     pub fn whole(report: &str, table: &str) -> TableAsk {
         let table = TableId { report: report.to_string(), table: table.to_string() };
         TableAsk { table, query: TableQuery::default(), sort_by: None }
     }
 }
 
-/// Ways to put a table on the clipboard.
+/// Clipboard formats of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum CopyFormat {
     Markdown,
@@ -209,118 +222,123 @@ pub enum CopyFormat {
 /// Worker to page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Response {
-    /// The worker runs.
+    /// The worker is running.
     Ready {
         formats: Vec<FormatView>,
         exporters: Vec<ExporterView>,
     },
     Progress(Progress),
-    /// A report; while reading goes on, of what has been read so far.
+    /// A document; during parsing, of what has been parsed so far.
     Document(Box<DocumentView>),
     /// There is nothing to show.
     Failed(Failure),
     Rows {
         ticket: u32,
         table: TableId,
-        /// [`DocumentView::revision`] of the document that the rows are from.
+        /// [`DocumentView::revision`] of the rows' document.
         revision: u32,
         rows: TableRows,
     },
     Copied {
         ticket: u32,
         table: TableId,
-        /// [`DocumentView::revision`] of the document that the text is from.
+        /// [`DocumentView::revision`] of the text's document.
         revision: u32,
         text: String,
         n_rows: u64,
     },
-    /// So many bytes of an export are written.
+    /// Progress of an export, in bytes written.
     ExportProgress {
         ticket: u32,
         bytes: u64,
     },
-    /// The export comes as a `Blob` beside this message.
+    /// The export is attached as a `Blob`.
     Exported {
         ticket: u32,
         file_name: String,
         bytes: u64,
-        /// What is not in it though it belongs there, each in words.
+        /// Descriptions of what the export lacks.
         left_out: Vec<String>,
     },
-    /// What was asked for with this ticket could not be done.
+    /// The request with this ticket failed.
     Refused {
         ticket: u32,
         failure: Failure,
     },
-    /// What the browser keeps, the one written last at the top; `None` if it keeps nothing for this page.
+    /// Cached indexes, newest first; `None` if there is no cache.
     Kept {
         ticket: u32,
         entries: Option<Vec<KeptView>>,
     },
-    /// An index was kept, or was not: there is something new to list.
+    /// The cache has changed.
     KeptChanged,
-    /// The SHA-256 of each file that was read, in the order that the document has them in, as hexadecimal digits. `None` of what
-    /// came from an index, and of what could not be read again.
+    /// SHA-256 of each parsed file, hexadecimal, in the order of the document. `None` for files from an index, and for those that
+    /// could not be read again.
     Digests(Vec<Option<String>>),
-    /// The index does not fit the file, or is damaged; it is forgotten.
+    /// The index does not match the file, or is damaged, and was deleted.
     Stale(Failure),
-    /// What a comparison takes of this side, as bytes that mean nothing to the page.
+    /// Data for a comparison, opaque to the page.
     Side {
         ticket: u32,
         side: Vec<u8>,
     },
-    /// The texts that would go out.
+    /// Preview of the texts in an export.
     Preview {
         ticket: u32,
         preview: PreviewView,
     },
-    /// What is in an archive; the `Blob`s of the files come beside this message.
+    /// Content of an archive; the `Blob`s of the files are attached.
     Archive {
         ticket: u32,
         files: Vec<NamedFile>,
-        /// Files that can not be had.
+        /// Files that cannot be extracted.
         left_out: Vec<LeftOutView>,
-        /// There are more files than are looked at.
+        /// The maximum number of files was exceeded.
         is_cut: bool,
     },
-    /// What became of the limits.
+    /// Results of checking limits.
     Held {
         ticket: u32,
         budget: BudgetView,
     },
+    /// For [`Request::Search`], in the order of the document.
+    Searched {
+        ticket: u32,
+        hits: Vec<SearchHits>,
+    },
 }
 
-/// Limits that were held against a trace.
+/// Limits checked against a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetView {
     pub limits: Vec<LimitView>,
 }
 
-/// A limit and what became of it.
+/// A limit and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitView {
-    /// As it was written.
+    /// The limit as written.
     pub text: String,
     pub held: HeldView,
 }
 
-/// What became of a limit, with the reason in words.
+/// Result of a limit, with an explanation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HeldView {
     Kept(String),
     Passed(String),
-    /// It can not be held against this trace.
+    /// It cannot be checked for this trace.
     Unknown(String),
 }
 
 impl BudgetView {
-    /// Whether there are limits and all of them are kept. One that nobody can tell is not kept.
+    /// Whether there are limits and all are met. A limit that cannot be checked is not met.
     pub fn is_kept(&self) -> bool {
         !self.limits.is_empty() && self.limits.iter().all(|limit| matches!(limit.held, HeldView::Kept(_)))
     }
 }
 
-/// An index that the browser keeps.
+/// A cached index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptView {
     /// For [`Request::OpenKept`] and [`Request::Forget`].
@@ -328,15 +346,15 @@ pub struct KeptView {
     pub file_name: String,
     pub file_bytes: u64,
     pub format_title: String,
-    /// When it was written, in milliseconds since the Unix epoch.
+    /// Time of writing, in milliseconds since the Unix epoch.
     pub made_ms: u64,
-    /// When its file was changed last, in milliseconds since the Unix epoch; 0 if that is not known.
+    /// Modification time of its file, in milliseconds since the Unix epoch; 0 if unknown.
     pub modified_ms: u64,
-    /// Its own size.
+    /// Size of the index.
     pub index_bytes: u64,
 }
 
-/// How far reading has come. Rate and time left are worked out by the page, which has the clock.
+/// Progress of parsing. The page, which has the clock, computes speed and time left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     pub file_bytes_read: u64,
@@ -346,15 +364,15 @@ pub struct Progress {
     pub records: u64,
     /// Title of the format, once known.
     pub format: Option<String>,
-    /// Which of several files is being read; the numbers above are of all of them.
+    /// Current file of several; the numbers above cover all of them.
     pub file: Option<FileProgress>,
-    /// How much of the reports is made, in percent, where that is known.
+    /// Percentage of the reports that are built, if known.
     pub made_percent: Option<u8>,
-    /// All bytes are read; the reports are being made.
+    /// All bytes are parsed; reports are being built.
     pub finishing: bool,
 }
 
-/// One of several files that are read together.
+/// One of several combined files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileProgress {
     pub name: String,
@@ -363,14 +381,14 @@ pub struct FileProgress {
     pub n_files: u32,
 }
 
-/// [`Failure::code`] of what was refused because its index is of no use: there was a [`Response::Stale`] before it.
+/// [`Failure::code`] of requests refused because of an unusable index, after [`Response::Stale`].
 pub const STALE: &str = "stale";
 
-/// Why something could not be done.
+/// An error for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub code: String,
-    /// What and where.
+    /// What went wrong, and where.
     pub what: String,
     /// What to try; may be empty.
     pub hint: String,
@@ -389,55 +407,56 @@ pub struct ExporterView {
     pub id: String,
     pub title: String,
     pub extension: String,
-    /// It writes the events of a trace, of which a part can be left out.
+    /// It writes the events of a trace, and can be limited to a part.
     pub takes_part: bool,
-    /// Something can be taken out of what it writes.
+    /// Its output can be redacted.
     pub can_redact: bool,
-    /// What people wrote goes along.
+    /// It includes notes.
     pub takes_notes: bool,
-    /// What it writes of this document has a timeline for Perfetto to show.
+    /// Its output for this document has a timeline that Perfetto can show.
     pub opens_in_perfetto: bool,
 }
 
-/// A document without the cells of its tables, which the page asks for as it shows them.
+/// A document without the cells of its tables, which the page requests when it shows them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentView {
-    /// Counts up whenever the reports change; answers say which one they are from.
+    /// Incremented whenever the reports change; answers contain their revision.
     pub revision: u32,
-    /// What was read; of several files, what they have in common and their sizes added up.
+    /// The file; for several, their common properties and total size.
     pub file: FileView,
-    /// The account of all files.
+    /// Parsing details of all files.
     pub ledger: LedgerView,
-    /// Each of several files; empty where it is one.
+    /// Each of several files; empty for a single one.
     pub files: Vec<FileAccount>,
-    /// What was to be read together with these, and could not.
+    /// Skipped files.
     pub left_out: Vec<LeftOutView>,
-    /// The sides that are held against each other; `None` of a single run.
+    /// A and B of a comparison; `None` for a single run.
     pub sides: Option<SidesView>,
     pub reports: Vec<ReportView>,
     pub query: Query,
-    /// There will be another: reading goes on, or further reports are being made.
+    /// Another will follow: parsing continues, or more reports are being built.
     pub partial: bool,
-    /// All is read: what these reports say is final, also if others follow.
+    /// Parsing is complete: these reports are final, even if others follow.
     pub is_read: bool,
-    /// Exporters that have something to write for this file.
+    /// Exporters available for this file.
     pub exporters: Vec<ExporterView>,
-    /// Exporters that have nothing to write for it, each by its title with what they need.
+    /// Unavailable exporters: title, and what they need.
     pub not_exported: Vec<(String, String)>,
-    /// Nanoseconds from the first to the last of anything; `None` if nothing has a time, or it is not known.
+    /// Nanoseconds from the first to the last timestamp; `None` if there is none, or if unknown.
     pub span_ns: Option<i64>,
     pub range: RangeView,
-    /// The link that this came with; `None` of anything that was read.
+    /// The link of a report from a link; `None` for parsed files.
     pub link: Option<LinkView>,
-    /// How someone looked at it who handed it on with all that was read; `None` of anything else.
+    /// View of the sender, for a Tracedrop file with trace data.
     pub sent: Option<SentView>,
 }
 
 impl DocumentView {
-    /// The warnings of all reports, each once, with the `id` of the first report that has it.
+    /// Distinct warnings about the trace as a whole (of the first report and of summaries), each with the `id` of the first report that has it.
     pub fn warnings(&self) -> Vec<(&str, &str)> {
         let mut warnings: Vec<(&str, &str)> = Vec::new();
-        for report in &self.reports {
+        let is_about_all = |(at, report): &(usize, &ReportView)| *at == 0 || report.group == Group::Summary;
+        for (_, report) in self.reports.iter().enumerate().filter(is_about_all) {
             for block in &report.blocks {
                 if let BlockView::Note(Note { level: NoteLevel::Warning, text }) = block
                     && warnings.iter().all(|(_, known)| known != text)
@@ -450,99 +469,99 @@ impl DocumentView {
     }
 }
 
-/// Which stretch of a trace's time is held.
+/// The time range that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeView {
-    /// Start of what has been read, on the trace's clock, where a stretch can be chosen as reading goes on.
+    /// Start of the parsed part on the trace's clock, if a range can be chosen during parsing.
     pub start_ns: Option<i64>,
-    /// What was chosen: first and last nanosecond from that start.
+    /// The chosen range: first and last nanosecond from that start.
     pub chosen: Option<(i64, i64)>,
-    /// Reading is over, and the file can be read again with a stretch chosen.
+    /// Parsing is complete, and the file can be parsed again for a range.
     pub again: bool,
-    /// The stretch without the few events that lie far away from all others, in nanoseconds from the start of the trace.
+    /// Range without the few events far away from all others, in nanoseconds from the start of the trace.
     pub without_far_away: Option<(i64, i64)>,
 }
 
-/// How someone looked at a report, and what they wrote on it.
+/// View and notes of the sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentView {
-    /// `id` of the report that showed.
+    /// `id` of the visible report.
     pub show: String,
     pub tables: Vec<TableSpot>,
     pub notes: Notes,
-    /// The files that it is of.
+    /// Its files.
     pub files: Vec<LinkedFile>,
-    /// Tables of one's own took part in the numbers.
+    /// Custom tables affected the numbers.
     pub own_tables: bool,
 }
 
-/// A link that a document comes from.
+/// The link of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkView {
-    /// Which program wrote it.
+    /// Program that wrote it.
     pub by: String,
     pub files: Vec<LinkedFile>,
-    /// `id` of the report that showed.
+    /// `id` of the visible report.
     pub show: String,
     pub tables: Vec<TableSpot>,
-    /// Tables of one's own took part in the numbers, and are not in the link.
+    /// Custom tables affected the numbers, and are not in the link.
     pub own_tables: bool,
-    /// What someone wrote.
+    /// Notes of the sender.
     pub notes: Notes,
-    /// It came as a file, with the tables whole.
+    /// It came as a file, with complete tables.
     pub is_file: bool,
-    /// Why all that was read, which is in the file, is of no use; a sentence fragment.
+    /// Reason why the trace data in the file is unusable; a sentence fragment.
     pub problem: Option<String>,
 }
 
-/// The sides of a comparison.
+/// A and B of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SidesView {
     pub a: SideView,
     pub b: SideView,
-    /// A and B have changed places since they were first compared.
+    /// A and B were swapped since they were first compared.
     pub is_swapped: bool,
-    /// Steps that count.
+    /// Selected phase of steps.
     pub phase: PhaseFilter,
-    /// What there are steps of, and all.
+    /// Available phases, including all.
     pub phases: Vec<PhaseFilter>,
 }
 
-/// One side of a comparison.
+/// A or B of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SideView {
-    /// Names of its files, in short.
+    /// Short name of its files.
     pub label: String,
-    /// All its files as one.
+    /// All its files combined.
     pub all: FileAccount,
     pub n_files: u64,
-    /// Files that were to be read with them, and could not.
+    /// Number of skipped files.
     pub n_left_out: u64,
 }
 
-/// One of several files, with its own account.
+/// One of several files, with its parsing details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileAccount {
     pub file: FileView,
     pub ledger: LedgerView,
 }
 
-/// A file that is not among those that were read together.
+/// A skipped file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOutView {
     pub file_name: String,
     pub why: Failure,
 }
 
-/// What a file says of its place in a distributed run.
+/// Rank of a file in a distributed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankView {
     pub rank: i64,
-    /// Ranks of the run.
+    /// Number of ranks.
     pub world_size: Option<i64>,
 }
 
-/// What the file is.
+/// Description of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileView {
     pub name: String,
@@ -553,36 +572,36 @@ pub struct FileView {
     pub producer: Option<String>,
     /// Outermost first.
     pub compression: Vec<String>,
-    /// `None` if it does not say, and of several files.
+    /// `None` if not stated, and for several files.
     pub rank: Option<RankView>,
-    /// The index that this comes from; `None` if the file was read.
+    /// The index it was opened from; `None` if it was parsed.
     pub index: Option<IndexView>,
 }
 
-/// An index that a document comes from.
+/// The index of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexView {
     /// When it was written, in milliseconds since the Unix epoch; 0 if unknown.
     pub made_ms: u64,
-    /// The trace's file is not at hand.
+    /// The trace file is missing.
     pub is_alone: bool,
-    /// Another version of the program has written it, and the reports were computed anew.
+    /// Another version wrote it, so the reports were recomputed.
     pub is_of_other_version: bool,
 }
 
-/// The account: records and bytes read = kept + repaired + skipped, and the oddities.
+/// Parsing details: records and bytes read = kept + repaired + skipped, and the issues.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LedgerView {
     pub file_bytes_read: u64,
     pub content_bytes: u64,
-    /// What one record is called, in the plural.
+    /// Plural noun for records, such as "events".
     pub record_noun: String,
     pub kept: TallyView,
     pub repaired: TallyView,
     pub skipped: TallyView,
     /// Bytes between records.
     pub framing_bytes: u64,
-    /// Bytes of text that belongs to no record and was not used.
+    /// Bytes of unused text outside of records.
     pub unused_bytes: u64,
     pub issues: Vec<IssueView>,
 }
@@ -593,12 +612,12 @@ impl LedgerView {
         self.kept.records + self.repaired.records + self.skipped.records
     }
 
-    /// Bytes accounted for: those of all records, those between them and those that were not used. Equal to `content_bytes`.
+    /// Sum of the bytes of records, between records, and unused. Equal to `content_bytes`.
     pub fn bytes(&self) -> u64 {
         self.kept.bytes + self.repaired.bytes + self.skipped.bytes + self.framing_bytes + self.unused_bytes
     }
 
-    /// Every record was kept as it stood and nothing was worth a remark.
+    /// All records were kept unchanged, without issues.
     pub fn is_clean(&self) -> bool {
         self.issues.is_empty()
             && self.repaired.records == 0
@@ -606,13 +625,13 @@ impl LedgerView {
             && self.unused_bytes == 0
     }
 
-    /// Passwords, tokens or keys were hidden.
+    /// Whether passwords, tokens or keys were hidden.
     pub fn hides_secrets(&self) -> bool {
         self.issues.iter().any(|issue| issue.code == hidden::SECRET.code)
     }
 
-    /// What became of bytes that are in no record that counts as skipped: what the matter is, each kind once, the first one met first.
-    /// Empty where every oddity of that kind is a record skipped.
+    /// Issues with ignored bytes outside of skipped records: each kind once, in order of first occurrence.
+    /// Empty if skipped records explain all such issues.
     pub fn unused(&self) -> Vec<&str> {
         let mut unused: Vec<&IssueView> =
             self.issues.iter().filter(|issue| issue.severity == SeverityView::Skipped).collect();
@@ -630,7 +649,7 @@ impl LedgerView {
         whats
     }
 
-    /// Its reader could make nothing of the file; there is only what lies beside it.
+    /// The trace itself could not be parsed; only the other files of the run are shown.
     pub fn is_unreadable(&self) -> bool {
         self.issues.iter().any(|issue| issue.code == UNREADABLE.code)
     }
@@ -666,6 +685,7 @@ pub struct ReportView {
     pub id: String,
     pub title: String,
     pub summary: String,
+    pub group: Group,
     pub blocks: Vec<BlockView>,
 }
 
@@ -689,7 +709,7 @@ pub struct TableView {
     pub sort: Option<Sort>,
     pub n_rows: u64,
     pub n_left_out: u64,
-    /// The first rows in the table's own order, so that something shows at once.
+    /// First rows in the default order, for display at once.
     pub first: TableRows,
 }
 
@@ -706,11 +726,11 @@ pub struct ColumnView {
 
 /// A message as bytes.
 pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
-    // Serialising plain data into a growing buffer has no way to fail.
+    // Serializing plain data into a growing buffer cannot fail.
     postcard::to_allocvec(message).unwrap_or_default()
 }
 
-/// A message from bytes; `None` if they are none.
+/// A message from bytes; `None` if invalid.
 pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok()
 }
@@ -742,7 +762,7 @@ mod tests {
         assert!(decode::<Request>(b"\xff\xff\xff").is_none());
     }
 
-    /// `tests/browser/protocol.mjs` has these numbers.
+    /// `tests/browser/protocol.mjs` uses these numbers.
     #[test]
     fn variants_keep_their_numbers() {
         let ticket = 7;
@@ -770,12 +790,12 @@ mod tests {
         for (response, number) in responses {
             assert_eq!(encode(&response)[0], number, "{response:?}");
         }
-        // How it asks for a file.
+        // Its request for a file.
         let file =
             OpenFile { name: "a.json".to_string(), format: None, keep: None, beside: Vec::new(), only: None };
         let open = encode(&Request::Open { files: vec![file], query: Query::default() });
         assert_eq!(open, [&b"\x00\x01\x06a.json\x00\x00\x00\x00\x0a\x00\x00"[..], &[0; 8]].concat());
-        // That it is finishing stands last.
+        // `finishing` is the last byte.
         assert_eq!(encode(&Response::Progress(finishing)).last(), Some(&1));
         assert_eq!(encode(&Response::Progress(Progress::default())).last(), Some(&0));
     }

@@ -29,53 +29,52 @@ use crate::trace::{Run, Severity, Trace};
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Drives one file: feed bytes, finish, then ask.
+/// Handles one file: feed bytes, finish, then query.
 pub struct Session {
     import: Option<Import>,
     run: Run,
     query: Query,
     reports: Vec<Report>,
-    /// Ids of the reports that are made, where somebody said which; else all are.
+    /// Ids of the requested reports; all if `None`.
     wanted: Option<Vec<String>>,
     partial: bool,
-    /// Where the tables are, while nobody has asked for more than the reports.
+    /// Location of the tables, while only the reports have been requested.
     index: Option<Index>,
-    /// The index that this comes from.
+    /// The index it was opened from.
     index_view: Option<IndexView>,
-    /// The file, for arguments that are read from it again.
+    /// The file, to read arguments from it again.
     again: Option<Rc<dyn Content>>,
-    /// Files of the folder of its run, and the checksum of what has been fed.
+    /// Files of its run directory, and the checksum of the fed bytes.
     beside: Option<(Vec<FileBeside>, Checksum)>,
-    /// Several files are read into it one after the other: how many traces are done with. They stand before that of the file
-    /// being read, and there are only early reports until the last one is read.
+    /// Number of completed traces, when several files are combined. They precede the trace of the current file, and there are only
+    /// early reports until the last file is parsed.
     n_done: Option<usize>,
-    /// What was to be read together with this, and could not.
+    /// Skipped files.
     left_out: Vec<LeftOutView>,
-    /// How someone looked at it who handed it on.
+    /// View of the sender.
     sent: Option<SentView>,
-    /// Row order of the table looked at last, so that scrolling does not sort again.
+    /// Row order of the last table, so that scrolling does not sort again.
     order: RowOrder,
-    /// What the reports that are there have found, for those that are yet to be made and for a comparison. It takes memory, and
-    /// can be found again.
+    /// Intermediate results of reports, for later reports and for a comparison. A cache that can be recomputed.
     found: Found,
-    /// The access of no known kind at which labelling stopped for all reports, as was asked for.
+    /// Unclassified access at which labeling stopped, as requested.
     unclassified: Option<String>,
     /// See [`Session::hold_only`].
     chosen: Option<(i64, i64)>,
-    /// Someone has said which format the file is in, so that one without anything in it is nothing unexpected.
+    /// The format was given, so an empty file is not unexpected.
     is_format_given: bool,
 }
 
-/// Which reports are made.
+/// Set of reports to build.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Those that cost little: there will be others.
+    /// Cheap reports only; others will follow.
     Early,
     All,
 }
 
 impl Session {
-    /// `file_bytes` is 0 if unknown; with `format` the content is read as that, whatever it looks like.
+    /// `file_bytes` is 0 if unknown; `format` disables detection.
     pub fn new(
         file_name: &str,
         file_bytes: u64,
@@ -109,20 +108,20 @@ impl Session {
         }
     }
 
-    /// A file that is read already.
+    /// Session of a parsed file.
     pub fn of_trace(trace: Trace, query: Query) -> Session {
         let mut session = Session::empty(query);
         session.set_trace(trace, Extent::All);
         session
     }
 
-    /// Nothing yet, where several files are going to be read into.
+    /// Empty session, to combine several files.
     pub(super) fn of_several(query: Query) -> Session {
         Session { n_done: Some(0), partial: true, ..Session::empty(query) }
     }
 
-    /// Reads on with another file. With `room`, it is given up once it has more events. What was read of a file that has not
-    /// been taken ([`Session::take_file`]) is let go.
+    /// Continues with another file. Gives up if it has more than `room` events. Drops the data of a previous file that was not
+    /// added by [`Session::take_file`].
     pub(super) fn go_on_with(&mut self, file_name: &str, file_bytes: u64, room: Option<usize>) {
         self.leave_file();
         let mut import = Import::with_format(file_name, file_bytes, None);
@@ -133,12 +132,12 @@ impl Session {
         self.import = Some(import);
     }
 
-    /// The file read last is one of them.
+    /// Adds the last parsed file.
     pub(super) fn take_file(&mut self) {
         self.n_done = self.n_done.map(|_| self.run.traces.len());
     }
 
-    /// Those of another session are among them. An error if they can not be read from their index.
+    /// Adds the files of another session. An error if they cannot be read from their index.
     pub(super) fn take_session(&mut self, mut other: Session) -> Result<(), ImportError> {
         other.load()?;
         self.leave_file();
@@ -147,19 +146,19 @@ impl Session {
         Ok(())
     }
 
-    /// The file read last is none of them.
+    /// Drops the last parsed file.
     pub(super) fn leave_file(&mut self) {
         (self.import, self.beside) = (None, None);
         self.run.traces.truncate(self.n_done.unwrap_or(0));
     }
 
-    /// Remembers what was to be read together with the others, and could not.
+    /// Records a skipped file.
     pub(super) fn leave_out(&mut self, left_out: LeftOutView) {
         self.left_out.push(left_out);
     }
 
-    /// All files are read: makes the reports that take little. [`Session::finish_reports`] makes the others. What was left out,
-    /// if there is nothing else.
+    /// Ends all files and builds the cheap reports; [`Session::finish_reports`] builds the others. Returns the skipped files if
+    /// there is nothing else.
     pub(super) fn end_several(&mut self) -> Result<(), Vec<LeftOutView>> {
         self.leave_file();
         self.n_done = None;
@@ -170,12 +169,12 @@ impl Session {
         Ok(())
     }
 
-    /// Says how someone looked at it who handed it on.
+    /// Sets the view of the sender.
     pub(super) fn set_sent(&mut self, sent: SentView) {
         self.sent = Some(sent);
     }
 
-    /// What came along with it is exported unless someone chose otherwise.
+    /// Export options, with the sender's notes unless others are given.
     fn options(&self, options: &Options) -> Options {
         let mut options = options.clone();
         if let Some(sent) = &self.sent {
@@ -188,8 +187,8 @@ impl Session {
         options
     }
 
-    /// Several files that are read already, in one: reports are on all of them, each with its own account of what was
-    /// read. The question is that of the first. An error if the tables of one can not be read from its index.
+    /// Combines parsed files: reports cover all of them, each has its parsing details. Uses the query of the first. An error if the
+    /// tables of one cannot be read from its index.
     pub fn together(sessions: Vec<Session>) -> Result<Session, ImportError> {
         let mut session =
             Session::empty(sessions.first().map(|first| first.query.clone()).unwrap_or_default());
@@ -202,9 +201,9 @@ impl Session {
         Ok(session)
     }
 
-    /// A file that was read before. `again` is that file, for what is not in the index, if it is at hand.
+    /// Session from an index. `again` is the file itself, if available, for data that is not in the index.
     ///
-    /// Tables are read when they are needed, which may fail then.
+    /// Tables are read on demand, which may fail.
     pub fn of_index(
         index: Index,
         again: Option<Rc<dyn Content>>,
@@ -233,11 +232,11 @@ impl Session {
         Ok(session)
     }
 
-    /// Reads the tables from the index, if that has not been done.
+    /// Reads the tables from the index, unless already read.
     fn load(&mut self) -> Result<(), ImportError> {
         if let Some(index) = &self.index {
             let mut trace = index.trace(self.again.clone())?;
-            // Whoever wrote it may have had them shown.
+            // The index may have been written while secrets were shown.
             match self.query.show_secrets {
                 true => trace.args.hide_secrets(false),
                 false => trace.hide_secrets(),
@@ -248,7 +247,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether an index says all that is known: single slices that were given up can not be had from one.
+    /// Whether an index would be complete: it is not if single slices were dropped.
     pub fn can_be_kept(&self) -> bool {
         let is_whole = |trace: &Trace| {
             trace.folded.is_none()
@@ -260,12 +259,12 @@ impl Session {
         matches!(&self.run.traces[..], [trace] if is_read && is_whole(trace))
     }
 
-    /// What an index of this file is written from: a section of its tables, by number. `None` behind the last one.
+    /// Section of an index by number. `None` after the last one.
     pub fn index_section(&self, number: usize, out: &mut Vec<u8>) -> Option<String> {
         index::section(self.run.traces.first()?, number, out)
     }
 
-    /// The last two sections of an index of this file. `None` if it can not be kept.
+    /// The last two sections of an index. `None` if it cannot be written.
     pub fn index_end(&self, identity: Identity, now_ms: u64) -> Option<[(String, Vec<u8>); 2]> {
         let trace = self.run.traces.first().filter(|_| self.can_be_kept())?;
         let exporters: Vec<&str> = self.exporters().iter().map(|exporter| exporter.id).collect();
@@ -273,16 +272,14 @@ impl Session {
         Some([index::reports_section(&self.reports), index::head_section(head)])
     }
 
-    /// The file can be read again by `content`, so that arguments need not be held in memory. To be said before the
-    /// first byte is fed.
+    /// Provides `content` to read the file again, so that arguments need not stay in memory. Call it before feeding.
     pub fn can_read_again(&mut self, content: Rc<dyn Content>) {
         if let Some(import) = &mut self.import {
             import.can_read_again(content);
         }
     }
 
-    /// The file is the one called `own_name` in the folder of a run that holds `others` beside it, by their bare names. To be
-    /// said before the first byte is fed.
+    /// Sets the run directory: the file is `own_name` in it, `others` are its other files by name. Call it before feeding.
     pub fn lies_in_run(&mut self, own_name: &str, others: Vec<FileBeside>) {
         if let Some(import) = &mut self.import {
             import.keep_unreadable();
@@ -291,7 +288,7 @@ impl Session {
         self.beside = Some(([own].into_iter().chain(others).collect(), Checksum::default()));
     }
 
-    /// Whether nothing that lies beside the files is shown with them.
+    /// Whether no other files of a run directory are shown.
     pub fn lies_alone(&self) -> bool {
         self.run.traces.iter().all(|trace| trace.beside.is_empty())
     }
@@ -307,26 +304,26 @@ impl Session {
         }
     }
 
-    /// What the file is read by, until it is finished.
+    /// The importer, until finished.
     pub fn import(&mut self) -> Option<&mut Import> {
         self.import.as_mut()
     }
 
-    /// Whether reading on makes no difference any more; [`Session::finish`] says why.
+    /// Whether more bytes would make no difference; [`Session::finish`] returns the reason.
     pub fn has_given_up(&self) -> bool {
         self.has_no_room() || self.import.as_ref().is_none_or(Import::has_given_up)
     }
 
-    /// Whether it is one of several files, and has more events than there is room for beside the others.
+    /// Whether the current file of several has more events than fit next to the others.
     fn has_no_room(&self) -> bool {
         self.n_done.is_some() && self.import.as_ref().is_some_and(Import::is_folding)
     }
 
-    /// Why a file that was read is of no use: nothing in it could be used, though there is something. An empty timeline
-    /// (`[]`) is a trace all the same, and so are no accesses to memory where they were to be looked for.
+    /// Reason why a non-empty file has no usable content. An empty timeline (`[]`) is a valid trace, and so is a file without
+    /// memory accesses if its format was given.
     pub fn why_useless(&self) -> Option<ImportError> {
         let [trace] = self.run.traces.get(self.n_done.unwrap_or(0)..)? else { return None };
-        // An index was made of something.
+        // An index always has content.
         let ledger = Some(&trace.ledger).filter(|_| self.index_view.is_none())?;
         let unreadable = ledger.issue(UNREADABLE.code);
         if self.is_format_given && trace.accesses.is_expected() && unreadable.is_none() {
@@ -344,27 +341,27 @@ impl Session {
                         Some(line) => format!("line {line}"),
                         None => format!("byte {}", issue.first.byte),
                     };
-                    format!("no {noun} in it: {} (first at {place})", issue.kind.what)
+                    format!("no usable {noun}: {} (first at {place})", issue.kind.what)
                 }
-                (None, None) => format!("no {noun} in it"),
+                (None, None) => format!("no usable {noun}"),
             };
             ImportError { code: "nothing-usable", what, hint: String::new() }
         })
     }
 
-    /// How far reading has come.
+    /// Progress of parsing.
     pub fn progress(&self) -> ImportProgress {
         self.import.as_ref().map(Import::progress).unwrap_or_default()
     }
 
-    /// The format, once it is known and while reading goes on.
+    /// The format, once known and during parsing.
     pub fn format(&self) -> Option<&'static FormatInfo> {
         self.import.as_ref().and_then(Import::format)
     }
 
-    /// Of what is read, and has been read, holds only what touches a stretch of time: its first and last nanosecond from
-    /// `start_ns` on the trace's clock. False, and nothing happens, if the format has no events, or there were too many to hold
-    /// single ones, or it was said before.
+    /// Keeps only what overlaps a time range, also of what is already parsed: first and last nanosecond from `start_ns` on the
+    /// trace's clock. False, without effect, if the format has no events, if there were too many to keep single ones, or if a
+    /// range was set before.
     pub fn hold_only(&mut self, start_ns: i64, from_ns: i64, to_ns: i64) -> bool {
         let range = TimeRange::OnClock(start_ns.saturating_add(from_ns), start_ns.saturating_add(to_ns));
         let is_held = self.import.as_mut().is_some_and(|import| import.hold_only(range));
@@ -374,8 +371,7 @@ impl Session {
         is_held
     }
 
-    /// The same with times from the start of the whole trace. To be said before the first byte is fed; of formats without events
-    /// all is held.
+    /// The same, relative to the start of the whole trace. Call it before feeding; no effect for formats without events.
     pub fn hold_only_from_start(&mut self, from_ns: i64, to_ns: i64) {
         if self.import.as_mut().is_some_and(|import| import.hold_only(TimeRange::FromStart(from_ns, to_ns))) {
             self.chosen = Some((from_ns, to_ns));
@@ -398,7 +394,7 @@ impl Session {
         }
     }
 
-    /// What the times of a stretch that can be chosen are counted from.
+    /// Start of the times of a range that can be chosen.
     fn choosable_from(&self) -> Option<i64> {
         if self.n_done.is_some() {
             return None;
@@ -407,12 +403,12 @@ impl Session {
         self.run.traces.first().and_then(Trace::span).map(|(start, _)| start)
     }
 
-    /// Makes reports of what has been read so far; false if there is nothing yet.
+    /// Builds reports of what has been parsed so far; false if there is nothing yet.
     pub fn make_partial(&mut self) -> bool {
         if self.import.as_ref().is_some_and(Import::is_folding) {
             return false;
         }
-        // The one before is let go first.
+        // Drop the previous one first.
         self.run.traces.truncate(self.n_done.unwrap_or(0));
         match self.import.as_ref().and_then(Import::snapshot) {
             Some(trace) => {
@@ -423,18 +419,18 @@ impl Session {
         }
     }
 
-    /// The file is over: makes the reports.
+    /// Ends the file and builds the reports.
     pub fn finish(&mut self) -> Result<(), ImportError> {
         self.end(Extent::All, Import::finish)
     }
 
-    /// The file can not or shall not be read further, for the reason `why`: makes reports of what was read.
+    /// Stops parsing for the reason `why`, and builds reports of what was parsed.
     pub fn stop(&mut self, why: &str) -> Result<(), ImportError> {
         self.end(Extent::All, |import| import.stop(why))
     }
 
-    /// [`Session::finish`] for somebody who waits: where reports take long those that do not are made first, and `true` says
-    /// that [`Session::finish_reports`] is to be called. Until then it is as if reading went on.
+    /// Like [`Session::finish`], but builds only the cheap reports if others take long. Returns true if
+    /// [`Session::finish_reports`] has to be called; until then the document counts as partial.
     pub fn finish_early(&mut self) -> Result<bool, ImportError> {
         self.end(Extent::Early, Import::finish)?;
         let has_more = analysis::has_late_reports(&self.run);
@@ -444,7 +440,7 @@ impl Session {
         Ok(has_more)
     }
 
-    /// Makes one of the reports that are missing after [`Session::finish_early`]; false if that was not so, and all are there.
+    /// Builds one of the reports missing after [`Session::finish_early`]; false once all are built.
     pub fn make_next_report(&mut self) -> bool {
         if !self.partial || self.import.is_some() || self.n_done.is_some() {
             return false;
@@ -458,7 +454,7 @@ impl Session {
         false
     }
 
-    /// Makes all reports.
+    /// Builds all reports.
     pub fn finish_reports(&mut self) {
         while self.make_next_report() {}
     }
@@ -472,13 +468,13 @@ impl Session {
             self.import = None;
             return Err(ImportError {
                 code: "no-room",
-                what: "it has more events than there is memory for beside the files before it".to_string(),
-                hint: "read fewer files together, or use tracedrop report --together, which may use all memory of the computer"
+                what: "not enough memory for its events in addition to those of the files before it".to_string(),
+                hint: "open fewer files at once, or run tracedrop report --together, which can use all memory of the computer"
                     .to_string(),
             });
         }
         if let Some(import) = self.import.take() {
-            // The partial trace is let go before the whole one is put together. Of several files the reports so far stay.
+            // Drop the partial trace before building the complete one. For several files, keep the reports so far.
             self.run.traces.truncate(self.n_done.unwrap_or(0));
             if self.n_done.is_none() {
                 self.reports = Vec::new();
@@ -488,7 +484,7 @@ impl Session {
                 if files[0].n_bytes == trace.ledger.file_bytes {
                     files[0].sha256 = checksum.finish();
                 } else {
-                    // Its rest has not been read.
+                    // The rest of it is not parsed yet.
                     files[0].n_bytes = trace.ledger.file_bytes;
                 }
                 trace.beside = files;
@@ -508,7 +504,7 @@ impl Session {
         self.run.traces.push(trace);
         match extent {
             Extent::Early => self.make_early_reports(),
-            // Of several files there will be others.
+            // With several files, others follow.
             Extent::All if self.n_done.is_some() => {}
             Extent::All => {
                 self.partial = false;
@@ -523,17 +519,17 @@ impl Session {
         let (reports, found) = analysis::early_reports(&self.run, &self.query);
         self.reports = reports;
         self.unclassified = found.unclassified().map(ToString::to_string);
-        // While reading goes on the next ones find more.
+        // During parsing the next ones have more data.
         let is_over = self.import.is_none() && self.n_done.is_none();
         self.found = if is_over { found } else { Found::default() };
     }
 
-    /// Gives back the memory of what the reports have found.
+    /// Frees the intermediate results of the reports.
     pub fn forget_found(&mut self) {
         self.found = Found::default();
     }
 
-    /// Of a file that is read whole, makes only reports of these ids.
+    /// Restricts the reports to these ids, for a file parsed completely.
     pub fn make_only(&mut self, wanted: Vec<String>) {
         self.wanted = Some(wanted);
     }
@@ -546,8 +542,7 @@ impl Session {
         self.unclassified = found.unclassified().map(ToString::to_string);
     }
 
-    /// Computes the reports again for another query. An error, and nothing happens, if the tables can not be read from
-    /// the index.
+    /// Recomputes the reports for another query. An error, without effect, if the tables cannot be read from the index.
     pub fn set_query(&mut self, query: Query) -> Result<(), ImportError> {
         if query != self.query {
             self.load()?;
@@ -564,7 +559,7 @@ impl Session {
                 self.make_early_reports();
             } else {
                 self.make_reports();
-                // All of a file that is read are there now.
+                // After parsing, all reports exist now.
                 self.partial &= self.import.is_some();
             }
         }
@@ -575,7 +570,7 @@ impl Session {
         &self.query
     }
 
-    /// The traces behind the reports.
+    /// Traces of the reports.
     pub fn run(&self) -> &Run {
         &self.run
     }
@@ -595,7 +590,7 @@ impl Session {
         }
     }
 
-    /// Nanoseconds from the first to the last of anything. `None` while the tables are only in an index.
+    /// Nanoseconds from the first to the last timestamp. `None` while the tables are only in an index.
     fn span_ns(&self) -> Option<i64> {
         if self.index.is_some() {
             return None;
@@ -605,13 +600,13 @@ impl Session {
         end.checked_sub(start)
     }
 
-    /// Each file with its account.
+    /// Files with their parsing details.
     fn accounts(&self) -> Vec<FileAccount> {
         let account = |trace| FileAccount { file: self.file_view(trace), ledger: ledger_view(&trace.ledger) };
         self.run.traces.iter().map(account).collect()
     }
 
-    /// What this gives to a comparison as one of its sides. An error if the tables can not be read from the index.
+    /// Data for a comparison. An error if the tables cannot be read from the index.
     pub fn side(&mut self) -> Result<Side, ImportError> {
         self.load()?;
         let found = std::mem::take(&mut self.found);
@@ -624,7 +619,7 @@ impl Session {
 }
 
 impl Session {
-    /// Holds the limits of a small file against this. An error if the tables can not be read from the index.
+    /// Checks limits, given as text. An error if the tables cannot be read from the index.
     pub fn hold(&mut self, limits: &str) -> Result<BudgetView, ImportError> {
         let held = limits::hold(&self.side()?.digest, limits);
         let view = |held: Held| LimitView {
@@ -710,20 +705,20 @@ impl Shown for Session {
     }
 
     fn shortfall(&self) -> Option<String> {
-        let stopped = |it| format!("labelling stopped at an access of no known kind: {it}");
+        let stopped = |it| format!("labeling stopped at an unclassified access: {it}");
         self.why_useless().map(|why| why.to_string()).or_else(|| self.unclassified.as_ref().map(stopped))
     }
 
     fn why_not_exported(&self, exporter: &ExporterInfo) -> String {
         if self.run.traces.iter().any(|trace| trace.folded.is_some()) {
-            "the trace has more events than are held, so single ones are not there to be written".to_string()
+            "the trace is too large to keep single events, so there are none to write".to_string()
         } else if self.run.traces.len() > 1 {
-            "this format holds one trace, and these are several; export them one by one".to_string()
+            "this format can contain only one trace; export the traces one by one".to_string()
         } else {
             let formats = self.run.traces.iter().map(|trace| super::format_title(trace.source.format));
             let formats: Vec<String> = formats.collect();
             let needs = if exporter.needs.is_empty() { "something to write" } else { exporter.needs };
-            format!("{} needs {needs}, and this file ({}) has none", exporter.title, formats.join(", "))
+            format!("{} needs {needs}; this file ({}) has none", exporter.title, formats.join(", "))
         }
     }
 

@@ -1,27 +1,32 @@
-//! What answers of a document are made from: a trace, or two sides held against each other.
+//! Common interface of documents: a trace, a comparison, or a shared report.
 
-use super::protocol::{CopyFormat, DocumentView, TableAsk, TableId};
+use super::protocol::{CopyFormat, DocumentView, SearchHits, TableAsk, TableId};
 use crate::export::redact::Outgoing;
 use crate::export::{self, ExporterInfo, LeftOut, Options};
-use crate::filter::FilterError;
+use crate::filter::{self, FilterError};
 use crate::report::view::{self, TableQuery, TableRows, WrongFilter};
-use crate::report::{Report, Sort, Table};
+use crate::report::{Cells, Column, Report, Sort, Table};
 use std::io::{self, Write};
 
-/// A document that a page shows, asks for rows of, and exports.
+/// Rows of one table that a search gives.
+const ROWS_FOUND: usize = 5;
+/// Cells that name a row in the list of hits.
+const NAMES_OF_HIT: usize = 3;
+
+/// A document that can be shown, queried for rows, and exported.
 pub trait Shown {
-    /// What the page shows. `None` before there is anything.
+    /// View for the page. `None` while empty.
     fn document(&self) -> Option<DocumentView>;
 
-    /// The table that is asked for, with its rows in the order asked for. `None` if there is no such table.
+    /// The requested table, with its rows in the requested order. `None` if there is no such table.
     fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>>;
 
-    /// [`DocumentView::revision`] of the document as it is now.
+    /// Current [`DocumentView::revision`].
     fn revision(&self) -> u32;
 
-    /// Writes the reports or the trace in an exporter's format, chunk by chunk, and says what is not in it.
-    /// An error of `out` is passed on; [`io::ErrorKind::InvalidData`] if what is to be written can not be had any more,
-    /// [`io::ErrorKind::Unsupported`] if there is nothing to write in this format.
+    /// Exports the reports or the trace, chunk by chunk; returns what is missing. Errors: those of `out`;
+    /// [`io::ErrorKind::InvalidData`] if the data is no longer available; [`io::ErrorKind::Unsupported`] if there is nothing to
+    /// write in this format.
     fn export(
         &mut self,
         exporter: &ExporterInfo,
@@ -29,41 +34,80 @@ pub trait Shown {
         out: &mut dyn Write,
     ) -> io::Result<LeftOut>;
 
-    /// The texts that such an export would have in it. Errors are those of [`Shown::export`].
+    /// Texts of such an export. Errors are those of [`Shown::export`].
     fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing>;
 
-    /// The reports, in their order.
+    /// Reports, in order.
     fn reports(&self) -> &[Report];
+
+    /// Rows of all tables that match `text`, of each table the first few. None if the text is empty or no filter.
+    fn search(&self, text: &str) -> Vec<SearchHits> {
+        let mut hits = Vec::new();
+        for report in self.reports() {
+            for table in report.tables() {
+                let query = TableQuery { sort: None, filter: text.to_string() };
+                let Some(order) = view::row_order(table, &query).ok().filter(|_| !text.trim().is_empty())
+                else {
+                    continue;
+                };
+                if order.is_empty() {
+                    continue;
+                }
+                // By what rows are known; the text that was searched for may be in another column.
+                let is_name = |column: &&Column| column.key || matches!(column.cells, Cells::Text(_));
+                let has_keys = table.columns.iter().any(|column| column.key);
+                let names = || table.columns.iter().filter(is_name).filter(|column| column.key || !has_keys);
+                let row = |row: &u32| {
+                    let cells = || names().map(|column| column.cells.get(*row as usize).display(column.unit));
+                    let label: Vec<String> =
+                        cells().filter(|cell| !cell.is_empty()).take(NAMES_OF_HIT).collect();
+                    let text_cells = names().filter(|column| matches!(column.cells, Cells::Text(_)));
+                    let name = text_cells.map(|column| column.cells.get(*row as usize).plain()).next();
+                    let name = name.map(|name| filter::exactly(&name)).unwrap_or_default();
+                    (label.join(", "), format!("{} {name}", text.trim()).trim().to_string())
+                };
+                hits.push(SearchHits {
+                    report: report.id.to_string(),
+                    report_title: report.title.clone(),
+                    table: table.id.to_string(),
+                    table_title: table.title.clone(),
+                    n_matching: order.len() as u64,
+                    rows: order.iter().take(ROWS_FOUND).map(row).collect(),
+                });
+            }
+        }
+        hits
+    }
 
     /// Leaves only rows that match a filter in all tables; see [`view::keep_rows`].
     fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError>;
 
-    /// Lets go of reports that nobody asked for, by their ids.
+    /// Drops reports that are not wanted, by id.
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool);
 
-    /// Why it shows less than was asked for, as a sentence fragment: nothing in the file could be used, or there is what was not to be
-    /// there.
+    /// Reason why it shows less than requested, as a sentence fragment: no usable content, or an unclassified access that was
+    /// requested to be an error.
     fn shortfall(&self) -> Option<String> {
         None
     }
 
-    /// Exporters that have something to write.
+    /// Available exporters.
     fn exporters(&self) -> Vec<&'static ExporterInfo>;
 
-    /// Why an exporter has nothing to write.
+    /// Reason why an exporter is unavailable.
     fn why_not_exported(&self, exporter: &ExporterInfo) -> String {
         let needs = if exporter.needs.is_empty() { "something to write" } else { exporter.needs };
-        format!("{} needs {needs}, and there is none", exporter.title)
+        format!("{} needs {needs}, which is missing", exporter.title)
     }
 
-    /// The table of that id, in the first report that has one, as CSV in its own order.
+    /// Table by id, from the first report that has it, as CSV in the default order.
     fn table_csv(&self, id: &str) -> Option<String> {
         let table = self.reports().iter().flat_map(Report::tables).find(|table| table.id == id)?;
         let order: Vec<u32> = (0..table.n_rows() as u32).collect();
         Some(export::csv::table_csv(table, &order))
     }
 
-    /// Proposed name of the file that an export goes into.
+    /// Suggested file name of an export.
     fn export_file_name(&self, exporter: &ExporterInfo) -> String;
 
     /// A window of rows; empty if there is no such table.
@@ -76,7 +120,7 @@ pub trait Shown {
         }
     }
 
-    /// All rows that match, as text, and their number. `None` if there is no such table, or the filter cannot be used.
+    /// All matching rows as text, and their number. `None` if there is no such table, or the filter is wrong.
     fn copy(&mut self, ask: &TableAsk, format: CopyFormat) -> Option<(String, u64)> {
         let TableRef { table, order, .. } = self.table(ask).filter(|found| found.wrong.is_none())?;
         let text = match format {
@@ -96,7 +140,7 @@ pub struct TableRef<'a> {
     pub wrong: Option<&'a WrongFilter>,
 }
 
-/// Row order of the table looked at last, so that scrolling does not sort again, and which revision of the reports it is of.
+/// Cached row order of the last table, so that scrolling does not sort again, with its revision of the reports.
 #[derive(Default)]
 pub(super) struct RowOrder {
     revision: u32,
@@ -104,7 +148,7 @@ pub(super) struct RowOrder {
 }
 
 impl RowOrder {
-    /// The reports are no longer the same.
+    /// Invalidates the order after the reports have changed.
     pub fn changed(&mut self) {
         self.revision = self.revision.wrapping_add(1);
         self.last = None;
@@ -114,7 +158,7 @@ impl RowOrder {
         self.revision
     }
 
-    /// The table of that name in `reports`, which are the same since [`RowOrder::changed`].
+    /// Table of that name in `reports`, which must be unchanged since [`RowOrder::changed`].
     pub fn table<'a>(&'a mut self, reports: &'a [Report], ask: &TableAsk) -> Option<TableRef<'a>> {
         let TableAsk { table: id, query, sort_by } = ask;
         let report = reports.iter().find(|report| report.id == id.report)?;

@@ -1,18 +1,19 @@
-//! Documents as the page sees them: without the cells of tables, which are asked for as they show.
+//! Views of documents for the page: without cells of tables, which are requested when shown.
 
 use super::protocol::{
     BlockView, ColumnView, ExporterView, FileAccount, FileView, IssueView, LedgerView, ReportView,
     SeverityView, TableView, TallyView,
 };
+use crate::analysis;
 use crate::export::{EXPORTERS, ExporterInfo, chrome_trace};
 use crate::report::view::{self, TableRows};
 use crate::report::{Block, Report, Table};
 use crate::trace::ledger::{Ledger, Severity, Tally};
 
-/// Rows that go out with a document.
+/// Rows sent with a document.
 const FIRST_ROWS: u64 = 60;
 
-/// Files as one: what they have in common, and their accounts added up. `None` of no file.
+/// Files combined: common properties, and the sum of their parsing details. `None` for no file.
 pub(super) fn together(files: &[FileAccount]) -> Option<FileAccount> {
     files.iter().cloned().reduce(|a, b| FileAccount {
         file: both_files(a.file, b.file),
@@ -50,7 +51,7 @@ fn both_ledgers(mut a: LedgerView, b: LedgerView) -> LedgerView {
     a
 }
 
-/// What the page's menu offers of `exporters`.
+/// Menu entries of `exporters`.
 pub(super) fn exporter_views(exporters: &[&ExporterInfo]) -> Vec<ExporterView> {
     let has_times = exporters.iter().any(|exporter| exporter.id == chrome_trace::PACKED_INFO.id);
     let view = |exporter: &&ExporterInfo| ExporterView {
@@ -60,7 +61,7 @@ pub(super) fn exporter_views(exporters: &[&ExporterInfo]) -> Vec<ExporterView> {
     exporters.iter().filter(|exporter| exporter.in_menu).map(view).collect()
 }
 
-/// What the page's menu cannot offer where there are only `exporters`, and what each of them needs.
+/// Exporters missing from `exporters`, each with what it needs.
 pub(super) fn not_exported(exporters: &[&ExporterInfo]) -> Vec<(String, String)> {
     let is_missing = |it: &&ExporterInfo| {
         it.in_menu && !it.needs.is_empty() && !exporters.iter().any(|exporter| exporter.id == it.id)
@@ -69,7 +70,7 @@ pub(super) fn not_exported(exporters: &[&ExporterInfo]) -> Vec<(String, String)>
     missing.map(|it| (it.title.to_string(), it.needs.to_string())).collect()
 }
 
-/// What a file made from files of these names is called, without its ending: as the first, without its own endings.
+/// File name without extension for an export from files of these names: that of the first.
 pub(super) fn stem_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
     let endings = [".gz", ".zst", ".lz4", ".jsonl", ".ndjson", ".json", ".trace"];
@@ -126,6 +127,7 @@ pub(super) fn report_view(report: &Report) -> ReportView {
         id: report.id.to_string(),
         title: report.title.clone(),
         summary: report.summary.clone(),
+        group: analysis::group_of(&report.id),
         blocks: blocks.collect(),
     }
 }

@@ -1,9 +1,8 @@
-//! Small made-up files, read for nothing but to have the browser compile this code well before it is needed.
+//! Parses small synthetic files so that the browser optimizes this code before it is needed.
 //!
-//! Browsers start wasm with quick, slow code, and compile a function again once it has run for a while: the larger the function,
-//! the longer that takes, and on a computer with few cores it takes the time from what runs. A function that is called once, with
-//! a long loop in it, runs in slow code to its end. Without this the first file a person opens is read at half the speed, and the
-//! reports on it are made at less than that.
+//! Browsers start wasm with quickly compiled, slow code, and recompile a function after it has run for a while. Large functions
+//! take longer, and on a computer with few cores that delays the running code. A function that is called once, with a long loop,
+//! stays slow to its end. Without the warm-up the first file is parsed at half the speed, and its reports take even longer.
 
 use super::{Session, Shown};
 use crate::analysis::Query;
@@ -15,21 +14,21 @@ use crate::trace::accesses::{Access, Op};
 use std::fmt::Write;
 use std::rc::Rc;
 
-/// The trace of events has so many pieces. With each step one is made up or read, or one report is made, which takes some hundredths of a second
-/// at most, so that other work gets its turn in between.
+/// Pieces of the trace of events. Each step generates or parses one piece, or builds one report, in a few tens of milliseconds at
+/// most, so that other work can run in between.
 const PIECES: usize = 16;
-/// Operations in a piece, each with what it calls and starts.
+/// Operations per piece, each with its calls and launches.
 const OPERATIONS_A_PIECE: u64 = 150;
-/// So many pieces are read from front to back, the others as parts that others have read.
+/// Pieces parsed front to back; the others are parsed as parts, like those from helpers.
 const PIECES_ALONE: usize = 6;
-/// The same file is read so often, since functions that are called once for each are only ever compiled again after that.
+/// Number of times the same file is parsed, because functions called once per file are recompiled only after that.
 const ROUNDS: usize = 2;
 
-/// Accesses to memory in the other file, and how many of them are a row group.
+/// Memory accesses in the other file, and per row group.
 const ACCESSES: u64 = 24_000;
 const ACCESSES_A_GROUP: usize = 4_000;
 
-/// Makes up the files and reads them, some of it with every step.
+/// Generates and parses the files step by step.
 pub fn steps() -> impl Iterator<Item = ()> {
     of_events().chain(of_accesses())
 }
@@ -42,7 +41,7 @@ fn of_events() -> impl Iterator<Item = ()> {
     let mut n_rounds = 0;
     std::iter::from_fn(move || {
         if ends.len() <= PIECES {
-            // Nobody else has it yet.
+            // No other reference exists yet.
             let content = Rc::get_mut(&mut content)?;
             content.extend_from_slice(piece(ends.len() as u64 - 1).as_bytes());
             ends.push(content.len());
@@ -72,7 +71,7 @@ fn of_events() -> impl Iterator<Item = ()> {
                 drop(session.document());
                 false
             }
-            // There is nobody to tell of a problem, and nothing to lose.
+            // Errors do not matter here.
             _ if n_read == PIECES + 1 => !session.finish_early().unwrap_or_default(),
             _ => !session.make_next_report(),
         };
@@ -85,7 +84,7 @@ fn of_events() -> impl Iterator<Item = ()> {
     })
 }
 
-/// Accesses to memory, as Parquet.
+/// Memory accesses as Parquet.
 fn of_accesses() -> impl Iterator<Item = ()> {
     let mut content: Option<Rc<Vec<u8>>> = None;
     let mut reading: Option<(Session, usize)> = None;
@@ -123,7 +122,7 @@ fn of_accesses() -> impl Iterator<Item = ()> {
     })
 }
 
-/// What a collector of memory accesses writes.
+/// Output of a collector of memory accesses.
 fn accesses() -> Vec<u8> {
     let mut strings = StringTable::default();
     let [malloc, product, cache, level, object] =
@@ -131,7 +130,7 @@ fn accesses() -> Vec<u8> {
             .map(|text| Some(strings.intern(text)));
     let row = |i: u64| Access {
         sample: i,
-        // Too far apart to be written as differences, as positions are: both ways of reading are wanted.
+        // Too far apart for delta encoding, unlike positions, so that both decoders are warmed up.
         ts: ((i << 36) + i * 2_654_435_761 % (1 << 35)) as i64,
         address: 0x7f00_0000_0000 + i % 7 * 0x10_0000 + i * 2654 % 65_536 * 8,
         op: if i.is_multiple_of(3) { Op::Store } else { Op::Load },
@@ -144,7 +143,7 @@ fn accesses() -> Vec<u8> {
         ..Access::default()
     };
     let mut out = Vec::new();
-    // Writing to memory can not fail.
+    // Writing to memory cannot fail.
     let _ = trace_table::write_in_groups(
         "warm-up",
         || (0..ACCESSES).map(row),
@@ -155,7 +154,7 @@ fn accesses() -> Vec<u8> {
     out
 }
 
-/// Reads up to the byte `upto` of `content`, as a worker that helps does, and joins that.
+/// Parses up to byte `upto` of `content` like a helper, and joins the result.
 fn join(session: &mut Session, content: &Rc<Vec<u8>>, upto: usize) {
     let Some(import) = session.import() else { return };
     let Some(parts) = import.parts() else { return };
@@ -165,7 +164,7 @@ fn join(session: &mut Session, content: &Rc<Vec<u8>>, upto: usize) {
     while let Some(range) = crew.take() {
         reader.lend(content.clone());
         reader.start(range.start, range.end);
-        // Where the next one starts is seen behind it.
+        // The start of the next part is found after this one.
         let _ = reader.feed(content.get(range.start as usize..).unwrap_or_default());
         crew.put(&range, Part::from_bytes(reader.finish().into_bytes()));
     }
@@ -174,14 +173,14 @@ fn join(session: &mut Session, content: &Rc<Vec<u8>>, upto: usize) {
     }
 }
 
-/// Events that a PyTorch profiler writes: of each operation, of what it calls and starts, and of what runs on the GPU.
+/// Events as from the PyTorch profiler: operations, their calls and launches, and GPU activity.
 fn piece(number: u64) -> String {
     let mut text = String::new();
     if number == 0 {
         text.push_str("{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"GPU\", \"numSms\": 100}],\n\"traceEvents\": [\n");
     }
     for i in number * OPERATIONS_A_PIECE..(number + 1) * OPERATIONS_A_PIECE {
-        // Writing to a text can not fail.
+        // Writing to a string cannot fail.
         let _ = operation(&mut text, i);
     }
     if number + 1 == PIECES as u64 {
@@ -326,7 +325,7 @@ mod tests {
         for number in 1..PIECES as u64 {
             upto += piece(number).len();
             join(&mut session, &content, upto);
-            // It stands where the next event starts.
+            // The offset of the next event.
             assert!(session.import().unwrap().position() as usize >= upto, "{number}");
         }
         session.finish().unwrap();

@@ -1,22 +1,22 @@
-//! Reports on a comparison as a comment on a pull request: GitHub-flavoured Markdown that is short at first sight, with
-//! tables folded and cut, so that it stays below what such a comment may have.
+//! Comparison reports as a pull request comment: GitHub-flavoured Markdown with a short visible part. Tables are
+//! folded and cut to stay below the size limit of comments.
 
 use super::markdown::{escape, write_table};
 use crate::base::text;
-use crate::base::units::group_digits;
+use crate::base::units::{counted, group_digits};
 use crate::report::{Block, Cells, Column, Document, Findings, NoteLevel, Report, Table, TextCells};
 use std::io::{self, Write};
 
-/// Rows of a table.
+/// Row limit of a table.
 const MAX_ROWS: usize = 15;
-/// Letters of a cell.
+/// Character limit of a cell.
 const MAX_LETTERS: usize = 72;
-/// Columns of a table.
+/// Column limit of a table.
 const MAX_COLUMNS: usize = 12;
-/// Bytes of all of it; GitHub takes 65,536 letters.
+/// Size limit in bytes; GitHub accepts 65,536 characters.
 const MAX_BYTES: usize = 60_000;
 
-/// Writes the headline and the answer, then all tables, folded.
+/// Writes the headline and the findings, then all tables, folded.
 pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut text = Vec::new();
     writeln!(text, "## {}", escape(&document.title))?;
@@ -31,7 +31,8 @@ pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     if left_out > 0 {
-        writeln!(text, "\n{left_out} more reports have no room in a comment.")?;
+        let reports = if left_out == 1 { "report" } else { "reports" };
+        writeln!(text, "\n{left_out} more {reports} omitted for length.")?;
     }
     out.write_all(&text)
 }
@@ -49,14 +50,14 @@ fn write_report(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
                 writeln!(out, "> **Warning:** {}\n", escape(&note.text))?;
             }
             Block::Note(note) => writeln!(out, "> {}\n", escape(&note.text))?,
-            // The tables have all of it.
+            // The tables have the same numbers.
             Block::Facts(_) | Block::Chart(_) => {}
         }
     }
     Ok(())
 }
 
-/// Each line with the numbers it rests on.
+/// Writes each finding with its evidence.
 fn write_findings(findings: &Findings, out: &mut Vec<u8>) -> io::Result<()> {
     for (i, finding) in findings.findings.iter().take(MAX_ROWS).enumerate() {
         write!(out, "{}. {}", i + 1, escape(&findings.line(finding)))?;
@@ -68,7 +69,8 @@ fn write_findings(findings: &Findings, out: &mut Vec<u8>) -> io::Result<()> {
     }
     let more = findings.findings.len().saturating_sub(MAX_ROWS);
     if more > 0 {
-        writeln!(out, "\n{} smaller changes are left out.", group_digits(more as i128))?;
+        let changes = if more == 1 { "change" } else { "changes" };
+        writeln!(out, "\n{} smaller {changes} omitted.", group_digits(more as i128))?;
     }
     writeln!(out, "\n{}\n", escape(&findings.caption))
 }
@@ -80,21 +82,21 @@ fn write_folded(table: &Table, out: &mut Vec<u8>) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<details><summary>{} ({} rows)</summary>\n",
+        "<details><summary>{} ({})</summary>\n",
         escape(&table.title),
-        group_digits(n_rows as i128)
+        counted(n_rows as u64, "row", "rows")
     )?;
     let columns = table.columns.iter().take(MAX_COLUMNS).map(shortened).collect();
     let short = Table { columns, empty: String::new(), n_left_out: 0, sort: None, ..table.clone() };
     write_table(&short, 0..n_rows.min(MAX_ROWS) as u32, out)?;
     let more = n_rows as u64 - n_rows.min(MAX_ROWS) as u64 + table.n_left_out;
     if more > 0 {
-        writeln!(out, "\n{} more rows are left out.", group_digits(i128::from(more)))?;
+        writeln!(out, "\n{} not shown.", counted(more, "more row", "more rows"))?;
     }
     writeln!(out, "\n</details>\n")
 }
 
-/// Names of kernels may have thousands of letters.
+/// Truncates long cells, as kernel names can have thousands of characters.
 fn shortened(column: &Column) -> Column {
     let Cells::Text(cells) = &column.cells else { return column.clone() };
     let mut short = TextCells::default();

@@ -1,9 +1,9 @@
 //! Tables as CSV by RFC 4180 (CRLF) and as tab-separated text, for machines: plain numbers, units in the header.
 //!
-//! A spreadsheet runs a cell that starts with `=`, `+`, `-` or `@` as a formula, blanks before it or not.
-//! A text cell that could run something gets an apostrophe in front, which spreadsheets take as "this is text". Names that merely
-//! start with a sign (`@property`, `-[NSView draw]`) stay as they are, so that tables can be joined by them.
-//! Numbers are never changed. Control characters are written as visible escapes.
+//! Spreadsheets evaluate a cell that starts with `=`, `+`, `-` or `@` as a formula, even after spaces.
+//! A text cell that could be a formula gets a leading apostrophe, which marks it as text. Names that merely
+//! start with a sign (`@property`, `-[NSView draw]`) stay unchanged, so that tables can be joined on them.
+//! Numbers are never changed. Control characters become visible escapes.
 
 use super::{ExporterInfo, Input, LeftOut, always};
 use crate::base::text::{is_control, push_visible};
@@ -27,7 +27,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// Sections with an empty line between them: a line with the title, the header, the rows.
+/// Writes sections separated by empty lines: title, header, rows.
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = input.document;
     let mut sheet = Sheet { out, separator: b',', end: b"\r\n", n_sections: 0 };
@@ -46,7 +46,7 @@ pub fn table_csv(table: &Table, order: &[u32]) -> String {
     table_text(table, order, b',', b"\r\n")
 }
 
-/// One table as tab-separated text, as spreadsheets take it from the clipboard.
+/// One table as tab-separated text, for pasting into a spreadsheet.
 pub fn table_tsv(table: &Table, order: &[u32]) -> String {
     table_text(table, order, b'\t', b"\n")
 }
@@ -74,7 +74,7 @@ impl Sheet<'_> {
                     self.section(&format!("{}: {}", report.title, facts.title))?;
                     self.facts(facts)?;
                 }
-                // Not among those that are written.
+                // Charts are not written.
                 Block::Chart(_) => {}
                 Block::Note(note) => {
                     self.section(&format!("{}: note", report.title))?;
@@ -89,7 +89,8 @@ impl Sheet<'_> {
                     self.section(&format!("{}: {}", report.title, table.title))?;
                     self.table(table, 0..table.n_rows() as u32)?;
                     if table.n_left_out > 0 {
-                        self.line(&[Cow::Owned(format!("({} more rows were left out)", table.n_left_out))])?;
+                        let rows = if table.n_left_out == 1 { "row" } else { "rows" };
+                        self.line(&[Cow::Owned(format!("({} more {rows} not shown)", table.n_left_out))])?;
                     }
                 }
             }
@@ -180,10 +181,10 @@ impl Sheet<'_> {
     }
 }
 
-/// `id`, with the unit where the number has one that `id` does not tell: `total_ns`.
+/// `id`, with the unit unless `id` already implies it: `total_ns`.
 fn header(column: &Column) -> String {
     let symbol = column.unit.symbol();
-    // What a ratio is called for people is its unit as well, wherever it stands: `write_once_ratio_mean`.
+    // A word for a ratio anywhere in the id implies the unit: `write_once_ratio_mean`.
     let tells_ratio = |word: &str| matches!(word, "ratio" | "fraction" | "frac");
     let has_unit = symbol.is_empty()
         || !column.cells.is_numeric()
@@ -199,7 +200,7 @@ fn value_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Text that no spreadsheet runs, with control characters visible but for tabs and line ends, which are quoted.
+/// Text safe for spreadsheets, with control characters made visible except for tabs and line ends, which are quoted.
 fn guard(text: &str) -> Cow<'_, str> {
     let is_odd = |c: char| is_control(c) && !matches!(c, '\t' | '\n' | '\r');
     let text = match text.contains(is_odd) {
@@ -215,14 +216,14 @@ fn guard(text: &str) -> Cow<'_, str> {
     if is_formula(&text) { Cow::Owned(format!("'{text}")) } else { text }
 }
 
-/// Whether a spreadsheet would run a cell, also behind blanks and in full-width signs, as some take them.
+/// Whether a spreadsheet would evaluate a cell, also after spaces and with full-width signs, which some accept.
 fn is_formula(text: &str) -> bool {
     let is_blank = |c: char| c.is_whitespace() || c == '\u{3000}';
     let bare = text.trim_start_matches(is_blank);
     let mut chars = bare.chars();
     match chars.next() {
         Some('=' | '＝') => true,
-        // Names start so, and are left alone as long as they call nothing: `-[NSView draw]`, `@property`, `+load`.
+        // Names can start like this and are kept as long as they call nothing: `-[NSView draw]`, `@property`, `+load`.
         Some('+' | '-' | '@' | '＋' | '－' | '＠') => {
             let rest = chars.as_str();
             let is_number = rest.parse::<f64>().is_ok();

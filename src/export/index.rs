@@ -6,12 +6,12 @@ use std::io::{self, Write};
 
 pub static INFO: ExporterInfo = ExporterInfo {
     id: "index",
-    title: "Tracedrop index (opens at once)",
+    title: "Tracedrop index (opens instantly)",
     extension: index::EXTENSION,
     media_type: "application/octet-stream",
     in_menu: true,
-    needs: "one trace with all its events held",
-    // What lies beside a trace is in no index.
+    needs: "a single trace with all events in memory",
+    // An index doesn't contain the other files of a run directory.
     applies: |run| {
         run.traces.len() == 1
             && run

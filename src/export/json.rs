@@ -1,23 +1,23 @@
-//! Reports as JSON, for programs.
+//! Reports as JSON for programs.
 //!
 //! ```text
 //! {"schema":"tracedrop-report/1","title":…,
-//!  "source":[FACTS…],                    one a file
-//!  "notes":NOTES,                        what people wrote, as in `notes`; only if they did
+//!  "source":[FACTS…],                    one per file
+//!  "notes":NOTES,                        user notes, as in `notes`; only if there are any
 //!  "reports":[REPORT…],"ledger":REPORT}
 //! REPORT {"id","title","summary","blocks":[BLOCK…]}
 //! BLOCK  {"type":"facts", …FACTS} | {"type":"table", …} | {"type":"note","level":"info"|"warning","text"}
 //!      | {"type":"findings","title","caption","findings":[FINDING…]}
 //! FINDING {"id","text","time_ns":integer|null,"share":number|null,"evidence":[FACT…],
-//!          "rows":{"report","table","filter"}|null}    which rows of which table say it
+//!          "rows":{"report","table","filter"}|null}    table rows with the evidence
 //! FACTS  {"title","facts":[{"id","label","value","unit","hint"}…]}
 //! TABLE  {"id","title","caption","columns":[{"id","label","unit","key","hint"}…],
 //!         "sort":{"column","descending"}|null,"rows_left_out":0,"rows":[[cell…]…]}
 //! ```
-//! Keys always come in this order and are always there. Integers are exact, so they may be beyond 2^53;
-//! a double that is not finite and a value that is not known are `null`.
+//! All keys are always present, in this order. Integers are exact, so they can exceed 2^53;
+//! non-finite doubles and missing values are `null`.
 //! Units: `none count id bytes ns ns_offset ns_clock ms s samples ratio unix_s plain address bytes_per_second flops
-//! flops_per_second`; `ns_offset` counts from the trace's start, `ns_clock` is on the clock of the capture.
+//! flops_per_second`; `ns_offset` is relative to the start of the trace, `ns_clock` is on the capture clock.
 
 use super::{ExporterInfo, Input, LeftOut, always, notes};
 use crate::analysis::TextFormat;
@@ -41,7 +41,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     takes_notes: true,
 };
 
-/// Bytes gathered before they are handed on.
+/// Buffer size in bytes before a flush.
 const CHUNK_BYTES: usize = 1 << 16;
 
 struct Writer<'a> {
@@ -54,7 +54,7 @@ impl Writer<'_> {
         self.buffer.extend_from_slice(text.as_bytes());
     }
 
-    /// `"key":"text"`, with what comes before it.
+    /// Writes `"key":"text"`, with `before` in front.
     fn text(&mut self, key: &str, text: &str) {
         self.raw(key);
         push_string(text, &mut self.buffer);
@@ -107,7 +107,7 @@ fn write_report(w: &mut Writer<'_>, report: &Report) -> io::Result<()> {
                 w.raw("{\"type\":\"facts\",");
                 write_facts(w, facts);
             }
-            // Not among those that are written.
+            // Charts are not written.
             Block::Chart(_) => {}
             Block::Note(note) => {
                 let level = match note.level {

@@ -1,11 +1,11 @@
-//! Reports as GitHub-flavoured Markdown, for people: numbers with separators and units.
+//! Reports as GitHub-flavoured Markdown: numbers with separators and units.
 //!
-//! All text out of files is escaped: it can neither break a table nor become markup, a link or HTML.
+//! All text from files is escaped, so that it cannot break a table or become markup, a link or HTML.
 
 use super::{ExporterInfo, Input, LeftOut, always, notes};
 use crate::analysis::TextFormat;
 use crate::base::text::push_visible;
-use crate::base::units::group_digits;
+use crate::base::units::counted;
 use crate::report::{Block, Facts, Findings, NoteLevel, Report, Table};
 use std::io::{self, Write};
 
@@ -61,7 +61,7 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for block in report.written_blocks() {
         match block {
             Block::Facts(facts) => write_facts(facts, out)?,
-            // Not among those that are written.
+            // Charts are not written.
             Block::Chart(_) => {}
             Block::Note(note) => {
                 let level = match note.level {
@@ -123,7 +123,7 @@ fn write_findings(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The given rows of a table, in that order.
+/// Writes the given rows of a table, in that order.
 pub fn write_table(
     table: &Table,
     order: impl IntoIterator<Item = u32>,
@@ -160,7 +160,7 @@ pub fn write_table(
         writeln!(out, "\n{}", escape(&table.empty))?;
     }
     if table.n_left_out > 0 {
-        writeln!(out, "\n{} more rows were left out.", group_digits(i128::from(table.n_left_out)))?;
+        writeln!(out, "\n{} not shown.", counted(table.n_left_out, "more row", "more rows"))?;
     }
     Ok(())
 }
@@ -172,7 +172,7 @@ pub fn table_markdown(table: &Table, order: &[u32]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// `text` so that Markdown shows it letter by letter.
+/// Escapes `text` so that Markdown shows it literally.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     escape_into(text, &mut out);
@@ -185,17 +185,17 @@ fn escape_into(text: &str, out: &mut String) {
     while let Some(c) = chars.next() {
         match c {
             '|' | '\\' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '~' | '&' | '$' => out.push('\\'),
-            // At the beginning of a line these would start a heading or a list.
+            // At the start of a line these would begin a heading or a list.
             '#' | '+' | '-' | '=' if out.is_empty() => out.push('\\'),
             '.' | ')' if !out.is_empty() && out.bytes().all(|byte| byte.is_ascii_digit()) => out.push('\\'),
-            // Addresses become links of their own accord.
+            // URLs would become links automatically.
             ':' if chars.peek() == Some(&'/') => out.push('\\'),
             '.' if matches!(before, 'w' | 'W') => out.push('\\'),
             '@' => out.push('\\'),
             _ => {}
         }
         if crate::base::text::is_control(c) {
-            // A visible escape begins with a backslash, which is itself escaped.
+            // Visible escapes start with a backslash, which is escaped itself.
             out.push('\\');
         }
         push_visible(c, out);

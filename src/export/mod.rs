@@ -1,7 +1,7 @@
-//! Reports and traces to bytes.
+//! Exporters of reports and traces.
 //!
-//! Takes a [`Document`] (or the [`Run`] itself, for traces) and writes it piece by piece to any sink.
-//! It computes nothing: what is exported is what the page shows.
+//! Takes a [`Document`] (or the [`Run`] itself, for traces) and streams it to any sink.
+//! It computes nothing: exports show the same as the page.
 //!
 //! Adding an exporter: a file with `INFO`, and two lines here (its `mod`, its place in [`EXPORTERS`]).
 
@@ -32,7 +32,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// The exporters, in the order of the page's menu.
+/// The exporters, in menu order.
 pub const EXPORTERS: &[&ExporterInfo] = &[
     &markdown::INFO,
     &html::INFO,
@@ -52,51 +52,51 @@ pub const EXPORTERS: &[&ExporterInfo] = &[
     &terminal::INFO,
 ];
 
-/// What is known of an exporter without running it.
+/// Description of an exporter.
 pub struct ExporterInfo {
     /// Stable name in kebab case.
     pub id: &'static str,
     pub title: &'static str,
-    /// Ending of the file, without the dot; may hold dots.
+    /// File extension, without the leading dot; may contain dots.
     pub extension: &'static str,
     pub media_type: &'static str,
-    /// Offered on the page; the terminal layout is not.
+    /// Whether the page offers it; the terminal layout is not offered.
     pub in_menu: bool,
-    /// There has to be something of this kind, in words; empty if it takes anything.
+    /// Required data, as a noun phrase; empty if none.
     pub needs: &'static str,
     /// Whether there is anything to export.
     pub applies: fn(&Run) -> bool,
-    /// Writes it all, without reference layouts; see [`render`].
+    /// Writes the export, without reference layouts; see [`render`].
     pub write: fn(&Input<'_>, &mut dyn Write) -> io::Result<LeftOut>,
-    /// Which layout of a reference tool stands in for it, where an analysis has one.
+    /// Reference layout that replaces this one, if an analysis has one.
     pub reference: Option<fn(&Options) -> TextFormat>,
-    /// Writes the events of a trace, of which a part can be left out.
+    /// Whether it writes events and can be limited to a part of the trace.
     pub takes_part: bool,
-    /// Something can be taken out of what it writes.
+    /// Whether its output can be redacted.
     pub can_redact: bool,
-    /// Writes what people noted.
+    /// Whether it writes user notes.
     pub takes_notes: bool,
 }
 
 impl ExporterInfo {
-    /// Whether what it writes are lines of text.
+    /// Whether its output is text.
     pub fn is_text(&self) -> bool {
         self.media_type.starts_with("text/") || self.media_type.starts_with("application/json")
     }
 }
 
-/// What is not in a written file though it belongs there, each in words: `1,345 regions of memory`. Empty if all of it is.
+/// Data missing from an export, as noun phrases: `1,345 memory regions`. Empty if complete.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct LeftOut(pub Vec<String>);
 
 impl LeftOut {
-    /// Of an exporter that writes all there is.
+    /// Result of a complete export.
     pub(crate) fn nothing((): ()) -> LeftOut {
         LeftOut::default()
     }
 }
 
-/// What an exporter is given.
+/// Input of an exporter.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     pub run: &'a Run,
@@ -106,12 +106,12 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// What someone wrote on what is exported.
+    /// User notes.
     pub fn notes(&self) -> &'a Notes {
         self.options.notes.as_ref().unwrap_or(&notes::NONE)
     }
 
-    /// What the whole is called: by the person, else after its files.
+    /// Title: set by the user, else the file names.
     pub fn title(&self) -> &'a str {
         [self.notes().title.as_str(), self.document.title.as_str(), "Trace"]
             .into_iter()
@@ -120,30 +120,30 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What the person chose; each exporter uses a part.
+/// User options; each exporter uses some of them.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// Columns of the terminal.
     pub width: u32,
-    /// Colour in the terminal.
+    /// Color in the terminal.
     pub color: bool,
-    /// Rows of a table in the terminal; what is left out is counted below it.
+    /// Row limit of tables in the terminal; the rest is counted below.
     pub max_rows: u32,
-    /// Arrows in a trace that is made from calls: `None` writes them up to [`chrome_trace::MAX_CALL_FLOWS`].
+    /// Flows in a trace made from calls: `None` writes up to [`chrome_trace::MAX_CALL_FLOWS`].
     pub flows: Option<bool>,
-    /// As Tracedrop lays it out, also where a report has the layout of the tool it comes from.
+    /// Tracedrop's own layout, also for reports that have the layout of a reference tool.
     pub own_layout: bool,
-    /// What time it is, in milliseconds since the Unix epoch; 0 if that is not known.
+    /// Current time in milliseconds since the Unix epoch; 0 if unknown.
     pub now_ms: u64,
-    /// The part of a trace that is written, by exporters for which [`ExporterInfo::takes_part`] holds.
+    /// Part of the trace to write, for exporters with [`ExporterInfo::takes_part`].
     pub cut: Cut,
-    /// What is taken out.
+    /// Classes to redact.
     pub redact: redact::Classes,
-    /// What goes into a link.
+    /// Options of a link.
     pub link: link::LinkOptions,
-    /// What someone wrote, for exporters with [`ExporterInfo::takes_notes`]; `None` for what came with the document.
+    /// User notes, for exporters with [`ExporterInfo::takes_notes`]; `None` for those of the document.
     pub notes: Option<Notes>,
-    /// The index goes along in a [`tracedrop_file`].
+    /// Whether to include the index in a [`tracedrop_file`].
     pub with_index: bool,
 }
 
@@ -165,13 +165,13 @@ impl Default for Options {
     }
 }
 
-/// The exporter of that `id`: one of [`EXPORTERS`], or a link, which is no file and may be refused.
+/// The exporter of that `id`: one of [`EXPORTERS`], or a link, which is not a file and can be refused.
 pub fn find(id: &str) -> Option<&'static ExporterInfo> {
     EXPORTERS.iter().copied().chain([&link::INFO]).find(|exporter| exporter.id == id)
 }
 
-/// Writes `input` with `exporter`. Where a report is laid out byte for byte as by the tool it comes from,
-/// that text alone is written.
+/// Writes `input` with `exporter`. If a report has a byte-for-byte reference layout, only that text
+/// is written.
 pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let n_hidden = || input.run.traces.iter().map(|trace| trace.args.take_n_hidden()).sum::<u64>();
     n_hidden();
@@ -198,7 +198,7 @@ fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
     };
     let cut = if exporter.takes_part { *cut } else { Cut::default() };
     if cut.is_all() && classes.is_none() {
-        // The layouts of other tools have no place for notes.
+        // Reference layouts cannot contain notes.
         let has_notes = exporter.takes_notes && !input.notes().is_empty();
         if let Some(text) = reference_text(exporter, input).filter(|_| !has_notes) {
             return out.write_all(text.as_bytes()).map(LeftOut::nothing);
@@ -206,12 +206,11 @@ fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         return (exporter.write)(&Input { run: all, ..*input }, out);
     }
     if !classes.is_none() && !exporter.can_redact {
-        let why = "it holds the whole trace, and nothing can be taken out of it";
+        let why = "it contains the whole trace and cannot be redacted";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     if !classes.is_none() && input.options.with_index {
-        let why =
-            "an index holds the whole trace, and nothing can be taken out of it; write the file without it";
+        let why = "the index contains the whole trace and cannot be redacted; write the file without it";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     let redactor = Rc::new(RefCell::new(Redactor::new(*classes)));
@@ -220,7 +219,7 @@ fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         if classes.is_none() {
             return part;
         }
-        // What timelines are made of is called after kinds of memory, which are no names of code.
+        // Memory timelines are named after memory kinds, which are not symbols.
         let is_made = are_made.get(number).is_some_and(|is_made| *is_made);
         redactor.borrow_mut().classes.symbols = classes.symbols && !is_made;
         let part = redact::redacted(&part, *classes, &redactor);
@@ -258,7 +257,7 @@ pub fn to_bytes(exporter: &ExporterInfo, input: &Input<'_>) -> Vec<u8> {
     out
 }
 
-/// For exporters that always have something to write.
+/// `applies` of exporters without requirements.
 fn always(_run: &Run) -> bool {
     true
 }

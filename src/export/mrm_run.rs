@@ -1,5 +1,5 @@
-//! A trace of memory accesses as a run directory of mrm-trace: the labelled trace, its regions, the cache of keys and values,
-//! metrics, pictures and a manifest. As an exporter, in a zip archive.
+//! A memory trace as a run directory of mrm-trace: labelled trace, regions, key/value cache, metrics, charts and
+//! manifest. The exporter writes a zip archive.
 
 use super::{ExporterInfo, Input, LeftOut};
 use crate::analysis::memory_query::MemoryQuery;
@@ -9,6 +9,7 @@ use crate::archive::{ArchiveWriter, Effort};
 use crate::base::json::Json;
 use crate::base::python::float_repr;
 use crate::base::text::file_name;
+use crate::base::units::counted;
 use crate::memory::labeller::Region;
 use crate::memory::labelling::Stopped;
 use crate::memory::phases::Boundary;
@@ -27,7 +28,7 @@ use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
     id: "mrm-run",
-    title: "Run directory of mrm-trace (zip)",
+    title: "mrm-trace run directory (zip)",
     extension: "zip",
     media_type: "application/zip",
     in_menu: true,
@@ -44,12 +45,12 @@ fn applies(run: &Run) -> bool {
     run.traces.iter().any(applies_to)
 }
 
-/// Whether a trace is one of accesses to memory.
+/// Whether a trace is a memory trace.
 pub fn applies_to(trace: &Trace) -> bool {
     trace.accesses.is_expected()
 }
 
-/// Each trace with accesses is a folder in the archive.
+/// Writes each trace with accesses as a folder in the archive.
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut archive = ArchiveWriter::new(out, input.options.now_ms);
     let mut folders = BTreeSet::new();
@@ -72,7 +73,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// A directory in an archive.
 pub struct InArchive<'a, W> {
     pub archive: &'a mut ArchiveWriter<W>,
-    /// Its name.
+    /// Folder name.
     pub folder: String,
 }
 
@@ -86,7 +87,7 @@ impl<W: Write> Files for InArchive<'_, W> {
     }
 }
 
-/// What a run is called: as its trace says, else after its file.
+/// Run id from the trace, else derived from the file name.
 pub fn run_id(trace: &Trace) -> String {
     let told = trace.source.metadata.iter().find(|(key, _)| key == "run_id").map(|(_, value)| value.clone());
     let name = &trace.source.file_name;
@@ -94,18 +95,18 @@ pub fn run_id(trace: &Trace) -> String {
     told.unwrap_or_else(|| stem.to_string())
 }
 
-/// A name for the folder of a run.
+/// Folder name of a run.
 pub fn folder_name(run_id: &str) -> String {
     let name = file_name(run_id);
     if name.is_empty() { "run".to_string() } else { name }
 }
 
-/// The pictures of one of the traces that reports are on, as SVG by their bare names. Those that mrm-trace makes as well have the
-/// names that they have there.
+/// The charts of one trace as SVG, keyed by bare file name. Charts that mrm-trace also makes have the same
+/// names as there.
 pub fn figures(reports: &[Report], number: usize) -> Vec<(String, Vec<u8>)> {
     let charts = reports.iter().filter(|report| report.id.starts_with("mrm")).flat_map(Report::charts);
     let figure = |chart: &Chart| {
-        // Pictures of further traces have their number in their ids.
+        // Charts of further traces have their number in the id.
         let is_numbered = chart.id.ends_with(|c: char| c.is_ascii_digit());
         let id = match number {
             0 => Some(&*chart.id).filter(|_| !is_numbered),
@@ -117,8 +118,8 @@ pub fn figures(reports: &[Report], number: usize) -> Vec<(String, Vec<u8>)> {
     charts.filter_map(figure).collect()
 }
 
-/// Labels the accesses of a trace as `query` says and gives `files` what mrm-trace would write, with `figures` by their bare names.
-/// Tables of none are empty. Gives what whoever asked for it should know, in sentences.
+/// Labels the accesses of a trace with `query` and writes the same files as mrm-trace, with `figures` keyed by bare name.
+/// Without accesses, tables are empty. Returns notes for the user as sentence fragments.
 pub fn write_run(
     trace: &Trace,
     query: &MemoryQuery,
@@ -129,7 +130,7 @@ pub fn write_run(
 ) -> io::Result<Vec<String>> {
     let view = view_of(trace, query);
     let beside = memory_run::read_beside(&trace.beside);
-    // Texts that were not in the file: kinds of rules, and phases that were given.
+    // Texts that are not in the file: kinds from rules, and given phases.
     let mut strings = trace.strings.clone();
     for kind in view.kinds.sorted() {
         strings.intern(view.kinds.name(kind));
@@ -167,29 +168,26 @@ pub fn write_run(
     memory_run::write(contents, files)?;
     let mut notes = Vec::new();
     if view.n_left_out > 0 {
-        notes.push(format!("{} accesses of no known kind are left out", view.n_left_out));
+        notes.push(format!("skipped {} of unknown kind", counted(view.n_left_out, "access", "accesses")));
     }
     match view.stopped {
-        Some(Stopped::Unclassified(_)) => notes.push(
-            "labelling stopped at the first access of no known kind; what follows is left out".to_string(),
-        ),
+        Some(Stopped::Unclassified(_)) => notes
+            .push("labelling stopped at the first access of unknown kind; the rest is skipped".to_string()),
         Some(Stopped::Full) => {
-            notes.push(
-                "there is no memory for more regions; the accesses that follow are left out".to_string(),
-            );
+            notes.push("out of memory for regions; the remaining accesses are skipped".to_string());
         }
         None => {}
     }
     let n_left_out = trace.ledger.count_of(ACCESSES_LEFT_OUT.code);
     if n_left_out > 0 {
-        notes
-            .push(format!("there is no memory for all accesses; {n_left_out} behind the first are left out"));
+        let accesses = counted(n_left_out, "access", "accesses");
+        notes.push(format!("the trace is too large to keep in memory; the last {accesses} are skipped"));
     }
     Ok(notes)
 }
 
-/// What is written about a run: what was written before, else what the trace says; with the phases of the person if there are any, and
-/// with what labels and metrics were made by where that is not what comes along.
+/// Metadata of a run: existing metadata, else facts from the trace; plus phases set by the user, and
+/// non-default settings of labels and metrics.
 fn metadata_of(view: &View<'_>, query: &MemoryQuery, run_id: &str, before: Option<Json>) -> Json {
     let phase = |phase: &Boundary| {
         let times = [("start_ns", phase.start_ns), ("end_ns", phase.end_ns)];
@@ -235,7 +233,7 @@ fn object(members: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
     Json::Object(members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
 }
 
-/// Puts a member in its place, or behind the others; takes it out without a value.
+/// Replaces or appends a member; removes it without a value.
 fn set(members: &mut Vec<(String, Json)>, name: &str, value: Option<Json>) {
     match (members.iter().position(|(known, _)| known == name), value) {
         (Some(at), Some(value)) => members[at].1 = value,
@@ -245,8 +243,8 @@ fn set(members: &mut Vec<(String, Json)>, name: &str, value: Option<Json>) {
     }
 }
 
-/// By what labels and metrics were made, where that is not what comes along. Of labels that stay as the file has them, what was noted with
-/// them stays.
+/// Non-default settings of labels and metrics. If the labels of the file are kept, so are the settings recorded
+/// with them.
 fn choices_of(view: &View<'_>, query: &MemoryQuery, noted: Option<Json>) -> Option<Json> {
     const OF_LABELS: [&str; 3] = ["rules", "unknown", "address_ranges"];
     let mut members = match noted {
@@ -280,7 +278,7 @@ fn choices_of(view: &View<'_>, query: &MemoryQuery, noted: Option<Json>) -> Opti
     (!members.is_empty()).then_some(Json::Object(members))
 }
 
-/// Files hold times as unsigned numbers; what is before 0 is 0 there.
+/// Files store times as unsigned numbers; negative times become 0.
 fn unsigned(ns: i64) -> u64 {
     u64::try_from(ns).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Notes as JSON, in links, in files that hand on a report, and for the command.
+//! Notes as JSON, for links, Tracedrop files and the command line.
 //!
 //! ```text
 //! { "title": "Slow since Tuesday", "notes": [
@@ -7,7 +7,7 @@
 //!   { "text": …, "on": "range", "from_ns": 0, "to_ns": 5000 },
 //!   { "text": …, "on": "whole" } ] }
 //! ```
-//! Readers step over members that they do not know; a note on something that they do not know is on the whole.
+//! Readers ignore unknown members; a note with an unknown anchor applies to the whole trace.
 
 use super::link::json::JsonWriter;
 use crate::base::json::{Json, JsonError};
@@ -15,40 +15,40 @@ use crate::base::text;
 use crate::report::Report;
 use crate::report::notes::{Anchor, MAX_NOTES, MAX_TEXT_CHARS, Notes, Remark, TableWords, words_in};
 
-/// Nothing was written.
+/// Notes without content.
 pub(super) static NONE: Notes = Notes { title: String::new(), list: Vec::new() };
 
-/// As a document of its own.
+/// Notes as a separate JSON document.
 pub fn to_json(notes: &Notes) -> String {
     let mut json = JsonWriter::default();
     json.object(|json| write_members(notes, "title", json));
     json.into_text()
 }
 
-/// Notes of a document of their own. A sentence fragment if it is none.
+/// Parses a separate JSON document. The error is a sentence fragment.
 pub fn from_json(bytes: &[u8]) -> Result<Notes, String> {
-    let json = Json::parse(bytes).ok_or("it is no JSON")?;
+    let json = Json::parse(bytes).ok_or("not valid JSON")?;
     match &json {
         Json::Object(_) => read_members(&json, "title").map_err(str::to_string),
-        _ => Err("it is no JSON object with title and notes".to_string()),
+        _ => Err("expected a JSON object with title and notes".to_string()),
     }
 }
 
-/// Notes of a file that someone wrote for the command, or of a report as JSON: what readers of other files step over is a mistake
-/// here, and is said with its place, as a sentence fragment.
+/// Parses a notes file for the command, or the notes of a JSON report. Unlike for other files, unknown data is an error,
+/// reported with its position as a sentence fragment.
 pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
     let json = Json::parse_or_why(bytes).map_err(|error| match error {
-        JsonError::Cut => "it is no JSON: it ends before it is whole".to_string(),
+        JsonError::Cut => "not valid JSON: unexpected end of file".to_string(),
         JsonError::Syntax { at, expected } => {
             let before = &bytes[..at.min(bytes.len())];
             let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-            format!("it is no JSON: line {line} (byte {at}): expected {expected}")
+            format!("not valid JSON: line {line} (byte {at}): expected {expected}")
         }
     })?;
     let Json::Object(members) = &json else {
-        return Err("it is no JSON object with 'title' and 'notes'".to_string());
+        return Err("expected a JSON object with 'title' and 'notes'".to_string());
     };
-    // A report as JSON has them as one of its members.
+    // JSON reports have a member with the notes.
     if let Some(notes @ Json::Object(_)) = json.get("notes").filter(|_| json.get("reports").is_some()) {
         return of_members(notes);
     }
@@ -57,25 +57,22 @@ pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
             .iter()
             .take(MAX_NAMES)
             .map(|(name, _)| text::shortened(&text::visible(name), MAX_NAME_CHARS));
-        return Err(format!(
-            "it has neither 'title' nor 'notes', but {}",
-            names.collect::<Vec<_>>().join(", ")
-        ));
+        return Err(format!("expected 'title' or 'notes', found {}", names.collect::<Vec<_>>().join(", ")));
     }
     of_members(&json)
 }
 
-/// Title and notes of an object of nothing else.
+/// Parses an object that contains only title and notes.
 fn of_members(json: &Json) -> Result<Notes, String> {
     if json.get("title").is_some_and(|title| title.as_str().is_none()) {
-        return Err("its title is no text".to_string());
+        return Err("'title' must be a string".to_string());
     }
     let list = match json.get("notes") {
         None => &[],
-        Some(notes) => notes.as_array().ok_or("its notes are no list")?,
+        Some(notes) => notes.as_array().ok_or("'notes' must be a list")?,
     };
     if list.len() > MAX_NOTES {
-        return Err(format!("it has {} notes, and {MAX_NOTES} are the most", list.len()));
+        return Err(format!("{} notes; the limit is {MAX_NOTES}", list.len()));
     }
     for (number, note) in (1..).zip(list) {
         note_is_whole(note).map_err(|why| format!("note {number} {why}"))?;
@@ -83,21 +80,21 @@ fn of_members(json: &Json) -> Result<Notes, String> {
     read_members(json, "title").map_err(str::to_string)
 }
 
-/// Names of members in a message, and letters of each.
+/// Limits on member names in a message, and on characters of each.
 const MAX_NAMES: usize = 5;
 const MAX_NAME_CHARS: usize = 40;
 
-/// Why not, as the rest of a sentence.
+/// Checks a note; the error completes a sentence about it.
 fn note_is_whole(note: &Json) -> Result<(), String> {
     let is_text = |key: &str| note.get(key).and_then(Json::as_str).is_some();
     let is_number = |key: &str| note.get(key).and_then(Json::as_i64).is_some();
     if !matches!(note, Json::Object(_)) {
-        return Err("is no object".to_string());
+        return Err("must be an object".to_string());
     }
     let text = note.get("text").and_then(Json::as_str).ok_or("has no 'text'")?;
     let n_chars = text.chars().count();
     if n_chars > MAX_TEXT_CHARS {
-        return Err(format!("has {n_chars} letters, and {MAX_TEXT_CHARS} are the most"));
+        return Err(format!("has {n_chars} characters; the limit is {MAX_TEXT_CHARS}"));
     }
     let on = note.get("on").and_then(Json::as_str).unwrap_or("whole");
     let (texts, numbers): (&[&str], &[&str]) = match on {
@@ -106,9 +103,8 @@ fn note_is_whole(note: &Json) -> Result<(), String> {
         "event" => (&["name"], &["at_ns"]),
         _ => (&[], &[]),
     };
-    let missing = texts.iter().find(|key| !is_text(key)).map(|key| (key, "as text"));
-    let missing =
-        missing.or(numbers.iter().find(|key| !is_number(key)).map(|key| (key, "as a whole number")));
+    let missing = texts.iter().find(|key| !is_text(key)).map(|key| (key, "as a string"));
+    let missing = missing.or(numbers.iter().find(|key| !is_number(key)).map(|key| (key, "as an integer")));
     if let Some((key, kind)) = missing {
         return Err(format!("is on '{on}', which needs '{key}' {kind}"));
     }
@@ -118,7 +114,7 @@ fn note_is_whole(note: &Json) -> Result<(), String> {
     Ok(())
 }
 
-/// The members of an object that say them; `title` is what the title is called there.
+/// Writes title and notes as members of an object; `title` is the key of the title.
 pub(super) fn write_members(notes: &Notes, title: &str, json: &mut JsonWriter) {
     json.member(title, &notes.title);
     if !notes.list.is_empty() {
@@ -156,7 +152,7 @@ fn write_note(note: &Remark, json: &mut JsonWriter) {
     }
 }
 
-/// Notes from the members of an object. A sentence fragment if they can be none.
+/// Parses notes from the members of an object. The error is a sentence fragment.
 pub(super) fn read_members(json: &Json, title: &str) -> Result<Notes, &'static str> {
     let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().to_string();
     let number = |json: &Json, key: &str| json.get(key).and_then(Json::as_i64).unwrap_or(0);
@@ -190,7 +186,7 @@ pub(super) fn read_members(json: &Json, title: &str) -> Result<Notes, &'static s
     Ok(Notes { title: text(json, title), list: list.iter().map(note).collect() }.tidied())
 }
 
-/// What notes are on, in words, with titles from these reports.
+/// Describes what notes are on, with titles from these reports.
 pub(super) fn words_of<'a>(reports: &'a [Report]) -> impl Fn(&Anchor) -> String + 'a {
     let find = words_in(reports);
     move |anchor| anchor.words(&|report, table| -> Option<TableWords> { find(report, table) })
@@ -227,17 +223,17 @@ mod tests {
         assert_eq!(of_file(&in_report), from_json(sound));
         assert_eq!(of_file(b"{}"), Ok(Notes::default()));
         for (bad, why) in [
-            ("", "it is no JSON: it ends before it is whole"),
-            ("{\n \"title\" 1}", "it is no JSON: line 2 (byte 11): expected ':'"),
-            ("[]", "it is no JSON object with 'title' and 'notes'"),
-            ("{\"traceEvents\":[]}", "it has neither 'title' nor 'notes', but traceEvents"),
-            ("{\"title\":7}", "its title is no text"),
-            ("{\"notes\":{}}", "its notes are no list"),
-            ("{\"notes\":[{\"text\":\"x\"},7]}", "note 2 is no object"),
+            ("", "not valid JSON: unexpected end of file"),
+            ("{\n \"title\" 1}", "not valid JSON: line 2 (byte 11): expected ':'"),
+            ("[]", "expected a JSON object with 'title' and 'notes'"),
+            ("{\"traceEvents\":[]}", "expected 'title' or 'notes', found traceEvents"),
+            ("{\"title\":7}", "'title' must be a string"),
+            ("{\"notes\":{}}", "'notes' must be a list"),
+            ("{\"notes\":[{\"text\":\"x\"},7]}", "note 2 must be an object"),
             ("{\"notes\":[{\"on\":\"whole\"}]}", "note 1 has no 'text'"),
             (
                 "{\"notes\":[{\"text\":\"x\",\"on\":\"range\",\"from_ns\":1.5}]}",
-                "note 1 is on 'range', which needs 'from_ns' as a whole number",
+                "note 1 is on 'range', which needs 'from_ns' as an integer",
             ),
             (
                 "{\"notes\":[{\"text\":\"x\",\"on\":\"row\",\"report\":\"r\",\"table\":\"t\"}]}",

@@ -1,8 +1,8 @@
-//! Tables as Parquet files (zstd), for DuckDB, Polars and pandas: one file a table, columns typed as they are computed.
+//! Tables as Parquet files (zstd), for DuckDB, Polars and pandas: one file per table, with typed columns.
 //!
-//! Numbers are in the units of the JSON export: nanoseconds, bytes, shares of 1. What a column is called there is its
-//! name; its unit, titles and captions of the table, and what its report warns of, stand in the key-value metadata of the file. As an exporter, in a zip
-//! archive.
+//! Numbers are in the units of the JSON export: nanoseconds, bytes, fractions of 1. Columns are named by their ids. The
+//! key-value metadata of a file has units, title and caption of the table, and the warnings of its report. The exporter writes
+//! a zip archive.
 
 use super::{ExporterInfo, Input, LeftOut, always};
 use crate::archive;
@@ -27,7 +27,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// Rows of a row group.
+/// Rows per row group.
 const GROUP_ROWS: usize = 1 << 20;
 
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -36,7 +36,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     archive::write(files, input.options.now_ms, out).map(drop)
 }
 
-/// The tables of all reports, each a file: `<report>.<table>.parquet` and its bytes.
+/// The tables of all reports as files: `<report>.<table>.parquet` and its bytes.
 pub fn files(document: &Document<'_>) -> Vec<(String, Vec<u8>)> {
     let mut taken: HashSet<String> = HashSet::default();
     let mut out = Vec::new();
@@ -45,7 +45,7 @@ pub fn files(document: &Document<'_>) -> Vec<(String, Vec<u8>)> {
         for table in report.tables() {
             let stem = format!("{}.{}", file_name(&report.id), file_name(&table.id));
             let mut name = format!("{stem}.parquet");
-            // Ids are unique, but what is left of them as a name of a file need not be.
+            // Ids are unique, but file names derived from them may not be.
             let mut number = 2;
             while !taken.insert(name.clone()) {
                 name = format!("{stem}-{number}.parquet");
@@ -57,7 +57,7 @@ pub fn files(document: &Document<'_>) -> Vec<(String, Vec<u8>)> {
     out
 }
 
-/// One table, with what its report warns of.
+/// One table with the warnings of its report.
 pub fn table_file(table: &Table, warning: &str) -> Vec<u8> {
     let specs: Vec<ColumnSpec> = table
         .columns

@@ -1,7 +1,7 @@
-//! A report as one picture, for places that take nothing else: a wiki, a README, a letter. No script, no style sheet, no
-//! address; every text is escaped and cut to what has room.
+//! A report as an SVG image, for a wiki, a README or a mail. It has no scripts, style sheets or URLs; all text
+//! is escaped and cut to fit.
 //!
-//! A picture has one report: of several the first. `tracedrop report --report ID --format svg` chooses.
+//! The image shows the first report. `tracedrop report --report ID --format svg` selects another.
 
 use super::{ExporterInfo, Input, LeftOut, always};
 use crate::base::text::{shortened, visible};
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
     id: "svg",
-    title: "Picture of the first report",
+    title: "SVG image of the first report",
     extension: "svg",
     media_type: "image/svg+xml",
     in_menu: true,
@@ -26,15 +26,15 @@ pub const INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// Pixels of CSS.
+/// Lengths in CSS pixels.
 const WIDTH: f64 = 800.0;
 const MARGIN: f64 = 24.0;
 const INNER: f64 = WIDTH - 2.0 * MARGIN;
-/// A letter of the usual size is hardly wider than this.
+/// Upper bound on the typical width of a character.
 const LETTER: f64 = 6.6;
 const LINE: f64 = 18.0;
 
-/// What of each kind has room.
+/// Limits by kind of block.
 const MAX_FACTS: usize = 9;
 const MAX_FINDINGS: usize = 5;
 const MAX_CHARTS: usize = 2;
@@ -60,9 +60,9 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let more = document.reports.len().saturating_sub(1);
     let more = match more {
         0 => String::new(),
-        n => format!("; {} of this trace are not in this picture", counted(n as u64, "report", "reports")),
+        n => format!("; {} not shown", counted(n as u64, "more report", "more reports")),
     };
-    picture.line(&format!("Read by Tracedrop{more}"), SOFT, "");
+    picture.line(&format!("Made by Tracedrop{more}"), SOFT, "");
     let height = (picture.y + MARGIN - LINE / 2.0).ceil();
     let mut head = String::new();
     // Writing to a string does not fail.
@@ -78,10 +78,10 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"</svg>\n")
 }
 
-/// Grows from top to bottom.
+/// An image that grows from top to bottom.
 struct Picture {
     marks: String,
-    /// Where the next line stands.
+    /// Position of the next line.
     y: f64,
 }
 
@@ -96,7 +96,7 @@ impl Picture {
         self.marks.push_str("</text>\n");
     }
 
-    /// A text on a line of its own, cut where it has no room.
+    /// Adds a text on its own line, cut to fit.
     fn line(&mut self, text: &str, color: &str, attributes: &str) {
         self.y += LINE;
         let text = shortened(text, (INNER / LETTER) as usize);
@@ -110,7 +110,7 @@ impl Picture {
         self.text(MARGIN, self.y - 6.0, INK, &attributes, &text);
     }
 
-    /// A text on as many lines as it takes, up to some.
+    /// Adds a text on as many lines as needed, up to a limit.
     fn paragraph(&mut self, text: &str, color: &str) {
         let room = (INNER / LETTER) as usize;
         let mut lines = vec![String::new()];
@@ -141,7 +141,7 @@ impl Picture {
                 Block::Facts(facts) => self.facts(facts),
                 Block::Findings(findings) => self.findings(findings),
                 Block::Note(note) if note.level == NoteLevel::Warning => {
-                    self.paragraph(&format!("Mind: {}", note.text), SOFT);
+                    self.paragraph(&format!("Warning: {}", note.text), SOFT);
                 }
                 Block::Chart(chart) if n_charts < MAX_CHARTS => {
                     n_charts += 1;
@@ -156,7 +156,7 @@ impl Picture {
         }
     }
 
-    /// Three beside each other.
+    /// Facts in three columns.
     fn facts(&mut self, facts: &Facts) {
         const COLUMNS: usize = 3;
         let width = INNER / COLUMNS as f64;
@@ -213,7 +213,7 @@ impl Picture {
         self.y += scene.height + 4.0;
     }
 
-    /// The first rows, and columns, keys wider than numbers.
+    /// The first rows and columns, with keys wider than numbers.
     fn table(&mut self, table: &Table) {
         self.heading(&table.title, 14.0);
         let columns = &table.columns[..table.columns.len().min(MAX_COLUMNS)];

@@ -1,11 +1,11 @@
 //! Reports as text of a given width, for the terminal.
 //!
-//! Control characters are shown, never sent. Long tables are cut; what is left out is counted below.
+//! Control characters are shown escaped, never sent. Long tables are cut; omitted rows are counted below.
 
 use super::{ExporterInfo, Input, LeftOut, Options, always, notes};
 use crate::analysis::TextFormat;
 use crate::base::text::visible;
-use crate::base::units::group_digits;
+use crate::base::units::counted;
 use crate::report::{Block, Column, Facts, Findings, Mark, NoteLevel, Report, Table};
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -59,7 +59,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// A sentence, wrapped at blanks.
+    /// Writes a paragraph, wrapped at spaces.
     fn paragraph(&mut self, style: &str, text: &str) -> io::Result<()> {
         let text = visible(text);
         let mut line = String::new();
@@ -76,7 +76,7 @@ impl Terminal<'_> {
         self.styled(style, &line)
     }
 
-    /// What someone wrote, first the title.
+    /// Writes the user's title and notes.
     fn notes(&mut self, input: &Input<'_>) -> io::Result<()> {
         let notes = input.notes();
         if notes.is_empty() {
@@ -107,7 +107,7 @@ impl Terminal<'_> {
             writeln!(self.out)?;
             match block {
                 Block::Facts(facts) => self.facts(facts)?,
-                // Not among those that are written.
+                // Charts are not written.
                 Block::Chart(_) => {}
                 Block::Note(note) => match note.level {
                     NoteLevel::Info => self.paragraph(DIM, &format!("note: {}", note.text))?,
@@ -143,7 +143,7 @@ impl Terminal<'_> {
             };
             let plain = if style.is_empty() { "" } else { PLAIN };
             write!(self.out, "  {label}{blanks}  {style}{} {value}{plain}", mark.sign())?;
-            // A judgement without its reason is half of one.
+            // A verdict needs its reason.
             if !fact.hint.is_empty() {
                 write!(self.out, " ({})", visible(&fact.hint))?;
             }
@@ -200,25 +200,25 @@ impl Terminal<'_> {
         }
         let n_more = (table.n_rows() - n_rows) as u64 + table.n_left_out;
         if n_more > 0 {
-            self.styled(DIM, &format!("… {} more rows", group_digits(i128::from(n_more))))?;
+            self.styled(DIM, &format!("… {}", counted(n_more, "more row", "more rows")))?;
         }
         if !left_out.is_empty() {
             let labels: Vec<String> = left_out.into_iter().map(|column| column.label).collect();
-            self.paragraph(DIM, &format!("… no room for: {}", labels.join(", ")))?;
+            self.paragraph(DIM, &format!("… hidden columns: {}", labels.join(", ")))?;
         }
         Ok(())
     }
 }
 
-/// A column as it is laid out.
+/// Layout of a column.
 struct Shown {
     label: String,
     texts: Vec<String>,
-    /// Names the row.
+    /// Key column.
     key: bool,
     right: bool,
     width: usize,
-    /// It is not cut below this.
+    /// Minimum width.
     least: usize,
 }
 
@@ -229,7 +229,7 @@ impl Shown {
         let label = visible(&column.label);
         let width = texts.iter().map(|text| text.width()).max().unwrap_or(0).max(label.width());
         let right = column.cells.is_numeric();
-        // A number that is cut is a wrong number.
+        // Numbers must not be cut.
         let least = match (right, column.key) {
             (true, _) => width,
             (false, true) => width.min(28),
@@ -239,8 +239,8 @@ impl Shown {
     }
 }
 
-/// Lets go of columns from the right until the rest can stand in `width`, but not of those that name the row at its
-/// beginning; then cuts the widest texts until it does.
+/// Hides columns from the right until the rest can fit `width`, but never the leading key columns; then cuts the widest
+/// texts until everything fits.
 fn fit(mut columns: Vec<Shown>, width: usize) -> (Vec<Shown>, Vec<Shown>) {
     let gaps = |columns: &[Shown]| columns.len().saturating_sub(1) * 2;
     let mut left_out = Vec::new();
@@ -265,7 +265,7 @@ fn fit(mut columns: Vec<Shown>, width: usize) -> (Vec<Shown>, Vec<Shown>) {
     (columns, left_out)
 }
 
-/// Appends one cell and the gap after it, cut with `…` where it is too long.
+/// Appends one cell and the gap after it, cut with `…` if too long.
 fn push_cell(text: &str, width: usize, right: bool, out: &mut String) {
     let text_width = text.width();
     if text_width > width {

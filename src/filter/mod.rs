@@ -50,6 +50,8 @@ pub enum CellRef<'a> {
     Missing,
     Text(&'a str),
     Whole(i128),
+    /// Shown in hexadecimal.
+    Address(u64),
     Float(f64),
     Bool(bool),
 }
@@ -202,7 +204,7 @@ pub fn exactly(text: &str) -> String {
     let is_sign = |letter: char| letter.is_whitespace() || "\"|:<>=!/\\".contains(letter);
     match text.is_empty() || !(text.contains(is_sign) || text.starts_with('-')) {
         true => text.to_string(),
-        false => format!("\"{}\"", text.replace('"', "\\\"")),
+        false => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
     }
 }
 
@@ -212,6 +214,7 @@ impl CellRef<'_> {
             CellRef::Missing => String::new(),
             CellRef::Text(text) => (*text).to_string(),
             CellRef::Whole(value) => value.to_string(),
+            CellRef::Address(address) => format!("{address:#x}"),
             CellRef::Float(value) => value.to_string(),
             CellRef::Bool(value) => if *value { "yes" } else { "no" }.to_string(),
         }
@@ -387,6 +390,10 @@ mod tests {
         }
         assert_eq!(exactly("a \"b\""), "\"a \\\"b\\\"\"");
         assert_eq!(exactly("decode"), "decode");
+        for name in ["C:\\dir\\", "x\\\"y", "\\"] {
+            let filter = Filter::parse(&exactly(name), &COLUMNS).unwrap();
+            assert!(filter.matches(|_| CellRef::Missing, |text| text.push_str(name)), "{name}");
+        }
     }
 
     #[test]

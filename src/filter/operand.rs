@@ -92,15 +92,21 @@ impl Operand {
             Ok(value) if starts_as_number(shown) => value,
             _ => return Err(Why::NoNumber(text.to_string())),
         };
-        let scale = scale_of(suffix, shown, value, unit)?;
-        let scaled = value * scale;
-        let whole = digits.parse::<i128>().ok().filter(|_| scale == 1.0);
+        let scaled = match scale_of(suffix, shown, value, unit)? {
+            Scale::Times(scale) => value * scale,
+            Scale::By(scale) => value / scale,
+        };
+        let whole = digits.parse::<i128>().ok().filter(|_| scaled == value);
         let is_whole = scaled.fract() == 0.0 && scaled.abs() < 9e15;
         Ok(Operand { value: scaled, whole: whole.or(is_whole.then_some(scaled as i128)) })
     }
 
     /// How a cell compares with it; `None` for a cell without a number.
     pub fn ordering(&self, cell: CellRef<'_>) -> Option<Ordering> {
+        let cell = match cell {
+            CellRef::Address(address) => CellRef::Whole(address.into()),
+            cell => cell,
+        };
         match (cell, self.whole) {
             (CellRef::Whole(value), Some(whole)) => Some(value.cmp(&whole)),
             (CellRef::Whole(value), None) => (value as f64).partial_cmp(&self.value),
@@ -110,8 +116,15 @@ impl Operand {
     }
 }
 
-/// What a number with that suffix is multiplied by.
-fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<f64, Why> {
+/// From the unit of a number to that of its column. Divided where the factor is a fraction that no double has.
+enum Scale {
+    Times(f64),
+    By(f64),
+}
+
+/// How a number with that suffix becomes one of its column.
+fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<Scale, Why> {
+    use Scale::{By, Times};
     let bad = |is_of, known| Err(Why::BadUnit { unit: suffix.to_string(), is_of, known });
     let lower = suffix.to_lowercase();
     let find = |units: Units, text: &str| units.iter().find(|(name, _)| *name == text).map(|(_, size)| *size);
@@ -123,10 +136,9 @@ fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<f64, W
                 _ => 1.0,
             };
             match find(TIME, &lower) {
-                Some(size) if size >= in_column => Ok(size / in_column),
-                // Not by a fraction that a double does not have.
-                Some(size) => Ok(1.0 / (in_column / size)),
-                None if suffix.is_empty() && value == 0.0 => Ok(1.0),
+                Some(size) if size >= in_column => Ok(Times(size / in_column)),
+                Some(size) => Ok(By(in_column / size)),
+                None if suffix.is_empty() && value == 0.0 => Ok(Times(1.0)),
                 None if suffix.is_empty() => Err(Why::NeedsUnit(number.to_string())),
                 None => bad("time", "ns, us, ms, s, min or h"),
             }
@@ -134,23 +146,23 @@ fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<f64, W
         Unit::Bytes | Unit::BytesPerSecond => {
             let bytes = lower.strip_suffix("/s").filter(|_| unit == Unit::BytesPerSecond).unwrap_or(&lower);
             match find(BYTES, bytes) {
-                Some(size) => Ok(size),
-                None if suffix.is_empty() => Ok(1.0),
+                Some(size) => Ok(Times(size)),
+                None if suffix.is_empty() => Ok(Times(1.0)),
                 None => bad("size", "B, kB, MB, GB, KiB, MiB or GiB"),
             }
         }
         Unit::Flops | Unit::FlopsPerSecond => {
             let flops = lower.strip_suffix("/s").filter(|_| unit == Unit::FlopsPerSecond).unwrap_or(&lower);
             match find(FLOPS, flops.strip_suffix('s').unwrap_or(flops)) {
-                Some(size) => Ok(size),
-                None if suffix.is_empty() => Ok(1.0),
+                Some(size) => Ok(Times(size)),
+                None if suffix.is_empty() => Ok(Times(1.0)),
                 None => bad("work", "GFLOP or TFLOP"),
             }
         }
         Unit::Ratio => match suffix {
-            "%" => Ok(0.01),
+            "%" => Ok(By(100.0)),
             "" if value.abs() > 1.0 => Err(Why::AboveWhole(number.to_string())),
-            "" => Ok(1.0),
+            "" => Ok(Times(1.0)),
             _ => bad("share", "%"),
         },
         Unit::None
@@ -160,8 +172,8 @@ fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<f64, W
         | Unit::Samples
         | Unit::UnixSeconds
         | Unit::Plain => match find(COUNT, &lower) {
-            Some(size) => Ok(size),
-            None if suffix.is_empty() => Ok(1.0),
+            Some(size) => Ok(Times(size)),
+            None if suffix.is_empty() => Ok(Times(1.0)),
             None if starts_as_number(suffix) || unit == Unit::None => bad("", ""),
             None => bad("count", "k, M or G"),
         },
@@ -189,6 +201,8 @@ mod tests {
         assert_eq!(number("3.35TB/s", Unit::BytesPerSecond), Ok(3.35e12));
         assert_eq!(number("989 TFLOP/s", Unit::FlopsPerSecond), Ok(989e12));
         assert_eq!(number("12.5%", Unit::Ratio), Ok(0.125));
+        assert_eq!(number("70%", Unit::Ratio), Ok(0.7));
+        assert_eq!(number("9us", Unit::Ms), Ok(0.009));
         assert_eq!(number("−3", Unit::Count), Ok(-3.0));
         assert_eq!(number("0x1f", Unit::Address), Ok(31.0));
         assert!(number("1kg", Unit::Count).is_err());

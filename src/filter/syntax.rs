@@ -95,11 +95,20 @@ fn between<'a>(mark: char, missing: &'static str, input: &mut Input<'a>) -> Pars
     };
     let text = &inner[..end];
     input.next_slice(end + 2 * mark.len_utf8());
-    let escape: String = ['\\', mark].iter().collect();
-    Ok(match text.contains(&escape) {
-        true => text.replace(&escape, &mark.to_string()).into(),
-        false => text.into(),
-    })
+    if !text.contains('\\') {
+        return Ok(text.into());
+    }
+    // In a regular expression a backslash has its own meaning, but for one before the mark.
+    let is_special = |letter: char| letter == mark || (mark == '"' && letter == '\\');
+    let mut unescaped = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letters.next_if(|next| letter == '\\' && is_special(*next)) {
+            Some(next) => unescaped.push(next),
+            None => unescaped.push(letter),
+        }
+    }
+    Ok(unescaped.into())
 }
 
 fn phrase<'a>(input: &mut Input<'a>) -> Parsed<Value<'a>> {

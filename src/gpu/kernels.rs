@@ -1,8 +1,8 @@
-//! What a kernel does, by its name: a table of rules, and the machine that holds a name against it.
+//! Classification of kernels by name with a table of rules.
 //!
-//! The table is `kernels.rules`; its head explains how rules are written.
-//! Rules of a user come before the built-in ones ([`Rules::with`]). The first rule that fits wins.
-//! A name costs a few microseconds: it is looked through once for all words of all rules.
+//! The table is `kernels.rules`; its header explains the syntax.
+//! Custom rules come before the builtin ones ([`Rules::with`]). The first matching rule wins.
+//! A name costs a few microseconds: it is scanned once for all words of all rules.
 
 use crate::gpu::names;
 use crate::gpu::phases::{Part as StepPart, PhaseRule, StepPhase};
@@ -10,25 +10,25 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// The rules that come with the library.
+/// Builtin rules.
 pub const BUILTIN: &str = include_str!("kernels.rules");
 
-/// What a kernel is when no rule fits. Always the first operation of a table.
+/// Operation of kernels that no rule matches. Always the first operation of a table.
 pub const OTHER: &str = "Other";
 
-/// How much of a user's text is quoted in an error, in characters.
+/// Maximum characters of user text quoted in an error.
 const MAX_QUOTE: usize = 40;
-/// Tables with more operations or words than this are refused, so that their numbers fit.
+/// Maximum operations or words of a table, so that ids fit.
 const MAX_ENTRIES: usize = 60_000;
 
-/// What an operation means for the use of a GPU.
+/// Kind of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It computes.
+    /// Computation.
     Compute,
-    /// It moves data between devices.
+    /// Data transfer between devices.
     Communication,
-    /// It moves or fills memory of one device, or between it and its host.
+    /// Copy or fill of memory on one device, or between it and its host.
     Copy,
 }
 
@@ -37,7 +37,7 @@ impl Kind {
         [("compute", Kind::Compute), ("communication", Kind::Communication), ("copy", Kind::Copy)];
 }
 
-/// An operation of a table of rules, for instance `GEMM`. Equal if it is the same one of the same table.
+/// An operation of a table of rules, such as `GEMM`. Equal if it is the same one of the same table.
 #[derive(Clone, Copy)]
 pub struct Operation<'r> {
     id: u16,
@@ -45,12 +45,12 @@ pub struct Operation<'r> {
 }
 
 impl<'r> Operation<'r> {
-    /// Number in the table, from 0 without gaps; see [`Rules::operations`].
+    /// Index in the table; see [`Rules::operations`].
     pub fn id(self) -> u16 {
         self.id
     }
 
-    /// As the table writes it.
+    /// Name as written in the table.
     pub fn name(self) -> &'r str {
         &self.info.name
     }
@@ -59,17 +59,17 @@ impl<'r> Operation<'r> {
         self.info.kind
     }
 
-    /// Whether data goes between devices: collectives, send and receive.
+    /// Whether it transfers data between devices: collectives, send and receive.
     pub fn is_communication(self) -> bool {
         self.info.kind == Kind::Communication
     }
 
-    /// Whether memory is copied or filled and nothing else.
+    /// Whether it only copies or fills memory.
     pub fn is_copy(self) -> bool {
         self.info.kind == Kind::Copy
     }
 
-    /// Whether no rule said anything.
+    /// Whether no rule matched.
     pub fn is_other(self) -> bool {
         self.id == 0
     }
@@ -89,26 +89,26 @@ impl fmt::Debug for Operation<'_> {
     }
 }
 
-/// What a kernel is.
+/// Class of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Class<'r> {
     pub operation: Operation<'r>,
-    /// The kernels it is one of: `FlashAttention 2`, `nvjet`. Empty if no rule fits.
+    /// Kernel family: `FlashAttention 2`, `nvjet`. Empty if no rule matches.
     pub family: &'r str,
-    /// Who ships them: `flash-attn`, `cuBLAS`. Empty if that is not known.
+    /// Library: `flash-attn`, `cuBLAS`. Empty if unknown.
     pub library: &'r str,
-    /// Line of the rule in its text, from 1; 0 if no rule fits.
+    /// Line of the rule in its text, from 1; 0 if no rule matches.
     pub line: u32,
 }
 
-/// What is wrong with a line of a table.
+/// Error in a line of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleError {
-    /// From 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// What is wrong, a sentence without its full stop.
+    /// Problem, without a full stop.
     pub what: String,
-    /// What to try, likewise.
+    /// Suggestion, without a full stop.
     pub hint: String,
 }
 
@@ -120,12 +120,12 @@ impl fmt::Display for RuleError {
 
 impl std::error::Error for RuleError {}
 
-/// A table of rules, ready to be held against names.
+/// A compiled table of rules.
 #[derive(Clone)]
 pub struct Rules {
     operations: Vec<OperationInfo>,
     rules: Vec<Rule>,
-    /// For rules that name none.
+    /// Libraries for rules that name none.
     libraries: Vec<Library>,
     phases: Vec<PhaseRule>,
     words: Words,
@@ -137,7 +137,7 @@ struct OperationInfo {
     kind: Kind,
 }
 
-/// All conditions must hold.
+/// A rule: all conditions must hold.
 #[derive(Clone)]
 struct Rule {
     operation: u16,
@@ -147,14 +147,14 @@ struct Rule {
     line: u32,
 }
 
-/// Kernels that fit are of this library.
+/// A library: matching kernels belong to it.
 #[derive(Clone)]
 struct Library {
     name: String,
     conditions: Vec<Condition>,
 }
 
-/// Which part of a name is looked at. All parts are in lower case.
+/// Part of a name to check. All parts are in lower case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Part {
     Base,
@@ -174,7 +174,7 @@ enum How {
     Starts,
     Ends,
     Has,
-    /// Contains all words; everything else means any of them.
+    /// Contains all words; all other ways need only one of them.
     All,
 }
 
@@ -188,7 +188,7 @@ struct Condition {
     negated: bool,
     part: Part,
     how: How,
-    /// Numbers in [`Words`], sorted.
+    /// Indices into [`Words`], sorted.
     words: Vec<u16>,
 }
 
@@ -207,18 +207,18 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The rules that come with the library, read once.
+    /// Builtin rules, parsed once.
     pub fn builtin() -> &'static Rules {
         static RULES: OnceLock<Rules> = OnceLock::new();
         RULES.get_or_init(|| Rules::parse(BUILTIN).unwrap_or_default())
     }
 
-    /// Reads a table. It has to declare every operation that it uses.
+    /// Parses a table, which must declare every operation it uses.
     pub fn parse(text: &str) -> Result<Rules, Vec<RuleError>> {
         Rules::default().with(text)
     }
 
-    /// These rules with those of `text` before them, which may use and declare operations.
+    /// These rules, preceded by those of `text`, which may use and declare operations.
     pub fn with(&self, text: &str) -> Result<Rules, Vec<RuleError>> {
         let mut all = Rules { rules: Vec::new(), libraries: Vec::new(), phases: Vec::new(), ..self.clone() };
         let mut errors = Vec::new();
@@ -238,7 +238,7 @@ impl Rules {
         Ok(all)
     }
 
-    /// The class of a kernel, by its name as the profiler wrote it.
+    /// Classifies a kernel by its name as recorded.
     pub fn classify(&self, name: &str) -> Class<'_> {
         let name = names::demangle(name);
         let text = Texts::new(&name, &self.words);
@@ -258,17 +258,17 @@ impl Rules {
         }
     }
 
-    /// All operations, in the order of their numbers.
+    /// All operations, by index.
     pub fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
         self.operations.iter().enumerate().map(|(id, info)| Operation { id: id as u16, info })
     }
 
-    /// Phases of steps; the first rule that fits wins.
+    /// Rules for step phases; the first match wins.
     pub fn phases(&self) -> &[PhaseRule] {
         &self.phases
     }
 
-    /// How many rules there are.
+    /// Number of rules.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
@@ -277,10 +277,10 @@ impl Rules {
         self.rules.is_empty()
     }
 
-    /// Rules that can not win because one before them fits whatever they fit, as far as comparing their words tells:
-    /// pairs of lines, the rule first, then the one before it. A rule that is written twice is among them.
+    /// Unreachable rules: an earlier rule matches whatever they match, as far as their words show. Pairs of lines: the rule, then
+    /// the earlier one. Includes duplicates.
     ///
-    /// Only tells lines of one text apart, so ask it of a table that was made by [`Rules::parse`].
+    /// Line numbers are only unique within one text, so use a table made by [`Rules::parse`].
     pub fn never_hit(&self) -> Vec<(u32, u32)> {
         let mut found = Vec::new();
         for (at, rule) in self.rules.iter().enumerate() {
@@ -310,8 +310,8 @@ impl Rules {
         match fields[..] {
             ["operation", name, kind] => self.declare(name, kind),
             ["operation", ..] => Err((
-                "an operation is declared with its name and its kind".to_string(),
-                "write for instance “operation | Beam search | compute”".to_string(),
+                "an operation needs a name and a kind".to_string(),
+                "example: “operation | Beam search | compute”".to_string(),
             )),
             ["library", name, conditions] => {
                 let library = Library { name: name.to_string(), conditions: self.conditions(conditions)? };
@@ -319,38 +319,35 @@ impl Rules {
                 Ok(())
             }
             ["library", ..] => Err((
-                "a library is declared with its name and conditions".to_string(),
-                "write for instance “library | Ours | space has ours”".to_string(),
+                "a library needs a name and conditions".to_string(),
+                "example: “library | Ours | space has ours”".to_string(),
             )),
             ["phase", phase, condition] => self.add_phase(phase, condition),
             ["phase", ..] => Err((
-                "a phase rule has a phase and a condition".to_string(),
-                "write for instance “phase | decode | step is TARGET_VERIFY”".to_string(),
+                "a phase rule needs a phase and a condition".to_string(),
+                "example: “phase | decode | step is TARGET_VERIFY”".to_string(),
             )),
             [operation, family, library, conditions] => {
                 self.add_rule(operation, family, library, conditions, number)
             }
             _ => Err((
-                format!("a rule has four fields between “|”, this line has {}", fields.len()),
-                "write “operation | family | library | conditions”, or “#” before a remark".to_string(),
+                format!("a rule needs four fields separated by “|”, this line has {}", fields.len()),
+                "write “operation | family | library | conditions”, or start comments with “#”".to_string(),
             )),
         }
     }
 
     fn declare(&mut self, name: &str, kind: &str) -> Result<(), Problem> {
         if name.is_empty() {
-            return Err((
-                "the operation has no name".to_string(),
-                "write one after “operation |”".to_string(),
-            ));
+            return Err(("the operation has no name".to_string(), "add it after “operation |”".to_string()));
         }
         let kind = choose("kind of operation", kind, &Kind::ALL)?;
         let info = OperationInfo { name: name.to_string(), kind };
         match self.operations.iter().find(|known| known.name.eq_ignore_ascii_case(name)) {
             Some(known) if *known == info => Ok(()),
             Some(known) => Err((
-                format!("the operation “{}” exists already", quote(&known.name)),
-                "leave this line out, or choose another name".to_string(),
+                format!("the operation “{}” is already declared", quote(&known.name)),
+                "remove this line, or choose another name".to_string(),
             )),
             None if self.operations.len() >= MAX_ENTRIES => Err(too_many("operations")),
             None => {
@@ -369,7 +366,7 @@ impl Rules {
         if words.is_empty() {
             return Err((
                 "the condition has no words".to_string(),
-                "write for instance “step is TARGET_VERIFY”".to_string(),
+                "example: “step is TARGET_VERIFY”".to_string(),
             ));
         }
         self.phases.push(PhaseRule { phase, part, words });
@@ -388,7 +385,7 @@ impl Rules {
         if family.is_empty() {
             return Err((
                 "the rule has no family".to_string(),
-                "name the kernels it is for in the second field".to_string(),
+                "name the kernel family in the second field".to_string(),
             ));
         }
         let rule = Rule {
@@ -407,19 +404,19 @@ impl Rules {
             return Ok(id as u16);
         }
         let near = nearest(name, self.operations.iter().map(|known| known.name.as_str()));
-        let declare = format!("to add it, write “operation | {} | compute” above", quote(name));
+        let declare = format!("to declare it, add “operation | {} | compute” above", quote(name));
         Err((
-            format!("there is no operation “{}”", quote(name)),
+            format!("unknown operation “{}”", quote(name)),
             near.map_or(declare.clone(), |near| format!("did you mean “{near}”? Otherwise, {declare}")),
         ))
     }
 
-    /// Conditions with `&` between them.
+    /// Parses conditions separated by `&`.
     fn conditions(&mut self, text: &str) -> Result<Vec<Condition>, Problem> {
         text.split('&').map(|condition| self.condition(condition)).collect()
     }
 
-    /// `[not] PART HOW WORD…`
+    /// Parses `[not] PART HOW WORD…`.
     fn condition(&mut self, text: &str) -> Result<Condition, Problem> {
         let mut tokens = text.split_whitespace().peekable();
         let negated = tokens.next_if(|token| token.eq_ignore_ascii_case("not")).is_some();
@@ -431,8 +428,8 @@ impl Rules {
         }
         if words.is_empty() {
             return Err((
-                format!("there is nothing to look for in “{}”", quote(text.trim())),
-                "write one or more words behind it, for instance “base has gemm”".to_string(),
+                format!("no words to match in “{}”", quote(text.trim())),
+                "add one or more words, for example “base has gemm”".to_string(),
             ));
         }
         words.sort_unstable();
@@ -441,31 +438,31 @@ impl Rules {
     }
 }
 
-/// What is wrong, and what to try.
+/// Problem and suggestion.
 type Problem = (String, String);
 
 fn too_many(what: &str) -> Problem {
-    (format!("there are more than {MAX_ENTRIES} {what}"), "make the table shorter".to_string())
+    (format!("more than {MAX_ENTRIES} {what}"), "shorten the table".to_string())
 }
 
-/// The value that goes by `name`.
+/// Looks up a value by `name`.
 fn choose<T: Copy>(what: &str, name: &str, all: &[(&'static str, T)]) -> Result<T, Problem> {
     if let Some((_, value)) = all.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
         return Ok(*value);
     }
     let names: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
     let problem = match name {
-        "" => format!("a {what} is missing"),
-        _ => format!("there is no {what} “{}”", quote(name)),
+        "" => format!("missing {what}"),
+        _ => format!("unknown {what} “{}”", quote(name)),
     };
     let hint = match nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean “{near}”?"),
-        None => format!("write one of: {}", names.join(", ")),
+        None => format!("use one of: {}", names.join(", ")),
     };
     Err((problem, hint))
 }
 
-/// The start of a user's text.
+/// Start of a user's text.
 fn quote(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTE) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -473,7 +470,7 @@ fn quote(text: &str) -> String {
     }
 }
 
-/// The name that takes the fewest changed letters, if those are few.
+/// The most similar name, if it is similar enough.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.to_lowercase().chars().take(MAX_QUOTE).collect();
     let most = (name.len() / 3).max(1);
@@ -481,7 +478,7 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a s
     near.filter(|(n, _)| *n <= most && !name.is_empty()).map(|(_, known)| known)
 }
 
-/// Letters to insert, delete or change (Levenshtein).
+/// Edit distance (Levenshtein).
 fn distance(a: &[char], b: &str) -> usize {
     let mut row: Vec<usize> = (0..=a.len()).collect();
     for (i, other) in b.chars().enumerate() {
@@ -496,7 +493,7 @@ fn distance(a: &[char], b: &str) -> usize {
     row[a.len()]
 }
 
-/// All words of all rules, and an index that finds those a text contains in one go.
+/// All words of all rules, with an index to find those contained in a text in one pass.
 #[derive(Clone, Default)]
 struct Words {
     texts: Vec<String>,
@@ -505,12 +502,12 @@ struct Words {
     by_start: Vec<u16>,
 }
 
-/// Shortest word that can be looked for anywhere in a name, in bytes.
+/// Minimum length of words for substring search, in bytes.
 const N_START: usize = 3;
 /// Number of different [`start_of`]s.
 const N_STARTS: usize = 1 << 13;
 
-/// A number for the first bytes of a text; different ones may have the same.
+/// Hash of the first bytes of a text.
 fn start_of(bytes: &[u8]) -> Option<usize> {
     let start = bytes.first_chunk::<N_START>()?;
     let number = start.iter().fold(0, |number, byte| number * 37 + usize::from(*byte));
@@ -518,14 +515,14 @@ fn start_of(bytes: &[u8]) -> Option<usize> {
 }
 
 impl Words {
-    /// The number of a word, in lower case.
+    /// Index of a word, in lower case.
     fn add(&mut self, word: &str, how: How) -> Result<u16, Problem> {
         let word = word.to_ascii_lowercase();
         let is_anywhere = matches!(how, How::Has | How::All);
         if is_anywhere && word.len() < N_START {
             return Err((
-                format!("“{}” is too short to look for anywhere in a name", quote(&word)),
-                format!("use at least {N_START} letters, digits or signs"),
+                format!("“{}” is too short for substring search", quote(&word)),
+                format!("use at least {N_START} characters"),
             ));
         }
         if let Some(id) = self.texts.iter().position(|known| *known == word) {
@@ -542,7 +539,7 @@ impl Words {
         &self.texts[usize::from(id)]
     }
 
-    /// To be called after the last [`Words::add`].
+    /// Must be called after the last [`Words::add`].
     fn index(&mut self) {
         let start_of_word = |id: &u16| start_of(self.texts[usize::from(*id)].as_bytes());
         let mut ids: Vec<u16> =
@@ -560,7 +557,7 @@ impl Words {
         self.by_start = ids;
     }
 
-    /// Which words `text` contains, a bit each.
+    /// Bit set of the words that `text` contains.
     fn found_in(&self, text: &[u8]) -> Vec<u64> {
         let mut found = vec![0; self.texts.len().div_ceil(64)];
         for at in 0..text.len() {
@@ -576,7 +573,7 @@ impl Words {
         found
     }
 
-    /// Whether `wanted` holds wherever `given` does, as far as their words tell.
+    /// Whether `given` implies `wanted`, as far as their words show.
     fn implies(&self, given: &Condition, wanted: &Condition) -> bool {
         if given == wanted {
             return true;
@@ -608,7 +605,7 @@ impl Words {
     }
 }
 
-/// One part of a name in lower case. Which words it contains is found out when that is first asked.
+/// One part of a name in lower case. Contained words are found lazily.
 struct Text<'w> {
     words: &'w Words,
     text: String,
@@ -718,7 +715,7 @@ mod tests {
         assert_eq!(lines, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         let told: Vec<String> = errors.iter().map(RuleError::to_string).collect();
         assert!(
-            told[0].contains("no operation “B”") && told[0].contains("operation | B | compute"),
+            told[0].contains("unknown operation “B”") && told[0].contains("operation | B | compute"),
             "{told:?}"
         );
         assert!(told[1].contains("has 3"), "{told:?}");

@@ -1,11 +1,10 @@
-//! What work on a GPU does, from names, and what it should cost, from the arguments of operators.
+//! Classification of kernels by name, and cost models of operators from their arguments.
 //!
-//! Texts in, classes and numbers out: nothing here knows of traces, reports or browsers.
-//! [`names`] takes the name of a kernel apart, [`kernels`] holds it against a table of rules that anyone can read and
-//! extend, [`mod@reference`] is what another tool says of the same name.
-//! [`op_args`] reads the arguments that the PyTorch profiler writes beside an operator, [`op_category`] says what kind of
-//! operator it is, [`op_work`] how many floating-point operations and bytes it needs at least, and [`peaks`] how long
-//! that would take a given GPU at its best.
+//! Text in, classes and numbers out: independent of traces, reports and browsers.
+//! [`names`] parses kernel names, [`kernels`] classifies them with an extensible table of rules, and [`mod@reference`] reproduces
+//! the classes of another tool.
+//! [`op_args`] parses operator arguments recorded by the PyTorch profiler, [`op_category`] classifies operators, [`op_work`]
+//! computes the minimum FLOPs and bytes, and [`peaks`] the time that these take at the GPU's peaks.
 
 pub mod kernels;
 pub mod names;

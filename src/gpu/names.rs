@@ -1,4 +1,4 @@
-//! Kernel names as profilers write them, and the parts of them that say what the kernel does.
+//! Parsing of kernel names as written by profilers.
 //!
 //! A name is a C++ signature, demangled or not, or plain text (Triton, Tensile, copies).
 //! [`demangle`] gives the signature, [`split`] its namespaces, base name and template arguments.
@@ -8,18 +8,17 @@ use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Mangled names above this many bytes are not demangled; the identifiers they start with are read all the same.
+/// Maximum length of mangled names to demangle, in bytes; leading identifiers of longer ones are still read.
 const MAX_MANGLED: usize = 16 << 10;
-/// A demangled name may be this many times as long as the mangled one. Back references could make it
-/// exponentially longer.
+/// Maximum ratio of demangled to mangled length, since back references could make it exponentially longer.
 const MAX_GROWTH: usize = 24;
-/// Nesting allowed in a mangled name, so that the stack of a web worker is enough.
+/// Maximum nesting of a mangled name, limited by the stack of a web worker.
 const MAX_DEPTH: u32 = 160;
 
 const ANONYMOUS: &str = "(anonymous namespace)";
 const UNNAMED: &str = "<unnamed>";
 
-/// A name taken apart; everything is a piece of the text it was made from.
+/// A parsed name; all parts are slices of the original text.
 ///
 /// | name | `spaces` | `base` | `args` |
 /// |---|---|---|---|
@@ -33,7 +32,7 @@ pub struct Parts<'a> {
     pub spaces: Vec<&'a str>,
     /// The function: no return type, template arguments, parameters or clone suffix. Empty only for blank text.
     pub base: &'a str,
-    /// The function's template arguments, without the angle brackets; up to the end where they are cut off.
+    /// The function's template arguments, without the angle brackets; up to the end if truncated.
     pub args: &'a str,
 }
 
@@ -55,7 +54,7 @@ impl Parts<'_> {
     }
 }
 
-/// The name as C++ source would have it; unchanged if it is not mangled (Itanium) or can not be demangled.
+/// The demangled name; unchanged if it is not mangled (Itanium) or cannot be demangled.
 ///
 /// `_ZN5aiter4gemmIfEEvPT_` gives `void aiter::gemm<float>(float*)`; suffixes such as `.kd` (the kernel descriptor of
 /// AMD's compiler) are left out.
@@ -75,8 +74,7 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name for people: [`demangle`]d, and of a mangled name that can not be the identifiers it starts with, as in
-/// `aiter::gemm<…>`.
+/// The name for display: [`demangle`]d, or the leading identifiers if that fails, as in `aiter::gemm<…>`.
 pub fn readable(name: &str) -> Cow<'_, str> {
     match demangle(name) {
         Cow::Borrowed(name) => match mangled_part(name).and_then(split_mangled) {
@@ -88,13 +86,12 @@ pub fn readable(name: &str) -> Cow<'_, str> {
 }
 
 /// The function's name without namespaces, return type, template arguments, parameters or clone suffix.
-///
-/// The shortest text that still says what a kernel is; see [`Parts`] for examples.
+/// The shortest text that identifies a kernel; see [`Parts`] for examples.
 pub fn base_name(name: &str) -> String {
     split(&demangle(name)).base.to_string()
 }
 
-/// Takes a name apart: a demangled signature, plain text, or a mangled name that [`demangle`] gave back as it was.
+/// Parses a name: a demangled signature, plain text, or a mangled name that [`demangle`] returned unchanged.
 pub fn split(name: &str) -> Parts<'_> {
     let name = name.trim();
     if let Some(parts) = mangled_part(name).and_then(split_mangled) {
@@ -116,7 +113,7 @@ fn until_clone(text: &str) -> &str {
     text.split(" [").next().unwrap_or(text).trim_end()
 }
 
-/// The mangled symbol without what compilers and linkers put behind it; `None` if the name is not mangled.
+/// The mangled symbol without suffixes of compilers and linkers; `None` if the name is not mangled.
 fn mangled_part(name: &str) -> Option<&str> {
     let symbol = name.split([' ', '.', '@']).next().unwrap_or(name);
     let symbol = if symbol.starts_with("__Z") { &symbol[1..] } else { symbol };
@@ -127,8 +124,7 @@ fn mangled_part(name: &str) -> Option<&str> {
 }
 
 /// The identifiers a mangled name starts with, up to the first template argument or parameter.
-///
-/// For names that a demangler does not understand: what comes out is less, but right.
+/// For names that the demangler doesn't understand: less complete, but correct.
 fn split_mangled(symbol: &str) -> Option<Parts<'_>> {
     let rest = symbol.strip_prefix("_Z")?;
     let mut rest = rest.trim_start_matches('Z');
@@ -151,13 +147,13 @@ fn source_name(text: &str) -> Option<(&str, &str)> {
     let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let len: usize = text.get(..n_digits)?.parse().ok()?;
     let behind = &text[n_digits..];
-    // A name that is cut off keeps what there is.
+    // A truncated name keeps what there is.
     let len = len.min(behind.len());
     let name = behind.get(..len).filter(|name| !name.is_empty())?;
     Some((name, &behind[len..]))
 }
 
-/// Text that may only grow so far, in bytes and in the number of pieces it is made of.
+/// Text limited in bytes and in the number of writes.
 struct Bounded {
     text: String,
     room: usize,
@@ -175,16 +171,16 @@ impl DemangleWrite for Bounded {
     }
 }
 
-/// Goes over a signature once. Only what stands outside all brackets is looked at.
+/// Scans a signature once, considering only text outside all brackets.
 struct Splitter<'a> {
     text: &'a str,
     at: usize,
-    /// Open brackets. One that is never closed is dropped when one around it closes.
+    /// Open brackets. An unclosed one is dropped when an enclosing one closes.
     open: Vec<u8>,
-    /// How many of them are not `<`.
+    /// Number of those that are not `<`.
     n_round: usize,
     names: Vec<&'a str>,
-    /// Where the name being read starts, and ends if it has.
+    /// Start of the current name, and its end if reached.
     start: usize,
     end: Option<usize>,
     /// Its template arguments.
@@ -247,7 +243,7 @@ impl<'a> Splitter<'a> {
         true
     }
 
-    /// A byte outside all brackets; false where the name is over.
+    /// A byte outside all brackets; false at the end of the name.
     fn outside(&mut self, byte: u8) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         match byte {
@@ -275,7 +271,7 @@ impl<'a> Splitter<'a> {
         self.end.get_or_insert(self.at);
         self.open.push(byte);
         if byte == b'<' {
-            // An end before the start says that they are still open.
+            // An end before the start means that they are still open.
             self.args.get_or_insert((self.at + 1, 0));
         } else {
             self.n_round += 1;
@@ -296,7 +292,7 @@ impl<'a> Splitter<'a> {
             return false;
         }
         if rest.starts_with(b" (") && !rest[1..].starts_with(ANONYMOUS.as_bytes()) {
-            // No signature has a blank before its parameters: this is a text with a remark.
+            // Signatures have no blank before parameters: this is plain text with a suffix.
             self.names.clear();
             self.begin_name(0);
             return false;
@@ -313,7 +309,7 @@ impl<'a> Splitter<'a> {
         self.has_parameters = false;
     }
 
-    /// Keeps the name that ends here; lambdas and call operators are named by the function they stand in.
+    /// Keeps the name that ends here; lambdas and call operators are named after the enclosing function.
     fn close_name(&mut self) {
         let end = self.end.unwrap_or(self.at).min(self.text.len());
         let name = self.text.get(self.start..end).unwrap_or("").trim();
@@ -365,7 +361,8 @@ mod tests {
                 "internal::gemvx::kernel",
             ),
             (
-                "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 64>(float*, at::native::(anonymous namespace)::Meta)",
+                "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 64>(float*, \
+                 at::native::(anonymous namespace)::Meta)",
                 "at::native::(anonymous namespace)::CatArrayBatchedCopy",
             ),
             (
@@ -407,7 +404,7 @@ mod tests {
                 "_ZN2ck16tensor_operation6device12_GLOBAL__N_13fooEv",
                 "ck::tensor_operation::device::(anonymous namespace)::foo",
             ),
-            // Not a mangled name at all, and one that is cut off.
+            // Not a mangled name, and a truncated one.
             ("_Zebra", "_Zebra"),
             ("_ZN7ck_tile6kentryILi1ENS_12Rmsn", "ck_tile::kentry"),
             ("_ZN5aiter48fmoe_bf16_block", "aiter::fmoe_bf16_block"),

@@ -2,20 +2,20 @@
 //!
 //! `Input Dims`, `Input type`, `Input Strides` and `Concrete Inputs` are arrays with one element per argument. A tensor's
 //! dimensions are an array of integers, a list of tensors is an array of such arrays, and everything else an empty one.
-//! What an argument is, its type says: `c10::BFloat16` for a tensor, `Scalar`, `ScalarList`, `TensorList`, or nothing
-//! where an optional argument was left out. Values of scalars stand as text in `Concrete Inputs`.
+//! The type shows what an argument is: `c10::BFloat16` for a tensor, `Scalar`, `ScalarList`, `TensorList`, or empty if an optional
+//! argument is omitted. Values of scalars are text in `Concrete Inputs`.
 
 use crate::base::json::{Dialect, JsonError, Number, Parser, Token, unescape_to_string};
 use std::fmt;
 
-/// Longer texts are refused; the longest seen in the wild have a few ten thousand bytes.
+/// Maximum text length; the longest seen in practice have some ten thousand bytes.
 const MAX_TEXT: usize = 4 << 20;
-/// No operator has nearly as many; what an argument takes is many times its two bytes of text.
+/// Maximum arguments, far more than any operator has; each takes many times its two bytes of text.
 const MAX_INPUTS: usize = 10_000;
-/// PyTorch's own limit of dimensions of a tensor is 64.
+/// PyTorch's own limit of tensor dimensions is 64.
 const MAX_DIMS: usize = 64;
 
-/// Type of the elements of a tensor, or of what stands in a tensor's place.
+/// Element type of a tensor, or type of another argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DType {
     F64,
@@ -35,9 +35,9 @@ pub enum DType {
     Complex128,
     Complex64,
     Complex32,
-    /// A number that is no tensor.
+    /// A scalar.
     Scalar,
-    /// Nothing, a list, text, or a type this does not know.
+    /// None, a list, text, or an unknown type.
     #[default]
     Other,
 }
@@ -69,8 +69,7 @@ impl DType {
     }
 
     /// Bytes of an element; `None` for [`DType::Other`].
-    ///
-    /// A scalar counts 4 bytes, as TraceLens has it (`name2bpe`).
+    /// A scalar counts 4 bytes, as in TraceLens (`name2bpe`).
     pub fn size(self) -> Option<u64> {
         match self {
             DType::Complex128 => Some(16),
@@ -95,23 +94,23 @@ pub struct Input {
     pub dims: Vec<i64>,
     /// Dimensions of each tensor where the argument is a list of them.
     pub list: Vec<Vec<i64>>,
-    /// Elements from one to the next, per dimension. Empty where the file does not say.
+    /// Strides in elements, per dimension. Empty if not recorded.
     pub strides: Vec<i64>,
-    /// The type as it is written.
+    /// The type as written.
     pub type_name: String,
-    /// The same, understood.
+    /// The parsed type.
     pub dtype: DType,
-    /// Value of a scalar or a list of scalars as it is written: `1`, `False`, `[1, 1]`. Empty for tensors.
+    /// Value of a scalar or a list of scalars as written: `1`, `False`, `[1, 1]`. Empty for tensors.
     pub concrete: String,
 }
 
 impl Input {
-    /// A tensor is there, perhaps without dimensions.
+    /// Whether it is a tensor, possibly without dimensions.
     pub fn is_tensor(&self) -> bool {
         self.dtype.is_element()
     }
 
-    /// The concrete value as a truth value.
+    /// The concrete value as a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self.concrete.as_str() {
             "True" | "true" | "1" => Some(true),
@@ -135,7 +134,7 @@ impl Input {
         inner.split(',').take(MAX_DIMS + 1).map(|part| part.trim().parse().ok()).collect()
     }
 
-    /// The concrete value as a list of truth values, `[True, False]`.
+    /// The concrete value as a list of booleans, `[True, False]`.
     pub fn as_bools(&self) -> Option<Vec<bool>> {
         let inner = self.concrete.trim().strip_prefix('[')?.strip_suffix(']')?;
         let part = |part: &str| match part.trim() {
@@ -147,7 +146,7 @@ impl Input {
     }
 }
 
-/// The texts as they stand in a file; what is missing there is missing here.
+/// The raw texts of a file, if present.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ArgTexts<'a> {
     pub dims: Option<&'a [u8]>,
@@ -162,12 +161,12 @@ pub struct OpArgs {
     pub inputs: Vec<Input>,
 }
 
-/// Why arguments could not be read.
+/// Error in arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArgsError {
     /// Which of the four: `Input Dims` …
     pub member: &'static str,
-    /// Byte in its text.
+    /// Byte offset in its text.
     pub at: usize,
     /// What was expected there.
     pub expected: &'static str,
@@ -182,10 +181,10 @@ impl fmt::Display for ArgsError {
 impl std::error::Error for ArgsError {}
 
 impl OpArgs {
-    /// Reads what is there. Arguments that only some of the texts mention are kept, with the rest left empty.
+    /// Parses the texts. Arguments in only some of them are kept, with the rest left empty.
     ///
-    /// Fails on text that is not JSON, on shapes nested deeper than a list of tensors, on dimensions that are no 64-bit
-    /// integers, on more than 10 000 arguments and on texts above 4 MiB. Takes memory in proportion to the texts.
+    /// Fails on invalid JSON, on shapes nested deeper than a list of tensors, on dimensions that are not 64-bit integers, on more
+    /// than 10,000 arguments, and on texts above 4 MiB. Memory is proportional to the texts.
     pub fn parse(texts: &ArgTexts<'_>) -> Result<OpArgs, ArgsError> {
         let mut args = OpArgs::default();
         read_array("Input Dims", texts.dims, |at, reader| {
@@ -210,18 +209,18 @@ impl OpArgs {
         Ok(args)
     }
 
-    /// The argument at this place of the schema.
+    /// The argument at this index of the schema.
     pub fn get(&self, at: usize) -> Option<&Input> {
         self.inputs.get(at)
     }
 
-    /// The tensor at this place: its dimensions; `None` where there is no tensor with at least one.
+    /// Dimensions of the tensor at this index; `None` without a tensor of at least one dimension.
     pub fn shape(&self, at: usize) -> Option<&[i64]> {
         let input = self.get(at)?;
         (!input.dims.is_empty()).then_some(&input.dims)
     }
 
-    /// Type of the argument at this place; [`DType::Other`] where there is none.
+    /// Type of the argument at this index; [`DType::Other`] if there is none.
     pub fn dtype(&self, at: usize) -> DType {
         self.get(at).map_or(DType::Other, |input| input.dtype)
     }
@@ -289,7 +288,7 @@ impl<'a> Reader<'a> {
         self.parser.next_element(first).map_err(|error| self.json(error))
     }
 
-    /// Text, or a number or literal as it is written; a container is text of no length.
+    /// Text, or a number or literal as written; empty for a container.
     fn text(&mut self) -> Result<String, ArgsError> {
         if matches!(self.parser.peek(), Some(b'[' | b'{')) {
             self.parser.skip_value().map_err(|error| self.json(error))?;

@@ -1,23 +1,22 @@
-//! What kind of operator it is: `GEMM`, `CONV_fwd`, `SDPA_bwd`, `elementwise` …
+//! Operator categories: `GEMM`, `CONV_fwd`, `SDPA_bwd`, `elementwise` …
 //!
-//! The rules are data (`op_categories.tsv`), so that a user can put rules of his own before them. Categories are
-//! TraceLens' (Part C of the specification): the operator's name decides, and for the few operators that say nothing by
-//! their name, what its first kernel is called.
+//! The rules are data (`op_categories.tsv`), so that custom rules can come before them. Categories follow TraceLens (Part C of the
+//! specification): they depend on the operator's name, or else on the name of its first kernel.
 
 use std::fmt;
 
 const BUILTIN: &str = include_str!("op_categories.tsv");
 
-/// The category of what no rule fits.
+/// Category if no rule matches.
 pub const OTHER: &str = "other";
 
-/// The category of a kernel that no operator launched: `graph` if the runtime call that did launches a whole graph
-/// (`hipGraphLaunch`, `cudaGraphLaunch`), else `runtime`, also where the call is not in the trace.
+/// Category of a kernel without an operator: `graph` if its runtime call launches a graph (`hipGraphLaunch`, `cudaGraphLaunch`),
+/// else `runtime`, also if the call is not in the trace.
 pub fn without_op(call: Option<&str>) -> &'static str {
     if call.is_some_and(|call| call.contains("GraphLaunch")) { "graph" } else { "runtime" }
 }
 
-/// What a rule looks at.
+/// What a rule checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Subject {
     Op,
@@ -31,18 +30,18 @@ struct Rule {
     category: String,
 }
 
-/// Rules, the first that fits counts.
+/// Rules; the first match wins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Categories {
     rules: Vec<Rule>,
 }
 
-/// What is wrong with a line of rules.
+/// Error in a line of rules.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CategoriesError {
-    /// Counted from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// Problem and suggestion.
     pub what: String,
 }
 
@@ -55,15 +54,14 @@ impl fmt::Display for CategoriesError {
 impl std::error::Error for CategoriesError {}
 
 impl Categories {
-    /// The rules that come with the program.
+    /// Builtin rules.
     pub fn builtin() -> Categories {
-        // A test reads them strictly.
+        // A test parses them strictly.
         Categories { rules: parse(BUILTIN).unwrap_or_default() }
     }
 
-    /// The rules in `text` before those that come with the program. Each line has three fields with tabs between them:
-    /// `op` or `kernel`, a pattern in which `*` stands for anything, and a category. Empty lines and lines that start
-    /// with `#` do not count.
+    /// Builtin rules preceded by those in `text`. Each line has three tab-separated fields: `op` or `kernel`, a pattern in which
+    /// `*` matches anything, and a category. Empty lines and lines that start with `#` are ignored.
     pub fn with(text: &str) -> Result<Categories, CategoriesError> {
         let mut rules = parse(text)?;
         rules.extend(Categories::builtin().rules);
@@ -95,26 +93,25 @@ fn parse(text: &str) -> Result<Vec<Rule>, CategoriesError> {
         let [subject, pattern, category] = fields[..] else {
             let n = fields.len();
             return Err(error(format!(
-                "{n} fields; write what, pattern and category, with tabs between them"
+                "expected 3 tab-separated fields (op or kernel, pattern, category), found {n}"
             )));
         };
         let subject = match subject {
             "op" => Subject::Op,
             "kernel" => Subject::Kernel,
-            _ => return Err(error(format!("'{subject}' is no subject; write op or kernel"))),
+            _ => return Err(error(format!("unknown subject '{subject}'; use op or kernel"))),
         };
         if pattern.is_empty() || category.is_empty() {
-            return Err(error("a field is empty; write * for a pattern that fits everything".to_string()));
+            return Err(error("empty field; use * as a pattern that matches everything".to_string()));
         }
         rules.push(Rule { subject, pattern: pattern.to_string(), category: category.to_string() });
     }
     Ok(rules)
 }
 
-/// Whether `name` is `pattern`, in which `*` stands for any run of characters.
+/// Whether `name` matches `pattern`, in which `*` matches any run of characters.
 ///
-/// Every piece between two stars is taken where it first occurs, which is never worse than a later place; so this takes
-/// time in proportion to the name, however many stars there are.
+/// Every piece between two stars is matched at its first occurrence, so this takes linear time however many stars there are.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(start) else { return false };
@@ -138,7 +135,7 @@ mod tests {
         assert!(rules.len() > 100);
         for (i, rule) in rules.iter().enumerate() {
             let twice = rules[..i].iter().any(|other| other.pattern == rule.pattern);
-            assert!(!twice, "{} stands there twice", rule.pattern);
+            assert!(!twice, "duplicate rule {}", rule.pattern);
         }
     }
 
@@ -166,7 +163,7 @@ mod tests {
         assert_eq!(categories.of("aten::mm", None), "Matrices");
         assert_eq!(categories.of("aten::bmm", None), "GEMM");
         let error = Categories::with("op\taten::mm\tX\nops\ta\tb").unwrap_err();
-        assert_eq!(error.to_string(), "line 2: 'ops' is no subject; write op or kernel");
-        assert!(Categories::with("op aten::mm").unwrap_err().to_string().contains("1 fields"));
+        assert_eq!(error.to_string(), "line 2: unknown subject 'ops'; use op or kernel");
+        assert!(Categories::with("op aten::mm").unwrap_err().to_string().contains("found 1"));
     }
 }

@@ -1,9 +1,8 @@
-//! How many floating-point operations and bytes an operator needs at least, from its arguments.
+//! Cost models: minimum FLOPs and bytes of an operator, from its arguments.
 //!
-//! The models are those of Part C of the specification, which are TraceLens'; each function states its formula. They count
-//! what the mathematics asks for: every operand read once and every result written once, no matter what the kernels do.
-//! Numbers are exact integers. Where one does not fit into 64 bits, the shapes are not those of real work, and there is
-//! no answer; nor is there one where arguments are missing or contradict each other.
+//! The models are TraceLens' (Part C of the specification); each function states its formula. They count what the mathematics
+//! requires: every operand read once and every result written once, whatever the kernels do. Numbers are exact integers. There is
+//! no result if one exceeds 64 bits, which no real shapes do, or if arguments are missing or inconsistent.
 
 mod attention;
 mod convolution;
@@ -18,7 +17,7 @@ pub use attention::StepTokens;
 use super::op_args::{DType, OpArgs};
 use std::fmt;
 
-/// Which units of a GPU do the work.
+/// Compute units of a GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Tensor cores, matrix cores.
@@ -27,7 +26,7 @@ pub enum Unit {
     Vector,
 }
 
-/// What numbers the work is done in.
+/// Number format of the computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precision {
     Fp64,
@@ -58,7 +57,7 @@ impl Precision {
     }
 }
 
-/// What a peak is a peak of, TraceLens' Compute Spec: `matrix_bf16`, `vector_fp32` …
+/// Unit and number format of a peak, TraceLens' Compute Spec: `matrix_bf16`, `vector_fp32` …
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spec {
     pub unit: Unit,
@@ -66,7 +65,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The inverse of its text.
+    /// Parses its text.
     pub fn parse(text: &str) -> Option<Spec> {
         let (unit, precision) = text.split_once('_')?;
         let unit = match unit {
@@ -78,8 +77,7 @@ impl Spec {
         Some(Spec { unit, precision: *precision })
     }
 
-    /// What products of matrices of this type are done in. Bytes without a sign hold 8-bit floating-point numbers in the
-    /// operators that multiply them, as TraceLens has it.
+    /// Spec of matrix products of this type. Unsigned bytes contain 8-bit floats in operators that multiply them, as in TraceLens.
     fn matrix(dtype: DType) -> Option<Spec> {
         let precision = match dtype {
             DType::U8 => Precision::Fp8,
@@ -90,9 +88,9 @@ impl Spec {
         Some(Spec { unit: Unit::Matrix, precision })
     }
 
-    /// The same, as a kernel of that name does it: products of 32-bit numbers may run on matrix units that round them to TF32,
-    /// several times as fast. Names say so in words (cuDNN, cuBLAS) or by the instruction (CUTLASS: `s1688` is
-    /// `mma.m16n8k8` with sums of 32 bits, which is TF32 unless another type is named).
+    /// The spec given the kernel name: 32-bit products may run on matrix units in TF32, several times as fast. Names contain `tf32`
+    /// (cuDNN, cuBLAS) or the instruction (CUTLASS: `s1688` is `mma.m16n8k8` with 32-bit accumulation, which is TF32 unless another
+    /// type is named).
     pub fn as_run_by(self, kernel: &str) -> Spec {
         let name = kernel.to_ascii_lowercase();
         let is_single = self.unit == Unit::Matrix && self.precision == Precision::Fp32;
@@ -100,7 +98,7 @@ impl Spec {
         if is_single && says_tf32 { Spec { precision: Precision::Tf32, ..self } } else { self }
     }
 
-    /// What work on elements of this type is done in; `None` for integers, which have no peak.
+    /// Spec of elementwise operations of this type; `None` for integers, which have no peak.
     fn vector(dtype: DType) -> Option<Spec> {
         let precision = match dtype {
             DType::F64 => Precision::Fp64,
@@ -124,7 +122,7 @@ impl fmt::Display for Spec {
     }
 }
 
-/// Which model the numbers are from.
+/// The model used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Gemm,
@@ -133,21 +131,21 @@ pub enum Kind {
     Normalisation,
     Elementwise,
     Reduction,
-    /// Several operators that a compiler has made one.
+    /// Several operators fused by a compiler.
     Fused,
 }
 
-/// What an operator needs.
+/// Cost of an operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Work {
     pub kind: Kind,
-    /// Floating-point operations; a multiplication with an addition counts two. GFLOPS of TraceLens are this ÷ 10⁹.
+    /// Floating-point operations; a multiply-add counts as two. TraceLens' GFLOPS is this ÷ 10⁹.
     pub flops: u64,
-    /// Bytes read and written; `None` where the size of an element is not known. Data Moved of TraceLens is this ÷ 2²⁰.
+    /// Bytes read and written; `None` if the element size is unknown. TraceLens' Data Moved is this ÷ 2²⁰.
     pub bytes: Option<u64>,
-    /// What it is done in; `None` for integers and unknown types.
+    /// Unit and number format; `None` for integers and unknown types.
     pub spec: Option<Spec>,
-    /// What the shapes say, by the letters usual for the kind: `m`, `n`, `k`, `batch` …
+    /// Dimensions by their usual names: `m`, `n`, `k`, `batch` …
     pub facts: Vec<(&'static str, u64)>,
 }
 
@@ -162,7 +160,7 @@ impl Work {
         self
     }
 
-    /// Arithmetic intensity: operations a byte. `None` where no byte is known to move.
+    /// Arithmetic intensity: FLOPs per byte. `None` if bytes are unknown or 0.
     pub fn intensity(&self) -> Option<f64> {
         self.bytes.filter(|bytes| *bytes > 0).map(|bytes| self.flops as f64 / bytes as f64)
     }
@@ -173,10 +171,10 @@ impl Work {
     }
 }
 
-/// What operator `op` with these arguments needs; `None` if there is no model for it or the arguments do not suffice.
+/// Cost of operator `op` with these arguments; `None` without a model or with insufficient arguments.
 ///
-/// Operators that only call others (`aten::linear`, `aten::matmul`, `aten::layer_norm`) are answered as well, so whoever
-/// adds up must not add an operator to those below it.
+/// Operators that only call others (`aten::linear`, `aten::matmul`, `aten::layer_norm`) have a cost too, so don't add an operator
+/// to those below it.
 pub fn work(op: &str, args: &OpArgs) -> Option<Work> {
     gemm::work(op, args)
         .or_else(|| attention::work(op, args))
@@ -186,8 +184,8 @@ pub fn work(op: &str, args: &OpArgs) -> Option<Work> {
         .or_else(|| triton::work(op, args))
 }
 
-/// As [`work`], inside a step of an inference server. Attention over a paged cache does not show in its arguments how
-/// many tokens it looks at; the step's annotation does.
+/// As [`work`], inside a step of an inference server. For attention over a paged cache, the number of tokens comes from the step
+/// annotation.
 pub fn work_in_step(op: &str, args: &OpArgs, step: &StepTokens) -> Option<Work> {
     attention::paged(op, args, step).or_else(|| work(op, args))
 }

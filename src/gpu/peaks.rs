@@ -1,48 +1,48 @@
-//! What a GPU can do at most, and how long some work would take it at its best: the roofline.
+//! Peak rates of GPUs, and the roofline.
 //!
-//! Peaks are data (`peaks.tsv`), so that a user can correct one or add a GPU.
+//! Peaks are data (`peaks.tsv`), so that users can correct them or add GPUs.
 
 use super::op_work::{Spec, Work};
 use std::fmt;
 
-/// The table that comes along.
+/// Builtin table.
 pub const BUILTIN: &str = include_str!("peaks.tsv");
 
-/// Column of the memory bandwidth.
+/// Column with the memory bandwidth.
 const MEMORY: &str = "mem_gb_s";
 
 /// The peaks of one GPU.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Peak {
-    /// The pattern its name was found by.
+    /// The pattern that matched its name.
     pub pattern: String,
-    /// Memory bandwidth in GB/s (10⁹ bytes a second), where it is known.
+    /// Memory bandwidth in GB/s (10⁹ bytes per second), if known.
     pub memory_gb_s: Option<f64>,
-    /// TFLOP/s (10¹² a second), where they are known.
+    /// TFLOP/s (10¹² per second), if known.
     tflops: Vec<(Spec, f64)>,
 }
 
 impl Peak {
-    /// Operations in TFLOP/s (10¹² a second) of one kind of unit; `None` where it is not known.
+    /// Peak of one kind of unit in TFLOP/s (10¹² per second); `None` if unknown.
     pub fn tflops(&self, spec: Spec) -> Option<f64> {
         self.tflops.iter().find(|(of, _)| *of == spec).map(|(_, value)| *value)
     }
 }
 
-/// Peaks of GPUs, the first that fits a name counts.
+/// Peaks of GPUs; the first pattern that matches a name wins.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Peaks {
     gpus: Vec<Peak>,
 }
 
-/// What is wrong with a line of peaks.
+/// Error in a line of peaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeaksError {
-    /// Counted from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Problem.
     pub what: String,
-    /// What to try.
+    /// Suggestion.
     pub hint: String,
 }
 
@@ -55,17 +55,17 @@ impl fmt::Display for PeaksError {
 impl std::error::Error for PeaksError {}
 
 impl Peaks {
-    /// The peaks that come with the program.
+    /// Builtin peaks.
     pub fn builtin() -> Peaks {
-        // A test reads them strictly.
+        // A test parses them strictly.
         Peaks { gpus: parse(BUILTIN).unwrap_or_default() }
     }
 
-    /// The peaks in `text` before those that come with the program.
+    /// Builtin peaks preceded by those in `text`.
     ///
-    /// Fields have tabs between them. A line that starts with `gpu` names the columns of what follows: `mem_gb_s` and
-    /// units such as `matrix_bf16`. Without one, the columns are those of the peaks that come with the program.
-    /// Empty lines and lines that start with `#` do not count; `-` is a number that is not known.
+    /// Fields are tab-separated. A line that starts with `gpu` names the columns that follow: `mem_gb_s` and units such as
+    /// `matrix_bf16`. Without one, the columns are those of the builtin table. Empty lines and lines that start with `#` are
+    /// ignored; `-` is an unknown number.
     pub fn with(text: &str) -> Result<Peaks, PeaksError> {
         let mut gpus = parse(text)?;
         gpus.extend(Peaks::builtin().gpus);
@@ -91,7 +91,7 @@ fn fits(pattern: &str, words: &[&str]) -> bool {
     })
 }
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Clone, Copy)]
 enum Column {
     Memory,
@@ -127,8 +127,8 @@ fn parse_heading(line: &str, number: usize) -> Result<Vec<Column>, PeaksError> {
         MEMORY => Ok(Column::Memory),
         name => Spec::parse(name).map(Column::Unit).ok_or_else(|| PeaksError {
             line: number,
-            what: format!("'{name}' is no column"),
-            hint: format!("columns are {MEMORY}, matrix_bf16, vector_fp32 and the like"),
+            what: format!("unknown column '{name}'"),
+            hint: format!("use columns such as {MEMORY}, matrix_bf16, vector_fp32"),
         }),
     };
     line.split('\t').skip(1).map(column).collect()
@@ -139,12 +139,12 @@ fn parse_gpu(line: &str, number: usize, columns: &[Column]) -> Result<Peak, Peak
     let pattern = fields.next().unwrap_or("").to_string();
     let error = |what: String, hint: &str| PeaksError { line: number, what, hint: hint.to_string() };
     if pattern.is_empty() {
-        return Err(error("the GPU has no name".to_string(), "start the line with words of its name"));
+        return Err(error("the GPU has no name".to_string(), "start the line with its name"));
     }
     let values: Vec<&str> = fields.collect();
     if values.len() != columns.len() {
-        let what = format!("{} numbers for {} columns", values.len(), columns.len());
-        return Err(error(what, "put a tab between fields, and - for numbers that are not known"));
+        let what = format!("wrong number of values: expected {}, found {}", columns.len(), values.len());
+        return Err(error(what, "separate fields by tabs, and use - for unknown numbers"));
     }
     let mut peak = Peak { pattern, ..Peak::default() };
     for (value, column) in values.into_iter().zip(columns) {
@@ -153,8 +153,8 @@ fn parse_gpu(line: &str, number: usize, columns: &[Column]) -> Result<Peak, Peak
         }
         let parsed = value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
         let Some(parsed) = parsed else {
-            let what = format!("'{value}' is no number above zero");
-            return Err(error(what, "write it like 989.4, or - if it is not known"));
+            let what = format!("'{value}' is not a positive number");
+            return Err(error(what, "use a number such as 989.4, or - if unknown"));
         };
         match column {
             Column::Memory => peak.memory_gb_s = Some(parsed),
@@ -164,31 +164,31 @@ fn parse_gpu(line: &str, number: usize, columns: &[Column]) -> Result<Peak, Peak
     Ok(peak)
 }
 
-/// What holds work up at best.
+/// Limiting resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
     Compute,
     Memory,
 }
 
-/// How long work takes at best.
+/// Roofline time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Roofline {
-    /// Nanoseconds at best.
+    /// Minimum time in nanoseconds.
     pub time_ns: f64,
-    /// Which of the two limits that is.
+    /// The limiting resource.
     pub bound: Bound,
-    /// `time_ns` as a share of how long it took: 1 is as fast as can be. `None` if that is not known or nothing.
+    /// `time_ns` as a share of the measured time: 1 is optimal. `None` if that is unknown or 0.
     pub share_of_roofline: Option<f64>,
 }
 
-/// Compares work that took `duration_ns` with the best that `peak` allows.
+/// Compares an operator that took `duration_ns` with the roofline of `peak`.
 ///
 /// Part C of the specification: Roofline Time = max(flops ÷ peak, bytes ÷ bandwidth), Pct Roofline = that ÷ kernel time.
-/// Where only one of the two is known, it counts alone (copying integers needs no floating-point unit); `None` if
-/// neither is. Work that both hold up equally is bound by memory.
+/// If only one of the two is known, it is used alone (copying integers needs no floating-point unit); `None` if neither is. Ties
+/// are memory-bound.
 pub fn roofline(work: &Work, peak: &Peak, duration_ns: Option<f64>) -> Option<Roofline> {
-    // 1 TFLOP/s is 1000 operations a nanosecond, 1 GB/s a byte a nanosecond.
+    // 1 TFLOP/s is 1000 operations per nanosecond, 1 GB/s is one byte per nanosecond.
     let tflops = work.spec.and_then(|spec| peak.tflops(spec));
     let compute = tflops.map(|tflops| work.flops as f64 / (tflops * 1000.0));
     let memory = match (work.bytes, peak.memory_gb_s) {
@@ -267,13 +267,13 @@ mod tests {
         let error = |text: &str| Peaks::with(text).unwrap_err().to_string();
         assert_eq!(
             error("# x\ngpu\tmem_gb_s\nA\tfast"),
-            "line 3: 'fast' is no number above zero; write it like 989.4, or - if it is not known"
+            "line 3: 'fast' is not a positive number; use a number such as 989.4, or - if unknown"
         );
         assert_eq!(
             error("gpu\tspeed"),
-            "line 1: 'speed' is no column; columns are mem_gb_s, matrix_bf16, vector_fp32 and the like"
+            "line 1: unknown column 'speed'; use columns such as mem_gb_s, matrix_bf16, vector_fp32"
         );
-        assert!(error("A 1 2").contains("0 numbers for 13 columns; put a tab"));
+        assert!(error("A 1 2").contains("expected 13, found 0; separate fields"));
         assert!(error("\t1").contains("has no name"));
         assert!(error("gpu\tmem_gb_s\nA\tnan").contains("'nan'"));
     }

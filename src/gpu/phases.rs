@@ -1,11 +1,11 @@
-//! Which phase of serving a step belongs to, by the words of others: rules in the table of kernels, lines that begin with `phase`.
+//! Phases of serving steps by their annotation: `phase` rules in the kernel table.
 
-/// What a step of an inference server does.
+/// Phase of a step of an inference server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StepPhase {
-    /// Only tokens of prompts.
+    /// Prompt tokens only.
     Prefill,
-    /// Only generated tokens.
+    /// Generated tokens only.
     Decode,
     /// Both.
     Mixed,
@@ -14,7 +14,7 @@ pub enum StepPhase {
 }
 
 impl StepPhase {
-    /// As rules write them.
+    /// Names in rules.
     pub const ALL: [(&'static str, StepPhase); 4] = [
         ("prefill", StepPhase::Prefill),
         ("decode", StepPhase::Decode),
@@ -23,29 +23,29 @@ impl StepPhase {
     ];
 }
 
-/// What a rule looks at.
+/// What a rule checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// The first word of `step[WORD …]`.
     StepIs,
-    /// The whole name of a range.
+    /// The full name of an annotation.
     RangeIs,
-    /// How the name of a range starts.
+    /// The start of the name of an annotation.
     RangeStarts,
 }
 
 impl Part {
-    /// As rules write them.
+    /// Names in rules.
     pub const ALL: [(&'static str, Part); 3] =
         [("step is", Part::StepIs), ("range is", Part::RangeIs), ("range starts", Part::RangeStarts)];
 }
 
-/// A rule: steps of one of these words are of that phase.
+/// A rule: steps with one of these words have that phase.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PhaseRule {
     pub phase: StepPhase,
     pub part: Part,
-    /// Upper and lower case are the same.
+    /// Case-insensitive.
     pub words: Vec<String>,
 }
 
@@ -61,12 +61,12 @@ impl PhaseRule {
     }
 }
 
-/// The phase of the first rule that fits.
+/// The phase of the first matching rule.
 pub fn of_step(rules: &[PhaseRule], word: &str) -> Option<StepPhase> {
     rules.iter().find(|rule| rule.fits(Part::StepIs, word)).map(|rule| rule.phase)
 }
 
-/// The phase of a range that a rule names as a step.
+/// The phase of an annotation that a rule declares as a step.
 pub fn of_range(rules: &[PhaseRule], name: &str) -> Option<StepPhase> {
     let fits = |rule: &&PhaseRule| rule.fits(Part::RangeIs, name) || rule.fits(Part::RangeStarts, name);
     rules.iter().find(fits).map(|rule| rule.phase)

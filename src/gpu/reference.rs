@@ -1,21 +1,21 @@
-//! What wafer-core 0.1.62 (`trace_compare`) says of a kernel, for comparing with its reports.
+//! Kernel classes of wafer-core 0.1.62 (`trace_compare`), for comparing with its reports.
 //!
-//! Two classifiers that know nothing of each other: [`operation`] with its pattern label, and [`simple_type`].
-//! Both look for words anywhere in the name, so they are often wrong (a template argument is enough);
-//! [`super::kernels`] is the one to use for anything else. What they do is defined by what that tool prints.
+//! Two independent classifiers: [`operation`] with its pattern label, and [`simple_type`].
+//! Both search for words anywhere in the name, so they are often wrong (a template argument is enough); use [`super::kernels`] for
+//! anything else. The output of that tool defines their behavior.
 
-/// What the tool takes the GPU for; some of its words and labels depend on it.
+/// GPU platform assumed by the tool; some words and labels depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Platform {
     Amd,
-    /// Also where it knows nothing.
+    /// Also if unknown.
     Nvidia,
 }
 
-/// Characters of a name that make a label where a rule has none.
+/// Characters of a name used as label if a rule has none.
 const LABEL_CHARS: usize = 40;
 
-/// What a rule looks for in the name.
+/// Condition of a rule on the name.
 enum Test {
     /// Any of them, in the name in lower case.
     Has(&'static [&'static str]),
@@ -23,11 +23,11 @@ enum Test {
     All(&'static [&'static str]),
     /// One of the first and one of the second.
     Both(&'static [&'static str], &'static [&'static str]),
-    /// The name as it is starts with one of them.
+    /// The name starts with one of them (case-sensitive).
     Starts(&'static [&'static str]),
-    /// The name as it is starts with the first and has, in lower case, all of the second.
+    /// The name starts with the first (case-sensitive) and contains, in lower case, all of the second.
     StartsAndAll(&'static str, &'static [&'static str]),
-    /// It is contained in the name as it is.
+    /// The name contains it (case-sensitive).
     Exactly(&'static str),
     Always,
 }
@@ -47,7 +47,7 @@ impl Test {
     }
 }
 
-/// Operation, label (by platform where that matters) and what to look for. The first hit wins.
+/// Operation, label (by platform if that matters) and condition. The first match wins.
 struct Rule(&'static str, Label, Test);
 
 enum Label {
@@ -58,7 +58,7 @@ enum Label {
         amd: &'static str,
         nvidia: &'static str,
     },
-    /// Those of [`attention_label`].
+    /// Labels of [`attention_label`].
     Attention,
 }
 
@@ -69,7 +69,7 @@ const SCAN_ROCPRIM: &str = "rocprim::scan_*";
 const SCAN_CUB: &str = "cub::DeviceScan*";
 const NVJET: &str = "nvjet_* (cuBLASLt)";
 
-/// In the order in which the tool decides.
+/// Rules, in the order of the tool.
 const OPERATIONS: &[Rule] = &[
     Rule("Attention", Attention, Has(&["attention", "fmha"])),
     Rule("KV Cache", Is("reshape_and_cache_*"), Has(&["reshape_and_cache"])),
@@ -122,7 +122,7 @@ const OPERATIONS: &[Rule] = &[
     Rule("Other", Name, Always),
 ];
 
-/// The same for [`simple_type`].
+/// Rules of [`simple_type`].
 const SIMPLE: &[(&str, Test)] = &[
     ("GEMM", Has(&["cijk_", "nvjet", "wvsplitk", "cublas", "hipblas", "tensile"])),
     ("Attention", Has(&["attention", "fmha"])),

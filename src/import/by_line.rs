@@ -1,8 +1,8 @@
-//! Files of lines that stand for themselves: one reader of them, whole or in parts, for all formats.
+//! Reader for line-based formats whose lines stand alone, for whole files and parts.
 //!
-//! A format says what it makes of a line ([`LineRows`]), and, where lines refer to others, what a part keeps until it is joined. A line starts behind every LF, whatever ends the others, so a part
-//! starts behind the first one and ends behind another. What is left at the end of the file is read by the reader of
-//! the whole, which knows a last line from others.
+//! A format turns lines into rows ([`LineRows`]). Where lines refer to others, it also says what a part keeps until it is
+//! joined. A line starts after every LF, whatever ends the others, so a part starts after its first LF and ends at the first
+//! LF after its share. The reader of the whole file reads the tail, since only it knows which line is the last.
 
 use super::parts::{Joins, Part, PartReader, PartRows};
 use super::{ImportError, Reader};
@@ -10,45 +10,45 @@ use crate::base::lines::{Line, LineEnds, LineSplitter};
 use crate::trace::{IssueKind, TraceBuilder};
 use memchr::memchr;
 
-/// What a format makes of its lines, and what it keeps between them: nothing that rows depend on, so that a file can be
-/// read from any line on, or what [`LineRows::join`] can put together.
+/// Turns the lines of a format into rows. State between lines must not affect rows, so that a file can be read from any line
+/// on, or must be something [`LineRows::join`] can merge.
 pub trait LineRows {
-    /// A longer line is only counted.
+    /// Longest line that is parsed; longer ones are only counted.
     const MAX_LINE_BYTES: usize;
-    /// What ends a line. LF does in any case.
+    /// Line ends besides LF, which always ends a line.
     const LINE_ENDS: LineEnds = LineEnds::Universal;
-    /// What a record is called, in the plural.
+    /// Plural noun for a record.
     const RECORD_NOUN: &'static str = "lines";
-    /// What can be wrong.
+    /// Parsing issues of the format.
     const ISSUES: &'static [&'static IssueKind];
 
-    /// One line becomes rows, or an entry in the ledger. Blanks around a record, and blank lines, are counted as framing by whoever calls
-    /// this; other lines that are no records are to be counted here. `is_last` is a line that may have been cut by the end of the file.
+    /// Turns one line into rows or ledger entries. The caller counts blanks around a record and blank lines as framing; this
+    /// function counts all other lines that are not records. `is_last` marks a line that the end of the file may have cut.
     fn read(&mut self, line: Line<'_>, is_last: bool, out: &mut TraceBuilder);
 
-    /// Says what the lines that were read tell of the file, and hands over what is kept of them.
+    /// Adds what the lines read so far say about the file as a whole.
     fn describe(&self, out: &mut TraceBuilder);
 
-    /// The file is over.
+    /// Ends the file.
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
         self.describe(out);
         Ok(())
     }
 
-    /// What is kept of a part besides its rows, for [`LineRows::join`]. `None` if the part has to be read again by the one who
-    /// joins.
+    /// State of a part besides its rows, for [`LineRows::join`]. `None` if the reader of the whole file has to read the part
+    /// again.
     fn notes(&mut self) -> Option<Vec<u8>> {
         Some(Vec::new())
     }
 
-    /// Goes on behind the part of those `rows` and `notes`, before which there are `n_lines` lines. False, and nothing happens,
-    /// if it can not.
+    /// Joins a part with these `rows` and `notes`, preceded by `n_lines` lines. Returns false and changes nothing if it
+    /// cannot.
     fn join(&mut self, rows: PartRows, notes: &[u8], n_lines: u64, out: &mut TraceBuilder) -> bool {
         notes.is_empty() && rows.join_to(out, Self::ISSUES, n_lines)
     }
 }
 
-/// Has `rows` read a line, and counts the blanks in it that belong to no record.
+/// Passes a line to `rows` and counts the blanks in it that belong to no record.
 fn read<R: LineRows>(rows: &mut R, line: Line<'_>, is_last: bool, out: &mut TraceBuilder) {
     let before = out.trace.ledger.accounted_bytes();
     rows.read(line, is_last, out);
@@ -60,7 +60,7 @@ fn read<R: LineRows>(rows: &mut R, line: Line<'_>, is_last: bool, out: &mut Trac
     }
 }
 
-/// Blanks at both ends of a line, and a mark of the byte order at its start.
+/// Number of blanks at both ends of a line, plus a byte order mark at its start.
 fn n_blank_around(line: &[u8]) -> u64 {
     let (mark, text) = match line.strip_prefix(BYTE_ORDER_MARK) {
         Some(text) => (BYTE_ORDER_MARK.len(), text),
@@ -75,18 +75,18 @@ fn n_blank_around(line: &[u8]) -> u64 {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads a file from its start.
+/// Reader of a whole file.
 pub struct LineReader<R> {
     lines: LineSplitter,
     rows: R,
-    /// Byte that comes next.
+    /// Offset of the next byte.
     at: u64,
-    /// Nothing is taken from here on.
+    /// Offset at which reading stops.
     limit: u64,
 }
 
 impl<R: LineRows> LineReader<R> {
-    /// A reader at the start of a file.
+    /// Creates a reader at the start of a file.
     pub fn new(rows: R) -> LineReader<R> {
         LineReader { lines: LineSplitter::new(R::LINE_ENDS, R::MAX_LINE_BYTES), rows, at: 0, limit: u64::MAX }
     }
@@ -128,7 +128,7 @@ impl<R: LineRows> Joins for LineReader<R> {
         self.at
     }
 
-    /// Parts start behind an LF, so no line is cut.
+    /// Parts start after an LF, so no line is cut.
     fn set_limit(&mut self, limit: u64) {
         self.limit = limit;
     }
@@ -149,17 +149,17 @@ impl<R: LineRows> Joins for LineReader<R> {
     }
 }
 
-/// Where a part starts in which there is no line, or that is of no use.
+/// Start of a part that has no line or cannot be used.
 const NOWHERE: u64 = u64::MAX;
 
-/// Reads parts of a file.
+/// Reader of parts of a file.
 pub struct LinePart<R> {
-    /// What a part starts with.
+    /// Creates the state at the start of a part.
     new_rows: fn() -> R,
-    /// Byte of the file that comes next.
+    /// File offset of the next byte.
     at: u64,
     until: u64,
-    /// Where the first line starts, once that is known.
+    /// Offset of the first line, once known.
     start: Option<u64>,
     is_over: bool,
     lines: LineSplitter,
@@ -168,7 +168,7 @@ pub struct LinePart<R> {
 }
 
 impl<R: LineRows> LinePart<R> {
-    /// A reader that starts each part with what `new_rows` gives.
+    /// Creates a reader that starts each part with `new_rows()`.
     pub fn new(new_rows: fn() -> R) -> LinePart<R> {
         LinePart {
             new_rows,
@@ -195,7 +195,7 @@ impl<R: LineRows> PartReader for LinePart<R> {
         if self.start.is_none() {
             let Some(end) = memchr(b'\n', bytes) else {
                 self.at += bytes.len() as u64;
-                // Whoever is at the part before comes this far as well.
+                // The reader of the part before gets this far too.
                 self.is_over = self.at >= self.until;
                 return !self.is_over;
             };
@@ -208,7 +208,7 @@ impl<R: LineRows> PartReader for LinePart<R> {
             self.start = Some(self.at);
             self.lines.go_on(self.at, 1);
         }
-        // The line that starts before the end of the part, and ends behind it, is the last one.
+        // A line that starts before the end of the part belongs to it, even if it ends after it.
         let own = (self.until - 1).saturating_sub(self.at).min(bytes.len() as u64) as usize;
         let end = memchr(b'\n', &bytes[own..]).map(|end| own + end + 1);
         let taken = &bytes[..end.unwrap_or(bytes.len())];

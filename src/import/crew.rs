@@ -1,25 +1,25 @@
-//! Who reads which part of a file, and joining what comes back.
+//! Scheduling of the parts of a file over several workers, and joining their results.
 //!
-//! The file is shared out in stretches, from front to back, to whoever has nothing to do. Parts come back in any order
-//! and are joined in the order of the file. It starts no worker and reads no file: it says what is to be done next.
+//! The file is handed out in ranges, front to back, to idle workers. Parts come back in any order and are joined in file
+//! order. This module starts no worker and reads no file; it only decides what to do next.
 
 use super::Import;
 use super::parts::Part;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What the one who joins has to do next.
+/// Next action of the joining thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// Feed the import with these bytes of the file, then ask again.
+    /// Feed these bytes of the file to the import, then ask again.
     Feed(Range<u64>),
-    /// Wait for the part of this stretch.
+    /// Wait for the part of this range.
     Wait,
-    /// Nothing is out: take a stretch, or finish if there is none.
+    /// Nothing is in flight: take a range, or finish if there is none.
     Idle,
 }
 
-/// A stretch that was shared out.
+/// A range that was handed out.
 struct Stretch {
     bytes: Range<u64>,
     state: State,
@@ -28,27 +28,27 @@ struct Stretch {
 enum State {
     Out,
     Read(Part),
-    /// The part is joined or was of no use; the rest is read by the one who joins.
+    /// The part was joined or rejected; the joining thread reads the rest.
     Rest,
 }
 
-/// The first stretch goes no further than this, but for its cut, so that there is soon something to show.
+/// Upper bound of the first range (up to its cut), so that there is something to show early.
 const FIRST_BYTES: u64 = 4 << 20;
 
-/// Shares out one file.
+/// Scheduler for one file.
 pub struct Crew {
-    /// Not joined yet, in the order of the file.
+    /// Ranges not joined yet, in file order.
     stretches: VecDeque<Stretch>,
     unshared: Range<u64>,
     stretch_bytes: u64,
-    /// Where stretches end, in order; anywhere if it is empty.
+    /// Offsets at which ranges end, ascending; empty if any offset works.
     cuts: Vec<u64>,
-    /// Nothing has been shared out yet.
+    /// Nothing has been handed out yet.
     is_first: bool,
 }
 
 impl Crew {
-    /// Shares out the bytes `rest` of a file.
+    /// Schedules the bytes `rest` of a file.
     pub fn new(rest: Range<u64>, stretch_bytes: u64) -> Crew {
         Crew {
             stretches: VecDeque::new(),
@@ -59,13 +59,13 @@ impl Crew {
         }
     }
 
-    /// Has stretches end at the next of these bytes, which are in order, instead of after just so many.
+    /// Makes ranges end at the next of these ascending offsets instead of at a fixed size.
     pub fn cut_at(mut self, cuts: Vec<u64>) -> Crew {
         self.cuts = cuts;
         self
     }
 
-    /// The next stretch for someone who has nothing to do. `None` if all are shared out.
+    /// Hands out the next range; `None` if all are handed out.
     pub fn take(&mut self) -> Option<Range<u64>> {
         if self.unshared.is_empty() {
             return None;
@@ -89,13 +89,13 @@ impl Crew {
         Some(bytes)
     }
 
-    /// Stretches that are out, or wait to be joined.
+    /// Number of ranges in flight or waiting to be joined.
     pub fn n_unjoined(&self) -> usize {
         self.stretches.len()
     }
 
-    /// Takes back the stretch `bytes` with what was read of it; `None` if whoever was at it did not come to an end, in
-    /// which case it is read by the one who joins. Then at least the reason is heard.
+    /// Takes back the range `bytes` and its part. `None` means the worker failed: the joining thread then reads the range
+    /// itself, and reports the error.
     pub fn put(&mut self, bytes: &Range<u64>, part: Option<Part>) {
         let is_it = |stretch: &&mut Stretch| stretch.bytes == *bytes && matches!(stretch.state, State::Out);
         if let Some(stretch) = self.stretches.iter_mut().find(is_it) {
@@ -103,7 +103,7 @@ impl Crew {
         }
     }
 
-    /// Joins what can be joined, and says what is to be done then.
+    /// Joins all parts that can be joined, and returns the next action.
     pub fn advance(&mut self, import: &mut Import) -> Next {
         loop {
             if import.has_given_up() {
@@ -121,7 +121,7 @@ impl Crew {
                     import.join(part);
                 }
                 State::Read(part) if position < part.start && part.start < until => {
-                    // The events between are no one's; whether the part fits shows when they are read.
+                    // The events in between belong to no part; reading them shows whether the part fits.
                     let upto = part.start + 1;
                     import.set_limit(part.start);
                     stretch.state = State::Read(part);
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(shared(&[]), [30, 50, 70, 90, 100]);
         assert_eq!(shared(&[4, 30, 45, 55, 60, 95]), [30, 55, 95, 100]);
         assert_eq!(shared(&[4]), [100]);
-        // A file may say anything of the places of its records.
+        // Offsets in a file can have any value.
         assert_eq!(shared(&[90, 40, 400, 3]).last(), Some(&100));
     }
 }

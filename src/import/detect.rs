@@ -1,11 +1,11 @@
-//! Which format content is in: content first, the file's name only breaks ties.
+//! Format detection by content; the file name only breaks ties.
 
 use super::{Confidence, FORMATS, FormatInfo};
 
-/// How much of the content formats are shown.
+/// Bytes of content that formats get to see.
 pub const HEAD_BYTES: usize = 64 << 10;
 
-/// The format that is surest of `head`, and how sure it is. `None` if no format can be it.
+/// Format with the highest confidence for `head`; `None` if no format matches.
 pub fn detect(head: &[u8], file_name: &str) -> Option<(&'static FormatInfo, Confidence)> {
     let name = file_name.to_ascii_lowercase();
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst").trim_end_matches(".lz4");
@@ -25,14 +25,14 @@ pub fn detect(head: &[u8], file_name: &str) -> Option<(&'static FormatInfo, Conf
     best.map(|(confidence, _, format)| (format, confidence))
 }
 
-/// A guess at what unrecognised content is, for the message, and whether it is text whose start is worth showing.
+/// Guess at what unrecognized content is, for the error message, and whether its start is text worth quoting.
 pub fn describe(head: &[u8]) -> (&'static str, bool) {
     if head.contains(&0) {
         return ("binary data", false);
     }
     let what = match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'{' | b'[') => "JSON, but not of a kind that is read",
-        Some(_) => "text, but not a trace that is read",
+        Some(b'{' | b'[') => "JSON of an unsupported kind",
+        Some(_) => "text, but not a supported trace",
         None => "only white space",
     };
     (what, true)

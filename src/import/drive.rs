@@ -1,4 +1,4 @@
-//! From the bytes of a file to a [`Trace`]: unpacking, detection and a reader behind one push interface.
+//! From the bytes of a file to a [`Trace`]: decompression, detection and a reader behind one push interface.
 
 use super::foreign::{self, Foreign};
 use super::parts::{Joins, Part, PartsInfo};
@@ -6,6 +6,7 @@ use super::unpack::issues::TRAILING;
 use super::unpack::{Packing, Problem, Unpacker};
 use super::{Confidence, FormatInfo, Reader, detect};
 use crate::base::text;
+use crate::base::units::counted;
 use crate::trace::args;
 use crate::trace::builder::TimeRange;
 use crate::trace::hidden::Known;
@@ -15,15 +16,15 @@ use issues::{READ_STOPPED, SIZE_CHANGED, UNACCOUNTED, UNREADABLE};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Why there is nothing to show for a file.
+/// Reason why a file has nothing to show.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImportError {
-    /// Stable name in kebab case: `empty`, `unknown-format`, `no-events`, `unsupported`, `read-failed`, or the code of
-    /// the oddity that left nothing to show.
+    /// Stable name in kebab case: `empty`, `unknown-format`, `no-events`, `unsupported`, `read-failed`, or the code of the
+    /// issue that left nothing to show.
     pub code: &'static str,
-    /// What is wrong and where, lower case, no final dot.
+    /// Problem and place, lower case, no final dot.
     pub what: String,
-    /// What to try.
+    /// Advice for the user.
     pub hint: String,
 }
 
@@ -39,97 +40,97 @@ impl std::fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
-/// How far an import has come.
+/// Progress of an import.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ImportProgress {
-    /// Bytes of the file taken.
+    /// Bytes of the file consumed.
     pub file_bytes: u64,
-    /// Bytes of content after unpacking.
+    /// Bytes of content after decompression.
     pub content_bytes: u64,
     /// Records counted so far.
     pub records: u64,
 }
 
 pub mod issues {
-    //! What can come between a file and its end.
+    //! Issues of reading a file as a whole.
 
     use crate::trace::ledger::issue_kinds;
 
     issue_kinds! {
         /// Reading stopped before the end of the file, for the reason in the example.
         READ_STOPPED = "read-stopped", Skipped,
-            "reading stopped before the end of the file; the report covers what was read", "open the file again";
-        /// A reader could make nothing of a file that lies beside others, for the reason in the example.
+            "reading stopped before the end of the file; the reports cover what was read", "open the file again";
+        /// A file next to others could not be read, for the reason in the example.
         UNREADABLE = "unreadable", Skipped,
-            "the file could not be read; the reports cover what lies beside it", "write it again, or copy it from where it came from";
-        /// Bytes that no reader has counted as a record, as framing or as left out.
+            "the file could not be read; the reports cover the files next to it", "write or copy it again";
+        /// Bytes counted neither as a record nor as framing or unused.
         UNACCOUNTED = "bytes-unaccounted", Skipped,
-            "bytes were neither part of a record nor recognized as framing; records in them are lost",
-            "check the file around this place, and report this if the file is valid";
-        /// The file had another size at its end than at its start.
+            "unrecognized bytes: neither records nor framing; any records in them are lost",
+            "check the file at this offset; if it is valid, please report a bug";
+        /// The file changed size while it was read.
         SIZE_CHANGED = "size-changed", Skipped,
-            "the file changed its size while it was read; the report covers what was read",
-            "wait until the tool that writes it has finished, then open it again";
+            "the file changed size while it was read; the reports cover what was read",
+            "wait until the tool has finished writing it, then open it again";
     }
 }
 
 /// `code` of the error for a file without content.
 const EMPTY: &str = "empty";
 
-/// Compression around compression, deepest allowed. Real files have at most two layers.
+/// Maximum number of nested compressions. Real files have at most two.
 const MAX_LAYERS: usize = 4;
 
-/// A file that starts with more white space than this is given up.
+/// White space at the start of a file after which it is rejected.
 const MAX_BLANK_BYTES: usize = 16 << 20;
 
-/// Events that a 32-bit program holds. With everything that is made of them they take some 70 bytes each.
+/// Maximum number of events in memory in a 32-bit program. With everything derived from them, an event takes some 70 bytes.
 pub const MAX_EVENTS_32_BIT: usize = 28_000_000;
-/// What a 32-bit program packs away of further ones, at most.
+/// Maximum bytes for further events in compressed form in a 32-bit program.
 const MAX_PACKED_BYTES_32_BIT: usize = 1500 << 20;
-/// Events of one thread that it puts together, at most.
+/// Maximum number of events of one thread that are joined in a 32-bit program.
 const MAX_TOGETHER_32_BIT: u64 = MAX_EVENTS_32_BIT as u64;
 
-/// Memory accesses that it holds, and what they take at most. With everything that is made of them they take about half as much again, and
-/// more where they have to be put in order of time.
+/// Maximum number of memory accesses in a 32-bit program, and of their bytes. Derived data takes about half as much again,
+/// more if accesses have to be sorted by time.
 const MAX_ACCESSES_32_BIT: usize = 220_000_000;
 const MAX_ACCESS_BYTES_32_BIT: usize = 1860 << 20;
 
-/// Once so much has been read, the number of rows in the rest of the file can be guessed.
+/// Bytes read before the number of rows in the rest of the file is estimated.
 const RESERVE_AFTER_BYTES: u64 = 4 << 20;
 
-/// One file being read: fed with its bytes in order, in chunks cut anywhere.
+/// Import of one file: fed with its bytes in order, in chunks cut anywhere.
 pub struct Import {
     file_name: String,
     file_bytes: u64,
     forced: Option<&'static FormatInfo>,
-    /// The file, if it can be read again at any place.
+    /// Random access to the file, if available.
     again: Option<Rc<dyn args::Content>>,
-    /// Outermost first; a layer is `None` while it runs, and if it runs elsewhere.
+    /// Compression layers, outermost first; `None` while a layer runs, or if it runs elsewhere.
     layers: Vec<Option<Unpacker>>,
-    /// What is wrong with a layer that runs elsewhere.
+    /// Problem of a layer that runs elsewhere.
     elsewhere: Option<(Packing, Problem)>,
     content: Content,
     builder: TraceBuilder,
     progress: ImportProgress,
-    /// Room has been made for the rest of the file.
+    /// Memory was reserved for the rest of the file.
     reserved: bool,
     /// See [`Import::keep_unreadable`].
     keeps_unreadable: bool,
     problem: Option<ImportError>,
-    /// Another kind of file that the content looks like.
+    /// Unsupported kind of file that the content looks like.
     foreign: Option<&'static Foreign>,
-    /// Which texts have been looked at for secrets.
+    /// Texts already searched for secrets.
     secrets: RefCell<Known>,
 }
 
 enum Content {
-    /// Collecting the head of the current innermost layer, which starts with `n_blank` bytes of white space.
+    /// Collecting the head of the innermost layer so far, which starts with `n_blank` bytes of white space.
     Head {
         head: Vec<u8>,
         n_blank: usize,
     },
     Reading(&'static FormatInfo, Box<dyn Reader>),
-    /// An error ended reading.
+    /// Reading ended with an error.
     Failed,
 }
 
@@ -140,12 +141,12 @@ impl Content {
 }
 
 impl Import {
-    /// Finds the format by content. `file_bytes` is 0 if unknown.
+    /// Creates an import that detects the format. `file_bytes` is 0 if unknown.
     pub fn new(file_name: &str, file_bytes: u64) -> Import {
         Import::with_format(file_name, file_bytes, None)
     }
 
-    /// Reads as `format` if one is given, whatever the content looks like.
+    /// Creates an import for `format`, or one that detects it.
     pub fn with_format(file_name: &str, file_bytes: u64, format: Option<&'static FormatInfo>) -> Import {
         let source = SourceInfo { file_name: file_name.to_string(), ..SourceInfo::default() };
         let mut builder = TraceBuilder::new(source);
@@ -171,12 +172,12 @@ impl Import {
         }
     }
 
-    /// A file that its reader can make nothing of is an empty trace with the reason, as there is more to be shown beside it.
+    /// Turns an unreadable file into an empty trace with the reason as an issue, for files that have others next to them.
     pub fn keep_unreadable(&mut self) {
         self.keeps_unreadable = true;
     }
 
-    /// The file can be read again by `content`. To be said before the first byte comes.
+    /// Sets random access to the file. Call before the first byte is fed.
     pub fn can_read_again(&mut self, content: Rc<dyn args::Content>) {
         self.again = Some(content);
     }
@@ -186,7 +187,7 @@ impl Import {
         ImportProgress { records, ..self.progress }
     }
 
-    /// The format, once it is known.
+    /// Format, once known.
     pub fn format(&self) -> Option<&'static FormatInfo> {
         match &self.content {
             Content::Reading(format, _) => Some(format),
@@ -194,12 +195,12 @@ impl Import {
         }
     }
 
-    /// Whether what comes next makes no difference any more: the file is of no known format, or can not be read on.
+    /// Whether further bytes make no difference: the format is unknown, or reading has failed.
     pub fn has_given_up(&self) -> bool {
         self.problem.is_some()
     }
 
-    /// Takes the next chunk of the file.
+    /// Feeds the next chunk of the file.
     pub fn feed(&mut self, chunk: &[u8]) {
         if self.has_given_up() {
             return;
@@ -213,7 +214,7 @@ impl Import {
         }
     }
 
-    /// How the file can be read on in parts, by several at once: from [`Import::position`], until it ends. `None` if it can not.
+    /// How several workers can read the rest of the file, from [`Import::position`] on. `None` if they cannot.
     pub fn parts(&mut self) -> Option<&'static PartsInfo> {
         let is_plain = self.layers.is_empty() && !self.builder.trace.args.keeps_all();
         match &mut self.content {
@@ -226,36 +227,37 @@ impl Import {
 
     fn joins(&mut self) -> Option<&mut dyn Joins> {
         match &mut self.content {
-            // Places in what is packed are none in the file.
+            // Offsets in compressed data are not offsets in the file.
             Content::Reading(_, reader) if self.layers.is_empty() => reader.joins(),
             _ => None,
         }
     }
 
-    /// Byte of the file that is to be fed next.
+    /// File offset of the byte to feed next.
     pub fn position(&mut self) -> u64 {
         let fed = self.progress.file_bytes;
         self.joins().map_or(fed, |joins| joins.wants())
     }
 
-    /// Where parts are best cut; empty if any place is as good. See [`parts::Joins::starts`](super::parts::Joins::starts).
+    /// Offsets at which parts are best cut; empty if any offset works. See
+    /// [`parts::Joins::starts`](super::parts::Joins::starts).
     pub fn starts(&mut self) -> Vec<u64> {
         self.joins().map_or(Vec::new(), |joins| joins.starts())
     }
 
-    /// Stops in front of the first record that starts at `limit` or behind it; what is fed from there on is not taken.
+    /// Stops before the first record that starts at or after `limit`; bytes from there on are not consumed.
     pub fn set_limit(&mut self, limit: u64) {
         if let Some(joins) = self.joins() {
             joins.set_limit(limit);
         }
     }
 
-    /// Whether it stands at a place where a part can be joined: by [`Import::set_limit`], or at the end of another part.
+    /// Whether a part can be joined at the current position: at the limit, or at the end of another part.
     pub fn is_at_joint(&mut self) -> bool {
         self.joins().is_some_and(|joins| joins.joint().is_some())
     }
 
-    /// Goes on behind `part`. False, and nothing happens, if it does not start exactly where reading stands.
+    /// Joins `part`. Returns false and changes nothing unless it starts exactly at the current position.
     pub fn join(&mut self, part: Part) -> bool {
         if self.has_given_up() {
             return false;
@@ -271,7 +273,7 @@ impl Import {
         is_joined
     }
 
-    /// What was left to parts, or not taken because of the limit, changes how much has been read.
+    /// Parts and the limit change how much has been read.
     fn count_to_position(&mut self) {
         if let Some(position) = self.joins().map(|joins| joins.wants()) {
             self.progress.file_bytes = position;
@@ -280,14 +282,14 @@ impl Import {
         }
     }
 
-    /// The outermost compression is undone by another, whose output comes by [`Import::feed_unpacked`]. To be said before
-    /// the first byte comes.
+    /// Leaves the outermost decompression to another worker, whose output comes through [`Import::feed_unpacked`]. Call before
+    /// the first byte is fed.
     pub fn unpack_elsewhere(&mut self, packing: Packing) {
         self.builder.trace.source.compression.push(packing.name());
         self.layers.push(None);
     }
 
-    /// Takes the next unpacked bytes; so far `file_bytes` of the file have gone into them.
+    /// Feeds decompressed bytes; `file_bytes` of the file have gone into them so far.
     pub fn feed_unpacked(&mut self, bytes: &[u8], file_bytes: u64) {
         if self.has_given_up() {
             return;
@@ -298,15 +300,15 @@ impl Import {
         }
     }
 
-    /// Unpacking came to a problem.
+    /// Records a problem of the external decompression.
     pub fn unpacking_failed(&mut self, packing: Packing, problem: Problem) {
         self.elsewhere = Some((packing, problem));
     }
 
-    /// Passes bytes into layer `depth`; below the last layer lies the content.
+    /// Pushes bytes into layer `depth`; below the last layer is the content.
     fn push(&mut self, depth: usize, bytes: &[u8]) -> Result<(), ImportError> {
         if depth < self.layers.len() {
-            // The layer is taken out while it runs, so that what it emits can pass through `self`.
+            // The layer is taken out while it runs, so that its output can pass through `self`.
             let Some(mut layer) = self.layers[depth].take() else { return Ok(()) };
             let result = layer.feed(bytes, &mut |piece| self.push(depth + 1, piece));
             self.layers[depth] = Some(layer);
@@ -315,7 +317,7 @@ impl Import {
         match &mut self.content {
             Content::Head { head, n_blank } => {
                 head.extend_from_slice(bytes);
-                // White space says nothing: wait for more, within reason.
+                // White space identifies no format: wait for more, up to a limit.
                 *n_blank += head[*n_blank..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
                 let enough = *n_blank > MAX_BLANK_BYTES || head.len() - *n_blank >= detect::HEAD_BYTES;
                 let packed =
@@ -333,20 +335,20 @@ impl Import {
         }
     }
 
-    /// Makes room for the rest of the file, once it can be told how many rows that has.
+    /// Reserves memory for the rest of the file, once its number of rows can be estimated.
     fn reserve(&mut self) {
-        // What is packed gives no hint at how long it is.
+        // The decompressed size is not known in advance.
         if !self.reserved && self.layers.is_empty() && self.progress.content_bytes >= RESERVE_AFTER_BYTES {
             self.reserved = true;
             self.builder.reserve_for(self.progress.content_bytes, self.file_bytes);
         }
     }
 
-    /// The head is long enough, or the file is over: another layer, or a format.
+    /// Decides on another layer or a format, once the head is long enough or the file ends.
     fn settle(&mut self) -> Result<(), ImportError> {
         let Content::Head { head, n_blank } = &mut self.content else { return Ok(()) };
         let head = std::mem::take(head);
-        // However the content was cut, formats are shown the same of it.
+        // Formats see the same head however the content was cut.
         let shown = &head[..head.len().min(*n_blank + detect::HEAD_BYTES)];
         if self.layers.len() < MAX_LAYERS
             && let Some(packing) = Packing::sniff(&head)
@@ -362,7 +364,7 @@ impl Import {
                 let detected = detect::detect(shown, &self.file_name);
                 let is_certain = detected.is_some_and(|(_, confidence)| confidence == Confidence::Certain);
                 self.foreign = if is_certain { None } else { foreign::find(shown) };
-                // Where a format is fairly sure, it is tried first.
+                // A format that is fairly certain is tried first.
                 let is_tried = |confidence| confidence > Confidence::Possible || self.foreign.is_none();
                 match detected.filter(|(_, confidence)| is_tried(*confidence)) {
                     Some((format, _)) => format,
@@ -377,7 +379,7 @@ impl Import {
         if !format.has_events {
             self.builder.hold_all();
         }
-        // Places in packed content are none in the file.
+        // Offsets in decompressed content are not offsets in the file.
         let mut reader = (format.reader)();
         if let Some(content) = self.again.take().filter(|_| self.layers.is_empty()) {
             reader.lend(content.clone());
@@ -387,25 +389,25 @@ impl Import {
         self.push(self.layers.len(), &head)
     }
 
-    /// More events than these are added up, and single ones given up; see [`crate::trace::folded`].
+    /// Limits the events in memory; beyond it events are aggregated, see [`crate::trace::folded`].
     pub fn hold_at_most(&mut self, n_events: usize) {
         self.builder.max_rows = Some(n_events);
     }
 
-    /// Of more memory accesses than these, the first ones count.
+    /// Limits memory accesses; only the first ones are kept.
     pub fn hold_at_most_accesses(&mut self, n_accesses: usize) {
         self.builder.trace.accesses.take_at_most(n_accesses, usize::MAX);
     }
 
-    /// Memory is shared with the accesses of `others`.
+    /// Reduces the memory for accesses by what `others` take.
     pub fn leave_room_for_accesses(&mut self, others: &[Trace]) {
         for other in others {
             self.builder.trace.accesses.leave_room_for(other.accesses.len(), other.accesses.n_bytes());
         }
     }
 
-    /// Holds only what touches `range` from now on, and of what was read before. False, and nothing happens, if the format has no
-    /// events, single ones have been given up, or that was said before.
+    /// Keeps only events that touch `range`, of the rest of the file and of what was read. Returns false and changes nothing
+    /// if the format has no events, events are already aggregated, or a range was set before.
     pub fn hold_only(&mut self, range: TimeRange) -> bool {
         let is_possible = self.can_hold_only();
         if is_possible {
@@ -414,19 +416,19 @@ impl Import {
         is_possible
     }
 
-    /// Whether [`Import::hold_only`] makes a difference, as far as is known.
+    /// Whether [`Import::hold_only`] has an effect, as far as known.
     pub fn can_hold_only(&self) -> bool {
         self.format().is_none_or(|format| format.has_events)
             && !self.builder.is_folding()
             && self.builder.holds_all()
     }
 
-    /// Whether it reads accesses to memory, of which reports take longer than of anything else.
+    /// Whether the file contains memory accesses, whose reports take longest.
     pub fn is_of_accesses(&self) -> bool {
         self.builder.trace.accesses.is_expected()
     }
 
-    /// Whether there have been more events than are held, so that there is no partial trace to look at.
+    /// Whether events are aggregated, so that there is no partial trace.
     pub fn is_folding(&self) -> bool {
         self.builder.is_folding()
     }
@@ -442,19 +444,19 @@ impl Import {
         }
         Err(ImportError {
             code: "too-many-events",
-            what: "the file has more events than a page has memory for, though they were packed away"
+            what: "the file has more events than fit in the memory of a page, even compressed".to_string(),
+            hint: "open it with the tracedrop command, which can use all of the computer's memory"
                 .to_string(),
-            hint: "read it with the tracedrop command, which may use all memory of the computer".to_string(),
         })
     }
 
-    /// A trace of what has been read so far. `None` while the format is not known, and once single events have been given up.
+    /// Trace of what was read so far. `None` while the format is unknown, and once events are aggregated.
     pub fn snapshot(&self) -> Option<Trace> {
         if self.builder.is_folding() {
             return None;
         }
         let Content::Reading(_, reader) = &self.content else { return None };
-        // Those that follow are not there yet, or are those of what the reader has not handed over.
+        // Later ids do not exist yet, or belong to rows the reader has not handed over.
         let n_strings = self.builder.trace.strings.len();
         let mut trace = self.builder.snapshot(|so_far| {
             reader.snapshot(so_far);
@@ -468,12 +470,12 @@ impl Import {
         Some(trace)
     }
 
-    /// The file is over.
+    /// Ends the file.
     pub fn finish(self) -> Result<Trace, ImportError> {
         self.end(None)
     }
 
-    /// The file could not be read further (`why`, as a sentence fragment); what there is is kept.
+    /// Ends reading early for the reason `why` (a sentence fragment) and keeps what was read.
     pub fn stop(self, why: &str) -> Result<Trace, ImportError> {
         self.end(Some(why))
     }
@@ -508,13 +510,13 @@ impl Import {
         let at = Position { byte: self.progress.content_bytes, line: None };
         let is_whole = self.problem.is_none() && why.is_none();
         if let Some(problem) = self.problem.take() {
-            // A reader gave up. If it had something by then, that is shown with the reason.
+            // The reader failed. What it had read is shown with the reason.
             if self.builder.trace.ledger.n_records() == 0 {
                 return Err(problem);
             }
             self.builder.trace.ledger.file(&READ_STOPPED, at, problem.to_string().as_bytes());
         } else if why.is_some() {
-            // What is cut off here was cut by no fault of the file.
+            // Records cut off here were cut by us, not by the file.
             reader.snapshot(&mut self.builder);
         } else if let Err(problem) = reader.finish(&mut self.builder) {
             if !self.keeps_unreadable {
@@ -527,7 +529,11 @@ impl Import {
         if let Some(why) = why {
             self.builder.trace.ledger.file(&READ_STOPPED, at, why.as_bytes());
         } else if is_whole && self.file_bytes > 0 && self.file_bytes != self.progress.file_bytes {
-            let sizes = format!("{} bytes at first, {} read", self.file_bytes, self.progress.file_bytes);
+            let sizes = format!(
+                "{} at first, {} read",
+                counted(self.file_bytes, "byte", "bytes"),
+                self.progress.file_bytes
+            );
             self.builder.trace.ledger.file(&SIZE_CHANGED, at, sizes.as_bytes());
         }
         let ledger = &mut self.builder.trace.ledger;
@@ -535,10 +541,10 @@ impl Import {
         ledger.file_bytes_read = self.progress.file_bytes;
         let n_lost = ledger.unaccounted_bytes();
         if n_lost > 0 {
-            // Where reading stopped, these are what was waiting for more.
+            // After an early stop, these are bytes that waited for more.
             ledger.leave_out(n_lost);
             if is_whole {
-                ledger.file(&UNACCOUNTED, at, format!("{n_lost} bytes").as_bytes());
+                ledger.file(&UNACCOUNTED, at, counted(n_lost, "byte", "bytes").as_bytes());
             }
         }
         let mut trace = self.builder.finish();
@@ -546,7 +552,7 @@ impl Import {
         Ok(trace)
     }
 
-    /// What layers still hold, and content that was still waiting for its format to be known.
+    /// Flushes the layers, and content that waited for its format.
     fn drain(&mut self) -> Result<(), ImportError> {
         let mut depth = 0;
         loop {
@@ -558,7 +564,7 @@ impl Import {
                 }
                 depth += 1;
             }
-            // Settling may reveal another layer, whose content then has a head of its own.
+            // Settling may reveal another layer, whose content has a head of its own.
             let Content::Head { head, .. } = &self.content else { return Ok(()) };
             if head.is_empty() && !self.layers.is_empty() {
                 return Ok(());
@@ -586,18 +592,18 @@ fn unknown_format(head: &[u8]) -> ImportError {
         code: "unknown-format",
         what: match detect::describe(head) {
             (what, true) => format!(
-                "no trace format recognised; this looks like {what}; it starts with: {}",
+                "unrecognized trace format; looks like {what}; starts with: {}",
                 text::example(head, 40)
             ),
-            (what, false) => format!("no trace format recognised; this looks like {what}"),
+            (what, false) => format!("unrecognized trace format; looks like {what}"),
         },
-        hint: "see the list of formats for what is read and which tools write it".to_string(),
+        hint: "see the supported formats, on the start page or with `tracedrop formats`".to_string(),
     }
 }
 
 fn refused(kind: &Foreign) -> ImportError {
     let hint = match kind.instead {
-        "" => "see the list of formats for what is read and which tools write it",
+        "" => "see the supported formats, on the start page or with `tracedrop formats`",
         instead => instead,
     };
     ImportError { code: "unknown-format", what: kind.refusal(), hint: hint.to_string() }
@@ -623,7 +629,7 @@ fn nothing_read(builder: &TraceBuilder, why: Option<&str>) -> ImportError {
         None => match builder.trace.source.compression.last() {
             Some(packing) => ImportError {
                 code: EMPTY,
-                what: format!("what is packed in the file is empty (0 bytes inside {packing})"),
+                what: format!("the compressed content is empty (0 bytes inside {packing})"),
                 hint: "check that the tool that writes it has finished".to_string(),
             },
             None => unknown_format(&[]),

@@ -1,8 +1,8 @@
-//! Files that are not read, told by their content: the name of each, and the way to get something that is read.
+//! Known but unsupported file kinds, recognized by content: the name of each, and how to get a supported file.
 //!
-//! The first row that matches counts. Nothing here keeps a format from reading a file: it only gives words to a refusal.
+//! The first matching row wins. Nothing here keeps a format from reading a file; it only words the refusal.
 
-/// How a kind of file is told.
+/// How a kind of file is recognized.
 enum Sign {
     /// These bytes at this place.
     Magic(usize, &'static [u8]),
@@ -10,17 +10,17 @@ enum Sign {
     Json(&'static [&'static str]),
     /// Binary with this magic at its start, and one of these texts near its start.
     With(&'static [u8], &'static [&'static str]),
-    /// Whatever the function says.
+    /// The function decides.
     Judged(fn(&[u8]) -> bool),
 }
 
-/// A kind of file that is not read.
+/// An unsupported kind of file.
 pub struct Foreign {
     /// With its article: `a speedscope profile`.
     pub what: &'static str,
-    /// A recording that Tracedrop could read some day; others are no recordings.
+    /// A trace or profile that Tracedrop may support some day; all others are neither.
     pub is_recording: bool,
-    /// The way to something that is read; empty if there is none.
+    /// How to get a supported file; empty if there is no way.
     pub instead: &'static str,
     sign: Sign,
 }
@@ -33,15 +33,16 @@ const fn other(what: &'static str, sign: Sign, instead: &'static str) -> Foreign
     Foreign { what, is_recording: false, instead, sign }
 }
 
-const RECORD_CHROME: &str = "open the trace it was made from, or record a Chrome trace (JSON)";
+const RECORD_CHROME: &str = "open the original trace, or record a Chrome trace (JSON)";
 const RECORD_TORCH: &str = "record with torch.profiler and export_chrome_trace instead";
-const CPU_SAMPLES: &str = "for Python, record JSONL with `python -m profiling.sampling`; CPU samples of other programs are not read yet";
+const CPU_SAMPLES: &str =
+    "for Python, record JSONL with `python -m profiling.sampling`; other CPU profiles are not supported yet";
 const UTF8: &str = "save it as UTF-8";
-const UNPACK: &str = "unpack it first";
+const UNPACK: &str = "decompress it first";
 
 use Sign::{Json, Judged, Magic, With};
 
-/// What is told, the surest first.
+/// Known kinds, the most certain first.
 static KINDS: &[Foreign] = &[
     // Captures of GPUs and frameworks.
     recording(
@@ -52,23 +53,23 @@ static KINDS: &[Foreign] = &[
     recording(
         "a ROCm profile (rocpd, SQLite)",
         With(b"SQLite format 3\0", &["rocpd_"]),
-        "write it as a Perfetto or JSON trace with `rocpd convert`, or record with torch.profiler",
+        "convert it to a JSON trace with `rocpd convert`, or record with torch.profiler",
     ),
     other(
         "an SQLite database",
         Magic(0, b"SQLite format 3\0"),
-        "if it is a capture, record with torch.profiler instead",
+        "if it is a profile, record with torch.profiler instead",
     ),
     recording("an Nsight Compute report", Magic(0, b"NVR\0"), RECORD_TORCH),
     recording(
         "an Nsight Systems report (.nsys-rep)",
         Judged(is_nsys_report),
-        "record with torch.profiler; what `nsys export` writes is not read yet either",
+        "record with torch.profiler; `nsys export` output is not supported yet either",
     ),
     recording(
         "an XPlane capture (JAX, TensorFlow)",
         Judged(is_xplane),
-        "open the trace.json.gz that lies beside it in the profile folder",
+        "open the trace.json.gz next to it in the profile folder",
     ),
     recording("a pprof profile", Judged(is_pprof), CPU_SAMPLES),
     recording(
@@ -77,11 +78,11 @@ static KINDS: &[Foreign] = &[
         "convert it with `traceconv json TRACE OUT.json`",
     ),
     recording(
-        "a memory snapshot of PyTorch (pickle)",
+        "a PyTorch memory snapshot (pickle)",
         Judged(is_memory_snapshot),
         "record with torch.profiler and profile_memory=True for allocations over time",
     ),
-    other("a Python pickle", Judged(is_pickle), "a pickle can run code and is never loaded"),
+    other("a Python pickle", Judged(is_pickle), "pickles can run code and are never loaded"),
     // Profiles of programs.
     recording("a Java Flight Recorder file", Magic(0, b"FLR\0"), RECORD_CHROME),
     recording("a Java heap dump", Magic(0, b"JAVA PROFILE "), ""),
@@ -103,20 +104,16 @@ static KINDS: &[Foreign] = &[
     recording(
         "a perf.data file",
         Magic(0, b"PERFILE2"),
-        "convert it with `perf script`; samples of memory accesses are read, CPU samples not yet",
+        "convert it with `perf script`; memory-access samples are supported, CPU samples not yet",
     ),
     recording(
         "a trace-cmd recording",
         Magic(0, b"\x17\x08\x44tracing"),
-        "convert it for Perfetto, then with `traceconv json`",
+        "convert it to a Perfetto trace, then run `traceconv json`",
     ),
     recording("an LTTng trace (CTF)", Magic(0, b"\xc1\x1f\xfc\xc1"), RECORD_CHROME),
     recording("gprof data (gmon.out)", Magic(0, b"gmon"), CPU_SAMPLES),
-    recording(
-        "ftrace text",
-        Magic(0, b"# tracer:"),
-        "record with Perfetto, then convert with `traceconv json`",
-    ),
+    recording("ftrace text", Magic(0, b"# tracer:"), "record with Perfetto, then run `traceconv json`"),
     recording(
         "a callgrind profile",
         Judged(|head| starts_with_any(head, &["# callgrind format", "version: 1\ncreator: callgrind"])),
@@ -130,26 +127,26 @@ static KINDS: &[Foreign] = &[
     recording("a speedscope profile", Json(&["speedscope.app/file-format-schema"]), RECORD_CHROME),
     recording("a speedscope profile", Json(&["\"shared\"", "\"frames\"", "\"profiles\""]), RECORD_CHROME),
     recording(
-        "a profile of the Firefox Profiler",
+        "a Firefox Profiler profile",
         Json(&["\"meta\"", "\"preprocessedProfileVersion\""]),
         RECORD_CHROME,
     ),
     recording(
-        "a profile of the Firefox Profiler (Gecko)",
+        "a Firefox Profiler profile (Gecko)",
         Json(&["\"meta\"", "\"stackwalk\"", "\"threads\""]),
         RECORD_CHROME,
     ),
     recording(
-        "a profile of the Firefox Profiler (Gecko)",
+        "a Firefox Profiler profile (Gecko)",
         Json(&["\"libs\"", "\"frameTable\"", "\"stackTable\""]),
         RECORD_CHROME,
     ),
     recording(
-        "a recording of Firefox's old performance tool",
+        "a profile of the legacy Firefox performance tool",
         Json(&["\"ticks\"", "\"allocations\"", "\"profile\""]),
         RECORD_CHROME,
     ),
-    recording("a profile of the old Firefox profiler", Json(&["\"profileJSON\""]), RECORD_CHROME),
+    recording("a legacy Firefox profile", Json(&["\"profileJSON\""]), RECORD_CHROME),
     recording(
         "a V8 heap profile (.heapprofile)",
         Json(&["\"head\"", "\"callFrame\"", "\"selfSize\""]),
@@ -198,11 +195,11 @@ static KINDS: &[Foreign] = &[
         Json(&["\"lighthouseVersion\"", "\"audits\""]),
         "open the trace that Lighthouse saves with --save-assets",
     ),
-    recording("CPU samples of `perf script`", Judged(is_perf_samples), CPU_SAMPLES),
+    recording("`perf script` CPU samples", Judged(is_perf_samples), CPU_SAMPLES),
     recording("folded stacks", Judged(is_folded), CPU_SAMPLES),
     other("a Jupyter notebook", Json(&["\"cells\"", "\"nbformat\""]), ""),
     // Archives and packed files.
-    other("a zip archive", Magic(0, b"PK\x03\x04"), "open it as a file whose name ends in .zip"),
+    other("a zip archive", Magic(0, b"PK\x03\x04"), "rename it so that it ends in .zip"),
     other("an empty zip archive", Magic(0, b"PK\x05\x06"), ""),
     other("a bzip2 file", Magic(0, b"BZh"), UNPACK),
     other("an xz file", Magic(0, b"\xfd7zXZ\0"), UNPACK),
@@ -210,16 +207,20 @@ static KINDS: &[Foreign] = &[
     other("a RAR archive", Magic(0, b"Rar!\x1a\x07"), UNPACK),
     other("a tar archive", Magic(257, b"ustar"), UNPACK),
     // Programs, data and documents.
-    other("a program or library (ELF)", Magic(0, b"\x7fELF"), "record a run of it instead"),
-    other("a program or library (Mach-O)", Magic(0, b"\xcf\xfa\xed\xfe"), "record a run of it instead"),
+    other("a program or library (ELF)", Magic(0, b"\x7fELF"), "profile a run of it and open the profile"),
+    other(
+        "a program or library (Mach-O)",
+        Magic(0, b"\xcf\xfa\xed\xfe"),
+        "profile a run of it and open the profile",
+    ),
     other(
         "a Windows program",
         Judged(|head| head.starts_with(b"MZ") && head.len() > 64 && head.contains(&0)),
-        "record a run of it instead",
+        "profile a run of it and open the profile",
     ),
     other("a Java class file", Magic(0, b"\xca\xfe\xba\xbe"), ""),
     other("a WebAssembly module", Magic(0, b"\0asm"), ""),
-    other("an array of numpy", Magic(0, b"\x93NUMPY"), ""),
+    other("a NumPy array", Magic(0, b"\x93NUMPY"), ""),
     other("an HDF5 file", Magic(0, b"\x89HDF"), ""),
     other("an Arrow file", Magic(0, b"ARROW1"), "write it as Parquet"),
     other("a model (GGUF)", Magic(0, b"GGUF"), ""),
@@ -236,14 +237,14 @@ static KINDS: &[Foreign] = &[
     other(
         "an HTML page",
         Judged(|head| starts_with_any(head, &["<!doctype html", "<html"])),
-        "save the data behind it instead",
+        "save the data itself instead",
     ),
     other(
         "an SVG image",
         Judged(|head| {
             starts_with_any(head, &["<svg", "<?xml"]) && has(&head[..head.len().min(2000)], "<svg")
         }),
-        "open what it was drawn from",
+        "open the data it was drawn from",
     ),
     other("an XML document", Judged(|head| starts_with_any(head, &["<?xml"])), ""),
     other("UTF-32 text", Magic(0, b"\xff\xfe\0\0"), UTF8),
@@ -253,7 +254,7 @@ static KINDS: &[Foreign] = &[
     other("UTF-16 text", Judged(is_utf16), UTF8),
 ];
 
-/// The kind of the content that starts with `head`; `None` if it is none of those that are known.
+/// Kind of the content that starts with `head`; `None` if unknown.
 pub fn find(head: &[u8]) -> Option<&'static Foreign> {
     KINDS.iter().find(|kind| match kind.sign {
         Magic(at, magic) => head.get(at..).is_some_and(|rest| rest.starts_with(magic)),
@@ -264,10 +265,10 @@ pub fn find(head: &[u8]) -> Option<&'static Foreign> {
 }
 
 impl Foreign {
-    /// A sentence fragment for a refusal.
+    /// Refusal as a sentence fragment.
     pub fn refusal(&self) -> String {
         match self.is_recording {
-            true => format!("this is {}, which Tracedrop does not read yet", self.what),
+            true => format!("this is {}, which Tracedrop does not support yet", self.what),
             false => format!("this is {}, not a trace", self.what),
         }
     }
@@ -285,7 +286,7 @@ fn is_json(head: &[u8]) -> bool {
     text_start(head).first().is_some_and(|byte| b"{[".contains(byte))
 }
 
-/// In any case.
+/// Ignores case and leading white space.
 fn starts_with_any(head: &[u8], texts: &[&str]) -> bool {
     let head = text_start(head);
     texts
@@ -308,7 +309,7 @@ fn is_nsys_report(head: &[u8]) -> bool {
             .any(|text| has(&head[..head.len().min(4096)], text))
 }
 
-/// A field of a message: its number, and its bytes where it has a length.
+/// Field of a protobuf message: its number, and its bytes if length-delimited.
 struct Field<'a> {
     number: u64,
     bytes: Option<&'a [u8]>,
@@ -327,7 +328,7 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     None
 }
 
-/// The fields of a protobuf message, the last one cut where the bytes end; `None` if they are no message.
+/// Fields of a protobuf message, the last one truncated where the bytes end; `None` if it is not a message.
 fn fields(bytes: &[u8]) -> Option<Vec<Field<'_>>> {
     const MAX_FIELDS: usize = 2000;
     let (mut fields, mut at) = (Vec::new(), 0);
@@ -435,7 +436,7 @@ fn is_pstats(head: &[u8]) -> bool {
     matches!(head, [b'{', b'(' | 0xa9, ..]) && head.contains(&0)
 }
 
-/// Lines without those that a cut head ends in.
+/// Lines of `head`, without a last line that may be cut.
 fn lines(head: &[u8]) -> impl Iterator<Item = &str> {
     let end = head.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(head.len(), |end| end + 1);
     let cut = if head.len() < super::detect::HEAD_BYTES { head } else { &head[..end] };
@@ -445,7 +446,7 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &str> {
         .filter(|line| !line.is_empty())
 }
 
-/// Headers with a time and an event, and below them frames with an address and the file it is in.
+/// Headers with a time and an event, each followed by frames with an address and a file.
 fn is_perf_samples(head: &[u8]) -> bool {
     if head.contains(&0) {
         return false;
@@ -470,7 +471,7 @@ fn is_perf_samples(head: &[u8]) -> bool {
     n_headers > 0 && n_frames > 0
 }
 
-/// Frames with semicolons between them, and a weight behind a blank.
+/// Frames separated by semicolons, then a blank and a weight.
 fn is_folded(head: &[u8]) -> bool {
     if head.contains(&0) || is_json(head) {
         return false;

@@ -1,10 +1,10 @@
-//! Bytes to tables.
+//! Readers: bytes to tables.
 //!
-//! A reader takes the decompressed content in chunks cut anywhere and adds rows to a [`TraceBuilder`].
-//! No reader opens a file, knows the clock, or pairs one record with another.
-//! [`Import`] puts unpacking, detection and a reader together; it is what sessions, fuzz targets and benches drive.
+//! A reader takes decompressed content in chunks cut anywhere and adds rows to a [`TraceBuilder`]. Readers open no files, know
+//! no clock, and pair no records. [`Import`] combines decompression, detection and a reader; sessions, fuzz targets and
+//! benchmarks use it.
 //!
-//! Adding a format: a folder with `INFO` and a [`Reader`], and two lines here (its `mod`, its place in [`FORMATS`]).
+//! To add a format: a folder with `INFO` and a [`Reader`], and two lines here (its `mod`, its place in [`FORMATS`]).
 
 pub mod address_ranges;
 mod by_line;
@@ -30,7 +30,7 @@ use crate::trace::args::Content;
 use crate::trace::{IssueKind, TraceBuilder, builder, hidden};
 use std::rc::Rc;
 
-/// The formats, in the order in which equal confidence is settled.
+/// All formats; the first one wins if confidence is equal.
 pub const FORMATS: &[&FormatInfo] = &[
     &chrome_trace::INFO,
     &sway::INFO,
@@ -44,62 +44,62 @@ pub const FORMATS: &[&FormatInfo] = &[
     &address_ranges::INFO,
 ];
 
-/// The kind of oddity of that code, from wherever it may come.
+/// Issue kind by code, of any format or shared.
 pub fn issue_kind(code: &str) -> Option<&'static IssueKind> {
     let of_formats = FORMATS.iter().map(|format| format.issues);
     let shared = [drive::issues::ALL, unpack::issues::ALL, builder::issues::ALL, hidden::ALL];
     of_formats.chain(shared).flatten().copied().find(|kind| kind.code == code)
 }
 
-/// What is known of a format without reading a file.
+/// Static description of a format.
 pub struct FormatInfo {
     /// Stable name in kebab case, as in `tracedrop formats`.
     pub id: &'static str,
-    /// For people: `Chrome Trace Event JSON`.
+    /// Display name: `Chrome Trace Event JSON`.
     pub title: &'static str,
     /// Tools that write it.
     pub producers: &'static str,
-    /// Usual endings of file names, without the dot. They only break ties.
+    /// Usual file name endings, without the dot. They only break ties.
     pub extensions: &'static [&'static str],
-    /// Judges the first bytes of the content (up to [`detect::HEAD_BYTES`]; less only if the content is shorter).
+    /// Rates the start of the content (up to [`detect::HEAD_BYTES`], less only if the content is shorter).
     pub sniff: fn(head: &[u8]) -> Confidence,
-    /// A reader at the start of a file.
+    /// Creates a reader at the start of a file.
     pub reader: fn() -> Box<dyn Reader>,
-    /// How it is read in parts, by several at once; `None` if it has to be read from front to back.
+    /// How several workers read it; `None` if it has to be read front to back.
     pub parts: Option<&'static parts::PartsInfo>,
-    /// What it holds are events on a timeline, of which a stretch can be chosen: see [`Import::hold_only`].
+    /// The format has events on a timeline, so a time range can be chosen: see [`Import::hold_only`].
     pub has_events: bool,
-    /// What can be wrong with a file of it.
+    /// Parsing issues of the format.
     pub issues: &'static [&'static IssueKind],
 }
 
-/// How sure a format is that content is its own.
+/// Confidence of a format that content is its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Confidence {
-    /// Certainly not.
+    /// Not this format.
     No,
-    /// The right syntax, but nothing that speaks for it.
+    /// Valid syntax, but no sign of the format.
     Possible,
-    /// Some of its key words.
+    /// Some keywords of the format.
     Likely,
-    /// Its own signature.
+    /// Signature of the format.
     Certain,
 }
 
-/// Reads one format: is given bytes, adds rows.
+/// Reader of one format: takes bytes, adds rows.
 ///
 /// Chunks may be cut anywhere; the rows must not depend on where.
 pub trait Reader {
-    /// The file can be read at any place by `content`, for a reader that wants to. It is fed all the same, and reads when
-    /// it is finished. Said before the first byte, and only where places in the file are places in the content.
+    /// Offers random access to the file. The reader is fed all the same, and may use it when it is finished. Called before the
+    /// first byte, and only if file offsets are content offsets.
     fn lend(&mut self, _content: Rc<dyn Content>) {}
-    /// Takes the next chunk of content. Oddities go to the ledger; an error ends reading and keeps what was read.
+    /// Feeds the next chunk of content. Issues go to the ledger; an error ends reading and keeps what was read.
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError>;
-    /// The content is over (or was cut off).
+    /// Ends the content, which may have been cut off.
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError>;
-    /// Puts what has been read but not yet handed over into `out`, for a partial report; reading goes on afterwards.
+    /// Adds rows not yet handed over to `out`, for a partial report; reading continues afterwards.
     fn snapshot(&self, _out: &mut TraceBuilder) {}
-    /// Itself, if parts that others have read can be joined to what it reads.
+    /// `self`, if parts read by others can be joined.
     fn joins(&mut self) -> Option<&mut dyn parts::Joins> {
         None
     }

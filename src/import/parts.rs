@@ -1,16 +1,15 @@
-//! Reading one file in parts, by several at once.
+//! Reading one file in parts, by several workers.
 //!
-//! Nobody can tell by looking at the middle of a file whether a bracket stands inside a string.
-//! So the reader of a part guesses where a record starts and reads on from there, keeping to what is regular; and the
-//! reader of the whole takes the part only if it comes to stand, by itself, exactly where the part starts, in the state
-//! that the part took for granted. What comes of it is then the same as if one had read it all; a part that does not fit is read
-//! again from the true place.
+//! The middle of a JSON file does not show whether a bracket is inside a string. So the reader of a part guesses where a
+//! record starts and reads on from there, as long as the input is regular. The reader of the whole file accepts the part only
+//! if it reaches exactly the start of the part, in the state the part assumed. The result then equals that of sequential
+//! reading. A part that does not fit is read again from the true position.
 //!
 //! ```text
-//! whole  ──────────────┐ stands here, outside any string, at the depth of events
+//! whole  ──────────────┐ is here, outside any string, at the depth of events
 //!                      ▼
 //! part     . . .","ts":1},{"name":"next"  …  },{"name":"of the next part"
-//!                         ▲ guessed start      ▲ first start behind its share: the end
+//!                         ▲ guessed start      ▲ first start after its share: the end
 //! ```
 
 use super::Reader;
@@ -24,58 +23,59 @@ use std::sync::Arc;
 
 /// How a format is read in parts.
 pub struct PartsInfo {
-    /// A reader of parts. It may read one after the other.
+    /// Creates a reader, which may read several parts in turn.
     pub reader: fn() -> Box<dyn PartReader>,
-    /// Below so many who read, the one who joins included, reading from front to back is quicker on the page; threads have no such limit.
+    /// Minimum number of workers, including the joining one; with fewer, sequential reading is faster on the page. Threads
+    /// have no such limit.
     pub min_readers: usize,
-    /// Of large files parts are up to so long, and on to where the next record [starts](Joins::starts) if that is known.
+    /// Maximum size of a part in large files; a part runs on to the next record [start](Joins::starts) if that is known.
     pub max_bytes: u64,
 }
 
-/// Longer parts of text take much memory until they are joined.
+/// Maximum size of a part of text: longer ones take much memory until they are joined.
 pub const MAX_PART_BYTES: u64 = 16 << 20;
 
-/// Reads parts of a file. Like a [`Reader`] it owns no input and is given chunks cut anywhere.
+/// Reader of parts. Like a [`Reader`] it owns no input and is fed chunks cut anywhere.
 pub trait PartReader {
-    /// The whole file can be read at any place by `content`, for a reader that wants to. Said before the first part.
+    /// Offers random access to the whole file. Called before the first part.
     fn lend(&mut self, _content: Rc<dyn Content>) {}
-    /// Begins with a part: what is fed next lies at `from`; records that start before `until` belong to it.
+    /// Starts a part: the next byte fed is at `from`; records that start before `until` belong to it.
     fn start(&mut self, from: u64, until: u64);
-    /// Takes the next chunk; false once no more is wanted.
+    /// Feeds the next chunk; false once no more is wanted.
     fn feed(&mut self, bytes: &[u8]) -> bool;
-    /// The part that was read.
+    /// Ends the part.
     fn finish(&mut self) -> Part;
 }
 
-/// A stretch of records that was read by itself.
+/// Records that were read independently.
 pub struct Part {
-    /// Byte where its first record starts; [`u64::MAX`] if there is none.
+    /// Offset of its first record; [`u64::MAX`] if there is none.
     pub start: u64,
-    /// Byte up to which everything is read.
+    /// Offset up to which everything was read.
     pub end: u64,
-    /// The records, with numbers of their own for texts and threads.
+    /// Records, with their own numbering of texts and threads.
     pub rows: PartRows,
-    /// What the reader of the whole has to know besides, in the format's own way.
+    /// State for the reader of the whole file, in a format of its own.
     pub notes: Vec<u8>,
 }
 
 /// The records of a part.
 pub enum PartRows {
-    /// As they were read here.
+    /// Tables, if read in this program.
     Tables(Box<TraceBuilder>),
-    /// As another worker has sent them, encoded by [`wire`], from this byte on; the accesses beside it where it could send them as they are.
+    /// Tables of another worker, encoded by [`wire`] from this offset on; accesses separately if they were sent unencoded.
     Bytes(Vec<u8>, usize, Option<Box<AccessTable>>),
 }
 
 impl PartRows {
-    /// Adds them to `out`, before which there are `n_lines` lines, in formats that count them. False, and nothing happens, if
-    /// they are not what they should be.
+    /// Adds the rows to `out`, which has `n_lines` lines before them (in formats that count lines). Returns false and changes
+    /// nothing if they are invalid.
     pub fn join_to(self, out: &mut TraceBuilder, kinds: &[&'static IssueKind], n_lines: u64) -> bool {
         self.join_amended(out, kinds, n_lines, |_| {}).is_some()
     }
 
-    /// The same, with an account that `amend` has put right, in the part's own numbers of lines. Gives the number in `out` of each
-    /// text of the part; `None`, and nothing happens, if the rows are not what they should be.
+    /// Like [`PartRows::join_to`], after `amend` has corrected the ledger (in line numbers of the part). Returns the id in
+    /// `out` of each text of the part; `None`, and no change, if the rows are invalid.
     pub fn join_amended(
         self,
         out: &mut TraceBuilder,
@@ -111,7 +111,7 @@ pub struct SentPart {
 const HEAD_BYTES: usize = 20;
 
 impl Part {
-    /// Records in it, as far as they make rows. 0 if it comes from another worker.
+    /// Number of records that made rows; 0 for parts of another worker.
     pub fn n_rows(&self) -> usize {
         match &self.rows {
             PartRows::Tables(tables) => {
@@ -122,7 +122,7 @@ impl Part {
         }
     }
 
-    /// As bytes, for another worker. Of a part that has come as a [`SentPart`], without its accesses.
+    /// Encodes the part for another worker. Parts that came as a [`SentPart`] lose their accesses.
     pub fn into_bytes(self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(&self.start.to_le_bytes());
@@ -136,7 +136,7 @@ impl Part {
         out
     }
 
-    /// For another thread of the same program: accesses, which are most of what there is where there are any, stay as they are.
+    /// Prepares the part for another thread of this program; accesses, usually most of the data, are not encoded.
     pub fn into_sent(mut self) -> SentPart {
         let accesses = match &mut self.rows {
             PartRows::Tables(tables) => Some(Box::new(std::mem::take(&mut tables.trace.accesses))),
@@ -145,7 +145,7 @@ impl Part {
         SentPart { bytes: self.into_bytes(), accesses }
     }
 
-    /// What [`Part::into_sent`] gave.
+    /// Inverse of [`Part::into_sent`].
     pub fn from_sent(sent: SentPart) -> Option<Part> {
         let mut part = Part::from_bytes(sent.bytes)?;
         if let PartRows::Bytes(_, _, accesses) = &mut part.rows {
@@ -154,7 +154,7 @@ impl Part {
         Some(part)
     }
 
-    /// What [`Part::into_bytes`] wrote. `None` if it is something else; of the rows that shows when they are joined.
+    /// Inverse of [`Part::into_bytes`]. `None` if the bytes are invalid; invalid rows show when they are joined.
     pub fn from_bytes(bytes: Vec<u8>) -> Option<Part> {
         let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
         let word = |at: usize| Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?));
@@ -165,20 +165,20 @@ impl Part {
     }
 }
 
-/// What a [`Reader`] has to know of itself for its file to be read in parts.
+/// Interface of a [`Reader`] whose file can be read in parts.
 pub trait Joins: Reader {
-    /// Whether others may find records of their own in what comes.
+    /// Whether others can find records of their own in the rest.
     fn is_splittable(&self) -> bool;
-    /// Byte that it wants to be fed with next.
+    /// Offset of the byte to feed next.
     fn wants(&self) -> u64;
-    /// From now on it stops in front of the first record that starts at `limit` or behind it, and takes nothing more.
+    /// Stops before the first record that starts at or after `limit`, and consumes nothing more.
     fn set_limit(&mut self, limit: u64);
-    /// Bytes at which records start, in order, where that is known of all records: parts that start there have nothing to read twice.
+    /// Offsets of all records, ascending, if known: parts that start there read nothing twice.
     fn starts(&self) -> Vec<u64> {
         Vec::new()
     }
-    /// Where it stands, if nothing half read is before it and a part that starts there would fit.
+    /// Current position, if nothing is half read and a part that starts here would fit.
     fn joint(&self) -> Option<u64>;
-    /// Goes on behind `part`, which starts at its joint. False, and nothing happens, if its notes are not understood.
+    /// Joins `part`, which starts at the joint. Returns false and changes nothing if its notes are invalid.
     fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool;
 }

@@ -1,8 +1,8 @@
-//! Compression around a trace, told by content: gzip (any number of members, also cut off), zstd and LZ4 frames.
+//! Decompression, detected by content: gzip (any number of members, also truncated), zstd and LZ4 frames.
 //!
-//! Takes the bytes of a file in chunks cut anywhere, hands on decompressed pieces of bounded size, so that a small
-//! file that unpacks to a huge one needs no more memory than any other.
-//! It never fails: damage is remembered as a [`Unpacker::problem`], and what came before it has been handed on.
+//! Takes the bytes of a file in chunks cut anywhere and emits pieces of bounded size, so that a small file with huge content
+//! needs no more memory than any other. It never fails: damage is kept as [`Unpacker::problem`], and everything before it was
+//! emitted.
 
 mod lz4;
 
@@ -13,7 +13,7 @@ use issues::*;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use serde::{Deserialize, Serialize};
 
-/// Compression that content starts with.
+/// Compression format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Packing {
     Gzip,
@@ -36,7 +36,7 @@ impl Packing {
         Packing::ALL.into_iter().find(|packing| packing.name() == name)
     }
 
-    /// Looks at the first bytes; four are enough. A skippable zstd frame counts as zstd.
+    /// Detects by the first four bytes. A skippable zstd frame counts as zstd.
     pub fn sniff(head: &[u8]) -> Option<Packing> {
         match head {
             [0x1f, 0x8b, ..] => Some(Packing::Gzip),
@@ -48,44 +48,44 @@ impl Packing {
 }
 
 pub mod issues {
-    //! What can be wrong with packed data.
+    //! Parsing issues of compressed data.
 
     use crate::trace::ledger::issue_kinds;
 
     issue_kinds! {
         CUT_OFF = "packed-cut-off", Skipped,
-            "the compressed data ends early; everything before the cut was read",
+            "the compressed data is truncated; everything before the cut was read",
             "check that the file was copied or downloaded completely";
         DAMAGED = "packed-damaged", Skipped,
             "the compressed data is damaged; reading stopped there",
             "try the original file, or a tool that recovers damaged archives";
         BAD_CHECKSUM = "packed-checksum", Note,
-            "the checksum of the compressed data does not match; the content was read all the same",
-            "try the original file: the content may be damaged";
+            "checksum mismatch in the compressed data; the content was read anyway",
+            "the content may be damaged; try the original file";
         WINDOW_TOO_LARGE = "zstd-window-too-large", Skipped,
-            "the zstd frame needs more than 512 MiB of window memory; it was not read",
-            "unpack the file first, or pack it again without --ultra --long";
+            "the zstd frame needs a window of more than 512 MiB, skipped",
+            "decompress the file first, or compress it again without --ultra --long";
         TRAILING = "packed-trailing-bytes", Note,
-            "bytes after the compressed data do not belong to it and were ignored", "";
+            "bytes after the compressed data, ignored", "";
     }
 }
 
-/// Largest piece handed on.
+/// Largest piece emitted.
 const PIECE_BYTES: usize = 1 << 18;
 
-/// Largest zstd window that is decoded.
+/// Largest zstd window supported.
 const MAX_WINDOW_BYTES: u64 = 512 << 20;
 
 /// One layer of compression.
 pub struct Unpacker {
     packing: Packing,
     codec: Codec,
-    /// Packed bytes consumed.
+    /// Compressed bytes consumed.
     consumed: u64,
     problem: Option<Problem>,
 }
 
-/// What went wrong, and at which packed byte.
+/// Problem and its offset in the compressed data.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem {
     pub kind: &'static IssueKind,
@@ -123,12 +123,12 @@ impl Unpacker {
         self.packing
     }
 
-    /// What went wrong so far.
+    /// First problem so far.
     pub fn problem(&self) -> Option<Problem> {
         self.problem
     }
 
-    /// Takes packed bytes; calls `emit` with pieces of content. An error of `emit` ends the call and is passed on.
+    /// Feeds compressed bytes; calls `emit` with pieces of content. An error of `emit` ends the call and is returned.
     pub fn feed<E>(&mut self, packed: &[u8], emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         if self.problem.is_some_and(|problem| problem.kind.code != BAD_CHECKSUM.code) {
             return Ok(());
@@ -159,7 +159,7 @@ impl Unpacker {
         Ok(())
     }
 
-    /// Emits what is held for what might have followed.
+    /// Emits output that was held back.
     fn give_rest<E>(&mut self, emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match &mut self.codec {
             Codec::Zstd(zstd) => zstd.give_rest(emit),
@@ -168,7 +168,7 @@ impl Unpacker {
         }
     }
 
-    /// The file is over: emits what there still is of content that was cut off. An error of `emit` is passed on.
+    /// Ends the file: emits what is left of truncated content. An error of `emit` is returned.
     pub fn finish<E>(&mut self, emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let inside = match &self.codec {
             Codec::Gzip(gzip) => gzip.member.is_some() || !gzip.head.is_empty() || !gzip.any_member_done,
@@ -185,12 +185,12 @@ impl Unpacker {
     }
 }
 
-/// A problem and the byte of the file where it was met, which is the same however the file is cut into chunks.
+/// Problem and its file offset, which does not depend on chunk boundaries.
 type Outcome = Option<(&'static IssueKind, u64)>;
 
 struct Gzip {
     member: Option<Decompress>,
-    /// First byte of a member that was cut before its second.
+    /// First byte of a member whose second has not come yet.
     head: Vec<u8>,
     any_member_done: bool,
     piece: Vec<u8>,
@@ -213,7 +213,7 @@ impl Gzip {
         }
         while !packed.is_empty() {
             if self.member.is_none() {
-                // Zero padding between and after members is usual (tapes, block devices).
+                // Zero padding between and after members is common (tapes, block devices).
                 if self.any_member_done {
                     let zeros = packed.iter().take_while(|byte| **byte == 0).count();
                     packed = &packed[zeros..];
@@ -253,7 +253,7 @@ impl Gzip {
                 }
             }
         }
-        // The window may hold more output than fitted although all input is taken.
+        // The window may hold more output than fit, although all input is consumed.
         while let Some(member) = &mut self.member {
             let before = member.total_out();
             let status = member.decompress(&[], &mut self.piece, FlushDecompress::None);
@@ -284,8 +284,8 @@ enum Place {
     Skipping(u64),
 }
 
-/// Takes steps over `carry`, which was cut before, and `packed`, which begins at byte `start` of the file; what is left of
-/// them is the new `carry`. A problem is told with the byte of the file at which its header or block begins.
+/// Steps through `carry` (an incomplete rest) and `packed`, which starts at file offset `start`; the rest becomes the new
+/// `carry`. Problems get the file offset of their header or block.
 fn feed_steps<E>(
     start: u64,
     carry: &mut Vec<u8>,
@@ -315,7 +315,7 @@ fn feed_steps<E>(
 
 struct Zstd {
     decoder: FrameDecoder,
-    /// Packed bytes of a header or block that was cut.
+    /// Compressed bytes of an incomplete header or block.
     carry: Vec<u8>,
     place: Place,
     has_checksum: bool,
@@ -373,9 +373,9 @@ impl Zstd {
         }
     }
 
-    /// Emits what the decoder holds of a frame that does not end: as much as its window, as what follows could refer to that.
+    /// Emits what the decoder holds of a truncated frame: up to a window, which later blocks could have referred to.
     fn give_rest<E>(&mut self, emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        /// A block without content that is the last, and a checksum.
+        /// An empty last block, and a checksum.
         const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
         let end = &END[..if self.has_checksum { 7 } else { 3 }];
         if self.place == Place::Block
@@ -419,7 +419,7 @@ impl Zstd {
     }
 }
 
-/// The part of a frame header that has to be known before the decoder is asked to make room.
+/// Part of a frame header needed before the decoder allocates memory.
 struct FrameHeader {
     n_bytes: usize,
     window_bytes: u64,
@@ -427,7 +427,7 @@ struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// `after` follows the magic number; `None` if it is cut. RFC 8878, section 3.1.1.1.
+    /// Reads what follows the magic number; `None` if incomplete. RFC 8878, section 3.1.1.1.
     fn read(after: &[u8]) -> Option<FrameHeader> {
         let descriptor = *after.first()?;
         let single_segment = descriptor & 0x20 != 0;
@@ -453,9 +453,9 @@ impl FrameHeader {
 }
 
 enum Step {
-    /// So many bytes are done with.
+    /// This many bytes are consumed.
     Used(usize),
-    /// So many bytes are done with, and something was odd about them.
+    /// This many bytes are consumed, with an issue.
     Odd(usize, &'static IssueKind),
     /// Needs more input.
     More,
@@ -479,7 +479,7 @@ mod tests {
         ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
     }
 
-    /// A frame of `blocks` that refer to one another, with a checksum at its end.
+    /// A frame of linked blocks with a checksum.
     fn lz4(text: &[u8]) -> Vec<u8> {
         let header = [0x44, 0x40];
         let mut out = [&lz4::MAGIC[..], &header, &[(XxHash32::oneshot(0, &header) >> 8) as u8]].concat();
@@ -487,7 +487,7 @@ mod tests {
             let before = &text[..n * 50_000];
             let window = &before[before.len().saturating_sub(65_536)..];
             let packed = lz4_flex::block::compress_with_dict(block, window);
-            // Now and then a block that was not worth packing.
+            // Now and then a block that was stored uncompressed.
             let (bit, bytes) = if n % 4 == 3 { (1 << 31, block) } else { (0, &packed[..]) };
             out.extend_from_slice(&(bytes.len() as u32 | bit).to_le_bytes());
             out.extend_from_slice(bytes);
@@ -526,7 +526,7 @@ mod tests {
             .collect()
     }
 
-    /// A frame that is cut off or damaged gives all blocks before that, though the decoder keeps a window of them.
+    /// A truncated or damaged frame yields all blocks before the damage, although the decoder holds a window of them.
     #[test]
     fn nothing_before_a_cut_is_lost() {
         let text = text();
@@ -547,7 +547,7 @@ mod tests {
         }
     }
 
-    /// Blocks of LZ4 may be as large as whole captures, so what there is of the last one counts.
+    /// LZ4 blocks may be as large as whole captures, so the readable part of the last one matters.
     #[test]
     fn of_a_block_that_was_cut_there_is_what_came_before() {
         let text = &text()[..200_000];
@@ -561,7 +561,7 @@ mod tests {
             before = out.len();
         }
         assert_eq!(before, text.len());
-        // A copy from before the start, or from where it would go, is damage, and ends it.
+        // A copy from before the start, or with offset 0, is damage and ends the block.
         let damaged = |sequence: &[u8]| {
             let head = &packed[..7];
             let block = [&100u32.to_le_bytes()[..], sequence].concat();

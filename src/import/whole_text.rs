@@ -1,9 +1,9 @@
-//! Short files that are no traces but go with some: kept as they are, for a report to judge them.
+//! Short companion files of traces, kept whole for a report to check them.
 
 use super::{ImportError, Reader};
 use crate::trace::TraceBuilder;
 
-/// No such file is larger.
+/// Largest file of this kind.
 const MAX_BYTES: usize = 8 << 20;
 
 /// Keeps all bytes.
@@ -18,7 +18,7 @@ impl Reader for WholeText {
             return Err(ImportError {
                 code: "too-large",
                 what: format!(
-                    "a file of this kind is read up to {} MiB, and this one is larger",
+                    "the file is larger than {} MiB, the limit for files of this kind",
                     MAX_BYTES >> 20
                 ),
                 hint: "check that it is the right file".to_string(),

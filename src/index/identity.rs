@@ -1,4 +1,4 @@
-//! Which file an index is of.
+//! Identity of the file an index belongs to.
 
 use crate::trace::args::Content;
 use serde::{Deserialize, Serialize};
@@ -6,25 +6,25 @@ use std::io;
 use std::ops::Range;
 use twox_hash::XxHash64;
 
-/// Bytes looked at from both ends of a file.
+/// Bytes sampled at both ends of a file.
 const END_BYTES: u64 = 64 << 10;
-/// Places looked at in between, and bytes of each.
+/// Number of samples in between, and bytes of each.
 const PLACES: u64 = 14;
 const PLACE_BYTES: u64 = 4 << 10;
 
-/// What tells one file from another without reading all of it: a file that was written anew has another time, and a file
-/// that was put in its place other bytes.
+/// Identifies a file without reading all of it: a rewritten file has another modification time, a replaced one has other
+/// bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Identity {
     pub file_bytes: u64,
-    /// Time of the last change, in milliseconds since the Unix epoch.
+    /// Modification time in milliseconds since the Unix epoch.
     pub modified_ms: u64,
-    /// Hash of some stretches of the file.
+    /// Hash of the samples.
     sample: u64,
 }
 
 impl Identity {
-    /// Looks at some stretches of the file.
+    /// Reads the samples of a file.
     pub fn of(file: &dyn Content, modified_ms: u64) -> io::Result<Identity> {
         let file_bytes = file.n_bytes();
         let mut hasher = XxHash64::with_seed(0);
@@ -38,7 +38,7 @@ impl Identity {
     }
 }
 
-/// All of a small file; of a large one both ends, and some places evenly between them.
+/// All of a small file; of a large one both ends, and evenly spaced samples between them.
 fn places(file_bytes: u64) -> Vec<Range<u64>> {
     if file_bytes <= 2 * END_BYTES + PLACES * PLACE_BYTES {
         return std::iter::once(0..file_bytes).collect();

@@ -1,13 +1,12 @@
-//! What was read of a trace as one file, so that it can be opened again without reading the trace.
+//! Index: everything read from a trace in one file, to reopen it without reading the trace.
 //!
-//! An index holds the reports, ready to be shown, and all tables of the trace, for what is asked of it later. Arguments of
-//! events stay in the trace's file, unless they could not be read from it again (packed files).
+//! An index contains the reports, ready to show, and all tables of the trace for later queries. Arguments of events stay in
+//! the file of the trace, unless they could not be read from it again (compressed files).
 //!
-//! Layout: `sections`, of which one is the head (this module), the others the tables (`tables`) as columns of integers
-//! ([`crate::base::column`], accesses to memory by [`crate::base::tight`]).
+//! Layout: `sections`; one is the head (this module), the others are the tables (`tables`) as integer columns
+//! ([`crate::base::column`], memory accesses by [`crate::base::tight`]).
 //!
-//! An index of another [`LAYOUT`] is not read. One that another state of the sources has written is, and its reports are
-//! computed anew.
+//! An index with another [`LAYOUT`] is rejected. One written by another build is read, and its reports are recomputed.
 
 mod identity;
 mod sections;
@@ -28,42 +27,42 @@ use std::cell::Cell;
 use std::rc::Rc;
 use tables::Damaged;
 
-/// Number of the layout of sections and tables. To be raised when one of them changes.
+/// Version of the layout of sections and tables. Increase it when one of them changes.
 pub const LAYOUT: u32 = 13;
 
-/// Name for the state of the sources that this program was built from.
+/// Hash of the sources this program was built from.
 pub const SOURCES: &str = env!("TRACEDROP_SOURCES");
 
-/// Ending of the name of an index in a file of its own, without the dot.
+/// File name ending of an index, without the dot.
 pub const EXTENSION: &str = "tdx";
 
-/// The end of an index is read at once: the list of sections, and mostly the head.
+/// Bytes read at the end of an index: the section list, and usually the head.
 const END_BYTES: u64 = 512 << 10;
 
 const HEAD: &str = "head";
 const REPORTS: &str = "reports";
 
-/// What an index says before its tables are read.
+/// Metadata of an index, read before its tables.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// What [`SOURCES`] was when it was written.
+    /// [`SOURCES`] of the program that wrote it.
     pub sources: String,
-    /// When it was written, in milliseconds since the Unix epoch; 0 if that was not said.
+    /// Time of writing in milliseconds since the Unix epoch; 0 if unknown.
     pub made_ms: u64,
-    /// The file that the trace was read from, as far as that has been looked at.
+    /// Identity of the file of the trace, if known.
     pub identity: Option<Identity>,
     pub source: SourceInfo,
     pub ledger: Ledger,
-    /// All arguments of events are in the index; otherwise most of them are only in the trace's file.
+    /// All arguments of events are in the index; otherwise most are only in the file of the trace.
     pub has_args: bool,
-    /// What the reports answer.
+    /// Query that the reports answer.
     pub query: Query,
-    /// Exporters that have something to write, by their ids.
+    /// Ids of exporters that apply.
     pub exporters: Vec<String>,
 }
 
 impl Head {
-    /// Of a trace that has been read, at that time.
+    /// Head for a trace that was read.
     pub fn of(
         trace: &Trace,
         query: Query,
@@ -77,20 +76,20 @@ impl Head {
             identity,
             source: trace.source.clone(),
             ledger: trace.ledger.clone(),
-            // Accesses to memory have none.
+            // Memory accesses have no arguments.
             has_args: trace.args.keeps_all() || trace.accesses.is_expected(),
             query,
             exporters: exporters.iter().map(|id| id.to_string()).collect(),
         }
     }
 
-    /// Whether this very program would have made the reports.
+    /// Whether this very build made the reports.
     pub fn is_of_this_program(&self) -> bool {
         self.sources == SOURCES
     }
 }
 
-/// [`Head`] with texts in place of what is only known by this program.
+/// [`Head`] with texts in place of build-specific values.
 #[derive(Serialize, Deserialize)]
 struct HeadOnDisk {
     layout: u32,
@@ -117,17 +116,17 @@ struct HeadOnDisk {
     exporters: Vec<String>,
 }
 
-/// The section of a trace's tables with that number: puts its bytes into `out`, in place of what is there, and gives its
-/// name. `None` behind the last one.
+/// Writes table section `number` of a trace into `out`, replacing its content, and returns the name of the section. `None`
+/// after the last one.
 pub fn section(trace: &Trace, number: usize, out: &mut Vec<u8>) -> Option<String> {
     out.clear();
     let mut nth = Nth::new(number, out);
-    // Writing into memory has no way to fail.
+    // Writing to memory cannot fail.
     let _ = tables::put(trace, &mut nth);
     nth.name
 }
 
-/// The section that says all but the tables, and its name.
+/// Section with the head, and its name.
 pub fn head_section(head: Head) -> (String, Vec<u8>) {
     let Head { source, ledger, .. } = head;
     let on_disk = HeadOnDisk {
@@ -154,12 +153,11 @@ pub fn head_section(head: Head) -> (String, Vec<u8>) {
         query: head.query,
         exporters: head.exporters,
     };
-    // Serialising plain data into a growing buffer has no way to fail.
+    // Serializing plain data to memory cannot fail.
     (HEAD.to_string(), postcard::to_allocvec(&on_disk).unwrap_or_default())
 }
 
-/// The section of the reports, and its name. It is read only by the very program that has written it, so it is no part of
-/// the [`LAYOUT`].
+/// Section with the reports, and its name. Only the same build reads it, so it is not part of [`LAYOUT`].
 pub fn reports_section(reports: &[Report]) -> (String, Vec<u8>) {
     (REPORTS.to_string(), postcard::to_allocvec(reports).unwrap_or_default())
 }
@@ -170,7 +168,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
         Ok(_) => {
             return Err(ImportError {
                 code: OTHER_VERSION,
-                what: "the index is of another version of Tracedrop, whose layout is not read".to_string(),
+                what: "the index was written by an incompatible version of Tracedrop".to_string(),
                 hint: "open the trace itself".to_string(),
             });
         }
@@ -185,7 +183,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
     if sum(|tally| tally.records).is_none() || sum(|tally| tally.bytes).is_none() {
         return Err(damaged());
     }
-    // Of a trace that was read to its end, everything is accounted for.
+    // For a fully read trace, everything is counted.
     let n_others = sum(|tally| tally.bytes).unwrap_or(0);
     Ok(Head {
         sources: on_disk.sources,
@@ -217,53 +215,53 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
     })
 }
 
-/// `code` of the error of an index that is damaged.
+/// Error code of a damaged index.
 pub const DAMAGED: &str = "index-damaged";
 
-/// `code` of the error of an index that was forgotten, or moved, after it was opened.
+/// Error code of an index that was deleted or moved after it was opened.
 pub const GONE: &str = "index-gone";
 
-/// `code` of the error of an index of another [`LAYOUT`].
+/// Error code of an index with another [`LAYOUT`].
 pub const OTHER_VERSION: &str = "index-version";
 
-/// The error of an index that is damaged.
+/// Error for a damaged index.
 pub fn damaged() -> ImportError {
     ImportError {
         code: DAMAGED,
-        what: "the index is damaged or was not written to its end".to_string(),
-        hint: "copy it once more, or open the trace that it was made from: nothing is in it that the trace does not have".to_string(),
+        what: "the index is damaged or incomplete".to_string(),
+        hint: "copy it again, or open the original trace: it contains everything the index does".to_string(),
     }
 }
 
-/// The error of an index that can not be read any more.
+/// Error for an index that can no longer be read.
 fn gone() -> ImportError {
     ImportError {
         code: GONE,
-        what: "what was kept of this file is not there any more".to_string(),
-        hint: "the reports that show stay; open the file itself for others, for settings and for exports of the trace".to_string(),
+        what: "the cached copy of this file is gone".to_string(),
+        hint: "open reports stay; reopen the file for other reports, settings and trace exports".to_string(),
     }
 }
 
-/// An index that has been opened: its head is read, its tables are not.
+/// An open index: its head is read, its tables are not.
 pub struct Index {
     content: Rc<dyn Content>,
     sections: Vec<Section>,
-    /// Its last bytes, which were read first.
+    /// Its last bytes, which are read first.
     end: Vec<u8>,
     digest: Option<[u8; DIGEST_BYTES]>,
     pub head: Head,
 }
 
 impl Index {
-    /// Whether content that starts like this is an index.
+    /// Whether content with this start is an index.
     pub fn sniff(head: &[u8]) -> bool {
         head.starts_with(&MAGIC)
     }
 
     /// Reads the head.
     ///
-    /// An error of code [`DAMAGED`] if the content is no whole index, [`OTHER_VERSION`] if it is one of another [`LAYOUT`], and
-    /// `read-failed` if it can not be read.
+    /// Fails with [`DAMAGED`] if the content is not a complete index, [`OTHER_VERSION`] if it has another [`LAYOUT`], and
+    /// `read-failed` if it cannot be read.
     pub fn open(content: Rc<dyn Content>) -> Result<Index, ImportError> {
         let n_bytes = content.n_bytes();
         let mut end = vec![0; n_bytes.min(END_BYTES) as usize];
@@ -293,7 +291,7 @@ impl Index {
         SectionReader { content: &*self.content, sections: &self.sections, end, is_gone: Cell::default() }
     }
 
-    /// The reports. `None` if another program has written them, or they are damaged: they are to be computed then.
+    /// Reports. `None` if another build wrote them, or they are damaged: they have to be recomputed then.
     pub fn reports(&self) -> Option<Vec<Report>> {
         if !self.head.is_of_this_program() {
             return None;
@@ -304,12 +302,12 @@ impl Index {
         are_sound.then_some(reports)
     }
 
-    /// SHA-256 of the trace's file, if it was computed.
+    /// SHA-256 of the file of the trace, if computed.
     pub fn digest(&self) -> Option<[u8; DIGEST_BYTES]> {
         self.digest
     }
 
-    /// Reads all tables. Arguments that are not in the index come from `again`, the trace's file, if that is at hand.
+    /// Reads all tables. Arguments missing from the index come from `again`, the file of the trace, if available.
     pub fn trace(&self, again: Option<Rc<dyn Content>>) -> Result<Trace, ImportError> {
         let mut reader = self.reader(&[]);
         let mut trace = Trace::default();

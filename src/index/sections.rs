@@ -1,10 +1,10 @@
-//! Sections of an index: named stretches of bytes with a checksum each, listed at the end of the file.
+//! Sections of an index: named byte ranges with checksums, listed at the end of the file.
 //!
 //! ```text
 //! [magic: 8][section]…[list of sections: postcard][tail: 56 bytes]
-//! tail: [SHA-256 of the trace's file, or zeros: 32][length of the list: u64][checksum of the list: u64][magic: 8]
+//! tail: [SHA-256 of the trace file, or zeros: 32][length of the list: u64][checksum of the list: u64][magic: 8]
 //! ```
-//! The list comes last, so an index can be written as it is made, and one that was not written to its end is no index.
+//! The list comes last, so an index can be written as it is made, and a truncated file is not an index.
 
 use super::tables::{Damaged, Fill, Put};
 use crate::base::column::{self, Cell};
@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use twox_hash::XxHash64;
 
-/// At both ends of an index. No text starts like this.
+/// Magic bytes at both ends of an index. No text starts like this.
 pub const MAGIC: [u8; 8] = *b"\x89TDX\r\n\x1a\n";
-/// Bytes behind the list of sections.
+/// Bytes after the section list.
 pub const TAIL_BYTES: usize = 56;
-/// Where the SHA-256 stands in the tail.
+/// Bytes of the SHA-256 in the tail.
 pub const DIGEST_BYTES: usize = 32;
-/// Texts are packed in pieces of so many bytes.
+/// Texts are compressed in pieces of this size.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// Where a section is.
+/// Place of a section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Section {
     pub name: String,
@@ -33,12 +33,12 @@ pub struct Section {
     pub hash: u64,
 }
 
-/// A checksum: tells damage, not intent.
+/// Checksum against damage, not tampering.
 pub fn hash(bytes: &[u8]) -> u64 {
     XxHash64::oneshot(0, bytes)
 }
 
-/// Makes one section of those that [`super::tables::put`] goes through.
+/// Writes one section among those that [`super::tables::put`] visits.
 pub struct Nth<'a> {
     pub want: usize,
     at: usize,
@@ -47,7 +47,7 @@ pub struct Nth<'a> {
 }
 
 impl<'a> Nth<'a> {
-    /// Of section `want` the bytes go into `out`.
+    /// Writes the bytes of section `want` to `out`.
     pub fn new(want: usize, out: &'a mut Vec<u8>) -> Nth<'a> {
         Nth { want, at: 0, name: None, out }
     }
@@ -60,7 +60,7 @@ impl<'a> Nth<'a> {
         self.at += 1;
     }
 
-    /// Texts one after the other: their lengths, then packed pieces.
+    /// Texts in order: their lengths, then compressed pieces.
     fn texts<'t>(
         &mut self,
         name: &str,
@@ -98,7 +98,7 @@ impl Put for Nth<'_> {
     }
 
     fn value<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), Damaged> {
-        // Writing plain data into memory has no way to fail.
+        // Writing plain data to memory cannot fail.
         self.section(|| name.to_string(), |out| out.extend(postcard::to_allocvec(value).unwrap_or_default()));
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Put for Nth<'_> {
     }
 }
 
-/// Writes sections and then their list.
+/// Writes sections, then their list.
 pub struct SectionWriter<W: Write> {
     out: W,
     at: u64,
@@ -143,7 +143,7 @@ impl<W: Write> SectionWriter<W> {
         Ok(())
     }
 
-    /// Ends the index. Gives its size in bytes.
+    /// Ends the index. Returns its size in bytes.
     pub fn finish(mut self, digest: Option<[u8; DIGEST_BYTES]>) -> io::Result<u64> {
         let list = postcard::to_allocvec(&self.sections).map_err(io::Error::other)?;
         self.out.write_all(&list)?;
@@ -160,14 +160,14 @@ impl<W: Write> SectionWriter<W> {
 pub struct SectionReader<'a> {
     pub content: &'a dyn Content,
     pub sections: &'a [Section],
-    /// The end of the content, which was read first.
+    /// End of the content, which is read first.
     pub end: &'a [u8],
-    /// The content could not be read, whatever is in it.
+    /// The content could not be read.
     pub is_gone: std::cell::Cell<bool>,
 }
 
 impl SectionReader<'_> {
-    /// The bytes of a section.
+    /// Bytes of a section.
     pub fn bytes(&self, name: &str) -> Result<Vec<u8>, Damaged> {
         let section = self.sections.iter().find(|section| section.name == name).ok_or(Damaged)?;
         let n_bytes = self.content.n_bytes();
@@ -186,7 +186,7 @@ impl SectionReader<'_> {
         if hash(&bytes) == section.hash { Ok(bytes) } else { Err(Damaged) }
     }
 
-    /// Hands on the texts that [`Nth::texts`] has written.
+    /// Emits the texts written by [`Nth::texts`].
     fn texts(
         &self,
         name: &str,
@@ -228,7 +228,7 @@ impl Fill for SectionReader<'_> {
     fn strings(&mut self, name: &str, strings: &mut StringTable) -> Result<(), Damaged> {
         self.texts(name, |i, text| {
             let id = strings.intern(std::str::from_utf8(text).map_err(|_| Damaged)?);
-            // None is there twice, and the empty one comes first.
+            // No duplicates, and the empty text comes first.
             if id.0 as usize == i { Ok(()) } else { Err(Damaged) }
         })
     }

@@ -1,4 +1,4 @@
-//! The tables of a trace as sections of an index: one function names them all, for both directions.
+//! Tables of a trace as sections of an index: one function lists them all, for both directions.
 
 use crate::base::column::{Cell, MAX_LANES};
 use crate::base::strings::{StringId, StringTable};
@@ -12,11 +12,11 @@ use crate::trace::tracks::{Key, ProcessId, ThreadId, TrackId, TrackKind};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// An index that can not be used: it is damaged, or something else.
+/// Error: the index is damaged or invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Damaged;
 
-/// Takes each part of a trace.
+/// Visitor that writes each part of a trace.
 pub trait Put {
     fn column<T: Cell>(&mut self, name: &str, rows: &[T]) -> Result<(), Damaged>;
     fn value<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), Damaged>;
@@ -24,7 +24,7 @@ pub trait Put {
     fn args(&mut self, name: &str, args: &ArgsTable) -> Result<(), Damaged>;
 }
 
-/// Fills in each part of a trace.
+/// Visitor that fills in each part of a trace.
 pub trait Fill {
     fn column<T: Cell>(&mut self, name: &str, rows: &mut Vec<T>) -> Result<(), Damaged>;
     fn value<T: DeserializeOwned>(&mut self, name: &str, value: &mut T) -> Result<(), Damaged>;
@@ -125,7 +125,7 @@ macro_rules! for_each_table {
 }
 
 for_each_table! {
-    /// Puts all tables, in a fixed order. What a file says of itself and the ledger stand in the head of an index.
+    /// Writes all tables, in a fixed order. File metadata and the ledger are in the head of an index.
     put, Put
 }
 for_each_table! {
@@ -133,7 +133,7 @@ for_each_table! {
     fill, Fill, mut
 }
 
-/// Whether the tables fit together, so that nothing that uses them can reach beyond an end: an index may come from anywhere.
+/// Whether the tables are consistent, so that no index is out of bounds: an index file can come from anywhere.
 pub fn are_sound(trace: &Trace) -> bool {
     let n_strings = trace.strings.len();
     let texts = |ids: &[StringId]| ids.iter().all(|id| id.is_none() || (id.0 as usize) < n_strings);
@@ -300,7 +300,7 @@ number_cells! {
     i32: i64::from, |value| value.try_into().ok();
     f64: |value| value.to_bits() as i64, |value| Some(f64::from_bits(value as u64));
     bool: i64::from, |value| Some(value != 0);
-    // That there is none is the largest of them, or -1.
+    // Missing ids are the largest number, or -1.
     StringId: |id| i64::from(id.0 as i32), |value| Some(StringId(narrow(value)?));
     SliceId: |id| i64::from(id.0 as i32), |value| Some(SliceId(narrow(value)?));
     StackId: |id| i64::from(id.0 as i32), |value| Some(StackId(narrow(value)?));
@@ -322,7 +322,7 @@ fn at<T: Copy>(all: &[T], value: i64) -> Option<T> {
     all.get(usize::try_from(value).ok()?).copied()
 }
 
-/// Rows that may be missing, and pairs and the like of those above.
+/// Optional rows, pairs and the like of those above.
 macro_rules! pair_cells {
     ($($row:ty: $n:literal, $to:expr, $from:expr;)*) => {
         $(impl Cell for $row {

@@ -1,15 +1,15 @@
-//! Looking things up by page, by address and by number of region, for tables with millions of them.
+//! Lookup tables by page, address and region number, for millions of keys.
 //!
-//! Pages that are touched lie together, so a hash is made of each stretch of pages only, and what is known of a page lies
-//! beside what is known of its neighbours. Numbers of regions mostly count up, so they are places in a list.
+//! Touched pages are usually adjacent, so only page ranges are hashed, and the data of neighboring pages is stored
+//! together. Region numbers mostly count up, so they are list indexes.
 //!
-//! Waiting for memory is most of what looking up costs. Whoever has many keys says so beforehand (`see`): one look at each, none of
-//! which waits for another, brings what is known of them near the processor.
+//! Memory latency dominates the cost of lookups. Callers with many keys prefetch them first (`see`): independent reads of all
+//! keys bring their data into the CPU cache.
 
 use crate::base::hash::{self, HashMap};
 
-/// Spreads keys evenly over 64 bits, in a way that nobody knows who chooses the keys. (Products of 128 bits would be calls in
-/// WebAssembly.)
+/// Hashes keys evenly to 64 bits with a secret seed, so that untrusted keys cannot force collisions. (Avoids 128-bit products,
+/// which are calls in WebAssembly.)
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
     /// Odd.
@@ -26,30 +26,30 @@ impl Default for Mix {
 impl Mix {
     #[inline]
     pub fn of(self, key: u64) -> u64 {
-        // The product spreads a difference upwards only, the other steps bring it down again.
+        // The product only propagates differences to higher bits; the other steps bring them down again.
         let key = (key ^ self.start).wrapping_mul(self.factor);
         let key = (key ^ (key >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         key ^ (key >> 32)
     }
 }
 
-/// Fewest places of a table.
+/// Minimum number of slots of a table.
 const MIN_SLOTS: usize = 1 << 8;
 
-/// A key and its number, one more than it is; 0 where there is none.
+/// A key and its number plus one; 0 for an empty slot.
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     key: u64,
     number: u32,
 }
 
-/// Numbers keys from 0 on, in the order in which they come.
+/// Numbers keys from 0 in order of first appearance.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers {
-    /// Places that a key is looked for in, one after the other. A power of two of them, at most two thirds of which are taken.
+    /// Slots with linear probing. Their number is a power of two, with a load of at most two thirds.
     slots: Vec<Slot>,
     n: u32,
-    /// The last key that was asked for; keys often come several times in a row.
+    /// The last key looked up; keys often repeat.
     last: Slot,
     mix: Mix,
 }
@@ -63,7 +63,7 @@ impl Numbers {
         self.n == 0
     }
 
-    /// Number of a key, if it has one.
+    /// Number of a key, if known.
     #[inline]
     pub fn get(&self, key: u64) -> Option<u32> {
         if self.slots.is_empty() {
@@ -72,7 +72,7 @@ impl Numbers {
         self.slots[self.place_of(key)].number.checked_sub(1)
     }
 
-    /// Where a key is, or would be. There are places, and some are free.
+    /// Slot of a key, or a free slot for it. The table must have free slots.
     #[inline]
     fn place_of(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;
@@ -86,7 +86,7 @@ impl Numbers {
         }
     }
 
-    /// Number of a key, the next one if it has none; true if it was given now.
+    /// Number of a key, assigning the next one to a new key; true if it is new.
     #[inline]
     pub fn get_or_add(&mut self, key: u64) -> (u32, bool) {
         if self.last.key == key && self.last.number > 0 {
@@ -121,7 +121,7 @@ impl Numbers {
 #[derive(Clone, Copy, Default, Debug)]
 struct Known {
     address: u64,
-    /// Never 0 of one that is known.
+    /// Never 0 for a known address.
     number: u32,
 }
 
@@ -132,17 +132,17 @@ impl Known {
     }
 }
 
-/// A number of each address, in one spot of memory with it.
+/// A number per address, stored next to it.
 #[derive(Clone, Debug, Default)]
 pub struct Addresses {
-    /// As in [`Numbers`].
+    /// Slots as in [`Numbers`].
     slots: Vec<Known>,
     n: usize,
     mix: Mix,
 }
 
 impl Addresses {
-    /// Where an address is, or would be. There are places, and some are free.
+    /// Slot of an address, or a free slot for it. The table must have free slots.
     #[inline]
     fn place_of(&self, address: u64) -> usize {
         let mask = self.slots.len() - 1;
@@ -156,7 +156,7 @@ impl Addresses {
         }
     }
 
-    /// Number of an address; 0 if it has none.
+    /// Number of an address; 0 if unknown.
     #[inline]
     pub fn get(&self, address: u64) -> u32 {
         if self.slots.is_empty() {
@@ -165,7 +165,7 @@ impl Addresses {
         self.slots[self.place_of(address)].number
     }
 
-    /// Number of an address, to be changed. Whoever finds it 0 gives it one.
+    /// Mutable number of an address. A caller that finds 0 must assign one.
     #[inline]
     pub fn entry(&mut self, address: u64) -> &mut u32 {
         if self.slots.len() < MIN_SLOTS || self.n * 3 >= self.slots.len() * 2 {
@@ -191,17 +191,17 @@ impl Addresses {
     }
 }
 
-/// Pages of a stretch.
+/// Pages per range.
 const STRETCH: usize = 8;
 
-/// Something of each page; what nothing was said of is `T::default()`. A page far from others takes the room of eight.
+/// A value per page, `T::default()` if not set. An isolated page takes the space of eight.
 #[derive(Clone, Debug)]
 pub struct PageTable<T> {
     stretches: Numbers,
     values: Vec<Stretch<T>>,
 }
 
-/// Pages that lie together, in one line of the processor's cache if there is room.
+/// Adjacent pages, in one CPU cache line if they fit.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(align(64))]
 struct Stretch<T>([T; STRETCH]);
@@ -213,7 +213,7 @@ impl<T> Default for PageTable<T> {
 }
 
 impl<T: Copy + Default> PageTable<T> {
-    /// What is known of a page, to be changed.
+    /// Mutable value of a page.
     #[inline]
     pub fn entry(&mut self, page: u64) -> &mut T {
         let (at, is_new) = self.stretches.get_or_add(page / STRETCH as u64);
@@ -223,7 +223,7 @@ impl<T: Copy + Default> PageTable<T> {
         &mut self.values[at as usize].0[(page % STRETCH as u64) as usize]
     }
 
-    /// Tells `each` of all pages of which something may be known, in no order.
+    /// Calls `each` for all pages that may have a value, in no particular order.
     pub fn for_each(&self, mut each: impl FnMut(u64, T)) {
         for slot in self.stretches.slots.iter().filter(|slot| slot.number > 0) {
             let stretch = self.values.get(slot.number as usize - 1).copied().unwrap_or_default();
@@ -233,7 +233,7 @@ impl<T: Copy + Default> PageTable<T> {
         }
     }
 
-    /// What is known of a page.
+    /// Value of a page.
     #[inline]
     pub fn see(&self, page: u64) -> T {
         let stretch = self.stretches.get(page / STRETCH as u64).and_then(|at| self.values.get(at as usize));
@@ -241,10 +241,10 @@ impl<T: Copy + Default> PageTable<T> {
     }
 }
 
-/// Distinct pages.
+/// A set of pages.
 #[derive(Clone, Debug, Default)]
 pub struct PageSet {
-    /// A bit a page, by stretches of 64: number and bits, no bits where there is none. As in [`Numbers`].
+    /// One bit per page, in words of 64: word number and bits; no bits for an empty slot. As in [`Numbers`].
     words: Vec<(u64, u64)>,
     n_words: usize,
     len: u64,
@@ -274,7 +274,7 @@ impl PageSet {
         bits >> (page % 64) & 1 == 1
     }
 
-    /// False if it is in there already.
+    /// Inserts a page; false if it was present.
     #[inline]
     pub fn insert(&mut self, page: u64) -> bool {
         if self.words.len() < MIN_SLOTS || self.n_words * 3 >= self.words.len() * 2 {
@@ -301,7 +301,7 @@ impl PageSet {
         }
     }
 
-    /// Adds the pages of another.
+    /// Adds the pages of another set.
     pub fn absorb(&mut self, mut other: PageSet) {
         if other.len > self.len {
             std::mem::swap(self, &mut other);
@@ -323,7 +323,7 @@ impl PageSet {
         self.len = 0;
     }
 
-    /// Ascending.
+    /// All pages, ascending.
     pub fn to_sorted(&self) -> Vec<u64> {
         let mut words: Vec<(u64, u64)> = self.words.iter().copied().filter(|(_, word)| *word > 0).collect();
         words.sort_unstable();
@@ -334,17 +334,17 @@ impl PageSet {
     }
 }
 
-/// Places of regions by their numbers.
+/// Index of each region by its number.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// By number, as far as numbers are not much larger than there are regions; one more than the place, 0 for none.
+    /// By region number, for numbers not much larger than the number of regions; the index plus one, 0 for none.
     dense: Vec<u32>,
-    /// Of the others.
+    /// For larger numbers.
     sparse: HashMap<u32, u32>,
     n: u32,
 }
 
-/// Numbers below this are places in a list, however few there are.
+/// Numbers below this are always list indexes.
 const MIN_DENSE: usize = 1 << 12;
 
 impl Places {
@@ -357,7 +357,7 @@ impl Places {
         }
     }
 
-    /// Gives the next place to a number that has none; true if it was given now.
+    /// Assigns the next index to a new number; true if it is new.
     #[inline]
     pub fn get_or_add(&mut self, id: u32) -> (u32, bool) {
         if let Some(place) = self.get(id) {

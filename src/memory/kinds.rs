@@ -1,10 +1,10 @@
-//! Kinds of memory, by number.
+//! Memory kinds by number.
 
 use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::accesses::{Access, RegionType};
 
-/// A kind of memory: its number in [`Kinds`].
+/// A memory kind: its number in [`Kinds`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Kind(pub u32);
 
@@ -14,11 +14,11 @@ impl Kind {
     pub const RUNTIME: Kind = Kind(2);
     pub const UNKNOWN: Kind = Kind(3);
     pub const WEIGHT: Kind = Kind(4);
-    /// Of rows of which the source says nothing where it has labelled others: their region is of the kind that the others name, and
-    /// tables by kind leave out what nobody names.
+    /// Kind of unlabelled rows in a labelled source: their region gets its kind from the other rows, and
+    /// tables by kind leave out regions without one.
     pub const NONE: Kind = Kind(5);
 
-    /// `None` for [`RegionType::Other`].
+    /// Returns `None` for [`RegionType::Other`].
     #[inline]
     pub fn of_region(region: RegionType) -> Option<Kind> {
         match region {
@@ -32,12 +32,12 @@ impl Kind {
     }
 }
 
-/// The known kinds, and others that rules and files name.
+/// The built-in kinds, and others named by rules and files.
 #[derive(Clone, Debug)]
 pub struct Kinds {
     names: Vec<String>,
     by_name: HashMap<String, Kind>,
-    /// By the trace's number of their name.
+    /// Kinds by the trace's number of their name.
     of_texts: HashMap<StringId, Kind>,
 }
 
@@ -65,7 +65,7 @@ impl Kinds {
         kind
     }
 
-    /// What the source says of a row.
+    /// The kind of a row in the source.
     pub fn of_row(&mut self, row: &Access, strings: &StringTable) -> Kind {
         if let Some(kind) = Kind::of_region(row.region) {
             return kind;
@@ -83,7 +83,7 @@ impl Kinds {
         self.names.get(kind.0 as usize).map_or("", String::as_str)
     }
 
-    /// All of them but [`Kind::NONE`], in order of name.
+    /// All kinds except [`Kind::NONE`], ordered by name.
     pub fn sorted(&self) -> Vec<Kind> {
         let all = (0..self.names.len() as u32).map(Kind);
         let mut all: Vec<Kind> = all.filter(|kind| *kind != Kind::NONE).collect();

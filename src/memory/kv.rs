@@ -1,15 +1,15 @@
-//! Lives of blocks of the key/value cache.
+//! Block lifetimes in the key/value cache.
 //!
-//! [`KvPages`] is the table that run directories hold: one entry a page, whatever lies on it, so that a store to a neighbour
-//! counts as the end of a block, reads after that still count to it, and a block that was only ever read seems to live since
-//! time 0. [`KvBlocks`] is what is meant: one entry an address, and a new life with each store that
-//! comes after a read.
+//! [`KvPages`] is the table in run directories, with one entry per page. So a store to a neighboring block on the page
+//! counts as eviction, later reads still count, and a block that was only read starts at
+//! time 0. [`KvBlocks`] is more accurate: one entry per address, and a new lifetime with each store
+//! after a read.
 
 use super::index::PageTable;
 use crate::base::tight;
 use std::borrow::Cow;
 
-/// One page, as the reference counts.
+/// One page, counted as in the reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KvPage {
     /// Region of the first access.
@@ -19,12 +19,12 @@ pub struct KvPage {
     pub page: u64,
     /// Time of the first store, 0 without one.
     pub write_ns: i64,
-    /// Time of the latest read, 0 without one.
+    /// Time of the last read, 0 without one.
     pub last_read_ns: i64,
-    /// Time of the second store, if at another time than the first.
+    /// Time of the second store, if different from the first.
     pub evict_ns: Option<i64>,
     pub total_reads: u64,
-    /// A store was seen, be it at time 0.
+    /// Whether there was a store, possibly at time 0.
     pub is_stored: bool,
 }
 
@@ -37,16 +37,16 @@ impl KvPage {
     }
 }
 
-/// Pages in the order in which they appear.
+/// Pages in order of first access.
 #[derive(Clone, Debug, Default)]
 pub struct KvPages {
     pages: Vec<KvPage>,
-    /// One more than the place of a page.
+    /// Index of each page plus one.
     by_page: PageTable<u32>,
 }
 
 impl KvPages {
-    /// An access to the cache; `is_store` or anything else.
+    /// Adds an access to the cache; a store or anything else.
     pub fn add(&mut self, block_id: u32, address: u64, page: u64, is_store: bool, ts: i64) {
         let at = self.by_page.entry(page);
         if *at == 0 {
@@ -74,7 +74,7 @@ impl KvPages {
         }
     }
 
-    /// Looks at a page, as [`super::labeller::Labeller::see`] does.
+    /// Prefetches a page, like [`super::labeller::Labeller::see`].
     #[inline]
     pub fn see(&self, page: u64) -> u32 {
         let at = self.by_page.see(page).checked_sub(1);
@@ -86,49 +86,49 @@ impl KvPages {
     }
 }
 
-/// One life of what lies at an address: from its first store to the store that overwrites it.
+/// One lifetime of the block at an address: from its first store to the store that overwrites it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KvLife {
     pub block_id: u32,
     pub address: u64,
-    /// Which life of the address it is, from 0.
+    /// Number of this lifetime at the address, from 0.
     pub generation: u32,
-    /// Time of the first store; `None` if what was read had been stored before the trace began.
+    /// Time of the first store; `None` if it was before the trace.
     pub write_ns: Option<i64>,
-    /// Stores before the first read; 1 where data is written once.
+    /// Stores before the first read; 1 for data written once.
     pub writes: u64,
     pub last_read_ns: Option<i64>,
-    /// Time of the store that ended it; `None` if nothing did.
+    /// Time of the overwriting store; `None` without one.
     pub evict_ns: Option<i64>,
     pub reads: u64,
 }
 
 impl KvLife {
-    /// Nanoseconds from the first store to the last read, 0 if there was none; `None` if the store was not seen.
+    /// Nanoseconds from the first store to the last read, 0 without reads; `None` if the store was before the trace.
     pub fn lifetime_ns(&self) -> Option<i64> {
         let write = self.write_ns?;
         Some(self.last_read_ns.map_or(0, |read| read.saturating_sub(write).max(0)))
     }
 }
 
-/// A [`KvLife`] in fewer bytes, as long as it may change.
+/// A compact [`KvLife`] that can still change.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     address: u64,
-    /// Of one that has `writes`.
+    /// Valid if `writes` is not 0.
     write_ns: i64,
     writes: u64,
-    /// Of one that has `reads`.
+    /// Valid if `reads` is not 0.
     last_read_ns: i64,
     reads: u64,
-    /// Of one that has ended.
+    /// Valid once it has ended.
     evict_ns: i64,
     block_id: u32,
-    /// Twice the generation, and one more once it has ended.
+    /// Twice the generation, plus one once it has ended.
     tag: u32,
 }
 
-/// Numbers of a life.
+/// Integer fields of a lifetime.
 const LANES: usize = 8;
 
 impl Life {
@@ -191,17 +191,17 @@ impl Life {
     }
 }
 
-/// Lives that begin one after the other, at most [`tight::BLOCK`].
+/// A chunk of consecutive lifetimes, at most [`tight::BLOCK`].
 #[derive(Clone, Debug)]
 enum Chunk {
-    /// Some may still change, and so many have ended.
+    /// Some can still change; the number that have ended.
     Open(Vec<Life>, usize),
-    /// None changes any more; so many.
+    /// All final; their number.
     Packed(Box<[u8]>, usize),
 }
 
 impl Chunk {
-    /// One of lives that may change.
+    /// One of the lifetimes that can still change.
     #[inline]
     fn get_mut(&mut self, at: usize) -> Option<&mut Life> {
         match self {
@@ -210,7 +210,7 @@ impl Chunk {
         }
     }
 
-    /// Ends one of them.
+    /// Ends a lifetime.
     fn end(&mut self, at: usize, ts: i64) {
         let Chunk::Open(lives, n_ended) = self else { return };
         let Some(life) = lives.get_mut(at) else { return };
@@ -221,7 +221,7 @@ impl Chunk {
         }
     }
 
-    /// Packs them, as none is going to change.
+    /// Packs the chunk once all of it is final.
     fn pack(&mut self) {
         let Chunk::Open(lives, _) = self else { return };
         let mut packed = Vec::new();
@@ -233,7 +233,7 @@ impl Chunk {
         *self = Chunk::Packed(packed.into(), lives.len());
     }
 
-    /// All of them.
+    /// All lifetimes.
     fn lives(&self) -> Cow<'_, [Life]> {
         let (mut rest, n): (&[u8], usize) = match self {
             Chunk::Open(lives, _) => return Cow::Borrowed(lives),
@@ -247,16 +247,16 @@ impl Chunk {
     }
 }
 
-/// Lives in the order in which they begin. Those that have ended are packed once their neighbours have, so that a cache that
-/// is written round and round takes memory for its blocks, and some bytes for each life.
+/// Lifetimes in order of start. Chunks are packed once all their lifetimes have ended, so that a cache that
+/// is overwritten repeatedly needs memory for its blocks, plus a few bytes per lifetime.
 #[derive(Clone, Debug, Default)]
 pub struct KvBlocks {
-    /// All but the last are full.
+    /// All chunks except the last are full.
     chunks: Vec<Chunk>,
     n: usize,
 }
 
-/// Chunk of a life that is counted from 1, and where it is in there.
+/// Chunk of a lifetime (counted from 1), and its position in the chunk.
 #[inline]
 fn place_of(life: u32) -> Option<(usize, usize)> {
     let at = life.checked_sub(1)? as usize;
@@ -264,7 +264,7 @@ fn place_of(life: u32) -> Option<(usize, usize)> {
 }
 
 impl KvBlocks {
-    /// An access to the cache; `is_store` or a read. `current` is the current life of the address, counted from 1; 0 before the first.
+    /// Adds an access to the cache; a store or a read. `current` is the address's current lifetime, from 1; 0 before the first.
     pub fn add(&mut self, current: &mut u32, block_id: u32, address: u64, is_store: bool, ts: i64) {
         let mut tag = 0;
         if let Some((chunk, at)) = place_of(*current)
@@ -275,7 +275,7 @@ impl KvBlocks {
                 now.count(is_store, ts);
                 return;
             }
-            // The next generation.
+            // Start the next generation.
             tag = (now.tag | 1).saturating_add(1);
             chunk.end(at, ts);
         }
@@ -292,12 +292,12 @@ impl KvBlocks {
         *current = self.n as u32;
     }
 
-    /// Says that all accesses have come.
+    /// Finishes after the last access.
     pub fn settle(&mut self) {
         self.chunks.iter_mut().for_each(Chunk::pack);
     }
 
-    /// Looks at a current life, as [`super::labeller::Labeller::see`] does.
+    /// Prefetches a current lifetime, like [`super::labeller::Labeller::see`].
     #[inline]
     pub fn see(&self, life: u32) -> u32 {
         match place_of(life).and_then(|(chunk, at)| Some((self.chunks.get(chunk)?, at))) {
@@ -342,7 +342,7 @@ mod tests {
             .collect();
         assert_eq!(lives, [(1, 0, Some(20), Some(10)), (2, 0, None, None), (1, 1, None, Some(6))]);
     }
-    /// One life after the other, each as it is told.
+    /// Reference model of lifetimes, updated access by access.
     fn plainly(touches: &[(u64, bool, i64)]) -> Vec<KvLife> {
         let mut lives: Vec<KvLife> = Vec::new();
         for (address, is_store, ts) in touches.iter().copied() {
@@ -382,7 +382,7 @@ mod tests {
         fn lives_that_are_packed_are_the_same(
             touches in prop::collection::vec((0..4u64, any::<bool>(), -9..9i64), 0..7000),
         ) {
-            // An address that is never stored to again keeps its first neighbours from being packed.
+            // An address that is never stored to again keeps its chunk from being packed.
             let mut touches = touches;
             touches.insert(0, (9, true, 3));
             let mut blocks = KvBlocks::default();

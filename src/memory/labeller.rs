@@ -1,9 +1,9 @@
-//! Labels: to which region of which kind each access belongs.
+//! Labelling: assigns each access a region and a kind.
 //!
-//! What the source says of a row counts first, then what the page was taken for before, then the rules. So the first
-//! classification of a page holds for good: an allocator that touches a page while weights are loaded makes it one of
-//! weights. All weights are region 1, each address of the key/value cache is a region, and each page of any other kind; they get their
-//! numbers from 2 on, as they appear.
+//! Precedence: the label in the source, the earlier classification of the page, the rules. So the first
+//! classification of a page is permanent: an allocator that touches a page while weights are loaded makes it a
+//! weight page. All weights are region 1. Each key/value cache address and each page of any other kind is a region, numbered
+//! from 2 in order of first access.
 
 use super::index::{Addresses, PageSet, PageTable, Places};
 use super::kinds::{Kind, Kinds};
@@ -15,22 +15,22 @@ use crate::base::python;
 use crate::base::strings::StringTable;
 use crate::trace::accesses::{Access, Op, PAGE_BITS};
 
-/// What becomes of a row that nothing tells the kind of.
+/// Policy for rows of unknown kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum UnknownPolicy {
-    /// It is of kind unknown, in region 0.
+    /// Keep the row with kind unknown, in region 0.
     #[default]
     Keep,
-    /// It is left out.
+    /// Skip the row.
     Skip,
-    /// Labelling stops there.
+    /// Stop labelling.
     Error,
-    /// It is of kind runtime.
+    /// Classify the row as runtime.
     Runtime,
 }
 
 impl UnknownPolicy {
-    /// By the names of the labeller (`keep`, `skip`, `error`), and by those of the reference's configuration files
+    /// Accepts the names of the labeller (`keep`, `skip`, `error`), and those in the reference's configuration files
     /// (`assign_unknown`, `log_and_skip`, `fail_run`, `assign_runtime`).
     pub fn of_name(name: &str) -> Option<UnknownPolicy> {
         match name {
@@ -43,31 +43,31 @@ impl UnknownPolicy {
     }
 }
 
-/// A region of memory.
+/// A memory region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Region {
     pub id: u32,
-    /// Of the first access to it.
+    /// Kind of its first access.
     pub kind: Kind,
     pub page_min: u64,
     pub page_max: u64,
-    /// Time of the first access in the order of the file, nanoseconds; others may be earlier.
+    /// Time of the first access in file order, nanoseconds; others can be earlier.
     pub first_seen_ns: i64,
-    /// Latest time of an access, nanoseconds.
+    /// Time of the latest access, nanoseconds.
     pub last_seen_ns: i64,
     pub access_count: u64,
 }
 
 impl Region {
-    /// All memory of kind unknown.
+    /// Region of all memory of unknown kind.
     pub const UNKNOWN: u32 = 0;
-    /// All weights.
+    /// Region of all weights.
     pub const WEIGHTS: u32 = 1;
-    /// The first number that others get.
+    /// First number of all other regions.
     pub const FIRST: u32 = 2;
 }
 
-/// Regions in the order in which they appear.
+/// Regions in order of first access.
 #[derive(Clone, Debug, Default)]
 pub struct RegionMap {
     regions: Vec<Region>,
@@ -83,7 +83,7 @@ impl RegionMap {
         id
     }
 
-    /// Counts an access.
+    /// Adds an access.
     #[inline]
     pub fn count(&mut self, id: u32, kind: Kind, page: u64, ts: i64) {
         let (at, _) = self.places.get_or_add(id);
@@ -131,7 +131,7 @@ pub struct Label {
     pub region_id: u32,
 }
 
-/// An access that nothing tells the kind of, where that is not allowed.
+/// An access of unknown kind, under the `error` policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unclassified {
     pub page: u64,
@@ -153,46 +153,46 @@ impl std::fmt::Display for Unclassified {
     }
 }
 
-/// What is known of a page.
+/// State of a page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Page {
-    /// One more than the number of its kind; 0 before its first access of a known one, and of weights.
+    /// Number of its kind plus one; 0 before its first access of known kind, and for weights.
     kind: u32,
-    /// Region of its accesses that are neither weights nor key/value cache; 0 until there is one.
+    /// Region of its accesses other than weights and key/value cache; 0 until there is one.
     id: u32,
 }
 
-/// The first access to a region that has one page.
+/// The first access to a single-page region.
 #[derive(Clone, Copy, Debug)]
 struct Birth {
     page: u64,
     ts: i64,
 }
 
-/// What is known of the region of all weights.
+/// State of the weights region.
 #[derive(Clone, Copy, Debug)]
 struct Weights {
     first_seen_ns: i64,
     page_min: u64,
     page_max: u64,
-    /// Regions that had come before.
+    /// Number of regions before it.
     n_before: usize,
 }
 
-/// What is known of an access beforehand, by its address alone.
+/// Prefetched state of an access, from its address alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Kind of its page, if that is known.
+    /// Kind of its page, if known.
     kind: Option<Kind>,
-    /// Region of all accesses to the address that are of this kind; 0 if there is none yet.
+    /// Region of accesses of this kind to the address; 0 if there is none yet.
     region_id: u32,
 }
 
 impl Seen {
-    /// Nothing is known.
+    /// Nothing known.
     pub const NOTHING: Seen = Seen { kind: None, region_id: 0 };
 
-    /// Whether what was said beforehand, of an access of which the source says `given`, is all that its label depends on.
+    /// Whether the prefetched state fully determines the label of an access with `given` kind in the source.
     #[inline]
     pub fn tells(&self, given: Kind) -> bool {
         self.region_id != 0
@@ -202,28 +202,28 @@ impl Seen {
     }
 }
 
-/// Gives labels to accesses in the order of the file. Regions from the second on have one page each, those of the key/value cache one address.
+/// Labels accesses in file order. Regions from number 2 on have one page each, those of the key/value cache one address.
 #[derive(Clone, Debug, Default)]
 pub struct Labeller {
     rules: Rules,
     policy: UnknownPolicy,
-    /// Pages of weights, a bit each, as they mostly are most of all pages.
+    /// Weight pages as a bit set, as they usually are the majority of pages.
     weights: PageSet,
-    /// Those of them that no access to weights has touched.
+    /// Weight pages not yet touched by a weight access.
     untouched: HashSet<u64>,
-    /// Pages of other kinds that accesses to weights have touched all the same.
+    /// Pages of other kinds that weight accesses have touched.
     other_weights: HashSet<u64>,
-    /// Of pages that are not of weights.
+    /// State of pages other than weight pages.
     pages: PageTable<Page>,
     ranges: MarkedPages<Kind>,
-    /// Regions of addresses of the key/value cache.
+    /// Regions of key/value cache addresses.
     kv_addresses: Addresses,
     all_weights: Option<Weights>,
-    /// Of regions from [`Region::FIRST`] on.
+    /// First accesses of regions from [`Region::FIRST`] on.
     births: Vec<Birth>,
-    /// Answers of the rules.
+    /// Cached results of the rules.
     answers: HashMap<Question, Option<Kind>>,
-    /// The question that was asked last; rows that follow each other often ask the same.
+    /// The last lookup; consecutive rows often have the same key.
     last: Option<(Question, Option<Kind>)>,
     phases: HashMap<String, u32>,
     last_phase: Option<(String, u32)>,
@@ -234,7 +234,7 @@ impl Labeller {
         Labeller { rules, policy, ..Labeller::default() }
     }
 
-    /// Says beforehand what ranges of addresses hold; gives the number of pages of which that was not said before.
+    /// Registers the kind of an address range; returns the number of newly registered pages.
     pub fn register(&mut self, ranges: &[AddressRange], kinds: &mut Kinds) -> u64 {
         let mark = |range: &AddressRange| {
             let (first, last) = range.pages();
@@ -243,7 +243,7 @@ impl Labeller {
         ranges.iter().map(mark).fold(0, u64::saturating_add)
     }
 
-    /// The next access; `None` if it is left out.
+    /// Labels the next access; `None` if it is skipped.
     #[inline]
     pub fn label(
         &mut self,
@@ -256,7 +256,7 @@ impl Labeller {
         self.label_given(row, given, phase, strings, kinds)
     }
 
-    /// The same of an access of which the source says that it is of kind `given`.
+    /// Labels an access that has kind `given` in the source.
     pub fn label_given(
         &mut self,
         row: &Access,
@@ -325,7 +325,7 @@ impl Labeller {
         Ok(Some(Label { kind, region_id }))
     }
 
-    /// The label of an access of which so much is known beforehand; `given` is what the source says. `None` if that does not tell it.
+    /// The label of an access from prefetched state and the `given` kind in the source; `None` if that is not enough.
     #[inline]
     pub fn label_seen(&mut self, seen: &Seen, given: Kind, address: u64, ts: i64) -> Option<Label> {
         let kind = seen.kind.filter(|_| seen.tells(given))?;
@@ -338,7 +338,7 @@ impl Labeller {
         Some(Label { kind, region_id: seen.region_id })
     }
 
-    /// Takes note of an access to weights.
+    /// Records an access to weights.
     #[inline]
     fn weight(&mut self, page: u64, ts: i64) -> u32 {
         let n_before = self.births.len();
@@ -349,7 +349,7 @@ impl Labeller {
         Region::WEIGHTS
     }
 
-    /// What a page has been taken for.
+    /// Kind of a page so far.
     #[inline]
     fn kind_of(&self, page: u64) -> Option<Kind> {
         if self.weights.contains(page) {
@@ -404,7 +404,7 @@ impl Labeller {
         number
     }
 
-    /// What is known of an address. Whoever has many of them asks beforehand, so that no look into memory waits for another.
+    /// Prefetches the state of an address. With many addresses, independent reads hide memory latency.
     #[inline]
     pub fn see(&self, address: u64) -> Seen {
         let page = address >> PAGE_BITS;
@@ -420,7 +420,7 @@ impl Labeller {
         Seen { kind, region_id }
     }
 
-    /// Pages of the accesses so far that are of a known kind.
+    /// Pages of known kind so far.
     pub fn pages(&self) -> PageSet {
         let mut pages = self.weights.clone();
         self.pages.for_each(|page, known| {
@@ -431,31 +431,31 @@ impl Labeller {
         pages
     }
 
-    /// Regions that have got a number, but that of weights.
+    /// Number of regions so far, without the weights region.
     pub fn n_regions(&self) -> usize {
         self.births.len()
     }
 
-    /// Number of pages that accesses to weights have touched.
+    /// Number of pages touched by weight accesses.
     pub fn n_weight_pages(&self) -> u64 {
         self.weights.len() - self.untouched.len() as u64 + self.other_weights.len() as u64
     }
 
-    /// What is to be known of the regions of the accesses so far.
+    /// State of the regions so far.
     pub fn into_births(self) -> Births {
         Births { weights: self.all_weights, births: self.births }
     }
 }
 
-/// Where and when regions were touched first. Of each there is much more to tell, but not before it is asked for.
+/// First access of each region. Further data is computed on demand.
 pub struct Births {
     weights: Option<Weights>,
-    /// Of regions from [`Region::FIRST`] on.
+    /// First accesses of regions from [`Region::FIRST`] on.
     births: Vec<Birth>,
 }
 
 impl Births {
-    /// The regions, of whose accesses `all` has been told.
+    /// The regions; `all` must have seen all accesses.
     pub fn into_regions(self, all: &Accumulator) -> RegionMap {
         let mut map = RegionMap::default();
         let region = |id: u32, first_seen_ns: i64, page_min: u64, page_max: u64| {
@@ -477,7 +477,7 @@ impl Births {
     }
 }
 
-/// Number of the region that comes after so many others with a number of their own.
+/// Number of the next region, given the count of regions numbered so far.
 fn id_of(n_before: usize) -> u32 {
     u32::try_from(n_before).map_or(u32::MAX, |n| Region::FIRST.saturating_add(n))
 }

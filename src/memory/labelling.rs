@@ -1,11 +1,11 @@
-//! All rows of a trace with their labels, some blocks of them at a time.
+//! Labels all rows of a trace in batches of blocks.
 //!
-//! Three things are done with each batch. What is known of its pages and addresses is looked up, each row by itself. Then rows are labelled one
-//! after the other, as each may say what the next ones are. What labelled rows tell goes to tables that have nothing to do with each
-//! other (regions, lives of blocks, pages, labels to be kept), each of which takes them in the order of the file.
+//! Each batch takes three steps. Pages and addresses are looked up, independently for each row. Then rows are labelled
+//! sequentially, as each can affect the following ones. Labelled rows then update independent
+//! tables (regions, block lifetimes, pages, stored labels), each in file order.
 //!
-//! So where there are threads to be had, lookups are shared out by block, and while a batch is labelled, the tables take the one before. No table
-//! depends on which thread feeds it, nor on how many rows a batch has.
+//! With threads, lookups run in parallel by block, and while a batch is labelled, the tables process the previous one. The
+//! results don't depend on threads or batch sizes.
 
 use super::index::{Addresses, PageSet};
 use super::kinds::{Kind, Kinds};
@@ -21,26 +21,26 @@ use crate::base::threads::{self, Task};
 use crate::trace::accesses::{Access, AccessTable, Blocks, Op, Optional, PAGE_BITS, Wanted};
 use std::hint::black_box;
 
-/// Blocks of a batch: enough to be worth starting threads for, few enough to stay near the processor where there is one.
+/// Blocks per batch: enough to be worth starting threads, few enough to stay in the CPU cache of a single thread.
 const BATCH_BLOCKS: usize = 64;
 const BATCH_BLOCKS_OF_ONE: usize = 4;
 
-/// What is there of a row, as bits.
+/// Flags of a row.
 const HAS_LATENCY: u8 = 1;
 const HAS_LEVEL: u8 = 2;
 const HAS_SYMBOL: u8 = 4;
-/// The row is left out.
+/// The row is skipped.
 const IS_LEFT_OUT: u8 = 8;
 
-/// A block of rows on its way.
+/// A block of rows in the pipeline.
 #[derive(Default)]
 struct Block {
-    /// Of the kind and in the region that the source says, until they are labelled.
+    /// Rows with kind and region from the source, until they are labelled.
     rows: Vec<Row>,
     flags: Vec<u8>,
-    /// What is known of each row beforehand; of none where the source has labelled them.
+    /// Prefetched state of each row; empty if the source has labels.
     seen: Vec<Seen>,
-    /// Rows that more may have to be known of, with their places, ascending.
+    /// Rows that may need full data for classification, with their indexes, ascending.
     whole: Vec<(usize, Access)>,
 }
 
@@ -52,7 +52,7 @@ impl Block {
         self.whole.clear();
     }
 
-    /// Takes the next rows of `blocks`, with what is known of them if someone is to label them.
+    /// Loads the next rows of `blocks`, with prefetched state if they need labels.
     fn fill(&mut self, blocks: &mut Blocks<'_>, labeller: Option<&Labeller>) {
         self.clear();
         let Some(rows) = blocks.next_rows() else { return };
@@ -81,7 +81,7 @@ impl Block {
         }
     }
 
-    /// Rows that are not left out, once they have labels.
+    /// Rows that are not skipped, once labelled.
     fn labelled(&self) -> impl Iterator<Item = (&Row, u8)> {
         let rows = self.rows.iter().zip(self.flags.iter().copied());
         rows.filter(|(_, flags)| flags & IS_LEFT_OUT == 0)
@@ -95,29 +95,29 @@ impl Block {
     }
 }
 
-/// Who labels rows one after the other.
+/// Sequential labelling of rows.
 pub struct Labelling<'a> {
     pub strings: &'a StringTable,
-    /// `None` where the source has labelled all rows.
+    /// `None` if the source has labelled all rows.
     pub labeller: Option<Labeller>,
     pub kinds: Kinds,
     pub phase_of: PhaseOf<'a>,
     pub n_left_out: u64,
-    /// Whether labels are to be those of the source, and whether one of them is not, at which labelling stops.
+    /// Whether labels must match those of the source, and whether one differs, at which labelling stops.
     pub is_held_against_source: bool,
     pub differs_from_source: bool,
-    /// Regions that there is room for.
+    /// Limit on regions.
     pub max_regions: usize,
-    /// Why labelling stopped before the end.
+    /// Reason why labelling stopped early.
     pub stopped: Option<Stopped>,
 }
 
-/// Why labelling stopped before the end.
+/// Reason why labelling stopped early.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stopped {
-    /// Nothing tells the kind of an access, where that is not allowed.
+    /// An access of unknown kind, under the `error` policy.
     Unclassified(Unclassified),
-    /// There are as many regions as there is room for.
+    /// The region limit is reached.
     Full,
 }
 
@@ -125,7 +125,7 @@ impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Stopped::Unclassified(unclassified) => unclassified.fmt(f),
-            Stopped::Full => f.write_str("there is no memory for more regions"),
+            Stopped::Full => f.write_str("out of memory for regions"),
         }
     }
 }
@@ -136,7 +136,7 @@ impl Labelling<'_> {
         self.stopped.is_some() || self.differs_from_source
     }
 
-    /// Labels the rows of a batch; where it stops, nothing follows.
+    /// Labels the rows of a batch; drops the rest if it stops.
     fn label(&mut self, batch: &mut [Block]) {
         for block in batch {
             if self.is_over() {
@@ -150,7 +150,7 @@ impl Labelling<'_> {
         }
     }
 
-    /// Of what the source has labelled: kinds by names of its own.
+    /// Kinds of a labelled source, by name.
     fn name_kinds(&mut self, block: &mut Block) {
         for (at, whole) in &block.whole {
             if let Some(row) = block.rows.get_mut(*at) {
@@ -174,7 +174,7 @@ impl Labelling<'_> {
                 }
                 None => match labeller.label_seen(seen, given, row.address, row.ts) {
                     Some(label) => Ok(Some(label)),
-                    // The kind of the page is known, so nothing else counts.
+                    // The kind of the page is known, so it decides.
                     None => {
                         let Row { ts, address, op, .. } = *row;
                         let access = Access { ts, address, op, ..Access::default() };
@@ -187,7 +187,7 @@ impl Labelling<'_> {
                     if self.is_held_against_source && (label.kind, label.region_id) != (given, row.region_id)
                     {
                         self.differs_from_source = true;
-                        // Rows from here on have numbers out of the file, which tables must not have as places.
+                        // Rows from here on have region numbers from the file, which must not be used as indexes.
                         block.rows.truncate(at);
                         block.flags.truncate(at);
                         return;
@@ -215,12 +215,12 @@ impl Labelling<'_> {
     }
 }
 
-/// What is known of the key/value cache.
+/// State of the key/value cache.
 #[derive(Default)]
 pub struct Cache {
     pub pages: KvPages,
     pub blocks: KvBlocks,
-    /// Current lives, counted from 1: of addresses, where regions may have several, else of regions.
+    /// Current lifetimes, counted from 1: by address if regions can have several, else by region.
     by_address: Addresses,
     by_region: Vec<u32>,
 }
@@ -228,7 +228,7 @@ pub struct Cache {
 impl Cache {
     fn add(&mut self, block: &Block, numbering: Numbering) {
         let rows = || block.labelled().map(|(row, _)| row).filter(|row| row.kind == Kind::KV_CACHE);
-        // One look at all of them, none of which waits for another.
+        // Prefetch all of them with independent reads.
         let mut seen = 0;
         for row in rows() {
             let life = match numbering {
@@ -257,16 +257,16 @@ impl Cache {
     }
 }
 
-/// What labelled rows tell. Each part has nothing to do with the others.
+/// Tables updated from labelled rows, independent of each other.
 pub struct Tables {
     pub numbering: Numbering,
     pub labels: Labels,
     pub accumulator: Accumulator,
-    /// Of what the source has labelled; others follow from the labeller.
+    /// Regions of a labelled source; otherwise they follow from the labeller.
     pub regions: RegionMap,
     pub cache: Cache,
     pub coverage: Coverage,
-    /// Of rows that nobody else knows the pages of.
+    /// Pages of rows that no other table tracks.
     pub pages: PageSet,
     pub distinct: Distinct,
 }
@@ -285,7 +285,7 @@ impl Tables {
         }
     }
 
-    /// What is to be done with a batch that is labelled, the longest first.
+    /// Tasks for a labelled batch, longest first.
     fn tasks<'b>(&'b mut self, batch: &'b [Block]) -> Vec<Task<'b>> {
         let Tables { numbering, labels, accumulator, regions, cache, coverage, pages, distinct } = self;
         let numbering = *numbering;
@@ -311,7 +311,7 @@ fn accumulate(block: &Block, accumulator: &mut Accumulator) {
 
 fn see_pages(block: &Block, numbering: Numbering, pages: &mut PageSet, distinct: &mut Distinct) {
     for (row, _) in block.labelled() {
-        // Pages of known kinds are known to who labels.
+        // The labeller tracks pages of known kinds.
         if numbering == Numbering::Source || row.kind == Kind::UNKNOWN {
             pages.insert(row.address >> PAGE_BITS);
         }
@@ -334,7 +334,7 @@ fn count_regions(block: &Block, regions: &mut RegionMap) {
     }
 }
 
-/// Labels all rows, or those before the one at which labelling stops, on so many threads at the most.
+/// Labels all rows, or those before labelling stops, on at most `n_threads` threads.
 pub fn label_all(
     accesses: &AccessTable,
     labelling: &mut Labelling<'_>,

@@ -1,8 +1,8 @@
-//! What regions are like: how long they keep data, how they are written and read, how large they are, how accesses step.
+//! Region metrics: retention, reads and writes, size, strides.
 //!
-//! An [`Accumulator`] takes accesses one by one in the order of the file; what depends on their order in time is told in that order, so
-//! it is sorted by whoever feeds it (see [`super::view`]), and what has to be known of each address comes from [`super::once`]. State is bounded by regions;
-//! strides and intervals are packed, so that their quantiles are exact.
+//! An [`Accumulator`] takes accesses in file order. Metrics that depend on time order get accesses sorted by the caller
+//! (see [`super::view`]), and per-address metrics come from [`super::once`]. State is bounded by the number of regions;
+//! strides and intervals are stored packed, so that their quantiles are exact.
 
 use super::index::Places;
 use super::kinds::Kind;
@@ -34,11 +34,11 @@ impl Row {
     }
 }
 
-/// What one region is like.
+/// Metrics of one region.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RegionMetrics {
     pub region_id: u32,
-    /// Of its first access in the order of the file that has one.
+    /// Kind of its first access in file order that has one.
     pub kind: Kind,
     pub n_accesses: u64,
     /// Earliest store, else earliest access; nanoseconds.
@@ -51,13 +51,13 @@ pub struct RegionMetrics {
     pub writes: u64,
     /// Distinct addresses stored to.
     pub n_written_addresses: u64,
-    /// Those of them that were stored to exactly once.
+    /// Addresses stored to exactly once.
     pub n_write_once_addresses: u64,
     pub unique_pages: u64,
-    /// Bytes between accesses that follow each other in time; 0 of one access.
+    /// Bytes between consecutive accesses in time; 0 for a single access.
     pub mean_stride_bytes: f64,
     pub median_stride_bytes: f64,
-    /// Share of these pairs that lie on one page, from 0 to 1; 0 of one access.
+    /// Fraction of consecutive accesses on the same page; 0 for a single access.
     pub same_page_fraction: f64,
 }
 
@@ -71,19 +71,19 @@ impl RegionMetrics {
         self.retention_ns() as f64 / 1e9
     }
 
-    /// Share of the addresses stored to that were so once; `None` without stores.
+    /// Fraction of stored addresses that were written once; `None` without stores.
     pub fn write_once_ratio(&self) -> Option<f64> {
         let all = self.n_written_addresses;
         (all > 0).then(|| (self.n_write_once_addresses as f64 / all as f64).clamp(0.0, 1.0))
     }
 
-    /// Share of loads among loads and stores; 0 if there are neither.
+    /// Fraction of loads among loads and stores; 0 without either.
     pub fn read_fraction(&self) -> f64 {
         let all = self.reads + self.writes;
         if all == 0 { 0.0 } else { self.reads as f64 / all as f64 }
     }
 
-    /// Loads by stores; 0 without stores, as the reference has it, though "no writes" would be infinite.
+    /// Loads per store; 0 without stores, as in the reference, although infinity would be correct.
     pub fn reads_per_write(&self) -> f64 {
         if self.writes == 0 { 0.0 } else { self.reads as f64 / self.writes as f64 }
     }
@@ -92,22 +92,22 @@ impl RegionMetrics {
 /// The metrics of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
-    /// Ascending by number.
+    /// Ascending by region number.
     pub regions: Vec<RegionMetrics>,
-    /// Nanoseconds between accesses to one address by a kind of memory, those above 0, ascending by kind; none is empty.
+    /// Inter-access intervals in nanoseconds by kind, without zeros and without empty kinds, ascending by kind.
     pub intervals: Vec<(Kind, Spread)>,
-    /// How far accesses to a region of a kind step, ascending by kind.
+    /// Strides within regions by kind, ascending by kind.
     pub strides: Vec<(Kind, Strides)>,
 }
 
-/// Steps from one access to the next in time within a region, counted by their length.
+/// Histogram of strides between consecutive accesses to a region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Strides {
-    /// Steps of 0 bytes.
+    /// Strides of 0 bytes.
     pub n_none: u64,
-    /// Steps to higher addresses: at n those of 2^n bytes and more, but less than twice as many.
+    /// Forward strides: index n counts those from 2^n to less than 2^(n+1) bytes.
     pub forward: [u64; 64],
-    /// Steps to lower ones.
+    /// Backward strides, likewise.
     pub backward: [u64; 64],
 }
 
@@ -121,13 +121,13 @@ impl Strides {
     fn add(&mut self, stride: i64) {
         match stride.unsigned_abs().checked_ilog2() {
             None => self.n_none += 1,
-            // A power of a number of 64 bits is below 64.
+            // The logarithm of a 64-bit number is below 64.
             Some(power) if stride > 0 => self.forward[power as usize & 63] += 1,
             Some(power) => self.backward[power as usize & 63] += 1,
         }
     }
 
-    /// All of them.
+    /// Total count.
     pub fn len(&self) -> u64 {
         self.n_none + self.forward.iter().chain(&self.backward).sum::<u64>()
     }
@@ -138,23 +138,23 @@ impl Strides {
 }
 
 impl Metrics {
-    /// Intervals of a kind; `None` if there are none.
+    /// Intervals of a kind; `None` without any.
     pub fn intervals_of(&self, kind: Kind) -> Option<&Spread> {
         let at = self.intervals.binary_search_by_key(&kind, |(kind, _)| *kind).ok()?;
         self.intervals.get(at).map(|(_, spread)| spread)
     }
 }
 
-/// What does not depend on order in time. It fits into one line of the processor's cache, as there may be millions of them that
-/// are come to in any order; so does [`Walk`].
+/// Metrics independent of time order. It fits one CPU cache line, as there can be millions of them with random access;
+/// so does [`Walk`].
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Touches {
-    /// Earliest store, of one that has `writes`.
+    /// Earliest store, if `writes` is not 0.
     first_store: i64,
     first_any: i64,
     last_any: i64,
-    /// Latest load, of one that has `reads`.
+    /// Latest load, if `reads` is not 0.
     last_load: i64,
     reads: u64,
     writes: u64,
@@ -179,7 +179,7 @@ impl Touches {
     }
 }
 
-/// How accesses step.
+/// Stride state of a region.
 #[repr(align(64))]
 #[derive(Default)]
 struct Walk {
@@ -187,21 +187,21 @@ struct Walk {
     /// Accesses so far.
     n_accesses: u64,
     n_same_page: u64,
-    /// Steps of 0 bytes before the first other one.
+    /// Strides of 0 bytes before the first other one.
     n_still: u64,
-    /// All of its steps, once one is not 0: regions of a single address have none.
+    /// All strides, once one is not 0: single-address regions never need them.
     steps: Option<Box<Steps>>,
 }
 
 struct Steps {
     strides: Spread,
-    /// Of the strides, once all have come; they are not kept then.
+    /// Results of the strides after the last access; the strides themselves are then dropped.
     median: Option<f64>,
     sum: IntegerSum,
 }
 
 impl Walk {
-    /// Takes note of a step; the region has so many accesses in all, once they have come.
+    /// Records a stride; `n_accesses` is the final number of accesses to the region.
     fn step(&mut self, stride: u64, n_accesses: impl FnOnce() -> u64) {
         if stride == 0 && self.steps.is_none() {
             self.n_still += 1;
@@ -224,7 +224,7 @@ impl Steps {
         self.sum.add(stride as f64);
     }
 
-    /// Finds out what is wanted of the strides, and lets go of them.
+    /// Computes the stride results and drops the strides.
     fn settle(&mut self) {
         if !self.strides.is_empty() {
             self.median = std::mem::take(&mut self.strides).median();
@@ -232,54 +232,54 @@ impl Steps {
     }
 }
 
-/// What is distinct in a region.
+/// Counts of distinct things in a region.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Addresses stored to.
     pub n_written: u64,
-    /// Those of them that were stored to again.
+    /// Addresses stored to more than once.
     pub n_overwritten: u64,
     pub n_pages: u64,
 }
 
-/// Who has given numbers to regions, and what follows from that.
+/// Origin of region numbers, and what it implies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Numbering {
-    /// The source: any numbers, and nothing follows.
+    /// The source: arbitrary numbers, without implications.
     #[default]
     Source,
-    /// [`super::labeller::Labeller`]: they count from 0. From [`Region::FIRST`] on each has one page, and one address if it is of the
-    /// key/value cache.
+    /// [`super::labeller::Labeller`]: numbers count from 0. From [`Region::FIRST`] on, each region has one page, and one address in
+    /// the key/value cache.
     Own {
-        /// Rows are in order of time.
+        /// Whether rows are in time order.
         is_in_time_order: bool,
     },
 }
 
 impl Numbering {
-    /// Whether [`Accumulator::add`] finds out all that is asked of distinct addresses of rows of a kind.
+    /// Whether [`Accumulator::add`] alone yields the per-address metrics of a kind.
     #[inline]
     pub fn knows_addresses_of(self, kind: Kind) -> bool {
         kind == Kind::KV_CACHE && self == Numbering::Own { is_in_time_order: true }
     }
 
-    /// Whether regions of a kind have one address each, so that accesses to them do not step.
+    /// Whether regions of a kind have one address each, and so no strides.
     #[inline]
     pub fn is_still(self, kind: Kind) -> bool {
         kind == Kind::KV_CACHE && self != Numbering::Source
     }
 }
 
-/// Takes accesses one by one, in the order of the file.
+/// Accumulates accesses in file order.
 #[derive(Default)]
 pub struct Accumulator {
     numbering: Numbering,
     regions: Vec<Touches>,
-    /// Of numbers that the source has given.
+    /// Index for region numbers from the source.
     places: Places,
-    /// Distinct pages of accesses to regions that may have several, as the labeller counts them: of no known kind, of weights.
+    /// Distinct pages of the regions with several pages, counted by the labeller: unknown kind, weights.
     n_pages: [u64; Region::FIRST as usize],
-    /// Between accesses to an address of the key/value cache, where these are told here.
+    /// Intervals between accesses to a key/value cache address, if they are tracked here.
     kv_intervals: Spread,
 }
 
@@ -288,7 +288,7 @@ impl Accumulator {
         Accumulator { numbering, ..Accumulator::default() }
     }
 
-    /// Takes note of what does not depend on order in time.
+    /// Adds a row to the metrics independent of time order.
     #[inline]
     pub fn add(&mut self, row: &Row) {
         let at = match self.numbering {
@@ -296,7 +296,7 @@ impl Accumulator {
             Numbering::Source => self.places.get_or_add(row.region_id).0 as usize,
         };
         if at >= self.regions.len() {
-            // Of the labeller's numbers, that of weights may come late.
+            // The weights region can appear late among the labeller's numbers.
             (self.regions.len()..=at).for_each(|_| self.regions.push(Touches::none(row.region_id)));
         }
         let Some(region) = self.regions.get_mut(at) else { return };
@@ -326,37 +326,37 @@ impl Accumulator {
         }
     }
 
-    /// Whether all that is asked of distinct addresses is told here of such rows.
+    /// Whether per-address metrics of such rows are tracked here.
     #[inline]
     pub fn knows_addresses_of(&self, kind: Kind) -> bool {
         self.numbering.knows_addresses_of(kind)
     }
 
-    /// Whether regions of a kind have one address each, so that accesses to them do not step.
+    /// Whether regions of a kind have one address each, and so no strides.
     #[inline]
     pub fn is_still(&self, kind: Kind) -> bool {
         self.numbering.is_still(kind)
     }
 
-    /// Whether pages of regions are to be counted from their addresses.
+    /// Whether pages of regions must be counted from addresses.
     #[inline]
     pub fn counts_pages(&self) -> bool {
         self.numbering == Numbering::Source
     }
 
-    /// Says how many distinct pages accesses of no known kind have, and those to weights.
+    /// Sets the number of distinct pages of unknown kind and of weights.
     pub fn set_pages(&mut self, unknown: u64, weights: u64) {
         self.n_pages = [unknown, weights];
     }
 
-    /// Looks at a region, as [`super::labeller::Labeller::see`] does.
+    /// Prefetches a region, like [`super::labeller::Labeller::see`].
     #[inline]
     pub fn see(&self, region_id: u32) -> u32 {
         let region = self.place_of(region_id).and_then(|at| self.regions.get(at));
         region.map_or(0, |region| region.n_accesses as u32)
     }
 
-    /// Place of a region, of which a row has been added.
+    /// Index of a region that has rows.
     #[inline]
     pub fn place_of(&self, region_id: u32) -> Option<usize> {
         match self.numbering {
@@ -365,20 +365,20 @@ impl Accumulator {
         }
     }
 
-    /// Kind of the first access to a region, time of the latest one, and how many there are.
+    /// Kind of the first access to a region, time of the latest one, and number of accesses.
     pub fn touches_of(&self, region_id: u32) -> Option<(Kind, i64, u64)> {
         let region = self.regions.get(self.place_of(region_id)?)?;
         (region.n_accesses > 0).then_some((region.kind, region.last_any, region.n_accesses))
     }
 
-    /// All that is known, once `walks` and `found` have seen all rows.
+    /// The final metrics, once `walks` and `found` have seen all rows.
     pub fn finish(mut self, mut walks: Walks, mut found: Found) -> Metrics {
         walks.settle();
         self.add_what_follows(&mut walks, &mut found);
         let (numbering, n_pages) = (self.numbering, self.n_pages);
         let mut regions = Vec::with_capacity(self.regions.len());
         while !self.regions.is_empty() {
-            // What is known of them takes about as much memory before and after, so some go at a time.
+            // Convert in chunks, as input and output take about the same memory.
             let start = self.regions.len().saturating_sub(REGIONS_AT_A_TIME);
             let touched = self.regions.split_off(start);
             self.regions.shrink_to_fit();
@@ -407,7 +407,7 @@ impl Accumulator {
         Metrics { regions, intervals, strides }
     }
 
-    /// Strides and intervals of the key/value cache, as far as they follow from how the labeller makes regions.
+    /// Strides and intervals of the key/value cache implied by the labeller's regions.
     fn add_what_follows(&mut self, walks: &mut Walks, found: &mut Found) {
         let still = self.regions.iter().filter(|region| self.is_still(region.kind));
         let n_still: u64 = still.map(|region| region.n_accesses.saturating_sub(1)).sum();
@@ -418,7 +418,7 @@ impl Accumulator {
     }
 }
 
-/// Regions that are finished at a time.
+/// Regions finished per chunk.
 const REGIONS_AT_A_TIME: usize = 1 << 18;
 
 fn finish(touches: Touches, walk: Walk, counts: Counts) -> RegionMetrics {
@@ -446,19 +446,19 @@ fn finish(touches: Touches, walk: Walk, counts: Counts) -> RegionMetrics {
     }
 }
 
-/// How accesses step, region by region.
+/// Strides by region.
 #[derive(Default)]
 pub struct Walks {
-    /// By place of the region.
+    /// By region index.
     walks: Vec<Walk>,
-    /// By number of the kind.
+    /// By kind number.
     strides: Vec<Strides>,
 }
 
 impl Walks {
-    /// Takes rows in order of time, those of one time in the order of the file, once `all` has been told of all of them.
+    /// Adds rows in time order (file order for ties); `all` must have seen all rows.
     pub fn add(&mut self, rows: &[Row], all: &Accumulator) {
-        // One look at all of them, none of which waits for another.
+        // Prefetch all of them with independent reads.
         let mut seen = 0;
         let rows = || rows.iter().filter(|row| !all.is_still(row.kind));
         for row in rows() {
@@ -473,7 +473,7 @@ impl Walks {
     fn add_row(&mut self, row: &Row, all: &Accumulator) {
         let Some(at) = all.place_of(row.region_id) else { return };
         if self.walks.len() <= at {
-            // Of the key/value cache, whose regions may be most of all, there mostly are none.
+            // Key/value cache regions, often the majority, usually have no strides.
             self.walks.resize_with(at + 1, Walk::default);
         }
         let Some((walk, region)) = self.walks.get_mut(at).zip(all.regions.get(at)) else { return };
@@ -482,15 +482,15 @@ impl Walks {
         if walk.n_accesses == 1 {
             return;
         }
-        // As signed numbers, so that addresses of the kernel are negative ones.
+        // As signed numbers, so kernel addresses are negative.
         let step = (row.address as i64).wrapping_sub(last as i64);
         walk.step(step.unsigned_abs(), || region.n_accesses);
         walk.n_same_page += u64::from(last >> PAGE_BITS == row.address >> PAGE_BITS);
-        // That of the region is the kind of its first row.
+        // The region has the kind of its first row.
         self.strides_of(region.kind).add(step);
     }
 
-    /// Says that all rows have come.
+    /// Finishes after the last row.
     pub fn settle(&mut self) {
         self.walks.iter_mut().filter_map(|walk| walk.steps.as_mut()).for_each(|steps| steps.settle());
     }
@@ -504,17 +504,17 @@ impl Walks {
     }
 }
 
-/// What was found of distinct addresses, or of a share of them.
+/// Per-address results, for all addresses or a share of them.
 #[derive(Default)]
 pub struct Found {
-    /// By place of the region.
+    /// By region index.
     counts: Vec<Counts>,
-    /// By number of the kind.
+    /// By kind number.
     intervals: Vec<Spread>,
 }
 
 impl Found {
-    /// Distinct things of the region at that place.
+    /// Distinct counts of the region with that index.
     pub fn counts_at(&mut self, at: usize) -> &mut Counts {
         if self.counts.len() <= at {
             self.counts.resize(at + 1, Counts::default());
@@ -522,7 +522,7 @@ impl Found {
         &mut self.counts[at]
     }
 
-    /// Takes note of the time between two accesses to an address, nanoseconds, above 0.
+    /// Records an interval between two accesses to an address, in nanoseconds, above 0.
     #[inline]
     pub fn add_interval(&mut self, kind: Kind, interval: u64) {
         self.intervals_of(kind.0 as usize).add(interval);
@@ -535,7 +535,7 @@ impl Found {
         &mut self.intervals[kind]
     }
 
-    /// Adds what was found of other addresses.
+    /// Merges the results of other addresses.
     pub fn absorb(&mut self, other: Found) {
         for (at, counts) in other.counts.into_iter().enumerate() {
             let all = self.counts_at(at);
@@ -549,27 +549,27 @@ impl Found {
     }
 }
 
-/// Labelled rows that can be gone through as often as it takes.
+/// Labelled rows that can be iterated repeatedly.
 pub trait RowSource {
-    /// Tells `each` of all rows, some of them at a time, always in the same order.
+    /// Calls `each` with chunks of rows, always in the same order.
     fn for_each_block(&self, each: &mut dyn FnMut(&[Row]));
 
-    /// How many there are, or a few more.
+    /// Upper bound of the number of rows.
     fn n_rows(&self) -> usize;
 }
 
-/// What depends on order in time: `rows` come in that order, those of one time in the order of the file, and `all` has been told of
-/// all of them. `distinct` is how many addresses they are to, about.
+/// Metrics that depend on time order: `rows` are in time order (file order for ties), and `all` has seen
+/// all of them. `distinct` is the approximate number of addresses.
 ///
-/// Shares of the addresses have nothing to do with each other, nor has how accesses step; so, where there are threads to be had,
-/// several look at the rows at the same time.
+/// Shares of the addresses are independent of each other and of the strides, so with threads, several passes over the rows
+/// run in parallel.
 pub fn measure_in_time(
     rows: &(impl RowSource + Sync),
     distinct: &Distinct,
     all: &Accumulator,
 ) -> (Walks, Found) {
     let n_threads = if rows.n_rows() < MIN_ROWS_FOR_THREADS { 1 } else { n_threads() };
-    // One of the threads is busy with steps for about as long as the others with their first shares.
+    // One thread computes strides for about as long as the others need for their first shares.
     let n = distinct.n_passes(n_threads.saturating_sub(1) as u64);
     let look = |number: u64| {
         let (mut pass, mut found) =
@@ -581,9 +581,9 @@ pub fn measure_in_time(
     let mut found = Found::default();
     let mut walks = Walks::default();
     if n_threads == 1 {
-        // Unpacking rows takes about as long as what is done with them.
+        // Unpacking rows takes about as long as processing them.
         let is_one_look = rows.n_rows() <= MAX_ROWS_FOR_ONE_LOOK;
-        // Each looks at all rows; a pass takes about as long as the walks.
+        // Each thread visits all rows; a pass takes about as long as the strides.
         let n_looks = n + u64::from(!is_one_look);
         let part = |number: u64| number as f64 / n_looks as f64;
         let mut first = is_one_look.then(|| Pass::new(0, n, distinct.n_addresses(), distinct.mix()));
@@ -618,7 +618,7 @@ pub fn measure_in_time(
     };
     std::thread::scope(|scope| {
         for _ in 1..n_threads {
-            // What can not be started is done by the others.
+            // If a thread cannot be started, the others do its work.
             drop(std::thread::Builder::new().spawn_scoped(scope, work));
         }
         rows.for_each_block(&mut |rows| walks.add(rows, all));
@@ -628,8 +628,8 @@ pub fn measure_in_time(
     (walks, found)
 }
 
-/// Of more rows, what is kept of their strides would take too much room beside addresses.
+/// Row limit, beyond which stored strides would need too much memory in addition to addresses.
 const MAX_ROWS_FOR_ONE_LOOK: usize = 1 << 25;
 
-/// Fewer rows are not worth a thread.
+/// Minimum number of rows that justify a thread.
 pub const MIN_ROWS_FOR_THREADS: usize = 1 << 18;

@@ -1,12 +1,12 @@
-//! What memory accesses say: which kind of memory each one touches, how long data is kept, how it is read and written.
+//! Analysis of memory accesses: kind of memory, retention, reads and writes.
 //!
-//! Takes the accesses of a [`Trace`](crate::trace::Trace) and what the person gave ([`Options`]); gives labels, tables of
-//! regions and of blocks of the key/value cache, and the metrics. It knows no view.
+//! Takes the accesses of a [`Trace`](crate::trace::Trace) and user settings ([`Options`]); gives labels, tables of
+//! regions and key/value cache blocks, and metrics. Independent of reports.
 //!
-//! Numbers are those of mrm-trace 0.1.0, to the last digit where its sums can be repeated; where that tool is wrong by its own
-//! words, the module concerned says so. What is kept of each access is packed: its label, and intervals and strides, whose quantiles
-//! are exact ([`spread`]). Tables grow with regions and pages; what has to be known of each distinct address is known of
-//! a share of them at a time ([`once`]).
+//! Numbers match mrm-trace 0.1.0, to the last digit where its sums can be reproduced. Where that tool contradicts its own
+//! documentation, the module concerned notes it. Data per access is packed: its label, and intervals and strides, whose quantiles
+//! are exact ([`spread`]). Tables grow with regions and pages; per-address data is computed for
+//! a share of the addresses at a time ([`once`]).
 
 pub mod index;
 pub mod kinds;

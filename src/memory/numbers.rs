@@ -1,13 +1,13 @@
-//! Sums and quantiles in the order of operations of numpy and pandas, so that results agree to the last digit.
+//! Sums and quantiles with the operation order of numpy and pandas, so that results agree to the last digit.
 
-/// Numbers of a leaf of a pairwise sum, at most.
+/// Leaf size limit of a pairwise sum.
 const LEAF: u64 = 128;
 
-/// Sum of a known number of values that come one after the other, by numpy's pairwise scheme: up to 128 values in eight
-/// lanes, more of them by halves. Takes memory for the depth of the halving only.
+/// Streaming sum of a known number of values by numpy's pairwise scheme: up to 128 values in eight
+/// lanes, more by halving. Memory is proportional to the depth of the halving.
 #[derive(Clone, Debug)]
 pub struct PairwiseSum {
-    /// Halves that are not done, outermost first.
+    /// Unfinished halves, outermost first.
     pending: Vec<Half>,
     leaf: Leaf,
     total: f64,
@@ -15,9 +15,9 @@ pub struct PairwiseSum {
 
 #[derive(Clone, Copy, Debug)]
 enum Half {
-    /// The first one is being summed; so many values are in the second.
+    /// The first half is being summed; the number of values in the second.
     First(u64),
-    /// The sum of the first one; the second is being summed.
+    /// The sum of the first half; the second is being summed.
     Second(f64),
 }
 
@@ -51,14 +51,14 @@ impl Leaf {
 }
 
 impl PairwiseSum {
-    /// Of `n` values.
+    /// Creates a sum of `n` values.
     pub fn new(n: u64) -> PairwiseSum {
         let mut sum = PairwiseSum { pending: Vec::new(), leaf: Leaf::new(0), total: 0.0 };
         sum.descend(n);
         sum
     }
 
-    /// Begins anew with `n` values.
+    /// Starts over with `n` values.
     fn restart(&mut self, n: u64) {
         self.pending.clear();
         self.total = 0.0;
@@ -74,7 +74,7 @@ impl PairwiseSum {
         self.leaf = Leaf::new(n);
     }
 
-    /// Adds the next value; those beyond the number that was said are added at the end.
+    /// Adds the next value; values beyond the announced number are added at the end.
     pub fn add(&mut self, value: f64) {
         if self.leaf.seen >= self.leaf.n {
             self.total += value;
@@ -98,35 +98,35 @@ impl PairwiseSum {
         self.total = sum;
     }
 
-    /// The sum of all values, once they have come.
+    /// The sum, after the last value.
     pub fn total(&self) -> f64 {
         self.total
     }
 }
 
-/// Integers that numpy turns into floats at a time when it sums them.
+/// Buffer size with which numpy converts integers to floats for a sum.
 const BUFFER: u64 = 8192;
 
-/// Sum of a known number of integers that come one after the other, as numpy takes the mean of an array of them: what it turns into
-/// floats at a time is summed pairwise, and such sums are added one after the other.
+/// Streaming sum of a known number of integers, as in numpy's mean of an integer array: each buffer of
+/// floats is summed pairwise, and these sums are added sequentially.
 #[derive(Clone, Debug)]
 pub struct IntegerSum {
     total: f64,
     buffer: PairwiseSum,
-    /// Values that are still to come, those of the buffer and those behind it.
+    /// Remaining values in the buffer and after it.
     n_in_buffer: u64,
     n_behind: u64,
 }
 
 impl IntegerSum {
-    /// Of `n` values.
+    /// Creates a sum of `n` values.
     pub fn new(n: u64) -> IntegerSum {
         let n_in_buffer = n.min(BUFFER);
         let buffer = PairwiseSum::new(n_in_buffer);
         IntegerSum { total: 0.0, buffer, n_in_buffer, n_behind: n - n_in_buffer }
     }
 
-    /// Adds the next value; those beyond the number that was said are added at the end.
+    /// Adds the next value; values beyond the announced number are added at the end.
     pub fn add(&mut self, value: f64) {
         if self.n_in_buffer == 0 {
             self.total += value;
@@ -142,20 +142,20 @@ impl IntegerSum {
         }
     }
 
-    /// The sum of all values, once they have come.
+    /// The sum, after the last value.
     pub fn total(&self) -> f64 {
         self.total
     }
 }
 
-/// Mean over one list, by a pairwise sum; `None` of nothing.
+/// Mean by a pairwise sum; `None` for an empty list.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let mut sum = PairwiseSum::new(values.len() as u64);
     values.iter().for_each(|value| sum.add(*value));
     (!values.is_empty()).then(|| sum.total() / values.len() as f64)
 }
 
-/// Mean of what comes one by one, by Kahan's compensated sum, as pandas takes means of groups.
+/// Streaming mean by Kahan summation, as in pandas' group means.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GroupMean {
     sum: f64,
@@ -175,13 +175,13 @@ impl GroupMean {
         self.n += 1;
     }
 
-    /// `None` of nothing.
+    /// The mean; `None` without values.
     pub fn mean(self) -> Option<f64> {
         (self.n > 0).then(|| self.sum / self.n as f64)
     }
 }
 
-/// Where a quantile of `n` sorted values lies: the index before it, the one behind it, and how far between them.
+/// Position of a quantile of `n` sorted values: the index before it, the one after it, and the fraction between them.
 /// `q` is from 0 to 1.
 pub fn quantile_place(n: u64, q: f64) -> (u64, u64, f64) {
     let last = n.saturating_sub(1);
@@ -190,12 +190,12 @@ pub fn quantile_place(n: u64, q: f64) -> (u64, u64, f64) {
     (before, (before + 1).min(last), h - before as f64)
 }
 
-/// Between `a` and `b`, which differ by `difference`, at `t` from 0 to 1.
+/// Interpolates between `a` and `b`, which differ by `difference`, at `t` from 0 to 1.
 pub fn between(a: f64, b: f64, difference: f64, t: f64) -> f64 {
     if t < 0.5 { a + difference * t } else { b - difference * (1.0 - t) }
 }
 
-/// Quantile of ascending values, linear between neighbours; `None` of nothing.
+/// Quantile of ascending values with linear interpolation; `None` for an empty list.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let (before, after, t) = quantile_place(sorted.len() as u64, q);
     let (a, b) = (*sorted.get(before as usize)?, *sorted.get(after as usize)?);
@@ -206,7 +206,7 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The recursion as it is written down.
+    /// Textbook recursion.
     fn pairwise(values: &[f64]) -> f64 {
         let n = values.len();
         if n < 8 {
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn sums_of_integers_are_those_of_buffers() {
-        // Large enough that it shows in which order they are added.
+        // Large enough that the order of additions affects the result.
         let integer = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 4;
         let values: Vec<f64> = (0..40_000).map(|i| integer(i) as f64).collect();
         let of_buffers = |values: &[f64]| values.chunks(8192).fold(0.0, |sum, part| sum + pairwise(part));

@@ -1,9 +1,9 @@
-//! What has to be known of each distinct address: its latest access, and how often it was stored to.
+//! Per-address data: latest access and number of stores.
 //!
-//! There may be as many addresses as accesses, so they are looked at a share at a time: whoever has the rows gives them once for
-//! each [`Pass`], and a pass takes those of its pages. Rows are put into buckets by page first, so that a table of addresses
-//! that is looked things up in is small enough to be near the processor. How many shares there are follows from how many addresses there
-//! are ([`Distinct`]), so a trace that goes to few of them again and again is gone through once.
+//! There can be as many addresses as accesses, so they are processed in shares: the caller iterates all rows once per
+//! [`Pass`], and each pass takes the rows of its pages. Rows are bucketed by page first, so that the address table
+//! in use fits the CPU cache. The number of shares follows from the number of addresses
+//! ([`Distinct`]), so a trace with few distinct addresses needs a single pass.
 
 use super::index::Mix;
 use super::kinds::Kind;
@@ -12,25 +12,25 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::trace::accesses::PAGE_BITS;
 use std::hint::black_box;
 
-/// Addresses that are known at a time, about: 24 bytes of memory each, in tables of which seven tenths are in use, so 270 MB.
+/// Approximate number of addresses in memory at a time: 24 bytes each at 70% load, so 270 MB.
 const ADDRESSES_AT_A_TIME: u64 = 8_000_000;
-/// Tables that addresses of one pass are shared out to.
+/// Address tables per pass.
 const N_BUCKETS: usize = 512;
-/// Rows that wait for their table: 32 bytes each.
+/// Rows buffered per table: 32 bytes each.
 const BUCKET_ROWS: usize = 1 << 11;
 
-/// How many addresses there are, about: all that a 1024th of all numbers have are counted. Of a few million addresses this is off by some percent.
+/// Estimates the number of distinct addresses from 1/1024 of the hash space. The error is a few percent for millions of them.
 #[derive(Clone, Debug, Default)]
 pub struct Distinct {
     sample: HashSet<u64>,
     mix: Mix,
 }
 
-/// One in so many addresses is counted.
+/// Sampling factor: one in this many addresses is counted.
 const SAMPLED: u64 = 1 << 10;
 
 impl Distinct {
-    /// An access to an address.
+    /// Adds an access to an address.
     #[inline]
     pub fn see(&mut self, address: u64) {
         if self.mix.of(address) >> 54 == 0 {
@@ -38,30 +38,30 @@ impl Distinct {
         }
     }
 
-    /// How addresses are spread over shares and places: all passes have to agree.
+    /// Hash function for shares and slots, common to all passes.
     pub fn mix(&self) -> Mix {
         self.mix
     }
 
-    /// How many there are, about.
+    /// Approximate count.
     pub fn n_addresses(&self) -> u64 {
         self.sample.len() as u64 * SAMPLED
     }
 
-    /// How often rows have to be given, for `n_at_a_time` shares to be known at a time: one after the other, or each by a thread.
+    /// Number of shares if `n_at_a_time` of them are in memory at once, one per thread.
     pub fn n_passes(&self, n_at_a_time: u64) -> u64 {
         let n_rounds = self.n_addresses().div_ceil(ADDRESSES_AT_A_TIME).max(1);
         n_rounds * n_at_a_time.max(1)
     }
 }
 
-/// The latest access to an address, and stores to it, by the first kind and region that it has.
+/// Latest access to an address, and stores to it, for its first kind and region.
 #[derive(Clone, Copy, Default)]
 struct Place {
     address: u64,
     ts: i64,
     region_id: u32,
-    /// Number of the kind, how many stores (up to two), and whether the place is in use, in so many bits.
+    /// Bit field: kind number, stores (up to two), and whether the slot is in use.
     tag: u32,
 }
 
@@ -98,39 +98,39 @@ impl Place {
 #[derive(Default)]
 struct Bucket {
     rows: Vec<Row>,
-    /// Places of its own, once those that it has of [`Pass::places`] were too few. At most four fifths of the ones or the others are
-    /// in use; looked through from a place that follows from the address.
+    /// Separate slots, once those in [`Pass::places`] are too few. The load is at most 80% in both cases, with linear probing
+    /// from a position hashed from the address.
     own_places: Vec<Place>,
     n_used: usize,
-    /// Of regions, where nobody else counts them.
+    /// Pages of regions, unless counted elsewhere.
     pages: HashSet<(u32, u64)>,
-    /// Of addresses that are of several kinds, by those after the first.
+    /// Latest accesses of addresses with several kinds, for kinds after the first.
     other_kinds: HashMap<(u64, Kind), i64>,
-    /// Of addresses in several regions, by those after the first.
+    /// Stores of addresses in several regions, for regions after the first.
     other_regions: HashMap<(u32, u64), u8>,
 }
 
-/// One look at all rows, in order of time, which takes those of one share.
+/// One pass over all rows in time order, which processes one share.
 pub struct Pass {
     number: u64,
     n: u64,
     buckets: Vec<Bucket>,
-    /// As many for each bucket, in one piece: pieces for each would be too small to be given back to the system.
+    /// Slots of all buckets in a single allocation, as small allocations would not be returned to the system.
     places: Vec<Place>,
     mix: Mix,
 }
 
 impl Pass {
-    /// That of share `number` of `n`, all of which have the same `mix`; in all there are so many addresses, about.
+    /// Pass for share `number` of `n`, with a common `mix`; sized for the approximate total number of addresses.
     pub fn new(number: u64, n: u64, n_addresses: u64, mix: Mix) -> Pass {
-        // Of few addresses most buckets have none.
+        // With few addresses, most buckets are empty.
         let n_of_bucket = n_addresses / n.max(1) / N_BUCKETS as u64;
         let n_places = if n_of_bucket < 64 { 0 } else { n_of_bucket as usize * 10 / 7 };
         let buckets = (0..N_BUCKETS).map(|_| Bucket::default()).collect();
         Pass { number, n, buckets, places: vec![Place::default(); n_places * N_BUCKETS], mix }
     }
 
-    /// The next row. What comes of it goes to `out`; `all` must have seen all rows.
+    /// Adds the next row. Results go to `out`; `all` must have seen all rows.
     #[inline]
     pub fn add(&mut self, row: &Row, all: &Accumulator, out: &mut Found) {
         if all.knows_addresses_of(row.kind) {
@@ -148,27 +148,27 @@ impl Pass {
         }
     }
 
-    /// Has a bucket take the rows that wait for it.
+    /// Processes the buffered rows of a bucket.
     fn take(&mut self, number: usize, all: &Accumulator, out: &mut Found) {
         let n_places = self.places.len() / N_BUCKETS;
         let shared = self.places.get_mut(number * n_places..(number + 1) * n_places).unwrap_or_default();
         self.buckets[number].take(self.mix, shared, all, out);
     }
 
-    /// What is still to be done behind the last row.
+    /// Finishes after the last row.
     pub fn finish(mut self, all: &Accumulator, out: &mut Found) {
         (0..N_BUCKETS).for_each(|number| self.take(number, all, out));
     }
 }
 
-/// Where to look for an address first, of so many places.
+/// First slot to probe for an address.
 #[inline]
 fn first_place(mix: Mix, address: u64, n_places: usize) -> usize {
     let upper = mix.of(address) >> 32;
     ((upper * n_places as u64) >> 32) as usize
 }
 
-/// Where an address is, or would be. There are places, and some are free.
+/// Slot of an address, or a free slot for it. The table must have free slots.
 #[inline]
 fn place_of(mix: Mix, places: &[Place], address: u64) -> usize {
     let mut at = first_place(mix, address, places.len());
@@ -181,7 +181,7 @@ fn place_of(mix: Mix, places: &[Place], address: u64) -> usize {
     }
 }
 
-/// The same in more places.
+/// Grows the table.
 #[cold]
 fn grown(mix: Mix, places: &[Place]) -> Vec<Place> {
     let mut more = vec![Place::default(); (places.len() * 5 / 4).max(64)];
@@ -193,11 +193,11 @@ fn grown(mix: Mix, places: &[Place]) -> Vec<Place> {
 }
 
 impl Bucket {
-    /// Takes the rows that wait; `shared` is its part of the places of all.
+    /// Processes the buffered rows; `shared` is its part of the common slots.
     fn take(&mut self, mix: Mix, shared: &mut [Place], all: &Accumulator, out: &mut Found) {
         let mut rows = std::mem::take(&mut self.rows);
         let places = if self.own_places.is_empty() { &*shared } else { &self.own_places };
-        // One look at all of them, none of which waits for another.
+        // Prefetch all of them with independent reads.
         let first = |row: &Row| places.get(first_place(mix, row.address, places.len()));
         black_box(rows.iter().fold(0, |seen, row| seen ^ first(row).map_or(0, |place| place.tag)));
         rows.iter().for_each(|row| self.add(mix, row, shared, all, out));
@@ -230,7 +230,7 @@ impl Bucket {
             }
             return;
         }
-        // Of an address that was seen in this region, the page was as well.
+        // If the address was seen in this region, so was its page.
         let is_first_region = place.region_id == row.region_id;
         if !is_first_region
             && all.counts_pages()
@@ -280,7 +280,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Written, overwritten and pages by region; intervals by kind, ascending.
+    /// Stored, overwritten and page counts by region; intervals by kind, ascending.
     type ByMaps = (BTreeMap<u32, [u64; 3]>, BTreeMap<Kind, Vec<u64>>);
 
     fn by_maps(rows: &[Row]) -> ByMaps {

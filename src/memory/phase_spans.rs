@@ -1,10 +1,10 @@
-//! When a trace was in which phase.
+//! Time ranges of the phases of a trace.
 
 use super::view::{PhaseOf, View};
 use crate::trace::accesses::{Optional, Wanted};
 use std::collections::BTreeMap;
 
-/// A stretch of time in one phase, nanoseconds on the clock of the trace.
+/// A time range in one phase, nanoseconds on the trace clock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PhaseSpan {
     pub phase: String,
@@ -12,8 +12,8 @@ pub struct PhaseSpan {
     pub last: i64,
 }
 
-/// The stretches of phases within the time of the trace, `max` or fewer: where accesses have phases of their own, from the first to the
-/// last access of each stretch in the order of the file, else those that were given. Where there are more, each phase is one stretch.
+/// Phase ranges within the trace, at most `max`: if accesses have their own phases, from the first to the
+/// last access of each run of equal phases in file order, else the given ones. With more, each phase is merged into one range.
 pub fn phase_spans(view: &View<'_>, max: usize) -> Vec<PhaseSpan> {
     if has_own(view) { own(view, max) } else { given(view, max) }
 }
@@ -30,7 +30,7 @@ fn given(view: &View<'_>, max: usize) -> Vec<PhaseSpan> {
     given.map(span).take(max).collect()
 }
 
-/// Whether some access has a phase of its own.
+/// Whether some access has its own phase.
 fn has_own(view: &View<'_>) -> bool {
     let mut blocks = view.trace.accesses.blocks(Wanted::PRESENCE);
     while let Some(rows) = blocks.next_rows() {
@@ -74,7 +74,7 @@ fn own(view: &View<'_>, max: usize) -> Vec<PhaseSpan> {
     spans.into_iter().map(span).collect()
 }
 
-/// Makes one stretch of all that have a name.
+/// Merges all ranges with the same name.
 fn join<'a>(spans: &mut Vec<(&'a str, i64, i64)>, wholes: &mut BTreeMap<&'a str, (i64, i64)>) {
     for (name, first, last) in spans.drain(..) {
         let whole = wholes.entry(name).or_insert((first, last));

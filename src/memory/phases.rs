@@ -1,9 +1,9 @@
-//! Phases of a run: which one a time is in.
+//! Phases of a run: lookup by timestamp.
 
 use super::settings::{self, Problem};
 use std::collections::BTreeSet;
 
-/// One stretch of time, nanoseconds on the clock of the trace, its end not in it.
+/// One time range of a phase, nanoseconds on the trace clock, end exclusive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Boundary {
     pub phase: String,
@@ -11,18 +11,18 @@ pub struct Boundary {
     pub end_ns: i64,
 }
 
-/// Stretches with gaps and overlaps allowed; of those that hold a time the first one counts.
+/// Time ranges, with gaps and overlaps allowed; the first one that contains a timestamp wins.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Phases {
-    /// On the clock of the trace: what had to be added has been.
+    /// On the trace clock: the offset is already added.
     pub boundaries: Vec<Boundary>,
-    /// What has been added to the times that were given, nanoseconds.
+    /// Offset added to the given timestamps, in nanoseconds.
     pub offset_ns: i64,
-    /// The clock of the engine that they were given by; `None` for that of the trace, and where nobody says.
+    /// The engine clock of the given timestamps; `None` for the trace clock, and if not specified.
     pub clock: Option<EngineClock>,
 }
 
-/// Something that an engine has noted: a phase begins or ends.
+/// An event logged by an engine: a phase begins or ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EngineEvent {
     /// `generation_start` and the like.
@@ -31,17 +31,17 @@ pub struct EngineEvent {
     pub ns: i64,
 }
 
-/// Which of an engine's clocks to go by.
+/// Which engine clock to use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EngineClock {
     /// Since the Unix epoch.
     Wall,
-    /// Since some moment of the computer; perf's default clock mostly is this one.
+    /// Since boot or another fixed moment; usually perf's default clock.
     Monotonic,
 }
 
 impl EngineClock {
-    /// Where events have the time.
+    /// Member of events with the timestamp.
     fn member(self) -> &'static str {
         match self {
             EngineClock::Wall => "wall_ns",
@@ -66,32 +66,32 @@ impl EngineClock {
     }
 }
 
-/// Events by which phases begin and end, without `_start` and `_end`, and the phase.
+/// Names of the events that begin and end phases, without `_start` and `_end`, and the phase.
 const PHASE_EVENTS: [(&str, &str); 3] =
     [("model_load", "weight_load"), ("generation", "generation"), ("teardown", "teardown")];
 
 impl Phases {
-    /// From JSON: a list of stretches of time on the clock of the trace (`[{"phase": …, "start_ns": …, "end_ns": …}]`), or of events of
-    /// an engine (`[{"event": "generation_start", "wall_ns": …, "mono_ns": …}]`), taken by its monotonic clock. An object
-    /// says more of such a list: `{"offset_ns": …, "clock": "wall" or "monotonic", "phases": […] or "events": […]}`, the
-    /// offset being what has to be added to its times to get those of the trace.
+    /// Parses JSON: a list of time ranges on the trace clock (`[{"phase": …, "start_ns": …, "end_ns": …}]`), or of engine
+    /// events (`[{"event": "generation_start", "wall_ns": …, "mono_ns": …}]`), using the engine's monotonic clock. An object
+    /// adds options to such a list: `{"offset_ns": …, "clock": "wall" or "monotonic", "phases": […] or "events": […]}`. The
+    /// offset is added to its timestamps to get those of the trace.
     pub fn parse(json: &str) -> Result<Phases, Problem> {
         let Some(object) = settings::one_object(json) else { return Phases::of_list(json, 0, None) };
         let clock = match object.text("clock")?.as_deref() {
             None | Some("trace") => None,
             Some(name) => Some(EngineClock::of_name(name).ok_or_else(|| {
-                Problem::new(format!("there is no clock '{name}': write wall, monotonic or trace"))
+                Problem::new(format!("unknown clock '{name}': use wall, monotonic or trace"))
             })?),
         };
         if object.json("phases").is_some() && object.json("events").is_some() {
-            return Err(Problem::new("the object has both phases and events: one of them can count"));
+            return Err(Problem::new("the object has both phases and events; remove one of them"));
         }
         let list = object.json("phases").or_else(|| object.json("events"));
-        let list = list.ok_or_else(|| Problem::new("the object has neither phases nor events"))?;
+        let list = list.ok_or_else(|| Problem::new("the object needs phases or events"))?;
         Phases::of_list(list, object.integer("offset_ns")?.unwrap_or(0), clock)
     }
 
-    /// From a list; events are taken by `clock`, by the monotonic one if nobody says.
+    /// Parses a list; events use `clock`, by default the monotonic one.
     fn of_list(json: &str, offset_ns: i64, clock: Option<EngineClock>) -> Result<Phases, Problem> {
         let by = clock.unwrap_or(EngineClock::Monotonic);
         let mut phases = Phases { offset_ns, clock, ..Phases::default() };
@@ -99,14 +99,14 @@ impl Phases {
         settings::for_each_object(json, |object| {
             if let Some(event) = object.text("event")? {
                 let ns = object.integer(by.member())?;
-                let ns = ns.ok_or_else(|| Problem::new(format!("an event has no {}", by.member())))?;
+                let ns = ns.ok_or_else(|| Problem::new(format!("an event is missing {}", by.member())))?;
                 events.push(EngineEvent { event, ns });
                 return Ok(());
             }
-            let needed =
-                |name: &str| object.time(name)?.ok_or_else(|| Problem::new(format!("a phase has no {name}")));
-            let phase =
-                object.text("phase")?.ok_or_else(|| Problem::new("a stretch of time has no phase"))?;
+            let needed = |name: &str| {
+                object.time(name)?.ok_or_else(|| Problem::new(format!("a phase is missing {name}")))
+            };
+            let phase = object.text("phase")?.ok_or_else(|| Problem::new("a time range is missing phase"))?;
             let (start_ns, end_ns) = (needed("start_ns")?, needed("end_ns")?);
             phases.boundaries.push(Boundary {
                 phase,
@@ -122,8 +122,8 @@ impl Phases {
         Ok(phases)
     }
 
-    /// From pairs of events, `offset_ns` being what has to be added to the engine's clock to get the trace's. A start without
-    /// an end lasts until the end of time; an end without a start counts for nothing.
+    /// Builds phases from pairs of events; `offset_ns` is added to the engine's clock to get the trace clock. A start without
+    /// an end lasts forever; an end without a start is ignored.
     pub fn of_events(events: &[EngineEvent], offset_ns: i64) -> Phases {
         let mut boundaries: Vec<Boundary> = Vec::new();
         let mut open: Vec<(&str, usize)> = Vec::new();
@@ -150,25 +150,25 @@ impl Phases {
         self.boundaries.is_empty()
     }
 
-    /// What is wrong with the first stretch that ends before it starts, so that no time is in it.
+    /// Problem with the first time range that ends before it starts, and so is empty.
     pub fn first_inverted(&self) -> Option<Problem> {
         let inverted = self.boundaries.iter().find(|phase| phase.end_ns < phase.start_ns)?;
         Some(Problem::new(format!("the phase '{}' ends before it starts", inverted.phase)))
     }
 
-    /// Whether some stretch has a part between these times, both in it.
+    /// Whether some time range overlaps these timestamps (inclusive).
     pub fn touch(&self, (first, last): (i64, i64)) -> bool {
         self.boundaries
             .iter()
             .any(|phase| phase.start_ns <= last && first < phase.end_ns && phase.start_ns < phase.end_ns)
     }
 
-    /// Number of the first stretch that holds `ts`.
+    /// Number of the first time range that contains `ts`.
     pub fn at(&self, ts: i64) -> Option<usize> {
         self.boundaries.iter().position(|phase| phase.start_ns <= ts && ts < phase.end_ns)
     }
 
-    /// The same for many times.
+    /// Index for many lookups.
     pub fn by_time(&self) -> PhasesByTime {
         let all = self.boundaries.iter().enumerate().filter(|(_, phase)| phase.start_ns < phase.end_ns);
         let edges = all.flat_map(|(at, phase)| [(phase.start_ns, at, true), (phase.end_ns, at, false)]);
@@ -196,15 +196,15 @@ impl Phases {
     }
 }
 
-/// Which stretch holds at which time.
+/// Index from timestamp to time range.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PhasesByTime {
-    /// Times, ascending, and the number of the first stretch that holds from then on.
+    /// Timestamps, ascending, with the number of the first range that applies from then on.
     from: Vec<(i64, Option<usize>)>,
 }
 
 impl PhasesByTime {
-    /// Number of the first stretch that holds `ts`, and from when to when (its end not in it) this holds.
+    /// Number of the first time range that contains `ts`, and the interval (end exclusive) in which this applies.
     pub fn at_and_until(&self, ts: i64) -> (Option<usize>, i64, i64) {
         let next = self.from.partition_point(|(from, _)| *from <= ts);
         let until = self.from.get(next).map_or(i64::MAX, |(from, _)| *from);
@@ -241,7 +241,7 @@ mod tests {
             let json = format!(r#"{{"clock": "wall", "offset_ns": 7, "{member}": {events}}}"#);
             assert_eq!(of(&json), (vec![(1012, 1015)], 7, Some(EngineClock::Wall)));
         }
-        // Of times with a fraction, the whole ones between them.
+        // Fractional bounds: the whole timestamps between them.
         for (times, wanted) in [
             (r#""start_ns": 1e11, "end_ns": 103000000000.0"#, (100_000_000_000, 103_000_000_000)),
             (r#""start_ns": 1.5, "end_ns": 3.0001"#, (2, 4)),
@@ -263,7 +263,7 @@ mod tests {
         ] {
             assert!(Phases::parse(wrong).is_err(), "{wrong}");
         }
-        // As in the reference, no time is in one that ends before it starts.
+        // As in the reference, a range that ends before it starts is empty.
         let inverted = Phases::parse(r#"[{"phase": "a", "start_ns": 3.5, "end_ns": 3}]"#).unwrap();
         assert_eq!(inverted.first_inverted().unwrap().0, "the phase 'a' ends before it starts");
         assert!(inverted.at(3).is_none() && !inverted.touch((0, 10)));

@@ -1,19 +1,19 @@
-//! Whether a trace says enough: the share of rows that have what the metrics and their readers want.
+//! Data quality of a trace: the share of rows with the fields that the metrics need.
 
 use super::kinds::Kind;
 
-/// What a trace was made with, which decides what can be asked of it.
+/// Collector of a trace, which determines the fields to expect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collector {
     PerfMem,
-    /// The same, with labels.
+    /// perf mem, with labels.
     PerfMemLabelled,
     Memray,
     Other,
 }
 
 impl Collector {
-    /// By the `collector.type` of `metadata.json`.
+    /// From `collector.type` in `metadata.json`.
     pub fn of_name(name: &str) -> Collector {
         match name {
             "perf_mem" => Collector::PerfMem,
@@ -24,7 +24,7 @@ impl Collector {
     }
 }
 
-/// How a trace fares.
+/// Grade of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Grade {
     Pass,
@@ -42,19 +42,19 @@ impl Grade {
     }
 }
 
-/// Rows that have something.
+/// Number of rows with each field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
     pub n_rows: u64,
     pub with_latency: u64,
     pub with_cache_level: u64,
-    /// With a symbol that is not empty.
+    /// With a nonempty symbol.
     pub with_symbol: u64,
-    /// Of a kind that is not unknown.
+    /// Of known kind.
     pub classified: u64,
 }
 
-/// Least shares to pass and to be warned of, of latency, cache level and kind.
+/// Minimum shares for pass and warn, of latency, cache level and kind.
 struct Minimums {
     latency: (f64, f64),
     cache_level: (f64, f64),
@@ -70,12 +70,12 @@ impl Coverage {
         self.classified += u64::from(kind != Kind::UNKNOWN);
     }
 
-    /// From 0 to 1; 0 of no rows.
+    /// Share from 0 to 1; 0 without rows.
     pub fn share(&self, n: u64) -> f64 {
         if self.n_rows == 0 { 0.0 } else { n as f64 / self.n_rows as f64 }
     }
 
-    /// How the trace fares, by what may be asked of its collector.
+    /// Grade of the trace, by the fields its collector should have.
     pub fn grade(&self, collector: Collector) -> Grade {
         let any = (0.0, 0.0);
         let minimums = match collector {

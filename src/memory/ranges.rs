@@ -1,31 +1,32 @@
-//! Ranges of pages of which the kind is known beforehand: tensors, mappings of model files, key/value buffers.
+//! Page ranges of known kind: tensors, mappings of model files, key/value buffers.
 
 use super::settings::{self, Problem};
 use crate::trace::accesses::PAGE_BITS;
 use std::collections::BTreeMap;
 
-/// A range of addresses, its end not in it, and what it holds.
+/// An address range (end exclusive) and the kind of its content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddressRange {
     pub addr_start: u64,
     pub addr_end: u64,
-    /// As files write it.
+    /// Kind by its name in files.
     pub region_type: String,
 }
 
-/// From JSON: `[{"addr_start": …, "addr_end": …, "region_type": …}]`; further members count for nothing. Addresses are numbers, or
-/// texts in hexadecimal, as collectors print them and as they stand in reports.
+/// Parses JSON: `[{"addr_start": …, "addr_end": …, "region_type": …}]`; other members are ignored. Addresses are numbers or
+/// hexadecimal strings, as printed by collectors and in reports.
 pub fn parse(json: &str) -> Result<Vec<AddressRange>, Problem> {
     let mut ranges = Vec::new();
     settings::for_each_object(json, |object| {
-        let address =
-            |name: &str| object.address(name)?.ok_or_else(|| Problem::new(format!("a range has no {name}")));
+        let address = |name: &str| {
+            object.address(name)?.ok_or_else(|| Problem::new(format!("a range is missing {name}")))
+        };
         ranges.push(AddressRange {
             addr_start: address("addr_start")?,
             addr_end: address("addr_end")?,
             region_type: object
                 .text("region_type")?
-                .ok_or_else(|| Problem::new("a range has no region_type"))?,
+                .ok_or_else(|| Problem::new("a range is missing region_type"))?,
         });
         Ok(())
     })?;
@@ -33,19 +34,19 @@ pub fn parse(json: &str) -> Result<Vec<AddressRange>, Problem> {
 }
 
 impl AddressRange {
-    /// First and last page; one at least.
+    /// First and last page; at least one page.
     pub fn pages(&self) -> (u64, u64) {
         let end = self.addr_end.max(self.addr_start.saturating_add(1));
         (self.addr_start >> PAGE_BITS, (end - 1) >> PAGE_BITS)
     }
 }
 
-/// Pages that are marked, as ranges that do not overlap.
+/// Marked pages as disjoint ranges.
 #[derive(Clone, Debug)]
 pub struct MarkedPages<T> {
-    /// Last page and mark, by the first page.
+    /// Last page and mark, keyed by first page.
     ranges: BTreeMap<u64, (u64, T)>,
-    /// Last page of what is marked without a gap, by the first page: however often a stretch is marked, it is looked at as one.
+    /// Last page of each gapless marked range, keyed by first page: a range marked repeatedly is visited as one.
     marked: BTreeMap<u64, u64>,
 }
 
@@ -56,12 +57,12 @@ impl<T> Default for MarkedPages<T> {
 }
 
 impl<T: Copy> MarkedPages<T> {
-    /// Marks those of the pages that are not marked yet; gives their number.
+    /// Marks the pages that are not marked yet; returns their number.
     pub fn mark(&mut self, first: u64, last: u64, value: T) -> u64 {
         if first > last {
             return 0;
         }
-        // Stretches that touch it become one with it. The one that starts latest comes first.
+        // Merge adjacent ranges, the one with the latest start first.
         let touching = self.marked.range(..=last.saturating_add(1)).rev();
         let touching: Vec<(u64, u64)> = touching
             .take_while(|(_, end)| end.saturating_add(1) >= first)
@@ -69,7 +70,7 @@ impl<T: Copy> MarkedPages<T> {
             .collect();
         let mut whole = (first, last);
         let mut n = 0u64;
-        // What lies behind the stretch, up to the next one.
+        // The gap after the range, up to the next one.
         let mut upto = Some(last);
         for (start, end) in touching {
             self.marked.remove(&start);
@@ -86,7 +87,7 @@ impl<T: Copy> MarkedPages<T> {
         n
     }
 
-    /// Marks pages of which none is; gives their number.
+    /// Marks pages, none of them marked before; returns their number.
     fn fill(&mut self, first: u64, last: u64, value: T) -> u64 {
         if first > last {
             return 0;
@@ -148,7 +149,7 @@ mod tests {
             [r#""0x""#, r#""0x+1""#, r#""7f3a40e79300""#, r#""0x10000000000000000""#, "-1", "[]", "\"\""]
         {
             let problem = range(start).unwrap_err().to_string();
-            assert!(problem.starts_with("addr_start is no address: "), "{start}: {problem}");
+            assert!(problem.starts_with("addr_start is not an address: "), "{start}: {problem}");
         }
     }
 

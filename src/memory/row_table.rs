@@ -1,14 +1,14 @@
-//! Labelled rows in few bytes, and in order of time.
+//! Packed labelled rows, and sorting by time.
 
 use super::kinds::Kind;
 use super::metrics::{Row, RowSource};
 use crate::base::{progress, tight};
 use crate::trace::accesses::Op;
 
-/// Numbers of a row.
+/// Integer fields of a row.
 const LANES: usize = 4;
 
-/// Rows in an order of their own, packed as [`tight`] packs integers.
+/// Rows in any order, packed with [`tight`].
 #[derive(Clone, Debug, Default)]
 pub struct RowTable {
     packed: Vec<u8>,
@@ -70,16 +70,16 @@ impl RowSource for RowTable {
     }
 }
 
-/// Rows that are sorted at a time, at the most: 32 bytes each, and half as much again for sorting.
+/// Limit on rows sorted at a time: 32 bytes each, plus half of that for sorting.
 const WINDOW_ROWS: u64 = 1 << 23;
-/// Parts of a stretch of time in which rows are counted to find out where windows end.
+/// Bins of a time range for counting rows to find window boundaries.
 const N_PARTS: u64 = 1 << 16;
 
-/// What finding windows takes of the time in which rows are put in order, about.
+/// Approximate share of the sorting time spent on finding windows.
 const WINDOWS_SHARE: f64 = 0.4;
 
-/// All rows in order of time, those of one time in the order in which `rows` gives them. They are gone through again for each window of
-/// time, and no window has more than some million rows, however times lie, so that no more than these are held as they are.
+/// All rows in time order; ties stay in the order of `rows`. Each time window needs another pass over the rows,
+/// and windows are limited to some million rows whatever the distribution, so that at most these are in memory unpacked.
 pub fn in_time_order(rows: &impl RowSource) -> RowTable {
     in_windows(rows, WINDOW_ROWS)
 }
@@ -95,7 +95,7 @@ fn in_windows(rows: &impl RowSource, window_rows: u64) -> RowTable {
         };
         let is_inside = |row: &Row| first <= row.ts && row.ts <= last;
         if first == last {
-            // All of one time: they are in order, however many.
+            // A single timestamp: already in order, however many.
             go_through(&mut |rows| {
                 rows.iter().filter(|row| is_inside(row)).for_each(|row| table.push(*row));
             });
@@ -108,8 +108,8 @@ fn in_windows(rows: &impl RowSource, window_rows: u64) -> RowTable {
     table
 }
 
-/// Stretches of time, first and last nanosecond, that hold all rows, ascending. Each holds `window_rows` or fewer, or those of a
-/// single time. A stretch that holds more is counted by parts and cut, and the parts that still hold more are in turn.
+/// Time windows (first and last nanosecond) that cover all rows, ascending. Each contains at most `window_rows` rows, or a
+/// single timestamp. A window with more is counted in bins and split, recursively.
 fn windows(rows: &impl RowSource, window_rows: u64) -> Vec<(i64, i64)> {
     let mut span: Option<(i64, i64)> = None;
     let mut n_rows = 0;
@@ -140,7 +140,7 @@ fn windows(rows: &impl RowSource, window_rows: u64) -> Vec<(i64, i64)> {
         let start_of = |part: u64| i128::from(first) + i128::from(part) * i128::from(width);
         let (mut from, mut n) = (0, 0);
         let mut close = |from: u64, until: u64, n: u64| {
-            // The last part ends behind the stretch.
+            // The last bin can end after the window.
             let at = |ns: i128| ns.min(i128::from(last)) as i64;
             let stretch = (at(start_of(from)), at(start_of(until) - 1));
             match n {

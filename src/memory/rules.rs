@@ -1,7 +1,7 @@
-//! Rules that tell the kind of memory by who touches it when: the first one that fits counts.
+//! Rules that classify memory by symbol, operation and phase: the first match wins.
 //!
-//! Expressions are searched in the symbol, upper and lower case alike. As `_` and digits belong to words,
-//! `ggml_q4_0` fits neither form of the rule for quantised kernels, in the reference and here.
+//! Regular expressions are searched in the symbol, ignoring case. As `_` and digits are word characters,
+//! `ggml_q4_0` matches neither form of the rule for quantised kernels, in the reference and here.
 
 use super::settings::{self, Problem};
 use crate::base::json::write;
@@ -11,10 +11,10 @@ use regex_lite::{Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// One rule. What it does not name fits always.
+/// One rule. Fields that are not set match everything.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// What it says, as files write it.
+    /// Resulting kind, by its name in files.
     pub region: String,
     pub phase: Option<String>,
     pub op: Option<String>,
@@ -22,11 +22,11 @@ pub struct Rule {
     pub dso: Option<Regex>,
 }
 
-/// Rules in their order.
+/// Rules in order of precedence.
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub rules: Vec<Rule>,
-    /// Whether they are those that come along.
+    /// Whether these are the built-in rules.
     is_builtin: bool,
 }
 
@@ -58,8 +58,8 @@ const BUILTIN: [BuiltinRule; 7] = [
     (None, None, Some(r"^(?:malloc|calloc|realloc|free|mmap|munmap|brk)\n?$"), RegionType::Runtime),
 ];
 
-/// A symbol in which letters and digits beyond ASCII are such of ASCII that the rules that come along take them for what Python does:
-/// its expressions know the words and the cases of all scripts, those here only of ASCII.
+/// Replaces non-ASCII letters and digits of a symbol by ASCII ones that the built-in rules treat the way Python would:
+/// Python's expressions know the word characters and cases of all scripts, those here only ASCII.
 fn in_ascii(symbol: &str) -> Cow<'_, str> {
     if symbol.is_ascii() {
         return Cow::Borrowed(symbol);
@@ -68,21 +68,21 @@ fn in_ascii(symbol: &str) -> Cow<'_, str> {
         'İ' | 'ı' => 'i',
         'ſ' => 's',
         '\u{212a}' => 'k',
-        // No rule has this digit, so it is part of a word and nothing else.
+        // No rule contains this digit, so it only acts as a word character.
         other if !other.is_ascii() && other.is_alphanumeric() => '0',
         other => other,
     };
     Cow::Owned(symbol.chars().map(plain).collect())
 }
 
-/// Patterns are given by people, so they may cost only so much.
+/// Limit on the size of a compiled pattern, as patterns are user input.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 fn expression(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN_BYTES).build().ok()
 }
 
-/// Made once: reading their expressions takes longer than labelling a small trace.
+/// Built once: compiling the expressions takes longer than labelling a small trace.
 static ALONG: LazyLock<Rules> = LazyLock::new(|| {
     let rules = BUILTIN.iter().map(|(phase, op, symbol, region)| Rule {
         region: region.name().unwrap_or_default().to_string(),
@@ -101,7 +101,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Those that come along, as files write them: one a line.
+    /// The built-in rules as JSON, one per line.
     pub fn builtin_json() -> String {
         let mut out = Vec::new();
         for (n, (phase, op, symbol, region)) in BUILTIN.iter().enumerate() {
@@ -123,13 +123,13 @@ impl Rules {
         String::from_utf8(out).unwrap_or_default()
     }
 
-    /// Whether they are those that come along.
+    /// Whether these are the built-in rules.
     pub fn are_builtin(&self) -> bool {
         self.is_builtin
     }
 
-    /// Rules from JSON: `[{"region_type": …, "phase": …, "op_type": …, "symbol_re": …, "dso_re": …}]`, of which only the
-    /// first is needed. They stand in place of those that come along.
+    /// Parses JSON: `[{"region_type": …, "phase": …, "op_type": …, "symbol_re": …, "dso_re": …}]`; only `region_type` is
+    /// required. The rules replace the built-in ones.
     pub fn parse(json: &str) -> Result<Rules, Problem> {
         let mut rules = Vec::new();
         settings::for_each_object(json, |object| {
@@ -137,15 +137,13 @@ impl Rules {
                 None => Ok(None),
                 Some(pattern) => match expression(&pattern) {
                     Some(expression) => Ok(Some(expression)),
-                    None => {
-                        Err(Problem::new(format!("{name} is no expression that is understood: {pattern}")))
-                    }
+                    None => Err(Problem::new(format!("{name} is not a valid regular expression: {pattern}"))),
                 },
             };
             rules.push(Rule {
                 region: object
                     .text("region_type")?
-                    .ok_or_else(|| Problem::new("a rule has no region_type"))?,
+                    .ok_or_else(|| Problem::new("a rule is missing region_type"))?,
                 phase: object.text("phase")?,
                 op: object.text("op_type")?,
                 symbol: pattern("symbol_re")?,
@@ -153,12 +151,12 @@ impl Rules {
             });
             Ok(())
         })?;
-        // Those that come along, written out, are the same.
+        // The built-in rules, written out, compare equal.
         let is_builtin = json.trim() == Rules::builtin_json().trim();
         Ok(Rules { rules, is_builtin })
     }
 
-    /// What the first rule that fits says; `None` if none does.
+    /// Kind from the first matching rule; `None` without a match.
     pub fn classify(&self, symbol: &str, dso: &str, phase: Option<&str>, op: &str) -> Option<&str> {
         let symbol = if self.is_builtin { in_ascii(symbol) } else { Cow::Borrowed(symbol) };
         let fits = |rule: &&Rule| {
@@ -171,7 +169,7 @@ impl Rules {
     }
 }
 
-/// What a classification depends on, for remembering it.
+/// Inputs of a classification, as a cache key.
 pub type Question = (Option<StringId>, Option<StringId>, u32, Op, Option<StringId>);
 
 #[cfg(test)]
@@ -187,7 +185,7 @@ mod tests {
         assert!(!Rules::parse(&json.replace("kv_update|", "")).unwrap().are_builtin());
     }
 
-    /// What Python's expressions say of these, which know letters of all scripts.
+    /// Expected results of Python's expressions, which know letters of all scripts.
     #[test]
     fn words_and_cases_are_those_of_all_scripts() {
         assert!(BUILTIN.iter().all(|(.., pattern, _)| pattern.is_none_or(|pattern| !pattern.contains('0'))));

@@ -1,9 +1,9 @@
-//! Lists of objects in JSON, as people give them: phases, rules, address ranges.
+//! JSON lists of objects supplied by the user: phases, rules, address ranges.
 
 use crate::base::json::{Dialect, Number, Parser, RawStr, Token, unescape_to_string};
 use crate::base::text;
 
-/// What is wrong with a list, lower case, no final dot.
+/// Problem with a list: lower case, no final period.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem(pub String);
 
@@ -19,58 +19,58 @@ impl std::fmt::Display for Problem {
     }
 }
 
-/// Members of one object, values as written.
+/// Members of one object, values unparsed.
 pub struct Object<'a> {
     members: Vec<(RawStr<'a>, &'a [u8])>,
 }
 
 impl<'a> Object<'a> {
-    /// Value of the last member of that name; `None` if there is none, or if it is null.
+    /// Value of the last member of that name; `None` if missing or null.
     fn get(&self, name: &str) -> Option<&'a [u8]> {
         let found = self.members.iter().rev().find(|(key, _)| unescape_to_string(*key) == name);
         found.map(|(_, value)| *value).filter(|value| *value != b"null")
     }
 
-    /// A text, if it is there.
+    /// A string member, if present.
     pub fn text(&self, name: &str) -> Result<Option<String>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match Parser::new(value, Dialect::Lenient).token() {
             Ok(Token::String(text)) => Ok(Some(unescape_to_string(text))),
-            _ => Err(Problem::new(format!("{name} is no text"))),
+            _ => Err(Problem::new(format!("{name} is not a string"))),
         }
     }
 
-    /// A value as it is written, if it is there.
+    /// An unparsed member, if present.
     pub fn json(&self, name: &str) -> Option<&'a str> {
         self.get(name).and_then(|value| std::str::from_utf8(value).ok())
     }
 
-    /// An integer, if it is there.
+    /// An integer member, if present.
     pub fn integer(&self, name: &str) -> Result<Option<i64>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        Number::as_i64(value).map(Some).ok_or_else(|| Problem::new(format!("{name} is no integer")))
+        Number::as_i64(value).map(Some).ok_or_else(|| Problem::new(format!("{name} is not an integer")))
     }
 
-    /// A time in nanoseconds, if it is there: of one with a fraction the next whole one, as no earlier whole time is behind it.
+    /// A timestamp in nanoseconds, if present. Fractions are rounded up, so that no earlier whole timestamp is included.
     pub fn time(&self, name: &str) -> Result<Option<i64>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let no_number = || Problem::new(format!("{name} is no number"));
+        let no_number = || Problem::new(format!("{name} is not a number"));
         if let Some(ns) = Number::as_i64(value) {
             return Ok(Some(ns));
         }
         let text = std::str::from_utf8(value).ok().filter(|_| Number::parse(value).is_some());
         let ns: f64 = text.and_then(|text| text.parse().ok()).ok_or_else(no_number)?;
-        // What is beyond all times is as good as the last one.
+        // The cast saturates for timestamps out of range.
         Ok(Some(ns.ceil() as i64))
     }
 
-    /// An address, if it is there: a number, or a text as addresses are printed, `"0x7f3a40e79300"`.
+    /// An address, if present: a number, or a string such as `"0x7f3a40e79300"`.
     pub fn address(&self, name: &str) -> Result<Option<u64>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let printed = || {
             let text = self.text(name).ok()??;
             match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-                // A sign may stand before what `from_str_radix` reads.
+                // `from_str_radix` would accept a sign.
                 Some(digits) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
                     u64::from_str_radix(digits, 16).ok()
                 }
@@ -80,19 +80,19 @@ impl<'a> Object<'a> {
         };
         let no_address = || {
             let shown = text::example(value, text::IN_A_SENTENCE);
-            Problem::new(format!(r#"{name} is no address: {shown}; write 4096, or "0x1000""#))
+            Problem::new(format!(r#"{name} is not an address: {shown}; use 4096 or "0x1000""#))
         };
         Number::as_u64(value).or_else(printed).map(Some).ok_or_else(no_address)
     }
 }
 
-/// One object; `None` if it is something else, such as a list.
+/// Parses one object; `None` for anything else, such as a list.
 pub fn one_object(json: &str) -> Option<Object<'_>> {
     let mut parser = Parser::new(json.as_bytes(), Dialect::Lenient);
     (parser.token() == Ok(Token::Object)).then(|| read_object(&mut parser))?
 }
 
-/// The members of an object that has been opened; `None` if it does not go on as one.
+/// Parses the members of an opened object; `None` if malformed.
 fn read_object<'a>(parser: &mut Parser<'a>) -> Option<Object<'a>> {
     let mut object = Object { members: Vec::new() };
     let mut first = true;
@@ -107,7 +107,7 @@ pub fn for_each_object(
     json: &str,
     mut each: impl FnMut(&Object<'_>) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    let no_list = || Problem::new("it is no list of JSON objects");
+    let no_list = || Problem::new("expected a list of JSON objects");
     let mut parser = Parser::new(json.as_bytes(), Dialect::Lenient);
     if parser.token() != Ok(Token::Array) {
         return Err(no_list());

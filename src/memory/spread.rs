@@ -1,25 +1,26 @@
-//! Many numbers of which exact quantiles are wanted, in little memory.
+//! Exact quantiles of many numbers in little memory.
 //!
-//! Numbers are kept in the order in which they come and packed as differences from the smallest of their block; once there are many, they are
-//! sorted and packed as differences from one to the next, in a third of the room. Of zeros only the number is kept. Many of them are put into bins by their leading bits first, so that a block takes few bits, and a bin says
-//! how many smaller numbers there are: the k-th smallest is looked for in one bin. There, of few, by sorting them; of many by
-//! counting them by their leading 16 bits, then, of those with the right ones, by the next 16, until they are few.
+//! Numbers are stored in order of arrival, packed as differences from the smallest in their block. Once there are many, they are
+//! sorted and packed as successive differences, in a third of the space. Zeros are only counted. Large sets are first binned by
+//! their leading bits, so that a block takes few bits per number, and the bins narrow down the k-th smallest number. Within a bin,
+//! few numbers are sorted; many are counted by their leading 16 bits, then those with the right prefix by the next 16, until few
+//! remain.
 
 use super::numbers::{between, quantile_place};
 use crate::base::tight;
 
-/// As many as this are unpacked and sorted at once.
+/// Limit on numbers unpacked and sorted at once.
 const FEW: u64 = 1 << 18;
-/// Numbers of a block while all are in one bin: there may be as many open blocks as there are pages.
+/// Block size while there is a single bin: there can be as many open blocks as pages.
 const BLOCK: usize = 256;
-/// From so many numbers on there are bins, each with an open block of its own.
+/// Count from which numbers are binned, with an open block per bin.
 const MIN_BINNED: u64 = 1 << 18;
-/// From so many numbers of a bin on they are sorted.
+/// Count from which the numbers of a bin are sorted.
 const RUN: usize = 1 << 17;
-/// Bits behind the first one that tell bins apart.
+/// Bits after the leading one that select the bin.
 const BIN_BITS: u32 = 3;
 
-/// Bin of a number above 0; larger numbers are in the same one or in a later one.
+/// Bin of a number above 0; monotonic.
 #[inline]
 fn bin_of(value: u64) -> usize {
     let power = value.checked_ilog2().unwrap_or(0);
@@ -29,12 +30,12 @@ fn bin_of(value: u64) -> usize {
 
 const N_BINS: usize = (u64::BITS << BIN_BITS) as usize;
 
-/// Numbers in no order, none of which is 0.
+/// Unordered nonzero numbers.
 #[derive(Clone, Debug, Default)]
 struct Bin {
     /// Fewer than [`BLOCK`].
     open: Vec<i64>,
-    /// Blocks of them as they came, and how many numbers are in there.
+    /// Packed blocks in order of arrival, and the count of numbers in them.
     packed: Vec<u8>,
     n_packed: usize,
     runs: Vec<Run>,
@@ -42,7 +43,7 @@ struct Bin {
     max: u64,
 }
 
-/// Ascending numbers, packed in blocks of [`tight::BLOCK`], of which the last may be smaller.
+/// Ascending numbers, packed in blocks of [`tight::BLOCK`]; the last can be smaller.
 #[derive(Clone, Debug)]
 struct Run {
     packed: Box<[u8]>,
@@ -69,12 +70,12 @@ impl Bin {
         }
     }
 
-    /// Sorts what is packed as it came.
+    /// Sorts the blocks in order of arrival.
     #[cold]
     fn sort(&mut self) {
         let mut all = Vec::with_capacity(self.n_packed);
         self.for_each_unsorted(|value| all.push(value as i64));
-        // As signed numbers, which are others above 2^63, but as near to each other.
+        // Reinterpreted as signed, which preserves differences above 2^63.
         all.sort_unstable();
         let mut packed = Vec::new();
         all.chunks(tight::BLOCK).for_each(|block| tight::write_block(block, &mut packed));
@@ -82,7 +83,7 @@ impl Bin {
         (self.packed, self.n_packed) = (Vec::new(), 0);
     }
 
-    /// Those that are packed as they came.
+    /// The numbers packed in order of arrival.
     fn for_each_unsorted(&self, mut each: impl FnMut(u64)) {
         let mut rest = self.packed.as_slice();
         let mut values = [0; BLOCK];
@@ -92,7 +93,7 @@ impl Bin {
         }
     }
 
-    /// All of them, in no order.
+    /// All numbers, in no particular order.
     fn for_each(&self, mut each: impl FnMut(u64)) {
         let mut values = [0; tight::BLOCK];
         for run in &self.runs {
@@ -108,7 +109,7 @@ impl Bin {
         self.open.iter().for_each(|value| each(*value as u64));
     }
 
-    /// Adds all numbers of another.
+    /// Adds all numbers of another set.
     fn absorb(&mut self, other: Bin) {
         if self.n == 0 {
             *self = other;
@@ -125,7 +126,7 @@ impl Bin {
         other.open.into_iter().for_each(|value| self.add(value as u64));
     }
 
-    /// The numbers at these places of the ascending order, each counted from 0; places past the end read as 0.
+    /// The numbers at these 0-based ranks; ranks past the end give 0.
     fn at_places(&self, places: &[u64]) -> Vec<u64> {
         if places.is_empty() {
             return Vec::new();
@@ -139,9 +140,9 @@ impl Bin {
         places.iter().map(|place| all.get(*place as usize).copied().unwrap_or(0)).collect()
     }
 
-    /// The same of many.
+    /// Selection for many numbers.
     fn find(&self, places: &[u64]) -> Vec<u64> {
-        // What is known of each: its leading bits, and its place among those that have the same.
+        // For each rank: the leading bits found so far, and the rank among numbers with the same prefix.
         let mut found: Vec<(u64, u64)> = places.iter().map(|place| (0, *place)).collect();
         let n_bits = u64::BITS - self.max.leading_zeros();
         let mut shift = n_bits;
@@ -182,7 +183,7 @@ impl Bin {
         found.into_iter().map(|(value, _)| value).collect()
     }
 
-    /// The numbers of which all but the last `shift` bits are known, and their places among those that have the same; these are few.
+    /// Numbers with a known prefix (all but the last `shift` bits) and rank among those with the same prefix, which are few.
     fn pick(&self, found: &[(u64, u64)], shift: u32) -> Vec<u64> {
         let known = distinct(found.iter().map(|(prefix, _)| *prefix));
         let mut with: Vec<Vec<u64>> = vec![Vec::new(); known.len()];
@@ -200,13 +201,13 @@ impl Bin {
     }
 }
 
-/// Numbers in no order.
+/// Unordered numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Spread {
     n_zeros: u64,
-    /// Those that are not 0, until there are bins.
+    /// Nonzero numbers, until there are bins.
     few: Bin,
-    /// [`N_BINS`] of them, or none.
+    /// [`N_BINS`] bins, or none.
     bins: Vec<Bin>,
     n: u64,
     sum: u128,
@@ -239,13 +240,13 @@ impl Spread {
         few.for_each(|value| self.bins[bin_of(value)].add(value));
     }
 
-    /// Adds all numbers of another.
+    /// Adds all numbers of another set.
     pub fn absorb(&mut self, mut other: Spread) {
         if self.bins.len() < other.bins.len() {
             std::mem::swap(self, &mut other);
         }
         self.n_zeros += other.n_zeros;
-        // What has no bins is added one by one, and summed there.
+        // Without bins, numbers are added one by one, which also updates the sum.
         let n_few = other.few.n;
         let mut sum_few = 0;
         other.few.for_each(|value| {
@@ -265,12 +266,12 @@ impl Spread {
         self.len() == 0
     }
 
-    /// Sum by number; exact.
+    /// Exact mean.
     pub fn mean(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.sum as f64 / self.len() as f64)
     }
 
-    /// The numbers at these places of the ascending order, each counted from 0; places past the end read as 0.
+    /// The numbers at these 0-based ranks; ranks past the end give 0.
     pub fn at_places(&self, places: &[u64]) -> Vec<u64> {
         let bins = if self.bins.is_empty() { std::slice::from_ref(&self.few) } else { &self.bins };
         let mut values = vec![0; places.len()];
@@ -287,7 +288,7 @@ impl Spread {
         values
     }
 
-    /// Quantiles, linear between neighbours; nothing of nothing.
+    /// Quantiles with linear interpolation; `None` without numbers.
     pub fn quantiles<const N: usize>(&self, qs: [f64; N]) -> Option<[f64; N]> {
         if self.is_empty() {
             return None;
@@ -303,7 +304,7 @@ impl Spread {
         Some(out)
     }
 
-    /// The middle one, or the mean of the two in the middle.
+    /// Median.
     pub fn median(&self) -> Option<f64> {
         let n = self.len();
         let values = self.at_places(&[n.saturating_sub(1) / 2, n / 2]);
@@ -312,7 +313,7 @@ impl Spread {
     }
 }
 
-/// Each of them once, ascending.
+/// Sorts and deduplicates.
 fn distinct(values: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut all: Vec<u64> = values.collect();
     all.sort_unstable();

@@ -1,8 +1,8 @@
-//! Whether memory that keeps data for a managed while (MRM) would suit a kind of data: written once, kept long.
+//! Suitability of managed-retention memory (MRM) for a kind of data: it suits data written once and kept long.
 
 use crate::base::units::{Unit, format_float, format_ratio};
 
-/// How well it suits.
+/// Suitability class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suitability {
     High,
@@ -11,7 +11,7 @@ pub enum Suitability {
 }
 
 impl Suitability {
-    /// As the reference writes it.
+    /// Name in the reference.
     pub fn name(self) -> &'static str {
         match self {
             Suitability::High => "high_mrm",
@@ -21,13 +21,13 @@ impl Suitability {
     }
 }
 
-/// From where on data suits.
+/// Lower bounds of the suitability classes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Thresholds {
-    /// Least mean share of addresses written once, and least retention (99th percentile, seconds), for high.
+    /// For high: least mean write-once ratio, and least retention p99 in seconds.
     pub high_ratio: f64,
     pub high_p99_s: f64,
-    /// The same for medium, of the median.
+    /// For medium: least mean write-once ratio, and least median retention in seconds.
     pub medium_ratio: f64,
     pub medium_p50_s: f64,
 }
@@ -39,10 +39,10 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// In words, behind "suitability is".
+    /// Text to follow "suitability is".
     pub fn told(&self) -> String {
         format!(
-            "high from {} and {} s on, medium from {} and {} s on",
+            "high from a write-once ratio of {} and retention p99 of {} s, medium from {} and p50 of {} s",
             self.high_ratio, self.high_p99_s, self.medium_ratio, self.medium_p50_s
         )
     }
@@ -57,25 +57,24 @@ impl Thresholds {
         }
     }
 
-    /// Why that is the judgement, in words.
+    /// Reason for the suitability class.
     pub fn reason(&self, write_once_ratio: Option<f64>, p99_s: f64, p50_s: f64) -> String {
         let Some(ratio) = write_once_ratio else {
-            return "no store was seen, so nothing says that it is written once; the reference counts that as 0"
-                .to_string();
+            return "no stores, so the write-once ratio is unknown; mrm-trace counts it as 0".to_string();
         };
         let percent = format_ratio;
         let time = |seconds| format_float(seconds, Unit::Seconds);
-        let once = format!("{} of the addresses stored to were so once", percent(ratio));
+        let once = format!("{} of stored addresses were written once", percent(ratio));
         match self.judge(ratio, p99_s, p50_s) {
             Suitability::High => format!(
-                "{once} (at least {}), and the longest-kept hundredth is kept {} (at least {} s)",
+                "{once} (≥ {}) and retention p99 is {} (≥ {} s)",
                 percent(self.high_ratio),
                 time(p99_s),
                 self.high_p99_s
             ),
             Suitability::Medium => format!(
-                "{once} (at least {}), and half of the regions are kept {} (at least {} s); for high it \
-                 would be {} and {} s of the longest-kept hundredth, which is kept {}",
+                "{once} (≥ {}) and median retention is {} (≥ {} s); high needs {} and a retention p99 of {} s, which is \
+                 {} here",
                 percent(self.medium_ratio),
                 time(p50_s),
                 self.medium_p50_s,
@@ -84,13 +83,11 @@ impl Thresholds {
                 time(p99_s)
             ),
             Suitability::Low if ratio < self.medium_ratio => {
-                format!("only {once} (less than {})", percent(self.medium_ratio))
+                format!("only {once} (< {})", percent(self.medium_ratio))
             }
-            Suitability::Low => format!(
-                "{once}, but half of the regions are kept {} only (less than {} s)",
-                time(p50_s),
-                self.medium_p50_s
-            ),
+            Suitability::Low => {
+                format!("{once}, but median retention is only {} (< {} s)", time(p50_s), self.medium_p50_s)
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The metrics of regions, put together by kind of memory.
+//! Region metrics aggregated by memory kind.
 
 use super::kinds::{Kind, Kinds};
 use super::metrics::{Metrics, RegionMetrics};
@@ -6,7 +6,7 @@ use super::numbers::{self, GroupMean};
 use super::suitability::{Suitability, Thresholds};
 use crate::base::hash::HashMap;
 
-/// What the regions of one kind are like together. Fractions are from 0 to 1.
+/// Aggregated metrics of the regions of one kind. Fractions are from 0 to 1.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KindSummary {
     pub kind: Kind,
@@ -15,35 +15,35 @@ pub struct KindSummary {
     pub retention_p90_s: f64,
     pub retention_p99_s: f64,
     pub retention_mean_s: f64,
-    /// Mean over the regions that were stored to; `None` if there are none.
+    /// Mean over regions with stores; `None` if there are none.
     pub write_once_ratio_mean: Option<f64>,
-    /// Mean over all regions, those without stores counting as 0.
+    /// Mean over all regions, with 0 for those without stores.
     pub reads_per_write_mean: f64,
     pub reads: u64,
     pub writes: u64,
-    /// A page in two regions counts twice.
+    /// A page counts once per region.
     pub total_pages: u64,
     pub mean_pages_per_region: f64,
     pub max_pages_per_region: u64,
-    /// Means over regions, also of the medians.
+    /// Means over regions, including the mean of medians.
     pub mean_stride_bytes: f64,
     pub median_stride_bytes: f64,
     pub same_page_fraction: f64,
     pub suitability: Suitability,
 }
 
-/// Times between accesses to one address, those above 0; nanoseconds.
+/// Inter-access intervals above 0, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IntervalSummary {
     pub n_intervals: u64,
-    /// Cut to whole nanoseconds.
+    /// Truncated to whole nanoseconds.
     pub p50_ns: i64,
     pub p90_ns: i64,
     pub p99_ns: i64,
     pub mean_ns: f64,
 }
 
-/// Of kinds that have any, in order of name: also of those without a region, as a region is of the kind of its first access.
+/// Intervals by kind, ordered by name. Includes kinds without a region, as a region has the kind of its first access.
 pub fn intervals(metrics: &Metrics, kinds: &Kinds) -> Vec<(Kind, IntervalSummary)> {
     let of = |kind| {
         let spread = metrics.intervals_of(kind)?;
@@ -60,7 +60,7 @@ pub fn intervals(metrics: &Metrics, kinds: &Kinds) -> Vec<(Kind, IntervalSummary
     kinds.sorted().into_iter().filter_map(of).collect()
 }
 
-/// A row a kind, in order of name.
+/// One row per kind, ordered by name.
 pub fn by_kind(metrics: &Metrics, kinds: &Kinds, thresholds: &Thresholds) -> Vec<KindSummary> {
     let mut regions: HashMap<Kind, Vec<&RegionMetrics>> = HashMap::default();
     metrics.regions.iter().for_each(|region| regions.entry(region.kind).or_default().push(region));
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::memory::spread::Spread;
 
-    /// Accesses of two kinds to one page may be to one region, which is of the first kind.
+    /// Accesses of two kinds to one page can share a region, which has the first kind.
     #[test]
     fn kinds_without_a_region_have_their_intervals() {
         let mut kinds = Kinds::default();

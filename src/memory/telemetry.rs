@@ -1,28 +1,28 @@
-//! Whether the tools that watched a run disturbed it, and whether the computer held still meanwhile.
+//! Run validity: profiler overhead and system disturbances during a run.
 
-/// What was seen of a process at one moment.
+/// A sample of a process.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ProcessSample {
     /// Percent of one processor.
     pub cpu_pct: f64,
     /// MiB.
     pub rss_mb: f64,
-    /// Bytes written since the process began.
+    /// Bytes written since the process started.
     pub write_bytes: i64,
 }
 
-/// What watching cost.
+/// Profiler overhead.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ObserverEffect {
-    /// Percent: the maximum, or the 95th percentile where later rules are asked for.
+    /// Percent: the maximum, or p95 under later rules.
     pub cpu_overhead_pct_max: f64,
     pub cpu_overhead_pct_mean: f64,
-    /// Percent: the maximum in any case.
+    /// Percent: always the maximum.
     pub cpu_overhead_pct_abs_max: f64,
     /// MiB.
     pub memory_overhead_mb_peak: f64,
     pub target_rss_mb_peak: f64,
-    /// The observer's memory by the target's, from 0; 0 if the target's is not known.
+    /// Observer memory / target memory; 0 if the latter is unknown.
     pub memory_overhead_frac: f64,
     pub io_contention_detected: bool,
     pub thermal_throttle_events: i64,
@@ -31,20 +31,20 @@ pub struct ObserverEffect {
     pub n_target_samples: u64,
 }
 
-/// Bytes that an observer may write before it counts as contention.
+/// Bytes written by the observer that count as I/O contention.
 const IO_BYTES: i64 = 10 << 20;
 
-/// Which rules to go by.
+/// Rule set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub enum RuleSet {
-    /// Those of mrm-trace 0.1.0.
+    /// Rules of mrm-trace 0.1.0.
     #[default]
     Seed,
-    /// Those of its later versions (0.1.23): a percentile in place of the maximum, temperature, baseline.
+    /// Rules of later versions (0.1.23): a percentile instead of the maximum, temperature, baseline.
     Later,
 }
 
-/// What watching cost, by samples of the observer and of the target in order of time.
+/// Computes profiler overhead from samples of the observer and the target in time order.
 pub fn observer_effect(
     observer: &[ProcessSample],
     target: &[ProcessSample],
@@ -91,8 +91,8 @@ fn percentile_95(samples: &[ProcessSample]) -> f64 {
     sorted.get(at.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 
-/// Times that processors were slowed down for heat, by counts before and after; one that was not counted before counts for
-/// nothing.
+/// Thermal throttle events, from counts before and after; processors without a count before are
+/// ignored.
 pub fn thermal_events<'a>(
     before: impl Fn(&str) -> Option<i64>,
     after: impl IntoIterator<Item = (&'a str, i64)>,
@@ -102,12 +102,12 @@ pub fn thermal_events<'a>(
     events.fold(0, i64::saturating_add)
 }
 
-/// How far a run is to be trusted.
+/// Validity of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunValidity {
     Clean,
     Marginal,
-    /// It is kept, and left out where runs are put together.
+    /// Kept, but excluded from aggregates.
     Contaminated,
 }
 
@@ -127,22 +127,22 @@ impl RunValidity {
     }
 }
 
-/// What a run is judged by.
+/// Inputs of the run validity.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Conditions {
-    /// Percent of one processor that the observer took.
+    /// CPU usage of the observer in percent of one processor.
     pub observer_cpu_pct: f64,
-    /// The observer's memory by the target's, from 0.
+    /// Observer memory / target memory.
     pub observer_mem_frac: f64,
     pub thermal_throttle_events: i64,
-    /// Percent of the computer that was taken before the run.
+    /// System CPU usage before the run, in percent.
     pub baseline_cpu_pct: f64,
     pub io_contention_detected: bool,
-    /// Highest temperature, °C; only later rules look at it.
+    /// Peak temperature, °C; only used by later rules.
     pub peak_temp_c: Option<f64>,
 }
 
-/// Judges a run; gives the reasons why it is not clean.
+/// Judges a run; returns the reasons why it is not clean.
 pub fn validity(conditions: &Conditions, rules: RuleSet) -> (RunValidity, Vec<String>) {
     let c = conditions;
     let mut reasons = Vec::new();
@@ -176,7 +176,7 @@ pub fn validity(conditions: &Conditions, rules: RuleSet) -> (RunValidity, Vec<St
     (if is_marginal { RunValidity::Marginal } else { RunValidity::Contaminated }, reasons)
 }
 
-/// What a stored summary says; what it leaves out is `None`.
+/// A recorded summary; missing values are `None`.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct StoredSummary {
     pub observer_cpu_overhead_pct_max: Option<f64>,
@@ -190,7 +190,7 @@ pub struct StoredSummary {
 }
 
 impl StoredSummary {
-    /// What the run is judged by; `target_rss_mb` is the target's peak in MiB where it is known from elsewhere, else 0.
+    /// Inputs of the run validity; `target_rss_mb` is the target's peak in MiB if known from elsewhere, else 0.
     pub fn conditions(&self, target_rss_mb: f64, rules: RuleSet) -> Conditions {
         let mean = self.observer_cpu_overhead_pct_mean.filter(|_| rules == RuleSet::Later);
         Conditions {

@@ -1,12 +1,12 @@
-//! Regions by page alone: all pages of weights are one region, every other page is one of its own.
+//! Regions by page alone: all weight pages form one region, every other page is a region.
 //!
-//! The reference has this beside its labeller and does not use it; the type of a page never changes.
+//! The reference contains this next to its labeller without using it; the kind of a page never changes.
 
 use super::kinds::Kind;
 use super::labeller::{Region, RegionMap};
 use crate::base::hash::HashMap;
 
-/// What is known of pages so far.
+/// State of the pages so far.
 #[derive(Clone, Debug, Default)]
 pub struct PageTracker {
     pages: HashMap<u64, (Kind, u32)>,
@@ -14,7 +14,7 @@ pub struct PageTracker {
 }
 
 impl PageTracker {
-    /// Region and kind of a page that is touched at `ts`, which someone takes for `kind`.
+    /// Region and kind of a page accessed at `ts` with proposed `kind`.
     pub fn update(&mut self, page: u64, kind: Kind, ts: i64) -> (u32, Kind) {
         let (kind, id) = match self.pages.get(&page) {
             Some(known) => *known,

@@ -1,8 +1,8 @@
-//! A trace with its labels: what reports look at.
+//! A trace with its labels, as input of the reports.
 //!
-//! Several passes over the accesses, a block of them at a time. The first one labels them in the order of the file (labels are kept packed, some bytes a
-//! row) and counts what does not depend on time; the others feed the rest of the metrics. Where rows are not in order of time, what depends on that is told a sorted copy of them, which is packed
-//! as well. What grows with the number of rows is packed; the rest grows
+//! Takes several passes over the accesses, block by block. The first one labels them in file order (labels are packed, a few
+//! bytes per row) and computes metrics independent of time order; the others compute the rest. If rows are not in time order, the
+//! latter use a sorted copy, which is packed as well. Data per row is packed; everything else grows
 //! with pages, regions and key/value blocks.
 
 use super::index::PageSet;
@@ -27,44 +27,44 @@ use crate::trace::Trace;
 use crate::trace::accesses::{Access, AccessTable, Blocks, Wanted};
 use std::ops::Deref;
 
-/// What the person gave.
+/// User settings.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// When which phase was; rows that have a phase of their own keep it.
+    /// Phase boundaries; rows with their own phase keep it.
     pub phases: Phases,
-    /// In place of the rules that come along.
+    /// Replacement for the built-in rules.
     pub rules: Option<Rules>,
     pub unknown: UnknownPolicy,
-    /// What is known of addresses beforehand.
+    /// Address ranges of known kind.
     pub ranges: Vec<AddressRange>,
-    /// Labelling stops where there are more regions; `None` for as many as there is memory for.
+    /// Region limit at which labelling stops; `None` for the available memory.
     pub max_regions: Option<usize>,
-    /// Accesses are labelled also where the source has done so. What it says of the kind of an access stays, regions get other numbers.
+    /// Whether to relabel a labelled source. Kinds in the source are kept, but regions get new numbers.
     pub is_anew: bool,
 }
 
-/// Regions that a 32-bit program has room for, where nobody says how many: each takes some 300 bytes.
+/// Default region limit of a 32-bit program: each region takes about 300 bytes.
 const MAX_REGIONS_32_BIT: usize = 4_000_000;
 
-/// Labels of rows, in their order, by blocks that are those of the accesses.
+/// Labels of rows in order, in the same blocks as the accesses.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     blocks: Vec<LabelBlock>,
     n: usize,
 }
 
-/// Packed labels of so many rows: kinds, then regions. Most rows of a block mostly are of one region (that of all weights), so there stands
-/// of each row whether it is of another one, then the region of most, then that of each of the others.
+/// Packed labels of a block of rows: kinds, then regions. Most rows of a block usually share a region (the weights), so regions are
+/// stored as a flag per row for exceptions, the majority region, then the region of each exception.
 #[derive(Clone, Debug)]
 struct LabelBlock {
     packed: Box<[u8]>,
     n: u16,
 }
 
-/// Stands for a row that is left out.
+/// Marker for a skipped row.
 const LEFT_OUT: i64 = -1;
 
-/// The value that more than half of all have, if there is one; else any of them.
+/// The majority value, if there is one; else any value.
 fn most_common(values: &[i64]) -> i64 {
     let (mut found, mut n) = (0, 0u32);
     for value in values {
@@ -78,7 +78,7 @@ fn most_common(values: &[i64]) -> i64 {
 }
 
 impl Labels {
-    /// Appends those of the next block, at most [`tight::BLOCK`]; nothing of none.
+    /// Appends the labels of the next block, at most [`tight::BLOCK`]; does nothing if empty.
     pub fn push_block(&mut self, labels: impl Iterator<Item = Option<Label>>) {
         let (mut kinds, mut regions) = ([0; tight::BLOCK], [0; tight::BLOCK]);
         let mut n = 0;
@@ -106,7 +106,7 @@ impl Labels {
         self.n += n;
     }
 
-    /// Number of rows that were labelled or left out.
+    /// Number of rows labelled or skipped.
     pub fn len(&self) -> usize {
         self.n
     }
@@ -115,7 +115,7 @@ impl Labels {
         self.n == 0
     }
 
-    /// One by one; `None` for rows that are left out.
+    /// Iterates labels; `None` for skipped rows.
     pub fn iter(&self) -> impl Iterator<Item = Option<Label>> + '_ {
         let mut blocks = self.blocks();
         let (mut at, mut n_labels) = (0, 0);
@@ -139,7 +139,7 @@ fn label_of(lanes: &[[i64; tight::BLOCK]; 2], at: usize) -> Option<Label> {
 }
 
 impl LabelBlock {
-    /// Unpacks kinds and regions. `None` never comes, as blocks are made here.
+    /// Unpacks kinds and regions. Never returns `None`, as blocks are written here.
     fn unpack(&self, [kinds, regions]: &mut [[i64; tight::BLOCK]; 2]) -> Option<()> {
         let n = usize::from(self.n).min(tight::BLOCK);
         let rest = tight::read_block(&self.packed, &mut kinds[..n])?;
@@ -161,14 +161,14 @@ impl LabelBlock {
     }
 }
 
-/// Labels a block at a time.
+/// Iterator over labels by block.
 struct LabelBlocks<'a> {
     blocks: std::slice::Iter<'a, LabelBlock>,
     lanes: [[i64; tight::BLOCK]; 2],
 }
 
 impl LabelBlocks<'_> {
-    /// The next block with the number of its labels; 0 behind the last one.
+    /// Loads the next block; returns the number of its labels, 0 at the end.
     fn next_labels(&mut self) -> (&[[i64; tight::BLOCK]; 2], usize) {
         let n_labels = self.blocks.next().map_or(0, |block| {
             block.unpack(&mut self.lanes).map_or(0, |()| usize::from(block.n).min(tight::BLOCK))
@@ -177,7 +177,7 @@ impl LabelBlocks<'_> {
     }
 }
 
-/// Labelled rows a block at a time.
+/// Iterator over labelled rows by block.
 struct RowBlocks<'a> {
     accesses: Blocks<'a>,
     labels: LabelBlocks<'a>,
@@ -185,7 +185,7 @@ struct RowBlocks<'a> {
 }
 
 impl RowBlocks<'_> {
-    /// The next rows, without those that were left out; `None` behind the last ones.
+    /// The next rows, without skipped ones; `None` at the end.
     fn next_rows(&mut self) -> Option<&[Row]> {
         let accesses = self.accesses.next_rows()?;
         let (lanes, n_labels) = self.labels.next_labels();
@@ -202,7 +202,7 @@ impl RowBlocks<'_> {
                 });
             }
         }
-        // Labels end early where labelling has stopped.
+        // Labels end early if labelling has stopped.
         (n_labels > 0).then_some(&self.rows)
     }
 }
@@ -213,26 +213,26 @@ pub struct View<'a> {
     measured: Measured,
 }
 
-/// What was found by labelling a trace.
+/// Results of labelling a trace.
 #[derive(Default)]
 pub struct Measured {
     pub kinds: Kinds,
     pub labels: Labels,
     pub phases: Phases,
-    /// In order of appearance.
+    /// In order of first access.
     pub regions: RegionMap,
     pub kv_pages: KvPages,
     pub kv_blocks: KvBlocks,
-    /// Rows of no known kind that were left out.
+    /// Skipped rows of unknown kind.
     pub n_left_out: u64,
-    /// Why labelling stopped before the end.
+    /// Reason why labelling stopped early.
     pub stopped: Option<Stopped>,
-    /// Whether labels are those that the source has given.
+    /// Whether labels come from the source.
     pub has_labels_of_source: bool,
-    /// Pages that were known beforehand.
+    /// Pages in given address ranges.
     pub n_registered_pages: u64,
     pub coverage: Coverage,
-    /// Distinct pages that rows touch.
+    /// Distinct pages accessed.
     pub pages: PageSet,
     pub metrics: Metrics,
 }
@@ -245,12 +245,12 @@ impl Deref for View<'_> {
     }
 }
 
-/// Phases of rows: their own, else those of the person. Rows mostly are in the phase of the one before.
+/// Phases of rows: their own, else the given ones. Rows are usually in the phase of the previous one.
 pub struct PhaseOf<'p> {
     phases: &'p Phases,
     by_time: PhasesByTime,
     known: (Option<usize>, i64, i64),
-    /// The latest one that a row had of its own.
+    /// The last phase recorded in a row.
     own: Option<(StringId, &'p str)>,
 }
 
@@ -282,7 +282,7 @@ impl<'p> PhaseOf<'p> {
     }
 }
 
-/// What labelling takes of the time in which a view is made, and putting rows in order of what comes behind it: about.
+/// Approximate share of labelling in the time for a view, and of sorting rows in the rest.
 const LABELLING_SHARE: f64 = 0.3;
 const SORTING_SHARE: f64 = 0.4;
 
@@ -307,20 +307,20 @@ impl<'a> View<'a> {
         view
     }
 
-    /// That of a trace of which this was found before.
+    /// Recreates the view of a trace from earlier results.
     pub fn again(trace: &'a Trace, measured: Measured) -> View<'a> {
         View { trace, measured }
     }
 
-    /// What was found, for another look at the same trace.
+    /// Extracts the results, for another view of the same trace.
     pub fn into_measured(self) -> Measured {
         self.measured
     }
 
-    /// Labels all rows, and counts what does not depend on their order in time.
+    /// Labels all rows, and computes the metrics independent of time order.
     ///
-    /// Labels of the source mostly are those that it would get here, and then all that follows from how regions are made holds for them.
-    /// So they are made here as well, and only where one of them is another are they taken as they are.
+    /// Labels in the source usually equal those computed here, which allows the optimizations based on the labeller's regions.
+    /// So labels are computed here as well, and only if one differs, those of the source are used as they are.
     fn label(&mut self, options: &Options) -> (Accumulator, Distinct, Option<Births>) {
         let is_labelled = self.trace.accesses.is_labelled() && !options.is_anew;
         let own = Numbering::Own { is_in_time_order: self.is_in_time_order() };
@@ -328,11 +328,11 @@ impl<'a> View<'a> {
         self.measured.has_labels_of_source = is_labelled;
         labelled
             .or_else(|| self.label_as(Numbering::Source, options, false))
-            // Nothing differs where nothing is held against the source.
+            // Without a comparison with the source, nothing differs.
             .unwrap_or_default()
     }
 
-    /// The same with numbers of regions from here or there; `None` if labels are not those of the source, but ought to be.
+    /// Labels with region numbers from the labeller or the source; `None` if labels must match the source but don't.
     fn label_as(
         &mut self,
         numbering: Numbering,
@@ -369,7 +369,7 @@ impl<'a> View<'a> {
         if differs_from_source {
             return None;
         }
-        // Where nothing follows, nothing is missing.
+        // Without implied results, nothing is missing.
         let is_all = tables.labels.len() == trace.accesses.len();
         let stopped = stopped.filter(|stopped| *stopped != Stopped::Full || !is_all);
         (measured.kinds, measured.n_left_out, measured.stopped) = (kinds, n_left_out, stopped);
@@ -391,7 +391,7 @@ impl<'a> View<'a> {
         self.trace.accesses.is_in_time_order()
     }
 
-    /// Tells `each` of labelled rows in order of time, those of one time in the order of the file, without those that were left out.
+    /// Calls `each` for labelled rows in time order (file order for ties), without skipped ones.
     pub fn for_each_in_time(&self, mut each: impl FnMut(Row)) {
         let mut each = |rows: &[Row]| rows.iter().for_each(|row| each(*row));
         if self.is_in_time_order() {
@@ -402,7 +402,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Labelled rows in the order of the file, without those that were left out, with everything that is known of them.
+    /// Labelled rows in file order with all fields, without skipped ones.
     pub fn accesses(&self) -> impl Iterator<Item = (Access, Label)> + '_ {
         self.trace
             .accesses
@@ -411,19 +411,19 @@ impl<'a> View<'a> {
             .filter_map(|(access, label)| Some((access, label?)))
     }
 
-    /// The same with the phase of each.
+    /// Labelled rows with their phases.
     pub fn in_phases(&self) -> impl Iterator<Item = (Access, Label, Option<&str>)> + '_ {
         let mut phase_of = PhaseOf::new(&self.phases);
         self.accesses()
             .map(move |(access, label)| (access, label, phase_of.get(&access, &self.trace.strings)))
     }
 
-    /// Phase of each labelled row, beside [`View::accesses`].
+    /// Phase of each labelled row, parallel to [`View::accesses`].
     pub fn phase_names(&self) -> impl Iterator<Item = Option<&str>> + '_ {
         self.in_phases().map(|(_, _, phase)| phase)
     }
 
-    /// Labelled rows by the numbers that metrics are made of.
+    /// Labelled rows with the fields needed for metrics.
     fn rows(&self) -> Labelled<'_> {
         Labelled { accesses: &self.trace.accesses, labels: &self.labels }
     }
@@ -434,7 +434,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Labelled rows in the order of the file.
+/// Labelled rows in file order.
 struct Labelled<'a> {
     accesses: &'a AccessTable,
     labels: &'a Labels,
@@ -483,7 +483,7 @@ mod tests {
         intervals.iter().map(|(kind, spread)| (*kind, numbers_of(spread))).collect()
     }
 
-    /// Labels by the numbers that a view has given to their kinds.
+    /// Labels with the kind numbers of a view.
     fn of_view(view: &View<'_>, labels: &[(Access, Label)]) -> Vec<(Access, Label)> {
         let mut kinds = view.kinds.clone();
         let of_row = |(access, label): &(Access, Label)| {
@@ -492,7 +492,7 @@ mod tests {
         labels.iter().map(of_row).collect()
     }
 
-    /// Holds what a view has found against looking at each access by itself, as if somebody else had numbered the regions.
+    /// Compares the results of a view with a naive pass over each access, as if the regions had external numbers.
     fn check_each_by_itself(view: &View<'_>, labels: &[(Access, Label)]) -> Result<(), TestCaseError> {
         prop_assert!(view.accesses().eq(labels.iter().copied()));
         let (mut all, mut regions) = (Accumulator::default(), RegionMap::default());
@@ -525,7 +525,7 @@ mod tests {
         Ok(())
     }
 
-    /// Wherever a number of a region is off, tables hold as many places as there are regions, not as many as the number says.
+    /// With outlying region numbers, table sizes follow the number of regions, not the numbers.
     #[test]
     fn a_wild_number_of_a_region_costs_no_memory() {
         for (wild, region) in [(1u32 << 31 | 5, 7), (u32::MAX, 1), (1 << 31, 0)] {
@@ -546,14 +546,14 @@ mod tests {
             assert!(view.accesses().all(|(access, label)| access.region_id == label.region_id));
             assert_eq!(view.regions.regions().len(), 10);
             assert_eq!(view.metrics.regions.len(), 10);
-            // In an order that labels here would not have, so that nothing is held against the source.
+            // In an order that differs from the labeller's, so that the source labels are used.
             let view = View::new(&trace, &Options { is_anew: true, ..Options::default() });
             assert_eq!(view.stopped, None);
         }
     }
 
     proptest! {
-        /// What is known of regions because of how they are made is what looking at each access finds.
+        /// Results implied by the labeller's regions equal those of a naive pass over each access.
         #[test]
         fn shortcuts_change_nothing(
             rows in prop::collection::vec((-1..4i64, 0..60u64, 0..3usize, 0..6usize, 0..12usize), 0..2500),
@@ -590,7 +590,7 @@ mod tests {
             };
             let view = View::new(&trace, &options);
 
-            // Each label by itself, without anything known beforehand.
+            // Each label separately, without prefetched state.
             let (mut labeller, mut kinds) = (Labeller::new(Rules::default(), options.unknown), Kinds::default());
             labeller.register(&options.ranges, &mut kinds);
             let labels = trace.accesses.iter().map_while(|row| {
@@ -602,7 +602,7 @@ mod tests {
             prop_assert!(view.accesses().eq(labels.iter().copied()));
 
             check_each_by_itself(&view, &labels)?;
-            // The same rows with these labels, as a file has them; then with others, that nobody here would give.
+            // The same rows with these labels from a file; then with labels that the labeller would not assign.
             let mut stored = Trace::default();
             stored.strings = trace.strings.clone();
             for (access, label) in &mut labels {

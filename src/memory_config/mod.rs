@@ -1,7 +1,7 @@
-//! Configurations of experiments for mrm-trace (YAML): what is wrong with one, and which runs it asks for.
+//! Experiment configurations for mrm-trace (YAML): validation and planned runs.
 //!
-//! Takes the text of a file; gives all values with defaults filled in, errors with the paths of their fields, and the plan.
-//! Values are taken leniently, as the reference does: `"128"` and `128.0` are whole numbers; keys that are not known are ignored.
+//! Takes the text of a file; gives all values including defaults, errors with field paths, and the plan.
+//! Types are lenient, as in the reference: `"128"` and `128.0` are integers; unknown keys are ignored.
 
 mod read;
 mod schema;
@@ -10,24 +10,24 @@ mod yaml;
 use self::yaml::Yaml;
 use crate::base::json::Json;
 
-/// More planned runs than this are worth a warning.
+/// Number of planned runs that triggers a warning.
 const MANY_RUNS: u64 = 1000;
 
-/// A field that is wrong.
+/// An invalid field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FieldError {
-    /// Names with dots between them; numbers are places in lists.
+    /// Dotted path; numbers are list indexes.
     pub path: String,
-    /// What the matter is, to be read after the path.
+    /// Problem, to follow the path.
     pub what: String,
 }
 
-/// Why there is no configuration.
+/// Reason why a configuration cannot be loaded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ConfigError {
-    /// There is nothing in the file.
+    /// The file is empty.
     Empty,
-    /// It is no YAML; line and column count from 1.
+    /// Invalid YAML; line and column count from 1.
     Yaml {
         line: usize,
         column: usize,
@@ -53,17 +53,17 @@ impl std::fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// What there is to say of a file, in the order in which it is to be said.
+/// Validation result of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Judged {
-    /// `None` if a field by itself is wrong; there is no plan then.
+    /// `None` if a field is invalid; there is no plan then.
     pub config: Option<Config>,
     pub warnings: Vec<String>,
-    /// It is valid if there are none.
+    /// Empty if the file is valid.
     pub errors: Vec<String>,
 }
 
-/// Reads a file and says all that is wrong with it.
+/// Parses and validates a file.
 pub fn judge(bytes: &[u8]) -> Judged {
     match Config::read(bytes) {
         Ok(config) => {
@@ -77,23 +77,23 @@ pub fn judge(bytes: &[u8]) -> Judged {
     }
 }
 
-/// A configuration whose fields are all right.
+/// A configuration in which every field is valid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// All values, with defaults where the file says nothing.
+    /// All values, including defaults.
     pub values: Json,
 }
 
 /// One run of the plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlannedRun {
-    /// What it is called; a time is added when it starts (see [`PlannedRun::name_at`]).
+    /// Name without the start time, which is appended later (see [`PlannedRun::name_at`]).
     pub name: String,
     pub model: String,
     pub context_length: u64,
     pub batch_size: u64,
     pub output_tokens: u64,
-    /// From 0; warm-ups are not counted.
+    /// From 0, without warm-ups.
     pub repetition: u64,
     pub is_warm_up: bool,
     pub output_dir: String,
@@ -107,7 +107,7 @@ impl PlannedRun {
 }
 
 impl Config {
-    /// Reads a file.
+    /// Parses a file.
     pub fn read(bytes: &[u8]) -> Result<Config, ConfigError> {
         if let Some((line, column, what)) = yaml::first_unreadable(bytes) {
             return Err(ConfigError::Yaml { line, column, what: what.to_string() });
@@ -143,50 +143,46 @@ impl Config {
         self.values.at(path).and_then(Json::as_u64).unwrap_or(0)
     }
 
-    /// How many settings are tried.
+    /// Number of settings in the sweep.
     fn n_settings(&self) -> u64 {
         let lists = ["sweep.context_lengths", "sweep.batch_sizes", "sweep.output_tokens"];
         let n = lists.iter().map(|path| self.numbers(path).len() as u64).fold(1, u64::saturating_mul);
         n.saturating_mul(self.models().count() as u64)
     }
 
-    /// Runs of the plan, with and without warm-ups.
+    /// Number of planned runs, with and without warm-ups.
     pub fn n_runs(&self) -> (u64, u64) {
         let (warm_ups, repetitions) = (self.number("sweep.warmup_runs"), self.number("sweep.repetitions"));
         let all = self.n_settings().saturating_mul(warm_ups.saturating_add(repetitions));
         (all, self.n_settings().saturating_mul(repetitions))
     }
 
-    /// What is wrong between fields that are right by themselves.
+    /// Conflicts between fields that are valid on their own.
     pub fn errors(&self) -> Vec<String> {
         let mut ids: Vec<&str> = self.models().collect();
         ids.sort_unstable();
         let mut twice: Vec<&str> =
             ids.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
         twice.dedup();
-        if twice.is_empty() {
-            Vec::new()
-        } else {
-            vec![format!("models have the same id: {}", twice.join(", "))]
-        }
+        if twice.is_empty() { Vec::new() } else { vec![format!("duplicate model ids: {}", twice.join(", "))] }
     }
 
-    /// What is worth thinking about.
+    /// Warnings.
     pub fn warnings(&self) -> Vec<String> {
         let (_, n) = self.n_runs();
         if n > MANY_RUNS {
-            vec![format!("this plans {n} runs besides warm-ups, which may take long")]
+            vec![format!("{n} planned runs (without warm-ups) may take a long time")]
         } else {
             Vec::new()
         }
     }
 
-    /// The folder that the directories of all runs go to.
+    /// Base directory of all runs.
     pub fn base_dir(&self) -> &str {
         self.values.at("output.base_dir").and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// The runs in their order: models, contexts, batches, outputs; warm-ups before repetitions.
+    /// The runs in execution order: by model, context, batch and output length; warm-ups before repetitions.
     pub fn plan(&self) -> impl Iterator<Item = PlannedRun> {
         let base = self.base_dir().to_string();
         let models: Vec<String> = self.models().map(str::to_string).collect();
@@ -230,8 +226,8 @@ impl Config {
     }
 }
 
-/// Parts of a path behind each other, as Python's `pathlib` joins them: one that begins with `/` leaves out those before it, and what
-/// means nothing in it is left out.
+/// Joins path components like Python's `pathlib`: one that begins with `/` discards those before it, and redundant
+/// components are dropped.
 fn joined(parts: [&str; 3]) -> String {
     let (mut root, mut names) = ("", Vec::new());
     for part in parts {
@@ -245,7 +241,7 @@ fn joined(parts: [&str; 3]) -> String {
     if path.is_empty() { ".".to_string() } else { path }
 }
 
-/// The models, each with what its engine needs.
+/// Parses the models and checks what their engines need.
 fn models(value: Option<&Yaml>, errors: &mut Vec<FieldError>) -> Json {
     let wrong = |path: &str, what: String, errors: &mut Vec<FieldError>| {
         errors.push(FieldError { path: path.to_string(), what });
@@ -257,7 +253,7 @@ fn models(value: Option<&Yaml>, errors: &mut Vec<FieldError>) -> Json {
             return wrong("models", "needs at least one model".to_string(), errors);
         }
         Some(Yaml::List(values)) => values,
-        Some(_) => return wrong("models", "has to be a list".to_string(), errors),
+        Some(_) => return wrong("models", "must be a list".to_string(), errors),
     };
     let read = |(n, value): (usize, &Yaml)| {
         let path = format!("models.{n}");
@@ -267,10 +263,10 @@ fn models(value: Option<&Yaml>, errors: &mut Vec<FieldError>) -> Json {
         let id = text("id").unwrap_or_default();
         let missing = match text("engine") {
             Some("llamacpp") if text("path").is_none() => {
-                Some(format!("model '{id}' is for llamacpp and needs a path"))
+                Some(format!("model '{id}' uses llamacpp and needs a path"))
             }
             Some("vllm") if text("hf_repo").or(text("path")).is_none() => {
-                Some(format!("model '{id}' is for vllm and needs hf_repo or path"))
+                Some(format!("model '{id}' uses vllm and needs hf_repo or path"))
             }
             _ => None,
         };

@@ -1,4 +1,4 @@
-//! From a document to the values of fields: lenient in types, strict in what they mean.
+//! Field values from a document: lenient in types, strict in meaning.
 
 use super::FieldError;
 use super::schema::{Default, Field, Kind};
@@ -6,10 +6,10 @@ use super::yaml::Yaml;
 use crate::base::json::Json;
 use crate::base::python;
 
-/// Reads the fields of a section; what is wrong goes to `errors` with its path.
+/// Parses the fields of a section; problems go to `errors` with their path.
 pub fn section(value: &Yaml, fields: &[Field], path: &str, errors: &mut Vec<FieldError>) -> Json {
     if !matches!(value, Yaml::Map(_)) {
-        return wrong(path, "has to be a map of fields", errors);
+        return wrong(path, "must be a map of fields", errors);
     }
     let members = fields.iter().map(|field| {
         let path = if path.is_empty() { field.name.to_string() } else { format!("{path}.{}", field.name) };
@@ -54,24 +54,24 @@ fn typed(value: &Yaml, kind: Kind, path: &str, errors: &mut Vec<FieldError>) -> 
     match kind {
         Kind::Text => match value {
             Yaml::Text(text) => Json::String(text.clone()),
-            _ => wrong(path, "has to be a text; put it into quotes", errors),
+            _ => wrong(path, "must be a string; put it in quotes", errors),
         },
-        Kind::Int => number(int(value), "a whole number", path, errors),
+        Kind::Int => number(int(value), "an integer", path, errors),
         Kind::IntFrom(min, what) => match int(value) {
             Some(value) if value < i128::from(min) => wrong(path, what, errors),
-            value => number(value, "a whole number", path, errors),
+            value => number(value, "an integer", path, errors),
         },
         Kind::Float => match float(value) {
             Some(value) => Json::Number(python::float_json(value)),
-            None => wrong(path, "has to be a number", errors),
+            None => wrong(path, "must be a number", errors),
         },
         Kind::Bool => match bool(value) {
             Some(value) => Json::Bool(value),
-            None => wrong(path, "has to be true or false", errors),
+            None => wrong(path, "must be true or false", errors),
         },
         Kind::OneOf(texts) => match value {
             Yaml::Text(text) if texts.contains(&text.as_str()) => Json::String(text.clone()),
-            _ => wrong(path, &format!("has to be one of {}", texts.join(", ")), errors),
+            _ => wrong(path, &format!("must be one of {}", texts.join(", ")), errors),
         },
         Kind::Texts => {
             list(value, path, errors, |value, path, errors| typed(value, Kind::Text, path, errors))
@@ -87,7 +87,7 @@ fn typed(value: &Yaml, kind: Kind, path: &str, errors: &mut Vec<FieldError>) -> 
 fn number(value: Option<i128>, what: &str, path: &str, errors: &mut Vec<FieldError>) -> Json {
     match value {
         Some(value) => Json::Number(value.to_string()),
-        None => wrong(path, &format!("has to be {what}"), errors),
+        None => wrong(path, &format!("must be {what}"), errors),
     }
 }
 
@@ -105,10 +105,10 @@ fn counts(value: &Yaml, path: &str, errors: &mut Vec<FieldError>) -> Json {
         matches!(value, Json::Number(digits) if !digits.starts_with('-')) && value.as_i64().is_none()
     };
     if values.iter().any(is_too_large) {
-        return wrong(path, "has a value that is too large", errors);
+        return wrong(path, "contains a value that is too large", errors);
     }
     if values.iter().any(|value| value.as_i64().is_none_or(|value| value <= 0)) {
-        return wrong(path, "has a value that is not above 0", errors);
+        return wrong(path, "contains a value that is not positive", errors);
     }
     json
 }
@@ -119,19 +119,19 @@ fn list(
     errors: &mut Vec<FieldError>,
     read: impl Fn(&Yaml, &str, &mut Vec<FieldError>) -> Json,
 ) -> Json {
-    let Yaml::List(values) = value else { return wrong(path, "has to be a list", errors) };
+    let Yaml::List(values) = value else { return wrong(path, "must be a list", errors) };
     let values = values.iter().enumerate();
     Json::Array(values.map(|(n, value)| read(value, &format!("{path}.{n}"), errors)).collect())
 }
 
-/// Whole numbers, also as texts and as floats without a fraction.
+/// Integers, also as strings and as floats without a fraction.
 fn int(value: &Yaml) -> Option<i128> {
     match value {
         Yaml::Int(value) => Some(*value),
         Yaml::Bool(value) => Some(i128::from(*value)),
         Yaml::Float(value) if value.fract() == 0.0 && value.abs() < 1e18 => Some(*value as i128),
         Yaml::Text(text) => {
-            // `256.0` is one as well.
+            // `256.0` is an integer as well.
             let text = text.trim();
             let whole = text.split_once('.').filter(|(_, zeros)| zeros.bytes().all(|byte| byte == b'0'));
             python::parse_int(whole.map_or(text, |(whole, _)| whole))?.parse().ok()

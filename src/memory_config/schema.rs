@@ -1,27 +1,27 @@
-//! What a configuration may say: sections, their fields, types and defaults.
+//! Schema of a configuration: sections, fields, types and defaults.
 
-/// What a field holds.
+/// Type of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Text,
     Int,
-    /// A whole number not below this, and what is said otherwise.
+    /// An integer not below this, and the error otherwise.
     IntFrom(i64, &'static str),
     Float,
     Bool,
     OneOf(&'static [&'static str]),
     Texts,
-    /// Some of these texts.
+    /// A list of strings out of these.
     SomeOf(&'static [&'static str]),
-    /// At least one whole number, all of them above 0.
+    /// At least one integer, all positive.
     Counts,
     Section(&'static [Field]),
 }
 
-/// What a field is when the file does not say.
+/// Default of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum Default {
-    /// It has to be there.
+    /// Required.
     Required,
     Null,
     Text(&'static str),
@@ -78,7 +78,7 @@ const EXPERIMENT: &[Field] = &[
     text("paper_ref", ""),
 ];
 
-/// A model; which of path and repository it needs depends on its engine.
+/// A model; its engine decides whether path or repository is required.
 pub const MODEL: &[Field] = &[
     field("id", Kind::Text, Default::Required),
     field("engine", Kind::OneOf(&["llamacpp", "vllm"]), Default::Required),
@@ -94,8 +94,8 @@ const SWEEP: &[Field] = &[
     field("context_lengths", Kind::Counts, Default::Ints(&[2048])),
     field("batch_sizes", Kind::Counts, Default::Ints(&[1])),
     field("output_tokens", Kind::Counts, Default::Ints(&[128])),
-    field("repetitions", Kind::IntFrom(1, "repetitions has to be 1 or more"), Default::Int(1)),
-    field("warmup_runs", Kind::IntFrom(0, "warmup_runs has to be 0 or more"), Default::Int(0)),
+    field("repetitions", Kind::IntFrom(1, "repetitions must be at least 1"), Default::Int(1)),
+    field("warmup_runs", Kind::IntFrom(0, "warmup_runs must be at least 0"), Default::Int(0)),
 ];
 
 const PERF_MEM: &[Field] = &[
@@ -181,7 +181,7 @@ const OUTPUT: &[Field] = &[
 const PROMPTS: &[Field] =
     &[field("source", Kind::Text, Default::Required), field("categories", Kind::Texts, Default::Texts(&[]))];
 
-/// Everything but the models, in the order in which it is shown; the models come second.
+/// Everything except the models, in display order; the models come second.
 pub const TOP: &[Field] = &[
     field("experiment", Kind::Section(EXPERIMENT), Default::Required),
     section("sweep", SWEEP),

@@ -4,10 +4,10 @@ use super::ConfigError;
 use crate::base::hash::HashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
-/// Documents nest no deeper, and hold no more values with all that is referred to.
+/// Limits on nesting depth and on the number of values, with aliases expanded.
 const MAX_DEPTH: usize = 100;
 const MAX_VALUES: usize = 20_000;
-/// Texts count as so many values as they have stretches of this length.
+/// A string counts as one value per this many bytes.
 const VALUE_BYTES: usize = 256;
 
 /// A value.
@@ -18,12 +18,12 @@ pub enum Yaml {
     Int(i128),
     Float(f64),
     Text(String),
-    /// A day or a moment, which is no text.
+    /// A date or timestamp, which is not a string.
     Date,
-    /// Something that it stands in itself.
+    /// An alias to an enclosing value.
     Loop,
     List(Vec<Yaml>),
-    /// Keys as texts; of keys that are the same the last one is there.
+    /// Keys as strings; the last of duplicate keys wins.
     Map(Vec<(String, Yaml)>),
 }
 
@@ -36,7 +36,7 @@ impl Yaml {
         }
     }
 
-    /// Values in it, itself included; long texts count as several.
+    /// Number of values in it, including itself; long strings count as several.
     fn n_values(&self) -> usize {
         let of_text = |text: &str| text.len() / VALUE_BYTES;
         match self {
@@ -50,14 +50,14 @@ impl Yaml {
     }
 }
 
-/// A container that is not complete.
+/// A container that is still open.
 enum Open {
     List(Vec<Yaml>),
-    /// Members, those that are merged in, and the key whose value comes next.
+    /// Members, merged members, and the key of the next value.
     Map(Vec<(String, Yaml)>, Vec<(String, Yaml)>, Option<String>),
 }
 
-/// Reads the one document of `text`; an empty one is null.
+/// Parses the single document of `text`; an empty one is null.
 pub fn read(text: &str) -> Result<Yaml, ConfigError> {
     let mut open: Vec<(Open, usize)> = Vec::new();
     let mut anchors: HashMap<usize, Yaml> = HashMap::default();
@@ -76,12 +76,12 @@ pub fn read(text: &str) -> Result<Yaml, ConfigError> {
             Event::DocumentStart(_) => {
                 n_documents += 1;
                 if n_documents > 1 {
-                    return Err(at("there is more than one document"));
+                    return Err(at("more than one document"));
                 }
                 continue;
             }
             Event::SequenceStart(_, tag) | Event::MappingStart(_, tag) if !is_known(tag.as_deref()) => {
-                return Err(at("there is a tag of its own"));
+                return Err(at("custom tags are not supported"));
             }
             Event::SequenceStart(anchor, _) => {
                 open.push((Open::List(Vec::new()), anchor));
@@ -99,13 +99,13 @@ pub fn read(text: &str) -> Result<Yaml, ConfigError> {
                 let is_text =
                     tag.as_ref().is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str");
                 if !is_known(tag.as_deref()) {
-                    return Err(at("there is a tag of its own"));
+                    return Err(at("custom tags are not supported"));
                 }
                 let is_plain = style == ScalarStyle::Plain && !is_text;
                 Some((if is_plain { scalar(&text) } else { Yaml::Text(text.into_owned()) }, anchor))
             }
             Event::Alias(anchor) => {
-                // What is referred to is not complete, so it is around this.
+                // The aliased value is still open, so it encloses this one.
                 let value = anchors.get(&anchor).cloned().unwrap_or(Yaml::Loop);
                 n_values += value.n_values();
                 Some((value, 0))
@@ -114,7 +114,7 @@ pub fn read(text: &str) -> Result<Yaml, ConfigError> {
         };
         n_values += 1;
         if open.len() > MAX_DEPTH || n_values > MAX_VALUES {
-            return Err(at("it is nested too deep, or too large"));
+            return Err(at("nested too deeply, or too large"));
         }
         let Some((value, anchor)) = value else { continue };
         if anchor > 0 {
@@ -125,9 +125,9 @@ pub fn read(text: &str) -> Result<Yaml, ConfigError> {
             None => document = value,
             Some((Open::List(values), _)) => values.push(value),
             Some((Open::Map(members, merged, key), _)) => match key.take() {
-                None => *key = Some(key_text(value).ok_or_else(|| at("a key is no text"))?),
+                None => *key = Some(key_text(value).ok_or_else(|| at("a key is not a string"))?),
                 Some(name) if name == "<<" => {
-                    merge(value, merged).ok_or_else(|| at("what is merged is no map"))?
+                    merge(value, merged).ok_or_else(|| at("a merged value is not a map"))?
                 }
                 Some(name) => put(name, value, members),
             },
@@ -136,14 +136,14 @@ pub fn read(text: &str) -> Result<Yaml, ConfigError> {
     Ok(document)
 }
 
-/// Whether values may have such a tag, or none: those that Python makes plain values of.
+/// Whether the tag is absent or allowed: tags that Python turns into plain values.
 fn is_known(tag: Option<&Tag>) -> bool {
     const KNOWN: [&str; 12] =
         ["null", "bool", "int", "float", "binary", "timestamp", "omap", "pairs", "set", "str", "seq", "map"];
     tag.is_none_or(|tag| tag.is_yaml_core_schema() && KNOWN.contains(&tag.suffix.as_str()))
 }
 
-/// What no document may have in it: line, column, and what the matter is. The reference reads UTF-8, and control characters in no place.
+/// Finds the first illegal character: line, column, and the problem. The reference accepts only UTF-8 without control characters.
 pub fn first_unreadable(bytes: &[u8]) -> Option<(usize, usize, &'static str)> {
     let (text, is_cut) = match std::str::from_utf8(bytes) {
         Ok(text) => (text, false),
@@ -153,8 +153,8 @@ pub fn first_unreadable(bytes: &[u8]) -> Option<(usize, usize, &'static str)> {
         c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}') || matches!(c, '\u{fffe}' | '\u{ffff}')
     };
     let (at, what) = match text.find(is_control) {
-        Some(at) => (at, "there is a control character"),
-        None if is_cut => (text.len(), "it is not UTF-8"),
+        Some(at) => (at, "control characters are not allowed"),
+        None if is_cut => (text.len(), "not valid UTF-8"),
         None => return None,
     };
     let before = &text[..at];
@@ -170,7 +170,7 @@ fn put(name: String, value: Yaml, members: &mut Vec<(String, Yaml)>) {
     }
 }
 
-/// Adds the members of a map, or of each map of a list; earlier ones count.
+/// Adds the members of a map, or of each map in a list; earlier ones win.
 fn merge(value: Yaml, merged: &mut Vec<(String, Yaml)>) -> Option<()> {
     match value {
         Yaml::Map(members) => {
@@ -213,7 +213,7 @@ fn key_text(value: Yaml) -> Option<String> {
     }
 }
 
-/// What text without quotes means (YAML 1.1, types `null`, `bool`, `int`, `float`, `timestamp`; numbers with colons are to base 60).
+/// Value of an unquoted scalar (YAML 1.1, types `null`, `bool`, `int`, `float`, `timestamp`; numbers with colons are base 60).
 fn scalar(text: &str) -> Yaml {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Yaml::Null,
@@ -272,7 +272,7 @@ fn float(text: &str) -> Option<f64> {
         _ => {}
     }
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-        // An exponent has to have its sign.
+        // An exponent needs a sign.
         Some((mantissa, exponent)) => {
             (mantissa, exponent.strip_prefix(['+', '-']).filter(|digits| !digits.is_empty())?)
         }
@@ -295,7 +295,7 @@ fn float(text: &str) -> Option<f64> {
     text.replace('_', "").parse().ok()
 }
 
-/// `2026-01-02`, and with a time behind it.
+/// `2026-01-02`, optionally followed by a time.
 fn is_date(text: &str) -> bool {
     let mut parts = text.splitn(3, '-');
     let (Some(year), Some(month), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(yaml.get("b"), Some(&map(&[("q", 3), ("p", 1)])));
         let c = vec![map(&[("p", 1), ("q", 2)]), Yaml::Text("yes".into()), Yaml::Text("5".into())];
         assert_eq!(yaml.get("c"), Some(&Yaml::List(c)));
-        // Each line refers twice to the one before.
+        // Each line references the previous one twice.
         let mut bomb = "a0: &a0 [x]\n".to_string();
         for n in 1..40 {
             bomb += &format!("a{n}: &a{n} [*a{}, *a{}]\n", n - 1, n - 1);

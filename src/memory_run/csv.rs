@@ -1,8 +1,8 @@
-//! Tables as texts with commas between them, as pandas writes and Python's `csv` reads them.
+//! CSV as written by pandas and read by Python's `csv`.
 
 use std::borrow::Cow;
 
-/// Rows of fields; quotes may hold commas, quotes (written twice) and line ends. Empty lines are no rows.
+/// Parses rows of fields; quoted fields can contain commas, doubled quotes and line ends. Empty lines are skipped.
 pub fn read(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), String::new());
     let (mut quoted, mut any) = (false, false);
@@ -36,7 +36,7 @@ pub fn read(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// Appends a row, with quotes only where they are needed.
+/// Appends a row, with quotes only where needed.
 pub fn push_row<'a>(fields: impl IntoIterator<Item = Cow<'a, str>>, out: &mut String) {
     for (n, field) in fields.into_iter().enumerate() {
         out.push_str(if n > 0 { "," } else { "" });

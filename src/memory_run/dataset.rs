@@ -1,9 +1,9 @@
-//! `manifest.csv` of a data set: a row for each run.
+//! `manifest.csv` of a dataset: one row per run.
 
 use super::csv;
 use std::borrow::Cow;
 
-/// Columns in their order.
+/// Columns in order.
 pub const COLUMNS: [&str; 23] = [
     "run_id",
     "machine_id",
@@ -30,7 +30,7 @@ pub const COLUMNS: [&str; 23] = [
     "recorded_at",
 ];
 
-/// The runs of a data set; fields are texts as they stand there.
+/// The runs of a dataset; fields are unparsed text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Dataset {
     pub columns: Vec<String>,
@@ -38,12 +38,12 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Reads the file; a sentence fragment if its rows name no runs.
+    /// Parses the file; the error is a sentence fragment, for a file without run ids.
     pub fn read(bytes: &[u8]) -> Result<Dataset, String> {
         let mut rows = csv::read(&String::from_utf8_lossy(bytes)).into_iter();
         let columns = rows.next().unwrap_or_default();
         if !columns.iter().any(|column| column == "run_id") {
-            return Err("column run_id is missing".to_string());
+            return Err("missing column run_id".to_string());
         }
         Ok(Dataset { columns, rows: rows.collect() })
     }
@@ -54,7 +54,7 @@ impl Dataset {
         self.rows.get(row)?.get(at).map(String::as_str)
     }
 
-    /// The file again.
+    /// Serializes the file.
     pub fn write(&self) -> String {
         let mut out = String::new();
         for row in std::iter::once(&self.columns).chain(&self.rows) {

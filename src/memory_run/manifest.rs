@@ -1,4 +1,4 @@
-//! `manifest.json`: the files of a directory with their sizes and checksums.
+//! `manifest.json`: sizes and checksums of the files in a run directory.
 
 use super::{KV_BLOCKS, MANIFEST, METADATA, METRICS, REGION_MAP, TRACE};
 use crate::base::hash::{HashMap, HashSet};
@@ -14,7 +14,7 @@ pub struct Manifest {
     pub run_id: String,
     /// ISO 8601.
     pub created_at_utc: String,
-    /// In order of their names.
+    /// Ordered by name.
     pub files: Vec<ListedFile>,
 }
 
@@ -22,44 +22,44 @@ pub struct Manifest {
 pub struct ListedFile {
     /// Bare name.
     pub path: String,
-    /// `None` if it is not said.
+    /// `None` if not given.
     pub size_bytes: Option<u64>,
-    /// In lower-case hexadecimal digits; empty if it is not said.
+    /// Lower-case hexadecimal digits; empty if not given.
     pub sha256: String,
-    /// Of tables whose layout is defined.
+    /// Only of tables with a defined layout.
     pub schema_version: Option<String>,
 }
 
-/// How a file compares with what the manifest says of it.
+/// Result of comparing a file with its manifest entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Same,
-    /// Of another size.
+    /// Different size.
     Resized,
-    /// Of the same size, with another checksum.
+    /// Same size, different checksum.
     Changed,
-    /// Of the same size, and not read to its end.
+    /// Same size, but not read to the end.
     Unread,
     Missing,
     NotListed,
-    /// It is there, and the manifest does not say what it should be like.
+    /// Present, but the manifest has no size or checksum.
     Unchecked,
 }
 
-/// What a check gave for one file.
+/// Check result of one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileCheck {
     pub path: String,
     pub state: State,
 }
 
-/// What a file can be told by.
+/// Identity of a file for the check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fingerprint<'a> {
     /// Bare name.
     pub path: &'a str,
     pub n_bytes: u64,
-    /// In lower-case hexadecimal digits; empty if it is not known.
+    /// Lower-case hexadecimal digits; empty if unknown.
     pub sha256: Cow<'a, str>,
 }
 
@@ -75,7 +75,7 @@ impl<'a> From<&'a FileBeside> for Fingerprint<'a> {
     }
 }
 
-/// Files whose layout is defined.
+/// Files with a defined layout.
 const WITH_VERSION: [&str; 5] = [TRACE, REGION_MAP, KV_BLOCKS, METRICS, METADATA];
 
 /// Checksum in lower-case hexadecimal digits.
@@ -85,7 +85,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     checksum.finish()
 }
 
-/// The same of what comes in pieces.
+/// Checksum of content that comes in chunks.
 #[derive(Clone, Default)]
 pub struct Checksum(Sha256);
 
@@ -100,11 +100,11 @@ impl Checksum {
 }
 
 impl Manifest {
-    /// Reads the file; a sentence fragment if it is no manifest. Entries without a name are left out.
+    /// Parses the file; the error is a sentence fragment. Entries without a name are skipped.
     pub fn read(bytes: &[u8]) -> Result<Manifest, String> {
-        let json = Json::parse(bytes).ok_or("it is not JSON")?;
+        let json = Json::parse(bytes).ok_or("not valid JSON")?;
         let text = |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or_default().to_string();
-        let entries = json.get("files").and_then(Json::as_array).ok_or("it lists no files")?;
+        let entries = json.get("files").and_then(Json::as_array).ok_or("no list of files")?;
         let file = |entry: &Json| {
             Some(ListedFile {
                 path: entry.get("path")?.as_str()?.to_string(),
@@ -120,7 +120,7 @@ impl Manifest {
         })
     }
 
-    /// The manifest of `files`, which never lists itself.
+    /// Manifest of `files`, without an entry for itself.
     pub fn of<'a>(run_id: &str, now_ms: u64, files: impl IntoIterator<Item = Fingerprint<'a>>) -> Manifest {
         let mut listed: Vec<ListedFile> = files
             .into_iter()
@@ -156,7 +156,7 @@ impl Manifest {
         ])
     }
 
-    /// Compares every listed file with what is there, in the order of the manifest; then those that are not listed.
+    /// Checks every listed file in the order of the manifest, then adds the files that are not listed.
     pub fn check(&self, files: &[Fingerprint<'_>]) -> Vec<FileCheck> {
         let by_path: HashMap<&str, &Fingerprint<'_>> = files.iter().map(|file| (file.path, file)).collect();
         let listed = self.files.iter().map(|file| {

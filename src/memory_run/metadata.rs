@@ -1,8 +1,8 @@
-//! `metadata.json`: what the caller wrote about a run.
+//! `metadata.json`: metadata of a run, written by the caller.
 
 use crate::base::json::Json;
 
-/// Keys that are known, as paths, with what they are called for people. Everything else is shown as a tree.
+/// Known keys as paths, with their labels. All other metadata goes into a table.
 pub const KNOWN: &[(&str, &str)] = &[
     ("run_id", "Run"),
     ("run_validity", "Validity"),
@@ -13,33 +13,33 @@ pub const KNOWN: &[(&str, &str)] = &[
     ("generation.batch_size", "Batch size"),
     ("generation.output_tokens", "Output tokens"),
     ("generation.rep_index", "Repetition"),
-    ("generation.avg_tokens_per_second", "Tokens per second"),
-    ("generation.total_output_tokens", "Tokens written in all"),
-    ("hardware.cpu_model", "Processor"),
-    ("hardware.cpu_freq_scaling_max_mhz", "Processor, highest frequency (MHz)"),
+    ("generation.avg_tokens_per_second", "Tokens/s"),
+    ("generation.total_output_tokens", "Total tokens generated"),
+    ("hardware.cpu_model", "CPU"),
+    ("hardware.cpu_freq_scaling_max_mhz", "CPU max frequency (MHz)"),
     ("software.os", "Operating system"),
     ("software.kernel", "Kernel"),
-    ("thermal.run_validity", "Validity (heat)"),
-    ("thermal.peak_temp_c", "Highest temperature (°C)"),
-    ("thermal.throttle_events", "Times throttled"),
+    ("thermal.run_validity", "Thermal validity"),
+    ("thermal.peak_temp_c", "Peak temperature (°C)"),
+    ("thermal.throttle_events", "Throttle events"),
     ("timing.total_wall_duration_s", "Duration (s)"),
 ];
 
-/// The member in which it is noted by what labels and metrics were made, where that is not what the reference does; and the one in it of
-/// thresholds of suitability, by their names.
+/// Key of the member that records non-default settings of labels and metrics, and the key in it for the
+/// suitability thresholds.
 pub const CHOICES: &str = "tracedrop";
 pub const SUITABILITY: &str = "suitability";
 
-/// A stretch of time with a name.
+/// A named time range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PhaseBoundary {
     pub phase: String,
     pub start_ns: i64,
-    /// Not part of it any more.
+    /// Exclusive.
     pub end_ns: i64,
 }
 
-/// A value as people read it.
+/// Display text of a value.
 pub fn text_of(value: &Json) -> String {
     match value {
         Json::String(text) => text.clone(),
@@ -47,26 +47,26 @@ pub fn text_of(value: &Json) -> String {
     }
 }
 
-/// The known keys that are there, with their names and values.
+/// The known keys present, with labels and values.
 pub fn known(metadata: &Json) -> Vec<(&'static str, &'static str, String)> {
     let values = KNOWN.iter().map(|(path, name)| Some((*path, *name, text_of(metadata.at(path)?))));
     values.flatten().collect()
 }
 
-/// What was written about whether the run can be trusted.
+/// The recorded run validity.
 pub fn validity(metadata: &Json) -> Option<&Json> {
     let told = |path| metadata.at(path).filter(|value| **value != Json::Null);
     told("run_validity").or_else(|| told("thermal.run_validity"))
 }
 
-/// What was written about watching the run, by the names that a trace itself would use: values as JSON.
+/// The recorded profiler overhead, under the names used in traces: values as JSON.
 pub fn observer(metadata: &Json) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: Option<&Json>| {
         found.extend(value.map(|value| (name.to_string(), value.to_python_text(0))));
     };
     add("run_validity", validity(metadata));
-    // Heat alone says nothing of what watching has cost.
+    // Thermal data alone doesn't show profiler overhead.
     if let Some(Json::Object(members)) = metadata.get("observer_effect_summary") {
         members.iter().for_each(|(name, value)| add(name, Some(value)));
         add("peak_temp_c", metadata.at("thermal.peak_temp_c"));
@@ -75,7 +75,7 @@ pub fn observer(metadata: &Json) -> Vec<(String, String)> {
     found
 }
 
-/// The phases of the run, in their order; entries without a name or times are left out.
+/// The phases of the run, in order; entries without a name or times are skipped.
 pub fn phases(metadata: &Json) -> Vec<PhaseBoundary> {
     let phase = |entry: &Json| {
         Some(PhaseBoundary {

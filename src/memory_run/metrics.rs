@@ -1,4 +1,4 @@
-//! `metrics.csv`: a row for each region type.
+//! `metrics.csv`: one row per region type.
 
 use super::csv;
 use super::schema::Kind;
@@ -19,17 +19,17 @@ const COLUMNS: [&str; 11] = [
     "suitability",
 ];
 
-/// What was worked out for one region type. `None` is an empty field.
+/// Metrics of one region type. `None` is an empty field.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MetricsRow {
     pub region_type: String,
     pub n_regions: Option<u64>,
-    /// Quantiles and mean of how long data stays, in seconds.
+    /// Quantiles and mean of retention, in seconds.
     pub retention_p50_s: Option<f64>,
     pub retention_p90_s: Option<f64>,
     pub retention_p99_s: Option<f64>,
     pub retention_mean_s: Option<f64>,
-    /// `None` if nothing was stored.
+    /// `None` without stores.
     pub write_once_ratio_mean: Option<f64>,
     pub reads_per_write_mean: Option<f64>,
     /// In units of 2²⁰ bytes.
@@ -39,14 +39,14 @@ pub struct MetricsRow {
     pub suitability: String,
 }
 
-/// Reads the file; a sentence fragment if it is no such table.
+/// Parses the file; the error is a sentence fragment.
 pub fn read(bytes: &[u8]) -> Result<Vec<MetricsRow>, String> {
     let text = String::from_utf8_lossy(bytes);
     let mut rows = csv::read(&text).into_iter();
     let head = rows.next().unwrap_or_default();
     let missing = Kind::Metrics.missing(|column| head.iter().any(|name| name == column));
     if !missing.is_empty() {
-        return Err(format!("columns are missing: {}", missing.join(", ")));
+        return Err(format!("missing columns: {}", missing.join(", ")));
     }
     let places = COLUMNS.map(|column| head.iter().position(|name| name == column));
     rows.map(|row| {
@@ -55,7 +55,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<MetricsRow>, String> {
             "" => Ok(None),
             text => python::parse_float(text).map(Some).ok_or_else(|| no_number(n, text)),
         };
-        // A column of counts with a gap in it is written as floats.
+        // pandas writes integer columns with missing values as floats.
         let count = |n: usize| match float(n)? {
             None => Ok(None),
             Some(value) if value >= 0.0 && value.fract() == 0.0 && value < 1.8e19 => Ok(Some(value as u64)),
@@ -79,10 +79,10 @@ pub fn read(bytes: &[u8]) -> Result<Vec<MetricsRow>, String> {
 }
 
 fn no_number(column: usize, text: &str) -> String {
-    format!("{} is no number in column {}", crate::base::text::visible(text), COLUMNS[column])
+    format!("{} is not a number, in column {}", crate::base::text::visible(text), COLUMNS[column])
 }
 
-/// The fields of a row in the order of [`COLUMNS`], as the file has them: numbers as Python prints them.
+/// The fields of a row in the order of [`COLUMNS`], with numbers formatted like Python.
 fn fields(row: &MetricsRow) -> [Cow<'_, str>; COLUMNS.len()] {
     let float = |value: Option<f64>| Cow::Owned(value.map(python::float_repr).unwrap_or_default());
     let count = |value: Option<u64>| Cow::Owned(value.map(|value| value.to_string()).unwrap_or_default());
@@ -101,7 +101,7 @@ fn fields(row: &MetricsRow) -> [Cow<'_, str>; COLUMNS.len()] {
     ]
 }
 
-/// A field that is another one in two rows of one region type.
+/// A field that differs between two rows of the same region type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     pub column: &'static str,

@@ -1,7 +1,7 @@
-//! Run directories of mrm-trace 0.1.0 to 0.1.23: a trace of memory accesses with what was made of it, as files.
+//! Run directories of mrm-trace 0.1.0 to 0.1.23: a memory trace with the files derived from it.
 //!
-//! From named bytes to a [`RunDirectory`] and back; no file is opened here. What can not be read is said in
-//! [`RunDirectory::problems`] and does not keep the rest from being shown.
+//! Converts named bytes to a [`RunDirectory`] and back, without opening files. Parse failures go to
+//! [`RunDirectory::problems`] and don't affect the other files.
 //!
 //! ```text
 //! trace.parquet  region_map.parquet  kv_block_lifecycle.parquet  metrics.csv  metadata.json  manifest.json
@@ -23,6 +23,7 @@ use self::schema::{Check, Kind};
 use self::tables::{KvRow, RegionRow};
 use crate::base::json::Json;
 use crate::base::strings::StringTable;
+use crate::base::units::counted;
 use crate::parquet::ParquetFile;
 use crate::trace::accesses::{Access, AccessTable};
 use crate::trace::beside::FileBeside;
@@ -35,21 +36,21 @@ pub const METRICS: &str = "metrics.csv";
 pub const METADATA: &str = "metadata.json";
 pub const MANIFEST: &str = "manifest.json";
 pub const PROMPT_OUTPUTS: &str = "prompt_outputs.json";
-/// What lies at which addresses, as engines write it; not among those that make a directory one of a run.
+/// Address ranges written by engines; the file does not identify a run directory.
 pub const KV_RANGES: &str = "kv_ranges.json";
-/// The list of the runs of a data set, which lies above their directories; see [`dataset`].
+/// The list of the runs in a dataset, in the parent directory; see [`dataset`].
 pub const DATASET: &str = "manifest.csv";
-/// What it is called among the files beside the trace of a run: as no file in the directory can be.
+/// Name of that list among the files of a run, which no file in the directory can have.
 pub const DATASET_ABOVE: &str = "../manifest.csv";
-/// All of these, which are what makes a directory one of a run.
+/// Files that identify a run directory.
 pub const FILES: [&str; 7] = [TRACE, REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS];
-/// What was captured lies in this folder of a directory, under one of these names.
+/// Folder of the raw capture in a directory, and its possible file names.
 pub const RAW: &str = "raw";
 pub const RAW_TRACES: [&str; 2] = ["perf_script.txt", "memray.bin"];
-/// The folder of pictures in directories that we wrote before; they lie beside the tables now, as manifests list bare names.
+/// Chart folder in directories written by earlier versions; charts are next to the tables now, as manifests list bare names.
 pub const FIGURES: &str = "figures";
 
-/// What a directory holds.
+/// Parsed content of a run directory.
 #[derive(Default)]
 pub struct RunDirectory {
     pub run_id: String,
@@ -64,12 +65,12 @@ pub struct RunDirectory {
     pub metadata: Option<Json>,
     pub prompt_outputs: Option<Json>,
     pub manifest: Option<Manifest>,
-    /// Each file of the manifest and of the directory; empty without a manifest.
+    /// Check results of all files in the manifest and the directory; empty without a manifest.
     pub checks: Vec<FileCheck>,
     pub problems: Vec<Problem>,
 }
 
-/// Something that is wrong with a file.
+/// A problem with a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     pub file: String,
@@ -77,7 +78,7 @@ pub struct Problem {
     pub what: String,
 }
 
-/// Reads the files of a directory, each by its bare name.
+/// Parses the files of a directory, keyed by bare name.
 pub fn read(files: &[(&str, &[u8])]) -> RunDirectory {
     let mut run = RunDirectory::default();
     if let Some((_, bytes)) = files.iter().find(|(name, _)| *name == TRACE) {
@@ -92,7 +93,7 @@ pub fn read(files: &[(&str, &[u8])]) -> RunDirectory {
     run
 }
 
-/// Reads the files beside a trace that has been read.
+/// Parses the other files of the directory once the trace has been read.
 pub fn read_beside(files: &[FileBeside]) -> RunDirectory {
     let mut run = RunDirectory::default();
     run.take_others(&|wanted| files.iter().find(|file| file.name == wanted)?.content.as_deref());
@@ -102,14 +103,14 @@ pub fn read_beside(files: &[FileBeside]) -> RunDirectory {
     run
 }
 
-/// Each of the files beside a trace, and the trace, against their manifest; empty without one.
+/// Checks the trace and the other files against the manifest; empty without one.
 pub fn check_beside(files: &[FileBeside]) -> Vec<FileCheck> {
     let content = files.iter().find(|file| file.name == MANIFEST).and_then(|file| file.content.as_deref());
     let Some(manifest) = content.and_then(|content| Manifest::read(content).ok()) else { return Vec::new() };
     check(&manifest, files)
 }
 
-/// The files that are in the directory itself.
+/// The files directly in the directory.
 pub fn of_directory(files: &[FileBeside]) -> impl Iterator<Item = &FileBeside> {
     files.iter().filter(|file| file.name != DATASET_ABOVE)
 }
@@ -127,15 +128,13 @@ impl RunDirectory {
         });
         if let Some((rows, info)) = noted(read, TRACE, &mut self.problems) {
             if info.n_skipped > 0 {
-                let what =
-                    format!("{} rows have no time, address or operation and were left out", info.n_skipped);
+                let rows = counted(info.n_skipped, "row", "rows");
+                let what = format!("skipped {rows} without a timestamp, address or operation");
                 self.problems.push(Problem { file: TRACE.to_string(), what });
             }
             if info.n_out_of_range > 0 {
-                let what = format!(
-                    "{} numbers are negative or too large for their column and count as missing",
-                    info.n_out_of_range
-                );
+                let numbers = counted(info.n_out_of_range, "number", "numbers");
+                let what = format!("{numbers} out of range for the column, treated as missing");
                 self.problems.push(Problem { file: TRACE.to_string(), what });
             }
             self.run_id = info.run_id.unwrap_or_default();
@@ -158,7 +157,7 @@ impl RunDirectory {
             self.metrics = noted(metrics::read(bytes), METRICS, &mut self.problems).unwrap_or_default();
         }
         let mut json = |name: &str| {
-            let read = Json::parse(find(name)?).ok_or("it is not JSON".to_string());
+            let read = Json::parse(find(name)?).ok_or("not valid JSON".to_string());
             noted(read, name, &mut self.problems)
         };
         (self.metadata, self.prompt_outputs) = (json(METADATA), json(PROMPT_OUTPUTS));
@@ -173,38 +172,38 @@ impl RunDirectory {
     }
 }
 
-/// Larger files beside a trace are not looked into.
+/// Larger files in the run directory are not parsed.
 const MAX_BESIDE_BYTES: u64 = 256 << 20;
-/// Of other files, such as pictures, the checksum is found up to this size.
+/// Limit on the size of other files, such as charts, for which a checksum is computed.
 const MAX_CHECKED_BYTES: u64 = 16 << 20;
 
-/// Names of files other than the trace that are looked into.
+/// Names of the files that are parsed besides the trace.
 const BESIDE: [&str; 7] = [REGION_MAP, KV_BLOCKS, METRICS, METADATA, MANIFEST, PROMPT_OUTPUTS, KV_RANGES];
 
-/// Whether a file beside a trace is read: those that something is known of, and small ones for their checksums. Of others it is enough
-/// to know that they are there.
+/// Whether a file in the run directory is read: known files, and small ones for their checksums. Others are only
+/// listed.
 pub fn is_read(name: &str, n_bytes: u64) -> bool {
     n_bytes <= if BESIDE.contains(&name) { MAX_BESIDE_BYTES } else { MAX_CHECKED_BYTES }
 }
 
-/// A file beside a trace that was read. What nothing is known of is not kept.
+/// A file read from the run directory. The content of unknown files is discarded.
 pub fn file_beside(name: String, content: Vec<u8>) -> FileBeside {
     let (n_bytes, sha256) = (content.len() as u64, manifest::sha256(&content));
     let content = (is_beside(&name) || name == DATASET_ABOVE).then_some(content);
     FileBeside { name, n_bytes, sha256, content }
 }
 
-/// Whether files of these bare names are a run directory: a trace, and something else that such a directory has.
+/// Whether files of these bare names form a run directory: a trace, and at least one other known file.
 pub fn is_directory<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
     names.clone().any(|name| name == TRACE) && names.clone().any(|name| BESIDE.contains(&name))
 }
 
-/// Whether files of these bare names are a directory that has lost its trace, or never had one.
+/// Whether files of these bare names form a run directory without a trace.
 pub fn is_without_trace<'a>(names: impl Iterator<Item = &'a str> + Clone) -> bool {
     names.clone().all(|name| name != TRACE) && names.filter(|name| is_beside(name)).count() > 1
 }
 
-/// Whether something is known of a file of that name beside a trace.
+/// Whether a file of that name is a known part of a run directory.
 pub fn is_beside(name: &str) -> bool {
     BESIDE.contains(&name)
 }
@@ -219,7 +218,7 @@ fn open<'a>(
     match schema::check(kind, &file) {
         Check::Fits => Ok(file),
         Check::Missing(columns) => {
-            let what = format!("columns are missing: {}", columns.join(", "));
+            let what = format!("missing columns: {}", columns.join(", "));
             problems.push(Problem { file: name.to_string(), what });
             Ok(file)
         }
@@ -231,10 +230,10 @@ fn noted<T>(read: Result<T, String>, name: &str, problems: &mut Vec<Problem>) ->
     read.map_err(|what| problems.push(Problem { file: name.to_string(), what })).ok()
 }
 
-/// What is written as a run directory: rows that have been labelled, and what was made of them.
+/// Content of a run directory to write: labelled rows and derived tables.
 pub struct Contents<'a, R> {
     pub run_id: &'a str,
-    /// Gives the rows of the trace, labelled; they are gone through twice.
+    /// Labelled rows of the trace; iterated twice.
     pub rows: R,
     /// Texts of the rows.
     pub strings: &'a StringTable,
@@ -244,20 +243,20 @@ pub struct Contents<'a, R> {
     pub metrics: &'a [MetricsRow],
     pub metadata: Option<&'a Json>,
     pub prompt_outputs: Option<&'a Json>,
-    /// Pictures by their bare names.
+    /// Charts by bare file name.
     pub figures: Vec<(String, Vec<u8>)>,
     /// Milliseconds since the Unix epoch.
     pub now_ms: u64,
 }
 
-/// Takes the files of a directory one after the other.
+/// Receives the files of a directory one by one.
 pub trait Files {
-    /// Takes the file with that path in the directory; `write` writes its bytes, and is called once.
+    /// Receives the file with that path in the directory; `write` writes its bytes, and is called once.
     fn file(&mut self, path: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
     -> io::Result<()>;
 }
 
-/// In memory, in their order.
+/// Files in memory, in order.
 impl Files for Vec<(String, Vec<u8>)> {
     fn file(
         &mut self,
@@ -271,7 +270,7 @@ impl Files for Vec<(String, Vec<u8>)> {
     }
 }
 
-/// Looks at what is written.
+/// A writer that hashes its input.
 struct Watched<'a> {
     out: &'a mut dyn Write,
     checksum: Checksum,
@@ -291,7 +290,7 @@ impl Write for Watched<'_> {
     }
 }
 
-/// Gives `files` those of a directory, each with its path in it; the manifest is the last one. No more than a row group of the trace
+/// Writes the files of a directory to `files`, each with its path, the manifest last. At most one row group of the trace
 /// is in memory at a time.
 pub fn write<R: Fn() -> I, I: Iterator<Item = Access>>(
     contents: Contents<'_, R>,
@@ -309,7 +308,7 @@ pub fn write<R: Fn() -> I, I: Iterator<Item = Access>>(
     };
     add(TRACE, &mut |out| trace_table::write(contents.run_id, &contents.rows, contents.strings, out))?;
     let metadata = contents.metadata.map(|json| json.to_python_text(2));
-    // The reference escapes what is not ASCII in the one file and not in the other.
+    // The reference escapes non-ASCII characters in one file but not in the other.
     let prompts = contents.prompt_outputs.map(|json| json.to_python_text_unescaped(2));
     let tables = [
         (REGION_MAP, Some(tables::write_regions(contents.regions))),

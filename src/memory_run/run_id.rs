@@ -1,18 +1,18 @@
-//! What the names of runs say: `{model}_ctx{n}_batch{n}_out{n}_{warmup|rep{i}}_{YYYYMMDDTHHMMSSZ}`.
+//! Settings encoded in run names: `{model}_ctx{n}_batch{n}_out{n}_{warmup|rep{i}}_{YYYYMMDDTHHMMSSZ}`.
 
-/// The settings of a run; numbers are texts of digits, as they stand in the name.
+/// Settings of a run; numbers are the digits in the name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings<'a> {
     pub model: &'a str,
     pub context_length: &'a str,
     pub batch_size: &'a str,
     pub output_tokens: &'a str,
-    /// `None` of a run that was to warm up.
+    /// `None` for a warm-up run.
     pub repetition: Option<&'a str>,
 }
 
 impl<'a> Settings<'a> {
-    /// `None` of names of another form.
+    /// `None` for names in another form.
     pub fn of_run(run_id: &'a str) -> Option<Settings<'a>> {
         let mut parts = run_id.rsplitn(6, '_');
         let mut next = || parts.next();
@@ -30,7 +30,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// The digits behind a word.
+/// The digits after a prefix.
 fn number<'a>(part: &'a str, word: &str) -> Option<&'a str> {
     let is_number = |digits: &&str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     part.strip_prefix(word).filter(is_number)

@@ -1,4 +1,4 @@
-//! Which columns a table has to have, and in which version.
+//! Required columns and version of each table.
 
 use crate::parquet::{ParquetFile, Source};
 
@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Columns without which a table is not taken for one.
+    /// Required columns.
     pub fn required(self) -> &'static [&'static str] {
         match self {
             Kind::Trace => &[
@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// The required columns that `has` does not have, sorted.
+    /// Required columns for which `has` is false, sorted.
     pub fn missing(self, has: impl Fn(&str) -> bool) -> Vec<&'static str> {
         let mut missing: Vec<&str> = self.required().iter().copied().filter(|column| !has(column)).collect();
         missing.sort_unstable();
@@ -65,18 +65,18 @@ impl Kind {
     }
 }
 
-/// What comes of a check.
+/// Check result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Check {
     Fits,
-    /// Required columns are missing, in order of their names.
+    /// Missing required columns, sorted.
     Missing(Vec<&'static str>),
-    /// Of another version, or of none; why, as a sentence fragment.
+    /// Unsupported or invalid version; the reason as a sentence fragment.
     Version(String),
 }
 
-/// Whether a file with tables of `version` can be read as [`VERSION`]: the number before the point counts. An error if
-/// it is no version.
+/// Whether tables of `version` are compatible with [`VERSION`]: same major version. An error if it is not a valid
+/// version.
 pub fn is_compatible(version: &str) -> Result<bool, String> {
     let parts: Vec<Option<i64>> = version
         .split('.')
@@ -84,7 +84,7 @@ pub fn is_compatible(version: &str) -> Result<bool, String> {
         .collect();
     match parts[..] {
         [Some(major), Some(_)] => Ok(major == 1),
-        _ => Err(format!("'{version}' is no schema version; it is two numbers, as in {VERSION}")),
+        _ => Err(format!("invalid schema version '{version}'; expected two numbers, such as {VERSION}")),
     }
 }
 
@@ -97,7 +97,7 @@ pub fn check<S: Source>(kind: Kind, file: &ParquetFile<S>) -> Check {
         Ok(false) => {
             let version = version.unwrap_or_default();
             return Check::Version(format!(
-                "its schema version is {version}; {VERSION} and its like are read"
+                "unsupported schema version {version}; expected {VERSION} or compatible"
             ));
         }
         Ok(true) => {}

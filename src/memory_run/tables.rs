@@ -26,7 +26,7 @@ pub struct KvRow {
     pub write_ns: u64,
     /// 0 if it was never read.
     pub last_read_ns: u64,
-    /// When it was given up; `None` if it lived to the end.
+    /// Time of eviction; `None` if it lived to the end.
     pub evict_ns: Option<u64>,
     pub total_reads: u64,
     pub lifetime_ns: u64,
@@ -53,7 +53,7 @@ const KV_COLUMNS: [ColumnSpec; 8] = [
     ColumnSpec::uint("lifetime_ns", 64),
 ];
 
-/// Columns of a row group by name; one that is not there is null.
+/// Columns of a row group by name; missing ones are null.
 fn columns<S: Source, const N: usize>(
     file: &ParquetFile<S>,
     group: usize,
@@ -66,7 +66,7 @@ fn columns<S: Source, const N: usize>(
     specs.iter().map(read).collect()
 }
 
-/// Reads `region_map.parquet`; a number that is not there is 0.
+/// Reads `region_map.parquet`; missing numbers become 0.
 pub fn read_regions<S: Source>(file: &ParquetFile<S>) -> Result<Vec<RegionRow>, Error> {
     let mut rows = Vec::new();
     for group in 0..file.n_row_groups() {
@@ -85,7 +85,7 @@ pub fn read_regions<S: Source>(file: &ParquetFile<S>) -> Result<Vec<RegionRow>, 
     Ok(rows)
 }
 
-/// Reads `kv_block_lifecycle.parquet`; a number that is not there is 0, but for the end.
+/// Reads `kv_block_lifecycle.parquet`; missing numbers become 0, except for the eviction time.
 pub fn read_kv_blocks<S: Source>(file: &ParquetFile<S>) -> Result<Vec<KvRow>, Error> {
     let mut rows = Vec::new();
     for group in 0..file.n_row_groups() {
@@ -117,7 +117,7 @@ fn file(specs: &[ColumnSpec], n_rows: usize, columns: &[Column]) -> Vec<u8> {
     writer.finish()
 }
 
-/// Writes `region_map.parquet`, also without rows.
+/// Writes `region_map.parquet`, even without rows.
 pub fn write_regions(rows: &[RegionRow]) -> Vec<u8> {
     let columns = [
         ints(rows, |row| row.region_id),
@@ -131,7 +131,7 @@ pub fn write_regions(rows: &[RegionRow]) -> Vec<u8> {
     file(&REGION_COLUMNS, rows.len(), &columns)
 }
 
-/// Writes `kv_block_lifecycle.parquet`, also without rows.
+/// Writes `kv_block_lifecycle.parquet`, even without rows.
 pub fn write_kv_blocks(rows: &[KvRow]) -> Vec<u8> {
     let columns = [
         ints(rows, |row| row.block_id),

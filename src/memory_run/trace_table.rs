@@ -1,4 +1,4 @@
-//! `trace.parquet`: a row for each access, 18 columns.
+//! `trace.parquet`: one row per access, 18 columns.
 
 use super::schema::{VERSION, VERSION_KEY};
 use crate::base::strings::{StringId, StringTable};
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 const N_COLUMNS: usize = 18;
 
-/// Columns in their order, with the types that version 0.1.23 gives them.
+/// Columns in order, with their types in version 0.1.23.
 pub const COLUMNS: [ColumnSpec; N_COLUMNS] = [
     ColumnSpec::text("run_id"),
     ColumnSpec::uint("sample_id", 64),
@@ -31,7 +31,7 @@ pub const COLUMNS: [ColumnSpec; N_COLUMNS] = [
     ColumnSpec::uint("context_tokens", 32),
 ];
 
-/// Those that are read, the ones that take longest first: a page follows from its address.
+/// Columns that are read, slowest first. Pages are derived from addresses.
 const READ: [&str; N_COLUMNS - 1] = [
     "address",
     "timestamp_ns",
@@ -52,27 +52,27 @@ const READ: [&str; N_COLUMNS - 1] = [
     "context_tokens",
 ];
 
-/// Rows of a row group, as the reference writes them.
+/// Rows per row group in the reference.
 pub const GROUP_ROWS: usize = 100_000;
 
-/// What is said once for all rows.
+/// Facts about all rows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceInfo {
-    /// That of the first row.
+    /// Run id of the first row.
     pub run_id: Option<String>,
-    /// Rows without a time, an address or an operation, which were left out.
+    /// Skipped rows without a timestamp, address or operation.
     pub n_skipped: u64,
-    /// Row groups in which rows have other runs than the first.
+    /// Row groups with rows of runs other than the first.
     pub has_several_runs: bool,
-    /// Rows that have no number of their own, and got that of their position.
+    /// Rows without a number, which got their position instead.
     pub n_numbered: u64,
-    /// Numbers that no row can have, which count as missing.
+    /// Numbers out of range, treated as missing.
     pub n_out_of_range: u64,
-    /// Of the row group that was read last: an operation that is neither load nor store.
+    /// In the last row group read: an operation that is neither load nor store.
     pub other_op: Option<String>,
 }
 
-/// The name of a region type, as files have it; that of [`RegionType::Other`] stands in its row.
+/// Name of a region type in files; for [`RegionType::Other`], the row has the name.
 pub fn region_name(region: RegionType) -> &'static str {
     region.name().unwrap_or("unknown")
 }
@@ -90,7 +90,7 @@ pub fn read<S: Source>(
     Ok(info)
 }
 
-/// Texts of a column by their numbers in another table.
+/// Texts of a column, by their numbers in another table.
 struct Texts {
     column: Column,
     ids: Vec<StringId>,
@@ -103,7 +103,7 @@ impl Texts {
         Texts { column, ids }
     }
 
-    /// What each row's text means, by `meanings` of the texts; `none` of rows without one.
+    /// Meaning of each row's text, from the `meanings` of the texts; `none` for rows without text.
     fn into_numbers(self, mut meanings: Vec<i64>, none: i64) -> Numbers {
         let Column { valid, values: Values::Texts(mut ids, _) } = self.column else {
             return Numbers::Same(none);
@@ -116,11 +116,11 @@ impl Texts {
         Numbers::Texts(ids, meanings)
     }
 
-    /// The first row whose text is wanted, by the text's number in the column.
+    /// The first row with a wanted text, by the text's number in the column.
     fn first(&self, is_wanted: &[bool]) -> Option<usize> {
         let Column { valid, values: Values::Texts(ids, _) } = &self.column else { return None };
         let has = |id: &StringId| is_wanted.get(id.0 as usize).copied().unwrap_or(false);
-        // Nearly always none has it: the empty text is in every table of texts and in hardly any row.
+        // Rarely any row matches: the empty text is in every text table but in hardly any row.
         let mut wanted = is_wanted.iter().enumerate().filter(|(_, is_wanted)| **is_wanted);
         let any = |ids: &[StringId], number: usize| {
             ids.chunks(64).any(|ids| ids.iter().fold(false, |any, id| any | (id.0 as usize == number)))
@@ -135,7 +135,7 @@ impl Texts {
         ids.iter().enumerate().position(|(row, id)| has(id) && is_valid(row))
     }
 
-    /// The texts of the rows for which `is_wanted` of the text's number in the column; `None` if there are none.
+    /// The texts of rows whose text number in the column is wanted; `None` if there are none.
     fn only(&self, is_wanted: impl Fn(usize) -> bool) -> Option<(Numbers, Option<Vec<bool>>)> {
         let Column { valid, values: Values::Texts(ids, _) } = &self.column else { return None };
         let is_wanted: Vec<bool> = (0..self.ids.len()).map(is_wanted).collect();
@@ -163,21 +163,21 @@ impl Texts {
     }
 }
 
-/// Which numbers a column can have, beyond those that its place in [`Access`] has room for.
+/// Valid range of the numbers in a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Range {
     /// Any 64 bits.
     Bits,
-    /// Signed ones; of an unsigned column, those that are not negative as signed ones.
+    /// Signed; for an unsigned column, values up to the signed maximum.
     Signed,
-    /// Those that are not negative; of an unsigned column all.
+    /// Nonnegative; for an unsigned column, all values.
     Unsigned,
-    /// Those of 32 bits that are not negative.
+    /// Nonnegative values of 32 bits.
     Unsigned32,
 }
 
 impl Range {
-    /// Whether a number of an unsigned column, or of a signed one, is none of these.
+    /// Whether a number of an unsigned or signed column is out of range.
     #[inline]
     fn lacks(self, value: i64, is_unsigned: bool) -> bool {
         match self {
@@ -189,18 +189,18 @@ impl Range {
     }
 }
 
-/// The whole numbers of a column of so many rows: those out of range are missing, as is what is no whole number. And how many are out of
+/// Integers of a column with `n_rows` rows; other values and integers out of range become missing. Also returns how many are out of
 /// range.
 fn whole_numbers(column: Column, n_rows: usize, range: Range, is_unsigned: bool) -> (Column, u64) {
     let Column { mut valid, values } = match column {
-        // Nothing else is numbers as they lie in the file.
+        // Only these columns contain plain numbers.
         column if matches!(column.values, Values::Null | Values::Ints(_) | Values::Codes(..)) => column,
         other => {
             let (values, valid) = other.into_ints(n_rows);
             Column { valid, values: Values::Ints(values) }
         }
     };
-    // One look at all of them without a branch; there nearly always is nothing to be found.
+    // A branch-free scan, as usually nothing is out of range.
     let any_lacks = |values: &[i64]| {
         range != Range::Bits && values.iter().fold(false, |any, value| any | range.lacks(*value, is_unsigned))
     };
@@ -226,7 +226,7 @@ fn whole_numbers(column: Column, n_rows: usize, range: Range, is_unsigned: bool)
     (Column { valid, values }, n_lacking)
 }
 
-/// Nanoseconds of a column of so many rows whose values are so many nanoseconds each; those out of range are missing. And how many are
+/// Nanoseconds of a column, given the nanoseconds per unit; values out of range become missing. Also returns how many are
 /// out of range.
 fn nanoseconds(column: Column, n_rows: usize, unit_ns: i64) -> (Column, u64) {
     if matches!(column.values, Values::Null) {
@@ -244,7 +244,7 @@ fn nanoseconds(column: Column, n_rows: usize, unit_ns: i64) -> (Column, u64) {
     (Column { valid, values: Values::Ints(values) }, n_lacking)
 }
 
-/// A column of texts; numbers are the texts that they are written as, so that what is no operation comes back as it was.
+/// A text column; numbers become their digits, so that unknown operations round-trip.
 fn spelled(column: Column, n_rows: usize) -> Column {
     if matches!(column.values, Values::Null | Values::Texts(..)) {
         return column;
@@ -253,11 +253,11 @@ fn spelled(column: Column, n_rows: usize) -> Column {
     Column::of_texts(texts.iter().map(|text| text.as_deref()))
 }
 
-/// A column whose values are of another type than they ought to be.
+/// A column with an unexpected type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OddColumn {
     pub name: &'static str,
-    /// What it holds, and what it ought to.
+    /// Actual and expected type.
     pub holds: &'static str,
     pub wanted: &'static str,
 }
@@ -268,32 +268,32 @@ impl std::fmt::Display for OddColumn {
     }
 }
 
-/// Columns whose values are of another type than they ought to be.
+/// Columns with unexpected types.
 pub fn odd_columns<S: Source>(file: &ParquetFile<S>) -> Vec<OddColumn> {
     let known = COLUMNS;
     let odd = |name: &'static str| {
         let wanted = known.iter().find(|column| column.name == name)?;
         let found = file.columns().iter().find(|column| column.name == name)?;
         let holds = match (wanted.kind, found.kind) {
-            // Tables with gaps are often written with floats.
+            // Columns with missing values are often floats.
             (Kind::Int { .. }, Kind::Int { .. } | Kind::Float { .. }) | (_, Kind::Null) => return None,
             (Kind::Text, Kind::Text) => return None,
             (_, Kind::Text) => "text",
-            (_, Kind::Bool) => "true and false",
+            (_, Kind::Bool) => "booleans",
             (_, Kind::Int { .. } | Kind::Float { .. }) => "numbers",
             (_, Kind::Other) => found.other_type,
         };
         let wanted = match wanted.kind {
             Kind::Text => "text",
-            _ if name == "timestamp_ns" => "whole nanoseconds",
-            _ => "whole numbers",
+            _ if name == "timestamp_ns" => "integer nanoseconds",
+            _ => "integers",
         };
         Some(OddColumn { name, holds, wanted })
     };
     READ.iter().filter_map(|name| odd(name)).collect()
 }
 
-/// Whole numbers of a column of so many rows, and which rows have one; `None` if all have.
+/// Integers of a column, and which rows have one; `None` if all do.
 fn numbers_of(column: Column, n_rows: usize) -> (Numbers, Option<Vec<bool>>) {
     match column {
         Column { values: Values::Null, .. } => (Numbers::Same(0), Some(vec![false; n_rows])),
@@ -305,7 +305,7 @@ fn numbers_of(column: Column, n_rows: usize) -> (Numbers, Option<Vec<bool>>) {
     }
 }
 
-/// Memory that a column was in, if it can be used again.
+/// Recovers the buffer of a column for reuse.
 fn memory_of(numbers: Numbers) -> impl Iterator<Item = Memory> {
     let (first, second) = match numbers {
         Numbers::Same(_) => (None, None),
@@ -316,7 +316,7 @@ fn memory_of(numbers: Numbers) -> impl Iterator<Item = Memory> {
     first.into_iter().chain(second)
 }
 
-/// Reads the rows of one row group. A column that is not there is null in all rows.
+/// Reads the rows of one row group. A missing column is null in all rows.
 pub fn read_group<S: Source>(
     file: &ParquetFile<S>,
     group: usize,
@@ -324,7 +324,7 @@ pub fn read_group<S: Source>(
     rows: &mut AccessTable,
     info: &mut TraceInfo,
 ) -> Result<(), Error> {
-    // All that are there are read at once; they are taken in the order in which they are asked for.
+    // All columns present are read at once and taken in the order of use.
     let there: Vec<(&str, usize)> =
         READ.iter().filter_map(|name| Some((*name, file.column(name)?))).collect();
     let places: Vec<usize> = there.iter().map(|(_, place)| *place).collect();
@@ -345,7 +345,7 @@ pub fn read_group<S: Source>(
         let is_unsigned = told.is_some_and(|told| matches!(told.kind, Kind::Int { signed: false, .. }));
         column(name).map(|column| {
             let (column, n_lacking) = whole_numbers(column, n_rows, range, is_unsigned);
-            // Columns of times are nanoseconds by their names, also where a library has made timestamps of another unit of them.
+            // Time columns are in nanoseconds by name, even if a library converted them to timestamps of another unit.
             let (column, n_lost) = match told.and_then(|told| told.unit_ns) {
                 None | Some(1) => (column, 0),
                 Some(unit) => nanoseconds(column, n_rows, i64::from(unit)),
@@ -361,14 +361,14 @@ pub fn read_group<S: Source>(
     let thread = numbers("thread_id", Range::Signed)?;
     let (token, context) =
         (numbers("token_index", Range::Signed)?, numbers("context_tokens", Range::Signed)?);
-    // What the few distinct texts mean is looked up once each.
+    // Look up the meaning of each of the few distinct texts once.
     let ops: Vec<Op> = op.ids.iter().map(|id| op_of(strings.get(*id))).collect();
     let is_other: Vec<bool> = ops.iter().map(|op| *op == Op::Other).collect();
     let other = op.first(&is_other).and_then(|row| op.get(row));
     info.other_op = other.map(|id| strings.get(id).to_string());
     let regions: Vec<RegionType> =
         region.ids.iter().map(|id| RegionType::of_name(strings.get(*id))).collect();
-    // Who has labelled some rows has labelled all of them, and knows nothing of the kind of the others.
+    // If some rows have labels, all rows were labelled; those without one are of unknown kind.
     let has_labels = || ["region_type", "region_id"].iter().all(|name| file.column(name).is_some());
     if !rows.is_labelled() && has_labels() && (has_named(&region) || has_numbered(&region_id, n_rows)) {
         rows.set_labelled(true);
@@ -380,11 +380,11 @@ pub fn read_group<S: Source>(
     }
     let first = info.run_id.as_deref().and_then(|run| strings.find(run));
     let has_all = |column: &Column| column.valid.is_none() && !matches!(column.values, Values::Null);
-    // Columns of numbers hold nothing else by now, nor does that of operations hold anything but texts.
+    // By now, number columns contain only numbers, and the operation column only text.
     if [&time, &address, &op.column].into_iter().all(has_all) {
         info.has_several_runs |= match &run_id.column {
             Column { valid: None, values: Values::Texts(ids, _) } => {
-                // Of the few texts, those that are another run than the first.
+                // Among the few texts, those of runs other than the first.
                 let others: Vec<bool> = run_id.ids.iter().map(|id| Some(*id) != first).collect();
                 ids.iter().any(|id| others.get(id.0 as usize).copied().unwrap_or(true))
             }
@@ -485,7 +485,7 @@ pub fn read_group<S: Source>(
     Ok(())
 }
 
-/// Whether some row has a region type that is not the one of those of which nothing is known.
+/// Whether some row has a region type other than unknown.
 fn has_named(regions: &Texts) -> bool {
     let is_named = |name: &str| !name.is_empty() && RegionType::of_name(name) != RegionType::Unknown;
     let named: Vec<bool> =
@@ -493,7 +493,7 @@ fn has_named(regions: &Texts) -> bool {
     regions.only(|id| named.get(id).copied().unwrap_or(false)).is_some()
 }
 
-/// Whether some row of so many has a region with another number than 0.
+/// Whether some row has a nonzero region number.
 fn has_numbered(ids: &Column, n_rows: usize) -> bool {
     match &ids.values {
         Values::Null => false,
@@ -510,11 +510,11 @@ fn op_of(text: &str) -> Op {
     }
 }
 
-/// Places in [`COLUMNS`] of times, threads and tokens, which are signed in an [`Access`].
+/// Indexes in [`COLUMNS`] of times, threads and tokens, which are signed in an [`Access`].
 const SIGNED: [usize; 4] = [2, 15, 16, 17];
 
-/// Writes the rows of one run, which are gone through twice. Numbers that are too large for the type of their column make it wider in
-/// all of the file, negative ones make it signed.
+/// Writes the rows of one run, in two passes. Numbers too large for the type of their column widen it in
+/// the whole file, negative ones make it signed.
 pub fn write<I: Iterator<Item = Access>>(
     run_id: &str,
     rows: impl Fn() -> I,
@@ -524,7 +524,7 @@ pub fn write<I: Iterator<Item = Access>>(
     write_in_groups(run_id, rows, strings, GROUP_ROWS, out)
 }
 
-/// The same in row groups of so many rows.
+/// Like [`write()`], with a given number of rows per row group.
 pub fn write_in_groups<I: Iterator<Item = Access>>(
     run_id: &str,
     rows: impl Fn() -> I,
@@ -574,7 +574,7 @@ pub fn write_in_groups<I: Iterator<Item = Access>>(
     }
 }
 
-/// The value of a column of numbers, by its place in [`COLUMNS`].
+/// The value of a number column, by its index in [`COLUMNS`].
 fn number(row: &Access, column: usize) -> Option<i64> {
     match column {
         1 => Some(row.sample as i64),
@@ -592,7 +592,7 @@ fn number(row: &Access, column: usize) -> Option<i64> {
     }
 }
 
-/// The value of a column of texts, by its place in [`COLUMNS`].
+/// The value of a text column, by its index in [`COLUMNS`].
 fn text<'a>(row: &Access, column: usize, run_id: &'a str, strings: &'a StringTable) -> Option<&'a str> {
     let text = |id: Option<StringId>| id.and_then(|id| strings.get_opt(id));
     match column {

@@ -6,16 +6,17 @@ use std::io::Read;
 
 const DAMAGED: Error = Error::Damaged("compressed page");
 
-/// Number of zstd in the footer.
+/// Codec id of zstd in the footer.
 pub const ZSTD: i32 = 6;
 
-/// No compression makes so many bytes of one.
+/// Maximum compression ratio accepted.
 const MAX_RATIO: u64 = 1 << 15;
-/// Three bytes of Snappy become 64 at most, one of LZ4 255. Room for what these unpack is made beforehand.
+/// Maximum ratio for Snappy (three bytes become at most 64; for LZ4 one becomes 255), since memory for these is allocated in
+/// advance.
 const MAX_RATIO_SNAPPY: u64 = 32;
 const MAX_RATIO_LZ4: u64 = 256;
 
-/// Unpacks pages one after the other, in memory that is used again.
+/// Page decompressor that reuses memory.
 #[derive(Default)]
 pub struct Unpacker {
     zstd: zstd::Decoder,
@@ -23,7 +24,7 @@ pub struct Unpacker {
 }
 
 impl Unpacker {
-    /// Unpacks `packed`, which becomes `n_bytes` bytes, by the codec of that number (`CompressionCodec`).
+    /// Decompresses `packed` to `n_bytes` bytes with the codec of that id (`CompressionCodec`).
     pub fn unpack(
         &mut self,
         codec: i64,
@@ -40,14 +41,14 @@ impl Unpacker {
             return Err(DAMAGED);
         }
         if codec == i64::from(ZSTD) {
-            // What was in it is written over, not filled with zeros first.
+            // Old content is overwritten without zeroing.
             return self.zstd.unpack(packed, n_bytes, out).map_err(|_| DAMAGED);
         }
         out.clear();
         match codec {
             0 => out.extend_from_slice(packed),
             1 => {
-                // The length comes first; it counts only if the footer agrees.
+                // The length comes first; it must agree with the footer.
                 if snap::raw::decompress_len(packed).ok() != Some(n_bytes) {
                     return Err(DAMAGED);
                 }
@@ -65,14 +66,14 @@ impl Unpacker {
     }
 }
 
-/// Packs `content` with zstd.
+/// Compresses `content` with zstd.
 pub fn pack_zstd(content: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
 fn read_up_to(reader: impl Read, n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
     out.reserve(n_bytes.min(1 << 22));
-    // One more, so that what is too long is seen to be.
+    // One more byte, to detect excess output.
     reader.take(n_bytes as u64 + 1).read_to_end(out).map_err(|_| DAMAGED)?;
     Ok(())
 }
@@ -84,8 +85,8 @@ fn lz4(packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Blocks with two lengths of four bytes, most significant first, as Hadoop writes them; or one plain block, as others did
-/// under the same number.
+/// Decompresses Hadoop's LZ4: blocks with two big-endian lengths of four bytes; or one plain block, as others wrote under the
+/// same id.
 fn hadoop_lz4(packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
     let mut rest = packed;
     while let Some((lengths, after)) = rest.split_first_chunk::<8>() {

@@ -1,4 +1,4 @@
-//! The values of one column in one row group, page by page.
+//! Values of one column in one row group, page by page.
 
 use super::codec::Unpacker;
 use super::hybrid::Run;
@@ -10,7 +10,7 @@ use crate::base::strings::{StringId, StringTable};
 
 const DAMAGED: Error = Error::Damaged("column");
 
-/// Reads the column whose bytes are `bytes`.
+/// Reads the column stored in `bytes`.
 pub fn read(
     bytes: &[u8],
     info: &ColumnInfo,
@@ -59,7 +59,7 @@ pub fn read(
     })
 }
 
-/// Memory that reading columns one after the other uses again.
+/// Reusable memory for reading columns.
 #[derive(Default)]
 pub struct Room {
     unpacker: Unpacker,
@@ -69,11 +69,11 @@ pub struct Room {
     texts: Vec<Vec<StringId>>,
 }
 
-/// Memory of more columns is not kept.
+/// Maximum number of columns whose memory is kept.
 const MAX_KEPT: usize = 32;
 
 impl Room {
-    /// Takes memory for the columns that are read next.
+    /// Takes memory for later columns.
     pub fn take_back(&mut self, memory: Memory) {
         fn keep<T>(mut values: Vec<T>, kept: &mut Vec<Vec<T>>) {
             if values.capacity() > 0 && kept.len() < MAX_KEPT {
@@ -92,7 +92,7 @@ impl Room {
 /// Which rows of all pages so far have a value.
 #[derive(Default)]
 struct Validity {
-    /// As long as there are rows with a value and rows without one.
+    /// Set once some rows have a value and some do not.
     valid: Option<Vec<bool>>,
     n_rows: usize,
     n_valid: usize,
@@ -101,7 +101,7 @@ struct Validity {
 impl Validity {
     fn add(&mut self, page: &DataPage<'_>) {
         let n_after = self.n_rows + page.n_rows;
-        // Of a column without any value, nothing is written down.
+        // A column without any value is not written.
         let is_plain = self.n_valid + page.n_valid == 0
             || self.n_valid == self.n_rows && matches!(page.valid, Valid::All);
         if !is_plain {
@@ -118,13 +118,13 @@ impl Validity {
     }
 }
 
-/// Values of one kind.
+/// Decoder for one kind of values.
 trait Decode {
-    /// Takes the dictionary.
+    /// Reads the dictionary.
     fn dictionary(&mut self, bytes: &[u8], n: usize) -> Result<(), Error>;
     /// Appends `n` values.
     fn values(&mut self, encoding: i64, bytes: &[u8], n: usize) -> Result<(), Error>;
-    /// Values so far.
+    /// Number of values so far.
     fn len(&self) -> usize;
     /// Moves the values from `start` on to the rows that have one.
     fn spread(&mut self, start: usize, rows: &[bool]);
@@ -149,7 +149,7 @@ fn pages<D: Decode>(
         match page {
             Page::Dictionary { n_values, values } => out.dictionary(values, n_values)?,
             Page::Data(page) => {
-                // Where no row has a value there is nothing to be kept.
+                // Without any values there is nothing to keep.
                 if page.n_valid > 0 {
                     out.skip(valid.n_rows - out.len().min(valid.n_rows));
                     out.values(page.encoding, page.values, page.n_valid)?;
@@ -177,14 +177,14 @@ fn spread<T: Copy>(values: &mut Vec<T>, start: usize, rows: &[bool], no_value: T
     let mut from = values.len();
     values.resize(start + rows.len(), no_value);
     for (row, is_valid) in rows.iter().enumerate().rev() {
-        // Without a branch, which could not be foretold.
+        // Branchless, since a branch would be unpredictable.
         from -= usize::from(*is_valid && from > start);
         let value = values.get(from).copied().unwrap_or(no_value);
         values[start + row] = if *is_valid { value } else { no_value };
     }
 }
 
-/// Replaces numbers into a dictionary by its values.
+/// Replaces dictionary indexes by values.
 fn look_up<T: Copy>(bytes: &[u8], n: usize, dictionary: &[T], out: &mut Vec<T>) -> Result<(), Error> {
     let (width, runs) = bytes.split_first().ok_or(DAMAGED)?;
     hybrid::for_each_run(runs, *width, n, |run| {
@@ -194,7 +194,7 @@ fn look_up<T: Copy>(bytes: &[u8], n: usize, dictionary: &[T], out: &mut Vec<T>) 
                 out.resize(out.len() + n, value);
             }
             Run::Each(numbers) => {
-                // One look at all of them, so that the rest is a plain loop.
+                // One check for all, so that the rest is a plain loop.
                 let largest = numbers.iter().fold(0, |largest, number| largest.max(*number));
                 let first = dictionary.first().filter(|_| (largest as usize) < dictionary.len());
                 let first = first.ok_or(DAMAGED)?;
@@ -205,14 +205,14 @@ fn look_up<T: Copy>(bytes: &[u8], n: usize, dictionary: &[T], out: &mut Vec<T>) 
     })
 }
 
-/// Makes room for `n` more values, which are not more than the rows that are still to come.
+/// Allocates `n` more values, at most the number of rows still to come.
 fn room_for<T: Copy>(n: usize, value: T, out: &mut Vec<T>) -> &mut [T] {
     let start = out.len();
     out.resize(start + n, value);
     &mut out[start..]
 }
 
-/// Reads numbers into a dictionary of so many values.
+/// Reads indexes into a dictionary of `n_dictionary` values.
 fn read_codes(bytes: &[u8], n_dictionary: usize, out: &mut [u32]) -> Result<(), Error> {
     let (width, runs) = bytes.split_first().ok_or(DAMAGED)?;
     let largest = hybrid::read(runs, *width, out)?;
@@ -223,12 +223,12 @@ fn unknown_encoding(encoding: i64) -> Error {
     Error::Unsupported(format!("encoding {encoding}"))
 }
 
-/// Numbers by their places in the dictionary for as long as all pages have them so, and one by one from then on.
+/// Integers as dictionary indexes as long as all pages use a dictionary, then as plain values.
 struct Ints {
     physical: Physical,
     signed: bool,
     dictionary: Vec<i64>,
-    /// Either these or `values` are empty.
+    /// Either `codes` or `values` is empty.
     codes: Vec<u32>,
     values: Vec<i64>,
 }
@@ -244,7 +244,7 @@ impl Ints {
         }
     }
 
-    /// From here on, numbers stand one by one.
+    /// Converts indexes to plain values.
     fn spell_out(&mut self) {
         let dictionary = &self.dictionary;
         let number = |code: &u32| dictionary.get(*code as usize).copied().unwrap_or(0);
@@ -301,7 +301,7 @@ impl Decode for Ints {
     }
 
     fn skip(&mut self, n: usize) {
-        // Before a dictionary was seen to be used, numbers may come either way.
+        // Until a dictionary is used, either form is possible.
         match self.values.is_empty() && !self.dictionary.is_empty() {
             true => self.codes.resize(self.codes.len() + n, 0),
             false => self.values.resize(self.values.len() + n, 0),
@@ -387,8 +387,8 @@ impl Decode for Bools {
 struct Texts {
     texts: StringTable,
     dictionary: Vec<StringId>,
-    /// Whether the numbers of texts are one more than those into the dictionary, as they are if it begins the column, holds each text
-    /// once, and not the empty one.
+    /// Text ids are dictionary indexes plus one: the dictionary starts the column and has each text once, without the empty
+    /// one.
     is_in_order: bool,
     values: Vec<StringId>,
 }
@@ -444,7 +444,7 @@ fn intern(text: &[u8], texts: &mut StringTable) -> StringId {
 /// A column of nulls.
 #[derive(Default)]
 struct Nothing {
-    /// Stays empty but for the nulls.
+    /// Only counts nulls.
     values: Vec<()>,
 }
 
@@ -476,7 +476,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Rows of a page, and whether their values stand as numbers into the dictionary.
+    /// Rows of a page, and whether their values are dictionary indexes.
     type Rows = (Vec<Option<i64>>, bool);
 
     fn page(kind: i32, id: i16, header: Message, content: &[u8], out: &mut Vec<u8>) {
@@ -486,7 +486,7 @@ mod tests {
         out.extend_from_slice(content);
     }
 
-    /// The bytes of a column of such pages; `plain` writes a value as it is.
+    /// Bytes of a column with these pages; `plain` encodes a value.
     fn column_of(pages: &[Rows], plain: impl Fn(i64) -> Vec<u8>) -> Vec<u8> {
         let mut distinct: Vec<i64> = pages.iter().flat_map(|(rows, _)| rows).flatten().copied().collect();
         distinct.sort_unstable();
@@ -529,7 +529,7 @@ mod tests {
     proptest! {
         #[test]
         fn pages_of_any_kind_are_one_column(columns in prop::collection::vec(pages_of_rows(), 1..4)) {
-            // Memory is used again from one to the next.
+            // Memory is reused from one to the next.
             let mut room = Room::default();
             for pages in columns {
                 let rows: Vec<Option<i64>> = pages.iter().flat_map(|(rows, _)| rows).copied().collect();

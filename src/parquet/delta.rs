@@ -1,4 +1,4 @@
-//! Delta encodings: numbers as differences, texts by lengths and by what they share with the one before.
+//! Delta encodings: numbers as differences, texts by lengths and common prefixes.
 
 use super::Error;
 use super::hybrid::{unpack, unpack_short};
@@ -6,10 +6,10 @@ use super::thrift::{push_int, push_varint, varint, zigzag};
 
 const DAMAGED: Error = Error::Damaged("delta encoding");
 
-/// A block of differences holds no more values than this.
+/// Maximum values per block of differences.
 const MAX_BLOCK_VALUES: u64 = 1 << 20;
 
-/// Appends the numbers that `bytes` starts with (`DELTA_BINARY_PACKED`), at most `max` of them; gives how many bytes they take.
+/// Appends the numbers at the start of `bytes` (`DELTA_BINARY_PACKED`), at most `max`; returns how many bytes they take.
 pub fn read_ints(bytes: &[u8], max: usize, out: &mut Vec<i64>) -> Result<usize, Error> {
     let mut at = 0;
     let mut number = || -> Result<u64, Error> {
@@ -55,10 +55,11 @@ pub fn read_ints(bytes: &[u8], max: usize, out: &mut Vec<i64>) -> Result<usize, 
     Ok(at)
 }
 
-/// Differences that are unpacked at a time, a multiple of eight.
+/// Differences unpacked at a time, a multiple of eight.
 const CHUNK: usize = 128;
 
-/// Appends the `n` numbers behind `value`, each of which is `min` and a packed number of `width` bits above the one before; gives the last.
+/// Appends `n` numbers after `value`, each exceeding the previous one by `min` plus a packed number of `width` bits;
+/// returns the last.
 fn add_differences(
     packed: &[u8],
     width: u8,
@@ -79,7 +80,7 @@ fn add_differences(
             let mut differences = [0; CHUNK];
             for start in (0..n).step_by(CHUNK) {
                 let differences = &mut differences[..CHUNK.min(n - start)];
-                // Whole bytes, as chunks are whole groups of eight.
+                // Whole bytes, since chunks are groups of eight.
                 let rest = packed.get(start / 8 * usize::from(width)..).unwrap_or_default();
                 unpack_short(rest, width, differences);
                 out.extend(differences.iter().map(|difference| add((*difference).into())));
@@ -90,11 +91,11 @@ fn add_differences(
     Ok(value)
 }
 
-/// Differences of a block that is written, and of each of its parts, which have widths of their own.
+/// Differences per block written, and per miniblock, each with its own width.
 const WRITTEN_BLOCK: usize = 128;
 const WRITTEN_MINI: usize = 32;
 
-/// Appends `values` as their differences; see [`read_ints`].
+/// Appends `values` as differences; see [`read_ints`].
 pub fn write_ints(values: &[i64], out: &mut Vec<u8>) {
     let head = [WRITTEN_BLOCK as u64, (WRITTEN_BLOCK / WRITTEN_MINI) as u64, values.len() as u64];
     head.into_iter().for_each(|number| push_varint(number, out));
@@ -108,7 +109,7 @@ pub fn write_ints(values: &[i64], out: &mut Vec<u8>) {
         let width = |mini: &[i64]| 64 - mini.iter().fold(0, |all, it| all | above(it)).leading_zeros();
         let minis = || block.chunks(WRITTEN_MINI);
         out.extend(minis().map(|mini| width(mini) as u8));
-        // Parts behind the last value have no bits.
+        // Miniblocks after the last value have no bits.
         out.resize(out.len() + WRITTEN_BLOCK / WRITTEN_MINI - minis().len(), 0);
         for mini in minis() {
             let width = width(mini);
@@ -131,7 +132,7 @@ pub fn write_ints(values: &[i64], out: &mut Vec<u8>) {
     }
 }
 
-/// Lengths and then texts, one behind the other (`DELTA_LENGTH_BYTE_ARRAY`); gives how many bytes they take.
+/// Reads lengths, then texts (`DELTA_LENGTH_BYTE_ARRAY`); returns the texts.
 fn read_lengths<'a>(bytes: &'a [u8], max: usize) -> Result<Vec<&'a [u8]>, Error> {
     let mut lengths = Vec::new();
     let mut at = read_ints(bytes, max, &mut lengths)?;
@@ -144,18 +145,18 @@ fn read_lengths<'a>(bytes: &'a [u8], max: usize) -> Result<Vec<&'a [u8]>, Error>
     Ok(texts)
 }
 
-/// Texts with their lengths before them all.
+/// Reads texts with all their lengths first.
 pub fn read_texts(bytes: &[u8], max: usize, mut push: impl FnMut(&[u8])) -> Result<(), Error> {
     read_lengths(bytes, max)?.into_iter().for_each(&mut push);
     Ok(())
 }
 
-/// Texts by their beginnings may be so many times as long as what says them,
+/// Maximum ratio of prefix-coded texts to their encoded bytes,
 const MAX_GROWTH: u64 = 256;
-/// and always so long.
+/// and a size that is always allowed.
 const ALWAYS_ALLOWED_BYTES: u64 = 1 << 24;
 
-/// Texts by how many bytes each has in common with the one before, and what follows those (`DELTA_BYTE_ARRAY`).
+/// Reads texts by the length of the prefix shared with the previous one, and the rest (`DELTA_BYTE_ARRAY`).
 pub fn read_front_coded(bytes: &[u8], max: usize, mut push: impl FnMut(&[u8])) -> Result<(), Error> {
     let mut shared = Vec::new();
     let at = read_ints(bytes, max, &mut shared)?;
@@ -163,7 +164,7 @@ pub fn read_front_coded(bytes: &[u8], max: usize, mut push: impl FnMut(&[u8])) -
     if ends.len() != shared.len() {
         return Err(DAMAGED);
     }
-    // Beginnings that are shared can stand for any number of bytes.
+    // Shared prefixes can expand to any size.
     let max_bytes = (bytes.len() as u64).saturating_mul(MAX_GROWTH).max(ALWAYS_ALLOWED_BYTES);
     let mut n_bytes = 0u64;
     let mut text: Vec<u8> = Vec::new();

@@ -1,4 +1,4 @@
-//! A file that is read at any place.
+//! Parquet files with random access.
 
 use super::column::{self, Room};
 use super::metadata::{Chunk, ColumnInfo, Kind, Metadata};
@@ -7,15 +7,15 @@ use super::{Error, MAGIC};
 use crate::base::threads::{self, n_threads};
 use std::cell::RefCell;
 
-/// Bytes that can be read at any place.
+/// Random access to bytes.
 pub trait Source {
-    /// Bytes in all.
+    /// Total number of bytes.
     fn n_bytes(&self) -> u64;
 
-    /// Fills `out` with the bytes from `offset` on; a sentence fragment if that can not be done.
+    /// Fills `out` with the bytes from `offset` on; the error is a sentence fragment.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String>;
 
-    /// The `n` bytes from `offset` on, if they are in memory already.
+    /// The `n` bytes from `offset` on, if they are in memory.
     fn at_hand(&self, _offset: u64, _n: usize) -> Option<&[u8]> {
         None
     }
@@ -27,7 +27,7 @@ impl Source for [u8] {
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), String> {
-        out.copy_from_slice(self.at_hand(offset, out.len()).ok_or("the file ends early")?);
+        out.copy_from_slice(self.at_hand(offset, out.len()).ok_or("the file is truncated")?);
         Ok(())
     }
 
@@ -50,33 +50,33 @@ impl<S: Source + ?Sized> Source for &S {
     }
 }
 
-/// A longer footer is not read.
+/// Maximum footer size.
 const MAX_FOOTER_BYTES: u64 = 64 << 20;
 
-/// Rows that a file holds at most for each of its bytes, and some for one that is small. Tables of traces take a byte and
-/// more for each row; a file that says it has a thousand times as many is made up to fill the memory.
+/// Maximum rows per byte of a file, plus some for small files. Tables of traces take at least a byte per row; a file that
+/// claims a thousand times as many rows is forged to fill the memory.
 const MAX_ROWS_PER_BYTE: u64 = 64;
 const ALWAYS_ALLOWED_ROWS: u64 = 100_000;
 
-/// Of a row group, all rows are in memory at once. Writers make groups of a hundred thousand to a million.
+/// Maximum rows per row group, which are all in memory at once. Writers make groups of a hundred thousand to a million.
 const MAX_GROUP_ROWS: u64 = if usize::BITS == 32 { 8_000_000 } else { 64_000_000 };
 
 /// A file whose footer has been read.
 pub struct ParquetFile<S> {
     source: S,
     metadata: Metadata,
-    /// One for each thread.
+    /// Reusable memory, one per thread.
     rooms: RefCell<Vec<Room>>,
-    /// Of the columns that were read last.
+    /// Buffers of the columns read last.
     bytes: RefCell<Vec<Vec<u8>>>,
 }
 
 impl<S: Source> ParquetFile<S> {
-    /// Reads the end of `source`.
+    /// Reads the footer of `source`.
     pub fn open(source: S) -> Result<ParquetFile<S>, Error> {
         let n_bytes = source.n_bytes();
         let tail_start =
-            n_bytes.checked_sub(8).filter(|start| *start >= 4).ok_or(Error::Damaged("its length"))?;
+            n_bytes.checked_sub(8).filter(|start| *start >= 4).ok_or(Error::Damaged("file size"))?;
         let (mut tail, mut head) = ([0; 8], [0; 4]);
         read(&source, 0, &mut head)?;
         read(&source, tail_start, &mut tail)?;
@@ -85,16 +85,16 @@ impl<S: Source> ParquetFile<S> {
             return Err(Error::Unsupported("encryption".to_string()));
         }
         if &magic != MAGIC || &head != MAGIC {
-            return Err(Error::Damaged("no end; perhaps it was not copied completely"));
+            return Err(Error::Damaged("no footer; the copy may be incomplete"));
         }
         let n_footer = u64::from(u32::from_le_bytes([a, b, c, d]));
         let start = tail_start.checked_sub(n_footer).filter(|_| n_footer <= MAX_FOOTER_BYTES);
-        let start = start.ok_or(Error::Damaged("length of its footer"))?;
+        let start = start.ok_or(Error::Damaged("footer size"))?;
         let mut footer = vec![0; n_footer as usize];
         read(&source, start, &mut footer)?;
         let metadata = Metadata::read(&footer)?;
         if metadata.n_rows > n_bytes.saturating_mul(MAX_ROWS_PER_BYTE).saturating_add(ALWAYS_ALLOWED_ROWS) {
-            return Err(Error::Damaged("number of its rows"));
+            return Err(Error::Damaged("row count"));
         }
         if metadata.row_groups.iter().any(|group| group.n_rows > MAX_GROUP_ROWS) {
             return Err(Error::Unsupported(format!(
@@ -102,10 +102,10 @@ impl<S: Source> ParquetFile<S> {
                 MAX_GROUP_ROWS / 1_000_000
             )));
         }
-        // Columns do not lie over each other, or a small file would be read for ever.
+        // Columns must not overlap, or a small file could take forever.
         let chunks = metadata.row_groups.iter().flat_map(|group| &group.chunks);
         if chunks.fold(0u64, |sum, chunk| sum.saturating_add(chunk.n_bytes)) > n_bytes {
-            return Err(Error::Damaged("places of its columns"));
+            return Err(Error::Damaged("column offsets"));
         }
         Ok(ParquetFile { source, metadata, rooms: RefCell::default(), bytes: RefCell::default() })
     }
@@ -114,7 +114,7 @@ impl<S: Source> ParquetFile<S> {
         &self.metadata.columns
     }
 
-    /// Place of the column of that name that can be read.
+    /// Index of the readable column of that name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns().iter().position(|column| column.name == name && column.kind != Kind::Other)
     }
@@ -127,7 +127,7 @@ impl<S: Source> ParquetFile<S> {
         self.metadata.row_groups.len()
     }
 
-    /// Rows of a row group; 0 if there is none.
+    /// Rows of a row group; 0 if it does not exist.
     pub fn rows_of(&self, group: usize) -> usize {
         let n_rows = self.metadata.row_groups.get(group).map_or(0, |group| group.n_rows);
         usize::try_from(n_rows).unwrap_or(0)
@@ -140,50 +140,50 @@ impl<S: Source> ParquetFile<S> {
         chunks.iter().fold(0, |sum: u64, chunk| sum.saturating_add(chunk.n_bytes))
     }
 
-    /// First byte of a row group.
+    /// Offset of a row group.
     pub fn start_of(&self, group: usize) -> u64 {
         let chunks =
             self.metadata.row_groups.get(group).map(|group| group.chunks.as_slice()).unwrap_or_default();
         chunks.iter().map(|chunk| chunk.start).min().unwrap_or(0)
     }
 
-    /// Byte behind a row group.
+    /// End offset of a row group.
     pub fn end_of(&self, group: usize) -> u64 {
         let chunks =
             self.metadata.row_groups.get(group).map(|group| group.chunks.as_slice()).unwrap_or_default();
         chunks.iter().map(|chunk| chunk.start.saturating_add(chunk.n_bytes)).max().unwrap_or(0)
     }
 
-    /// What the file is read from.
+    /// Source of the file.
     pub fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
 
-    /// Pairs of keys and texts that the writer has added.
+    /// Key-value metadata of the writer.
     pub fn key_values(&self) -> &[(String, String)] {
         &self.metadata.key_values
     }
 
-    /// The program that wrote it.
+    /// Program that wrote the file.
     pub fn created_by(&self) -> Option<&str> {
         self.metadata.created_by.as_deref()
     }
 
-    /// Reads one column of one row group; numbers stand one by one.
+    /// Reads one column of one row group, without dictionary indexes.
     pub fn read_column(&self, group: usize, column: usize) -> Result<Column, Error> {
         let column = self.read_columns(group, &[column]).pop().unwrap_or(Err(NO_PLACE))?;
         Ok(column.spelled_out())
     }
 
-    /// Reads columns of one row group, several at the same time where there are threads. Gives one for each that is asked for.
-    /// Memory of columns that are not needed any more can be used again: [`ParquetFile::take_back`].
+    /// Reads columns of one row group, in parallel if there are threads. Returns a result per requested column. Memory of
+    /// columns no longer needed can be reused: [`ParquetFile::take_back`].
     pub fn read_columns(&self, group: usize, columns: &[usize]) -> Vec<Result<Column, Error>> {
         let n_rows = self.rows_of(group);
         let n_threads = if n_rows < MIN_ROWS_FOR_THREADS { 1 } else { n_threads().min(columns.len()).max(1) };
         let (mut all_bytes, mut rooms) = (self.bytes.borrow_mut(), self.rooms.borrow_mut());
         let n_rooms = rooms.len().max(n_threads);
         rooms.resize_with(n_rooms, Room::default);
-        // Where there is one thread, the bytes of one column are in memory at a time.
+        // With one thread, the bytes of one column are in memory at a time.
         let n_at_a_time = if n_threads == 1 { 1 } else { columns.len() };
         let n_bytes = all_bytes.len().max(n_at_a_time);
         all_bytes.resize_with(n_bytes, Vec::new);
@@ -204,7 +204,7 @@ impl<S: Source> ParquetFile<S> {
         found
     }
 
-    /// Takes memory that columns were in, for those that are read next: asking for it takes as long as filling it.
+    /// Takes back memory of columns, to be reused: allocating takes as long as filling it.
     pub fn take_back(&self, memory: impl IntoIterator<Item = Memory>) {
         let mut rooms = self.rooms.borrow_mut();
         let n_rooms = rooms.len().max(1);
@@ -215,7 +215,7 @@ impl<S: Source> ParquetFile<S> {
         }
     }
 
-    /// Says what a column is; its bytes too if they are at hand, else `bytes` is filled with them.
+    /// Describes a column chunk; reads its bytes into `bytes` unless they are in memory.
     fn read_chunk(
         &self,
         group: usize,
@@ -244,9 +244,9 @@ impl<S: Source> ParquetFile<S> {
     }
 }
 
-const NO_PLACE: Error = Error::Damaged("place of a column");
+const NO_PLACE: Error = Error::Damaged("column offset");
 
-/// Fewer rows are not worth a thread.
+/// Minimum rows for using threads.
 const MIN_ROWS_FOR_THREADS: usize = 1 << 15;
 
 fn read(source: &impl Source, offset: u64, out: &mut [u8]) -> Result<(), Error> {

@@ -1,21 +1,21 @@
-//! Runs and bit-packed numbers in turn (RLE / bit-packing hybrid): levels and numbers into a dictionary.
+//! RLE / bit-packing hybrid encoding: levels and dictionary indexes.
 
 use super::Error;
 use super::thrift::{push_varint, varint};
 
-const DAMAGED: Error = Error::Damaged("runs of numbers");
+const DAMAGED: Error = Error::Damaged("run-length encoding");
 
-/// Numbers that follow each other.
+/// Consecutive numbers.
 pub enum Run<'a> {
-    /// So many times the same.
+    /// The same number, this many times.
     Same(u32, usize),
     Each(&'a [u32]),
 }
 
-/// Numbers that are unpacked at a time.
+/// Numbers unpacked at a time.
 const CHUNK: usize = 1024;
 
-/// Fills `out` with numbers of `width` bits; gives the largest, 0 of none.
+/// Fills `out` with numbers of `width` bits; returns the largest, 0 if empty.
 pub fn read(mut bytes: &[u8], width: u8, mut out: &mut [u32]) -> Result<u32, Error> {
     let mut largest = 0;
     while !out.is_empty() {
@@ -37,7 +37,7 @@ pub fn read(mut bytes: &[u8], width: u8, mut out: &mut [u32]) -> Result<u32, Err
     Ok(largest)
 }
 
-/// A run as it lies in the file.
+/// A run as encoded.
 struct PackedRun<'a> {
     n: usize,
     numbers: Numbers<'a>,
@@ -45,17 +45,17 @@ struct PackedRun<'a> {
 
 enum Numbers<'a> {
     Same(u32),
-    /// With all that is behind them.
+    /// Packed bytes, including all bytes after the run.
     Packed(&'a [u8]),
 }
 
-/// The run at the start of `bytes`, of which up to `left` numbers count, and what is behind it.
+/// The run at the start of `bytes`, with up to `left` numbers, and the bytes after it.
 #[inline]
 fn next_run(bytes: &[u8], width: u8, left: usize) -> Result<(PackedRun<'_>, &[u8]), Error> {
     if width > 32 {
         return Err(DAMAGED);
     }
-    // Mostly of one byte.
+    // Usually one byte.
     let (head, bytes) = match bytes {
         [byte @ 0..128, rest @ ..] => (u64::from(*byte), rest),
         _ => {
@@ -67,7 +67,7 @@ fn next_run(bytes: &[u8], width: u8, left: usize) -> Result<(PackedRun<'_>, &[u8
         let n_groups = usize::try_from(head >> 1).map_err(|_| DAMAGED)?;
         let n_bytes = n_groups.checked_mul(usize::from(width)).ok_or(DAMAGED)?;
         let n = n_groups.saturating_mul(8).min(left);
-        // The last group may be cut behind the last value that counts.
+        // The last group may be cut after the last value.
         let after = bytes.get(n_bytes..).unwrap_or_default();
         if n == 0 || n.saturating_mul(usize::from(width)).div_ceil(8) > bytes.len() {
             return Err(DAMAGED);
@@ -80,7 +80,7 @@ fn next_run(bytes: &[u8], width: u8, left: usize) -> Result<(PackedRun<'_>, &[u8
     if n == 0 { Err(DAMAGED) } else { Ok((PackedRun { n, numbers: Numbers::Same(value) }, after)) }
 }
 
-/// Tells `each` of `n` numbers of `width` bits.
+/// Calls `each` for runs of `n` numbers of `width` bits.
 pub fn for_each_run(
     mut bytes: &[u8],
     width: u8,
@@ -102,7 +102,7 @@ pub fn for_each_run(
                     unpack_short(rest, width, &mut numbers[..n]);
                     each(Run::Each(&numbers[..n]))?;
                     n_values -= n;
-                    // Whole bytes, but at the end.
+                    // Whole bytes, except at the end.
                     rest = rest.get(n / 8 * usize::from(width)..).unwrap_or_default();
                 }
             }
@@ -111,19 +111,19 @@ pub fn for_each_run(
     Ok(())
 }
 
-/// The value of all `n` numbers of one bit, if one run holds them.
+/// Value of all `n` one-bit numbers, if one run contains them.
 pub fn single_run(bytes: &[u8], n: usize) -> Option<bool> {
     let (head, n_head) = varint(bytes)?;
     let is_whole = head & 1 == 0 && head >> 1 >= n as u64;
     is_whole.then(|| bytes.get(n_head).map(|byte| byte & 1 == 1)).flatten()
 }
 
-/// Bytes that are looked at for eight numbers: 32 bits each, and as many as one number reads.
+/// Bytes read for eight numbers: 32 bits each, plus what one number reads.
 const GROUP_BYTES: usize = 40;
 
-/// Takes numbers of `width` bits out of `packed`, eight at a time for as long as there are enough bytes; gives how many eights.
+/// Unpacks numbers of `width` bits, eight at a time while there are enough bytes; returns how many groups.
 fn unpack_groups(packed: &[u8], width: usize, out: &mut [u32]) -> usize {
-    // Widths up to those of a million distinct values: with all shifts known, each number takes a few instructions.
+    // Widths up to a million distinct values: with constant shifts, each number takes a few instructions.
     macro_rules! known {
         ($($known:literal)*) => {
             match width {
@@ -138,7 +138,7 @@ fn unpack_groups(packed: &[u8], width: usize, out: &mut [u32]) -> usize {
 #[inline(always)]
 fn unpack_groups_of(packed: &[u8], width: usize, out: &mut [u32]) -> usize {
     let mask = ((1u64 << width.min(32)) - 1) as u32;
-    // Eight numbers are `width` whole bytes, and eight bytes hold all of a number wherever it starts in the first of them.
+    // Eight numbers are `width` whole bytes, and eight bytes contain any number from its first byte on.
     let mut n_done = 0;
     for group in out.as_chunks_mut::<8>().0 {
         let bytes = packed.get(n_done * width..).and_then(|bytes| bytes.first_chunk::<GROUP_BYTES>());
@@ -154,12 +154,12 @@ fn unpack_groups_of(packed: &[u8], width: usize, out: &mut [u32]) -> usize {
     n_done
 }
 
-/// Takes numbers of `width` bits (up to 32) out of `packed`, in which they all are.
+/// Unpacks numbers of `width` bits (up to 32) from `packed`, which contains them all.
 pub fn unpack_short(packed: &[u8], width: u8, out: &mut [u32]) {
     let width = usize::from(width);
     let n_done = unpack_groups(packed, width, out);
     for (at, rest) in out.chunks_mut(8).enumerate().skip(n_done) {
-        // Near the end, with zeros behind it.
+        // Near the end, padded with zeros.
         let mut bytes = [0; GROUP_BYTES];
         let left = packed.get(at * width..).unwrap_or_default();
         let n = left.len().min(GROUP_BYTES);
@@ -170,7 +170,7 @@ pub fn unpack_short(packed: &[u8], width: u8, out: &mut [u32]) {
     }
 }
 
-/// Takes `n` numbers of `width` bits (up to 64) out of `packed`, lowest bit first.
+/// Unpacks `n` numbers of `width` bits (up to 64), lowest bit first.
 pub fn unpack(packed: &[u8], width: u8, n: usize, mut push: impl FnMut(u64)) -> Result<(), Error> {
     let width = usize::from(width);
     if width > 64 || n.checked_mul(width).is_none_or(|bits| bits.div_ceil(8) > packed.len()) {
@@ -178,7 +178,7 @@ pub fn unpack(packed: &[u8], width: u8, n: usize, mut push: impl FnMut(u64)) -> 
     }
     let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
     if width <= 56 {
-        // Eight bytes hold all of a value wherever it starts in the first of them.
+        // Eight bytes contain any value from its first byte on.
         let n_bits = (packed.len() as u64).saturating_sub(8) * 8;
         let n_fast = n_bits.checked_div(width as u64).map_or(n, |fit| fit.min(n as u64) as usize);
         for i in 0..n_fast {
@@ -210,19 +210,19 @@ fn unpack_slowly(
     Ok(())
 }
 
-/// Bits that hold numbers up to `max`.
+/// Bits needed for numbers up to `max`.
 pub fn width_of(max: u32) -> u8 {
     (32 - max.leading_zeros()) as u8
 }
 
-/// Writes `values` of `width` bits each: runs of eight and more as such, the rest bit-packed.
+/// Writes `values` of `width` bits: runs of at least eight as such, the rest bit-packed.
 pub fn write(values: &[u32], width: u8, out: &mut Vec<u8>) {
     let n_bytes = usize::from(width).div_ceil(8);
     let mut rest = values;
     let mut loose: &[u32] = &[];
     while let Some(first) = rest.first() {
         let n_run = rest.iter().take_while(|value| *value == first).count();
-        // Numbers are packed in groups of eight, so a run begins behind a whole group.
+        // Numbers are packed in groups of eight, so a run starts after a full group.
         let n_fill = (8 - loose.len() % 8) % 8;
         if n_run >= 8 + n_fill {
             loose = &values[values.len() - rest.len() - loose.len()..][..loose.len() + n_fill];

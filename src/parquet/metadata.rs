@@ -1,13 +1,13 @@
-//! The footer of a file: its columns and row groups.
+//! Footer of a file: its columns and row groups.
 
 use super::Error;
 use super::thrift::{self, Fields, Value};
 
-/// What the values of a column are.
+/// Kind of values of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Bool,
-    /// A whole number of so many bits.
+    /// Integer of this many bits.
     Int {
         bits: u8,
         signed: bool,
@@ -16,9 +16,9 @@ pub enum Kind {
         bits: u8,
     },
     Text,
-    /// Nothing but nulls.
+    /// Only nulls.
     Null,
-    /// Lists, decimals, times of 96 bits and the like; not read.
+    /// Lists, decimals, 96-bit timestamps and the like; not supported.
     Other,
 }
 
@@ -27,16 +27,16 @@ pub enum Kind {
 pub struct ColumnInfo {
     pub name: String,
     pub kind: Kind,
-    /// Whether values may be null.
+    /// Whether values can be null.
     pub optional: bool,
-    /// Nanoseconds that one stands for, of a column of timestamps.
+    /// Nanoseconds per unit, for timestamps.
     pub unit_ns: Option<u32>,
-    /// What values of [`Kind::Other`] are, for people; empty of others.
+    /// Display name of the type for [`Kind::Other`]; else empty.
     pub other_type: &'static str,
     pub(super) physical: Physical,
 }
 
-/// How values are stored.
+/// Physical type of values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Physical {
     Bool,
@@ -51,21 +51,21 @@ pub enum Physical {
 #[derive(Clone, Debug)]
 pub struct RowGroup {
     pub n_rows: u64,
-    /// One a column, in the order of the columns.
+    /// Chunks, one per column.
     pub chunks: Vec<Chunk>,
 }
 
-/// Where the values of one column of a row group lie.
+/// Place of the values of one column of a row group.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     pub codec: i64,
     pub n_values: u64,
-    /// First byte in the file, that of the dictionary if there is one.
+    /// File offset, including a dictionary.
     pub start: u64,
     pub n_bytes: u64,
 }
 
-/// What the footer says.
+/// Content of the footer.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
     pub columns: Vec<ColumnInfo>,
@@ -77,7 +77,7 @@ pub struct Metadata {
 
 const DAMAGED: Error = Error::Damaged("footer");
 
-/// Values of a footer, at most: a column of a row group has some 30.
+/// Maximum values in a footer: each column of a row group has some 30.
 const MAX_VALUES: usize = 8 << 20;
 
 fn unsigned(value: Option<i64>) -> Result<u64, Error> {
@@ -106,10 +106,10 @@ impl Metadata {
     }
 }
 
-/// The leaves of the schema, which is a tree written depth first.
+/// Leaves of the schema, which is a tree in depth-first order.
 fn columns(schema: &[Value<'_>]) -> Result<Vec<ColumnInfo>, Error> {
     let mut columns = Vec::new();
-    // How many children of each open group are still to come.
+    // Number of missing children of each open group.
     let mut open: Vec<i64> = Vec::new();
     for (n, element) in structs(schema).enumerate() {
         let element = element?;
@@ -146,9 +146,9 @@ fn column(element: &Fields<'_>, is_nested: bool) -> ColumnInfo {
     let kind = if is_nested || repetition == 2 { Kind::Other } else { kind(element, physical) };
     let other_type = match element.int(1) {
         _ if kind != Kind::Other => "",
-        _ if is_nested || repetition == 2 => "lists or structures",
-        Some(3) => "times of 96 bits (INT96)",
-        Some(7) if !is_decimal(element) => "bytes of a fixed length",
+        _ if is_nested || repetition == 2 => "lists or structs",
+        Some(3) => "INT96 timestamps",
+        Some(7) if !is_decimal(element) => "fixed-length byte arrays",
         _ => "decimals",
     };
     ColumnInfo {
@@ -161,7 +161,7 @@ fn column(element: &Fields<'_>, is_nested: bool) -> ColumnInfo {
     }
 }
 
-/// Nanoseconds that a value of a timestamp stands for, from the logical type or the older converted one.
+/// Nanoseconds per unit of a timestamp, from the logical type or the older converted type.
 fn unit_ns(element: &Fields<'_>) -> Option<u32> {
     let unit = element.fields(10).and_then(|logical| logical.fields(8)).and_then(|time| time.fields(2));
     let has = |id| unit.is_some_and(|unit| unit.get(id).is_some());

@@ -1,11 +1,10 @@
-//! Parquet files with flat columns: read by row group and column, and written.
+//! Parquet files with flat columns, for reading by row group and column, and for writing.
 //!
-//! Only what traces need: columns of numbers and texts without nesting. All compressions that writers of such files use are
-//! read (none, Snappy, gzip, Brotli, LZ4 in both layouts, zstd), both layouts of pages, and all encodings of numbers and
-//! texts but the bit-packed levels that were given up in 2013. Written are zstd, pages of version 1 and statistics.
-//! The whole is pure Rust: in the `parquet` crate zstd comes with C code, which has no place on a page, and hardly any
-//! column is written without zstd. Nothing is set aside on the word of a file before as much of it has been seen.
-//! Definition of the format: apache/parquet-format, `parquet.thrift`, `Encodings.md`, `Compression.md`.
+//! Only what traces need: columns of numbers and texts without nesting. Reading supports all compressions in common use (none,
+//! Snappy, gzip, Brotli, both LZ4 layouts, zstd), both page layouts, and all encodings of numbers and texts except bit-packed
+//! levels, deprecated in 2013. Writing uses zstd, version 1 pages and statistics. Pure Rust: the `parquet` crate uses a C
+//! zstd, which does not run on the page, and nearly all files use zstd. Never allocates from a size the file claims until that
+//! many bytes were read. Format definition: apache/parquet-format, `parquet.thrift`, `Encodings.md`, `Compression.md`.
 
 mod codec;
 mod column;
@@ -27,14 +26,14 @@ pub use write::{ColumnSpec, Writer};
 /// First and last bytes of every file.
 pub const MAGIC: &[u8; 4] = b"PAR1";
 
-/// Why a file, or a column of it, can not be read.
+/// Reason why a file or column cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
-    /// The bytes could not be had.
+    /// The bytes could not be read.
     Unreadable(String),
-    /// They are not what the format allows; what was being read.
+    /// The bytes violate the format, in this part.
     Damaged(&'static str),
-    /// They are something that is not read here.
+    /// The file uses this unsupported feature.
     Unsupported(String),
 }
 
@@ -43,7 +42,7 @@ impl std::fmt::Display for Error {
         match self {
             Error::Unreadable(why) => f.write_str(why),
             Error::Damaged(what) => write!(f, "the Parquet file is damaged ({what})"),
-            Error::Unsupported(what) => write!(f, "the Parquet file uses {what}, which is not read"),
+            Error::Unsupported(what) => write!(f, "unsupported in this Parquet file: {what}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Pages: a header, levels that say which values are there, and the values.
+//! Pages: a header, levels for null values, and the values.
 
 use super::Error;
 use super::codec::Unpacker;
@@ -7,30 +7,30 @@ use super::thrift;
 
 const DAMAGED: Error = Error::Damaged("page");
 
-/// A larger page is read by no one.
+/// Maximum page size.
 const MAX_PAGE_BYTES: usize = 1 << 30;
 
-/// Headers are some dozen bytes long; with texts as smallest and largest values, longer. Other readers stop there too.
+/// Maximum header size: some dozen bytes, or more with texts as minimum and maximum. Other readers have the same limit.
 const MAX_HEADER_BYTES: usize = 16 << 20;
 const MAX_HEADER_VALUES: usize = 1024;
 
-/// Room for so many rows is made beforehand, at most.
+/// Maximum rows to allocate in advance.
 const MAX_RESERVED: usize = 1 << 20;
 
-/// What a page is and holds.
+/// Kind and content of a page.
 pub enum Page<'a> {
-    /// Values that others refer to by number.
+    /// Values referred to by index.
     Dictionary {
         n_values: usize,
         values: &'a [u8],
     },
     Data(DataPage<'a>),
-    /// Of a kind that carries no values.
+    /// A kind without values.
     Other,
 }
 
 pub struct DataPage<'a> {
-    /// Rows with and without a value.
+    /// Rows, with and without a value.
     pub n_rows: usize,
     pub encoding: i64,
     pub valid: Valid,
@@ -46,8 +46,8 @@ pub enum Valid {
     Some(Vec<bool>),
 }
 
-/// Reads the page at the start of `bytes`; `unpacked` is room for its content. Gives how many bytes it took as well.
-/// `max_rows` is how many rows are still to come.
+/// Reads the page at the start of `bytes`; `unpacked` is a buffer for its content. Also returns the bytes consumed. `max_rows`
+/// is the number of rows still to come.
 pub fn read<'a>(
     bytes: &'a [u8],
     codec: i64,
@@ -88,14 +88,14 @@ pub fn read<'a>(
             let data = header.fields(8).ok_or(DAMAGED)?;
             let n_rows = rows(data.int(1))?;
             let n_levels = count(data.int(5))?;
-            // Repetition comes first; flat columns have none.
+            // Repetition levels come first; flat columns have none.
             if data.int(6).unwrap_or(0) != 0 {
                 return Err(DAMAGED);
             }
             let (levels, packed) = body.split_at_checked(n_levels).ok_or(DAMAGED)?;
             let values = match data.bool(7) {
                 Some(false) => packed,
-                // A page without values has nothing to unpack.
+                // A page without values has nothing to decompress.
                 _ if packed.is_empty() => packed,
                 _ => {
                     let n_values = n_unpacked.checked_sub(n_levels).ok_or(DAMAGED)?;

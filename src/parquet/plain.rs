@@ -1,11 +1,11 @@
-//! Values one behind the other, as they are (`PLAIN`), and with their bytes taken apart (`BYTE_STREAM_SPLIT`).
+//! Plain values (`PLAIN`), and values with separated bytes (`BYTE_STREAM_SPLIT`).
 
 use super::Error;
 use super::metadata::Physical;
 
 const DAMAGED: Error = Error::Damaged("values");
 
-/// Appends `n` whole numbers.
+/// Appends `n` integers.
 pub fn read_ints(
     bytes: &[u8],
     physical: Physical,
@@ -28,7 +28,7 @@ pub fn read_ints(
     Ok(())
 }
 
-/// 32 bits as 64.
+/// Widens 32 bits to 64.
 pub fn widen(value: i32, signed: bool) -> i64 {
     if signed { i64::from(value) } else { i64::from(value as u32) }
 }
@@ -51,7 +51,7 @@ pub fn read_floats(bytes: &[u8], physical: Physical, n: usize, out: &mut Vec<f64
     Ok(())
 }
 
-/// Gives `n` texts, each with its length before it.
+/// Emits `n` texts, each after its length.
 pub fn read_texts(mut bytes: &[u8], n: usize, mut push: impl FnMut(&[u8])) -> Result<(), Error> {
     for _ in 0..n {
         let (length, after) = bytes.split_first_chunk::<4>().ok_or(DAMAGED)?;
@@ -62,7 +62,7 @@ pub fn read_texts(mut bytes: &[u8], n: usize, mut push: impl FnMut(&[u8])) -> Re
     Ok(())
 }
 
-/// Puts the bytes of `n` values of a width together again.
+/// Reassembles `n` values of a width from separated bytes.
 pub fn join_bytes(bytes: &[u8], width: usize, n: usize) -> Result<Vec<u8>, Error> {
     if n.checked_mul(width).is_none_or(|all| all > bytes.len()) {
         return Err(DAMAGED);

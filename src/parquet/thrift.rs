@@ -1,8 +1,8 @@
-//! The compact protocol of Thrift, in which headers and the footer are written.
+//! Thrift compact protocol, used for headers and footer.
 
 use super::Error;
 
-/// Containers deeper than this are in no Parquet file.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 24;
 
 /// A value of a message.
@@ -16,7 +16,7 @@ pub enum Value<'a> {
     Struct(Fields<'a>),
 }
 
-/// Fields of a message by their numbers.
+/// Fields of a message by number.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Fields<'a>(Vec<(i16, Value<'a>)>);
 
@@ -61,8 +61,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads one message of so many values at most, as each takes many times the memory that it takes in the file; gives it and how many
-/// bytes it took.
+/// Reads a message of at most `max_values` values, since each takes far more memory than bytes in the file. Returns it and the
+/// bytes consumed.
 pub fn read(bytes: &[u8], max_values: usize) -> Result<(Fields<'_>, usize), Error> {
     let mut reader = Reader { bytes, at: 0, n_values_left: max_values };
     let fields = reader.fields(0)?;
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
             return Err(DAMAGED);
         }
         Ok(match kind {
-            // Elements of lists: one byte each.
+            // List elements take one byte each.
             1 | 2 => Value::Bool(self.u8()? == 1),
             3 => Value::Int(i64::from(self.u8()? as i8)),
             4..=6 => Value::Int(zigzag(self.varint()?)),
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// LEB128 at the start of `bytes`, and how many of them it takes.
+/// LEB128 at the start of `bytes`, and its size.
 pub fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for (n, byte) in bytes.iter().take(10).enumerate() {
@@ -176,7 +176,7 @@ pub fn push_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Writes one message. Fields go in ascending order of their numbers.
+/// Message writer. Fields must come in ascending order.
 #[derive(Default)]
 pub struct Message {
     bytes: Vec<u8>,
@@ -263,7 +263,7 @@ impl Message {
     }
 }
 
-/// What [`varint`] and [`zigzag`] read.
+/// Inverse of [`varint`] and [`zigzag`].
 pub fn push_int(value: i64, out: &mut Vec<u8>) {
     push_varint((value << 1 ^ value >> 63) as u64, out);
 }

@@ -1,4 +1,4 @@
-//! What is read of a column, and written as one.
+//! Values read from a column, or to be written as one.
 
 use crate::base::strings::{StringId, StringTable};
 
@@ -7,7 +7,7 @@ use crate::base::strings::{StringId, StringTable};
 pub struct Column {
     /// Which rows have a value; `None` if all have.
     pub valid: Option<Vec<bool>>,
-    /// One a row; any where there is none.
+    /// One value per row; arbitrary for rows without one.
     pub values: Values,
 }
 
@@ -16,17 +16,17 @@ pub enum Values {
     /// No row has a value.
     #[default]
     Null,
-    /// Unsigned numbers of 64 bits as the signed ones of the same bits.
+    /// Integers; unsigned 64-bit numbers are stored as the signed ones with the same bits.
     Ints(Vec<i64>),
-    /// Such numbers, each by its place among distinct ones: what dictionaries say, as it lies in the file.
+    /// Integers as indexes into distinct values, as in a dictionary.
     Codes(Vec<u32>, Vec<i64>),
     Floats(Vec<f64>),
     Bools(Vec<bool>),
-    /// Each by its number in the table.
+    /// Ids of texts in the table.
     Texts(Vec<StringId>, StringTable),
 }
 
-/// Memory of columns that are not needed any more.
+/// Memory of columns no longer needed.
 pub enum Memory {
     Ints(Vec<i64>),
     Codes(Vec<u32>),
@@ -40,7 +40,7 @@ impl Column {
             && self.valid.as_ref().is_none_or(|valid| valid.get(row).copied().unwrap_or(false))
     }
 
-    /// The whole number in a row; a float counts where it is one, as tables with gaps are often written with floats.
+    /// Integer in a row; a float counts if it is integral, since tables with gaps are often written as floats.
     pub fn int(&self, row: usize) -> Option<i64> {
         if !self.is_valid(row) {
             return None;
@@ -57,14 +57,14 @@ impl Column {
         }
     }
 
-    /// The same with its numbers one by one, where they stood by their places among distinct ones.
+    /// The column with plain numbers instead of indexes into distinct values.
     pub fn spelled_out(self) -> Column {
         let Column { valid, values: Values::Codes(codes, numbers) } = self else { return self };
         let values = codes.iter().map(|code| numbers.get(*code as usize).copied().unwrap_or(0));
         Column { valid, values: Values::Ints(values.collect()) }
     }
 
-    /// Whole numbers of so many rows, 0 where there is none, and which rows have one; `None` if all have. See [`Column::int`].
+    /// Integers of `n_rows` rows (0 if missing), and which rows have one; `None` if all have. See [`Column::int`].
     pub fn into_ints(self, n_rows: usize) -> (Vec<i64>, Option<Vec<bool>>) {
         match self {
             Column { valid, values: Values::Ints(values) } if values.len() == n_rows => (values, valid),
@@ -77,7 +77,7 @@ impl Column {
         }
     }
 
-    /// The number of the text in a row, for [`Column::texts`].
+    /// Id of the text in a row, for [`Column::texts`].
     pub fn text_id(&self, row: usize) -> Option<StringId> {
         match &self.values {
             Values::Texts(ids, _) if self.is_valid(row) => ids.get(row).copied(),
@@ -85,7 +85,7 @@ impl Column {
         }
     }
 
-    /// The texts of the column.
+    /// Texts of the column.
     pub fn texts(&self) -> Option<&StringTable> {
         match &self.values {
             Values::Texts(_, texts) => Some(texts),
@@ -93,19 +93,19 @@ impl Column {
         }
     }
 
-    /// The text in a row.
+    /// Text in a row.
     pub fn text(&self, row: usize) -> Option<&str> {
         Some(self.texts()?.get(self.text_id(row)?))
     }
 
-    /// A column of whole numbers.
+    /// Creates a column of integers.
     pub fn of_ints(values: impl IntoIterator<Item = Option<i64>>) -> Column {
         let (valid, values): (Vec<bool>, Vec<i64>) =
             values.into_iter().map(|value| (value.is_some(), value.unwrap_or(0))).unzip();
         Column { valid: some_missing(valid), values: Values::Ints(values) }
     }
 
-    /// A column of texts.
+    /// Creates a column of texts.
     pub fn of_texts<'a>(values: impl IntoIterator<Item = Option<&'a str>>) -> Column {
         let mut texts = StringTable::default();
         let (valid, ids): (Vec<bool>, Vec<StringId>) = values

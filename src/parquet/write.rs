@@ -1,4 +1,4 @@
-//! Writing a file: row groups of columns, packed with zstd, with statistics.
+//! Writing of files: row groups of columns with statistics, compressed with zstd.
 
 use super::MAGIC;
 use super::metadata::Kind;
@@ -9,10 +9,10 @@ use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 use std::borrow::Cow;
 
-/// Texts of statistics are no longer than this; longer ones have none.
+/// Maximum size of texts in statistics; longer ones are left out.
 const MAX_STATISTIC_BYTES: usize = 128;
 
-/// A column to be written: booleans, unsigned numbers of 8 to 64 bits, signed ones and doubles of 64, texts.
+/// Column to write: booleans, unsigned integers of 8 to 64 bits, signed ones of 64, doubles, texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ColumnSpec {
     pub name: Cow<'static, str>,
@@ -20,7 +20,7 @@ pub struct ColumnSpec {
 }
 
 impl Kind {
-    /// The type as the format numbers them. What is not written is a column of nulls.
+    /// Id of the physical type. Kinds that cannot be written become columns of nulls.
     fn physical(self) -> i32 {
         match self {
             Kind::Bool => 0,
@@ -41,7 +41,7 @@ impl ColumnSpec {
         ColumnSpec { name: Cow::Borrowed(name), kind: Kind::Int { bits, signed: false } }
     }
 
-    /// The element of the schema.
+    /// Schema element.
     fn element(&self) -> Message {
         let element =
             Message::default().i32(1, self.kind.physical()).i32(3, 1).binary(4, self.name.as_bytes());
@@ -65,12 +65,12 @@ impl ColumnSpec {
     }
 }
 
-/// Writes a file from front to back.
+/// Writer of a file, front to back.
 pub struct Writer {
     columns: Vec<ColumnSpec>,
     key_values: Vec<(String, String)>,
     out: Vec<u8>,
-    /// Bytes that were taken away before those.
+    /// Bytes already taken.
     n_taken: u64,
     row_groups: Vec<Message>,
     n_rows: u64,
@@ -89,8 +89,8 @@ impl Writer {
         }
     }
 
-    /// Adds a row group of `n_rows` rows; columns in the order of the specifications.
-    /// A value that does not fit its column becomes null.
+    /// Adds a row group of `n_rows` rows, with columns in the order of the specifications. A value that does not fit its
+    /// column becomes null.
     pub fn row_group(&mut self, n_rows: usize, columns: &[Column]) {
         let start = self.at();
         let n_taken = self.n_taken;
@@ -119,18 +119,18 @@ impl Writer {
         self.n_rows += n_rows as u64;
     }
 
-    /// Bytes so far.
+    /// Current file offset.
     fn at(&self) -> u64 {
         self.n_taken + self.out.len() as u64
     }
 
-    /// What has been written since the last time, so that a large file need not be in memory whole.
+    /// Takes the bytes written so far, so that a large file need not fit in memory.
     pub fn take(&mut self) -> Vec<u8> {
         self.n_taken = self.at();
         std::mem::take(&mut self.out)
     }
 
-    /// The file, or the rest of it.
+    /// Ends the file and returns the rest of its bytes.
     pub fn finish(self) -> Vec<u8> {
         let Writer { columns, key_values, mut out, n_taken: _, row_groups, n_rows } = self;
         let root = Message::default().binary(4, b"schema").i32(5, columns.len() as i32);
@@ -139,7 +139,7 @@ impl Writer {
             .iter()
             .map(|(key, value)| Message::default().binary(1, key.as_bytes()).binary(2, value.as_bytes()))
             .collect();
-        // Values in the order of their types; without this, statistics of unsigned numbers and texts mean nothing.
+        // Type-defined order; without it, statistics of unsigned numbers and texts are invalid.
         let orders = columns.iter().map(|_| Message::default().message(1, Message::default())).collect();
         let footer = Message::default()
             .i32(1, 2)
@@ -157,19 +157,19 @@ impl Writer {
     }
 }
 
-/// The values of the rows that have one.
+/// Values of the rows that have one.
 fn present<T: Copy>(column: &Column, values: &[T], n_rows: usize) -> Vec<Option<T>> {
     (0..n_rows).map(|row| values.get(row).copied().filter(|_| column.is_valid(row))).collect()
 }
 
-/// What becomes of one column.
+/// Encoded column.
 #[derive(Default)]
 struct Chunk {
     /// 1 for rows that have a value.
     levels: Vec<u32>,
     dictionary: Vec<u8>,
     n_dictionary: usize,
-    /// Numbers into the dictionary, the values as they are, or their differences.
+    /// Dictionary indexes, plain values, or differences.
     body: Vec<u8>,
     has_differences: bool,
     bounds: Option<(Vec<u8>, Vec<u8>)>,
@@ -200,15 +200,15 @@ impl Chunk {
         chunk.with_differences(|| rows.iter().flatten().copied().collect())
     }
 
-    /// Without bounds: readers do not agree on where NaN and the two zeros belong.
+    /// Without bounds: readers disagree on the order of NaN and the two zeros.
     fn of_doubles(column: &Column, values: &[f64], n_rows: usize) -> Chunk {
-        // By their bits, since NaN is not equal to itself.
+        // Compared by bits, since NaN is not equal to itself.
         let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
         let rows = present(column, &bits, n_rows);
         Chunk::encode(&rows, None, |value, out| out.extend_from_slice(&value.to_le_bytes()))
     }
 
-    /// Eight to a byte, the first in the lowest bit.
+    /// Eight per byte, first in the lowest bit.
     fn of_bools(column: &Column, values: &[bool], n_rows: usize) -> Chunk {
         let rows = present(column, values, n_rows);
         let mut body = Vec::new();
@@ -242,9 +242,8 @@ impl Chunk {
         }
     }
 
-    /// Of numbers of 64 bits: their differences in place of themselves, where those take no more than half as many bytes, as of times and
-    /// positions. They are smaller once packed, too, and many times as quick to unpack, as zstd finds something that was there before in each
-    /// of the numbers.
+    /// Uses differences for 64-bit numbers if they take at most half the bytes, as for times and positions. They also compress
+    /// better and decompress many times faster, since zstd otherwise finds an earlier match in each number.
     fn with_differences(mut self, values: impl FnOnce() -> Vec<i64>) -> Chunk {
         if self.n_dictionary > 0 || self.body.is_empty() {
             return self;
@@ -273,7 +272,7 @@ impl Chunk {
         Chunk::encode(&rows, bounds.map(|(min, max)| (min.to_vec(), max.to_vec())), push)
     }
 
-    /// With a dictionary where values come back at least twice on average, else as they are.
+    /// With a dictionary if values occur at least twice on average, else plain.
     fn encode<T: Copy + Eq + std::hash::Hash>(
         rows: &[Option<T>],
         bounds: Option<(Vec<u8>, Vec<u8>)>,
@@ -309,7 +308,7 @@ impl Chunk {
         Chunk { levels, dictionary, n_dictionary: number_of.len(), body, bounds, ..Chunk::default() }
     }
 
-    /// Appends its pages to `out`, which `n_before` bytes come before; gives what the footer says of it, and its size without compression.
+    /// Appends its pages to `out`, after `n_before` bytes; returns its footer entry and its uncompressed size.
     fn write(self, spec: &ColumnSpec, n_rows: usize, n_before: u64, out: &mut Vec<u8>) -> (Message, u64) {
         let start = n_before + out.len() as u64;
         let mut n_unpacked = 0;

@@ -1,13 +1,13 @@
-//! Pictures of numbers: what is to be drawn, not how. Every picture has a table with the same numbers.
+//! Chart data: what to draw, not how. Every chart has a table with the same numbers.
 //!
-//! Charts are small whatever the trace: whoever makes one joins what would lie on the same pixel ([`Bars::at_most`],
+//! Charts are small whatever the trace: their makers merge what would fall on the same pixel ([`Bars::at_most`],
 //! [`Line::at_most`]).
 
 use crate::base::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// A picture.
+/// A chart.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Chart {
     /// Stable name in snake case, unique in its report.
@@ -19,68 +19,68 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// What a chart of that id is called as a file: `operations_chart_2` is `operations_2`.
+    /// File name of the chart with that id: `operations_2` for `operations_chart_2`.
     pub fn name_of(id: &str) -> String {
         id.replacen("_chart", "", 1)
     }
 }
 
-/// What is drawn.
+/// Kinds of charts.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Plot {
     Bars(Bars),
     Lines(Lines),
     Heat(Heat),
     Points(Points),
-    /// Bars, and what they are held against.
+    /// Bars with threshold lines.
     Measured(Measured),
     Spans(Spans),
 }
 
-/// What a colour stands for. Colours are the page's business; they are told apart by everyone.
+/// Meaning of a color. The page chooses the actual colors, which are distinguishable with color vision deficiency.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Tone {
     Computation,
     Communication,
     Copies,
     Idle,
-    /// The first of two sides that are compared.
+    /// Side A of a comparison.
     SideA,
-    /// The second.
+    /// Side B of a comparison.
     SideB,
     /// Anything else, by number.
     Other(u8),
 }
 
-/// Bars, each of parts that lie end to end.
+/// Stacked bars.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Bars {
     /// One for each bar.
     pub labels: Vec<String>,
     pub parts: Vec<Part>,
     pub unit: Unit,
-    /// Bars stand side by side with no names on them, in an order that means something: time, or size.
+    /// Bars are side by side without labels, in a meaningful order such as time or size.
     pub is_strip: bool,
-    /// What the bars are, where they stand side by side: `step`, `duration`.
+    /// Noun for a bar in a strip: `step`, `duration`.
     pub what: String,
 }
 
-/// One part of all bars.
+/// One series of stacked bars.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Part {
     pub name: String,
     pub tone: Tone,
-    /// One for each bar; not negative.
+    /// One value per bar, not negative.
     pub values: Vec<f64>,
 }
 
-/// Values in an order.
+/// Line chart.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Lines {
     pub lines: Vec<Line>,
     pub unit: Unit,
     pub over: Over,
-    /// Of lines over time.
+    /// Named time ranges, for lines over time.
     pub periods: Vec<Period>,
 }
 
@@ -91,82 +91,82 @@ impl Lines {
     }
 }
 
-/// A stretch of time with a name, such as a phase of a run. It is told where it begins and ends, beside what was measured.
+/// A named time range, such as a phase of a run, marked behind the measured data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Period {
     pub name: String,
-    /// Nanoseconds since the start of the trace.
+    /// Nanoseconds from the start of the trace.
     pub start: i64,
     pub end: i64,
 }
 
-/// What the values of lines are in order of.
+/// X axis of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Over {
-    /// A value holds until the next one.
+    /// Time: a value applies until the next one.
     Time,
-    /// Lengths of time, on a logarithmic axis. A value holds until the next one.
+    /// Durations on a logarithmic axis. A value applies until the next one.
     Duration,
-    /// Numbers of things, from 1: nothing is between two of them.
+    /// Ordinal numbers from 1, with nothing in between.
     Number,
 }
 
-/// One value over time, or over numbers.
+/// One line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Line {
     pub name: String,
     pub tone: Tone,
-    /// Nanoseconds since the start of the trace, ascending, and the value from then on; or a number and its value.
+    /// Nanoseconds from the start of the trace, ascending, and the value from then on; or an ordinal number and its value.
     pub points: Vec<(i64, f64)>,
 }
 
-/// What was when: stretches of time in rows, on one axis.
+/// Timeline: time ranges in rows, on a common axis.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Spans {
     /// One for each row, from the top.
     pub labels: Vec<String>,
-    /// What colours mean.
+    /// Meaning of colors.
     pub legend: Vec<(String, Tone)>,
     pub spans: Vec<Stretch>,
 }
 
-/// One stretch of time.
+/// One time range.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stretch {
     pub name: String,
     pub tone: Tone,
-    /// Number of its row.
+    /// Row number.
     pub row: u32,
-    /// Nanoseconds since the start of the trace.
+    /// Nanoseconds from the start of the trace.
     pub start: i64,
     /// Nanoseconds; not negative.
     pub dur: i64,
 }
 
 impl Stretch {
-    /// Nanoseconds since the start of the trace.
+    /// Nanoseconds from the start of the trace.
     pub fn end(&self) -> i64 {
         self.start.saturating_add(self.dur.max(0))
     }
 }
 
 impl Spans {
-    /// Neighbours in a row joined where both are shorter than one in `n` of the whole time and nearer than that to each
-    /// other. What is joined is called by the first and the last of it, and has the tone that most of its time has.
+    /// Merges neighbors in a row if both are shorter than 1/`n` of the total time and closer than that to each
+    /// other. A merged range is named after its first and last member, and has the tone with the most time.
     ///
-    /// There are no more than some `n` in each row then.
+    /// This leaves about `n` ranges per row at most.
     pub fn at_most(mut self, n: usize) -> Spans {
         let start = self.spans.iter().map(|span| span.start).min().unwrap_or(0);
         let end = self.spans.iter().map(Stretch::end).max().unwrap_or(0);
         let least = end.saturating_sub(start) / (n.max(1) as i64);
         self.spans.sort_by_key(|span| (span.row, span.start, span.end()));
         let mut joined: Vec<Stretch> = Vec::new();
-        // Of the last one: the time of each tone in it, and the name of the last stretch.
+        // For the last merged range: time by tone, and the name of the last member.
         let mut tones: Vec<(Tone, i64)> = Vec::new();
         let mut last_name: Option<String> = None;
         let close = |last: Option<&mut Stretch>, tones: &mut Vec<(Tone, i64)>, name: &mut Option<String>| {
             let (Some(last), Some(name)) = (last, name.take()) else { return };
-            // Of equal ones the first.
+            // The first one wins ties.
             if let Some((tone, _)) = tones.iter().rev().max_by_key(|(_, ns)| *ns) {
                 last.tone = *tone;
             }
@@ -197,80 +197,80 @@ impl Spans {
     }
 }
 
-/// Things counted by place and time: a cell is the stronger the more there are, by logarithm, and has the colour of the thing that
-/// most of them are.
+/// Heat map by place and time: cell intensity is the logarithm of the count, cell color the kind with the highest
+/// count.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Heat {
-    /// One for each row, the lowest row first.
+    /// One per row, lowest row first.
     pub labels: Vec<String>,
-    /// Rows that do not adjoin the one below.
+    /// Whether a gap separates the row from the one below.
     pub is_apart: Vec<bool>,
-    /// What is counted, each by the same places and times.
+    /// Counts by kind, over the same places and times.
     pub grids: Vec<Grid>,
-    /// Of cells that hold much of several things.
+    /// Name and tone of cells with high counts of several kinds.
     pub mixed: (String, Tone),
-    /// What all of it is, in the plural.
+    /// Plural noun for the counted things.
     pub what: String,
-    /// Nanoseconds from the start of the first stretch of time to the end of the last.
+    /// Nanoseconds from the start of the first time bin to the end of the last.
     pub span: i64,
     pub periods: Vec<Period>,
 }
 
-/// One thing counted by place and time.
+/// Counts of one kind by place and time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Grid {
     pub name: String,
     pub tone: Tone,
-    /// One for each place, a value for each of equal stretches of time, not negative.
+    /// One row per place, with a value per equal time bin, not negative.
     pub rows: Vec<Vec<f64>>,
 }
 
-/// Bars that lie, with lines that their values are held against.
+/// Horizontal bars with threshold lines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measured {
     pub bars: Bars,
     pub thresholds: Vec<Threshold>,
 }
 
-/// A value that others are held against.
+/// A value to compare others with.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Threshold {
     pub name: String,
     pub value: f64,
 }
 
-/// Things by two numbers, both on logarithmic axes.
+/// Scatter plot with logarithmic axes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Points {
     pub points: Vec<Point>,
-    /// Lines that nothing can pass, as corners from left to right.
+    /// Upper limits, as corners from left to right.
     pub limits: Vec<Limit>,
-    /// What the colours of points mean; empty where they mean nothing.
+    /// Meaning of point colors; empty if they have none.
     pub legend: Vec<(String, Tone)>,
     pub x: Axis,
     pub y: Axis,
 }
 
-/// One thing.
+/// One point.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Point {
     pub name: String,
     /// Both above 0.
     pub x: f64,
     pub y: f64,
-    /// From 0 to 1: how large it is drawn.
+    /// Size from 0 to 1.
     pub weight: f64,
     pub tone: Tone,
 }
 
-/// A line that nothing can pass.
+/// An upper limit, such as a roofline.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Limit {
     pub name: String,
     pub corners: Vec<(f64, f64)>,
 }
 
-/// What an axis counts.
+/// Label and unit of an axis.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Axis {
     pub label: String,
@@ -278,7 +278,7 @@ pub struct Axis {
 }
 
 impl Bars {
-    /// Neighbours joined, each bar then being the mean of its own, until there are no more than `n`.
+    /// Merges neighbors until there are at most `n` bars; each bar becomes the mean of its members.
     pub fn at_most(mut self, n: usize) -> Bars {
         let every = self.labels.len().div_ceil(n.max(1));
         if every < 2 {
@@ -305,7 +305,7 @@ impl Bars {
 }
 
 impl Line {
-    /// The largest value of each of `n` equal stretches of time, where there are more points.
+    /// Downsamples to the maximum of each of `n` equal time bins, if there are more points.
     pub fn at_most(mut self, n: usize) -> Line {
         let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return self };
         let (start, span) = (first.0, (last.0 - first.0).max(1) as i128);
@@ -315,7 +315,7 @@ impl Line {
         }
         let mut out: Vec<(i64, f64)> = Vec::with_capacity(n + 2);
         let mut at = usize::MAX;
-        // What holds when a stretch starts counts in it too.
+        // The value at the start of a bin counts in it too.
         let mut held = 0.0f64;
         for (ts, value) in &self.points {
             let stretch = (i128::from(*ts - start) * n as i128 / span) as usize;

@@ -1,15 +1,15 @@
-//! All that is said of one run: the files, the account of reading them, the reports.
+//! The complete output for one run: source files, parsing details, reports.
 
 use super::{Facts, Report};
 
-/// What exports write.
+/// Input of exports.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
     /// Names of the files.
     pub title: String,
-    /// One list a file: name, format, producer.
+    /// One list per file: name, format, producer.
     pub source: Vec<Facts>,
-    /// What was read and what became of it.
+    /// Parsing details.
     pub ledger: Report,
     pub reports: &'a [Report],
 }

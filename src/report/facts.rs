@@ -12,17 +12,17 @@ pub struct Fact {
     pub label: String,
     pub value: Value,
     pub unit: Unit,
-    /// What it means or where it comes from; may be empty.
+    /// Meaning or origin; may be empty.
     pub hint: String,
-    /// `None` of a value that is no judgement.
+    /// `None` for a value without a verdict.
     pub mark: Option<Mark>,
 }
 
-/// What a value says that judges something, for a colour and a sign beside its words. The hint is part of what is said then.
+/// Verdict of a value, shown as a color and a sign. The hint is then shown as its reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Mark {
     Good,
-    /// To be taken with care.
+    /// Acceptable with caveats.
     Fair,
     Bad,
     /// Neither good nor bad.
@@ -39,7 +39,7 @@ impl Mark {
         }
     }
 
-    /// For text.
+    /// Sign for text output.
     pub fn sign(self) -> &'static str {
         match self {
             Mark::Good => "✓",
@@ -50,7 +50,7 @@ impl Mark {
     }
 }
 
-/// Named values in reading order; the first few are shown large.
+/// Named values in display order; the first few are shown large.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Facts {
     pub title: String,
@@ -77,7 +77,7 @@ impl Facts {
 }
 
 impl Fact {
-    /// For people: with separators and unit. It stands alone, without a column's label to say its unit.
+    /// Display text with separators and unit. The unit is always included, as there is no column label.
     pub fn display(&self) -> String {
         let text = self.value.display(self.unit);
         match (&self.value, self.unit) {

@@ -1,4 +1,4 @@
-//! What to look at first, in plain words, each with the numbers it rests on.
+//! Findings: the most important results as sentences, with their evidence.
 
 use super::facts::Fact;
 use crate::base::units::format_signed_ns;
@@ -11,48 +11,48 @@ pub struct RowsOf {
     pub report: String,
     /// `id` of the table in it.
     pub table: String,
-    /// What the table is to be filtered by; empty for all of it.
+    /// Filter of the table; empty for all rows.
     pub filter: String,
-    /// For people: titles of the report and the table.
+    /// Display text: titles of the report and the table.
     pub label: String,
 }
 
-/// One thing that was found.
+/// One finding.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// Stable name in kebab case of what is found, for programs.
+    /// Stable kebab-case name of the kind of finding, for programs.
     pub id: String,
     /// One or two sentences.
     pub text: String,
-    /// Nanoseconds, of what [`Findings::stakes`] says; `None` where nobody can tell.
+    /// Nanoseconds, with the meaning given by [`Findings::stakes`]; `None` if unknown.
     pub time: Option<i64>,
-    /// The same as a share of all time, 1 being all of it.
+    /// The same as a fraction of total time.
     pub share: Option<f64>,
-    /// The numbers it rests on.
+    /// Supporting numbers.
     pub evidence: Vec<Fact>,
-    /// Where those numbers stand.
+    /// Table rows with those numbers.
     pub rows: Option<RowsOf>,
 }
 
-/// Findings, the one with the most time at stake first.
+/// Findings, most time first.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Findings {
     pub title: String,
-    /// How to read them; may be empty.
+    /// Explanation; may be empty.
     pub caption: String,
-    /// What to say if there are none.
+    /// Text if there are none.
     pub empty: String,
     pub stakes: Stakes,
     pub findings: Vec<Finding>,
 }
 
-/// What the time of a finding is.
+/// Meaning of the time of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Stakes {
-    /// What would be gained at most if it were otherwise.
+    /// Upper bound of the possible savings.
     #[default]
     Gain,
-    /// How much more B takes than A, which may be less than nothing; shares are of A's.
+    /// Additional time of B compared with A, possibly negative; fractions are relative to A.
     Difference,
 }
 

@@ -1,6 +1,6 @@
-//! What a person reads: typed blocks with units. Knows no trace and no browser.
+//! Reports as typed blocks with units. Independent of traces and browsers.
 //!
-//! Sorting, filtering, copying, comparing and exporting are written once, over the columns of a [`Table`].
+//! Sorting, filtering, copying, comparing and exporting are implemented once, over the columns of a [`Table`].
 
 pub mod chart;
 pub mod document;
@@ -23,13 +23,13 @@ pub use value::Value;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// One report: a title and blocks in reading order.
+/// One report: a title and blocks in display order.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// `id` of the analysis.
     pub id: Cow<'static, str>,
     pub title: String,
-    /// One sentence that says what is in it, as the report's headline; may be empty.
+    /// One-sentence summary, shown as the headline; may be empty.
     pub summary: String,
     pub blocks: Vec<Block>,
 }
@@ -44,12 +44,12 @@ pub enum Block {
     Chart(Chart),
 }
 
-/// How a note is meant.
+/// Severity of a note.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum NoteLevel {
-    /// Helps to read the numbers.
+    /// Helps to interpret the numbers.
     Info,
-    /// The numbers may mislead without it.
+    /// The numbers can be misleading without it.
     Warning,
 }
 
@@ -89,12 +89,12 @@ impl Report {
         self.blocks.push(Block::Chart(chart));
     }
 
-    /// All but pictures, whose numbers are in tables: what exports write as text.
+    /// All blocks except charts, whose numbers are in tables, for text exports.
     pub fn written_blocks(&self) -> impl Iterator<Item = &Block> {
         self.blocks.iter().filter(|block| !matches!(block, Block::Chart(_)))
     }
 
-    /// What the numbers may mislead without, in reading order.
+    /// The warnings, in display order.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.blocks.iter().filter_map(|block| match block {
             Block::Note(Note { level: NoteLevel::Warning, text }) => Some(text.as_str()),
@@ -102,7 +102,7 @@ impl Report {
         })
     }
 
-    /// The pictures in reading order.
+    /// The charts, in display order.
     pub fn charts(&self) -> impl Iterator<Item = &Chart> {
         self.blocks.iter().filter_map(|block| match block {
             Block::Chart(chart) => Some(chart),
@@ -110,7 +110,7 @@ impl Report {
         })
     }
 
-    /// The tables in reading order.
+    /// The tables, in display order.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.blocks.iter().filter_map(|block| match block {
             Block::Table(table) => Some(table),

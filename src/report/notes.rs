@@ -1,7 +1,7 @@
-//! What a person writes on a report: a title of their own, and notes on rows, events, ranges of time, or all of it.
+//! User annotations of a report: a custom title, and notes on rows, events, time ranges, or the whole trace.
 //!
-//! Plain data that knows no page. A note on a row is kept by the values that name the row, not by its place, so that it is at
-//! the same row after sorting, filtering, or reading the trace again. Where two rows have the same name it is at both.
+//! Plain data, independent of the page. A note on a row refers to the row's key values, not to its position, so that it stays
+//! with the row after sorting, filtering, or reading the trace again. It applies to all rows with the same key.
 
 use super::table::Table;
 use super::value::Value;
@@ -10,20 +10,20 @@ use crate::base::units::{Unit, format_ns};
 use crate::filter::exactly;
 use serde::{Deserialize, Serialize};
 
-/// There is no room for more notes than this.
+/// Limit on the number of notes.
 pub const MAX_NOTES: usize = 500;
-/// Letters of a note, and of a title.
+/// Limits in characters on a note and on a title.
 pub const MAX_TEXT_CHARS: usize = 4000;
 pub const MAX_TITLE_CHARS: usize = 200;
-/// Letters of a cell in the words for a row: names of kernels may have thousands.
+/// Limit in characters on a cell in the description of a row: kernel names can have thousands.
 const MAX_CELL_CHARS: usize = 120;
-/// Cells that name a row.
+/// Limit on the key cells of a row.
 const MAX_KEY_CELLS: usize = 64;
 
-/// What someone wrote.
+/// Title and notes of the user.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Notes {
-    /// Title that someone gave to the trace; empty if it is called after its files.
+    /// Custom title; empty for the default, the file names.
     pub title: String,
     pub list: Vec<Remark>,
 }
@@ -32,27 +32,27 @@ pub struct Notes {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Remark {
     pub on: Anchor,
-    /// As it was written; may have several lines.
+    /// Text; may have several lines.
     pub text: String,
 }
 
-/// What a note is on.
+/// Target of a note.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub enum Anchor {
     #[default]
     Whole,
-    /// The row of a table, by ids of report and table, and what names the row; see [`row_key`].
+    /// A table row, by ids of report and table and the key of the row; see [`row_key`].
     Row { report: String, table: String, key: Vec<KeyCell> },
-    /// A stretch of time, in nanoseconds since the start of the trace; both ends are part of it.
+    /// A time range in nanoseconds from the start of the trace, both ends inclusive.
     Range { from_ns: i64, to_ns: i64 },
-    /// An event by its name and its start, in nanoseconds since the start of the trace.
+    /// An event by name and start, in nanoseconds from the start of the trace.
     Event { name: String, at_ns: i64 },
 }
 
-/// `id` of a column, and the value in it as [`Value::plain`] writes it.
+/// `id` of a column, and its value formatted by [`Value::plain`].
 pub type KeyCell = (String, String);
 
-/// What is known of a column beside its cells.
+/// Properties of a column other than its cells.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyColumn<'a> {
     pub id: &'a str,
@@ -60,7 +60,7 @@ pub struct KeyColumn<'a> {
     pub is_key: bool,
 }
 
-/// The column that says where a row starts on the timeline.
+/// Id of the column with a row's start on the timeline.
 const START: &str = "start";
 
 impl KeyColumn<'_> {
@@ -69,8 +69,8 @@ impl KeyColumn<'_> {
     }
 }
 
-/// What names a row: its cells in key columns, and where it starts on the timeline, if it does. Of a table that has neither,
-/// all cells.
+/// Key of a row: its cells in key columns, and its start on the timeline, if any. All cells if the table has
+/// neither.
 pub fn row_key(columns: &[KeyColumn<'_>], value: &dyn Fn(usize) -> Value) -> Vec<KeyCell> {
     let names = |column: &KeyColumn<'_>| column.is_key || column.is_start();
     let takes_all = !columns.iter().any(names);
@@ -78,7 +78,7 @@ pub fn row_key(columns: &[KeyColumn<'_>], value: &dyn Fn(usize) -> Value) -> Vec
     cells.take(MAX_KEY_CELLS).map(|(at, column)| (column.id.to_string(), value(at).plain())).collect()
 }
 
-/// The event that a row is: its first name, and its start. `None` of rows that are none.
+/// The event of a row: its first name, and its start. `None` for rows that are not events.
 pub fn row_event(columns: &[KeyColumn<'_>], value: &dyn Fn(usize) -> Value) -> Option<(String, i64)> {
     let start = columns.iter().position(KeyColumn::is_start)?;
     let at_ns = match value(start) {
@@ -94,7 +94,7 @@ pub fn row_event(columns: &[KeyColumn<'_>], value: &dyn Fn(usize) -> Value) -> O
     })
 }
 
-/// The columns of a table, as [`row_key`] takes them.
+/// The columns of a table, for [`row_key`].
 pub fn key_columns(table: &Table) -> Vec<KeyColumn<'_>> {
     let column = |column| {
         let super::Column { id, unit, key, .. }: &super::Column = column;
@@ -103,25 +103,25 @@ pub fn key_columns(table: &Table) -> Vec<KeyColumn<'_>> {
     table.columns.iter().map(column).collect()
 }
 
-/// For people: title of a table, and the units of its columns by id.
+/// Title of a table, and the units of its columns by id, for display.
 pub struct TableWords {
     pub title: String,
     pub units: Vec<(String, Unit)>,
 }
 
 impl Notes {
-    /// Whether nothing was written.
+    /// Whether there is neither a title nor a note.
     pub fn is_empty(&self) -> bool {
         self.title.is_empty() && self.list.is_empty()
     }
 
-    /// What of it others have not: the number of notes, and whether the title, if there is one, is another.
+    /// Difference to `others`: the number of additional notes, and whether there is a different title.
     pub fn beyond(&self, others: &Notes) -> (usize, bool) {
         let n_new = self.list.iter().filter(|note| !others.list.contains(note)).count();
         (n_new, !self.title.is_empty() && self.title != others.title)
     }
 
-    /// All notes but those on rows of other reports than this one.
+    /// All notes except those on rows of other reports.
     pub fn with_report(&self, id: &str) -> Notes {
         let mut notes = self.clone();
         notes.list.retain(|note| match &note.on {
@@ -131,7 +131,7 @@ impl Notes {
         notes
     }
 
-    /// The same within the limits: without blanks around texts and without empty notes; what is too long is cut.
+    /// Normalizes to the limits: trims and truncates texts, and drops empty notes.
     pub fn tidied(mut self) -> Notes {
         self.title = cut(self.title.trim(), MAX_TITLE_CHARS);
         for note in &mut self.list {
@@ -149,7 +149,7 @@ impl Notes {
         self
     }
 
-    /// The notes on a row, by their numbers: on the row itself, or on the event that it is.
+    /// Numbers of the notes on a row, or on its event.
     pub fn on_row(
         &self,
         report: &str,
@@ -168,7 +168,7 @@ impl Notes {
         here.map(|(number, _)| number).collect()
     }
 
-    /// Whether any row of that table may have a note.
+    /// Whether any row of that table can have a note.
     pub fn may_be_in(&self, report: &str, table: &str) -> bool {
         self.list.iter().any(|note| match &note.on {
             Anchor::Row { report: of, table: in_table, .. } => of == report && in_table == table,
@@ -177,10 +177,10 @@ impl Notes {
         })
     }
 
-    /// The notes on each row of a table that has any, by their numbers.
+    /// Rows of a table with notes, and the numbers of those notes.
     pub fn on_table(&self, report: &str, table: &Table) -> Vec<(usize, Vec<usize>)> {
         let columns = key_columns(table);
-        // Keys are made of every row, so only for tables on which there are notes.
+        // Computing keys for every row is only worth it for tables with notes.
         let has_events = columns.iter().any(KeyColumn::is_start);
         let any = |is_it: &dyn Fn(&Anchor) -> bool| self.list.iter().any(|note| is_it(&note.on));
         let on_rows = any(
@@ -200,8 +200,8 @@ impl Notes {
         rows.filter(|(_, notes)| !notes.is_empty()).collect()
     }
 
-    /// Takes in what others wrote: their notes that are not here yet, and their title if there is none. Gives the number of
-    /// notes that there was no room for.
+    /// Merges the notes of others: notes that are new, and the title if there is none. Returns the number of
+    /// notes beyond the limit.
     pub fn take_in(&mut self, others: &Notes) -> usize {
         if self.title.is_empty() {
             self.title = others.title.clone();
@@ -215,10 +215,10 @@ impl Notes {
 }
 
 impl Anchor {
-    /// What the note is on, in words. `find` knows tables by ids of report and table.
+    /// Description of the target. `find` looks up tables by ids of report and table.
     pub fn words(&self, find: &dyn Fn(&str, &str) -> Option<TableWords>) -> String {
         match self {
-            Anchor::Whole => "all of it".to_string(),
+            Anchor::Whole => "the whole trace".to_string(),
             Anchor::Range { from_ns, to_ns } => format!("{} to {}", format_ns(*from_ns), format_ns(*to_ns)),
             Anchor::Event { name, at_ns } => {
                 format!("{} at {}", text::shortened(name, MAX_CELL_CHARS), format_ns(*at_ns))
@@ -242,7 +242,7 @@ impl Anchor {
         }
     }
 
-    /// The filter that finds the row; `is_searched` says of which columns filters look into. Empty of anything else.
+    /// Filter text that finds the row; `is_searched` selects the columns that filters search. Empty for other targets.
     pub fn filter(&self, is_searched: &dyn Fn(&str) -> bool) -> String {
         match self {
             Anchor::Row { key, .. } => {
@@ -255,7 +255,7 @@ impl Anchor {
     }
 }
 
-/// [`Anchor::words`] for reports that are at hand.
+/// Table lookup for [`Anchor::words`] in `reports`.
 pub fn words_in(reports: &[super::Report]) -> impl Fn(&str, &str) -> Option<TableWords> {
     move |report, table| {
         let report = reports.iter().find(|known| known.id == report)?;
@@ -313,7 +313,7 @@ mod tests {
         let reports = [report];
         assert_eq!(on_row(&table, 2).words(&words_in(&reports)), "Longest slices: mm · at 9 ns");
         assert_eq!(on_row(&table, 2).words(&|_, _| None), "longest: mm · 9");
-        // A table without names is told by all its cells.
+        // Rows of a table without key columns are identified by all cells.
         let unnamed =
             Table::new("t", "T", vec![Column::unsigned("n", "n", Unit::Count, vec![Some(1), Some(2)])]);
         assert_eq!(

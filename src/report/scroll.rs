@@ -1,7 +1,7 @@
-//! Where a long table stands: rows ↔ pixels, and which rows to have at hand.
+//! Scroll position of a long table: rows ↔ pixels, and which rows to load.
 //!
-//! Browsers cannot lay out boxes taller than some ten million pixels. A table taller than [`MAX_SPACE_PX`] scrolls in
-//! a box of that height: short moves go one to one, long ones (dragging the scroll bar) go in proportion.
+//! Browsers cannot lay out boxes taller than about ten million pixels. A table taller than [`MAX_SPACE_PX`] scrolls in
+//! a box of that height: short moves are one to one, long ones (dragging the scroll bar) are proportional.
 //!
 //! ```text
 //! table  |--------------------[ rows on screen ]------------------|   n_rows × row_px
@@ -9,25 +9,25 @@
 //! box    |--------[ screen ]--------------------|                     space_px
 //!                 ^ scroll_px
 //! ```
-//! It draws nothing and asks for nothing.
+//! Pure computation: it neither draws nor loads anything.
 
 use std::ops::Range;
 
-/// Tallest box that is laid out; Firefox ends near 17.8 million pixels, Chromium near 33.
+/// Height limit of the box; the limit of Firefox is near 17.8 million pixels, that of Chromium near 33.
 pub const MAX_SPACE_PX: f64 = 8_000_000.0;
-/// Rows drawn beyond the edge of the screen, so that scrolling does not show gaps.
+/// Rows drawn beyond the screen edges, so that scrolling shows no gaps.
 const MARGIN_ROWS: u64 = 12;
-/// Rows asked for beyond the edge of the screen.
+/// Rows loaded beyond the screen edges.
 const AHEAD_ROWS: u64 = 150;
 
-/// The position of one table.
+/// Scroll position of one table.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Scroll {
     n_rows: u64,
     row_px: f64,
-    /// Height of the screen's part for rows.
+    /// Height of the visible area for rows.
     screen_px: f64,
-    /// Where the box is scrolled to, as the browser says.
+    /// Scroll offset of the box in the browser.
     scroll_px: f64,
     /// Invariant: 0 ≤ `top_px` ≤ height of all rows − `screen_px`, or 0.
     top_px: f64,
@@ -46,7 +46,7 @@ impl Scroll {
         self.screen_px
     }
 
-    /// Another number of rows or another size of screen; the position stays where it can.
+    /// Changes the number of rows or the screen size; keeps the position if possible.
     pub fn resize(&mut self, n_rows: u64, screen_px: f64) {
         let to = self.scroll_px;
         self.n_rows = n_rows;
@@ -55,7 +55,7 @@ impl Scroll {
         self.move_to(to);
     }
 
-    /// The browser scrolled the box to `scroll_px`.
+    /// Handles a scroll of the box to `scroll_px`.
     pub fn move_to(&mut self, scroll_px: f64) {
         let (max_scroll, max_top) = (self.max_scroll_px(), self.max_top_px());
         let scroll_px = scroll_px.clamp(0.0, max_scroll);
@@ -72,7 +72,7 @@ impl Scroll {
         self.scroll_px = scroll_px;
     }
 
-    /// Height of the box that the browser scrolls.
+    /// Height of the scrolled box.
     pub fn space_px(&self) -> f64 {
         self.height_px().min(MAX_SPACE_PX)
     }
@@ -83,12 +83,12 @@ impl Scroll {
         seen.start.saturating_sub(MARGIN_ROWS)..(seen.end + MARGIN_ROWS).min(self.n_rows)
     }
 
-    /// Where in the box `row` is drawn.
+    /// Position of `row` in the box.
     pub fn row_px(&self, row: u64) -> f64 {
         self.scroll_px + row as f64 * self.row_px - self.top_px
     }
 
-    /// The rows to ask for when `have` is at hand; `None` when that is enough.
+    /// The rows to load if `have` is loaded; `None` if that is enough.
     pub fn wanted(&self, have: &Range<u64>) -> Option<Range<u64>> {
         let drawn = self.drawn();
         if drawn.is_empty() || (have.start <= drawn.start && drawn.end <= have.end) {
@@ -97,7 +97,7 @@ impl Scroll {
         Some(drawn.start.saturating_sub(AHEAD_ROWS)..(drawn.end + AHEAD_ROWS).min(self.n_rows))
     }
 
-    /// Rows on screen, whole or in part.
+    /// Rows on screen, fully or partly.
     fn seen(&self) -> Range<u64> {
         let start = ((self.top_px / self.row_px) as u64).min(self.n_rows);
         let end = ((self.top_px + self.screen_px) / self.row_px).ceil() as u64;

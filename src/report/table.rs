@@ -1,4 +1,4 @@
-//! Tables as typed columns.
+//! Tables with typed columns.
 
 use super::value::Value;
 use crate::base::units::Unit;
@@ -7,20 +7,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Rows of equal columns.
+/// A table of columns with equal length.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// Stable name in snake case, unique in its report; a table that a report has several of carries a number.
+    /// Stable snake-case name, unique in its report; repeated tables have a number.
     pub id: Cow<'static, str>,
     pub title: String,
-    /// What a row is and how it is counted; may be empty.
+    /// Explanation of rows and counts; may be empty.
     pub caption: String,
-    /// Said instead of an empty table: why it may be empty.
+    /// Text instead of an empty table, with the reason.
     pub empty: String,
     pub columns: Vec<Column>,
-    /// The order the rows are in.
+    /// Current order of the rows.
     pub sort: Option<Sort>,
-    /// Rows that were left out of a very long table, and are counted here instead.
+    /// Number of rows left out of a very long table.
     pub n_left_out: u64,
 }
 
@@ -38,27 +38,27 @@ pub struct Column {
     /// Stable name in snake case, unique in its table.
     pub id: Cow<'static, str>,
     pub label: String,
-    /// What the numbers mean; may be empty.
+    /// Explanation of the values; may be empty.
     pub hint: String,
     pub unit: Unit,
     /// Rows of two tables match by their key columns.
     pub key: bool,
-    /// Draw each value as a share of the column's largest.
+    /// Whether to draw a bar for each value, relative to the largest in the column.
     pub bar: bool,
-    /// What becomes of the values where two tables are compared.
+    /// How comparisons of two tables treat the values.
     pub compared: Compared,
     pub cells: Cells,
 }
 
-/// What a comparison of two tables does with the values of a column.
+/// Treatment of a column's values in a comparison of two tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Compared {
-    /// Nothing: means, quantiles, shares.
+    /// Not compared: means, quantiles, shares.
     #[default]
     Not,
-    /// Values of rows with the same key are subtracted, texts stand side by side; the column has no sum.
+    /// Subtracts values of rows with the same key and shows texts side by side; the column has no total.
     ByRow,
-    /// The same, and the table has a row for all there is, so that the sum over rows is a total.
+    /// Like `ByRow`, and the rows are exhaustive, so that their sum is a total.
     AddsUp,
 }
 
@@ -75,24 +75,24 @@ pub enum Cells {
 /// Byte range of a text in the arena.
 type Range = (usize, usize);
 
-/// Text cells in one arena. Names and paths come again and again in long columns, so those that came lately are not put there
-/// once more.
+/// Text cells in one arena. Names and paths repeat in long columns, so recent ones are
+/// deduplicated.
 #[derive(Clone, Debug, Default)]
 pub struct TextCells {
     arena: String,
     /// Byte range of each cell; [`MISSING`] for none.
     ranges: Vec<Range>,
-    /// Texts that came lately, each at the place that [`slot_of`] gives; empty in short columns.
+    /// Recent texts in the slots given by [`slot_of`]; empty in short columns.
     recent: Vec<Range>,
 }
 
 const MISSING: Range = (usize::MAX, usize::MAX);
-/// Columns of fewer rows remember no texts.
+/// Shorter columns don't deduplicate.
 const MIN_REMEMBERED: usize = 64;
 /// A power of two.
 const N_RECENT: usize = 1024;
 
-/// Where among the recent ones a text is looked for: by its length and both of its ends, which is what names differ in.
+/// Slot of a text, hashed from its length and both ends, where names usually differ.
 fn slot_of(text: &[u8]) -> usize {
     let word = |bytes: Option<&[u8; 8]>| bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let (head, tail) = match text.len() {
@@ -115,7 +115,7 @@ impl TextCells {
         self.ranges.push(range);
     }
 
-    /// Where a text lies from now on.
+    /// Stores a text; returns its range.
     fn place(&mut self, text: &str) -> Range {
         if self.ranges.len() < MIN_REMEMBERED {
             return self.append(text);
@@ -155,7 +155,7 @@ impl TextCells {
     }
 }
 
-/// A list of texts, some of them missing: how they lie in the arena is nobody else's business.
+/// Serializes as a list of optional texts, independent of the arena layout.
 impl Serialize for TextCells {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq((0..self.len()).map(|row| self.get(row)))
@@ -243,14 +243,14 @@ impl Cells {
         }
     }
 
-    /// Numbers stand right, everything else left.
+    /// Whether cells are right-aligned numbers.
     pub fn is_numeric(&self) -> bool {
         !matches!(self, Cells::Text(_) | Cells::Bool(_))
     }
 }
 
 impl Column {
-    /// A text column that names the row.
+    /// A text column that is part of the row key.
     pub fn key(id: &'static str, label: &str, cells: TextCells) -> Column {
         Column { key: true, ..Column::text(id, label, cells) }
     }
@@ -307,19 +307,19 @@ impl Column {
         self
     }
 
-    /// Marks a column whose values add up to a total; see [`Compared::AddsUp`]. Whole numbers, or milliseconds.
+    /// Marks a column whose values add up to a total; see [`Compared::AddsUp`]. Integers or milliseconds.
     pub fn adds_up(mut self) -> Column {
         self.compared = Compared::AddsUp;
         self
     }
 
-    /// Marks a column whose values may be subtracted row by row; see [`Compared::ByRow`].
+    /// Marks a column whose values can be subtracted row by row; see [`Compared::ByRow`].
     pub fn by_row(mut self) -> Column {
         self.compared = Compared::ByRow;
         self
     }
 
-    /// Marks a column that is part of the row's name.
+    /// Marks a column that is part of the row key.
     pub fn as_key(mut self) -> Column {
         self.key = true;
         self
@@ -332,7 +332,7 @@ impl Table {
         Table { id: id.into(), title: title.into(), columns, ..Table::default() }
     }
 
-    /// Says that rows are in the order of column `id`.
+    /// Declares that rows are sorted by column `id`.
     pub fn sorted_by(mut self, id: &str, descending: bool) -> Table {
         let column = self.columns.iter().position(|column| column.id == id);
         self.sort = column.map(|column| Sort { column: column as u32, descending });
@@ -344,19 +344,19 @@ impl Table {
         self
     }
 
-    /// Marks all columns as none that a comparison looks at; see [`Compared::Not`].
+    /// Excludes all columns from comparisons; see [`Compared::Not`].
     pub fn not_compared(mut self) -> Table {
         self.columns.iter_mut().for_each(|column| column.compared = Compared::Not);
         self
     }
 
-    /// Said instead of an empty table.
+    /// Sets the text shown instead of an empty table.
     pub fn if_empty(mut self, text: impl Into<String>) -> Table {
         self.empty = text.into();
         self
     }
 
-    /// Whether it is as [`Table::new`] makes them: columns of one length, in an order by one of them.
+    /// Whether invariants hold: columns of equal length, sorted by one of them.
     pub fn is_sound(&self) -> bool {
         self.columns.iter().all(|column| column.cells.len() == self.n_rows())
             && self.sort.is_none_or(|sort| (sort.column as usize) < self.columns.len())
@@ -404,7 +404,7 @@ mod tests {
         let cells: TextCells = (0..10_000).map(|row| names[row % names.len()].as_str()).collect();
         assert!(cells.arena.len() < 100 * names[0].len());
         assert!((0..10_000).all(|row| cells.get(row) == Some(names[row % names.len()].as_str())));
-        // How they lie there makes no difference.
+        // The arena layout makes no difference.
         let again: TextCells = (0..10_000).map(|row| cells.get(row)).collect();
         assert_eq!(cells, again);
     }

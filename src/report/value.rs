@@ -1,4 +1,4 @@
-//! One value of a report, typed; integers never pass through a double.
+//! Typed values of reports; integers are never converted to doubles.
 
 use crate::base::units::{self, Unit};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 /// A cell or a fact.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Value {
-    /// Not known or not applicable; shown as `–`.
+    /// Unknown or not applicable; shown as `–`.
     Missing,
     Text(String),
     Unsigned(u64),
@@ -16,11 +16,11 @@ pub enum Value {
     Bool(bool),
 }
 
-/// How a missing value is shown to people.
+/// Display text of a missing value.
 pub const MISSING: &str = "–";
 
 impl Value {
-    /// For people: with separators and unit.
+    /// Display text with separators and unit.
     pub fn display(&self, unit: Unit) -> String {
         match self {
             Value::Missing => MISSING.to_string(),
@@ -32,7 +32,7 @@ impl Value {
         }
     }
 
-    /// For machines: no separators, no unit, shortest digits that round-trip; missing is empty.
+    /// Machine-readable text: no separators, no unit, shortest digits that round-trip; empty if missing.
     pub fn plain(&self) -> String {
         match self {
             Value::Missing => String::new(),
@@ -44,7 +44,7 @@ impl Value {
         }
     }
 
-    /// As a double, for bars and shares only.
+    /// Value as a double, for bars and shares only.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Unsigned(value) => Some(*value as f64),
@@ -54,7 +54,7 @@ impl Value {
         }
     }
 
-    /// Ascending order within a column; missing values and NaN come after everything else.
+    /// Ascending order within a column; missing values and NaN come last.
     pub fn compare(&self, other: &Value) -> Ordering {
         match (self, other) {
             (Value::Text(a), Value::Text(b)) => a.cmp(b),

@@ -1,33 +1,34 @@
-//! A table as someone looks at it: sorted, filtered, a window of rows.
+//! Views of a table: sorted, filtered, a window of rows.
 //!
-//! Row numbers are worked out here once for page, copies and exports; the page only ever holds what it shows.
+//! Row numbers are computed here for page, copies and exports alike; the page only keeps the rows it shows.
 
 use super::table::{Cells, Column, Sort, Table};
 use super::value::Value;
 use super::{Block, Report};
+use crate::base::units::Unit;
 use crate::filter::{self, CellRef, ColumnInfo, Filter, FilterError};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// What someone wants to see of a table.
+/// Sort order and filter of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TableQuery {
     /// `None`: the table's own order.
     pub sort: Option<Sort>,
-    /// Which rows, in the language of [`crate::filter`]; empty: all rows.
+    /// Filter in the language of [`crate::filter`]; empty for all rows.
     pub filter: String,
 }
 
 /// A window of rows.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TableRows {
-    /// Rows that pass the filter.
+    /// Number of rows that match the filter.
     pub n_matching: u64,
-    /// Position of the first row given here among those.
+    /// Position of the first returned row among those.
     pub offset: u64,
     /// Values by row, then column.
     pub rows: Vec<Vec<Value>>,
-    /// Largest value of each column over the whole table, for bars; 0 where there are none.
+    /// Largest value of each column over the whole table, for bars; 0 without values.
     pub column_max: Vec<f64>,
     /// The filter cannot be used, so these are rows of the whole table.
     pub wrong: Option<WrongFilter>,
@@ -60,7 +61,7 @@ pub fn column_infos(table: &Table) -> Vec<ColumnInfo<'_>> {
     infos.collect()
 }
 
-/// The numbers of the rows that match `query`, in its order. Sorting is stable; missing values come last.
+/// Row numbers that match `query`, in its order. Sorting is stable; missing values come last.
 pub fn row_order(table: &Table, query: &TableQuery) -> Result<Vec<u32>, FilterError> {
     let filter = Filter::parse(&query.filter, &column_infos(table))?;
     let mut rows: Vec<u32> = (0..table.n_rows() as u32)
@@ -143,7 +144,11 @@ fn sort_rows<T>(
 fn matches(table: &Table, row: usize, filter: &Filter) -> bool {
     let cell = |column: usize| match &table.columns[column].cells {
         Cells::Text(cells) => cells.get(row).map_or(CellRef::Missing, CellRef::Text),
-        Cells::Unsigned(cells) => cells[row].map_or(CellRef::Missing, |value| CellRef::Whole(value.into())),
+        Cells::Unsigned(cells) => match (cells[row], table.columns[column].unit) {
+            (None, _) => CellRef::Missing,
+            (Some(address), Unit::Address) => CellRef::Address(address),
+            (Some(value), _) => CellRef::Whole(value.into()),
+        },
         Cells::Integer(cells) => cells[row].map_or(CellRef::Missing, |value| CellRef::Whole(value.into())),
         Cells::Float(cells) => cells[row].map_or(CellRef::Missing, CellRef::Float),
         Cells::Bool(cells) => cells[row].map_or(CellRef::Missing, CellRef::Bool),
@@ -153,6 +158,9 @@ fn matches(table: &Table, row: usize, filter: &Filter) -> bool {
             match &column.cells {
                 Cells::Text(cells) => text.push_str(cells.get(row).unwrap_or("")),
                 // Ids and line numbers are names too.
+                _ if column.key && column.unit == Unit::Address => {
+                    text.push_str(&column.cells.get(row).display(column.unit));
+                }
                 _ if column.key => text.push_str(&column.cells.get(row).plain()),
                 _ => continue,
             }

@@ -8,9 +8,9 @@ pub fn linear(max: f64, n: usize, unit: Unit) -> Vec<f64> {
         return vec![0.0];
     }
     let rough = max / n.max(1) as f64;
-    // Bytes are round in powers of two.
+    // Byte ticks are powers of two.
     let step = if unit == Unit::Bytes { 2f64.powf(rough.log2().ceil()) } else { round_up(rough) };
-    // Things that are counted have no halves.
+    // Counts have no fractions.
     let step = if matches!(unit, Unit::Count | Unit::Bytes) { step.max(1.0) } else { step };
     let mut ticks = vec![0.0];
     while ticks[ticks.len() - 1] < max && ticks.len() < 100 {
@@ -38,7 +38,7 @@ pub fn between(start: f64, end: f64, n: usize) -> Vec<f64> {
     (0..100).map(|at| (first + f64::from(at)) * step).take_while(|tick| *tick <= end).collect()
 }
 
-/// The least of 1, 2, 5 times a power of ten that is not below `value`.
+/// The smallest of 1, 2, 5 times a power of ten that is at least `value`.
 fn round_up(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
     let factor =
@@ -52,7 +52,7 @@ pub fn powers_of_ten(min: f64, max: f64) -> Vec<f64> {
     (first..=last.max(first + 1)).map(|power| 10f64.powi(power)).collect()
 }
 
-/// A tick's text: without decimals that say nothing.
+/// Text of a tick, without trailing zeros.
 pub fn label(value: f64, unit: Unit) -> String {
     let text = if unit == Unit::NsOffset { format_float(value, Unit::Ns) } else { format_float(value, unit) };
     if value == 0.0 && matches!(unit, Unit::Ns | Unit::NsOffset | Unit::Bytes) {

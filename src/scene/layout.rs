@@ -1,4 +1,4 @@
-//! Where everything of a chart lies.
+//! Layout of charts.
 
 use super::{Anchor, Mark, Scene, axis};
 use crate::base::units::{Unit, format_float};
@@ -6,30 +6,30 @@ use crate::report::chart::{
     Bars, Chart, Grid, Heat, Lines, Over, Part, Period, Plot, Points, Spans, Stretch, Threshold, Tone,
 };
 
-/// Height of what stands above the time axis.
+/// Height of the plot above the time axis.
 const PLOT_HEIGHT: f64 = 200.0;
-/// Below it: room for texts of the axis.
+/// Space below it for axis texts.
 const FOOT: f64 = 24.0;
-/// Above it, so that the text of the highest tick is not cut.
+/// Space above it, so that the text of the highest tick is not clipped.
 const HEAD: f64 = 10.0;
-/// Room for texts left of the plot.
+/// Space for texts left of the plot.
 const GUTTER: f64 = 72.0;
-/// Room right of the plot, for half a text.
+/// Space right of the plot, for half a text.
 const RIGHT: f64 = 24.0;
-/// A bar that lies, and the space around it.
+/// A horizontal bar, and the space around it.
 const LYING_BAR: f64 = 18.0;
 const LYING_ROW: f64 = 26.0;
 /// Height of a line of text.
 const LABEL: f64 = 18.0;
-/// Width of a letter, near enough for leaving room.
+/// Approximate width of a character.
 const LETTER: f64 = 6.6;
-/// The same of texts that are mostly digits, which are wider than most letters.
+/// Approximate width of a character in texts of mostly digits, which are wider.
 const DIGIT: f64 = LETTER * 1.15;
 
-/// Share of the largest value that the least has to be for an axis that does not begin at 0.
+/// Minimum ratio of smallest to largest value for an axis that doesn't start at 0.
 const MOSTLY_THERE: f64 = 0.5;
 
-/// Lays out a chart on `width` pixels. The number of marks is in proportion to what the chart holds.
+/// Lays out a chart on `width` pixels. The number of marks is proportional to the chart's content.
 pub fn layout(chart: &Chart, width: f64) -> Scene {
     let width = if width.is_finite() { width.clamp(240.0, 4000.0) } else { 800.0 };
     match &chart.plot {
@@ -43,7 +43,7 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
     }
 }
 
-/// Cuts a text to so many letters.
+/// Truncates a text to a number of characters.
 fn cut(text: &str, letters: usize) -> String {
     match text.char_indices().nth(letters.max(2)) {
         Some(_) => {
@@ -54,7 +54,7 @@ fn cut(text: &str, letters: usize) -> String {
     }
 }
 
-/// The first words of a text that have room, or what has of the first one.
+/// The first words of a text that fit, or as much of the first word as fits.
 fn first_words(text: &str, letters: usize) -> String {
     let end = text.char_indices().nth(letters).map(|(end, _)| end);
     match end.and_then(|end| text[..end].rfind(' ')) {
@@ -76,7 +76,7 @@ fn title(bar: &str, part: &str, value: f64, unit: Unit) -> String {
 fn legend(bars: &Bars) -> Vec<(String, crate::report::chart::Tone)> {
     match bars.parts.as_slice() {
         [_] => Vec::new(),
-        // What is nowhere to be seen needs no explanation.
+        // Invisible parts need no legend.
         parts => {
             let is_drawn = |part: &&Part| part.values.iter().any(|value| *value > 0.0);
             parts.iter().filter(is_drawn).map(|part| (part.name.clone(), part.tone)).collect()
@@ -92,15 +92,15 @@ fn longest(bars: &Bars) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Room for labels of rows, left of what lies.
+/// Width of the gutter for row labels.
 fn gutter_for(labels: &[String], width: f64) -> f64 {
     let letters = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.3)
 }
 
-/// A label in that gutter, for what lies from `top` down.
+/// A label in that gutter, for the row at `top`.
 fn row_label(label: &str, gutter: f64, top: f64) -> Mark {
-    // Half a letter more, so that a label that the gutter was made for is not cut by rounding.
+    // Half a character more, so that rounding doesn't truncate the widest label.
     let text = cut(label, ((gutter - 12.0) / LETTER + 0.5) as usize);
     Mark::Text { x: gutter - 8.0, y: top + LYING_BAR * 0.7, anchor: Anchor::End, text }
 }
@@ -111,11 +111,11 @@ fn lying_bars(bars: &Bars, thresholds: &[Threshold], width: f64) -> Scene {
     let thresholds =
         thresholds.iter().filter(|threshold| threshold.value.is_finite() && threshold.value > 0.0);
     let thresholds: Vec<&Threshold> = thresholds.collect();
-    // The axis ends where the longest bar does, or it would be half empty.
+    // The axis ends at the longest bar, so that it isn't half empty.
     let max = thresholds.iter().map(|threshold| threshold.value).fold(longest(bars), f64::max);
     let ticks = axis::linear(max, ((plot / 110.0) as usize).max(1), bars.unit);
     let max = max.max(f64::MIN_POSITIVE);
-    // Names of lines stand above the bars, each a row of its own, as lines may be close to each other.
+    // Names of lines are above the bars, one per row, as lines may be close to each other.
     let top = HEAD + thresholds.len() as f64 * LABEL;
     let bottom = top + bars.labels.len() as f64 * LYING_ROW;
     let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend: legend(bars) };
@@ -157,12 +157,12 @@ fn lying_bars(bars: &Bars, thresholds: &[Threshold], width: f64) -> Scene {
     scene
 }
 
-/// Ticks, grid and their texts for a value that grows upwards; gives what a value's place is.
+/// Draws ticks, grid and texts of a vertical axis; returns the function from value to position.
 fn upright_axis(scene: &mut Scene, max: f64, unit: Unit) -> impl Fn(f64) -> f64 + use<> {
     axis_of_ticks(scene, axis::linear(max, 4, unit), unit)
 }
 
-/// The same for ticks, the first of which is where the axis begins.
+/// Draws given ticks; the axis starts at the first one.
 fn axis_of_ticks(scene: &mut Scene, ticks: Vec<f64>, unit: Unit) -> impl Fn(f64) -> f64 + use<> {
     let bottom = ticks.first().copied().unwrap_or(0.0);
     let top = ticks.last().copied().unwrap_or(0.0).max(bottom + f64::MIN_POSITIVE);
@@ -185,7 +185,7 @@ fn strip(bars: &Bars, width: f64) -> Scene {
     let n = bars.labels.len().max(1) as f64;
     let plot = width - GUTTER - RIGHT;
     let each = plot / n;
-    // A gap between bars that are wide enough to have one.
+    // A gap between bars, if they are wide enough.
     let gap = if each > 6.0 { (each * 0.15).min(8.0) } else { 0.0 };
     for (at, label) in bars.labels.iter().enumerate() {
         let mut sum = 0.0;
@@ -220,7 +220,7 @@ fn strip(bars: &Bars, width: f64) -> Scene {
         n if n <= 6 && plot / n as f64 > 60.0 => (0..n).for_each(|at| text(at, Anchor::Middle)),
         1 => text(0, Anchor::Middle),
         n => {
-            // Where there is no room for three texts, what the bars are says most.
+            // Without space for three texts, the description of the bars matters most.
             if plot > 480.0 {
                 text(0, Anchor::Start);
                 text(n - 1, Anchor::End);
@@ -244,7 +244,7 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
         lines => lines.iter().map(|line| (line.name.clone(), line.tone)).collect(),
     };
     let mut scene = Scene { width, height: HEAD + PLOT_HEIGHT + FOOT, marks: Vec::new(), legend };
-    // Memory in use hardly varies beside what is always there: then the axis begins below the least.
+    // If values vary little compared with their size, as with memory, the axis starts below the smallest.
     let min = all().map(|point| point.1).filter(|value| value.is_finite()).fold(max, f64::min);
     let begins_high = lines.unit == Unit::Bytes && min > MOSTLY_THERE * max && max > 0.0 && min < max;
     let ticks = match begins_high {
@@ -272,11 +272,11 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
             }
             corners.push((x, y));
         }
-        // An area would say that it begins at 0.
+        // A filled area would suggest that the axis starts at 0.
         let base = (lines.lines.len() == 1 && !begins_high).then_some(base);
         scene.marks.push(Mark::Path { corners, tone: line.tone, base });
     }
-    // Numbers are short.
+    // Number texts are short.
     let room = if lines.over == Over::Time { 140.0 } else { 60.0 };
     let n_ticks = ((plot / room) as usize).max(2);
     let ticks = match is_log {
@@ -304,8 +304,8 @@ fn drawn_lines(lines: &Lines, width: f64) -> Scene {
     scene
 }
 
-/// Where periods begin and end, as lines from `top` down to `bottom` with their names at the upper end, as far as there is room; right of
-/// `left`, in places of times that `x_of` tells.
+/// Starts and ends of periods, as lines from `top` to `bottom` with their names at the top if they fit; right of `left`, at
+/// positions given by `x_of`.
 fn push_periods(
     scene: &mut Scene,
     periods: &[Period],
@@ -313,7 +313,7 @@ fn push_periods(
     bottom: f64,
     x_of: impl Fn(i64) -> f64,
 ) {
-    /// Nearer lines would be one.
+    /// Minimum distance of lines.
     const APART: f64 = 2.0;
     const MIN_LETTERS: usize = 3;
     let right = scene.width - RIGHT;
@@ -325,7 +325,7 @@ fn push_periods(
     for x in edges {
         scene.marks.push(Mark::Rule { from: (x, top), to: (x, bottom), is_limit: true });
     }
-    // Names of periods that overlap would lie on each other.
+    // Names of overlapping periods would overlap.
     let mut free_from = left;
     for period in periods {
         let (from, to) = (x_of(period.start) + 4.0, x_of(period.end));
@@ -339,15 +339,15 @@ fn push_periods(
     }
 }
 
-/// Cells by place, from the bottom up, and time.
+/// Cells by row, from the bottom up, and time.
 fn heat_map(heat: &Heat, width: f64) -> Scene {
     const ROW: f64 = 12.0;
-    /// Between rows that do not adjoin.
+    /// Gap between rows that are not adjacent.
     const APART: f64 = 6.0;
-    /// Narrower cells are joined.
+    /// Minimum cell width; narrower cells are merged.
     const MIN_CELL: f64 = 3.0;
     const LEVELS: f64 = 5.0;
-    /// Of one thing, for a cell to be said to be of that.
+    /// Minimum share of one grid for a cell to get its color.
     const MOST: f64 = 0.8;
     let n_rows = heat.labels.len();
     let room = width * 0.4;
@@ -360,7 +360,7 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
     let every = ((MIN_CELL * n_times as f64 / plot).ceil() as usize).max(1);
     let is_apart = |row: usize| row > 0 && heat.is_apart.get(row).copied().unwrap_or(false);
     let n_apart = (0..n_rows).filter(|row| is_apart(*row)).count();
-    // What each thing counts in the cells from `at` on that are drawn as one.
+    // Counts of each grid in the merged cells from `at`.
     let counts = |row: usize, at: usize| -> Vec<f64> {
         let sum =
             |values: &[f64]| values.iter().filter(|value| value.is_finite() && **value > 0.0).sum::<f64>();
@@ -417,7 +417,7 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
                 .grids
                 .iter()
                 .zip(&counts)
-                .map(|(grid, count)| format!("{} {}", format_float(*count, Unit::Count), grid.name))
+                .map(|(grid, count)| format!("{} {}", grid.name, format_float(*count, Unit::Count)))
                 .collect();
             let time = |at: usize| axis::label(at as f64 / n_times as f64 * span, Unit::NsOffset);
             scene.marks.push(Mark::Cell {
@@ -439,10 +439,10 @@ fn heat_map(heat: &Heat, width: f64) -> Scene {
     scene
 }
 
-/// Times of an axis from the gutter to the right, below `bottom`: from nanosecond to nanosecond.
+/// Time axis from the gutter to the right, below `bottom`.
 fn push_times(scene: &mut Scene, (start, end): (f64, f64), gutter: f64, bottom: f64) {
     let plot = scene.width - gutter - RIGHT;
-    // With one there would be nothing but 0 on a small screen.
+    // A single tick would only show 0 on a small screen.
     let n_ticks = ((plot / 140.0) as usize).max(2);
     for tick in axis::between(start, end, n_ticks) {
         let x = gutter + (tick - start) / (end - start).max(1.0) * plot;
@@ -467,7 +467,7 @@ fn rows_of_spans(spans: &Spans, width: f64) -> Scene {
     for span in spans.spans.iter().filter(|span| (span.row as usize) < spans.labels.len()) {
         let x_of = |ns: i64| gutter + (ns as f64 - start) / (end - start) * plot;
         let length = x_of(span.end()) - x_of(span.start);
-        // Neighbours of one colour are told apart by a gap, where there is room for one.
+        // Adjacent spans of one color are separated by a gap, if there is space.
         let gap = if length > 3.0 { 0.75 } else { 0.0 };
         let meaning = spans.legend.iter().find(|(_, tone)| *tone == span.tone).map_or("", |(name, _)| name);
         scene.marks.push(Mark::Rect {
@@ -483,7 +483,7 @@ fn rows_of_spans(spans: &Spans, width: f64) -> Scene {
     scene
 }
 
-/// A part of what says how many things the strengths of a heat map stand for: a text, behind a cell of that strength if it has one.
+/// An entry of the heat map scale: a text, after a cell of that strength if it has one.
 struct ScaleStep {
     line: usize,
     x: f64,
@@ -491,17 +491,17 @@ struct ScaleStep {
     text: String,
 }
 
-/// How many things the strengths of a heat map stand for, in as many lines as it takes.
+/// Scale of a heat map, in as many lines as needed.
 fn scale_of(heat: &Heat, most: f64, gutter: f64, width: f64, n_levels: usize) -> Vec<ScaleStep> {
     let x = gutter.min(width * 0.25);
-    let text = format!("{} in a cell, up to", heat.what);
+    let text = format!("{} per cell, up to", heat.what);
     let mut at = x + text.chars().count() as f64 * LETTER + 10.0;
     let mut steps = vec![ScaleStep { line: 0, x, strength: None, text }];
     let (mut line, mut before) = (0, 0.0);
     for level in 1..=n_levels {
         let share = level as f64 / n_levels as f64;
         let count = (most.ln_1p() * share).exp_m1().floor().min(most);
-        // The least strong ones stand for nothing where there are few things.
+        // With few counts, the weakest strengths are unused.
         if count <= before {
             continue;
         }
@@ -517,7 +517,7 @@ fn scale_of(heat: &Heat, most: f64, gutter: f64, width: f64, n_levels: usize) ->
     steps
 }
 
-/// Draws that above the map.
+/// Draws the scale above the map.
 fn push_scale(scene: &mut Scene, heat: &Heat, scale: Vec<ScaleStep>) {
     let tone = heat.grids.first().map_or(heat.mixed.1, |grid| grid.tone);
     for ScaleStep { line, x, strength, text } in scale {
@@ -536,7 +536,7 @@ fn scatter(points: &Points, width: f64) -> Scene {
     const HEIGHT: f64 = 320.0;
     // Texts such as `100 TFLOP/s` are long.
     const GUTTER: f64 = 96.0;
-    // The slope comes from far below anything that is drawn.
+    // The slope starts far below the visible range.
     let tops = || points.limits.iter().filter_map(|limit| limit.corners.last()).map(|corner| corner.1);
     let positive = |value: &f64| value.is_finite() && *value > 0.0;
     let range = |values: &mut dyn Iterator<Item = f64>| {
@@ -589,7 +589,7 @@ fn scatter(points: &Points, width: f64) -> Scene {
         anchor: Anchor::Middle,
         text: points.x.label.clone(),
     });
-    // Where names of limits stand: close ones would lie on each other.
+    // Positions of limit names, to avoid overlap.
     let mut names: Vec<f64> = Vec::new();
     for limit in &points.limits {
         for pair in limit.corners.windows(2) {
@@ -603,7 +603,7 @@ fn scatter(points: &Points, width: f64) -> Scene {
             let mut y = y_of(last.1) - 5.0;
             let is_taken = |y: f64| names.iter().any(|other| (other - y).abs() < LABEL * 0.75);
             if is_taken(y) {
-                // Below its line then.
+                // Place it below its line.
                 y += LABEL;
             }
             while is_taken(y) {
@@ -637,7 +637,7 @@ fn scatter(points: &Points, width: f64) -> Scene {
     scene
 }
 
-/// The part of a line, straight on logarithmic axes and not falling, that lies within `x` and above `bottom`.
+/// The part of a non-decreasing line, straight on logarithmic axes, within `x` and above `bottom`.
 fn clip(from: (f64, f64), to: (f64, f64), x: (f64, f64), bottom: f64) -> Option<((f64, f64), (f64, f64))> {
     let is_sound = from.0 > 0.0 && from.1 > 0.0 && to.0 > from.0 && to.1 > bottom;
     if !is_sound || to.0 <= x.0 || from.0 >= x.1 {
@@ -645,7 +645,7 @@ fn clip(from: (f64, f64), to: (f64, f64), x: (f64, f64), bottom: f64) -> Option<
     }
     let slope = (to.1.ln() - from.1.ln()) / (to.0.ln() - from.0.ln());
     let at = |x: f64| (x, (from.1.ln() + slope * (x.ln() - from.0.ln())).exp());
-    // Where it rises above the bottom.
+    // Where it crosses the bottom.
     let rises =
         if from.1 < bottom { (from.0.ln() + (bottom.ln() - from.1.ln()) / slope).exp() } else { from.0 };
     let start = rises.max(x.0);
@@ -691,7 +691,7 @@ mod tests {
     #[test]
     fn periods_are_marked_over_lines_and_cells() {
         let period = |name: &str, start, end| Period { name: name.into(), start, end };
-        // The last one is too short for its name.
+        // The last period is too short for its name.
         let periods =
             vec![period("weight_load", -5, 40), period("generation", 40, 99), period("teardown", 99, 100)];
         let line = Line { name: "l".into(), tone: Tone::Other(0), points: vec![(0, 1.0), (100, 2.0)] };
@@ -728,7 +728,7 @@ mod tests {
         assert!(a.0 > b.0 && b.0 == c.0, "the first row is the lowest");
         assert_eq!((a.1, b.1, c.2), (Tone::Other(0), Tone::Other(3), 1.0));
         assert!(b.2 < a.2 && a.2 < c.2);
-        assert_eq!(b.3, "b · 0 to 50 ns: 1 reads, 1 reads");
+        assert_eq!(b.3, "b · 0 to 50 ns: reads 1, reads 1");
         assert_eq!(scene.legend.last().unwrap().0, "both");
     }
 

@@ -1,5 +1,5 @@
-//! Geometry of drawings: from a chart and a width to marks with places. Knows no browser; the page and the SVG exporter
-//! paint the same marks.
+//! Geometry of charts: from a chart and a width to positioned marks. Independent of the browser; the page and the SVG exporter draw
+//! the same marks.
 
 mod axis;
 mod layout;
@@ -16,11 +16,11 @@ pub struct Scene {
     pub height: f64,
     /// From back to front.
     pub marks: Vec<Mark>,
-    /// What the colours mean, in order; empty where that goes without saying.
+    /// Legend, in order; empty if not needed.
     pub legend: Vec<(String, Tone)>,
 }
 
-/// One thing that is drawn.
+/// A drawn element.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Mark {
     Rect {
@@ -63,14 +63,14 @@ pub enum Mark {
         width: f64,
         height: f64,
         tone: Tone,
-        /// How much of its colour it shows: from 0 to 1.
+        /// Opacity, from 0 to 1.
         strength: f64,
         title: String,
     },
 }
 
 impl Mark {
-    /// The same, so much further right and down.
+    /// Shifts right and down.
     pub fn moved(mut self, right: f64, down: f64) -> Mark {
         let shift = |corner: &mut (f64, f64)| *corner = (corner.0 + right, corner.1 + down);
         match &mut self {
@@ -93,7 +93,7 @@ impl Mark {
     }
 }
 
-/// Where a text starts.
+/// Text alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {
     Start,
@@ -102,7 +102,7 @@ pub enum Anchor {
 }
 
 impl Anchor {
-    /// As SVG calls it.
+    /// SVG name.
     pub fn name(self) -> &'static str {
         match self {
             Anchor::Start => "start",
@@ -112,7 +112,7 @@ impl Anchor {
     }
 }
 
-/// A colour's name, for classes of style sheets: `computation`, `other-3`.
+/// CSS class of a tone: `computation`, `other-3`.
 pub fn tone_name(tone: Tone) -> String {
     match tone {
         Tone::Computation => "computation".to_string(),

@@ -1,11 +1,11 @@
-//! A scene as an SVG of its own, which needs no style sheet and no script.
+//! Standalone SVG of a scene, without style sheet or script.
 
 use super::{Anchor, Mark, Scene, layout, tone_name};
 use crate::report::Chart;
 use crate::report::chart::Tone;
 use std::fmt::Write;
 
-/// Colours on light and on dark paper: those of Okabe and Ito, which everyone tells apart, and greys.
+/// Colors on light and dark background: the color-blind safe palette of Okabe and Ito, and grays.
 pub fn color(tone: Tone) -> (&'static str, &'static str) {
     const OTHER: [(&str, &str); 6] = [
         ("#0072b2", "#56b4e9"),
@@ -33,18 +33,18 @@ pub fn write(scene: &Scene, title: &str, out: &mut String) {
     push_drawing(scene, title, alone, paper, Paint::Colors, out);
 }
 
-/// Height of the title of a picture, and of a row of its legend.
+/// Height of the title, and of a row of the legend.
 const TITLE: f64 = 30.0;
 const LEGEND_ROW: f64 = 18.0;
-/// Width of a letter, near enough for leaving room.
+/// Approximate width of a character.
 const LETTER: f64 = 6.6;
-/// Around everything: widths of texts are guesses.
+/// Margin, as text widths are approximate.
 const MARGIN: f64 = 8.0;
 
-/// Width of a picture that is a file, in pixels: about that of a page of text.
+/// Width of a chart file, in pixels: about that of a text page.
 pub const FILE_WIDTH: f64 = 960.0;
 
-/// A chart as a picture of its own: its title, what the colours mean, and the drawing, on white paper.
+/// Standalone SVG of a chart: title, legend and drawing, on white.
 pub fn picture(chart: &Chart, width: f64) -> String {
     let mut scene = layout(chart, width - 2.0 * MARGIN);
     let legend = std::mem::take(&mut scene.legend);
@@ -96,17 +96,17 @@ fn push_drawing(scene: &Scene, title: &str, attributes: &str, behind: &str, pain
     out.push_str("</svg>\n");
 }
 
-/// How a drawing gets its colours.
+/// How a drawing is colored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Paint {
-    /// They stand in it.
+    /// Inline colors.
     Colors,
-    /// From a style sheet.
+    /// Classes of a style sheet.
     Classes,
 }
 
 impl Paint {
-    /// Attributes that fill with a colour.
+    /// Fill attributes.
     fn fill(self, tone: Tone) -> String {
         match self {
             Paint::Colors => format!(r#"fill="{}""#, color(tone).0),
@@ -183,7 +183,7 @@ fn push_mark(mark: &Mark, paint: Paint, out: &mut String) {
     };
 }
 
-/// The `d` of a path. An area goes down to its base at both ends.
+/// The `d` attribute of a path. An area goes down to its base at both ends.
 pub fn path(corners: &[(f64, f64)], base: Option<f64>) -> String {
     let mut d = String::with_capacity(corners.len() * 14);
     let (Some(first), Some(last)) = (corners.first(), corners.last()) else { return d };
@@ -202,7 +202,7 @@ pub fn path(corners: &[(f64, f64)], base: Option<f64>) -> String {
     d
 }
 
-/// Appends a text so that it is nothing but text in XML and HTML.
+/// Appends a text, escaped for XML and HTML.
 pub fn push_text(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -210,7 +210,7 @@ pub fn push_text(text: &str, out: &mut String) {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // XML has no other control characters.
+            // XML allows no other control characters.
             c if c.is_control() && !matches!(c, '\n' | '\t') => out.push('\u{fffd}'),
             c => out.push(c),
         }

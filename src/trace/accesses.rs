@@ -1,8 +1,7 @@
-//! Loads and stores to memory, as a profiler of memory accesses or a tracer of allocations has seen them.
+//! Loads and stores, sampled by a memory profiler or recorded by an allocation tracer.
 //!
-//! There may be hundreds of millions of them, so full blocks of rows are packed, column by column, as
-//! [`tight`] packs integers: some 6 to 12 bytes a row, and next to nothing for columns that say nothing. A clone
-//! shares them. Reading goes from front to back, a block at a time.
+//! There can be hundreds of millions of them, so full blocks of rows are packed column by column with [`tight`]: some 6 to 12
+//! bytes per row, and next to nothing for constant columns. Clones share blocks. Reading goes front to back, block by block.
 
 use crate::base::strings::StringId;
 use crate::base::threads::{self, n_threads};
@@ -12,25 +11,25 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Pages are of 4096 bytes wherever accesses are counted by page.
+/// Accesses are counted by pages of 4096 bytes.
 pub const PAGE_BITS: u32 = 12;
 
-/// What was done to memory.
+/// Kind of access.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Op {
     #[default]
     Load,
     Store,
-    /// Some other text, which files may hold; see [`Access::op_text`].
+    /// Another text, which files may contain; see [`Access::op_text`].
     Other,
 }
 
 impl Op {
-    /// All of them, in order.
+    /// All kinds, in order.
     pub const ALL: [Op; 3] = [Op::Load, Op::Store, Op::Other];
 }
 
-/// Kind of memory that an address belongs to.
+/// Kind of memory of an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum RegionType {
     Activation,
@@ -39,12 +38,12 @@ pub enum RegionType {
     #[default]
     Unknown,
     Weight,
-    /// Some other text, which files may hold, or nothing where they name other rows; see [`Access::region_text`].
+    /// Another text, which files may contain, or none if they name other rows; see [`Access::region_text`].
     Other,
 }
 
 impl RegionType {
-    /// All of them, in order.
+    /// All kinds, in order.
     pub const ALL: [RegionType; 6] = [
         RegionType::Activation,
         RegionType::KvCache,
@@ -54,7 +53,7 @@ impl RegionType {
         RegionType::Other,
     ];
 
-    /// As files write it; `None` for [`RegionType::Other`].
+    /// Name in files; `None` for [`RegionType::Other`].
     pub fn name(self) -> Option<&'static str> {
         match self {
             RegionType::Activation => Some("activation"),
@@ -66,40 +65,40 @@ impl RegionType {
         }
     }
 
-    /// The type of that name; [`RegionType::Other`] if it is none of these.
+    /// Type by name; [`RegionType::Other`] if unknown.
     pub fn of_name(name: &str) -> RegionType {
         let found = RegionType::ALL.into_iter().find(|region| region.name() == Some(name));
         found.unwrap_or(RegionType::Other)
     }
 }
 
-/// One sampled load or store: a row of [`AccessTable`]. `None` is what the source does not say.
+/// One load or store: a row of [`AccessTable`]. `None` is what the source does not state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Access {
-    /// Position among the rows that the reader took, from 0.
+    /// Position among the rows of the reader, from 0.
     pub sample: u64,
     /// Nanoseconds on the clock of the capture.
     pub ts: i64,
     /// Address of the data.
     pub address: u64,
     pub op: Op,
-    /// The operation as written, where it is [`Op::Other`].
+    /// Operation as written, if it is [`Op::Other`].
     pub op_text: Option<StringId>,
     pub phase: Option<StringId>,
-    /// Function that made the access, without an offset.
+    /// Function that made the access, without offset.
     pub symbol: Option<StringId>,
     /// Object file of that function.
     pub dso: Option<StringId>,
     pub region: RegionType,
-    /// The region type as written, where it is [`RegionType::Other`]; `None` where nothing is written.
+    /// Region type as written, if it is [`RegionType::Other`]; `None` if nothing is written.
     pub region_text: Option<StringId>,
     /// Number of the region within the trace.
     pub region_id: u32,
-    /// What perf calls weight: cycles of the processor, though files name the column after nanoseconds.
+    /// perf's weight: CPU cycles, though files name the column after nanoseconds.
     pub latency: Option<u64>,
     /// `L1`, `L2`, `L3`, `L4`, `LFB` or `DRAM`.
     pub cache_level: Option<StringId>,
-    /// 0 or 1 (the remote bit) where perf has said it; files name the column after NUMA nodes.
+    /// perf's remote bit, 0 or 1, if stated; files name the column after NUMA nodes.
     pub remote: Option<u32>,
     pub cpu: Option<u32>,
     pub thread: Option<i64>,
@@ -117,16 +116,16 @@ impl Access {
 /// Rows of a packed block.
 const BLOCK_ROWS: usize = tight::BLOCK;
 
-/// Rows that are worth a block of their own.
+/// Minimum number of rows for a block of their own.
 const MIN_BLOCK_ROWS: usize = BLOCK_ROWS / 2;
 
-/// Fewer blocks than these are not worth a thread.
+/// Minimum number of blocks per thread.
 const MIN_BLOCKS_PER_THREAD: usize = 8;
 
-/// Numbers of a row.
+/// Numbers per row.
 const LANES: usize = 18;
 
-/// A row as numbers: what kinds it has, which values are there, and the values, 0 for those that are not.
+/// A row as numbers: kinds, which values are present, and the values (0 if missing).
 fn lanes_of(row: &Access) -> [i64; LANES] {
     let text = |id: Option<StringId>| (id.is_some(), id.map_or(0, |id| i64::from(id.0)));
     let optional = [
@@ -156,7 +155,7 @@ fn lanes_of(row: &Access) -> [i64; LANES] {
     lanes
 }
 
-/// The row of these numbers; what does not fit reads as missing, or as 0.
+/// Inverse of [`lanes_of`]; invalid numbers read as missing, or as 0.
 #[inline]
 fn row_of(lane: impl Fn(usize) -> i64) -> Access {
     let (kinds, there) = (lane(0), lane(1));
@@ -185,7 +184,7 @@ fn row_of(lane: impl Fn(usize) -> i64) -> Access {
     }
 }
 
-/// Packs rows, as many as a block has or fewer.
+/// Packs rows, at most a block.
 fn pack(rows: &[Access]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut values = vec![[0i64; LANES]; rows.len()];
@@ -202,20 +201,20 @@ fn pack(rows: &[Access]) -> Vec<u8> {
     out
 }
 
-/// A number of each of many rows.
+/// One number per row.
 #[derive(Clone, Debug)]
 pub enum Numbers {
-    /// The same in all.
+    /// The same for all rows.
     Same(i64),
     Each(Vec<i64>),
-    /// Each by its place among distinct ones.
+    /// Index of each row into distinct values.
     Codes(Vec<u32>, Vec<i64>),
-    /// The same, places being numbers of texts in a table of their own.
+    /// Like `Codes`, where values are ids of texts.
     Texts(Vec<StringId>, Vec<i64>),
 }
 
 impl Numbers {
-    /// That of a row; 0 behind the last one.
+    /// Number of a row; 0 past the end.
     pub fn get(&self, row: usize) -> i64 {
         match self {
             Numbers::Same(value) => Some(*value),
@@ -227,7 +226,7 @@ impl Numbers {
         .unwrap_or(0)
     }
 
-    /// The places and what they mean, where numbers are so.
+    /// Indexes and distinct values, if in that form.
     fn coded(&self) -> Option<(&[u32], &[i64])> {
         match self {
             Numbers::Same(_) | Numbers::Each(_) => None,
@@ -236,14 +235,14 @@ impl Numbers {
         }
     }
 
-    /// Those from row `start` on, as many as `out` has room for: the one that all are, or `None` if `out` was filled.
+    /// Fills `out` with the numbers from row `start` on. Returns the common number instead if all are equal, else `None`.
     fn fill(&self, start: usize, out: &mut [i64]) -> Option<i64> {
         match self {
             Numbers::Same(value) => return Some(*value),
             Numbers::Each(values) => {
                 match values.get(start..).and_then(|values| values.get(..out.len())) {
                     Some(values) => out.copy_from_slice(values),
-                    // Never, as there is a number for each row.
+                    // Cannot happen, since each row has a number.
                     None => out.fill(0),
                 }
                 return None;
@@ -264,7 +263,7 @@ impl Numbers {
         if is_row == 0
             && let Some(meanings) = meanings.get(first as usize..).and_then(|rest| rest.get(..out.len()))
         {
-            // Distinct ones in the order in which they came.
+            // Distinct values in order of appearance.
             out.copy_from_slice(meanings);
             return None;
         }
@@ -275,12 +274,12 @@ impl Numbers {
     }
 }
 
-/// Numbers by their places among distinct ones, of which there are few that are the same but for their lowest bits.
+/// Index into few distinct values that differ only in their lowest bits.
 #[derive(Clone, Debug)]
 struct Few {
-    /// What all have but for these bits.
+    /// Common high bits.
     high: i64,
-    /// Those bits, by the lowest eight bits of the place.
+    /// Low bits, by the lowest eight bits of the index.
     low: Box<[u8; 256]>,
 }
 
@@ -290,14 +289,14 @@ impl Few {
         let mut low = Box::new([0; 256]);
         let high = meanings.first()? & !i64::from(tight::MAX_FEW);
         let above = |value: &i64| u8::try_from(value ^ high).ok().filter(|above| *above <= tight::MAX_FEW);
-        // Rows may have any place here, also one that no row has.
+        // Any index may occur here, also one that no row has.
         for (low, value) in low.get_mut(..meanings.len())?.iter_mut().zip(meanings) {
             *low = above(value)?;
         }
         Some(Few { high, low })
     }
 
-    /// Fills `out` with the bits of rows from `start` on; `None` if there are not as many.
+    /// Fills `out` with the low bits from row `start` on; `None` if there are not enough rows.
     fn fill(&self, numbers: &Numbers, start: usize, out: &mut [u8]) -> Option<()> {
         let codes = numbers.coded()?.0.get(start..)?.get(..out.len())?;
         out.iter_mut().zip(codes).for_each(|(out, code)| *out = self.low[usize::from(*code as u8)]);
@@ -305,13 +304,13 @@ impl Few {
     }
 }
 
-/// A number of each of many rows, where there is one.
+/// An optional number per row.
 #[derive(Clone, Debug)]
 struct Lane {
     numbers: Numbers,
-    /// Which rows have one, the others being 0; `None` if all have.
+    /// Rows that have a number, the others being 0; `None` if all have.
     valid: Option<Vec<bool>>,
-    /// The numbers, if all rows have one and they are so.
+    /// The numbers in compact form, if all rows have one and they allow it.
     few: Option<Few>,
 }
 
@@ -345,7 +344,7 @@ impl Lane {
     }
 }
 
-/// What a row may have, by its place among the numbers of a row.
+/// Optional values of a row, by lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Optional {
     OpText = 0,
@@ -362,20 +361,20 @@ pub enum Optional {
     ContextTokens = 11,
 }
 
-/// Rows by columns, for readers that have them so; see [`Access`] for what columns mean.
+/// Rows in columns, for readers that have them so; see [`Access`] for the meaning.
 #[derive(Clone, Debug)]
 pub struct AccessColumns {
     n_rows: usize,
-    /// The first of them is the operations.
+    /// The first lane is the operation.
     lanes: [Lane; LANES],
     regions: Lane,
-    /// Which values are there in all rows; bits as [`lanes_of`] sets them.
+    /// Bits, as in [`lanes_of`], of values present in all rows.
     in_all: i64,
 }
 
 impl AccessColumns {
-    /// So many rows of times and addresses, and of what was done to what, by the places of [`Op`] and [`RegionType`]. Positions, numbers of
-    /// regions and all that is optional are 0 or missing until they are set.
+    /// Creates rows of times, addresses and kinds, given as indexes of [`Op`] and [`RegionType`]. Positions, region numbers
+    /// and all optional values are 0 or missing until set.
     pub fn new(
         n_rows: usize,
         ts: Numbers,
@@ -394,24 +393,24 @@ impl AccessColumns {
         self.lanes[2] = Lane::new(samples, None);
     }
 
-    /// Numbers of regions, 0 of rows that `valid` says have none.
+    /// Sets region numbers; 0 for rows that `valid` excludes.
     pub fn set_region_ids(&mut self, ids: Numbers, valid: Option<Vec<bool>>) {
         self.lanes[5] = Lane::new(ids, valid);
     }
 
-    /// Values that rows may have; `valid` says which do, all if it is `None`. Texts are by their numbers.
+    /// Sets an optional value; `valid` says which rows have it, all if `None`. Texts are given by id.
     pub fn set(&mut self, which: Optional, numbers: Numbers, valid: Option<Vec<bool>>) {
         let bit = which as usize;
         self.in_all |= i64::from(valid.is_none()) << bit;
         self.lanes[6 + bit] = Lane::new(numbers, valid);
     }
 
-    /// What the rows were made of, to be used again.
+    /// Returns the number buffers for reuse.
     pub fn into_numbers(self) -> impl Iterator<Item = Numbers> {
         self.lanes.into_iter().chain([self.regions]).map(|lane| lane.numbers)
     }
 
-    /// Optional values that are there in some rows only.
+    /// Optional values that only some rows have.
     fn partly_there(&self) -> impl Iterator<Item = (usize, &[bool])> {
         self.lanes[6..].iter().enumerate().filter_map(|(bit, lane)| Some((bit, lane.valid.as_deref()?)))
     }
@@ -460,7 +459,7 @@ impl AccessColumns {
         }
     }
 
-    /// What [`AccessColumns::fill`] would fill in, as what all have and the lowest bits of each, where numbers are so.
+    /// Like [`AccessColumns::fill`], as common high bits and the low bits of each row, if the numbers are in that form.
     fn fill_few(&self, lane: usize, start: usize, out: &mut [u8]) -> Option<i64> {
         let of = &self.lanes[lane];
         let few = of.few.as_ref()?;
@@ -469,7 +468,7 @@ impl AccessColumns {
             return Some(few.high);
         }
         match (&self.regions.few, &self.regions.numbers) {
-            // Kinds of operations and of regions have bits of their own.
+            // Operations and regions use separate bits.
             (_, Numbers::Same(region)) => {
                 let region = u8::try_from(region << 2).ok().filter(|region| *region <= tight::MAX_FEW)?;
                 out.iter_mut().for_each(|op| *op |= region);
@@ -486,7 +485,7 @@ impl AccessColumns {
         }
     }
 
-    /// Packs the rows of a block, `n` from `start` on.
+    /// Packs the `n` rows of a block from `start` on.
     fn pack(&self, start: usize, n: usize, packed: &mut Vec<u8>) -> Arc<[u8]> {
         packed.clear();
         let n = n.min(BLOCK_ROWS);
@@ -505,7 +504,7 @@ impl AccessColumns {
     }
 }
 
-/// Unpacks `n` rows into `values`, lane after lane. False if `bytes` are something else.
+/// Unpacks `n` rows into `values`, lane by lane. False if `bytes` are invalid.
 fn unpack(mut bytes: &[u8], n: usize, moved: Option<&Moved>, values: &mut Vec<i64>) -> bool {
     values.clear();
     values.resize(n * LANES, 0);
@@ -519,10 +518,10 @@ fn unpack(mut bytes: &[u8], n: usize, moved: Option<&Moved>, values: &mut Vec<i6
     bytes.is_empty()
 }
 
-/// Unpacks a block into `lanes`, but only those that `wanted` has a bit for; the others stay as they are. False if it is none.
+/// Unpacks the lanes of a block that `wanted` has a bit for; the others stay as they are. False if the block is invalid.
 fn unpack_lanes(block: &Block, wanted: u32, lanes: &mut [[i64; BLOCK_ROWS]; LANES]) -> bool {
     let (mut bytes, n_rows): (&[u8], _) = (&block.packed, block.n_rows());
-    // Nothing that is wanted lies behind these.
+    // Later lanes are not wanted.
     let n_lanes = (u32::BITS - wanted.leading_zeros()) as usize;
     for (number, lane) in lanes.iter_mut().enumerate().take(n_lanes) {
         let lane = &mut lane[..n_rows.min(BLOCK_ROWS)];
@@ -539,26 +538,26 @@ fn unpack_lanes(block: &Block, wanted: u32, lanes: &mut [[i64; BLOCK_ROWS]; LANE
     true
 }
 
-/// What is asked for of each row, by the places of the numbers of a row.
+/// Set of lanes to unpack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted(u32);
 
 impl Wanted {
-    /// When an access touched what, and how.
+    /// Time, address and kind.
     pub const TOUCHES: Wanted = Wanted(1 | 1 << 3 | 1 << 4);
-    /// Whether each optional value is there, and nothing else.
+    /// Only whether each optional value is present.
     pub const PRESENCE: Wanted = Wanted(1 << 1);
-    /// Everything.
+    /// All lanes.
     pub const ALL: Wanted = Wanted((1 << LANES) - 1);
 
-    /// Kind, time and address, what the source says of the region, whether each optional value is there, and the values of these.
+    /// Kind, time, address, region as stated by the source, presence of optional values, and the given optional values.
     pub fn with(optional: &[Optional]) -> Wanted {
         let bits = optional.iter().map(|which| 1 << (6 + *which as u32));
         Wanted(bits.fold(Wanted::TOUCHES.0 | 1 << 1 | 1 << 5, |all, bit| all | bit))
     }
 }
 
-/// A block of rows as they come out of a table.
+/// An unpacked block of rows.
 pub struct Rows {
     lanes: Box<[[i64; BLOCK_ROWS]; LANES]>,
     n_rows: usize,
@@ -573,7 +572,7 @@ impl Rows {
         self.n_rows == 0
     }
 
-    /// Times, nanoseconds.
+    /// Times in nanoseconds.
     pub fn times(&self) -> &[i64] {
         &self.lanes[3][..self.n_rows]
     }
@@ -583,25 +582,25 @@ impl Rows {
         &self.lanes[4][..self.n_rows]
     }
 
-    /// What was done in a row.
+    /// Operation of a row.
     #[inline]
     pub fn op(&self, row: usize) -> Op {
         op_of(self.lanes[0][row % BLOCK_ROWS])
     }
 
-    /// Whether some row has that value.
+    /// Whether any row has that value.
     pub fn has_any(&self, which: Optional) -> bool {
         self.lanes[1][..self.n_rows].iter().any(|there| there >> which as usize & 1 == 1)
     }
 
-    /// One row; what was not asked for reads as 0 if it is there.
+    /// One row; values that were not unpacked read as 0 if present.
     #[inline]
     pub fn access(&self, row: usize) -> Access {
         row_of(|lane| self.lanes[lane][row % BLOCK_ROWS])
     }
 }
 
-/// The operation among the kinds of a row.
+/// Operation from the kinds of a row.
 fn op_of(kinds: i64) -> Op {
     match kinds & 3 {
         1 => Op::Store,
@@ -610,7 +609,7 @@ fn op_of(kinds: i64) -> Op {
     }
 }
 
-/// Blocks of a table from front to back, in memory that is used again.
+/// Iterator over the blocks of a table, which reuses memory.
 pub struct Blocks<'a> {
     table: &'a AccessTable,
     wanted: Wanted,
@@ -619,19 +618,19 @@ pub struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// Goes to a block, counted from 0, which is the next one then.
+    /// Moves to a block, counted from 0.
     pub fn go_to(&mut self, block: usize) {
         self.next = block;
     }
 
-    /// The next up to 1024 rows; `None` behind the last one.
+    /// Next up to 1024 rows; `None` after the last ones.
     pub fn next_rows(&mut self) -> Option<&Rows> {
         let at = self.next;
         self.next += 1;
         let Rows { lanes, n_rows } = &mut self.rows;
         if let Some(block) = self.table.blocks.get(at) {
             *n_rows = block.n_rows();
-            // Blocks are made here, or checked when they come from elsewhere.
+            // Blocks are made here, or validated when received.
             if !unpack_lanes(block, self.wanted.0, lanes) {
                 lanes.iter_mut().for_each(|lane| lane.fill(0));
             }
@@ -651,14 +650,14 @@ impl Blocks<'_> {
     }
 }
 
-/// Packed rows.
+/// Block of packed rows.
 #[derive(Clone, PartialEq, Debug)]
 struct Block {
     packed: Bytes,
-    /// How many rows are before the block.
+    /// Number of rows before the block.
     start: usize,
     n_rows: u16,
-    /// What is still to be done to what is packed, if anything.
+    /// Pending change of the packed rows.
     moved: Option<Arc<Moved>>,
 }
 
@@ -669,25 +668,24 @@ impl Block {
     }
 }
 
-/// How rows of a table that was appended to another differ from what they were. Joining tables takes next to no time, as that is
-/// only done to what is looked at.
+/// Pending change of the rows of an appended table. Joining tables is nearly free, since the change is applied on reading.
 #[derive(PartialEq, Debug)]
 struct Moved {
-    /// What is added to positions.
+    /// Offset added to positions.
     n_before: u64,
-    /// The number of each text of the table that was appended; `None` if they are the same.
+    /// New id of each text of the appended table; `None` if unchanged.
     texts: Option<Vec<StringId>>,
 }
 
 impl Moved {
-    /// Does it to a lane.
+    /// Applies the change to a lane.
     fn apply(&self, lane: usize, values: &mut [i64]) {
         if lane == POSITIONS && self.n_before > 0 {
             values.iter_mut().for_each(|at| *at = (*at as u64).wrapping_add(self.n_before) as i64);
         } else if TEXT_LANES.contains(&lane)
             && let Some(texts) = &self.texts
         {
-            // Texts mostly are that of the row before.
+            // Texts are mostly equal to that of the previous row.
             let mut known = (0, i64::from(text_of(texts, 0).0));
             for value in values {
                 if known.0 != *value {
@@ -699,32 +697,32 @@ impl Moved {
     }
 }
 
-/// The number of a text in the table that another one was appended to.
+/// New id of a text.
 fn text_of(texts: &[StringId], id: u32) -> StringId {
     texts.get(id as usize).copied().unwrap_or(StringId::NONE)
 }
 
-/// Tables of fewer rows are appended row by row, so that there are no blocks of a few rows.
+/// Tables with fewer rows are appended row by row, to avoid tiny blocks.
 const MIN_APPENDED_ROWS: usize = 8 * BLOCK_ROWS;
 
-/// Accesses in the order of the file.
+/// Accesses in file order.
 #[derive(Clone, Default)]
 pub struct AccessTable {
-    /// Each of [`BLOCK_ROWS`] rows, or of fewer where another table was appended.
+    /// Blocks of [`BLOCK_ROWS`] rows, or fewer where another table was appended.
     blocks: Vec<Block>,
     n_packed: usize,
-    /// The last rows, which are no block yet.
+    /// Last rows, not packed yet.
     open: Vec<Access>,
     is_labelled: bool,
     is_expected: bool,
     has_given_positions: bool,
-    /// Earliest and latest time, times of the first and the last row, and whether some row is earlier than the one before it.
+    /// Earliest and latest time, times of the first and last row, and whether rows are out of time order.
     span: Option<(i64, i64)>,
     first_ts: Option<i64>,
     last_ts: Option<i64>,
     is_unordered: bool,
     n_bytes: usize,
-    /// Rows and bytes that it takes at most.
+    /// Maximum number of rows and packed bytes.
     limit: Option<(usize, usize)>,
     n_left_out: u64,
 }
@@ -738,25 +736,24 @@ impl AccessTable {
         self.blocks.is_empty() && self.open.is_empty()
     }
 
-    /// Bytes that the packed rows take.
+    /// Bytes of packed rows.
     pub fn n_bytes(&self) -> usize {
         self.n_bytes
     }
 
-    /// Takes no more rows than `max_rows`, and none once packed rows take `max_bytes`, or three quarters of that where they are not in order of
-    /// time, as they are packed once more in that order then; the rest is counted.
+    /// Caps rows and packed bytes (¾ of the bytes if unsorted, since sorting repacks). The rest is counted.
     pub fn take_at_most(&mut self, max_rows: usize, max_bytes: usize) {
         self.limit = Some((max_rows, max_bytes));
     }
 
-    /// Takes so many fewer rows and bytes than was said, as others take them.
+    /// Lowers the limits by the rows and bytes of others.
     pub fn leave_room_for(&mut self, n_rows: usize, n_bytes: usize) {
         self.limit = self.limit.map(|(max_rows, max_bytes)| {
             (max_rows.saturating_sub(n_rows), max_bytes.saturating_sub(n_bytes))
         });
     }
 
-    /// How many more rows it takes.
+    /// Number of rows that still fit.
     fn room(&self) -> usize {
         match self.limit {
             None => usize::MAX,
@@ -766,12 +763,12 @@ impl AccessTable {
         }
     }
 
-    /// Rows that came when it was full.
+    /// Number of rows that did not fit.
     pub fn n_left_out(&self) -> u64 {
         self.n_left_out
     }
 
-    /// Rows that have come.
+    /// Number of rows seen.
     pub fn n_seen(&self) -> u64 {
         self.len() as u64 + self.n_left_out
     }
@@ -788,7 +785,7 @@ impl AccessTable {
         }
     }
 
-    /// Makes a block of the last rows.
+    /// Packs the last rows into a block.
     fn pack_open(&mut self) {
         if !self.open.is_empty() {
             self.add_block(Bytes::Own(pack(&self.open).into()), self.open.len(), None);
@@ -796,7 +793,7 @@ impl AccessTable {
         }
     }
 
-    /// Appends many rows. The same as [`AccessTable::push`] of each, and much quicker; a limit in bytes is looked at once.
+    /// Appends rows: like [`AccessTable::push`] of each, but much faster; the limit in bytes is checked once.
     pub fn push_columns(&mut self, columns: &AccessColumns) {
         let n_rows = columns.n_rows;
         let mut at = 0;
@@ -810,7 +807,7 @@ impl AccessTable {
                 self.n_left_out += (n_rows - at) as u64;
                 return;
             }
-            // What is left of many rows makes a block that is shorter.
+            // The rest makes a shorter block.
             let n = if self.open.is_empty() { (n_rows - at).min(room) } else { 0 };
             let n_blocks = n / BLOCK_ROWS + usize::from(n % BLOCK_ROWS >= MIN_BLOCK_ROWS);
             if n_blocks == 0 {
@@ -843,7 +840,7 @@ impl AccessTable {
         self.n_packed += n_rows;
     }
 
-    /// Takes note of the times of the next rows.
+    /// Records the times of the next rows.
     fn see_all(&mut self, times: &[i64]) {
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return };
         let is_earlier = times.array_windows().fold(false, |any, [before, after]| any | (before > after));
@@ -856,7 +853,7 @@ impl AccessTable {
         self.last_ts = Some(*last);
     }
 
-    /// Takes note of the time of the next row.
+    /// Records the time of the next row.
     fn see(&mut self, ts: i64) {
         let (first, last) = self.span.unwrap_or((ts, ts));
         self.span = Some((first.min(ts), last.max(ts)));
@@ -865,7 +862,7 @@ impl AccessTable {
         self.last_ts = Some(ts);
     }
 
-    /// Row by position; `None` past the end. It unpacks a block each time; [`AccessTable::iter`] is for many.
+    /// Row by position; `None` past the end. Unpacks a block each time; use [`AccessTable::iter`] for many rows.
     pub fn get(&self, at: usize) -> Option<Access> {
         if let Some(at) = at.checked_sub(self.n_packed) {
             return self.open.get(at).copied();
@@ -884,7 +881,7 @@ impl AccessTable {
             if at == n {
                 let block = self.blocks.get(next);
                 n = block.map_or(0, Block::n_rows);
-                // Blocks are made here, or checked when they come from elsewhere.
+                // Blocks are made here, or validated when received.
                 let is_sound = |block: &Block| unpack(&block.packed, n, block.moved.as_deref(), &mut values);
                 if !block.is_some_and(is_sound) {
                     values.fill(0);
@@ -897,55 +894,55 @@ impl AccessTable {
         packed.chain(self.open.iter().copied())
     }
 
-    /// Rows a block at a time, of which no more is unpacked than is `wanted`: much quicker than one by one.
+    /// Iterates over blocks and unpacks only what is `wanted`: much faster than row by row.
     pub fn blocks(&self, wanted: Wanted) -> Blocks<'_> {
         let lanes: Box<[_]> = vec![[0; BLOCK_ROWS]; LANES].into();
         let lanes = lanes.try_into().unwrap_or_else(|_| Box::new([[0; BLOCK_ROWS]; LANES]));
         Blocks { table: self, wanted, next: 0, rows: Rows { lanes, n_rows: 0 } }
     }
 
-    /// How many blocks [`AccessTable::blocks`] gives.
+    /// Number of blocks of [`AccessTable::blocks`].
     pub fn n_blocks(&self) -> usize {
         self.blocks.len() + usize::from(!self.open.is_empty())
     }
 
-    /// Whether the source has said of each row which region it belongs to, so that nothing is to be labelled.
+    /// Whether the source states the region of each row, so that no labelling is needed.
     pub fn is_labelled(&self) -> bool {
         self.is_labelled
     }
 
-    /// Says that region types and numbers are as the source has given them.
+    /// Marks region types and numbers as given by the source.
     pub fn set_labelled(&mut self, is_labelled: bool) {
         self.is_labelled = is_labelled;
     }
 
-    /// Whether the source is one of memory accesses, be there none in it.
+    /// Whether the source records memory accesses, even if there are none.
     pub fn is_expected(&self) -> bool {
         self.is_expected || !self.is_empty()
     }
 
-    /// Says that the source is one of memory accesses.
+    /// Marks the source as one of memory accesses.
     pub fn set_expected(&mut self) {
         self.is_expected = true;
     }
 
-    /// Says that [`Access::sample`] is what the source has given to each row, so that those of tables that are appended stay.
+    /// Marks [`Access::sample`] as given by the source, so that appending keeps it.
     pub fn set_given_positions(&mut self) {
         self.has_given_positions = true;
     }
 
-    /// Earliest and latest time, nanoseconds.
+    /// Earliest and latest time in nanoseconds.
     pub fn span(&self) -> Option<(i64, i64)> {
         self.span
     }
 
-    /// Whether no row is earlier than the one before it.
+    /// Whether rows are in time order.
     pub fn is_in_time_order(&self) -> bool {
         !self.is_unordered
     }
 
-    /// Appends rows of another table, whose texts have the numbers that `texts` gives here, by those they have there. Positions go on,
-    /// or stay if they are given.
+    /// Appends the rows of another table; `texts` maps its text ids to ids here. Positions continue, or stay if given by the
+    /// source.
     pub fn append(&mut self, other: &AccessTable, texts: &[StringId]) {
         let n_before = if self.has_given_positions { 0 } else { self.len() as u64 };
         self.is_labelled |= other.is_labelled;
@@ -965,7 +962,7 @@ impl AccessTable {
         let moving = Moved { n_before, texts: (!is_same).then(|| texts.to_vec()) };
         let moving = Some(Arc::new(moving)).filter(|moving| n_before > 0 || moving.texts.is_some());
         for block in &other.blocks {
-            // What was moved before is done to it first.
+            // Earlier pending changes are applied first.
             let packed = settled(block);
             self.add_block(packed, block.n_rows(), moving.clone());
         }
@@ -980,7 +977,7 @@ impl AccessTable {
         self.open.extend(other.open.iter().map(|row| moved(*row, n_before, texts)));
     }
 
-    /// Whether all texts have a number below `n_strings`.
+    /// Whether all text ids are below `n_strings`.
     pub fn texts_are_below(&self, n_strings: usize) -> bool {
         self.iter().all(|row| {
             let texts = [row.op_text, row.phase, row.symbol, row.dso, row.region_text, row.cache_level];
@@ -989,10 +986,10 @@ impl AccessTable {
     }
 }
 
-/// The lane of positions.
+/// Lane of positions.
 const POSITIONS: usize = 2;
 
-/// Lanes of texts by their numbers.
+/// Lanes of text ids.
 const TEXT_LANES: [usize; 6] = [
     6 + Optional::OpText as usize,
     6 + Optional::Phase as usize,
@@ -1002,7 +999,7 @@ const TEXT_LANES: [usize; 6] = [
     6 + Optional::CacheLevel as usize,
 ];
 
-/// A row behind so many others, with texts by other numbers.
+/// A row moved by `n_before` rows, with mapped text ids.
 fn moved(mut row: Access, n_before: u64, texts: &[StringId]) -> Access {
     row.sample = row.sample.wrapping_add(n_before);
     for id in [
@@ -1021,7 +1018,7 @@ fn moved(mut row: Access, n_before: u64, texts: &[StringId]) -> Access {
     row
 }
 
-/// A block as bytes to which nothing is to be done any more; lanes that stay as they are are only copied.
+/// Bytes of a block with its pending change applied; unchanged lanes are copied.
 fn settled(block: &Block) -> Bytes {
     let Some(moved) = &block.moved else { return block.packed.clone() };
     let mut values = [0; BLOCK_ROWS];
@@ -1035,7 +1032,7 @@ fn settled(block: &Block) -> Bytes {
             true => tight::read_block(bytes, values),
             false => tight::skip_block(bytes, block.n_rows()),
         };
-        // Never, as blocks are made here, or checked when they come from elsewhere.
+        // Cannot happen: blocks are made here, or validated when received.
         let Some(rest) = rest else {
             return Bytes::Own(pack(&vec![Access::default(); block.n_rows()]).into());
         };
@@ -1050,7 +1047,7 @@ fn settled(block: &Block) -> Bytes {
     Bytes::Own(out.into())
 }
 
-/// Fills `times` with those of the rows of a block. `None` if `bytes` are something else.
+/// Unpacks the times of a block. `None` if `bytes` are invalid.
 fn times_of(mut bytes: &[u8], times: &mut [i64]) -> Option<()> {
     for lane in 0..LANES {
         bytes = match lane {
@@ -1061,7 +1058,7 @@ fn times_of(mut bytes: &[u8], times: &mut [i64]) -> Option<()> {
     bytes.is_empty().then_some(())
 }
 
-/// Bytes of a block: its own, or a part of what has come from elsewhere with many of them, which is as it came then.
+/// Bytes of a block: its own, or part of a received buffer.
 #[derive(Clone)]
 enum Bytes {
     Own(Arc<[u8]>),
@@ -1097,19 +1094,19 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// How a table travels.
+/// Serialized form of a table.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(serialize = "B: AsRef<[u8]>", deserialize = "Whole<B>: Deserialize<'de>"))]
 struct Packed<B> {
     is_labelled: bool,
     is_expected: bool,
-    /// Rows of each, and what they are packed as.
+    /// Rows of each block, and its packed bytes.
     blocks: Vec<(u16, Whole<B>)>,
     n_last: u32,
     last: Vec<u8>,
 }
 
-/// Bytes that are written in one go, which is as they would be written one by one, and quicker.
+/// Bytes serialized in one go: the same output as byte by byte, but faster.
 struct Whole<B>(B);
 
 impl<B: AsRef<[u8]>> Serialize for Whole<B> {
@@ -1145,8 +1142,8 @@ impl<'de> Deserialize<'de> for AccessTable {
 }
 
 impl Packed<&[u8]> {
-    /// The table with the blocks that `keep` makes. Whatever comes is gone through once, so that all that is there can be read; `None` if it
-    /// is something else.
+    /// Builds the table, making blocks with `keep`. All blocks are validated, so that later reads cannot fail; `None` if
+    /// invalid.
     fn unpacked(self, keep: impl Fn(&[u8]) -> Bytes) -> Option<AccessTable> {
         let mut table = AccessTable::default();
         let mut values = Vec::new();
@@ -1170,10 +1167,10 @@ impl Packed<&[u8]> {
 }
 
 impl AccessTable {
-    /// The table that stands in a part of `bytes` as postcard, which it keeps, so that no block is copied. `None` if it is something else.
+    /// Table serialized in a range of `bytes`, which it keeps, so that no block is copied. `None` if invalid.
     pub fn within(bytes: &Arc<Vec<u8>>, range: Range<usize>) -> Option<AccessTable> {
         let packed: Packed<&[u8]> = postcard::from_bytes(bytes.get(range.clone())?).ok()?;
-        // Of a small table that comes with much else, nothing else is kept.
+        // A small table does not keep a large buffer alive.
         if range.len() < bytes.len() / 2 {
             return packed.unpacked(|block| Bytes::Own(block.into()));
         }
@@ -1231,7 +1228,7 @@ mod tests {
                 rows.iter().for_each(|row| one_by_one.push(row));
                 let lane = |lane: usize| rows.iter().map(|row| lanes_of(row)[lane]).collect::<Vec<i64>>();
                 let each = |lane_number: usize| Numbers::Each(lane(lane_number));
-                // The same by places among distinct ones.
+                // The same by indexes into distinct values.
                 let codes = |lane_number: usize| {
                     let mut distinct = lane(lane_number);
                     distinct.sort_unstable();
@@ -1260,7 +1257,7 @@ mod tests {
                 }
                 at_once.push_columns(&columns);
                 assert!(at_once.iter().eq(one_by_one.iter()), "{n}");
-                // Other blocks may be shorter ones, after which many rows begin with one of their own.
+                // Other blocks may be shorter, after which many rows start a block of their own.
                 let whole = at_once.blocks.iter().filter(|block| block.n_rows() == BLOCK_ROWS);
                 assert!(
                     n_before > 0 && n as usize >= MIN_APPENDED_ROWS || whole.eq(&one_by_one.blocks),

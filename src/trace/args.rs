@@ -1,9 +1,9 @@
-//! Arguments of events as the raw JSON text they came in, decoded when someone looks.
+//! Arguments of events as raw JSON, decoded on demand.
 //!
-//! In most traces they are most of the bytes, and hardly any are ever looked at. So tables hold where they are, and
-//! where the content can be read again ([`Content`]) they stay in it. Only what pairing itself needs (values of
-//! counters, names of processes) is kept here, or everything if the content can not be read again: it was packed, or
-//! came through a pipe.
+//! In most traces arguments are most of the bytes, and hardly any are ever looked at. So tables store their places, and they
+//! stay in the content if it can be read again ([`Content`]). Only arguments needed for pairing (counter values, process
+//! names) are kept in memory, or all of them if the content cannot be read again, because it is compressed or came through a
+//! pipe.
 
 use crate::base::secrets::hide_json;
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,12 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Where the arguments of an event lie in the decompressed content.
+/// Place of the arguments of an event in the decompressed content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ArgsPlace {
-    /// First byte, the opening bracket.
+    /// Offset of the opening bracket.
     pub offset: u64,
-    /// Bytes up to and with the closing bracket; 0 if there are none.
+    /// Bytes including the closing bracket; 0 if there are no arguments.
     pub len: u32,
 }
 
@@ -31,16 +31,16 @@ impl ArgsPlace {
     }
 }
 
-/// Content that can be read again at any place.
+/// Content with random access.
 pub trait Content {
-    /// Fills `out` with the bytes from `offset` on. An error if there are not so many, or they can not be read.
+    /// Fills `out` with the bytes from `offset` on. An error if there are not enough, or they cannot be read.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
 
-    /// Bytes of content in all.
+    /// Total bytes of content.
     fn n_bytes(&self) -> u64;
 }
 
-/// Content that is in memory as a whole.
+/// Content entirely in memory.
 impl Content for Vec<u8> {
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let start = usize::try_from(offset).map_err(io::Error::other)?;
@@ -56,76 +56,77 @@ impl Content for Vec<u8> {
 
 const BLOCK_BYTES: usize = 1 << 22;
 
-/// Arguments that are longer are not kept for the sake of what is in them.
+/// Maximum size of arguments that are kept because reports need them.
 pub const MAX_MARKED_BYTES: usize = 1 << 16;
 
-/// Where a kept object is.
+/// Place of a kept object.
 #[derive(Clone, Copy)]
 struct Kept {
-    /// In the content.
+    /// Offset in the content.
     offset: u64,
     block: u32,
     start: u32,
     len: u32,
 }
 
-/// Raw JSON objects, from `{` to `}`, bytes as in the file (so not always valid UTF-8).
+/// Raw JSON objects, from `{` to `}`, with the bytes of the file (so not always valid UTF-8).
 ///
-/// A clone shares the text: partial reports are made from clones while reading goes on.
+/// Clones share the text: partial reports are made from clones while reading continues.
 #[derive(Clone, Default)]
 pub struct ArgsTable {
-    /// Only a block that no clone shares is written to.
+    /// Only blocks not shared with a clone are written to.
     blocks: Vec<Arc<Vec<u8>>>,
     /// Invariant: ascending offsets.
     places: Vec<Kept>,
     content: Option<Rc<ReadBack>>,
-    /// What need not be kept is left out, though it can not be read here: in a part of a file, which is joined to the rest.
+    /// Arguments that need not be kept are dropped, although this table cannot read them: it is for a part of a file, to be
+    /// joined to the rest.
     is_part: bool,
     /// See [`ArgsTable::are_missing`].
     is_missing: bool,
-    /// What is made of the arguments of events before anyone sees them.
+    /// Transformation applied before arguments are returned.
     rewrite: Option<Rewrite>,
-    /// Secrets are hidden in what [`ArgsTable::get`] gives; how many that were.
+    /// Secrets are hidden in what [`ArgsTable::get`] returns; counts them.
     hides: Option<Rc<Cell<u64>>>,
-    /// What is kept, without secrets, once somebody has asked; `None` where there are none in it.
+    /// Kept arguments without secrets, computed on demand; `None` if there are no secrets in them.
     kept_without: OnceCell<Option<Rc<ArgsTable>>>,
 }
 
-/// Makes other raw JSON of raw JSON.
+/// Transformation of raw JSON.
 pub type Rewrite = Rc<dyn Fn(&[u8]) -> Vec<u8>>;
 
 impl ArgsTable {
-    /// From here on what is not kept is read from `content`.
+    /// Sets the content to read from what is not kept.
     pub fn set_content(&mut self, content: Rc<dyn Content>) {
         self.content = Some(Rc::new(ReadBack::new(content)));
     }
 
-    /// What is not kept is nowhere to be had.
+    /// Marks arguments that are not kept as unavailable.
     pub fn set_missing(&mut self) {
         self.is_missing = true;
     }
 
-    /// Whether arguments that are not kept are nowhere to be had: the trace comes from an index, without its file.
+    /// Whether arguments that are not kept are unavailable: the trace comes from an index, without its file.
     pub fn are_missing(&self) -> bool {
         self.is_missing
     }
 
-    /// A table for a part of a file that can be read again, to be absorbed by the table of the whole.
+    /// Creates a table for a part of a file that can be read again, to be absorbed by the table of the whole.
     pub fn of_part() -> ArgsTable {
         ArgsTable { is_part: true, ..ArgsTable::default() }
     }
 
-    /// Whether all arguments have to be kept, as they can not be read again.
+    /// Whether all arguments must be kept, since they cannot be read again.
     pub fn keeps_all(&self) -> bool {
         self.content.is_none() && !self.is_part && !self.is_missing
     }
 
-    /// All that is kept, with its place, in the order of the file.
+    /// Kept arguments with their places, in file order.
     pub fn all_kept(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.places.iter().map(|kept| (kept.offset, self.bytes_of(kept)))
     }
 
-    /// Bytes of all that is kept.
+    /// Bytes of kept arguments.
     pub fn n_kept_bytes(&self) -> usize {
         self.places.iter().map(|kept| kept.len as usize).sum()
     }
@@ -134,7 +135,7 @@ impl ArgsTable {
         &self.blocks[kept.block as usize][kept.start as usize..kept.start as usize + kept.len as usize]
     }
 
-    /// Keeps the object `raw` that starts at `offset` in the content. Offsets should ascend, or nearly so.
+    /// Keeps the object `raw` that starts at `offset` in the content. Offsets should be (nearly) ascending.
     pub fn keep(&mut self, offset: u64, raw: &[u8]) {
         let last = self.blocks.len().wrapping_sub(1) as u32;
         let (block, start) = match self.blocks.last_mut().and_then(Arc::get_mut) {
@@ -154,13 +155,13 @@ impl ArgsTable {
         if self.places.last().is_none_or(|last| last.offset < offset) {
             self.places.push(kept);
         } else {
-            // Two parts of one event, in the other order.
+            // Two parts of one event, in reverse order.
             let at = self.places.partition_point(|other| other.offset < offset);
             self.places.insert(at, kept);
         }
     }
 
-    /// The raw JSON object if it is kept.
+    /// Raw JSON object, if kept.
     pub fn kept(&self, place: ArgsPlace) -> Option<&[u8]> {
         if place.is_none() {
             return None;
@@ -169,8 +170,8 @@ impl ArgsTable {
         Some(self.bytes_of(&self.places[at]))
     }
 
-    /// The raw JSON object, read from the content if need be. `None` for [`ArgsPlace::NONE`], and if it can not be
-    /// read any more; [`ArgsTable::take_problem`] then says why, and until then nothing more is read from the content.
+    /// Raw JSON object, read from the content if needed. `None` for [`ArgsPlace::NONE`], and if it cannot be read any more;
+    /// [`ArgsTable::take_problem`] then has the reason, and nothing more is read until it is called.
     pub fn get(&self, place: ArgsPlace) -> Option<Cow<'_, [u8]>> {
         if place.is_none() {
             return None;
@@ -195,18 +196,18 @@ impl ArgsTable {
         })
     }
 
-    /// Whether passwords, tokens and keys in arguments are hidden from now on.
+    /// Sets whether passwords, tokens and keys in arguments are hidden.
     pub fn hide_secrets(&mut self, are_hidden: bool) {
         self.hides = are_hidden.then(Rc::default);
         self.kept_without = OnceCell::new();
     }
 
-    /// How many secrets were hidden in what was read since this was asked last.
+    /// Number of secrets hidden since the last call.
     pub fn take_n_hidden(&self) -> u64 {
         self.hides.as_ref().map_or(0, |n_hidden| n_hidden.take())
     }
 
-    /// What is kept, as it may go out: with secrets hidden, if they are.
+    /// Kept arguments for export: without secrets if those are hidden.
     pub fn outgoing(&self) -> &ArgsTable {
         if self.hides.is_none() {
             return self;
@@ -227,37 +228,37 @@ impl ArgsTable {
         without.as_deref().unwrap_or(self)
     }
 
-    /// The same of an event whose arguments its reader keeps if a report looks for them (see [`MAX_MARKED_BYTES`]): where
-    /// they are not kept, what is looked for is not in them.
+    /// Like [`ArgsTable::get`], for arguments that the reader keeps if a report needs them (see [`MAX_MARKED_BYTES`]): if they
+    /// are not kept, they do not contain what is needed.
     pub fn get_marked(&self, place: ArgsPlace) -> Option<Cow<'_, [u8]>> {
         let may_be_elsewhere = place.len as usize > MAX_MARKED_BYTES;
         (may_be_elsewhere || self.kept(place).is_some()).then(|| self.get(place))?
     }
 
-    /// From here on [`ArgsTable::get`] gives what `rewrite` makes of the arguments.
+    /// Makes [`ArgsTable::get`] return `rewrite` of the arguments.
     pub fn rewrite_with(&mut self, rewrite: Rewrite) {
         self.rewrite = Some(rewrite);
     }
 
-    /// Why arguments could not be read from the content, if that has happened since it was asked last.
+    /// Reason why arguments could not be read, if that happened since the last call.
     pub fn take_problem(&self) -> Option<String> {
         self.content.as_ref()?.problem.borrow_mut().take()
     }
 
-    /// Whether arguments could not be read from the content.
+    /// Whether arguments could not be read.
     pub fn has_problem(&self) -> bool {
         self.content.as_ref().is_some_and(|content| content.problem.borrow().is_some())
     }
 }
 
-/// What is read at a place where nothing near it has been read; places of parts of the file are multiples of it.
+/// Bytes read at a place without cached neighbors; cached parts start at multiples of it.
 const SMALL_READ: u64 = 64 << 10;
-/// What is read where the part before it has been read.
+/// Bytes read if the part before it is cached.
 const LONG_READ: u64 = 1 << 20;
-/// Parts held. Exports go through several places of a file at once, forward in each.
+/// Number of cached parts. Exports read several places of a file at once, each moving forward.
 const MAX_PARTS: usize = 24;
 
-/// A part of the content in memory.
+/// Cached part of the content.
 struct Part {
     start: u64,
     bytes: Vec<u8>,
@@ -269,10 +270,10 @@ impl Part {
     }
 }
 
-/// Content with a cache in front of it.
+/// Cache in front of the content.
 struct ReadBack {
     content: Rc<dyn Content>,
-    /// The one used last at the end.
+    /// Most recently used last.
     parts: RefCell<Vec<Part>>,
     problem: RefCell<Option<String>>,
 }
@@ -283,12 +284,12 @@ impl ReadBack {
     }
 
     fn read(&self, place: ArgsPlace) -> Option<Vec<u8>> {
-        // One failure is enough: trying each event of a file that is gone takes minutes in a browser.
+        // One failure is enough: trying each event of a missing file takes minutes in a browser.
         if self.problem.borrow().is_some() {
             return None;
         }
         let problem = match self.try_read(place) {
-            // A file that was written anew has something else there.
+            // A rewritten file has something else there.
             Ok(raw) if matches!((raw.first(), raw.last()), (Some(b'{' | b'['), Some(b'}' | b']'))) => {
                 return Some(raw);
             }
@@ -329,7 +330,7 @@ impl ReadBack {
         Ok(raw)
     }
 
-    /// The part around `at`, which is in none of `parts`.
+    /// Reads the part around `at`, which is in none of `parts`.
     fn read_part(&self, at: u64, parts: &mut Vec<Part>) -> io::Result<Part> {
         let start = at / SMALL_READ * SMALL_READ;
         let goes_on = parts.iter().any(|part| part.end() == start);
@@ -342,7 +343,7 @@ impl ReadBack {
     }
 }
 
-/// Why arguments can not be read again.
+/// Error text for content that was modified.
 pub const CHANGED: &str = "the file has changed since it was read";
 
 #[cfg(test)]
@@ -350,7 +351,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// Objects of many lengths, also across pages and longer than one; and the places of them.
+    /// Objects of many sizes, also across pages and longer than one, and their places.
     fn objects() -> (Vec<u8>, Vec<ArgsPlace>) {
         let mut bytes = Vec::new();
         let mut places = Vec::new();
@@ -381,7 +382,7 @@ mod tests {
         assert_eq!(table.take_problem(), None);
     }
 
-    /// A file that was deleted after it was read: each read takes its time and fails.
+    /// A file deleted after it was read: each read takes time and fails.
     struct Gone(Cell<u32>);
 
     impl Content for Gone {
@@ -404,7 +405,7 @@ mod tests {
         for n_tries in 1..3 {
             assert!(places.iter().all(|place| table.get(*place).is_none()));
             assert_eq!(gone.0.get(), n_tries);
-            // It may be back the next time somebody asks.
+            // It may be back at the next call.
             assert_eq!(table.take_problem().as_deref(), Some("it is gone"));
         }
     }

@@ -1,19 +1,19 @@
-//! Files that lie beside a trace in the folder of its run, and say more of it.
+//! Files next to a trace in its run directory.
 
-/// One file of the folder; the trace's own is among them.
+/// One file of the directory, possibly the trace itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FileBeside {
-    /// Bare name.
+    /// File name without its folder.
     pub name: String,
     pub n_bytes: u64,
-    /// SHA-256 in lower-case hexadecimal digits; empty if the file was not read to its end.
+    /// SHA-256 in lower-case hexadecimal; empty if the file was not fully read.
     pub sha256: String,
-    /// `None` of the trace's own file, and of what was not read.
+    /// `None` for the trace itself, and for files that were not read.
     pub content: Option<Vec<u8>>,
 }
 
 impl FileBeside {
-    /// A file that is there, and that nobody looked into.
+    /// Creates the entry of a file that was not read.
     pub fn unread(name: String, n_bytes: u64) -> FileBeside {
         FileBeside { name, n_bytes, ..FileBeside::default() }
     }

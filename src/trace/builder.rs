@@ -1,7 +1,7 @@
-//! From rows as they stand in a file to a finished [`Trace`].
+//! Turns rows as in the file into a finished [`Trace`].
 //!
-//! Takes events in file order, with begins apart from their ends; gives sorted, paired and nested tables.
-//! What can not be used is filed in the ledger with the place of its event. It reads no file format.
+//! Takes events in file order, with separate begins and ends; produces sorted, paired and nested tables. Unusable events are
+//! reported in the ledger with their places. It reads no file format.
 
 mod asyncs;
 mod counters;
@@ -31,40 +31,39 @@ pub use range::TimeRange;
 pub use renumbered::{OWN_FACT, Renumbered};
 pub use samples::{add_named_frame, add_named_frames};
 
-/// Events for which room is made ahead, at most.
+/// Maximum number of events to reserve memory for in advance.
 const MAX_RESERVED_EVENTS: usize = 1 << 24;
 
-/// Ways of a writer that matter when events are put together.
+/// Dialect of a writer, for joining events.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Ways {
-    /// Those of the Trace Event Format, as Perfetto reads it.
+    /// The Trace Event Format, as Perfetto reads it.
     #[default]
     Format,
-    /// The PyTorch profiler (Kineto): times are rounded, so that a child may outlast its parent by a microsecond (a
-    /// nanosecond where times have decimals); an end closes the innermost slice whatever its name; a flow ends in the slice
-    /// around it.
+    /// The PyTorch profiler (Kineto): times are rounded, so a child may outlast its parent by a microsecond (a nanosecond if
+    /// times have decimals); an end closes the innermost slice, whatever its name; a flow ends in the enclosing slice.
     Kineto,
 }
 
-/// What readers add rows to.
+/// Builder that readers add rows to.
 #[derive(Default)]
 pub struct TraceBuilder {
-    /// Tables whose rows need no further work are filled in place.
+    /// Tables whose rows need no further processing are filled in place.
     pub trace: Trace,
-    /// Timeline events that wait for sorting and pairing.
+    /// Timeline events, to be sorted and paired.
     pub events: EventTable,
-    /// Stack frames by the names the file gives them.
+    /// Stack frames by their names in the file.
     pub named_frames: HashMap<StringId, NamedFrame>,
-    /// The file is from the PyTorch profiler, whose ways differ from the format's: see [`Ways`].
+    /// Dialect of the file: see [`Ways`].
     pub ways: Ways,
     /// Samples that are not events.
     pub listed_samples: Vec<ListedSample>,
-    /// Events that are held, at most; with more of them single events are given up.
+    /// Maximum number of events in memory; beyond it events are aggregated.
     pub max_rows: Option<usize>,
     cold: Option<Box<fold::Cold>>,
-    /// The stretch of time that is held, if not all is.
+    /// Time range to keep, if not all.
     range: Option<range::Held>,
-    /// Nanoseconds by which rounding may have moved the end of a slice, if that is known from elsewhere.
+    /// Nanoseconds by which rounding may have moved slice ends, if known from elsewhere.
     tolerance: Option<i64>,
     interner: samples::StackInterner,
     process_ids: HashMap<Key, ProcessId>,
@@ -76,7 +75,7 @@ impl TraceBuilder {
         TraceBuilder { trace: Trace { source, ..Trace::default() }, ..TraceBuilder::default() }
     }
 
-    /// The process of `key`, added if new. A text key is its name until the file gives another.
+    /// Process of `key`, added if new. A text key is its name until the file gives another.
     pub fn process(&mut self, key: Key) -> ProcessId {
         if let Some(id) = self.process_ids.get(&key) {
             return *id;
@@ -91,13 +90,13 @@ impl TraceBuilder {
         id
     }
 
-    /// The thread of `key` in `process`, added if new. A text key is its name until the file gives another.
+    /// Thread of `key` in `process`, added if new. A text key is its name until the file gives another.
     pub fn thread(&mut self, process: ProcessId, key: Key) -> ThreadId {
         if let Some(id) = self.thread_ids.get(&(process, key)) {
             return *id;
         }
         let id = self.trace.threads.push(process, key);
-        // The main thread of a process known by text has the process's key, which is no name for it.
+        // The main thread of a process with a text key has the same key, which does not name the thread.
         let is_main = self.trace.processes.key.get(process.0 as usize) == Some(&key);
         if let Key::Text(text) = key
             && text != StringId::EMPTY
@@ -109,21 +108,21 @@ impl TraceBuilder {
         id
     }
 
-    /// Makes room for the events of the whole file, of whose `file_bytes` bytes the first `read_bytes` are read.
-    /// Growing step by step would copy every column again and again.
+    /// Reserves memory for the events of the whole file, after `read_bytes` of `file_bytes` were read. Growing step by step
+    /// would copy every column repeatedly.
     pub fn reserve_for(&mut self, read_bytes: u64, file_bytes: u64) {
         let n_events = self.events.n_events() as u64;
         if read_bytes > 0 && file_bytes > read_bytes {
             let rest = u128::from(n_events) * u128::from(file_bytes - read_bytes) / u128::from(read_bytes);
-            // A little more than that; and no more than a guess that is wrong may cost.
+            // With some slack, but bounded, in case the estimate is wrong.
             let rest = usize::try_from(rest + rest / 32).unwrap_or(usize::MAX).min(MAX_RESERVED_EVENTS);
             let rest = rest.min(self.max_rows.unwrap_or(usize::MAX));
             self.events.reserve_exact(rest);
         }
     }
 
-    /// A trace of what is here so far, to which `reader` adds what it has not handed over yet (no events).
-    /// Events are most of what is here; they are looked at where they are.
+    /// Trace of what is here so far; `reader` adds what it has not handed over yet (no events). Events, which are most of the
+    /// data, are not copied.
     pub fn snapshot(&self, reader: impl FnOnce(&mut TraceBuilder)) -> Trace {
         let mut so_far = self.copy();
         reader(&mut so_far);
@@ -131,7 +130,7 @@ impl TraceBuilder {
         so_far.trace
     }
 
-    /// All but the events.
+    /// Copies everything but the events.
     fn copy(&self) -> TraceBuilder {
         TraceBuilder {
             trace: self.trace.clone(),
@@ -149,7 +148,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Sorts, pairs, nests.
+    /// Sorts, pairs and nests.
     pub fn finish(mut self) -> Trace {
         if self.is_folding() {
             return self.put_together_folded();
@@ -159,14 +158,14 @@ impl TraceBuilder {
         self.trace
     }
 
-    /// Accounts for memory accesses that there was no room for.
+    /// Counts memory accesses that did not fit.
     fn leave_out_accesses(&mut self) {
         let Trace { accesses, ledger, .. } = &mut self.trace;
         let n = accesses.n_left_out();
         if n == 0 {
             return;
         }
-        // Each had about as many bytes as any other.
+        // All accesses have about the same size.
         let n_bytes = u128::from(ledger.kept.bytes) * u128::from(n) / u128::from(ledger.kept.records.max(n));
         let n_bytes = n_bytes as u64;
         let at = Position { byte: ledger.kept.bytes.saturating_sub(n_bytes), line: None };

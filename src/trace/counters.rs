@@ -1,4 +1,4 @@
-//! Values over time. A value holds until the next one of its series.
+//! Values over time. A value is valid until the next one of its series.
 
 use super::tracks::ProcessId;
 use crate::base::strings::StringId;

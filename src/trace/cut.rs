@@ -1,43 +1,43 @@
-//! A part of a trace: a stretch of its time, its outer slices.
+//! Parts of a trace: a time range, or its outer slices.
 //!
 //! ```text
 //! window      |-----------|
-//! [A                  ]          kept as it is: it touches the window
-//!     [B]  [C    ]  [D        ]  B is left out
+//! [A                  ]          kept whole: it touches the window
+//!     [B]  [C    ]  [D        ]  B is dropped
 //! ```
-//! What is kept keeps its own times, so that durations stay true; self times are those of what is left.
+//! Slices keep their own times, so that durations stay true; self times are recomputed from the rest.
 
 use super::Trace;
 use super::builder::compute_self_times;
 use super::slices::{SliceId, SliceTable};
 use serde::{Deserialize, Serialize};
 
-/// Appends to each of the columns what `all` has at `row`.
+/// Appends row `row` of `all` to each of the columns.
 macro_rules! push_row {
     ($part:expr, $all:expr, $row:expr; $($column:ident),+) => { $( $part.$column.push($all.$column[$row]); )+ };
 }
 
-/// What is kept of a trace.
+/// Part of a trace to keep.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Cut {
-    /// First and last nanosecond, from the start of the trace; `None` for all of it.
+    /// First and last nanosecond from the start of the trace; `None` for all of it.
     pub window: Option<(i64, i64)>,
-    /// Slices inside so many others are kept, and no deeper ones; `None` for all of them.
+    /// Keeps only slices inside fewer than this many others; `None` for all of them.
     pub max_depth: Option<u32>,
 }
 
 impl Cut {
-    /// Whether it leaves nothing out.
+    /// Whether it keeps everything.
     pub fn is_all(&self) -> bool {
         *self == Cut::default()
     }
 
-    /// The part of `trace`. Tables that only reports read are left empty.
+    /// Part of `trace`. Tables that only reports use are left empty.
     pub fn of(&self, trace: &Trace) -> Trace {
         self.part_of(trace).0
     }
 
-    /// Makes of `trace` its part, for reports too; gives how many slices were left out.
+    /// Reduces `trace` to its part, including tables that reports use; returns the number of slices dropped.
     pub fn apply_to(&self, trace: &mut Trace) -> u64 {
         let (part, is_kept) = self.part_of(trace);
         let n_left_out = is_kept.iter().filter(|number| **number == SliceId::NONE).count();
@@ -50,7 +50,7 @@ impl Cut {
         n_left_out as u64
     }
 
-    /// The part, and the number that each slice of all has in it.
+    /// The part, and the new number of each slice.
     fn part_of(&self, trace: &Trace) -> (Trace, Vec<SliceId>) {
         let start = trace.span().map_or(0, |(start, _)| start);
         let window = self
@@ -96,7 +96,7 @@ impl Cut {
         (part, numbers)
     }
 
-    /// The slices that are kept; gives the number that each of all has among them.
+    /// Keeps slices that touch the window; returns the new number of each slice.
     fn cut_slices(&self, trace: &Trace, window: (i64, i64), part: &mut SliceTable) -> Vec<SliceId> {
         let all = &trace.slices;
         let end_of_trace = trace.span().map_or(0, |(_, end)| end);

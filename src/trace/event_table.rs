@@ -1,8 +1,8 @@
-//! Events as they are held until they are paired: as few bytes as most of them need.
+//! Events in compact form until they are paired.
 //!
-//! A large trace needs most memory while slices are made of its events, when both are there. So what slices take over as it is
-//! stands in columns that are copied one by one, each gone before the next, and numbers take the bytes that they mostly need. A
-//! row with a number that needs more says where it stands at full length.
+//! Memory peaks while slices are built from events and both exist. So columns that slices take over unchanged are moved one at
+//! a time and freed, and numbers use as few bytes as most of them need. A row with a larger number refers to an entry of full
+//! size.
 
 use super::args::ArgsPlace;
 use super::events::{Event, EventExtra, EventId, EventKey, NO_EXTRA, Phase, flag};
@@ -10,7 +10,7 @@ use super::narrow::Places;
 use super::tracks::ThreadId;
 use crate::base::strings::StringId;
 
-/// The part of an [`Event`] that pairing goes by.
+/// Part of an [`Event`] that pairing uses.
 #[derive(Clone, Copy, Debug)]
 pub struct EventRow {
     pub ts: i64,
@@ -22,7 +22,7 @@ pub struct EventRow {
     pub flags: u16,
 }
 
-/// The part of an [`Event`] that is mostly only handed on.
+/// Part of an [`Event`] that is mostly just copied.
 #[derive(Clone, Copy, Debug)]
 pub struct EventPlace {
     pub offset: u64,
@@ -33,19 +33,19 @@ pub struct EventPlace {
 }
 
 impl EventPlace {
-    /// Where its arguments are.
+    /// Place of its arguments.
     pub fn args(&self) -> ArgsPlace {
         ArgsPlace { offset: self.offset + u64::from(self.args_at), len: self.args_len }
     }
 }
 
-/// The rows of many events, in columns: what slices take over is copied column by column, and each is gone before the next.
+/// Rows of events in columns, moved to slices one column at a time.
 ///
-/// A row of a long duration, on a thread beyond the first, or with rare members is a wide one.
+/// A row with a long duration, a thread beyond the compact range, or rare members is wide.
 #[derive(Clone, Default)]
 pub struct EventRows {
     pub ts: Vec<i64>,
-    /// Nanoseconds; index into [`EventRows::wide`] of a wide row.
+    /// Nanoseconds; for a wide row, its index into [`EventRows::wide`].
     dur: Vec<u32>,
     pub name: Vec<StringId>,
     marks: Vec<Marks>,
@@ -60,7 +60,7 @@ struct Marks {
     bits: u16,
 }
 
-/// What a row has no room for.
+/// Values of a wide row.
 #[derive(Clone, Copy)]
 struct WideRow {
     dur: i64,
@@ -75,12 +75,12 @@ impl Marks {
 
     #[inline(always)]
     fn phase(self) -> Phase {
-        // It was one.
+        // Made from a valid phase.
         bytemuck::checked::try_cast((self.bits >> Self::PHASE_AT) as u8).unwrap_or(Phase::Complete)
     }
 }
 
-// Both have to fit into the bits beside each other.
+// Both have to fit side by side.
 const _: () = assert!(flag::ALL & !Marks::FLAGS == 0 && (Phase::LAST as u16) < 1 << (16 - Marks::PHASE_AT));
 
 impl EventRows {
@@ -123,7 +123,7 @@ impl EventRows {
         self.marks.reserve(n);
     }
 
-    /// The row of an event.
+    /// Row of an event.
     #[inline(always)]
     pub fn get(&self, index: u32) -> EventRow {
         let index = index as usize;
@@ -151,36 +151,37 @@ impl EventRows {
         self.marks[index as usize].phase()
     }
 
-    /// All of them, in order.
+    /// All rows, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = EventRow> + Clone {
         (0..self.len()).map(|index| self.get(index as u32))
     }
 
-    /// The phases of all, in order.
+    /// Phases of all rows, in order.
     pub fn phases(&self) -> impl ExactSizeIterator<Item = Phase> + Clone {
         self.marks.iter().map(|marks| marks.phase())
     }
 
-    /// Lets go of all but times and names.
+    /// Frees everything but times and names.
     pub fn into_times_and_names(self) -> (Vec<i64>, Vec<StringId>) {
         (self.ts, self.name)
     }
 }
 
-/// The places of many events.
+/// Places of events in the file.
 #[derive(Clone, Default)]
 pub struct EventPlaces {
     places: Places,
-    /// From the lowest bit on the length of an event, and its category; index into [`EventPlaces::wide`] where that bit is set.
+    /// Length of the event in bits 0 to 14 and its category above; with [`EventPlaces::IS_WIDE`] set, an index into
+    /// [`EventPlaces::wide`].
     rest: Vec<u32>,
-    /// Length and category of longer events, and of those of later categories.
+    /// Length and category of events that do not fit.
     wide: Vec<(u32, StringId)>,
 }
 
 impl EventPlaces {
     const IS_WIDE: u32 = 1 << 31;
     const LEN_BITS: u32 = 15;
-    /// [`StringId::NONE`].
+    /// Stands for [`StringId::NONE`].
     const NO_CATEGORY: u32 = u16::MAX as u32;
 
     #[inline]
@@ -207,7 +208,7 @@ impl EventPlaces {
         self.rest.reserve(n);
     }
 
-    /// The place of an event.
+    /// Place of an event.
     #[inline]
     pub fn get(&self, index: u32) -> EventPlace {
         let (offset, (args_at, args_len)) = self.places.get(index as usize);
@@ -222,7 +223,7 @@ impl EventPlaces {
         EventPlace { offset, len, args_at, args_len, category }
     }
 
-    /// That of the last event.
+    /// Place of the last event.
     pub fn last(&self) -> Option<EventPlace> {
         Some(self.get((self.rest.len() as u32).checked_sub(1)?))
     }
@@ -230,11 +231,11 @@ impl EventPlaces {
 
 /// Raw timeline events in file order.
 ///
-/// Pairing goes through them in the order of time, which mostly is about that of the file.
+/// Pairing goes through them in time order, which is mostly close to file order.
 #[derive(Clone, Default)]
 pub struct EventTable {
     pub rows: EventRows,
-    /// As many as [`EventTable::rows`].
+    /// One per row of [`EventTable::rows`].
     pub places: EventPlaces,
     pub extras: Vec<EventExtra>,
     /// Sparse, sorted by event: CPU time of the thread, and CPU duration if given.
@@ -246,13 +247,13 @@ impl EventTable {
         self.rows.len()
     }
 
-    /// Makes room for `n` more events.
+    /// Reserves memory for exactly `n` more events.
     pub fn reserve_exact(&mut self, n: usize) {
         self.rows.reserve_exact(n);
         self.places.reserve_exact(n);
     }
 
-    /// Makes room for `n` more events, and some beyond.
+    /// Reserves memory for at least `n` more events.
     pub fn reserve(&mut self, n: usize) {
         self.rows.reserve(n);
         self.places.reserve(n);
@@ -282,7 +283,7 @@ impl EventTable {
         })
     }
 
-    /// Adds an event whose rare members, if it has any, are there already.
+    /// Adds an event whose rare members, if any, are already added.
     #[inline]
     pub fn add(&mut self, event: Event) {
         let Event {
@@ -304,7 +305,7 @@ impl EventTable {
         self.places.push(EventPlace { offset, len, args_at, args_len, category });
     }
 
-    /// Adds an event; gives its index.
+    /// Adds an event; returns its index.
     #[inline]
     pub fn push(&mut self, mut event: Event, extra: Option<EventExtra>) -> u32 {
         if let Some(extra) = extra {
@@ -315,13 +316,13 @@ impl EventTable {
         self.rows.len() as u32 - 1
     }
 
-    /// The rare members of an event.
+    /// Rare members of an event.
     #[inline]
     pub fn extra_of(&self, index: u32) -> Option<&EventExtra> {
         self.extras.get(self.rows.get(index).extra as usize)
     }
 
-    /// The id of an event. Mostly it is a plain number and stands in its row.
+    /// Id of an event; mostly a plain number stored in its row.
     #[inline]
     pub fn id_of(&self, index: u32) -> EventId {
         let event = self.rows.get(index);
@@ -350,7 +351,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Numbers near the ends of what the narrow forms hold, and of what events hold.
+    /// Numbers near the limits of the narrow forms, and of events.
     fn number(max: u64) -> impl Strategy<Value = u64> {
         let ends = [
             0,

@@ -1,4 +1,4 @@
-//! Events as they stand in a file, before begins are paired with ends.
+//! Events as in the file, before begins are paired with ends.
 
 use super::args::ArgsPlace;
 use super::tracks::ThreadId;
@@ -6,7 +6,7 @@ use crate::base::strings::StringId;
 use bytemuck::{CheckedBitPattern, NoUninit};
 use serde::{Deserialize, Serialize};
 
-/// What an event says, named after the phases of the Trace Event Format, which has the most.
+/// Kind of an event, named after the phases of the Trace Event Format, which has the most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, NoUninit, CheckedBitPattern)]
 #[repr(u8)]
 pub enum Phase {
@@ -61,10 +61,10 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The one with the highest number.
+    /// The phase with the highest number.
     pub const LAST: Phase = Phase::ClockSync;
 
-    /// Whether pairing looks into the arguments.
+    /// Whether pairing needs the arguments.
     pub fn needs_args(self) -> bool {
         matches!(
             self,
@@ -73,30 +73,30 @@ impl Phase {
     }
 }
 
-/// What else is known of an event, one bit each.
+/// Flags of an event, one bit each.
 pub mod flag {
     /// The event names its process.
     pub const HAS_PID: u16 = 1;
     /// The event names its thread.
     pub const HAS_TID: u16 = 1 << 1;
-    /// An instant of its process.
+    /// Instant of its process.
     pub const PROCESS_SCOPE: u16 = 1 << 2;
-    /// An instant of the whole trace.
+    /// Instant of the whole trace.
     pub const GLOBAL_SCOPE: u16 = 1 << 3;
-    /// A flow end binds to the slice around it, not to the next one.
+    /// A flow end binds to the enclosing slice, not to the next one.
     pub const BIND_ENCLOSING: u16 = 1 << 4;
     /// An arrow of the event's `bind_id` ends here.
     pub const FLOW_IN: u16 = 1 << 5;
     /// An arrow of the event's `bind_id` starts here.
     pub const FLOW_OUT: u16 = 1 << 6;
-    /// Reading has changed something in the event, and its record counts as repaired.
+    /// The event was changed while reading, and its record counts as repaired.
     pub const REPAIRED: u16 = 1 << 7;
-    /// The id is a whole number, counts for the whole trace, and stands in [`super::Event::dur`].
+    /// The id is an integer, global to the trace, and stored in [`super::Event::dur`].
     pub const INT_ID: u16 = 1 << 8;
-    /// The duration is missing or makes no sense, and counts as 0.
+    /// The duration is missing or invalid, and counts as 0.
     pub const NO_DURATION: u16 = 1 << 9;
 
-    /// All of them.
+    /// All flags.
     pub const ALL: u16 = (NO_DURATION << 1) - 1;
 }
 
@@ -107,15 +107,15 @@ pub enum EventKey {
     None,
     Int(i64),
     Text(StringId),
-    /// The digits of a whole number that [`EventKey::Int`] can not hold.
+    /// Digits of an integer that [`EventKey::Int`] cannot represent.
     Digits(StringId),
 }
 
-/// An id and within what it counts.
+/// An id and its scope.
 #[derive(Clone, Copy, Debug)]
 pub struct EventId {
     pub key: EventKey,
-    /// It counts within its process only.
+    /// The id is local to its process.
     pub is_local: bool,
     /// [`StringId::NONE`] if it has none.
     pub scope: StringId,
@@ -125,7 +125,7 @@ pub struct EventId {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EventExtra {
     pub id: EventKey,
-    /// The id counts within its process only.
+    /// The id is local to its process.
     pub id_is_local: bool,
     pub scope: StringId,
     pub bind_id: EventKey,
@@ -153,16 +153,16 @@ impl Default for EventExtra {
 /// [`Event::extra`] of an event without rare members.
 pub const NO_EXTRA: u32 = u32::MAX;
 
-/// One event of an [`EventTable`](super::event_table::EventTable) at full length. Made of plain numbers without gaps, so that events can go
-/// from worker to worker as bytes.
+/// One event of an [`EventTable`](super::event_table::EventTable) at full size. Plain numbers without padding, so that events
+/// can be sent between workers as bytes.
 #[derive(Clone, Copy, Debug, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct Event {
     /// Nanoseconds on the trace's own clock.
     pub ts: i64,
-    /// Nanoseconds, not negative; 0 where the phase has none, or the id ([`flag::INT_ID`]).
+    /// Nanoseconds, not negative; 0 if the phase has none. Holds the id instead with [`flag::INT_ID`].
     pub dur: i64,
-    /// Byte in the decompressed file where the event starts.
+    /// Offset of the event in the decompressed file.
     pub offset: u64,
     /// Bytes of the event in the file.
     pub len: u32,
@@ -177,13 +177,13 @@ pub struct Event {
     /// Index into [`EventTable::extras`](super::event_table::EventTable::extras), or [`NO_EXTRA`].
     pub extra: u32,
     pub phase: Phase,
-    /// Fills the gap there would be.
+    /// Explicit padding.
     pub unused: u8,
     /// Bits of [`flag`].
     pub flags: u16,
 }
 
-/// A stack frame as a file names it, before parents are resolved.
+/// Stack frame as in the file, before parents are resolved.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedFrame {
     pub name: StringId,
@@ -192,7 +192,7 @@ pub struct NamedFrame {
     pub parent: StringId,
 }
 
-/// A sample from a list apart from the events.
+/// Sample from a separate list.
 #[derive(Clone, Copy, Debug)]
 pub struct ListedSample {
     pub ts: i64,

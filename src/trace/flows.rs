@@ -1,9 +1,9 @@
-//! Arrows from one slice to another.
+//! Flow arrows between slices.
 
 use super::slices::SliceId;
 use crate::base::strings::StringId;
 
-/// Arrows, from the earlier to the later slice by start time.
+/// Arrows, from the slice that starts earlier to the later one.
 #[derive(Clone, Default)]
 pub struct FlowTable {
     pub from: Vec<SliceId>,

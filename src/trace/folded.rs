@@ -1,4 +1,4 @@
-//! What is left of slices that were too many to be held: their sums, and the longest of them.
+//! Aggregates of slices that did not fit in memory, and the longest of them.
 
 use super::Trace;
 use super::flows::FlowTable;
@@ -10,27 +10,26 @@ use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use std::cmp::Reverse;
 
-/// As many of the longest slices of each class are kept.
+/// Number of longest slices kept per class.
 pub const N_LONGEST: usize = 10_000;
 
-/// A duration in this many nanoseconds or more takes another place.
+/// Durations from this many nanoseconds on are stored separately.
 const LARGE: u32 = u32::MAX;
 
-/// Sums of all slices of a trace that has not kept the slices themselves. Its slice table holds the longest ones only, and
-/// their tracks.
+/// Aggregates of all slices of a trace that did not keep them. Its slice table has only the longest ones, and their tracks.
 #[derive(Clone, Default, Debug)]
 pub struct Folded {
     pub by_name: SumsByName,
     pub counts: Counts,
-    /// By row of `by_name`: the lower median of the durations, in nanoseconds; 0 for instants.
+    /// Lower median of the durations by row of `by_name`, in nanoseconds; 0 for instants.
     pub medians: Vec<i64>,
-    /// Arrows that were given up, as events.
+    /// Number of flow events that were dropped.
     pub n_flow_events: u64,
-    /// When GPUs did something.
+    /// When GPUs were busy.
     pub work: WorkSpans,
 }
 
-/// When each piece of work of GPUs ran. How a GPU's time divides can only be told of all of them together.
+/// Time spans of all kernels and copies. The breakdown of a GPU's time needs all of them together.
 #[derive(Clone, Default, Debug)]
 pub struct WorkSpans {
     /// Nanoseconds on the trace's clock.
@@ -38,12 +37,12 @@ pub struct WorkSpans {
     pub end: Vec<i64>,
     pub name: Vec<StringId>,
     pub category: Vec<StringId>,
-    /// Which stands for the GPU.
+    /// Process that stands for the GPU.
     pub process: Vec<ProcessId>,
 }
 
 impl WorkSpans {
-    /// Adds those among the slices of `trace`.
+    /// Adds the kernels and copies of `trace`.
     fn take(&mut self, trace: &Trace) {
         let slices = &trace.slices;
         let mut is_work: HashMap<StringId, bool> = HashMap::default();
@@ -68,22 +67,22 @@ impl WorkSpans {
     }
 }
 
-/// Folds slices that are looked at one batch after the other.
+/// Aggregates slices batch by batch.
 ///
-/// A batch is a trace's own tables with the slices of some of its threads: no thread is in two of them.
+/// A batch has the trace's own tables with the slices of some of its threads: no thread is in two batches.
 #[derive(Default)]
 pub struct Folder {
     folded: Folded,
-    /// Durations by row of `by_name`; those that do not fit lie apart.
+    /// Durations by row of `by_name`; large ones separately.
     durations: Vec<(Vec<u32>, Vec<i64>)>,
     longest: SliceTable,
     tracks: TrackTable,
-    /// Class of each of the longest.
+    /// Class of each of the longest slices.
     classes: Vec<Class>,
 }
 
 impl Folder {
-    /// Adds up the slices of `trace`, and takes them away.
+    /// Aggregates the slices of `trace` and removes them.
     pub fn take(&mut self, trace: &mut Trace) {
         let too_long = too_long(trace.span());
         let durations = &mut self.durations;
@@ -114,7 +113,7 @@ impl Folder {
             let of_class = |i: &u32| Class::of(slices.kind[*i as usize]) == class;
             let mut chosen: Vec<u32> = (0..slices.len() as u32).filter(of_class).collect();
             if chosen.len() > N_LONGEST {
-                // At equal lengths the earlier ones.
+                // At equal durations, the earlier ones.
                 let by_length = |i: &u32| (Reverse(length(*i)), *i);
                 chosen.select_nth_unstable_by_key(N_LONGEST, by_length);
                 chosen.truncate(N_LONGEST);
@@ -139,7 +138,7 @@ impl Folder {
         to.self_ns.push(from.self_ns.get(i));
         to.name.push(from.name[i]);
         to.category.push(from.category[i]);
-        // The tracks of this batch come behind those that are here.
+        // Tracks of this batch come after existing ones.
         to.track.push(TrackId(from.track[i].0 + self.tracks.len() as u32));
         to.kind.push(from.kind[i]);
         to.depth.push(from.depth.get(i));
@@ -153,25 +152,25 @@ impl Folder {
         self.classes.push(class);
     }
 
-    /// Puts what is left into `trace`.
+    /// Moves the result into `trace`.
     pub fn finish(mut self, trace: &mut Trace, n_flow_events: u64) {
         let n_rows = self.folded.by_name.rows.len();
         self.durations.resize_with(n_rows, Default::default);
         self.folded.medians = self.durations.iter_mut().map(|(small, large)| median(small, large)).collect();
         self.folded.n_flow_events = n_flow_events;
         trace.slices = self.sorted(trace);
-        // Arrows and stacks are of slices that are gone.
+        // Arrows and stacks belong to slices that are gone.
         trace.flows = FlowTable::default();
         trace.tracks = self.tracks;
         trace.folded = Some(Box::new(self.folded));
     }
 
-    /// The longest of all batches, in the order of their start.
+    /// The longest slices of all batches, in order of start.
     fn sorted(&self, trace: &Trace) -> SliceTable {
         let end = trace.span().map_or(0, |(_, end)| end);
         let all = &self.longest;
         let length = |i: usize| all.length(i, end);
-        // At equal lengths as they are put together: see `builder::order`.
+        // At equal times in the order of `builder::order`.
         let place = |i: usize| (all.ts[i], all.kind[i] != SliceKind::Complete, all.offset(i));
         let mut order: Vec<usize> = Vec::new();
         for class in [Class::Thread, Class::Async, Class::State] {

@@ -1,7 +1,7 @@
-//! Passwords, tokens and keys that a trace holds are hidden in all its texts, and can be shown again.
+//! Hiding of passwords, tokens and keys in all texts of a trace, and showing them again.
 //!
-//! Each distinct text is looked at once, when the trace is put together; arguments of events are looked through when they are read
-//! from the file. What was hidden is kept beside the trace, in memory only: an index and every export hold the trace without.
+//! Each distinct text is checked once, when the trace is built; arguments are checked when they are read from the file. Hidden
+//! texts are kept in memory only: indexes and exports contain the trace without them.
 
 use super::Trace;
 use super::ledger::{Position, issue_kinds};
@@ -10,37 +10,37 @@ use crate::base::secrets::{HIDDEN, Without, hide, hide_json, hide_value};
 use crate::base::strings::{StringId, StringTable};
 
 issue_kinds! {
-    SECRET = "secret-hidden", Note, "a password, token or key was hidden in the reports and exports",
-        "delete it from the file too before you share that; --show-secrets, or the box in the account on the page, shows it", 3;
+    SECRET = "secret-hidden", Note, "password, token or key hidden in reports and exports",
+        "remove it from the file before you share that; --show-secrets, or the checkbox in the parsing details, shows it", 3;
 }
 
-/// Texts as they stand in the file, of which others are shown.
+/// Original texts of those that were replaced.
 #[derive(Clone, Default)]
 pub struct Hidden {
     strings: Vec<(StringId, String)>,
-    /// By their numbers.
+    /// By metadata row.
     metadata: Vec<(usize, String)>,
     file_name: Option<String>,
     producer: Option<String>,
-    /// By the numbers of the profiles.
+    /// By profile number.
     run_ids: Vec<(usize, String)>,
-    /// By their codes.
+    /// By issue code.
     examples: Vec<(&'static str, String)>,
-    /// By their numbers.
+    /// By file number.
     beside: Vec<(usize, Vec<u8>)>,
     text: Option<Vec<u8>>,
 }
 
-/// Which texts of a file that is still being read have been looked at, for several traces of more and more of it.
+/// Texts already checked in a file that is still being read, shared by successive partial traces.
 #[derive(Clone, Default)]
 pub struct Known {
     n_strings: usize,
-    /// Those that hold secrets. Invariant: ascending, below `n_strings`.
+    /// Texts with secrets. Invariant: ascending, below `n_strings`.
     found: Vec<StringId>,
 }
 
 impl Known {
-    /// Only the first `n_strings` texts will have the same numbers later.
+    /// Forgets all but the first `n_strings` texts, since later ones will get other ids.
     pub fn keep(&mut self, n_strings: usize) {
         self.n_strings = self.n_strings.min(n_strings);
         self.found.retain(|id| (id.0 as usize) < n_strings);
@@ -56,7 +56,7 @@ impl Known {
     }
 }
 
-/// Where secrets were found, in the words of a note, and how many.
+/// Places of secrets, as shown to the user, and their counts.
 #[derive(Default)]
 struct Places(Vec<(String, u64)>);
 
@@ -71,12 +71,12 @@ impl Places {
 }
 
 impl Trace {
-    /// Hides secrets in all texts, and counts them in the ledger. What has been hidden before stays so.
+    /// Hides secrets in all texts and counts them in the ledger. Texts already hidden stay so.
     pub fn hide_secrets(&mut self) {
         self.hide_secrets_after(&mut Known::default());
     }
 
-    /// The same, of which `known` says what has been looked at before.
+    /// Like [`Trace::hide_secrets`], skipping texts that `known` has checked.
     pub fn hide_secrets_after(&mut self, known: &mut Known) {
         let mut places = Places::default();
         known.look_at(&self.strings);
@@ -104,12 +104,12 @@ impl Trace {
             }
         }
         if let Some((text, n)) = hide_file("", &self.text) {
-            places.add("text of the file", n);
+            places.add("file text", n);
             self.hidden.text = Some(std::mem::replace(&mut self.text, text));
         }
         for issue in &mut self.ledger.issues {
             if let Some(Without { text, n }) = hide_value("", &issue.example) {
-                places.add("example of an issue", n);
+                places.add("issue example", n);
                 self.hidden.examples.push((issue.kind.code, std::mem::replace(&mut issue.example, text)));
             }
         }
@@ -118,7 +118,7 @@ impl Trace {
         self.hide_beside();
     }
 
-    /// The same of files that lie beside the trace, which may have come later.
+    /// Hides secrets in files next to the trace, which may be added later.
     pub fn hide_beside(&mut self) {
         let mut places = Places::default();
         for (number, file) in self.beside.iter_mut().enumerate() {
@@ -131,7 +131,7 @@ impl Trace {
         self.count_hidden(places);
     }
 
-    /// Shows what is hidden, as far as this trace has been read from its own file.
+    /// Shows hidden texts, if this trace was read from its own file.
     pub fn show_secrets(&mut self) {
         let hidden = std::mem::take(&mut self.hidden);
         if !hidden.strings.is_empty() {
@@ -178,7 +178,7 @@ impl Trace {
             let text = self.strings.get(*id);
             let Some(without) = hide(text) else { continue };
             places.add("names", without.n);
-            // What was told apart still is, so that rows stay as they are.
+            // Distinct texts stay distinct, so that rows do not merge.
             let number = numbers.entry(without.text.clone()).or_insert(0);
             let mut other = without.text.clone();
             while self.strings.find(&other).is_some() || taken.contains(&other) {
@@ -203,7 +203,7 @@ impl Trace {
     }
 }
 
-/// A short file without its secrets, as JSON or as text; `None` if there are none, or it is neither.
+/// Short file without its secrets, as JSON or text; `None` if it has none, or is neither.
 fn hide_file(name: &str, content: &[u8]) -> Option<(Vec<u8>, u64)> {
     let text = std::str::from_utf8(content).ok()?;
     if text.trim_start().starts_with(['{', '[']) || name.ends_with(".json") {

@@ -1,40 +1,40 @@
-//! What was read and what became of it: nothing is lost in silence.
+//! Parsing details: counts of records, bytes and issues, so that nothing is lost silently.
 //!
-//! Every record is counted once, as kept, repaired or skipped, with its bytes. Text that belongs to no record and was not used is
-//! counted apart; white space, brackets and other framing between records is counted where it is seen. So the sum proves something: a byte
-//! that nobody has counted belongs to something that was lost ([`Ledger::unaccounted_bytes`]).
-//! Every oddity is counted by kind, with the first place it was seen and a short example.
+//! Every record is counted once, as kept, repaired or skipped, with its bytes. Unused text outside of records is counted
+//! separately; white space, brackets and other framing is counted where it is seen. So the sum is a check: bytes that are not
+//! counted belong to something that was lost ([`Ledger::unaccounted_bytes`]). Issues are counted by kind, with the place of
+//! the first one and a short example.
 
 use crate::base::text;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// How bad an oddity is.
+/// Severity of an issue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
     /// Worth knowing; nothing was changed or lost.
     Note,
-    /// The record was kept, changed in a stated way.
+    /// The record was kept, with the stated change.
     Repaired,
     /// Something was not used.
     Skipped,
 }
 
-/// A kind of oddity: declared as a constant beside the code that finds it.
+/// Kind of an issue, declared as a constant next to the code that finds it.
 #[derive(PartialEq, Eq, Debug)]
 pub struct IssueKind {
     /// Stable name in kebab case, unique in the library.
     pub code: &'static str,
     pub severity: Severity,
-    /// What was wrong and what was done, lower case, no final dot: `line is not JSON, skipped`.
+    /// Problem and treatment, lower case, no final dot: `line is not JSON, skipped`.
     pub what: &'static str,
-    /// What the person can try; empty if there is nothing to do.
+    /// Advice for the user; empty if there is nothing to do.
     pub hint: &'static str,
-    /// Of how many offending texts the beginning is kept.
+    /// Number of offending texts kept as examples.
     pub n_examples: u64,
 }
 
-/// Declares the kinds of oddities of a module: each as a static, and `ALL` of them. One example of each is kept where nothing else is said.
+/// Declares the issue kinds of a module: a static for each, and `ALL` of them. One example is kept by default.
 macro_rules! issue_kinds {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident, $what:literal, $hint:literal $(, $n_examples:literal)?;)*) => {
         $($(#[$doc])* pub static $name: $crate::trace::IssueKind = $crate::trace::IssueKind {
@@ -45,49 +45,49 @@ macro_rules! issue_kinds {
             n_examples: [$($n_examples,)? 1][0],
         };)*
 
-        /// All of them.
+        /// All kinds of this module.
         pub static ALL: &[&$crate::trace::IssueKind] = &[$(&$name),*];
     };
 }
 pub(crate) use issue_kinds;
 
-/// A place in the decompressed file.
+/// Position in the decompressed file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Position {
-    /// Byte from the start.
+    /// Offset in bytes.
     pub byte: u64,
     /// Line from 1, in formats that have lines.
     pub line: Option<u64>,
 }
 
 impl Position {
-    /// Of what concerns the file as a whole, or stands in several places.
+    /// Position of an issue that concerns the whole file, or several places.
     pub const NOWHERE: Position = Position { byte: u64::MAX, line: None };
 
-    /// Byte from the start, if there is a place.
+    /// Offset in bytes, if there is one place.
     pub fn known_byte(&self) -> Option<u64> {
         (*self != Position::NOWHERE).then_some(self.byte)
     }
 }
 
-/// All oddities of one kind.
+/// All issues of one kind.
 #[derive(Clone, Debug)]
 pub struct Issue {
     pub kind: &'static IssueKind,
     pub count: u64,
     pub first: Position,
-    /// Beginning of the first offending text, control characters made visible; of some kinds of further ones as well, each in a line of
-    /// its own ([`IssueKind::n_examples`]).
+    /// Start of the first offending text, with control characters escaped; some kinds have more examples, one per line
+    /// ([`IssueKind::n_examples`]).
     pub example: String,
 }
 
 impl Issue {
-    /// One oddity, of which `example` is the text.
+    /// Creates one issue with `example` as its text.
     pub fn new(kind: &'static IssueKind, at: Position, example: &[u8]) -> Issue {
         Issue { kind, count: 1, first: at, example: text::example(example, EXAMPLE_CHARS) }
     }
 
-    /// Adds others of the same kind: all of them lie behind these, or all before.
+    /// Adds others of the same kind, which are all after these, or all before.
     fn add(&mut self, mut other: Issue) {
         self.count += other.count;
         if other.first.byte < self.first.byte {
@@ -102,7 +102,7 @@ impl Issue {
     }
 }
 
-/// An [`Issue`] for another program, which knows the kind by its code.
+/// [`Issue`] for another program, with the code of its kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NamedIssue {
     code: String,
@@ -118,14 +118,14 @@ impl From<Issue> for NamedIssue {
 }
 
 impl NamedIssue {
-    /// With the kind that `find` gives for its code; `None` if that is none.
+    /// Resolves the kind by its code with `find`; `None` if unknown.
     pub fn of_kind(self, find: impl FnOnce(&str) -> Option<&'static IssueKind>) -> Option<Issue> {
         let kind = find(&self.code)?;
         Some(Issue { kind, count: self.count, first: self.first, example: self.example })
     }
 }
 
-/// Records and bytes of one outcome.
+/// Number of records and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     pub records: u64,
@@ -144,23 +144,23 @@ impl Tally {
     }
 }
 
-/// The account of one file.
+/// Parsing details of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// Size of the file as it lies on disk; 0 if unknown (standard input).
+    /// File size on disk; 0 if unknown (standard input).
     pub file_bytes: u64,
-    /// Bytes taken from the file; less than `file_bytes` if reading stopped early.
+    /// Bytes read from the file; less than `file_bytes` if reading stopped early.
     pub file_bytes_read: u64,
     /// Bytes after decompression, equal to `file_bytes_read` without compression.
     pub content_bytes: u64,
     pub kept: Tally,
     pub repaired: Tally,
     pub skipped: Tally,
-    /// Bytes that belong to no record and are no framing either: stray text, and what comes behind the end.
+    /// Bytes that are neither records nor framing: stray text, and text after the end.
     pub unused_bytes: u64,
-    /// Bytes between records, as far as a reader has seen what they are: see [`Ledger::frame`].
+    /// Bytes between records, as far as recognized: see [`Ledger::frame`].
     pub framing_bytes: u64,
-    /// What one record is called, in the plural: `events`, `lines`, `records`.
+    /// Plural noun for records: `events`, `lines`, `records`.
     pub record_noun: Cow<'static, str>,
     /// In order of first appearance.
     pub issues: Vec<Issue>,
@@ -170,52 +170,52 @@ pub struct Ledger {
 const EXAMPLE_CHARS: usize = 80;
 
 impl Ledger {
-    /// A record of `bytes` was used as it stands.
+    /// Counts a record of `bytes` as kept unchanged.
     #[inline]
     pub fn keep(&mut self, bytes: u64) {
         self.kept.add(bytes);
     }
 
-    /// So many records were used as they stand, of so many bytes together.
+    /// Counts `n` records, together `bytes`, as kept unchanged.
     pub fn keep_records(&mut self, n: u64, bytes: u64) {
         self.kept.records += n;
         self.kept.bytes += bytes;
     }
 
-    /// So many records were not used; say why with [`Ledger::file`].
+    /// Counts `n` records as skipped; report the reason with [`Ledger::file`].
     pub fn skip_records(&mut self, n: u64, bytes: u64) {
         self.skipped.records += n;
         self.skipped.bytes += bytes;
     }
 
-    /// A record of `bytes` was used after a change; say which with [`Ledger::file`].
+    /// Counts a record of `bytes` as repaired; report the change with [`Ledger::file`].
     pub fn repair(&mut self, bytes: u64) {
         self.repaired.add(bytes);
     }
 
-    /// A record of `bytes` was not used; say why with [`Ledger::file`].
+    /// Counts a record of `bytes` as skipped; report the reason with [`Ledger::file`].
     pub fn skip(&mut self, bytes: u64) {
         self.skipped.add(bytes);
     }
 
-    /// So many bytes that belong to no record were not used; say why with [`Ledger::file`].
+    /// Counts `bytes` outside of records as unused; report the reason with [`Ledger::file`].
     pub fn leave_out(&mut self, bytes: u64) {
         self.unused_bytes += bytes;
     }
 
-    /// So many bytes are no part of a record and say nothing: white space, brackets, commas, line ends, comments, headers, keys around lists.
+    /// Counts `bytes` as framing: white space, brackets, commas, line ends, comments, headers, keys around lists.
     #[inline]
     pub fn frame(&mut self, bytes: u64) {
         self.framing_bytes += bytes;
     }
 
-    /// A record counted as kept turned out unusable when the whole trace was put together.
+    /// Moves a kept record to the skipped ones, if it turns out unusable when events are joined.
     pub fn kept_to_skipped(&mut self, bytes: u64) {
         self.kept.remove(bytes);
         self.skipped.add(bytes);
     }
 
-    /// So many records counted as kept, of so many bytes together, are of no use, as something of kind `kind` has happened from `at` on.
+    /// Moves `n` kept records, together `bytes`, to the skipped ones, because of an issue of `kind` from `at` on.
     pub fn kept_to_skipped_records(&mut self, kind: &'static IssueKind, n: u64, bytes: u64, at: Position) {
         self.kept.records = self.kept.records.saturating_sub(n);
         self.kept.bytes = self.kept.bytes.saturating_sub(bytes);
@@ -223,33 +223,33 @@ impl Ledger {
         self.issues.push(Issue { kind, count: n, first: at, example: String::new() });
     }
 
-    /// A record counted as repaired turned out unusable when the whole trace was put together.
+    /// Moves a repaired record to the skipped ones, if it turns out unusable when events are joined.
     pub fn repaired_to_skipped(&mut self, bytes: u64) {
         self.repaired.remove(bytes);
         self.skipped.add(bytes);
     }
 
-    /// A record counted as kept was changed when the whole trace was put together.
+    /// Moves a kept record to the repaired ones, if it is changed when events are joined.
     pub fn kept_to_repaired(&mut self, bytes: u64) {
         self.kept.remove(bytes);
         self.repaired.add(bytes);
     }
 
-    /// Notes one oddity. Records are counted apart, since one may have several oddities.
+    /// Reports one issue. Records are counted separately, since one may have several issues.
     pub fn file(&mut self, kind: &'static IssueKind, at: Position, example: &[u8]) {
         match self
             .issues
             .iter_mut()
             .find(|issue| std::ptr::eq(issue.kind, kind) || issue.kind.code == kind.code)
         {
-            // Nothing is made of what says nothing new.
+            // No example is needed, so none is made.
             Some(issue) if at.byte >= issue.first.byte && issue.count >= kind.n_examples => issue.count += 1,
             Some(issue) => issue.add(Issue::new(kind, at, example)),
             None => self.issues.push(Issue::new(kind, at, example)),
         }
     }
 
-    /// Notes that `issue` came up when there were `n_before` kinds of oddities, which turned out after others had been noted.
+    /// Reports `issue` as if it had come up when there were `n_before` kinds of issues, although others were reported since.
     pub fn file_late(&mut self, n_before: usize, mut issue: Issue) {
         match self.issues.iter().position(|own| own.kind.code == issue.kind.code) {
             Some(at) if at < n_before => {
@@ -265,14 +265,14 @@ impl Ledger {
         }
     }
 
-    /// There are `n_lines` lines before the first one.
+    /// Shifts line numbers by the `n_lines` lines before the first one.
     pub fn count_lines_from(&mut self, n_lines: u64) {
         for line in self.issues.iter_mut().filter_map(|issue| issue.first.line.as_mut()) {
             *line = line.saturating_add(n_lines);
         }
     }
 
-    /// Adds the account of another stretch of the same file. `file_bytes`, `file_bytes_read` and `content_bytes` stay.
+    /// Adds the ledger of another part of the same file. `file_bytes`, `file_bytes_read` and `content_bytes` stay.
     pub fn absorb(&mut self, other: Ledger) {
         for (own, other) in [
             (&mut self.kept, other.kept),
@@ -292,38 +292,38 @@ impl Ledger {
         }
     }
 
-    /// Skips a record and says why.
+    /// Counts a record as skipped and reports why.
     pub fn skip_record(&mut self, kind: &'static IssueKind, at: Position, bytes: u64, example: &[u8]) {
         self.skip(bytes);
         self.file(kind, at, example);
     }
 
-    /// Records seen: kept + repaired + skipped.
+    /// Number of records: kept + repaired + skipped.
     pub fn n_records(&self) -> u64 {
         self.kept.records + self.repaired.records + self.skipped.records
     }
 
-    /// Bytes counted as something: as records, as framing, or as not used. Once a file has been read, all of [`Ledger::content_bytes`].
+    /// Bytes counted as records, framing or unused; equal to [`Ledger::content_bytes`] once a file is read.
     pub fn accounted_bytes(&self) -> u64 {
         self.kept.bytes + self.repaired.bytes + self.skipped.bytes + self.unused_bytes + self.framing_bytes
     }
 
-    /// Bytes that nobody has counted.
+    /// Bytes not counted as anything.
     pub fn unaccounted_bytes(&self) -> u64 {
         self.content_bytes.saturating_sub(self.accounted_bytes())
     }
 
-    /// The issue of `code`, if it came up.
+    /// Issue of `code`, if any.
     pub fn issue(&self, code: &str) -> Option<&Issue> {
         self.issues.iter().find(|issue| issue.kind.code == code)
     }
 
-    /// How often `code` came up.
+    /// Number of issues of `code`.
     pub fn count_of(&self, code: &str) -> u64 {
         self.issue(code).map_or(0, |issue| issue.count)
     }
 
-    /// The worst severity that came up.
+    /// Highest severity of all issues.
     pub fn severity(&self) -> Option<Severity> {
         self.issues.iter().map(|issue| issue.kind.severity).max()
     }
@@ -340,7 +340,7 @@ mod tests {
     static OTHER_KIND: IssueKind =
         IssueKind { code: "other", severity: Severity::Note, what: "other", hint: "", n_examples: 3 };
 
-    /// An oddity that turns out late stands where it would have stood.
+    /// An issue reported late is in the place it would have had.
     #[test]
     fn what_turns_out_late_is_filed_in_its_place() {
         let at = |byte| Position { byte, line: None };
@@ -364,7 +364,7 @@ mod tests {
         }
     }
 
-    /// Of some kinds the first few examples are kept, whoever has seen them.
+    /// Kinds with several examples keep the first ones, across parts.
     #[test]
     fn several_examples_are_the_first_ones() {
         let file = |range: std::ops::Range<u64>| {

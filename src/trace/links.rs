@@ -1,38 +1,37 @@
-//! Ids by which a call and the work it caused on a GPU name each other, and what else GPU reports need of the arguments
-//! of every such event.
+//! Ids that link a call with the kernel or copy it launched, and other arguments that GPU reports need of every such event.
 //!
-//! Most arguments stay in the file until someone looks. These few are wanted of hundreds of thousands of events at once, so
-//! they are taken along while reading.
+//! Most arguments stay in the file until they are looked at. These few are needed of hundreds of thousands of events at once,
+//! so they are extracted while reading.
 
 use crate::base::strings::StringId;
 use serde::{Deserialize, Serialize};
 
-/// Categories of events that take place on a GPU and keep it busy, as the PyTorch profiler names them today and did in 2021.
+/// Categories of kernels, copies and memsets, as the PyTorch profiler names them today and did in 2021.
 pub const WORK_CATEGORIES: &[&str] =
     &["kernel", "Kernel", "mtia_ccp_events", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"];
 
-/// Members around the events that only the PyTorch profiler writes.
+/// Top-level members that only the PyTorch profiler writes.
 pub const PROFILER_MEMBERS: &[&str] =
     &["schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds"];
 
-/// What an event says of its place between computer and GPU.
+/// Link of an event between CPU and GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Joins a call with the work it caused. [`LinkTable::NONE`] where not given.
+    /// Id shared by a call and the kernel or copy it launched. [`LinkTable::NONE`] if not given.
     pub correlation: i64,
-    /// Names the operator in whose scope it happened; of old profilers a copy of the correlation.
-    /// [`LinkTable::NONE`] where not given.
+    /// Id of the operator in whose scope it happened; a copy of the correlation in old profilers. [`LinkTable::NONE`] if not
+    /// given.
     pub external: i64,
-    /// Stream of the GPU; [`LinkTable::NO_STREAM`] where not given.
+    /// GPU stream; [`LinkTable::NO_STREAM`] if not given.
     pub stream: i32,
-    /// Bytes moved; [`LinkTable::NONE`] where not given.
+    /// Bytes moved; [`LinkTable::NONE`] if not given.
     pub bytes: i64,
 }
 
-/// Links of events in the order of the file, by the byte at which the event starts.
+/// Links of events in file order, by the offset of the event.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct LinkTable {
-    /// Byte in the decompressed file where the event starts; ascending.
+    /// Offset of the event in the decompressed file; ascending.
     pub offset: Vec<u64>,
     /// See [`Link::correlation`].
     pub correlation: Vec<i64>,
@@ -42,14 +41,14 @@ pub struct LinkTable {
     pub stream: Vec<i32>,
     /// Sparse, sorted by row: see [`Link::bytes`].
     pub bytes: Vec<(u32, i64)>,
-    /// Sparse, sorted by row: work of a GPU that has a record and no time, with its name. It has no slice.
+    /// Sparse, sorted by row: kernels and copies without a time, with their names. They have no slice.
     pub untimed: Vec<(u64, StringId)>,
 }
 
 impl LinkTable {
-    /// An id or a size that is not given.
+    /// Missing id or size.
     pub const NONE: i64 = i64::MIN;
-    /// A stream that is not given. Profilers write -1 for "none of them", which is something else.
+    /// Missing stream. Profilers write -1 for "no stream", which is different.
     pub const NO_STREAM: i32 = i32::MIN;
 
     pub fn len(&self) -> usize {
@@ -60,7 +59,7 @@ impl LinkTable {
         self.offset.is_empty()
     }
 
-    /// Adds the link of the event at `offset`, which lies behind all others.
+    /// Adds the link of the event at `offset`, which comes after all others.
     pub fn push(&mut self, offset: u64, link: Link) {
         if link.bytes != LinkTable::NONE {
             self.bytes.push((self.offset.len() as u32, link.bytes));
@@ -71,14 +70,14 @@ impl LinkTable {
         self.stream.push(link.stream);
     }
 
-    /// The one added last is of work without a time.
+    /// Marks the last link as a kernel or copy without a time.
     pub fn mark_untimed(&mut self, name: StringId) {
         if let Some(last) = self.offset.len().checked_sub(1) {
             self.untimed.push((last as u64, name));
         }
     }
 
-    /// Adds the links of what comes right behind all that is here; `text` gives the number that a text of theirs has here.
+    /// Appends the links of what directly follows; `text` maps their text ids to ids here.
     pub fn append(&mut self, more: LinkTable, text: impl Fn(StringId) -> StringId) {
         let n_before = self.offset.len() as u32;
         let untimed = more.untimed.into_iter();
@@ -90,12 +89,12 @@ impl LinkTable {
         self.bytes.extend(more.bytes.into_iter().map(|(row, bytes)| (row.saturating_add(n_before), bytes)));
     }
 
-    /// The row of the event at `offset`. It is sought from `near` on, the row found last: events are mostly asked for in
-    /// the order of the file.
+    /// Row of the event at `offset`. The search starts at `near`, the last row found: events are mostly looked up in file
+    /// order.
     pub fn find(&self, offset: u64, near: usize) -> Option<usize> {
         let from = if self.offset.get(near).is_some_and(|at| *at <= offset) { near } else { 0 };
         let rest = &self.offset[from..];
-        // Doubling steps find what is near at once.
+        // Doubling steps quickly find what is near.
         let mut step = 1;
         while rest.get(step).is_some_and(|at| *at < offset) {
             step *= 2;
@@ -104,7 +103,7 @@ impl LinkTable {
         rest[step / 2..end].binary_search(&offset).ok().map(|at| from + step / 2 + at)
     }
 
-    /// The link in `row`.
+    /// Link in `row`.
     pub fn get(&self, row: usize) -> Link {
         let bytes = self.bytes.binary_search_by_key(&(row as u32), |(row, _)| *row).ok();
         Link {
@@ -115,7 +114,7 @@ impl LinkTable {
         }
     }
 
-    /// Whether columns are of one length and in order.
+    /// Whether columns have equal lengths and are in order.
     pub fn is_sound(&self) -> bool {
         let n = self.offset.len();
         [self.correlation.len(), self.external.len(), self.stream.len()].iter().all(|len| *len == n)
@@ -127,36 +126,36 @@ impl LinkTable {
     }
 }
 
-/// What tells operators with equal inputs from others: a hash of the texts of their shapes, types, strides and scalars; and
-/// kernels that were launched alike: one of their grid, block, registers and shared memory (grid and block also of calls, where ROCm has them). Of copies it is the bandwidth
-/// that they claim, as the bits of a double, in GB/s.
-/// With it one of each kind is read from the file again, not all of them.
+/// Hashes that identify equal events, so that one of each kind is read from the file again instead of all. For operators: a
+/// hash of shapes, types, strides and scalars of the inputs. For kernels: a hash of grid, block, registers and shared memory
+/// (for calls, grid and block, where ROCm has them). For copies, instead of a hash: the bandwidth they claim in GB/s, as the
+/// bits of a double.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct SignatureTable {
-    /// Byte in the decompressed file where the event starts; ascending.
+    /// Offset of the event in the decompressed file; ascending.
     pub offset: Vec<u64>,
     pub hash: Vec<u64>,
 }
 
 impl SignatureTable {
-    /// Adds that of the event at `offset`, which lies behind all others.
+    /// Adds the signature of the event at `offset`, which comes after all others.
     pub fn push(&mut self, offset: u64, hash: u64) {
         self.offset.push(offset);
         self.hash.push(hash);
     }
 
-    /// Adds those of what comes right behind all that is here.
+    /// Appends the signatures of what directly follows.
     pub fn append(&mut self, more: SignatureTable) {
         self.offset.extend(more.offset);
         self.hash.extend(more.hash);
     }
 
-    /// That of the event at `offset`, if it has inputs.
+    /// Signature of the event at `offset`, if it has one.
     pub fn get(&self, offset: u64) -> Option<u64> {
         self.offset.binary_search(&offset).ok().map(|at| self.hash[at])
     }
 
-    /// Whether columns are of one length and in order.
+    /// Whether columns have equal lengths and are in order.
     pub fn is_sound(&self) -> bool {
         self.offset.len() == self.hash.len() && self.offset.is_sorted()
     }

@@ -1,8 +1,7 @@
-//! Joins the rows of a stretch of a file, read by itself, to the rows of what comes before it.
+//! Joins the rows of a part of a file to the rows before it.
 //!
-//! The stretch has numbers of its own for texts, processes and threads; they are given those of the whole. Joining
-//! stretch by stretch gives what reading in one go gives, number by number, since new texts and threads come in the
-//! order in which they stand in the file either way.
+//! A part has its own ids of texts, processes and threads; they are mapped to those of the whole. Joining part by part gives
+//! exactly the ids of sequential reading, since new texts and threads come in file order either way.
 
 use super::TraceBuilder;
 use super::accesses::AccessTable;
@@ -13,19 +12,19 @@ use super::scoring_calls::ScoringCallTable;
 use super::tracks::{Key, ProcessId, ThreadId};
 use crate::base::strings::StringId;
 
-/// What is joined: events, kept arguments, links, scoring calls, accesses and the account of a stretch. Samples, frames, profiles and facts on the file
-/// are no part of it: readers do not put them into parts, or put them together themselves.
+/// Joined data: events, kept arguments, links, scoring calls, accesses and the ledger of a part. Samples, frames, profiles and
+/// metadata are not included: readers do not put them in parts, or join them themselves.
 pub struct PartTables<'a, R> {
-    /// Every text, at the place of its number.
+    /// Texts, indexed by id.
     pub texts: Vec<&'a str>,
     pub processes: Vec<Key>,
-    /// The process of each thread, and its key.
+    /// Process and key of each thread.
     pub threads: Vec<(u32, Key)>,
-    /// The events.
+    /// Events.
     pub rows: R,
     pub extras: Vec<EventExtra>,
     pub thread_time: Vec<(u32, i64, Option<i64>)>,
-    /// Arguments that are kept, with their places in the file.
+    /// Kept arguments, with their places in the file.
     pub args: Vec<(u64, &'a [u8])>,
     pub links: LinkTable,
     pub signatures: SignatureTable,
@@ -34,14 +33,14 @@ pub struct PartTables<'a, R> {
     pub ledger: Ledger,
 }
 
-/// The whole's numbers by the stretch's.
+/// Maps ids of the part to those of the whole.
 struct Numbers {
     strings: Vec<StringId>,
     threads: Vec<ThreadId>,
 }
 
 impl Numbers {
-    /// [`StringId::NONE`] stays what it is.
+    /// [`StringId::NONE`] maps to itself.
     #[inline]
     fn text(&self, id: StringId) -> StringId {
         self.strings.get(id.0 as usize).copied().unwrap_or(StringId::NONE)
@@ -76,7 +75,7 @@ impl Numbers {
 }
 
 impl TraceBuilder {
-    /// Its tables, to be joined to those of another.
+    /// Tables to be joined to those of another builder.
     pub fn part_tables(&self) -> PartTables<'_, impl ExactSizeIterator<Item = Event>> {
         let strings = &self.trace.strings;
         let threads = &self.trace.threads;
@@ -96,7 +95,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Adds `part`, which comes right behind all that is here. Gives the number that each text of the part has here.
+    /// Appends `part`, which directly follows what is here. Returns the new id of each text of the part.
     pub fn absorb<R: ExactSizeIterator<Item = Event>>(&mut self, part: PartTables<'_, R>) -> Vec<StringId> {
         let numbers = self.number(&part);
         let n_before = self.events.rows.len() as u32;
@@ -134,7 +133,7 @@ impl TraceBuilder {
         numbers.strings
     }
 
-    /// Finds or adds what `part` gives numbers to.
+    /// Finds or adds the ids of `part`.
     fn number<R>(&mut self, part: &PartTables<'_, R>) -> Numbers {
         let strings = part.texts.iter().map(|text| self.trace.strings.intern(text)).collect();
         let mut numbers = Numbers { strings, threads: Vec::new() };

@@ -1,9 +1,8 @@
-//! The model: what a trace holds, one file a table, each table a struct of columns.
+//! The data model of a trace: one file per table, each table a struct of columns.
 //!
-//! Readers put rows into a [`TraceBuilder`] as they stand in the file.
-//! [`TraceBuilder::finish`] sorts them, pairs begins with ends, computes depths and parents, and files what it could
-//! not use in the [`Ledger`]: once, for all formats.
-//! A [`Trace`] does not change after that. No table knows a file format; no table knows a view.
+//! Readers add rows to a [`TraceBuilder`] as they are in the file. [`TraceBuilder::finish`] sorts them, pairs begins with
+//! ends, computes depths and parents, and reports what it could not use in the [`Ledger`], in one place for all formats. A
+//! finished [`Trace`] does not change. No table knows a file format or a view.
 
 pub mod accesses;
 pub mod args;
@@ -70,21 +69,21 @@ pub struct Trace {
     pub scoring_calls: scoring_calls::ScoringCallTable,
     /// Python sampling runs, in order of first appearance.
     pub profiles: Vec<profiles::ProfileRun>,
-    /// The files of the folder it lies in, its own among them, where that is the folder of a run; else empty.
+    /// Files of the run directory of the trace, including its own; empty if it is not in one.
     pub beside: Vec<beside::FileBeside>,
-    /// All of a short file that is no trace but goes with some: its format says what it is. Else empty.
+    /// Content of a short companion file, which is not a trace; else empty. The format says what it is.
     pub text: Vec<u8>,
-    /// In place of slices that were too many to be held. [`Trace::slices`] has only the longest ones then.
+    /// Aggregates of slices that did not fit in memory. [`Trace::slices`] then has only the longest ones.
     pub folded: Option<Box<folded::Folded>>,
-    /// What is hidden in the texts above.
+    /// Secrets hidden in the texts above.
     pub hidden: hidden::Hidden,
     /// See [`Trace::span`].
     span: OnceCell<Option<(i64, i64)>>,
 }
 
 impl Trace {
-    /// First and last time of anything on the trace's clock, in nanoseconds; `None` if nothing has a time. It is worked
-    /// out once, so only a finished trace may be asked.
+    /// First and last time of anything on the trace's clock, in nanoseconds; `None` if nothing has a time. Computed once, so
+    /// only valid for a finished trace.
     pub fn span(&self) -> Option<(i64, i64)> {
         *self.span.get_or_init(|| {
             let slices = &self.slices;
@@ -101,17 +100,17 @@ impl Trace {
         })
     }
 
-    /// It is known from elsewhere.
+    /// Sets a span known from elsewhere.
     fn set_span(&mut self, span: Option<(i64, i64)>) {
         self.span = OnceCell::from(span);
     }
 
-    /// It is to be worked out again.
+    /// Clears the span, to compute it again.
     fn forget_span(&mut self) {
         self.span = OnceCell::new();
     }
 
-    /// Appends the arguments of a slice as one strict JSON object, those of its end merged in; nothing if it has none.
+    /// Appends the arguments of a slice as one strict JSON object, with those of its end merged in; nothing if it has none.
     pub fn push_slice_args(&self, slice: usize, out: &mut Vec<u8>) {
         let begin = self.args.get(self.slices.args_of(slice));
         match (begin, self.slice_end_args(slice)) {
@@ -129,20 +128,20 @@ impl Trace {
     }
 }
 
-/// What the file says of itself.
+/// Facts about the file.
 #[derive(Clone, Default, Debug)]
 pub struct SourceInfo {
     /// Name of the file as given; not a path.
     pub file_name: String,
-    /// `id` of the reader that read it.
+    /// `id` of its format.
     pub format: &'static str,
-    /// Tool that wrote the file, as far as it can be told from its content; with its version where known.
+    /// Tool that wrote the file, if its content shows that, with the version where known.
     pub producer: Option<String>,
     /// Compression found around the content, outermost first: `gzip`, `zstd`.
     pub compression: Vec<&'static str>,
     /// Facts from the file's own metadata, in file order: name and text (JSON values as written).
     pub metadata: Vec<(String, String)>,
-    /// Events by kind as the format names them (phase, record type), for the overview; in a fixed order.
+    /// Number of records by kind as the format names them (phase, record type), in a fixed order.
     pub record_kinds: Vec<(String, u64)>,
 }
 

@@ -1,12 +1,12 @@
-//! Columns of which nearly all values fit into few bytes; the others stand aside at full length.
+//! Compact columns: nearly all values fit in few bytes, the others are stored separately at full size.
 
 use super::args::ArgsPlace;
 use super::slices::UNFINISHED;
 
-/// Nanoseconds that mostly are below 4.29 seconds.
+/// Nanoseconds, mostly below 4.29 seconds.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Nanoseconds {
-    /// `u32::MAX` for one that stands aside.
+    /// `u32::MAX` for values in `long`.
     pub short: Vec<u32>,
     /// Sparse, sorted by row.
     pub long: Vec<(u32, i64)>,
@@ -37,14 +37,14 @@ impl Nanoseconds {
         match self.short[row] {
             Nanoseconds::LONG => {
                 let at = self.long.binary_search_by_key(&(row as u32), |(row, _)| *row);
-                // It stands aside wherever the column is sound.
+                // Always found if the column is valid.
                 at.map_or(i64::from(Nanoseconds::LONG), |at| self.long[at].1)
             }
             short => i64::from(short),
         }
     }
 
-    /// Whether all that stand aside are there, in order.
+    /// Whether all large values are present and in order.
     pub fn is_sound(&self) -> bool {
         let aside = (0..).zip(&self.short).filter(|(_, short)| **short == Nanoseconds::LONG);
         aside.map(|(row, _)| row).eq(self.long.iter().map(|(row, _): &(u32, i64)| *row))
@@ -60,12 +60,12 @@ impl FromIterator<i64> for Nanoseconds {
     }
 }
 
-/// Durations that mostly are below 2.15 seconds, or [`UNFINISHED`]; each can be changed.
+/// Durations, mostly below 2.15 seconds, or [`UNFINISHED`]; each can be changed.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Durations {
-    /// Nanoseconds; of one that stands aside, its place in [`Durations::long`], with the highest bit set.
+    /// Nanoseconds; for a large value, its index into [`Durations::long`] with the highest bit set.
     pub short: Vec<u32>,
-    /// Nanoseconds of those that stand aside, in the order in which they came.
+    /// Large values in nanoseconds, in order of insertion.
     pub long: Vec<i64>,
 }
 
@@ -95,7 +95,7 @@ impl Durations {
         self.short.push(short);
     }
 
-    /// Changes that of a row. One that stands aside stays there.
+    /// Changes the value of a row. A large value stays in `long`.
     #[inline]
     pub fn set(&mut self, row: usize, ns: i64) {
         match self.aside(self.short[row]) {
@@ -123,7 +123,7 @@ impl Durations {
             _ if ns == UNFINISHED => Durations::OPEN,
             _ => {
                 self.long.push(ns);
-                // Rows have numbers of 32 bits, and there is not memory for as many of these.
+                // Row numbers have 32 bits, and memory does not suffice for that many.
                 Durations::ASIDE + (self.long.len() - 1) as u32
             }
         }
@@ -133,7 +133,7 @@ impl Durations {
         (short >= Durations::ASIDE && short != Durations::OPEN).then(|| (short - Durations::ASIDE) as usize)
     }
 
-    /// Whether all that stand aside are there.
+    /// Whether all large values are present.
     pub fn is_sound(&self) -> bool {
         self.short.iter().all(|short| self.aside(*short).is_none_or(|at| at < self.long.len()))
     }
@@ -148,10 +148,10 @@ impl FromIterator<i64> for Durations {
     }
 }
 
-/// Depths that mostly are below 65,535.
+/// Depths, mostly below 65,535.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Depths {
-    /// `u16::MAX` for one that stands aside.
+    /// `u16::MAX` for values in `deep`.
     pub shallow: Vec<u16>,
     /// Sparse, sorted by row.
     pub deep: Vec<(u32, u32)>,
@@ -186,7 +186,7 @@ impl Depths {
         match self.shallow[row] {
             Depths::DEEP => {
                 let at = self.deep.binary_search_by_key(&(row as u32), |(row, _)| *row);
-                // It stands aside wherever the column is sound.
+                // Always found if the column is valid.
                 at.map_or(u32::from(Depths::DEEP), |at| self.deep[at].1)
             }
             shallow => u32::from(shallow),
@@ -197,7 +197,7 @@ impl Depths {
         (0..self.len()).map(|row| self.get(row))
     }
 
-    /// Whether all that stand aside are there, in order.
+    /// Whether all large values are present and in order.
     pub fn is_sound(&self) -> bool {
         let aside = (0..).zip(&self.shallow).filter(|(_, shallow)| **shallow == Depths::DEEP);
         aside.map(|(row, _)| row).eq(self.deep.iter().map(|(row, _): &(u32, u32)| *row))
@@ -212,22 +212,22 @@ impl FromIterator<u32> for Depths {
     }
 }
 
-/// Where events stand in a file, and their arguments behind their starts.
+/// Places of events in a file, and of their arguments relative to them.
 ///
-/// Mostly neighbours stand near each other, and arguments start and end within 64 KiB.
+/// Neighboring events are mostly close to each other, and arguments start and end within 64 KiB.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Places {
-    /// Bytes behind the first event of the block; bytes from there to the arguments, and their length. The length of one that
-    /// stands aside is `u16::MAX`, and the first number its place in [`Places::far`].
+    /// Offset from the first event of the block, offset from there to the arguments, and their length. A length of `u16::MAX`
+    /// means that the first number is an index into [`Places::far`].
     pub near: Vec<(u32, u16, u16)>,
-    /// Byte in the decompressed file where the first event of each block starts.
+    /// Offset in the decompressed file of the first event of each block.
     pub blocks: Vec<u64>,
-    /// Byte in the decompressed file where the event starts, bytes from there to its arguments, and their length.
+    /// Offset of the event in the decompressed file, offset from there to its arguments, and their length.
     pub far: Vec<(u64, u32, u32)>,
 }
 
 impl Places {
-    /// Events of a block, as a power of two.
+    /// Events per block, as a power of two.
     const BLOCK_BITS: u32 = 12;
     const FAR: u16 = u16::MAX;
 
@@ -243,8 +243,8 @@ impl Places {
         self.near.is_empty()
     }
 
-    /// Adds an event at byte `offset` of the decompressed file whose arguments start `args_at` bytes behind that and are `args_len`
-    /// bytes long; 0 if there are none.
+    /// Adds an event at `offset` of the decompressed file, with arguments of `args_len` bytes that start `args_at` bytes
+    /// later; 0 if there are none.
     #[inline]
     pub fn push(&mut self, offset: u64, (args_at, args_len): (u32, u32)) {
         let block = self.near.len() >> Places::BLOCK_BITS;
@@ -268,7 +268,7 @@ impl Places {
         }
     }
 
-    /// What was pushed.
+    /// The values that were pushed.
     #[inline]
     pub fn get(&self, row: usize) -> (u64, (u32, u32)) {
         match self.near[row] {
@@ -283,13 +283,13 @@ impl Places {
         }
     }
 
-    /// Byte in the decompressed file where the event starts.
+    /// Offset of the event in the decompressed file.
     #[inline]
     pub fn offset(&self, row: usize) -> u64 {
         self.get(row).0
     }
 
-    /// Where its arguments are.
+    /// Place of its arguments.
     #[inline]
     pub fn args(&self, row: usize) -> ArgsPlace {
         let (offset, (at, len)) = self.get(row);
@@ -303,7 +303,7 @@ impl Places {
         places
     }
 
-    /// Whether everything points to something, and no sum is too large.
+    /// Whether all indexes are valid and no sum overflows.
     pub fn is_sound(&self) -> bool {
         let fits =
             |offset: u64, at: u32, len: u32| offset.checked_add(u64::from(at) + u64::from(len)).is_some();
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Numbers near the ends of what the narrow forms hold, too.
+    /// Including numbers near the limits of the narrow forms.
     fn number() -> impl Strategy<Value = u64> {
         let ends = [0xFFFE, 0xFFFF, 0x1_0000, 0xFFFF_FFFE, 0xFFFF_FFFF, 0x1_0000_0000, u64::MAX >> 1];
         prop_oneof![3 => 0..1000_u64, 2 => proptest::sample::select(ends.to_vec()), 1 => 0..u64::MAX >> 1]
@@ -346,7 +346,7 @@ mod tests {
             prop_assert_eq!(back, values);
         }
 
-        /// Also after they were changed, as those of slices are once their ends come.
+        /// Also after changes, as for slices once their ends come.
         #[test]
         fn durations_come_back(values in prop::collection::vec((duration(), duration()), 0..60)) {
             let mut column: Durations = values.iter().map(|(first, _)| *first).collect();

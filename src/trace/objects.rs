@@ -1,10 +1,10 @@
-//! Objects whose life a trace records: created, snapshots, destroyed; and other markers that are no slices.
+//! Object lifetime events (created, snapshot, destroyed), and other markers that are not slices.
 
 use super::args::ArgsPlace;
 use super::tracks::ProcessId;
 use crate::base::strings::StringId;
 
-/// What happened.
+/// Kind of a marker.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ObjectEvent {
     Created,
@@ -14,12 +14,12 @@ pub enum ObjectEvent {
     ProcessMemoryDump,
     /// Memory dump of the whole system.
     GlobalMemoryDump,
-    /// Clock synchronisation.
+    /// Clock synchronization.
     ClockSync,
 }
 
 impl ObjectEvent {
-    /// All of them, in order.
+    /// All kinds, in order.
     pub const ALL: [ObjectEvent; 6] = [
         ObjectEvent::Created,
         ObjectEvent::Snapshot,

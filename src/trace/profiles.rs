@@ -1,7 +1,7 @@
-//! Sample counts by place in the source, without stacks or times.
+//! Sample counts by code location, without stacks or timestamps.
 //!
-//! What a sampling profiler leaves after it has added up its samples: for each place, how often it was the leaf of a
-//! stack and how often it was anywhere on one. Call trees and timelines can not be rebuilt from it.
+//! The output of a sampling profiler that aggregates: for each location, how often it was the leaf of a stack and how often it
+//! was anywhere on one. Call trees and timelines cannot be rebuilt from it.
 
 use crate::base::strings::StringId;
 use serde::{Deserialize, Serialize};
@@ -12,44 +12,44 @@ use std::collections::BTreeMap;
 pub struct ProfileRun {
     /// The run's own id; empty for records without one.
     pub run_id: String,
-    /// The run says how it was made. Without it, mode and interval are unknown.
+    /// The run has a header. Without it, mode and interval are unknown.
     pub has_meta: bool,
-    /// Which threads were counted: `wall`, `cpu`, `gil`, `all`, `exception`, or the producer's number for another.
+    /// Threads that were counted: `wall`, `cpu`, `gil`, `all`, `exception`, or the producer's number for another mode.
     pub mode: Option<String>,
-    /// Microseconds between two samples of one thread, as asked for.
+    /// Requested microseconds between two samples of a thread.
     pub sample_interval_us: Option<u64>,
-    /// The run's closing record was seen.
+    /// The run has a closing record.
     pub complete: bool,
-    /// Thread stacks counted, by the closing record.
+    /// Number of thread stacks, from the closing record.
     pub end_samples_total: Option<u64>,
-    /// Thread stacks counted, by the last record of counts.
+    /// Number of thread stacks, from the last record of counts.
     pub agg_samples_total: Option<u64>,
     /// Distinct strings the run defines.
     pub n_strings: u64,
     /// Headers after the first.
     pub n_duplicate_meta: u64,
     pub n_end_records: u64,
-    /// Records of a format version that is not read.
+    /// Records of an unsupported format version.
     pub n_unsupported_version: u64,
     /// The first such version, as written.
     pub unsupported_version: Option<String>,
     /// Records of counts of another kind or scope.
     pub n_ignored_agg: u64,
-    /// Entries of tables that could not be used.
+    /// Table entries that could not be used.
     pub n_skipped_entries: u64,
     pub frames: ProfileFrames,
 }
 
-/// Places in the source with their counts, by ascending frame id.
+/// Code locations with their counts, by ascending frame id.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ProfileFrames {
-    /// The file's own number of the frame; unique within the run.
+    /// Frame id in the file; unique within the run.
     pub frame_id: Vec<u64>,
-    /// [`StringId::NONE`] if the file does not define it.
+    /// [`StringId::NONE`] if undefined.
     pub path: Vec<StringId>,
-    /// Qualified name; [`StringId::NONE`] if the file does not define it.
+    /// Qualified name; [`StringId::NONE`] if undefined.
     pub func: Vec<StringId>,
-    /// From 1; 0 where there is no source; missing where there is no frame.
+    /// Line from 1; 0 without source; missing without a frame.
     pub line: IntegerColumn,
     pub end_line: IntegerColumn,
     /// UTF-8 bytes into the line, from 0.
@@ -60,7 +60,7 @@ pub struct ProfileFrames {
     pub self_samples: Vec<u64>,
     /// Samples with this frame anywhere on the stack.
     pub cumulative: Vec<u64>,
-    /// The place is described. Otherwise there are only counts.
+    /// The location is defined. Otherwise there are only counts.
     pub has_frame: Vec<bool>,
     /// There are counts. Otherwise they read as 0.
     pub has_counts: Vec<bool>,
@@ -75,7 +75,7 @@ impl ProfileFrames {
         self.frame_id.is_empty()
     }
 
-    /// Whether all columns have as many rows. They may come from anywhere.
+    /// Whether all columns have the same number of rows; they may come from untrusted data.
     pub fn is_sound(&self) -> bool {
         let n_rows = self.len();
         let others = [
@@ -93,7 +93,7 @@ impl ProfileFrames {
         others.iter().all(|len| *len == n_rows)
     }
 
-    /// Adds a row of which only the id is known.
+    /// Adds a row with only an id.
     pub fn push(&mut self, frame_id: u64) {
         self.frame_id.push(frame_id);
         self.path.push(StringId::NONE);
@@ -108,7 +108,7 @@ impl ProfileFrames {
         self.has_counts.push(false);
     }
 
-    /// Puts the rows in ascending order of their ids. Gives the old row of each new one.
+    /// Sorts rows by id. Returns the old row of each new one.
     pub fn sort_by_id(&mut self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         if self.frame_id.is_sorted() {
@@ -133,56 +133,56 @@ fn permute<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
     *column = order.iter().map(|row| column[*row as usize]).collect();
 }
 
-/// What does not add up in a run. It is reported and never corrected.
+/// Inconsistencies of a run, which are reported and never corrected.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ProfileChecks {
-    /// Σ self, where it is not the number of samples.
+    /// Sum of self counts, if it is not the number of samples.
     pub sum_self_differs: Option<u128>,
-    /// Last record of counts and closing record, where they disagree on the number of samples.
+    /// Totals of the last record of counts and of the closing record, if they differ.
     pub totals_differ: Option<(u64, u64)>,
-    /// Frames that were the leaf more often than on the stack.
+    /// Frames with more self samples than total samples.
     pub n_self_over_cumulative: u64,
-    /// Frames that were on more stacks than there are.
+    /// Frames with more samples than the run.
     pub n_cumulative_over_total: u64,
 }
 
 impl ProfileRun {
-    /// Sum of the self counts; each counted stack has one leaf.
+    /// Sum of self counts; each stack has one leaf.
     pub fn sum_self(&self) -> u128 {
         self.frames.self_samples.iter().map(|count| u128::from(*count)).sum()
     }
 
-    /// Thread stacks counted, as far as the file says: by its closing record, else by its last record of counts.
+    /// Number of thread stacks stated by the file: by its closing record, else by its last record of counts.
     pub fn stated_samples(&self) -> Option<u64> {
         self.end_samples_total.or(self.agg_samples_total)
     }
 
-    /// Thread stacks counted: the stated number of samples, else the sum of the self counts.
+    /// Number of thread stacks: as stated, else the sum of self counts.
     pub fn samples(&self) -> u128 {
         self.stated_samples().map_or_else(|| self.sum_self(), u128::from)
     }
 
-    /// What shares are shares of. A file that states fewer samples than it has self counts is damaged there: then their sum counts.
+    /// Denominator of shares. If a damaged file states fewer samples than the sum of self counts, that sum is used.
     pub fn whole(&self) -> u128 {
         self.samples().max(self.sum_self())
     }
 
-    /// Described places.
+    /// Number of defined locations.
     pub fn n_frames(&self) -> u64 {
         count(&self.frames.has_frame)
     }
 
-    /// Places with counts.
+    /// Number of locations with counts.
     pub fn n_counted(&self) -> u64 {
         count(&self.frames.has_counts)
     }
 
-    /// Described places without counts.
+    /// Number of defined locations without counts.
     pub fn n_frames_without_counts(&self) -> u64 {
         self.count_rows(|has_frame, has_counts| has_frame && !has_counts)
     }
 
-    /// Counts of places that are not described.
+    /// Number of undefined locations with counts.
     pub fn n_counts_without_frame(&self) -> u64 {
         self.count_rows(|has_frame, has_counts| !has_frame && has_counts)
     }
@@ -214,7 +214,7 @@ fn count(flags: &[bool]) -> u64 {
     flags.iter().filter(|flag| **flag).count() as u64
 }
 
-/// Integers of up to 64 bits, signed or not, or nothing; four bytes for the usual small ones.
+/// Optional integers of up to 64 bits, signed or not; four bytes for the usual small ones.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct IntegerColumn {
     /// The value, or one of the two marks.
@@ -232,7 +232,7 @@ impl IntegerColumn {
         self.set(self.small.len() - 1, value);
     }
 
-    /// Replaces the value of a row that is there.
+    /// Replaces the value of an existing row.
     pub fn set(&mut self, row: usize, value: Option<i128>) {
         let Some(cell) = self.small.get_mut(row) else { return };
         if *cell == LARGE {

@@ -3,11 +3,11 @@
 use super::tracks::ThreadId;
 use crate::base::strings::StringId;
 
-/// Number of a frame in a [`FrameTable`].
+/// Row of a [`FrameTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FrameId(pub u32);
 
-/// Number of a stack in a [`StackTable`].
+/// Row of a [`StackTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StackId(pub u32);
 
@@ -16,7 +16,7 @@ impl StackId {
     pub const NONE: StackId = StackId(u32::MAX);
 }
 
-/// Places in code.
+/// Code locations.
 #[derive(Clone, Default)]
 pub struct FrameTable {
     pub name: Vec<StringId>,
@@ -34,11 +34,11 @@ impl FrameTable {
     }
 }
 
-/// A stack is a frame on top of another stack.
+/// Prefix tree of stacks: a frame on top of another stack.
 #[derive(Clone, Default)]
 pub struct StackTable {
     pub frame: Vec<FrameId>,
-    /// The stack below; [`StackId::NONE`] at the root. Invariant: less than its own id.
+    /// Stack below; [`StackId::NONE`] at the root. Invariant: less than its own id.
     pub parent: Vec<StackId>,
 }
 
@@ -59,7 +59,7 @@ pub struct SampleTable {
     pub ts: Vec<i64>,
     pub thread: Vec<ThreadId>,
     pub stack: Vec<StackId>,
-    /// 1 if the file gives none.
+    /// Weight; 1 if not given.
     pub weight: Vec<f64>,
     /// Event name; [`StringId::NONE`] if not given.
     pub name: Vec<StringId>,

@@ -1,25 +1,25 @@
-//! Calls of a scoring backend: one row a forward pass or a cache look-up.
+//! Calls of a scoring backend: one row per forward pass or cache lookup.
 
 use crate::base::strings::StringId;
 use serde::{Deserialize, Serialize};
 
-/// What kind of value named the probe. Writers give text or nothing; other kinds are kept apart so that they can be
-/// written back and compared as they were.
+/// Type of the probe value. Writers use text or null; other types are kept so that they can be written back and compared
+/// unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum ProbeKind {
-    /// No probe was running; its text is [`StringId::NONE`].
+    /// No probe; its text is [`StringId::NONE`].
     Null,
     Text,
-    /// Its text is the decimal digits, of any number.
+    /// Its text is the decimal digits, of any length.
     Integer,
-    /// Its text is the shortest digits that read back: `5.0`, `1e+16`, `nan`.
+    /// Its text is the shortest digits that round-trip: `5.0`, `1e+16`, `nan`.
     Float,
     /// Its text is `True` or `False`.
     Bool,
 }
 
 impl ProbeKind {
-    /// All of them, in order.
+    /// All types, in order.
     pub const ALL: [ProbeKind; 5] =
         [ProbeKind::Null, ProbeKind::Text, ProbeKind::Integer, ProbeKind::Float, ProbeKind::Bool];
 }
@@ -27,24 +27,24 @@ impl ProbeKind {
 /// Rows in file order.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ScoringCallTable {
-    /// Wall clock at the end of the call, seconds since the Unix epoch.
+    /// Wall clock at the end of the call, in seconds since the Unix epoch.
     pub ts: Vec<f64>,
-    /// Duration of the computation, or of the look-up for a hit, in milliseconds; may be negative or not finite.
+    /// Duration of the computation, or of the lookup for a hit, in milliseconds; may be negative or not finite.
     pub wall_ms: Vec<f64>,
     pub probe_kind: Vec<ProbeKind>,
     pub probe: Vec<StringId>,
-    /// Which state of the model was asked: `base`, `ft`, a scaled or a randomised one.
+    /// State of the model: `base`, `ft`, a scaled or a randomized one.
     pub view_id: Vec<StringId>,
-    /// Digest of what was scored.
+    /// Digest of the scored prompt.
     pub prompt_hash: Vec<StringId>,
-    /// Operation of the backend: `next_token_dist`, `rolling_logprob`, `logprob_of` or others.
+    /// Backend operation: `next_token_dist`, `rolling_logprob`, `logprob_of` or others.
     pub op: Vec<StringId>,
-    /// Number of tokens asked for; 0 for operations without one.
-    /// Values outside of `i64` are held at its ends here and are in `wide_top_k`.
+    /// Number of tokens requested; 0 for operations without one. Values outside of `i64` are clamped here and are in
+    /// `wide_top_k`.
     pub top_k: Vec<i64>,
     /// Served from the cache.
     pub hit: Vec<bool>,
-    /// Byte of the content where the record starts.
+    /// Offset of the record in the content.
     pub offset: Vec<u64>,
     /// Row and decimal digits of each `top_k` that does not fit. Invariant: sorted by row.
     pub wide_top_k: Vec<(u64, StringId)>,
@@ -59,7 +59,7 @@ impl ScoringCallTable {
         self.ts.is_empty()
     }
 
-    /// Whether all columns have a value for each row.
+    /// Whether all columns have the same number of rows.
     pub fn is_sound(&self) -> bool {
         let n = self.ts.len();
         let lens = [
@@ -76,7 +76,7 @@ impl ScoringCallTable {
         lens.iter().all(|len| *len == n)
     }
 
-    /// Appends rows of another table, whose texts have the numbers that `text` gives here.
+    /// Appends the rows of another table; `text` maps its text ids to ids here.
     pub fn append(&mut self, mut other: ScoringCallTable, text: impl Fn(StringId) -> StringId) {
         let n_before = self.ts.len() as u64;
         let texts = |ids: Vec<StringId>| ids.into_iter().map(&text).collect::<Vec<StringId>>();

@@ -1,10 +1,10 @@
-//! Spans of time on a track, with their nesting.
+//! Time spans on a track, with their nesting.
 //!
 //! ```text
 //! depth 0  [A                    ]   [D  ]
 //! depth 1     [B      ]  [C ]              parent of B and C is A
 //! ```
-//! Intervals are closed on the left and open on the right. Instants are slices of length 0.
+//! Intervals are half-open: closed on the left, open on the right. Instants are slices of duration 0.
 
 use super::args::ArgsPlace;
 use super::narrow::{Depths, Durations, Nanoseconds, Places};
@@ -12,12 +12,12 @@ use super::samples::StackId;
 use super::tracks::TrackId;
 use crate::base::strings::StringId;
 
-/// Number of a slice in a [`SliceTable`].
+/// Row of a [`SliceTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SliceId(pub u32);
 
 impl SliceId {
-    /// No slice: a parent of a top-level slice.
+    /// No slice: the parent of a top-level slice.
     pub const NONE: SliceId = SliceId(u32::MAX);
 
     pub fn some(self) -> Option<SliceId> {
@@ -25,7 +25,7 @@ impl SliceId {
     }
 }
 
-/// How a slice came about.
+/// Origin of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SliceKind {
     /// Written with start and duration.
@@ -34,20 +34,20 @@ pub enum SliceKind {
     BeginEnd,
     /// A point in time.
     Instant,
-    /// Asynchronous begin and end.
+    /// Async begin and end.
     Async,
-    /// An asynchronous point in time.
+    /// Async instant.
     AsyncInstant,
-    /// Older asynchronous form: the whole from start to finish.
+    /// Legacy async form: the whole from start to finish.
     LegacyAsync,
-    /// Older asynchronous form: one step.
+    /// Legacy async form: one step.
     LegacyStep,
     /// State of a thread.
     State,
 }
 
 impl SliceKind {
-    /// All of them, in order.
+    /// All kinds, in order.
     pub const ALL: [SliceKind; 8] = [
         SliceKind::Complete,
         SliceKind::BeginEnd,
@@ -60,14 +60,14 @@ impl SliceKind {
     ];
 }
 
-/// Classes of slices that are never added up together.
+/// Classes of slices, which are never summed together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Class {
     Thread,
     Async,
     State,
     Instant,
-    /// Sums up others; see [`super::summaries`]. No kind of slice is it by itself.
+    /// Summarizes other slices; see [`super::summaries`]. No kind of slice implies it.
     Summary,
 }
 
@@ -93,7 +93,7 @@ impl Class {
     }
 }
 
-/// Duration of a slice whose end is not in the file.
+/// Duration of a slice without an end in the file.
 pub const UNFINISHED: i64 = -1;
 
 /// Slices sorted by start; at equal starts parents come before their children.
@@ -103,10 +103,11 @@ pub const UNFINISHED: i64 = -1;
 pub struct SliceTable {
     /// Nanoseconds on the trace's own clock; may be negative.
     pub ts: Vec<i64>,
-    /// Nanoseconds; [`UNFINISHED`] if the file does not say when it ended.
+    /// Nanoseconds; [`UNFINISHED`] if the slice has no end.
     pub dur: Durations,
-    /// Nanoseconds in which the slice itself ran: no direct child did and, on a thread, no slice that started later and overlaps
-    /// it. An unfinished slice ends with the trace. Those of a thread add up to the time in which anything is open on it.
+    /// Nanoseconds in which the slice itself ran: neither a direct child did nor, on a thread, an overlapping slice that
+    /// started later. An unfinished slice ends with the trace. Self times of a thread add up to the time in which anything is
+    /// open on it.
     pub self_ns: Nanoseconds,
     /// [`StringId::EMPTY`] if it has none.
     pub name: Vec<StringId>,
@@ -114,17 +115,17 @@ pub struct SliceTable {
     pub category: Vec<StringId>,
     pub track: Vec<TrackId>,
     pub kind: Vec<SliceKind>,
-    /// Slices around it: its parent, the parent of that, and so on.
+    /// Number of enclosing slices: the parent, its parent, and so on.
     pub depth: Depths,
-    /// The shortest slice of the same thread or asynchronous identity that holds it whole, on whatever track.
+    /// Shortest slice of the same thread or async id that contains it entirely, on any track.
     pub parent: Vec<SliceId>,
-    /// Where its (first) event stands, and the arguments of the event that began it.
+    /// Place of its (first) event, and of the arguments of its begin event.
     pub places: Places,
-    /// Sparse, sorted by slice: arguments of the end event, which win over those of the begin for equal keys.
+    /// Sparse, sorted by slice: arguments of the end event, which override those of the begin event.
     pub end_args: Vec<(SliceId, ArgsPlace)>,
     /// Sparse, sorted by slice: call stacks at the start and at the end; [`StackId::NONE`] where not given.
     pub stacks: Vec<(SliceId, StackId, StackId)>,
-    /// Sparse, sorted: slices whose duration is missing or makes no sense, and counts as 0.
+    /// Sparse, sorted: slices whose duration is missing or invalid, and counts as 0.
     pub no_duration: Vec<SliceId>,
     /// Sparse, sorted by slice: CPU time of the thread at the start, and CPU duration, in nanoseconds.
     pub thread_time: Vec<(SliceId, i64, i64)>,
@@ -139,13 +140,13 @@ impl SliceTable {
         self.ts.is_empty()
     }
 
-    /// Byte in the decompressed file where its (first) event starts.
+    /// Offset of its (first) event in the decompressed file.
     #[inline]
     pub fn offset(&self, index: usize) -> u64 {
         self.places.offset(index)
     }
 
-    /// Where the arguments of the event that began a slice are.
+    /// Place of the arguments of its begin event.
     pub fn args_of(&self, index: usize) -> ArgsPlace {
         self.places.args(index)
     }
@@ -158,7 +159,7 @@ impl SliceTable {
         }
     }
 
-    /// Nanoseconds from start to end, which may lie beyond the last time that 64 bits hold; unfinished slices end at `trace_end`.
+    /// Nanoseconds from start to end, which may exceed 64 bits; unfinished slices end at `trace_end`.
     #[inline]
     pub fn length(&self, index: usize, trace_end: i64) -> i64 {
         match self.dur.get(index) {

@@ -1,33 +1,33 @@
-//! Slices that sum up what other slices hold: wrappers around a whole recording, totals, a critical path drawn once more. No report
-//! may lead with one or add it to the rest.
+//! Slices that summarize others: wrappers around a whole trace, totals, a second copy of the critical path. Reports must not
+//! lead with them or add them to the rest.
 //!
-//! Which ones they are is a table of rules, so that it is said once.
+//! A table of rules defines them, in one place.
 
 use super::Trace;
 use crate::base::strings::StringId;
 
-/// Slices that a producer writes beside what they sum up. All that is given has to hold.
+/// Slices of a producer that summarize others. All conditions given must hold.
 struct Rule {
-    /// The name, or its start in front of a `*`.
+    /// Name, or its start before a `*`.
     name: Option<&'static str>,
-    /// The name of the thread.
+    /// Thread name.
     thread: Option<&'static str>,
-    /// How the name of the process starts.
+    /// Start of the process name.
     process: Option<&'static str>,
-    /// What stands for `*` is itself a name in the trace.
+    /// The text matched by `*` is itself a name in the trace.
     is_of_other: bool,
 }
 
 const ANY: Rule = Rule { name: None, thread: None, process: None, is_of_other: false };
 
 const RULES: &[Rule] = &[
-    // PyTorch: the time of the profiler itself, around everything.
+    // PyTorch: the runtime of the profiler itself, around everything.
     Rule { name: Some("PyTorch Profiler (*"), ..ANY },
-    // clang -ftime-trace: durations of all slices of a name, added up.
+    // clang -ftime-trace: summed durations of all slices of a name.
     Rule { name: Some("Total *"), is_of_other: true, ..ANY },
-    // Bazel: actions of other threads once more.
+    // Bazel: actions of other threads repeated.
     Rule { thread: Some("Critical Path"), ..ANY },
-    // JAX and TensorFlow (XProf): lines of a device that group its operations.
+    // JAX and TensorFlow (XProf): device lines that group operations.
     Rule { thread: Some("Steps"), process: Some("/device:"), ..ANY },
     Rule { thread: Some("XLA Modules"), process: Some("/device:"), ..ANY },
     Rule { thread: Some("TensorFlow Name Scope"), process: Some("/device:"), ..ANY },
@@ -37,17 +37,17 @@ const RULES: &[Rule] = &[
     Rule { thread: Some("Source code"), process: Some("/device:"), ..ANY },
 ];
 
-/// The summaries of one trace.
+/// Summary slices of one trace.
 pub struct Summaries {
-    /// Names that are some wherever they stand.
+    /// Names that are summaries on any track.
     names: Vec<StringId>,
-    /// By track: all of it is.
+    /// By track: whether all its slices are summaries.
     tracks: Vec<bool>,
     is_empty: bool,
 }
 
 impl Summaries {
-    /// Looks at the names of threads and at texts, not at slices.
+    /// Finds them from thread names and texts, without looking at slices.
     pub fn of(trace: &Trace) -> Summaries {
         let text = |id: StringId| trace.strings.get_opt(id).unwrap_or("");
         let is_of_track = |rule: &Rule, track: usize| {
@@ -76,7 +76,7 @@ impl Summaries {
         Summaries { names, tracks, is_empty }
     }
 
-    /// Whether a slice of that name on that track is one.
+    /// Whether a slice of this name on this track is a summary.
     #[inline]
     pub fn has(&self, name: StringId, track: super::tracks::TrackId) -> bool {
         !self.is_empty

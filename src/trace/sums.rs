@@ -1,4 +1,4 @@
-//! What slices add up to: by name, and by process and thread.
+//! Aggregates of slices, by name and by process and thread.
 
 use super::Trace;
 use super::slices::{Class, UNFINISHED};
@@ -7,13 +7,13 @@ use super::tracks::TrackKind;
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 
-/// What is added up for some slices.
+/// Aggregates of a set of slices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sums {
     pub count: u64,
-    /// Slices whose end is not in the file.
+    /// Slices without an end in the file.
     pub unfinished: u64,
-    /// Sum of durations, in nanoseconds; `self_ns` is without direct children, `min_ns` and `max_ns` are of one slice.
+    /// Total duration in nanoseconds; `self_ns` excludes direct children, `min_ns` and `max_ns` are of single slices.
     pub total_ns: i64,
     pub self_ns: i64,
     pub min_ns: i64,
@@ -38,7 +38,7 @@ impl Sums {
         self.max_ns = self.max_ns.max(dur);
     }
 
-    /// Adds what others add up to.
+    /// Adds other aggregates.
     pub fn absorb(&mut self, other: &Sums) {
         self.count += other.count;
         self.unfinished += other.unfinished;
@@ -49,41 +49,41 @@ impl Sums {
     }
 }
 
-/// Slices of a trace of that extent that are longer than this, in nanoseconds, lie around nearly all of it.
+/// Duration in nanoseconds above which a slice spans nearly all of a trace with this span.
 pub fn too_long(span: Option<(i64, i64)>) -> i64 {
     span.map_or(0, |(start, end)| end.saturating_sub(start)) / 10 * 9
 }
 
-/// What slices belong to: name, category, class.
+/// Key of aggregation: name, category, class.
 pub type NameKey = (StringId, StringId, Class);
 
-/// All slices of one name in a category, in one class.
+/// All slices of one name, category and class.
 #[derive(Clone, Copy, Debug)]
 pub struct NameSums {
     pub key: NameKey,
     pub all: Sums,
-    /// The same without the slices that say nothing of where time went: those drawn to the end of the trace, as their own
-    /// end is missing, and those around nearly all of it.
+    /// Aggregates without slices that say nothing about where time went: those without an end, drawn to the end of the trace,
+    /// and those around nearly all of it.
     pub inner: Sums,
 }
 
-/// Slices of a trace by name, category and class, in order of first appearance.
+/// Aggregates by name, category and class, in order of first appearance.
 #[derive(Clone, Default, Debug)]
 pub struct SumsByName {
     pub rows: Vec<NameSums>,
-    /// Slices of threads that [`NameSums::inner`] is without.
+    /// Slices of threads excluded from [`NameSums::inner`].
     pub n_outer: u64,
     by_key: HashMap<NameKey, u32>,
 }
 
 impl SumsByName {
-    /// Adds all slices of `trace`, longer ones than `too_long` nanoseconds only as outer ones. Of each slice the row, its number,
-    /// and its duration go to `tell`.
+    /// Adds all slices of `trace`; those longer than `too_long` nanoseconds are excluded from [`NameSums::inner`]. Calls
+    /// `tell` with the row, number and duration of each slice.
     pub fn add(&mut self, trace: &Trace, too_long: i64, mut tell: impl FnMut(u32, usize, i64)) {
         let end = trace.span().map_or(0, |(_, end)| end);
         let slices = &trace.slices;
         let summaries = Summaries::of(trace);
-        // By name: what it was last, so that nothing is hashed while a name keeps its category.
+        // Last key and row by name, so that nothing is hashed while a name keeps its category.
         let mut last: Vec<(NameKey, u32)> =
             vec![((StringId::NONE, StringId::NONE, Class::Thread), u32::MAX); trace.strings.len() + 1];
         for i in 0..slices.len() {
@@ -122,22 +122,22 @@ impl SumsByName {
     }
 }
 
-/// What one process or thread did.
+/// Activity of one process or thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Activity {
-    /// Asynchronous ones too.
+    /// Including async slices.
     pub slices: u64,
     pub instants: u64,
-    /// Slices that are open at once, at most.
+    /// Maximum number of slices open at once.
     pub max_depth: u32,
-    /// First and last time of anything; the two ends of all times if there is nothing.
+    /// First and last time of anything; the extreme values if there is nothing.
     pub first: i64,
     pub last: i64,
     /// Nanoseconds in which at least one slice is open on a thread.
     pub busy_ns: i64,
-    /// `busy_ns` is not known, as its slices were not looked at together.
+    /// `busy_ns` is unknown, since its slices were processed in separate batches.
     pub busy_unknown: bool,
-    /// End of the busy time counted so far. Slices come by start time, so this is enough to add up a union.
+    /// End of the busy time counted so far. Slices come in order of start, so this suffices to compute a union.
     busy_until: i128,
 }
 
@@ -153,7 +153,7 @@ impl Activity {
         busy_until: i128::MIN,
     };
 
-    /// Something happened.
+    /// Whether it has any slices or other activity.
     pub fn is_active(&self) -> bool {
         self.first != i64::MAX
     }
@@ -166,7 +166,7 @@ impl Activity {
 
     #[inline]
     fn work(&mut self, ts: i64, length: i64) {
-        // An end may lie beyond the last time that 64 bits hold.
+        // An end may exceed 64 bits.
         let (ts, end) = (i128::from(ts), i128::from(ts) + i128::from(length));
         if end > self.busy_until {
             let ns = end - ts.max(self.busy_until);
@@ -180,13 +180,13 @@ impl Activity {
         self.instants += other.instants;
         self.max_depth = self.max_depth.max(other.max_depth);
         self.see(other.first, other.last);
-        // Work at the same time would be counted twice.
+        // Simultaneous activity would be counted twice.
         self.busy_unknown |= other.busy_unknown || (self.busy_ns > 0 && other.busy_ns > 0);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
     }
 }
 
-/// What is counted over one trace.
+/// Counts over one trace.
 #[derive(Clone, Default, Debug)]
 pub struct Counts {
     pub processes: Vec<Activity>,
@@ -194,11 +194,11 @@ pub struct Counts {
     pub slices: u64,
     pub instants: u64,
     pub async_slices: u64,
-    /// Those in the older form.
+    /// Async slices in the legacy form.
     pub legacy: u64,
     pub states: u64,
     pub unfinished: u64,
-    /// Slices that partly overlap another of their thread.
+    /// Slices that partially overlap another on their thread.
     pub overlapping: u64,
 }
 
@@ -211,7 +211,7 @@ impl Counts {
             threads: vec![Activity::NONE; trace.threads.len()],
             ..Counts::default()
         };
-        // Places of process and thread by track, worked out once.
+        // Process and thread by track, computed once.
         let places: Vec<(TrackKind, usize, usize)> = (0..trace.tracks.len())
             .map(|track| {
                 let thread = trace.tracks.thread[track].map_or(usize::MAX, |thread| thread.0 as usize);
@@ -235,7 +235,7 @@ impl Counts {
                 Class::State => counts.states += 1,
                 Class::Instant => counts.instants += 1,
             }
-            // What lies in a slice beside its thread nests there.
+            // A slice in an overflow lane that is inside a slice nests there.
             let has_own_row = || {
                 slices.parent[i]
                     .some()
@@ -255,7 +255,7 @@ impl Counts {
                 }
                 if on_thread && class == Class::Thread {
                     activity.max_depth = activity.max_depth.max(slices.depth.get(i).saturating_add(1));
-                    // Not the outermost ones alone: one without an end outlasts what it began in.
+                    // Not only outermost slices: one without an end outlasts its parent.
                     activity.work(ts, slices.length(i, trace_end));
                 }
             }
@@ -279,7 +279,7 @@ impl Counts {
     }
 }
 
-/// The lower median of both together; 0 of none. All of `large` are greater than all of `small`.
+/// Lower median of both together; 0 if empty. All of `large` are greater than all of `small`.
 pub fn median(small: &mut [u32], large: &mut [i64]) -> i64 {
     let n = small.len() + large.len();
     if n == 0 {

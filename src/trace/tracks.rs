@@ -1,35 +1,35 @@
-//! Who did the work: processes, their threads, and the tracks that slices lie on.
+//! Processes, their threads, and the tracks that slices are on.
 
 use crate::base::strings::StringId;
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
-/// Number of a process in a [`ProcessTable`].
+/// Row of a [`ProcessTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ProcessId(pub u32);
 
-/// Number of a thread in a [`ThreadTable`].
+/// Row of a [`ThreadTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct ThreadId(pub u32);
 
-/// A thread with all of its lanes, or a track that is of none.
+/// A thread with all of its lanes, or a track that belongs to no thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Place {
     Thread(ThreadId),
     Track(TrackId),
 }
 
-/// Number of a track in a [`TrackTable`].
+/// Row of a [`TrackTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TrackId(pub u32);
 
-/// A process or thread id as the file writes it; `7` and `"7"` differ.
+/// Process or thread id as in the file; `7` and `"7"` differ.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Key {
     Number(i64),
     Text(StringId),
-    /// The digits of a whole number that [`Key::Number`] can not hold.
+    /// Digits of an integer that [`Key::Number`] cannot represent.
     Digits(StringId),
 }
 
@@ -37,7 +37,7 @@ pub enum Key {
 #[derive(Clone, Default)]
 pub struct ProcessTable {
     pub key: Vec<Key>,
-    /// [`StringId::NONE`] if the file gives none.
+    /// [`StringId::NONE`] if not given.
     pub name: Vec<StringId>,
     pub labels: Vec<StringId>,
     pub sort_index: Vec<Option<i32>>,
@@ -66,11 +66,11 @@ impl ProcessTable {
 pub struct ThreadTable {
     pub process: Vec<ProcessId>,
     pub key: Vec<Key>,
-    /// [`StringId::NONE`] if the file gives none.
+    /// [`StringId::NONE`] if not given.
     pub name: Vec<StringId>,
     pub sort_index: Vec<Option<i32>>,
-    /// The thread whose overlapping slices the file shows as this one: our own exports have no other way to write them.
-    /// Its slices are on tracks of that thread.
+    /// The thread whose overlapping slices the file shows as this one: exports of Tracedrop cannot write them otherwise. Its
+    /// slices are on tracks of that thread.
     pub overlap_of: Vec<Option<ThreadId>>,
 }
 
@@ -93,12 +93,12 @@ impl ThreadTable {
     }
 }
 
-/// What lies on a track.
+/// Kind of a track.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum TrackKind {
     /// Slices of a thread, properly nested.
     Thread,
-    /// Slices of a thread that partly overlap one on the thread's own track.
+    /// Slices of a thread that partially overlap one on the thread's own track.
     ThreadOverflow,
     /// States of a thread (running, sleeping).
     ThreadState,
@@ -106,17 +106,17 @@ pub enum TrackKind {
     ProcessInstants,
     /// Instants of the whole trace.
     GlobalInstants,
-    /// Slices of asynchronous identities that count for the whole trace: of those with one first name, such that do
-    /// not overlap in time. The track's process is that of the first event.
+    /// Async slices with global ids: those with one first name that do not overlap in time. The track's process is that of the
+    /// first event.
     AsyncGlobal,
-    /// The same for identities that count for one process.
+    /// Async slices with process-local ids.
     AsyncProcess,
-    /// Begin, steps and end in the older asynchronous form.
+    /// Legacy async begin, steps and end.
     AsyncLegacy,
 }
 
 impl TrackKind {
-    /// All of them, in order.
+    /// All kinds, in order.
     pub const ALL: [TrackKind; 8] = [
         TrackKind::Thread,
         TrackKind::ThreadOverflow,
@@ -133,11 +133,11 @@ impl TrackKind {
 #[derive(Clone, Default)]
 pub struct TrackTable {
     pub kind: Vec<TrackKind>,
-    /// For asynchronous tracks the name of the first event; else [`StringId::NONE`].
+    /// Name of the first event for async tracks; else [`StringId::NONE`].
     pub name: Vec<StringId>,
     pub process: Vec<Option<ProcessId>>,
     pub thread: Vec<Option<ThreadId>>,
-    /// The thread as which the file shows the track, where that is another; see [`ThreadTable::overlap_of`].
+    /// The thread the file shows the track as, if it is another; see [`ThreadTable::overlap_of`].
     pub shown_as: Vec<Option<ThreadId>>,
 }
 
@@ -157,13 +157,13 @@ impl TrackTable {
         TrackId(self.kind.len() as u32 - 1)
     }
 
-    /// Where the slices of a track run: slices of a thread that overlap lie in lanes, each with a track of its own.
+    /// Where the slices of a track run: overlapping slices of a thread are in lanes, each with a track of its own.
     pub fn place(&self, track: TrackId) -> Place {
         let thread = self.thread.get(track.0 as usize).copied().flatten();
         thread.map_or(Place::Track(track), Place::Thread)
     }
 
-    /// The process that a track belongs to, by itself or through its thread.
+    /// Process of a track, its own or that of its thread.
     pub fn process_of(&self, track: TrackId, threads: &ThreadTable) -> Option<ProcessId> {
         let track = track.0 as usize;
         self.process.get(track).copied().flatten().or_else(|| {

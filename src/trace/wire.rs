@@ -1,7 +1,7 @@
-//! A stretch of a file as bytes, on its way from the worker that read it to the one that joins it to the rest.
+//! Encoding of a part of a file, for sending it from the worker that read it to the one that joins it.
 //!
-//! Events go as plain memory, and accesses to memory as they are packed; everything else is a few postcard values before them. Both ends are the same
-//! program, so there is no version; what does not fit is refused all the same, since a message may come from anywhere.
+//! Events are sent as plain memory, accesses as they are packed, everything else as postcard values before them. Both ends are
+//! the same program, so there is no version; invalid data is still rejected, since a message can come from anywhere.
 //!
 //! ```text
 //! [length of head: u32][length of accesses: u32][head: postcard][accesses][events: 56 bytes each]
@@ -19,7 +19,7 @@ use bytemuck::checked;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// All but the rows. Texts lie one after the other, with their lengths apart.
+/// Everything but the rows. Texts are concatenated, with separate lengths.
 #[derive(Serialize, Deserialize)]
 struct Head<'a> {
     text: &'a str,
@@ -41,7 +41,7 @@ struct Head<'a> {
     issues: Vec<NamedIssue>,
 }
 
-/// Appends what can be joined of `part` to `out`.
+/// Appends the encoded tables of `part` to `out`.
 pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
     let tables = part.part_tables();
     let ledger = tables.ledger;
@@ -64,7 +64,7 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
         framing_bytes: ledger.framing_bytes,
         issues: ledger.issues.into_iter().map(NamedIssue::from).collect(),
     };
-    // Writing into memory has no way to fail.
+    // Writing to memory cannot fail.
     let head = postcard::to_allocvec(&head).unwrap_or_default();
     let accesses = &tables.accesses;
     out.reserve(8 + head.len() + accesses.n_bytes() + part.events.n_events() * size_of::<Event>());
@@ -73,7 +73,7 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&head);
     let start = out.len();
-    // Likewise; blocks are written straight behind what is there.
+    // Likewise; blocks are appended directly.
     *out = postcard::to_extend(accesses, std::mem::take(out)).unwrap_or_default();
     let n_bytes = (out.len() - start) as u32;
     if let Some(place) = out.get_mut(at..at + 4) {
@@ -84,8 +84,8 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
     }
 }
 
-/// What was encoded behind the first `at` bytes, with the kinds of issues that the format knows. Accesses stay where they are. `None` if
-/// `bytes` are something else.
+/// Decodes what was encoded after the first `at` bytes, with the issue kinds of the format. Accesses stay in place. `None` if
+/// `bytes` are invalid.
 pub fn decode<'a>(
     bytes: &'a Arc<Vec<u8>>,
     at: usize,
@@ -123,7 +123,7 @@ pub fn decode<'a>(
         texts,
         processes: head.processes,
         threads: head.threads,
-        // All of them have just been found to be rows.
+        // All rows were validated above.
         rows: rows.iter().map(move |bytes| row(bytes).unwrap_or(first)),
         extras: head.extras,
         thread_time: head.thread_time,

@@ -1,4 +1,4 @@
-//! Files in a zip archive as `Blob`s: what lies in it as it is stays in it, what is packed is unpacked where that is needed.
+//! Files in a zip archive as `Blob`s: stored files are slices of the archive, compressed ones are decompressed if necessary.
 
 use crate::content::BlobContent;
 use crate::{BlobParts, failure, post, post_with_all};
@@ -14,10 +14,10 @@ use tracedrop::trace::args::Content;
 use wasm_bindgen::prelude::*;
 use web_sys::Blob;
 
-/// The files of one archive are unpacked up to so many bytes in all; the browser may keep them on disk.
+/// Maximum bytes decompressed from one archive; the browser may keep them on disk.
 const MAX_UNPACKED_BYTES: u64 = 2 << 30;
 
-/// Answers with the files that are in the archive `blob`.
+/// Answers with the files in the archive `blob`.
 pub fn list(ticket: u32, blob: Option<&Blob>) {
     match files_of(blob) {
         Ok(files) => files.post(ticket),
@@ -25,7 +25,7 @@ pub fn list(ticket: u32, blob: Option<&Blob>) {
     }
 }
 
-/// The files of an archive, and their `Blob`s.
+/// Files of an archive, and their `Blob`s.
 #[derive(Default)]
 struct Files {
     named: Vec<NamedFile>,
@@ -36,7 +36,7 @@ struct Files {
 
 impl Files {
     fn leave_out(&mut self, path: String, why: String) {
-        let hint = "unpack the archive, and open its folder";
+        let hint = "unpack the archive and open the folder";
         self.left_out.push(LeftOutView { file_name: path, why: failure("in-archive", &why, hint) });
     }
 
@@ -47,12 +47,12 @@ impl Files {
 }
 
 fn files_of(blob: Option<&Blob>) -> Result<Files, Failure> {
-    let no_archive = || failure("no-archive", "the file is no zip archive", "");
+    let no_archive = || failure("no-archive", "not a zip archive", "");
     let (content, blob) =
         blob.and_then(|blob| Some((BlobContent::new(blob)?, blob))).ok_or_else(no_archive)?;
     let mut head = [0; 4];
     content.read_at(0, &mut head).ok().filter(|()| archive::is_archive(&head)).ok_or_else(no_archive)?;
-    // What it holds is one thing.
+    // A Tracedrop file is opened as a whole.
     if tracedrop_file::is_one(&content, "") {
         return Err(no_archive());
     }
@@ -75,7 +75,7 @@ fn files_of(blob: Option<&Blob>) -> Result<Files, Failure> {
     Ok(files)
 }
 
-/// The `Blob` of a file; a sentence fragment if there can be none. Of `n_left`, what is unpacked is taken off.
+/// `Blob` of a file, or an error as a sentence fragment. Subtracts decompressed bytes from `n_left`.
 fn had(
     content: &BlobContent,
     whole: &Blob,
@@ -84,7 +84,7 @@ fn had(
     n_left: &mut u64,
 ) -> Result<Blob, String> {
     let name = entry.path.rsplit('/').next().unwrap_or_default();
-    // What nobody is going to read only has to be there.
+    // Unused files only have to exist.
     let is_wanted = folder::may_be_trace(name, formats) || folder::is_read_in_run(name, entry.n_bytes);
     if entry.packing == Packing::Stored || !is_wanted {
         return part_of(whole, &entry.range);
@@ -95,28 +95,28 @@ fn had(
             unpacked(content, entry)
         }
         Unpacking::AsGzip => gzip(whole, entry),
-        _ => Err("it is packed, and too large to be unpacked by the browser".to_string()),
+        _ => Err("too large to unpack in the browser".to_string()),
     }
 }
 
-/// The bytes of a file, which the browser may keep on disk.
+/// Bytes of a file, which the browser may keep on disk.
 pub fn unpacked(content: &BlobContent, entry: &Entry) -> Result<Blob, String> {
     let mut parts = BlobParts::new(None);
-    let no_room = |_: std::io::Error| "the browser has no room for it".to_string();
+    let no_room = |_: std::io::Error| "the browser is out of storage for it".to_string();
     archive::unpack(content, entry, &mut |piece| parts.write_all(piece).map_err(no_room))?;
     parts.flush().map_err(no_room)?;
-    parts.blob("").map_err(|_| "the browser has no room for it".to_string())
+    parts.blob("").map_err(|_| "the browser is out of storage for it".to_string())
 }
 
-/// The file as a gzip file, whose bytes are not copied.
+/// The file as a gzip file, without copying its bytes.
 fn gzip(whole: &Blob, entry: &Entry) -> Result<Blob, String> {
-    let (head, tail) = archive::gzip_ends(entry).ok_or("it is not packed")?;
+    let (head, tail) = archive::gzip_ends(entry).ok_or("it is not compressed")?;
     let packed = part_of(whole, &entry.range)?;
     let parts = Array::new();
     parts.push(&Uint8Array::from(head.as_slice()));
     parts.push(&packed);
     parts.push(&Uint8Array::from(tail.as_slice()));
-    Blob::new_with_blob_sequence(&parts).map_err(|_| "the browser has no room for it".to_string())
+    Blob::new_with_blob_sequence(&parts).map_err(|_| "the browser is out of storage for it".to_string())
 }
 
 fn part_of(whole: &Blob, range: &Range<u64>) -> Result<Blob, String> {

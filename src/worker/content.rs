@@ -1,4 +1,4 @@
-//! The file behind a session, for what is read from it again: workers may wait for a read.
+//! Random access to the file of a session: workers may block on reads.
 
 use js_sys::{ArrayBuffer, Uint8Array};
 use std::io;
@@ -6,14 +6,14 @@ use tracedrop::trace::args::Content;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, FileReaderSync};
 
-/// A `Blob` and the means to wait for a part of it.
+/// A `Blob` with synchronous reads.
 pub struct BlobContent {
     blob: Blob,
     reader: FileReaderSync,
 }
 
 impl BlobContent {
-    /// `None` if the browser has no way to wait.
+    /// `None` if the browser has no synchronous reads.
     pub fn new(blob: &Blob) -> Option<BlobContent> {
         Some(BlobContent { blob: blob.clone(), reader: FileReaderSync::new().ok()? })
     }

@@ -1,4 +1,4 @@
-//! Has other workers read parts of a file, and hears from them.
+//! Distributes parts of a file to helpers and collects the results.
 
 use crate::port;
 use crate::wake::Wake;
@@ -13,40 +13,40 @@ use tracedrop::import::{FormatInfo, Import, crew};
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, MessageEvent, MessagePort};
 
-/// Smaller files are read before others are of any help.
+/// Helpers are of no use for smaller files.
 pub const MIN_FILE_BYTES: u64 = 8 << 20;
-/// What one reads before it hands over: files are read slowly in smaller pieces.
+/// Minimum size of a part: smaller reads are slow.
 const MIN_STRETCH_BYTES: u64 = 4 << 20;
-/// Stretches of a file for each who reads it, where that gives no smaller ones.
+/// Parts of a file per worker, unless they get too small.
 const STRETCHES_EACH: u64 = 6;
-/// Stretches longer than usual are such parts of the file at most: who is done early should not wait long.
+/// Maximum fraction of the file in a larger part, so that workers finish at about the same time.
 const LONG_STRETCHES: u64 = 64;
-/// Stretches that a helper is given ahead.
+/// Parts queued per helper.
 const AHEAD: usize = 2;
-/// Stretches out or waiting to be joined for each who reads, at most.
+/// Maximum parts in progress or waiting to be joined, per worker.
 const MAX_UNJOINED: usize = 2;
 
-/// Stretches that a helper has; `None` once it is lost.
+/// Parts of a helper; `None` once it is lost.
 type Given = Option<Vec<Range<u64>>>;
 
 type OnMessage = Closure<dyn FnMut(MessageEvent)>;
 
-/// All who read one file.
+/// All workers on one file.
 pub struct Helpers {
     crew: RefCell<Crew>,
     ports: Vec<MessagePort>,
-    /// What each has.
+    /// Parts of each helper.
     given: RefCell<Vec<Given>>,
-    /// Memory that each can have back.
+    /// Buffers to return to each helper.
     spent: RefCell<Vec<Option<ArrayBuffer>>>,
-    /// Something has come back.
+    /// Signals results.
     wake: Wake,
-    /// Called by the ports for as long as this lives.
+    /// Message handlers of the ports.
     on_message: RefCell<Vec<OnMessage>>,
 }
 
 impl Helpers {
-    /// Has the workers behind `ports` read the bytes `rest` of `blob`, in stretches that end at `cuts` if there are any. The ports stay open.
+    /// Makes the workers behind `ports` parse the bytes `rest` of `blob`, in parts that end at `cuts`, if any. The ports stay open.
     pub fn start(
         ports: Vec<MessagePort>,
         blob: &Blob,
@@ -91,7 +91,7 @@ impl Helpers {
         }
     }
 
-    /// Gives a helper something to do.
+    /// Sends parts to a helper.
     fn give(&self, index: usize) {
         if self.is_full() {
             return;
@@ -114,7 +114,7 @@ impl Helpers {
         let (range, part) = match port::received(event) {
             Some((HelperResponse::Read(range), sent)) => {
                 let sent = sent.dyn_into::<Uint8Array>().ok();
-                // Fresh memory is dear: the helper uses this again.
+                // Return the buffer: allocating is expensive.
                 if let Some(spent) = self.spent.borrow_mut().get_mut(index) {
                     *spent = sent.as_ref().map(Uint8Array::buffer);
                 }
@@ -131,7 +131,7 @@ impl Helpers {
         self.wake();
     }
 
-    /// A helper will not answer any more; what it had is read by others.
+    /// Reassigns the parts of a lost helper.
     pub fn lose(&self, index: usize) {
         let lost = self.given.borrow_mut().get_mut(index).and_then(Option::take);
         for range in lost.into_iter().flatten() {
@@ -140,22 +140,22 @@ impl Helpers {
         self.wake();
     }
 
-    /// Whether all are there, and have nothing to do.
+    /// Whether all helpers are alive and idle.
     pub fn are_idle(&self) -> bool {
         self.given.borrow().iter().all(|given| given.as_ref().is_some_and(Vec::is_empty))
     }
 
-    /// Whether as many stretches are under way as there should be.
+    /// Whether enough parts are in progress.
     fn is_full(&self) -> bool {
         self.crew.borrow().n_unjoined() >= MAX_UNJOINED * (self.ports.len() + 1)
     }
 
-    /// A stretch for the one who joins, while it waits for others.
+    /// A part for the joining worker, while it waits for others.
     pub fn take(&self) -> Option<Range<u64>> {
         if self.is_full() { None } else { self.crew.borrow_mut().take() }
     }
 
-    /// Takes back a stretch.
+    /// Takes the result of a part.
     pub fn put(&self, range: &Range<u64>, part: Option<Part>) {
         self.crew.borrow_mut().put(range, part);
     }
@@ -163,17 +163,17 @@ impl Helpers {
     /// See [`Crew::advance`].
     pub fn advance(&self, import: &mut Import) -> crew::Next {
         let next = self.crew.borrow_mut().advance(import);
-        // What is joined makes room for more.
+        // Joined parts make room for more.
         (0..self.ports.len()).for_each(|index| self.give(index));
         next
     }
 
-    /// Waits until something has come back, or someone calls [`Helpers::wake`].
+    /// Waits for a result, or for [`Helpers::wake`].
     pub async fn wait(&self) {
         self.wake.wait().await;
     }
 
-    /// Ends the waiting.
+    /// Ends waiting.
     pub fn wake(&self) {
         self.wake.wake();
     }

@@ -1,4 +1,4 @@
-//! Reads several files one after the other, and puts them together.
+//! Parses several files one after the other and combines them.
 
 use crate::index::{self, Opened};
 use crate::reading::Ports;
@@ -11,8 +11,8 @@ use tracedrop::engine::{Gathering, HandedOn, Session};
 use tracedrop::import::{ImportError, ImportProgress};
 use wasm_bindgen_futures::spawn_local;
 
-/// Reads `files` in this order and shows what they are together. Those that can not be read, or that are not reached when
-/// reading is stopped, are left out, and that is said. The workers behind `ports` help with one after the other.
+/// Parses `files` in this order and shows them combined. Reports unreadable files, and those not reached when parsing is
+/// stopped, as skipped. The workers behind `ports` help with each file.
 pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: Query) {
     let sizes: Vec<u64> = files.iter().map(|file| file.blob.size() as u64).collect();
     let mut reporter = Reporter::new(sizes.iter().sum());
@@ -39,7 +39,7 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: 
             None => read = read_one(&state, &gathering, file, &mut ports, &mut reporter).await,
         }
         with_session(&state, |session| {
-            // What came from an index is of no file that is here.
+            // The file of an index is not available here.
             let blob = Some(blob.clone()).filter(|_| is_read);
             state.blobs.borrow_mut().resize(session.run().traces.len(), blob);
         });
@@ -73,7 +73,7 @@ fn with_session(state: &State, act: impl FnOnce(&mut Session)) {
     }
 }
 
-/// Reads one of the files, and says how much that was.
+/// Parses one of the files; returns its final progress.
 async fn read_one(
     state: &State,
     gathering: &Gathering,
@@ -99,14 +99,14 @@ async fn read_one(
     progress
 }
 
-/// What was handed on, if there is a trace in it.
+/// Session of a Tracedrop file, if it contains a trace.
 fn trace_of(handed_on: Result<HandedOn, Failure>) -> Result<Session, ImportError> {
     match handed_on {
         Ok(HandedOn::Session(session)) => Ok(*session),
         Ok(HandedOn::Linked(_)) => Err(ImportError {
             code: "no-trace",
-            what: "a report was handed on in it, and no trace".to_string(),
-            hint: "open it by itself".to_string(),
+            what: "it contains a report but no trace".to_string(),
+            hint: "open it on its own".to_string(),
         }),
         Err(Failure { what, hint, .. }) => Err(ImportError { code: "tracedrop-file", what, hint }),
     }
@@ -115,7 +115,7 @@ fn trace_of(handed_on: Result<HandedOn, Failure>) -> Result<Session, ImportError
 fn not_reached() -> Failure {
     Failure {
         code: "not-reached".to_string(),
-        what: "reading was stopped before it".to_string(),
+        what: "parsing was stopped before it".to_string(),
         hint: String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! A worker that helps another one: reads stretches of its file, which the other joins, or unpacks it.
+//! A worker that helps another one: parses parts of its file, which the other joins, or decompresses it.
 
 use crate::content::BlobContent;
 use crate::source::Source;
@@ -17,37 +17,36 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, MessageEvent, MessagePort};
 
-/// Unpacked content is sent in pieces of about this size.
+/// Approximate size of messages with decompressed content.
 const UNPACKED_BYTES: usize = 1 << 20;
-/// Pieces that have been sent and are not used up yet, at most.
+/// Maximum number of unconsumed messages.
 const UNPACKED_AHEAD: usize = 4;
-/// Packed bytes that are unpacked in one go, at most: gzip makes a thousand times as much of them, zstd thirty thousand
-/// times.
+/// Maximum compressed bytes per step: gzip may expand them a thousand times, zstd thirty thousand times.
 const GZIP_STEP: usize = 16 << 10;
 const ZSTD_STEP: usize = 4 << 10;
-/// Where more than this came of a step, the next ones are smaller.
+/// Output of a step above which the next steps are smaller.
 const MAX_STEP_BYTES: usize = 4 << 20;
 
-/// The file at hand.
+/// The current file.
 struct Job {
     blob: Blob,
-    /// Taken while a stretch is read.
+    /// Taken while a part is parsed.
     reader: RefCell<Option<Box<dyn PartReader>>>,
     waiting: RefCell<VecDeque<Stretch>>,
-    /// Memory that came back from the one who joins.
+    /// Buffers returned by the joining worker.
     spent: RefCell<Option<ArrayBuffer>>,
 }
 
-/// Serves whoever is behind a port. Dropping it ends that.
+/// Serves the worker behind a port, until dropped.
 pub struct Helper {
     port: MessagePort,
-    /// Called by the port for as long as this lives.
+    /// Message handler of the port.
     _on_message: Closure<dyn FnMut(MessageEvent)>,
     is_over: Rc<Cell<bool>>,
     unpacking: Unpacking,
 }
 
-/// Who sends what is unpacked, if anything is.
+/// Sender of decompressed content, if any.
 type Unpacking = Rc<RefCell<Option<Rc<Sender>>>>;
 
 impl Helper {
@@ -103,7 +102,7 @@ impl Drop for Helper {
     fn drop(&mut self) {
         self.is_over.set(true);
         if let Some(sender) = self.unpacking.borrow_mut().take() {
-            // It sees that nobody listens any more.
+            // It notices that the receiver is gone.
             sender.goes_on(None);
         }
         self.port.set_onmessage(None);
@@ -111,7 +110,7 @@ impl Drop for Helper {
     }
 }
 
-/// A reader of parts of the file `blob`.
+/// Parser of parts of the file `blob`.
 pub fn part_reader(parts: &PartsInfo, blob: &Blob) -> Box<dyn PartReader> {
     let mut reader = (parts.reader)();
     if let Some(content) = BlobContent::new(blob) {
@@ -120,7 +119,7 @@ pub fn part_reader(parts: &PartsInfo, blob: &Blob) -> Box<dyn PartReader> {
     reader
 }
 
-/// Reads all stretches that wait.
+/// Parses all queued parts.
 async fn work(job: Rc<Job>, mut reader: Box<dyn PartReader>, port: MessagePort, over: Rc<Cell<bool>>) {
     let mut buffer = Vec::new();
     loop {
@@ -131,7 +130,7 @@ async fn work(job: Rc<Job>, mut reader: Box<dyn PartReader>, port: MessagePort, 
                 Ok(None) if over.get() => return,
                 Ok(None) => {}
                 Ok(Some(part)) => break Some(part),
-                // Whoever joins will read it, and hear of the error that way.
+                // The joining worker will read it and get the error.
                 Err(_) => break None,
             }
         };
@@ -146,7 +145,7 @@ async fn work(job: Rc<Job>, mut reader: Box<dyn PartReader>, port: MessagePort, 
     *job.reader.borrow_mut() = Some(reader);
 }
 
-/// Sends unpacked content, no more ahead than [`UNPACKED_AHEAD`].
+/// Sends decompressed content, at most [`UNPACKED_AHEAD`] messages ahead.
 struct Sender {
     port: MessagePort,
     is_over: Rc<Cell<bool>>,
@@ -161,14 +160,14 @@ impl Sender {
         Rc::new(Sender { port, is_over, n_ahead, spent, wake: Wake::default() })
     }
 
-    /// One message is used up.
+    /// Counts a consumed message.
     fn goes_on(&self, spent: Option<ArrayBuffer>) {
         self.n_ahead.set(self.n_ahead.get().saturating_sub(1));
         self.spent.borrow_mut().extend(spent);
         self.wake.wake();
     }
 
-    /// Sends `content` once there is room for it. False if nobody listens any more.
+    /// Sends `content` once allowed. False if the receiver is gone.
     async fn send(&self, content: &mut Vec<u8>, response: &HelperResponse) -> bool {
         while self.n_ahead.get() >= UNPACKED_AHEAD && !self.is_over.get() {
             self.wake.wait().await;
@@ -184,7 +183,7 @@ impl Sender {
     }
 }
 
-/// Unpacks a whole file.
+/// Decompresses a whole file.
 async fn unpack(blob: Blob, packing: Packing, sender: Rc<Sender>) {
     let mut source = Source::new(&blob, 0..blob.size() as u64);
     let mut unpacker = Unpacker::new(packing);
@@ -192,7 +191,7 @@ async fn unpack(blob: Blob, packing: Packing, sender: Rc<Sender>) {
     let mut file_bytes = 0;
     let max_step = match packing {
         Packing::Gzip => GZIP_STEP,
-        // Blocks of a few megabytes at most, as in zstd.
+        // Blocks of at most a few megabytes, as in zstd.
         Packing::Zstd | Packing::Lz4 => ZSTD_STEP,
     };
     let mut step = max_step;
@@ -205,7 +204,7 @@ async fn unpack(blob: Blob, packing: Packing, sender: Rc<Sender>) {
         if packed.is_empty() {
             break;
         }
-        // A little at a time, since much more may come out.
+        // In small steps, because the output may be much larger.
         let mut rest = packed.as_slice();
         while !rest.is_empty() {
             let (some, after) = rest.split_at(step.min(rest.len()));
@@ -234,12 +233,12 @@ async fn unpack(blob: Blob, packing: Packing, sender: Rc<Sender>) {
     sender.send(&mut content, &HelperResponse::Unpacked { file_bytes, is_over: true, problem }).await;
 }
 
-/// `bytes` outside this worker's own memory, in `spent` if there is room.
+/// Copies `bytes` to a transferable buffer, into `spent` if large enough.
 fn in_memory(bytes: &[u8], spent: Option<ArrayBuffer>) -> Uint8Array {
     let len = bytes.len() as u32;
     let buffer = match spent {
         Some(spent) if spent.byte_length() >= len => spent,
-        // A little more, so that it is of use for the next one.
+        // A little larger, so that it can be reused.
         _ => ArrayBuffer::new(len + len / 4),
     };
     let array = Uint8Array::new_with_byte_offset_and_length(&buffer, 0, len);
@@ -249,7 +248,7 @@ fn in_memory(bytes: &[u8], spent: Option<ArrayBuffer>) -> Uint8Array {
 
 fn post(port: &MessagePort, response: &HelperResponse, content: Option<Uint8Array>) {
     if port::send(port, response, &content.map_or(JsValue::UNDEFINED, JsValue::from)).is_err() {
-        // Without an answer the other one would wait for good; of an error the page hears, and tells it.
-        wasm_bindgen::throw_str("an answer to another worker could not be sent");
+        // Without an answer the other worker would wait forever; the page forwards an error.
+        wasm_bindgen::throw_str("could not send an answer to another worker");
     }
 }

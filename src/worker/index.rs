@@ -1,4 +1,4 @@
-//! Opens files from their indexes, and keeps an index of what was read, after the page has its report.
+//! Opens files from their indexes, and caches an index of a parsed file after the page has its report.
 
 use crate::archive;
 use crate::content::BlobContent;
@@ -19,27 +19,26 @@ use tracedrop::index::{self, DIGEST_BYTES, Identity, Index, SectionWriter};
 use tracedrop::trace::args::Content;
 use web_sys::Blob;
 
-/// Storage that has not answered by then is done without: in some browsers, it never does.
+/// Timeout of storage: in some browsers it never responds.
 const STORAGE_MS: i32 = 4_000;
-/// The page has drawn the report by then.
+/// Delay after which the page has rendered the report.
 const KEEP_AFTER_MS: i32 = 400;
-/// Messages of the page are let in this often.
+/// Interval of handling messages of the page.
 const BREATHE_EVERY_MS: f64 = 30.0;
-/// Older indexes that make room for a new one, at most.
+/// Maximum number of older indexes deleted for a new one.
 const MAX_FORGOTTEN: usize = 16;
 
-/// What a file can be opened from instead of reading it.
+/// Alternatives to parsing a file.
 pub enum Opened {
-    /// It is itself an index, without the trace.
+    /// The file itself is an index, without the trace.
     Index(Result<Box<Session>, ImportError>),
-    /// Its index was kept, with the SHA-256 of the file that it is of.
+    /// Its cached index, with the SHA-256 of the indexed file.
     Kept(Box<Session>, Identity, Option<[u8; DIGEST_BYTES]>),
-    /// It is a report that someone handed on, with or without all that was read.
+    /// The file is a Tracedrop file, with or without trace data.
     HandedOn(Result<HandedOn, Failure>),
 }
 
-/// Opens the file from an index: from its own bytes, if that is what it is, or from one that was kept. `None` if it has to
-/// be read.
+/// Opens the file from an index: from its own bytes, if it is one, or from the cache. `None` if it has to be parsed.
 pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>) -> Option<Opened> {
     let content = Rc::new(BlobContent::new(blob)?);
     let mut head = [0; index::MAGIC.len()];
@@ -51,7 +50,7 @@ pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>
     if tracedrop_file::is_one(&*content, file_name) {
         return Some(Opened::HandedOn(open_tracedrop_file(&*content, None, |entry| {
             let index = archive::unpacked(&content, entry)?;
-            let content = BlobContent::new(&index).ok_or("the browser can not read it again")?;
+            let content = BlobContent::new(&index).ok_or("the browser cannot read it again")?;
             Ok(Rc::new(content) as Rc<dyn Content>)
         })));
     }
@@ -62,14 +61,14 @@ pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>
     if index.head.identity != Some(identity) {
         return None;
     }
-    // The file may have been given another name.
+    // The file may have been renamed.
     index.head.source.file_name = file_name.to_string();
     let digest = index.digest();
     let session = Session::of_index(index, Some(content), query).ok()?;
     Some(Opened::Kept(Box::new(session), identity, digest))
 }
 
-/// Opens the index of that key, without its file.
+/// Opens the cached index with that key, without its file.
 pub async fn open_kept(key: &str, query: Query) -> Result<Session, Failure> {
     let failure = |code: &str, what: &str| Failure {
         code: code.to_string(),
@@ -79,14 +78,14 @@ pub async fn open_kept(key: &str, query: Query) -> Result<Session, Failure> {
     let index = match source::within(STORAGE_MS, kept::find(key)).await {
         Some(Some(index)) => index,
         Some(None) => {
-            return Err(failure("index-gone", "the browser no longer has the index of this file"));
+            return Err(failure("index-gone", "this file is no longer in the browser's cache"));
         }
-        None => return Err(failure("no-storage", "the browser's storage does not answer")),
+        None => return Err(failure("no-storage", "the browser's storage does not respond")),
     };
     Session::of_index(index, None, query).map_err(Failure::from)
 }
 
-/// Keeps an index of what was read of `blob`, then its SHA-256.
+/// Caches an index of `blob`, then its SHA-256.
 pub async fn keep(state: &State, blob: &Blob, keep: Keep) {
     source::wait(KEEP_AFTER_MS).await;
     if state.keeps_nothing.get() || !state.session.borrow().as_ref().is_some_and(Session::can_be_kept) {
@@ -98,13 +97,13 @@ pub async fn keep(state: &State, blob: &Blob, keep: Keep) {
     let turn = Turn::wait().await;
     kept::make_room(&turn, &key).await;
     for _ in 0..MAX_FORGOTTEN {
-        // Nothing can be kept here.
+        // There is no cache.
         let Some(mut place) = Place::open(&key).await else { break };
         let result = write(state, &mut place, identity).await;
         drop(place);
         let Err(error) = result else { break };
         kept::forget_in(&turn, Some(&key)).await;
-        // An older one makes room for it, unless it can not be kept anyway.
+        // Delete an older one for it, unless it cannot be cached anyway.
         if error.kind() != io::ErrorKind::StorageFull || !kept::forget_oldest(&turn, &key).await {
             break;
         }
@@ -114,7 +113,7 @@ pub async fn keep(state: &State, blob: &Blob, keep: Keep) {
     verify(blob, &key, identity, None).await;
 }
 
-/// Writes the index section by section. It counts from its last byte on.
+/// Writes the index section by section. It is valid once its last byte is written.
 async fn write(state: &State, place: &mut Place, identity: Identity) -> io::Result<()> {
     place.clear()?;
     let mut writer = SectionWriter::new(place)?;
@@ -138,15 +137,15 @@ async fn write(state: &State, place: &mut Place, identity: Identity) -> io::Resu
     writer.finish(None).map(drop)
 }
 
-/// Computes the file's SHA-256, tells the page of it, and puts it into the index. If the index has `expected` and that is
-/// another, it is of another file: the page is told, and it is forgotten.
+/// Computes the file's SHA-256, sends it to the page, and adds it to the index. If it differs from `expected`, the index belongs
+/// to another file: notifies the page and deletes the index.
 pub async fn verify(blob: &Blob, key: &str, identity: Identity, expected: Option<[u8; DIGEST_BYTES]>) {
     let Some(digest) = digest(blob).await else { return };
     if expected.is_some_and(|expected| expected != digest) {
         kept::forget(Some(key)).await;
         post(&Response::Stale(Failure {
             code: "index-stale".to_string(),
-            what: "the file has changed since its index was made, though its size and time are the same"
+            what: "the file changed since it was cached, although its size and modification time did not"
                 .to_string(),
             hint: "open the file again".to_string(),
         }));
@@ -154,18 +153,18 @@ pub async fn verify(blob: &Blob, key: &str, identity: Identity, expected: Option
     }
     post_digests(vec![Some(digest)]);
     let _turn = Turn::wait().await;
-    // By now another file of that size and time may have taken its place.
+    // By now the index may belong to another file of the same size and time.
     let is_there = kept::find(key).await.is_some_and(|index| index.head.identity == Some(identity));
     if expected.is_none()
         && is_there
         && let Some(mut place) = Place::open_existing(key).await
     {
-        // Without it the index is of use all the same.
+        // The index is usable without it.
         let _ = place.put_digest(&digest);
     }
 }
 
-/// Computes the SHA-256 of files, one after the other, and tells the page of them.
+/// Computes the SHA-256 of files, one after the other, and sends them to the page.
 pub async fn tell_digests(blobs: &[Option<Blob>]) {
     let mut digests = Vec::with_capacity(blobs.len());
     for blob in blobs {

@@ -1,8 +1,8 @@
-//! Indexes that the browser keeps for this page, in its private file system (OPFS): one file each.
+//! The cache of indexes, in the browser's private file system (OPFS): one file each.
 //!
-//! Where a browser has none (a page from disk, a frame that may store nothing, some private windows), nothing is kept and
-//! nothing else changes. What was not written to its end, or by another state of the sources, is forgotten when it is seen.
-//! Two tabs may use the same: reading never waits, who writes or removes does it in a [`Turn`].
+//! Without OPFS (a page from disk, a frame without storage, some private windows), nothing is cached, with no other effect.
+//! Incomplete files, and those of other builds, are deleted when found. Tabs share the cache: reading never waits, writing and
+//! deleting takes a [`Turn`].
 
 use crate::content::BlobContent;
 use crate::turn::Turn;
@@ -20,17 +20,17 @@ use web_sys::{
     FileSystemGetFileOptions, FileSystemReadWriteOptions, FileSystemSyncAccessHandle, StorageManager,
 };
 
-/// The browser may share what it keeps among several pages of one host.
+/// Pages of the same origin share this folder.
 const FOLDER: &str = "tracedrop-indexes";
-/// Bytes that are kept in all, about.
+/// Approximate size limit of the cache, in bytes.
 const MAX_KEPT_BYTES: u64 = 2 << 30;
 
-/// What an index of a file is kept under: other files of that size and time take its place.
+/// Cache key of a file: files of the same size and time replace each other.
 pub fn key(file_bytes: u64, modified_ms: u64) -> String {
     format!("{file_bytes:x}-{modified_ms:x}.{EXTENSION}")
 }
 
-/// The folder of indexes. `None` if there is none, or nothing can be kept.
+/// Folder of indexes. `None` if there is none, or without storage.
 async fn folder(create: bool) -> Option<FileSystemDirectoryHandle> {
     let storage = Reflect::get(crate::scope().navigator().as_ref(), &"storage".into()).ok()?;
     let storage: StorageManager = storage.dyn_into().ok()?;
@@ -45,7 +45,7 @@ async fn folder(create: bool) -> Option<FileSystemDirectoryHandle> {
     folder.ok()?.dyn_into().ok()
 }
 
-/// Browsers differ in what they have, and calling what is not there ends the worker.
+/// Whether a method exists: browsers differ, and calling a missing method ends the worker.
 fn has(object: &JsValue, method: &str) -> bool {
     Reflect::get(object, &method.into()).is_ok_and(|method| method.is_function())
 }
@@ -56,7 +56,7 @@ async fn handle(folder: &FileSystemDirectoryHandle, key: &str, create: bool) -> 
     JsFuture::from(folder.get_file_handle_with_options(key, &options)).await.ok()?.dyn_into().ok()
 }
 
-/// The index of that key, opened. `None` if there is none that can be used.
+/// Opens the index with that key. `None` if there is no usable one.
 pub async fn find(key: &str) -> Option<Index> {
     let folder = folder(false).await?;
     let handle = handle(&folder, key, false).await?;
@@ -66,13 +66,13 @@ pub async fn find(key: &str) -> Option<Index> {
     }
 }
 
-/// What a file turns out to be.
+/// Kind of a file in the cache.
 enum Found {
     /// An index, and its size.
     Index(Box<Index>, u64),
-    /// It is damaged, was not written to its end, or another program has written it.
+    /// Damaged, incomplete, or written by another program.
     Useless,
-    /// It could not be read just now.
+    /// Temporarily unreadable.
     Unknown,
 }
 
@@ -87,13 +87,13 @@ async fn open(handle: &FileSystemFileHandle) -> Found {
     }
 }
 
-/// All that is kept, the one written last first. `None` if nothing can be kept here.
+/// Cached indexes, newest first. `None` without storage.
 pub async fn list() -> Option<Vec<KeptView>> {
-    // What is of no use is removed another time, if somebody is writing.
+    // Leave unusable files for later if another tab is writing.
     list_in(Turn::if_free().await.as_ref()).await
 }
 
-/// The same; what is of no use is removed in `turn`.
+/// The same; deletes unusable files in `turn`.
 async fn list_in(turn: Option<&Turn>) -> Option<Vec<KeptView>> {
     let folder = folder(true).await?;
     let mut entries = Vec::new();
@@ -127,30 +127,30 @@ async fn keys(folder: &FileSystemDirectoryHandle) -> Vec<String> {
         if next.done() {
             break;
         }
-        // What is not ours is left alone.
+        // Leave other files alone.
         keys.extend(next.value().as_string().filter(|key| key.ends_with(&format!(".{EXTENSION}"))));
     }
     keys
 }
 
 async fn remove(folder: &FileSystemDirectoryHandle, key: &str) {
-    // What can not be removed now is, when it is seen the next time.
+    // Files that cannot be deleted now are deleted later.
     let _ = JsFuture::from(folder.remove_entry(key)).await;
 }
 
-/// Removes what is of no use, unless somebody is writing it: without locks of the browser a turn is not ours alone.
+/// Deletes an unusable file, unless another tab is writing it: without Web Locks a turn is not exclusive.
 async fn remove_useless(folder: &FileSystemDirectoryHandle, key: &str) {
     if Place::open_existing(key).await.is_some() {
         remove(folder, key).await;
     }
 }
 
-/// Forgets the index of that key, or all of them, once nobody is writing.
+/// Deletes the index with that key, or all, once no other tab is writing.
 pub async fn forget(key: Option<&str>) {
     forget_in(&Turn::wait().await, key).await;
 }
 
-/// The same in a turn that is ours.
+/// The same, inside a turn.
 pub async fn forget_in(_: &Turn, key: Option<&str>) {
     let Some(folder) = folder(false).await else { return };
     match key {
@@ -163,7 +163,7 @@ pub async fn forget_in(_: &Turn, key: Option<&str>) {
     }
 }
 
-/// Forgets the index that was written first, but not that of `but`. False if there is no other.
+/// Deletes the oldest index except `but`. False if there is no other.
 pub async fn forget_oldest(turn: &Turn, but: &str) -> bool {
     let Some(entries) = list_in(Some(turn)).await else { return false };
     match entries.iter().rfind(|entry| entry.key != but) {
@@ -175,7 +175,7 @@ pub async fn forget_oldest(turn: &Turn, but: &str) -> bool {
     }
 }
 
-/// Forgets the oldest until there is room for another one, that of `but`.
+/// Deletes the oldest indexes until there is room for `but`.
 pub async fn make_room(turn: &Turn, but: &str) {
     let Some(entries) = list_in(Some(turn)).await else { return };
     let mut n_bytes = 0;
@@ -187,19 +187,19 @@ pub async fn make_room(turn: &Turn, but: &str) {
     }
 }
 
-/// An index that is being written. Nobody else can write it, or remove it, until this is dropped.
+/// An index being written. Until dropped, no one else can write or delete it.
 pub struct Place {
     handle: FileSystemSyncAccessHandle,
     at: f64,
 }
 
 impl Place {
-    /// `None` if nothing can be kept, or somebody else is writing it.
+    /// `None` without storage, or if another tab is writing it.
     pub async fn open(key: &str) -> Option<Place> {
         Place::open_with(key, true).await
     }
 
-    /// The same of an index that is there.
+    /// The same for an existing index.
     pub async fn open_existing(key: &str) -> Option<Place> {
         Place::open_with(key, false).await
     }
@@ -214,12 +214,12 @@ impl Place {
         Some(Place { handle: handle.dyn_into().ok()?, at: 0.0 })
     }
 
-    /// Forgets what was there.
+    /// Truncates the file.
     pub fn clear(&self) -> io::Result<()> {
         self.handle.truncate_with_u32(0).map_err(io_error)
     }
 
-    /// Adds the SHA-256 of the trace's file to an index that is there.
+    /// Adds the SHA-256 of the trace file to an existing index.
     pub fn put_digest(&mut self, digest: &[u8; DIGEST_BYTES]) -> io::Result<()> {
         let size = self.handle.get_size().map_err(io_error)?;
         if size < TAIL_BYTES as f64 {
@@ -236,7 +236,7 @@ impl Write for Place {
         let options = FileSystemReadWriteOptions::new();
         options.set_at(self.at);
         let n = self.handle.write_with_u8_array_and_options(bytes, &options).map_err(io_error)?;
-        // Where there is no room, Chromium throws, but in private windows it gives the number of its error as one of bytes.
+        // When storage is full, Chromium throws, but in private windows it returns the error number as a byte count.
         if n > bytes.len() as f64 || (n <= 0.0 && !bytes.is_empty()) {
             return Err(io::ErrorKind::StorageFull.into());
         }

@@ -1,7 +1,7 @@
 //! The message loop around [`Session`]: one worker serves one tab.
 //!
-//! Hands the bytes of files to the session as they come in (`reading`); now and then messages of the page are answered, so
-//! that a table can be sorted while reading goes on.
+//! Feeds the bytes of files to the session as they arrive (`reading`), and answers messages of the page in between, so that a
+//! table can be sorted during parsing.
 
 mod archive;
 mod content;
@@ -46,51 +46,51 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent};
 
-/// A worker that has nothing to do for so long gets ready for its file.
+/// Idle time after which a worker warms up for its file.
 const WARM_UP_AFTER_MS: i32 = 150;
 /// See [`forget_found`].
 const FOUND_FOR_MS: i32 = 20_000;
-/// Exports are handed to the browser in pieces of this size, which it may keep on disk.
+/// Size of the pieces of an export, which the browser may keep on disk.
 const EXPORT_PIECE_BYTES: usize = 4 << 20;
 
-/// What the messages act on.
+/// State of the worker.
 #[derive(Default)]
 struct State {
     session: RefCell<Option<Session>>,
-    /// What is shown instead, where two sides are held against each other.
+    /// The comparison, if it shows one.
     compared: RefCell<Option<Compared>>,
-    /// What came with a link, where that is shown.
+    /// The report from a link, if it shows one.
     linked: RefCell<Option<Linked>>,
-    /// The texts of an export that someone looks through.
+    /// Texts of the export in the preview.
     outgoing: RefCell<Option<(String, ShareOptions, Outgoing)>>,
-    /// The files that are read, in the order of their traces; `None` of a trace that came from an index among others.
+    /// Parsed files, in the order of their traces; `None` for a trace from an index among them.
     blobs: RefCell<Vec<Option<Blob>>>,
-    /// Their SHA-256 are being computed.
+    /// Whether their SHA-256 is being computed.
     computes_digests: Cell<bool>,
-    /// The page asked to stop reading.
+    /// Whether the page asked to stop parsing.
     stop: Cell<bool>,
-    /// Who helps with reading.
+    /// Helpers of this worker.
     helpers: RefCell<Option<Rc<Helpers>>>,
-    /// Those of them that have ended, by the number of their port.
+    /// Port numbers of helpers that have ended.
     lost: RefCell<Vec<usize>>,
-    /// Who unpacks the file.
+    /// Decompressed content from a helper.
     unpacked: RefCell<Option<Rc<Unpacked>>>,
-    /// Whom this one helps.
+    /// The worker that this one helps.
     helper: RefCell<Option<Helper>>,
-    /// The page has asked for something.
+    /// Whether the page has sent a request.
     wanted: Cell<bool>,
-    /// Someone has chosen that nothing is to be kept.
+    /// Whether caching was switched off.
     keeps_nothing: Cell<bool>,
 }
 
 impl State {
-    /// Whoever is lost is not waited for.
+    /// Stops waiting for a lost helper.
     fn tell_of_losses(&self) {
         for index in self.lost.borrow().iter() {
             if let Some(helpers) = self.helpers.borrow().as_ref() {
                 helpers.lose(*index);
             }
-            // Only the first one unpacks.
+            // Only the first one decompresses.
             if let Some(unpacked) = self.unpacked.borrow().as_ref().filter(|_| *index == 0) {
                 unpacked.lose();
             }
@@ -99,7 +99,7 @@ impl State {
 }
 
 fn main() {
-    // WebAssembly has no randomness of its own.
+    // WebAssembly has no source of randomness.
     hash::set_random(js_sys::Math::random().to_bits() ^ js_sys::Math::random().to_bits().rotate_left(32));
     let state = Rc::new(State::default());
     spawn_local(warm_up(state.clone()));
@@ -119,7 +119,7 @@ fn main() {
     post(&Response::Ready { formats: engine::formats(), exporters: engine::exporters() });
 }
 
-/// Has the browser compile what reading takes, while nothing is asked for.
+/// Warms up the parsing code while idle.
 async fn warm_up(state: Rc<State>) {
     source::wait(WARM_UP_AFTER_MS).await;
     let mut steps = engine::warm_up::steps();
@@ -136,7 +136,7 @@ fn now_ms() -> f64 {
     scope().performance().map_or(0.0, |performance| performance.now())
 }
 
-/// Sends a message; its bytes are handed over, not copied.
+/// Sends a message; its bytes are transferred, not copied.
 fn post(response: &Response) {
     post_with(response, &JsValue::UNDEFINED);
 }
@@ -148,11 +148,11 @@ fn post_with(response: &Response, attachment: &JsValue) {
 fn post_with_all(response: &Response, attachments: &Array) {
     let bytes = Uint8Array::from(protocol::encode(response).as_slice());
     let message = Array::of1(&bytes).concat(attachments);
-    // Posting plain bytes and a Blob has no way to fail but for a page that is gone.
+    // Posting plain bytes and a Blob only fails if the page is gone.
     let _ = scope().post_message_with_transfer(&message, &Array::of1(&bytes.buffer()));
 }
 
-/// A failure that hardly anybody should see.
+/// An unexpected failure.
 fn failed(code: &str, what: &str, hint: &str) -> Response {
     Response::Failed(failure(code, what, hint))
 }
@@ -161,7 +161,7 @@ fn failure(code: &str, what: &str, hint: &str) -> Failure {
     Failure { code: code.to_string(), what: what.to_string(), hint: hint.to_string() }
 }
 
-/// What comes beside the request starts at the second place of `data`.
+/// Attachments of the request start at index 1 of `data`.
 fn answer(state: &Rc<State>, request: Request, data: &Array) {
     match request {
         Request::Open { files, query } => open(state.clone(), files, query, data),
@@ -193,7 +193,7 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             *state.helper.borrow_mut() = data.get(1).dyn_into().ok().map(Helper::new);
         }
         Request::HelperLost { index } => {
-            // They may not have been given anything to do yet.
+            // They may not have any work yet.
             state.lost.borrow_mut().push(index as usize);
             state.tell_of_losses();
         }
@@ -218,13 +218,16 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             let (table, revision) = (ask.table, shown.revision());
             post(&Response::Rows { ticket, table, revision, rows });
         }),
+        Request::Search { ticket, text } => with_shown(state, |shown| {
+            post(&Response::Searched { ticket, hits: shown.search(&text) });
+        }),
         Request::Copy { ticket, ask, format } => with_shown(state, |shown| {
             let copied = shown.copy(&ask, format);
             let (table, revision) = (ask.table, shown.revision());
             post(&match copied {
                 Some((text, n_rows)) => Response::Copied { ticket, table, revision, text, n_rows },
                 None => {
-                    let what = "the report no longer has this table";
+                    let what = "this table is no longer in the report";
                     Response::Refused { ticket, failure: failure("no-table", what, "copy another table") }
                 }
             });
@@ -253,7 +256,7 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
     }
 }
 
-/// Does something with what shows, if there is anything.
+/// Runs `act` on the current document, if there is one.
 fn with_shown(state: &State, act: impl FnOnce(&mut dyn Shown)) {
     if let Some(linked) = state.linked.borrow_mut().as_mut() {
         act(linked);
@@ -270,7 +273,7 @@ fn post_document(shown: &dyn Shown) {
     }
 }
 
-/// Opens the files whose `Blob`s start at the second place of `data`.
+/// Opens the files whose `Blob`s start at index 1 of `data`.
 fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
     let mut beside = data.iter().skip(1);
     let mut blob = || beside.next().and_then(|blob| blob.dyn_into::<Blob>().ok());
@@ -283,7 +286,7 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
     }
     let ports = Ports::new(beside.filter_map(|port| port.dyn_into().ok()).collect());
     match given.pop() {
-        None => post(&failed("no-file", "there was no file to read", "choose it again")),
+        None => post(&failed("no-file", "no file arrived", "choose it again")),
         Some(file) if given.is_empty() => {
             spawn_local(open_one(state, file, ports, query));
         }
@@ -294,7 +297,7 @@ fn open(state: Rc<State>, files: Vec<OpenFile>, query: Query, data: &Array) {
     }
 }
 
-/// Shows the report that came with a link.
+/// Shows the report from a link.
 fn open_link(state: &State, fragment: &str) {
     match Linked::open(fragment) {
         Ok(linked) => show_linked(state, linked),
@@ -310,7 +313,7 @@ fn show_linked(state: &State, linked: Linked) {
     *state.linked.borrow_mut() = Some(linked);
 }
 
-/// Says what this tab's trace gives to a comparison.
+/// Sends this trace's data for a comparison.
 fn side(state: &State, ticket: u32) {
     let side = match state.session.borrow_mut().as_mut() {
         Some(session) => session.side().map_err(|error| {
@@ -318,7 +321,9 @@ fn side(state: &State, ticket: u32) {
             post(&Response::Stale(failure.clone()));
             Failure { code: protocol::STALE.to_string(), ..failure }
         }),
-        None => Err(failure("not-read", "there is nothing to compare with yet", "wait until it is read")),
+        None => {
+            Err(failure("not-read", "the trace to compare with is not parsed yet", "try again when it is"))
+        }
     };
     post(&match side {
         Ok(side) => Response::Side { ticket, side: protocol::encode(&side) },
@@ -326,13 +331,15 @@ fn side(state: &State, ticket: u32) {
     });
 }
 
-/// Holds limits against this tab's trace.
+/// Checks limits against this trace.
 fn hold(state: &State, ticket: u32, limits: &str) {
     let budget = match state.session.borrow_mut().as_mut() {
         Some(session) => session.hold(limits).map_err(Failure::from),
-        None => {
-            Err(failure("not-read", "there is nothing to hold limits against yet", "wait until it is read"))
-        }
+        None => Err(failure(
+            "not-read",
+            "the trace is not parsed yet, so its limits cannot be checked",
+            "try again when it is",
+        )),
     };
     post(&match budget {
         Ok(budget) => Response::Held { ticket, budget },
@@ -340,11 +347,11 @@ fn hold(state: &State, ticket: u32, limits: &str) {
     });
 }
 
-/// Compares what two other workers have read.
+/// Compares the data of two other workers.
 fn compare(state: &State, sides: &[Vec<u8>; 2], query: &CompareQuery) {
     let [a, b] = sides.each_ref().map(|side| protocol::decode::<Side>(side));
     let (Some(a), Some(b)) = (a, b) else {
-        let what = "what was read of the sides did not arrive";
+        let what = "the data of A or B did not arrive";
         return post(&Response::Failed(failure("bad-side", what, "compare them again")));
     };
     match Compared::new(a, b, query) {
@@ -365,20 +372,20 @@ fn compare_again(state: &State, ticket: u32, query: &CompareQuery, is_swapped: b
     }
 }
 
-/// A file to be read, with those beside it in the directory of its run.
+/// A file to parse, with the other files of its run directory.
 struct Given {
     name: String,
-    /// What it is read as, if not by its content.
+    /// Format to parse it as, if not detected.
     format: Option<&'static FormatInfo>,
     keep: Option<Keep>,
     blob: Blob,
     beside: Vec<(NamedFile, Blob)>,
-    /// The stretch of time that is held, in nanoseconds from the start of the trace; `None` for all.
+    /// Time range to keep, in nanoseconds from the start of the trace; `None` for all.
     only: Option<(i64, i64)>,
 }
 
 impl Given {
-    /// The files beside it; those that something is known of are read whole.
+    /// Other files of the run directory; reads those of known kinds.
     async fn read_beside(&self) -> Vec<FileBeside> {
         let mut files = Vec::new();
         for (NamedFile { name, n_bytes }, blob) in &self.beside {
@@ -396,14 +403,14 @@ impl Given {
     }
 }
 
-/// The same session, told of the files beside its own.
+/// Adds the other files of the run directory to the session.
 fn in_run(session: &mut Session, beside: &[FileBeside]) {
     if !beside.is_empty() {
         session.lies_in_run(TRACE_OF_RUN, beside.to_vec());
     }
 }
 
-/// Opens the file from its index, or reads it and keeps one.
+/// Opens the file from its index, or parses it and caches one.
 async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
     let beside = file.read_beside().await;
     let Given { name, format, keep, blob, only, .. } = file;
@@ -429,7 +436,7 @@ async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
     }
 }
 
-/// Reads the whole file and shows it. False if something came between.
+/// Parses the whole file and shows it. False if interrupted.
 async fn read_one(
     state: Rc<State>,
     blob: &Blob,
@@ -469,7 +476,7 @@ async fn read_one(
     }
 }
 
-/// What was found is held for as long as it may take the page to ask for a comparison of what was opened together.
+/// Keeps intermediate results for as long as the page may need to request a comparison of files opened together.
 async fn forget_found(state: Rc<State>) {
     source::wait(FOUND_FOR_MS).await;
     if let Some(session) = state.session.borrow_mut().as_mut() {
@@ -477,12 +484,12 @@ async fn forget_found(state: Rc<State>) {
     }
 }
 
-/// Opens an index that was kept, without its file.
+/// Opens a cached index, without its file.
 async fn open_kept(state: Rc<State>, key: String, query: Query) {
     show(&state, index::open_kept(&key, query).await);
 }
 
-/// Shows what did not have to be read.
+/// Shows a document that did not have to be parsed.
 fn show(state: &State, session: Result<Session, Failure>) {
     match session {
         Ok(session) => {
@@ -493,19 +500,20 @@ fn show(state: &State, session: Result<Session, Failure>) {
     }
 }
 
-/// What the browser calls an error.
+/// The browser's name of an error.
 fn error_name(error: &JsValue) -> String {
     Reflect::get(error, &"name".into()).ok().and_then(|name| name.as_string()).unwrap_or_default()
 }
 
-/// What the browser says when a file can not be read, in words that help.
+/// Explanation of a browser error on reading a file.
 fn read_error(name: &str) -> String {
     match name {
         "NotReadableError" => {
-            "the browser could no longer read the file: it was changed, moved, or is a folder".to_string()
+            "the browser could no longer read the file: it was changed or moved, or it is a folder"
+                .to_string()
         }
-        "NotFoundError" => "the file is no longer there, or is a folder".to_string(),
-        "SecurityError" => "the browser does not allow this file to be read".to_string(),
+        "NotFoundError" => "the file is no longer there, or it is a folder".to_string(),
+        "SecurityError" => "the browser does not allow reading this file".to_string(),
         _ => format!("the browser could not read the file ({name})"),
     }
 }
@@ -516,7 +524,7 @@ fn export_options(what: ShareOptions) -> Options {
     Options { now_ms, cut, redact, link, notes, with_index, ..Options::default() }
 }
 
-/// Lists the texts of an export. They are kept while someone looks through them.
+/// Lists the texts of an export, and caches them for the preview.
 fn preview(state: &State, ticket: u32, exporter: String, options: ShareOptions, search: &str, limit: u32) {
     let refuse =
         |what: String| post(&Response::Refused { ticket, failure: failure("no-preview", &what, "") });
@@ -524,14 +532,14 @@ fn preview(state: &State, ticket: u32, exporter: String, options: ShareOptions, 
     if !kept.as_ref().is_some_and(|(of, with, _)| *of == exporter && *with == options) {
         *kept = None;
         let Some(found) = export::find(&exporter) else {
-            return refuse(format!("there is no exporter named {exporter}"));
+            return refuse(format!("unknown exporter {exporter}"));
         };
         let mut made = None;
         with_shown(state, |shown| made = Some(shown.outgoing(found, &export_options(options.clone()))));
         match made {
             Some(Ok(outgoing)) => *kept = Some((exporter, options, outgoing)),
             Some(Err(error)) => return refuse(error.to_string()),
-            None => return refuse("there is nothing to show yet".to_string()),
+            None => return refuse("there is nothing to preview yet".to_string()),
         }
     }
     if let Some((_, _, outgoing)) = kept.as_ref() {
@@ -545,14 +553,14 @@ fn preview(state: &State, ticket: u32, exporter: String, options: ShareOptions, 
     }
 }
 
-/// Writes an export into a `Blob`, which is sent to the page by reference.
+/// Writes an export to a `Blob`, which is sent to the page by reference.
 fn export(shown: &mut dyn Shown, ticket: u32, id: &str, what: ShareOptions) {
     let refuse = |code: &str, what: String, hint: &str| {
         let failure = Failure { code: code.to_string(), what, hint: hint.to_string() };
         post(&Response::Refused { ticket, failure });
     };
     let Some(exporter) = export::find(id) else {
-        return refuse("unknown-exporter", format!("there is no exporter named {id}"), "");
+        return refuse("unknown-exporter", format!("unknown exporter {id}"), "");
     };
     let mut parts = BlobParts::new(Some(ticket));
     let options = export_options(what);
@@ -571,7 +579,7 @@ fn export(shown: &mut dyn Shown, ticket: u32, id: &str, what: ShareOptions) {
     };
     match parts.blob(exporter.media_type) {
         Ok(blob) => {
-            // Whoever takes something out does not want it in the name.
+            // A redacted export must not reveal the name.
             let file_name = match options.redact.is_none() {
                 true => shown.export_file_name(exporter),
                 false => format!("trace.{}", exporter.extension),
@@ -580,15 +588,15 @@ fn export(shown: &mut dyn Shown, ticket: u32, id: &str, what: ShareOptions) {
             post_with(&response, blob.as_ref());
         }
         Err(_) => {
-            let what = format!("the browser could not hold the export of {} bytes", parts.bytes);
+            let what = format!("the browser has too little memory for the export ({} bytes)", parts.bytes);
             refuse("export-too-large", what, too_large);
         }
     }
 }
 
-/// Takes bytes piece by piece, so that they never stand in this worker's memory as a whole.
+/// Collects bytes in pieces, so that they are never in this worker's memory as a whole.
 struct BlobParts {
-    /// Of the export whose progress is told.
+    /// Ticket of the export, for progress messages.
     ticket: Option<u32>,
     parts: Array,
     piece: Vec<u8>,
@@ -600,7 +608,7 @@ impl BlobParts {
         BlobParts { ticket, parts: Array::new(), piece: Vec::new(), bytes: 0 }
     }
 
-    /// All that was flushed.
+    /// Flushed bytes.
     fn blob(&self, media_type: &str) -> Result<Blob, JsValue> {
         let options = BlobPropertyBag::new();
         options.set_type(media_type);
@@ -623,7 +631,7 @@ impl Write for BlobParts {
         }
         let array = Array::of1(&Uint8Array::from(self.piece.as_slice()));
         let part = Blob::new_with_u8_array_sequence(&array)
-            .map_err(|_| io::Error::other("the browser has no room for the export"))?;
+            .map_err(|_| io::Error::other("the browser has too little memory for the export"))?;
         self.parts.push(&part);
         self.bytes += self.piece.len() as u64;
         self.piece.clear();

@@ -1,4 +1,4 @@
-//! Reads one file into the session: alone, with workers that read parts of it, or from one that unpacks it.
+//! Parses one file into the session: alone, with helpers that parse parts of it, or from a helper that decompresses it.
 
 use crate::content::BlobContent;
 use crate::crew::{self, Helpers};
@@ -18,10 +18,10 @@ use tracedrop::import::{Import, ImportError};
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, MessagePort};
 
-/// So much is looked at to tell how a file is packed.
+/// Bytes needed to detect compression.
 const SNIFF_BYTES: u64 = 16;
 
-/// Ways to workers that help. They are closed when this is dropped.
+/// Ports to helpers, closed on drop.
 #[derive(Default)]
 pub struct Ports(Vec<MessagePort>);
 
@@ -37,10 +37,10 @@ impl Drop for Ports {
     }
 }
 
-/// Reads all bytes of the file into [`State::session`], which `begin` makes ready for it (more than once, if reading has to start
-/// anew). An error if the browser can not read on; the session may want no more before all is read.
+/// Parses the file into [`State::session`], which `begin` prepares (more than once, if parsing has to restart). An error if the
+/// browser fails to read; the session may stop early.
 ///
-/// Helpers that are ready for another file stay in `ports`, else they are let go.
+/// Helpers ready for another file stay in `ports`; others are dropped.
 pub async fn read(
     state: &State,
     blob: &Blob,
@@ -60,7 +60,7 @@ pub async fn read(
     let result = match packing {
         Some(packing) => match read_unpacked(state, blob, packing, &ports.0, progress).await {
             Some(result) => result,
-            // The one who unpacked is lost: once more, alone.
+            // The decompressing helper is lost: start again, alone.
             None => {
                 begin();
                 read_alone(state, blob, 1, progress).await.map(drop)
@@ -74,7 +74,7 @@ pub async fn read(
     };
     let helpers = state.helpers.borrow_mut().take();
     let unpacked = state.unpacked.borrow_mut().take();
-    // What still comes of this file would be taken for what comes of the next.
+    // Late messages for this file would be taken for messages of the next.
     if !helpers.is_none_or(|helpers| helpers.are_idle())
         || !unpacked.is_none_or(|unpacked| unpacked.is_over())
     {
@@ -83,19 +83,19 @@ pub async fn read(
     result
 }
 
-/// Makes of `session` what there is to make of it, after [`read`] gave `result`.
+/// Finishes `session` after [`read`] returned `result`.
 pub fn end(state: &State, session: &mut Session, result: Result<(), JsValue>) -> Result<(), ImportError> {
     match result {
         Err(error) => session.stop(&read_error(&error_name(&error))),
-        Ok(()) if state.stop.get() => session.stop("it was stopped by hand"),
+        Ok(()) if state.stop.get() => session.stop("stopped by the user"),
         Ok(()) => session.finish(),
     }
 }
 
-/// The same for [`State::session`]. Of a large trace that took no harm, and whose reports take long, some are shown before the
-/// others are made, and the page gets the time to ask for their rows.
+/// The same for [`State::session`]. For a large, complete trace whose reports take long, shows some reports before building the
+/// others, and gives the page time to request their rows.
 ///
-/// `finishing` is what is told of progress meanwhile.
+/// `finishing` is the progress to report meanwhile.
 pub async fn end_in_steps(
     state: &State,
     result: Result<(), JsValue>,
@@ -117,8 +117,8 @@ pub async fn end_in_steps(
     Ok(())
 }
 
-/// Makes the reports that are missing one by one, and lets messages in between: who scrolls in those that are there does not wait
-/// for all. The last document is left to the caller to post.
+/// Builds the missing reports one by one and handles messages in between, so that the existing ones stay responsive. The caller
+/// posts the last document.
 pub async fn finish_reports(state: &State) {
     source::wait(FOR_ROWS_MS).await;
     loop {
@@ -135,12 +135,12 @@ pub async fn finish_reports(state: &State) {
     }
 }
 
-/// Of content of so many bytes some reports are shown while others are made.
+/// Content size from which some reports are shown while others are built.
 pub const LARGE_BYTES: u64 = 64 << 20;
-/// The page draws a document and asks for the rows that it shows.
+/// Time for the page to render a document and request visible rows.
 const FOR_ROWS_MS: i32 = 100;
 
-/// Feeds the session and tells the page of it; false if no more is wanted.
+/// Feeds the session and reports progress; false to stop.
 async fn feed(state: &State, bytes: &[u8], progress: &mut Reporter) -> bool {
     if let Some(session) = state.session.borrow_mut().as_mut() {
         session.feed(bytes);
@@ -148,7 +148,7 @@ async fn feed(state: &State, bytes: &[u8], progress: &mut Reporter) -> bool {
     tell(state, progress).await
 }
 
-/// Tells the page how far it is, if it is time to; false if no more is wanted.
+/// Reports progress if due; false to stop.
 async fn tell(state: &State, progress: &mut Reporter) -> bool {
     let (told, over) = match state.session.borrow_mut().as_mut() {
         Some(session) => (progress.tell(session), session.has_given_up()),
@@ -160,7 +160,7 @@ async fn tell(state: &State, progress: &mut Reporter) -> bool {
     !over && !state.stop.get()
 }
 
-/// How the file is packed, if another worker is worth being told to unpack it.
+/// Compression of the file, if it pays to decompress it in a helper.
 async fn packing(blob: &Blob) -> Option<Packing> {
     if (blob.size() as u64) < unpacked::MIN_FILE_BYTES {
         return None;
@@ -170,7 +170,7 @@ async fn packing(blob: &Blob) -> Option<Packing> {
     Packing::sniff(&head)
 }
 
-/// Reads what another worker unpacks. `None` if that one is lost.
+/// Parses what a helper decompresses. `None` if the helper is lost.
 async fn read_unpacked(
     state: &State,
     blob: &Blob,
@@ -209,7 +209,7 @@ async fn read_unpacked(
     Some(Ok(()))
 }
 
-/// Reads the file from front to back; if there are helpers, up to where they can be of use.
+/// Parses the file front to back; with helpers, only up to where they can take over.
 async fn read_alone(
     state: &State,
     blob: &Blob,
@@ -234,7 +234,7 @@ async fn read_alone(
     }
 }
 
-/// Reads the rest of the file together with the workers behind `ports`.
+/// Parses the rest of the file together with the workers behind `ports`.
 async fn read_with(
     state: &State,
     blob: &Blob,
@@ -264,7 +264,7 @@ async fn read_with(
             loop {
                 source.next(&mut buffer).await?;
                 if buffer.is_empty() && source.at() < upto {
-                    // The file has become shorter, which the import notices.
+                    // The file has shrunk, which the importer notices.
                     return Ok(());
                 }
                 if buffer.is_empty() {
@@ -279,7 +279,7 @@ async fn read_with(
             }
             continue;
         }
-        // While others read, so does this one.
+        // Parse a part here while the helpers work.
         let open = || helpers.take().map(|range| Stretch::open(blob, range));
         own = own.or_else(|| ahead.take()).or_else(open);
         match &mut own {
@@ -293,7 +293,7 @@ async fn read_with(
                         helpers.put(&stretch.range, Some(part));
                         own = None;
                     }
-                    // It is read from front to back then, which says what is wrong.
+                    // Parsing it front to back reports the error.
                     Err(_) => {
                         helpers.put(&stretch.range, None);
                         own = None;
@@ -310,12 +310,12 @@ async fn read_with(
     Ok(())
 }
 
-/// Does something with what the file is read by; `None` if it is read no more.
+/// Runs `act` on the importer; `None` if parsing has ended.
 fn with_import<T>(state: &State, work: impl FnOnce(&mut Import) -> T) -> Option<T> {
     state.session.borrow_mut().as_mut().and_then(Session::import).map(work)
 }
 
-/// An error of that name, as another worker has met it.
+/// Error of that name, from another worker.
 fn named_error(name: &str) -> JsValue {
     let error = js_sys::Error::new("");
     error.set_name(name);

@@ -1,4 +1,4 @@
-//! When the page hears of what is read, and of how far it is.
+//! Timing of progress messages and partial reports.
 
 use crate::reading::LARGE_BYTES;
 use crate::{now_ms, post, post_document};
@@ -7,32 +7,31 @@ use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{FileProgress, Progress, Response};
 use tracedrop::import::ImportProgress;
 
-/// Progress is told, and messages are let in, this often.
+/// Interval of progress messages, and of handling messages.
 const PROGRESS_EVERY_MS: f64 = 80.0;
 /// The first partial report is due after this time.
 const FIRST_PARTIAL_MS: f64 = 60.0;
-/// What the first one may cost.
+/// Time that the first one may take.
 const FIRST_COST_MS: f64 = 250.0;
-/// Time between partial reports, at least.
+/// Minimum time between partial reports.
 const NEXT_PARTIAL_MS: f64 = 400.0;
-/// What a partial report costs as long as none of a large part has been made, in milliseconds: of accesses to memory a row, else
-/// a byte.
+/// Estimated cost of a partial report before one of a large part was built, in milliseconds: per row of memory accesses, else per
+/// byte.
 const COST_OF_ACCESS_MS: f64 = 4e-4;
 const COST_OF_BYTE_MS: f64 = 3e-7;
-/// The cost of those of smaller parts says nothing.
+/// Costs for smaller parts are not representative.
 const LARGE_PART_BYTES: u64 = 32 << 20;
-/// A partial report may take one part in this many of the time that has gone by since the one before, and of the time
-/// that reading is going to take.
+/// A partial report may take at most 1 / this of the time since the previous one, and of the remaining parsing time.
 const PARTIAL_SHARE: f64 = 4.0;
 const PARTIAL_SHARE_LEFT: f64 = 8.0;
 
-/// Tells the page meanwhile how far `make` is, as far as that says so; `finishing` is all else there is to tell.
+/// Runs `make` and forwards its progress to the page; `finishing` is the rest of the message.
 pub fn making<T>(finishing: Progress, make: impl FnOnce() -> T) -> T {
     post(&Response::Progress(finishing.clone()));
     telling(finishing, make)
 }
 
-/// The same where reports are made again, of what was read long ago: nothing is told where that is soon done.
+/// The same for rebuilding reports after parsing: sends nothing if it is quick.
 pub fn making_again<T>(make: impl FnOnce() -> T) -> T {
     telling(Progress { finishing: true, ..Progress::default() }, make)
 }
@@ -50,22 +49,22 @@ fn telling<T>(finishing: Progress, make: impl FnOnce() -> T) -> T {
     progress::listening(each, make)
 }
 
-/// Tells the page how reading goes, and now and then what has come of it.
+/// Sends progress and partial reports to the page.
 pub struct Reporter {
-    /// Of all files.
+    /// Bytes of all files.
     file_bytes: u64,
-    /// What is done with, of files before this one.
+    /// Progress of completed files.
     before: ImportProgress,
-    /// Which of several files this is.
+    /// Current file of several.
     file: Option<FileProgress>,
     start: f64,
     last_progress: f64,
-    /// When the next partial report is due.
+    /// Time at which the next partial report is due.
     next_partial: f64,
     last_partial: f64,
-    /// What the last one of a large part has cost, in milliseconds for each byte that was read.
+    /// Cost of the last one of a large part, in milliseconds per byte.
     partial_cost: Option<f64>,
-    /// There has been no partial report.
+    /// Whether no partial report was sent yet.
     is_first: bool,
 }
 
@@ -85,30 +84,30 @@ impl Reporter {
         }
     }
 
-    /// From now on another file is read, of several.
+    /// Starts another file of several.
     pub fn begin(&mut self, file: FileProgress) {
         self.file = Some(file);
         post(&Response::Progress(self.add_up(ImportProgress::default(), None, false)));
     }
 
-    /// The file is done with, of `file_bytes` bytes.
+    /// Ends the current file of `file_bytes` bytes.
     pub fn end(&mut self, read: ImportProgress, file_bytes: u64) {
         self.before = self.with_before(ImportProgress { file_bytes, ..read });
     }
 
-    /// Whether the files that are done with are so large that some reports are shown while others are made.
+    /// Whether the completed files are large enough to show some reports while others are built.
     pub fn has_read_much(&self) -> bool {
         self.before.content_bytes >= LARGE_BYTES
     }
 
-    /// All files are done with; tells of the reports that are made of them.
+    /// Ends all files; reports the progress of building reports.
     pub fn finishing_all<T>(&self, make: impl FnOnce() -> T) -> T {
         making(self.add_up(ImportProgress::default(), None, true), make)
     }
 
-    /// Whether a partial report is worth what it takes: soon after a file is opened, and where one would wait long.
+    /// Whether a partial report is worth its cost: soon after opening a file, and during long parsing.
     fn wants_partial(&self, now: f64, read: ImportProgress, is_of_accesses: bool) -> bool {
-        // A partial report is on all files so far.
+        // A partial report covers all files so far.
         let read = self.with_before(read);
         let cost = match self.partial_cost {
             Some(cost) => cost * read.content_bytes as f64,
@@ -117,13 +116,13 @@ impl Reporter {
         };
         let bytes_left = self.file_bytes.saturating_sub(read.file_bytes) as f64;
         let left = bytes_left * (now - self.start) / (read.file_bytes as f64).max(1.0);
-        // Something shows soon, though it may cost more than later ones may.
+        // Show something soon, even if it costs more than later ones may.
         let is_early = self.is_first && cost <= FIRST_COST_MS;
         let is_cheap = cost * PARTIAL_SHARE <= now - self.last_partial && cost * PARTIAL_SHARE_LEFT <= left;
         now >= self.next_partial && read.records > 0 && (is_early || is_cheap)
     }
 
-    /// Whether the page was told of progress, and should be listened to.
+    /// Whether progress was sent, and messages should be handled.
     pub fn tell(&mut self, session: &mut Session) -> bool {
         let start = now_ms();
         let read = session.progress();
@@ -149,7 +148,7 @@ impl Reporter {
         due
     }
 
-    /// The file is read; how it is told that reports are made of it, by [`making`].
+    /// Progress message after parsing, for [`making`].
     pub fn finishing(&self, session: &Session) -> Progress {
         self.progress(session, true)
     }

@@ -1,10 +1,10 @@
-//! The bytes of a file in order, read from a `Blob` ahead of their use.
+//! The bytes of a file in order, read ahead from a `Blob`.
 //!
-//! A stream that fills buffers of our own is the fastest way; where a browser has none, or one that stops giving
-//! anything, the rest is read by slices. Nothing here knows what the bytes mean.
+//! A BYOB stream is fastest; if a browser has none, or if it stalls, the rest is read in slices. The content of the bytes does not
+//! matter here.
 //!
-//! A stream gives what has come, which is 64 KiB mostly, unless it is told to fill a buffer before it answers: then there are
-//! a sixteenth of the answers, and reading takes half the time. Browsers that do not know of that give less at a time.
+//! By default a read returns the available data, usually 64 KiB. Requesting a minimum size reduces the number of reads to a
+//! sixteenth and halves the time. Browsers without that option return less at a time.
 
 use js_sys::{Array, ArrayBuffer, Function, Object, Promise, Reflect, Uint8Array};
 use std::cell::RefCell;
@@ -23,19 +23,19 @@ const VIEW_BYTES: u32 = 1 << 20;
 const VIEWS_AHEAD: usize = 2;
 /// Buffers kept for streams to come.
 const MAX_SPARE: usize = 3 * VIEWS_AHEAD;
-/// A stream that gives nothing for so long is given up.
+/// Timeout after which a stalled stream is abandoned.
 pub const PATIENCE_MS: i32 = 10_000;
 /// Slices below 4 MiB are slow in Chromium.
 const SLICE_BYTES: u64 = 16 << 20;
-/// Slices asked for ahead of the one in use.
+/// Slices requested ahead of the current one.
 const SLICES_AHEAD: usize = 2;
 
-/// A file, or a stretch of it, being read from front to back.
+/// A file, or a part of it, being read front to back.
 pub struct Source {
     blob: Blob,
-    /// Where it ends.
+    /// End position.
     end: u64,
-    /// Where the next bytes come from.
+    /// Position of the next bytes.
     at: u64,
     way: Way,
 }
@@ -43,7 +43,7 @@ pub struct Source {
 enum Way {
     Stream(Stream),
     Slices {
-        /// The first byte not asked for yet.
+        /// First byte not requested yet.
         asked: u64,
         ahead: VecDeque<JsFuture>,
     },
@@ -59,17 +59,17 @@ impl Source {
         Source { blob: blob.clone(), end, at: start, way }
     }
 
-    /// Where it ends.
+    /// End position.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Where the next bytes come from.
+    /// Position of the next bytes.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Puts the next bytes into `buffer`, in place of what is there; none at the end.
+    /// Replaces the content of `buffer` by the next bytes; empty at the end.
     pub async fn next(&mut self, buffer: &mut Vec<u8>) -> Result<(), JsValue> {
         if self.at >= self.end {
             buffer.clear();
@@ -81,7 +81,7 @@ impl Source {
                 stream.is_over = self.at == self.end;
                 return Ok(());
             }
-            // If it is the file that is to blame, the slice says so.
+            // If the file is the problem, the slice returns the error.
             self.way = Way::slices(self.at);
         }
         if let Way::Slices { asked, ahead } = &mut self.way {
@@ -99,7 +99,7 @@ impl Source {
             copy(&array, buffer);
             self.at += buffer.len() as u64;
             if buffer.is_empty() || (ahead.is_empty() && self.at < *asked) {
-                return Err(js_sys::Error::new("a slice of the file was shorter than asked for").into());
+                return Err(js_sys::Error::new("a slice of the file was shorter than requested").into());
             }
         }
         Ok(())
@@ -114,33 +114,33 @@ impl Way {
 
 #[wasm_bindgen]
 extern "C" {
-    /// A [`ReadableStreamByobReader`] whose `read` is asked for a number of bytes at least.
+    /// [`ReadableStreamByobReader`] with a minimum size in `read`.
     type FillingReader;
 
     #[wasm_bindgen(method)]
     fn read(this: &FillingReader, view: &Uint8Array, options: &Object) -> Promise;
 }
 
-/// Options for a read that gives `n_bytes`, or all there is up to the end.
+/// Options for a read of at least `n_bytes`, or up to the end.
 fn fill(n_bytes: u32) -> Object {
     let options = Object::new();
-    // A fresh object takes any member.
+    // Setting a member of a new object cannot fail.
     let _ = Reflect::set(&options, &"min".into(), &n_bytes.into());
     options
 }
 
-/// Reads of a stream under way. The reader is held here, not by the reads: Chromium forgets one that only they hold.
+/// Pending reads of a stream. It owns the reader, because Chromium collects a reader that only its reads reference.
 struct Stream {
     reader: ReadableStreamByobReader,
     reads: VecDeque<Promise>,
-    /// It has given everything.
+    /// Whether the stream has ended.
     is_over: bool,
 }
 
 thread_local! {
-    /// Buffers of streams that have ended. Fresh memory is dear.
+    /// Buffers of ended streams, for reuse, because allocating is expensive.
     static SPARE: RefCell<Vec<ArrayBuffer>> = RefCell::default();
-    /// Takes the buffer out of what a read gave.
+    /// Takes the buffer from the result of a read.
     static RECLAIM: Closure<dyn FnMut(JsValue)> = Closure::new(|result: JsValue| {
         let value = Reflect::get(&result, &"value".into()).ok();
         if let Some(array) = value.and_then(|value| value.dyn_into::<Uint8Array>().ok()) {
@@ -172,7 +172,7 @@ impl Stream {
         self.reads.push_back(read);
     }
 
-    /// `None` if nothing comes any more.
+    /// `None` at the end or on a stall.
     async fn next(&mut self, buffer: &mut Vec<u8>) -> Option<()> {
         let read = self.reads.pop_front()?;
         let (timeout, timer) = timeout(PATIENCE_MS)?;
@@ -203,7 +203,7 @@ impl Drop for Stream {
     }
 }
 
-/// A promise that may be broken without anyone waiting for it: when a stream fails, all its reads do.
+/// Marks a promise as handled: when a stream fails, all its reads reject.
 fn forgive(promise: &Promise) {
     thread_local! {
         static IGNORE: Closure<dyn FnMut(JsValue)> = Closure::new(|_| {});
@@ -213,9 +213,9 @@ fn forgive(promise: &Promise) {
     });
 }
 
-/// Puts bytes of the browser in place of what is in `buffer`.
+/// Replaces the content of `buffer` by bytes of the browser.
 fn copy(array: &Uint8Array, buffer: &mut Vec<u8>) {
-    // Only what was not there before is filled with zeros for nothing.
+    // Only growth costs filling with zeros.
     buffer.resize(array.length() as usize, 0);
     array.copy_to(buffer);
 }
@@ -224,7 +224,7 @@ fn scope() -> DedicatedWorkerGlobalScope {
     js_sys::global().unchecked_into()
 }
 
-/// A promise that is kept after some time, and the timer behind it.
+/// Promise that resolves after a delay, with its timer.
 fn timeout(ms: i32) -> Option<(Promise, i32)> {
     let mut timer = None;
     let promise = Promise::new(&mut |resolve: Function, _: Function| {
@@ -233,20 +233,20 @@ fn timeout(ms: i32) -> Option<(Promise, i32)> {
     timer.map(|timer| (promise, timer))
 }
 
-/// All bytes of a small file.
+/// Reads all bytes of a small file.
 pub async fn whole(blob: &Blob) -> Result<Vec<u8>, JsValue> {
     let buffer = JsFuture::from(blob.array_buffer()).await?;
     Ok(Uint8Array::new(&buffer).to_vec())
 }
 
-/// Comes back after some time.
+/// Waits.
 pub async fn wait(ms: i32) {
     if let Some((promise, _)) = timeout(ms) {
         let _ = JsFuture::from(promise).await;
     }
 }
 
-/// What comes of `work`, unless that takes longer than `ms`.
+/// Result of `work`, or `None` after `ms`.
 pub async fn within<T>(ms: i32, work: impl Future<Output = T>) -> Option<T> {
     let (mut work, mut late) = (pin!(work), pin!(wait(ms)));
     poll_fn(|context| match work.as_mut().poll(context) {
@@ -256,10 +256,10 @@ pub async fn within<T>(ms: i32, work: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// Lets messages of the page come in between.
+/// Yields to messages of the page.
 pub async fn breathe() {
     let promise = Promise::new(&mut |resolve: Function, _: Function| {
-        // A timer would wait for 4 ms at least; a message comes at once.
+        // A timer waits for at least 4 ms; a message arrives at once.
         let sent = web_sys::MessageChannel::new().and_then(|channel| {
             channel.port1().set_onmessage(Some(&resolve));
             channel.port2().post_message(&JsValue::NULL)

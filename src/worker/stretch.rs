@@ -1,4 +1,4 @@
-//! A stretch of a file on its way from the `Blob` to a reader of parts.
+//! A part of a file on its way from the `Blob` to a parser of parts.
 
 use crate::source::Source;
 use std::ops::Range;
@@ -6,12 +6,12 @@ use tracedrop::import::parts::{Part, PartReader};
 use wasm_bindgen::prelude::*;
 use web_sys::Blob;
 
-/// The last record of a stretch mostly ends within so many bytes behind it.
+/// Bytes after a part within which its last record usually ends.
 const OVERHANG_BYTES: u64 = 16 << 10;
-/// Where it does not, so much is read at a time.
+/// Bytes per further read, where it does not.
 const MORE_BYTES: u64 = 1 << 20;
 
-/// A stretch whose bytes are already on their way.
+/// A part whose bytes are already being read.
 pub struct Stretch {
     pub range: Range<u64>,
     source: Source,
@@ -19,13 +19,13 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Asks for the first bytes.
+    /// Requests the first bytes.
     pub fn open(blob: &Blob, range: Range<u64>) -> Stretch {
         let source = Source::new(blob, range.start..range.end + OVERHANG_BYTES);
         Stretch { range, source, is_begun: false }
     }
 
-    /// Hands the next bytes to `reader`, through `buffer`; gives the part once it is read.
+    /// Feeds the next bytes to `reader`, through `buffer`; returns the parsed part at the end.
     pub async fn step(
         &mut self,
         blob: &Blob,
@@ -49,7 +49,7 @@ impl Stretch {
             return Ok(None);
         }
         let part = reader.finish();
-        // A stream that is read to its end gives back its buffers.
+        // A stream read to its end releases its buffers.
         while self.source.end() - self.source.at() <= OVERHANG_BYTES && !buffer.is_empty() {
             self.source.next(buffer).await?;
         }

@@ -1,33 +1,33 @@
-//! One at a time: what writes and removes indexes takes turns, with all other pages of this host.
+//! Mutual exclusion for writing and deleting indexes, across all pages of this origin.
 //!
-//! Locks of the browser (Web Locks) do that; they end with the worker that holds one. Without them, or where a page may not
-//! ask for one, nobody waits: the file system itself refuses what would do harm.
+//! Uses Web Locks, which are released when their worker ends. Without them, or where a page may not use them, there is no waiting:
+//! the file system itself rejects conflicting access.
 
 use js_sys::{Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-/// All pages of one host share it, as they share what is kept.
+/// Name of the lock, shared by all pages of the origin, like the cache.
 const NAME: &str = "tracedrop-indexes";
 
-/// Nobody else writes or removes until this is dropped.
+/// Exclusive right to write and delete, until dropped.
 pub struct Turn {
     release: Option<Function>,
 }
 
 impl Turn {
-    /// Waits until it is ours.
+    /// Waits for the lock.
     pub async fn wait() -> Turn {
         Turn { release: Turn::ask(false).await.dyn_into().ok() }
     }
 
-    /// `None` if it is somebody's just now.
+    /// `None` if the lock is taken.
     pub async fn if_free() -> Option<Turn> {
         let answer = Turn::ask(true).await;
         (!answer.is_null()).then(|| Turn { release: answer.dyn_into().ok() })
     }
 
-    /// What ends the turn; null if it was to be had now or never, and is not; undefined without locks.
+    /// Function that releases the lock; null if it was not available at once; undefined without Web Locks.
     async fn ask(now_or_never: bool) -> JsValue {
         let asked = Promise::new(&mut |answer, _| {
             let refused = answer.clone();
@@ -49,14 +49,14 @@ impl Turn {
                 let _ = answer.call1(&JsValue::UNDEFINED, &lock);
                 return JsValue::UNDEFINED;
             }
-            // It is held until this promise is fulfilled.
+            // The lock is released when this promise resolves.
             Promise::new(&mut |release, _| {
                 let _ = answer.call1(&JsValue::UNDEFINED, &release);
             })
             .into()
         });
         let held: Promise = request.call3(&locks, &NAME.into(), &options, &on_granted)?.dyn_into()?;
-        // Frames without an origin of their own are refused.
+        // Frames with an opaque origin are rejected.
         let on_refused = Closure::once_into_js(move |_: JsValue| {
             let _ = refused.call0(&JsValue::UNDEFINED);
         });

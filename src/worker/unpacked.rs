@@ -1,4 +1,4 @@
-//! The content of a packed file, unpacked by another worker.
+//! Content of a compressed file, decompressed by another worker.
 
 use crate::port;
 use crate::wake::Wake;
@@ -11,14 +11,14 @@ use tracedrop::import::unpack::Packing;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, MessageEvent, MessagePort};
 
-/// Smaller files are unpacked before others are of any help.
+/// A helper is of no use for smaller files.
 pub const MIN_FILE_BYTES: u64 = 1 << 20;
 
-/// What comes from the worker that unpacks.
+/// Content from the decompressing worker.
 pub struct Unpacked {
     port: MessagePort,
     arrived: Rc<Arrived>,
-    /// Called by the port for as long as this lives.
+    /// Message handler of the port.
     _on_message: Closure<dyn FnMut(MessageEvent)>,
 }
 
@@ -31,7 +31,7 @@ struct Arrived {
 }
 
 impl Unpacked {
-    /// Has the worker behind `port` unpack `blob`. The port stays open.
+    /// Makes the worker behind `port` decompress `blob`. The port stays open.
     pub fn start(port: MessagePort, blob: &Blob, packing: Packing) -> Unpacked {
         let arrived = Rc::new(Arrived::default());
         let hears = arrived.clone();
@@ -54,23 +54,23 @@ impl Unpacked {
         }
     }
 
-    /// The worker will not answer any more.
+    /// Marks the worker as lost.
     pub fn lose(&self) {
         self.arrived.is_lost.set(true);
         self.arrived.wake.wake();
     }
 
-    /// Whether everything is unpacked and has come.
+    /// Whether all content has arrived.
     pub fn is_over(&self) -> bool {
         self.arrived.is_over.get()
     }
 
-    /// Ends the waiting.
+    /// Ends waiting.
     pub fn wake(&self) {
         self.arrived.wake.wake();
     }
 
-    /// Puts the next content into `buffer`. `None` if the worker is lost, or somebody called [`Unpacked::wake`].
+    /// Reads the next content into `buffer`. `None` if the worker is lost, or after [`Unpacked::wake`].
     pub async fn next(&self, buffer: &mut Vec<u8>) -> Option<HelperResponse> {
         if self.arrived.messages.borrow().is_empty() && !self.arrived.is_lost.get() {
             self.arrived.wake.wait().await;

@@ -21,7 +21,7 @@ fn exit_codes_tell_what_became_of_limits() {
     assert_eq!(code(&[A, A, "--fail-on", "gpu.per_step > 0%"]), 0);
     assert_eq!(code(&[A, B, "--fail-on", "gpu.work < -1%"]), 3);
     assert_eq!(code(&[A, B, "--fail-on", "gpu.work < -1%", "--fail-on", "gpu.work > 100 s"]), 3);
-    // What can not be read, what can not be compared, what is no call.
+    // Unreadable files, traces that cannot be compared, invalid arguments.
     assert_eq!(code(&[A, "no-such-file.json"]), 1);
     assert_eq!(code(&[A, "../sway/one_event.jsonl"]), 1);
     assert_eq!(code(&[A, B, "--phase", "decode"]), 1);
@@ -40,7 +40,7 @@ fn every_format_is_written() {
         String::from_utf8(output.stdout).unwrap()
     };
     let comment = text(&[A, B, "--format", "markdown"]);
-    assert!(comment.starts_with(&format!("## A: {A} against B: {B}\n")), "{comment:.200}");
+    assert!(comment.starts_with(&format!("## A: {A} vs B: {B}\n")), "{comment:.200}");
     assert!(comment.len() < 65_536 && comment.contains("<details><summary>Operations"));
     let json: serde_json::Value = serde_json::from_str(&text(&[A, B, "--format", "json"])).unwrap();
     assert_eq!(json["reports"][0]["id"], "compare-gpu");
@@ -56,13 +56,10 @@ fn every_format_is_written() {
         "--format",
         "markdown",
     ]);
-    assert!(
-        groups.starts_with("## A: rank0.json.gz against B: rank0.json.gz and 1 file more"),
-        "{groups:.200}"
-    );
+    assert!(groups.starts_with("## A: rank0.json.gz vs B: rank0.json.gz and 1 more file"), "{groups:.200}");
 }
 
-/// Pictures are files of their own, in a folder that is made.
+/// Charts are written as separate files into a new folder.
 #[test]
 fn pictures_are_written_to_a_folder() {
     let folder = std::env::temp_dir().join(format!("tracedrop-pictures-{}", std::process::id()));
@@ -91,13 +88,13 @@ fn pictures_are_written_to_a_folder() {
     assert_eq!(names(), ["gpu-kernels-durations.svg", "gpu-kernels-operations.svg"]);
     let text = std::fs::read_to_string(folder.join("gpu-kernels-operations.svg")).unwrap();
     assert!(text.starts_with("<svg ") && text.contains(">Time by operation</text>"));
-    // Of several files each has its own.
+    // With several files, each has its own.
     assert!(report(&[A, B, "--report", "gpu-breakdown", "--format", "svg", "-o", place]).status.success());
     assert_eq!(names().iter().filter(|name| name.contains("json.gz-gpu-breakdown")).count(), 2);
     assert!(compare(&[A, B, "--format", "svg", "-o", place]).status.success());
     assert!(names().iter().any(|name| name.starts_with("compare-gpu")));
     std::fs::remove_dir_all(&folder).unwrap();
-    // A folder and another format are no call; without one a picture goes to standard output, but not two of them.
+    // A folder with another format is an error; without a folder, a single chart goes to standard output.
     assert_eq!(report(&[A, "-o", place]).status.code(), Some(2));
     assert!(report(&[A, "--format", "svg"]).stdout.starts_with(b"<svg "));
     assert_eq!(report(&[A, B, "--format", "svg"]).status.code(), Some(2));

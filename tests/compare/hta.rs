@@ -1,4 +1,4 @@
-//! Against HolisticTraceAnalysis' trace diff and TraceLens' sums on the same pairs.
+//! Comparison with HolisticTraceAnalysis' trace diff and TraceLens' sums on the same pairs.
 
 use crate::golden::{Check, rows};
 use crate::sides::{compared, digest, golden_pairs, number, table, text};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tracedrop::report::Table;
 
-/// Names of slices with counts and nanoseconds of both sides, categories added up.
+/// Slice names with counts and nanoseconds of both sides, summed over categories.
 fn by_name(slices: &Table) -> BTreeMap<String, [(i128, i128); 2]> {
     let mut sums: BTreeMap<String, [(i128, i128); 2]> = BTreeMap::new();
     for row in 0..slices.n_rows() {
@@ -26,7 +26,7 @@ fn differences_agree_with_hta() {
         check.name = name;
         let n = check.n;
         let golden: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        // Where a trace has several ProfilerSteps, the tool takes the last one out before it counts.
+        // If a trace has several ProfilerSteps, the tool drops the last one.
         let n_steps = |trace: &tracedrop::trace::Trace| {
             let is_step = |name: &tracedrop::base::strings::StringId| {
                 trace.strings.get_opt(*name).is_some_and(|name| name.starts_with("ProfilerStep#"))
@@ -95,8 +95,8 @@ fn differences_agree_with_hta() {
     check.finish();
 }
 
-/// TraceLens compares what lies below the common parts of two trees: kernels launched in operators. In these pairs that is
-/// the work that is linked to a call, in steps where there are any.
+/// TraceLens compares kernels launched in operators, below the common parts of two trees. In these pairs, these are the kernels
+/// linked to a call, in steps if there are any.
 #[test]
 fn kernel_time_agrees_with_tracelens() {
     let mut check = Check::default();

@@ -1,11 +1,11 @@
-//! Alignment against a plain one, and comparisons of what is no GPU trace.
+//! Alignment compared with a brute-force version, and comparisons of traces without a GPU.
 
 use crate::sides::{compared, digest_of, lists, number, sum, table, text};
 use crate::support::Random;
 use proptest::prelude::*;
 use tracedrop::compare::align::{GAP_EXTEND, GAP_OPEN, Scores, Step, align, align_within, score};
 
-/// Letters: equal ones are worth much, those of one case little, others are never side by side.
+/// Letters: equal ones score high, those of equal case low, others are never paired.
 struct Letters(Vec<u8>, Vec<u8>);
 
 impl Scores for Letters {
@@ -19,7 +19,7 @@ impl Scores for Letters {
     }
 }
 
-/// The best worth there is, by all cells of three tables.
+/// The best possible score, from all cells of three tables.
 fn best(letters: &Letters) -> i64 {
     const NEVER: i64 = i64::MIN / 4;
     let (n, m) = (letters.0.len(), letters.1.len());
@@ -47,7 +47,7 @@ fn best(letters: &Letters) -> i64 {
     cells[n][m].into_iter().max().unwrap()
 }
 
-/// Every place once, in order, and no pair that must not be.
+/// Every place once, in order, without forbidden pairs.
 fn check(steps: &[Step], letters: &Letters) {
     let (mut a, mut b) = (0, 0);
     for step in steps {
@@ -89,7 +89,7 @@ proptest! {
     }
 }
 
-/// Sequences of a model: layers with something put in or left out. A band finds what the whole table has.
+/// Sequences of a model: layers with insertions and deletions. The band finds the global optimum.
 #[test]
 fn bands_hold_the_best_path_of_layers() {
     let mut random = Random(9);
@@ -115,7 +115,7 @@ fn bands_hold_the_best_path_of_layers() {
     }
 }
 
-/// A hundred thousand kernels against seventy thousand, in linear space.
+/// A hundred thousand kernels vs seventy thousand, in linear space.
 #[test]
 fn long_sequences_are_aligned() {
     let mut random = Random(5);

@@ -1,4 +1,4 @@
-//! Groups of files that are runs of the same: what is noise is known from how they differ.
+//! Groups of repeated runs: their spread determines the noise.
 
 use crate::others::{call, profile};
 use crate::sides::{compared, digest, lists, table, text};
@@ -41,7 +41,7 @@ fn profiles_tell_what_is_noise() {
     assert!(by_file.noise.is_some_and(|noise| noise > 1.0 && noise < 50.0), "{by_file:?}");
     let sums = measure("hot-frames.functions.self");
     assert!((sums.noise.unwrap() - 3.0 * by_file.noise.unwrap()).abs() < 1e-9);
-    // The same files twice: nothing differs, and that is no noise.
+    // The same files twice: no difference, and not "within noise".
     let same = compared(&a, &a);
     assert_eq!(status(&same, "compare-hot-frames", "functions", "function", "work"), "= same");
 }
@@ -57,14 +57,12 @@ fn calls_of_unlike_groups_are_told_by_file() {
                 .collect::<Vec<_>>(),
         )
     };
-    // One new run against five old ones.
+    // One new run vs five old ones.
     let (old, new) = (of(&[2.0, 2.1, 1.9, 2.05, 1.95]), of(&[4.0]));
     let comparison = compared(&old, &new);
     let report = comparison.reports.iter().find(|report| report.id == "compare-sway-calls").unwrap();
     assert!(
-        report
-            .summary
-            .starts_with("For one file, time is 3.000 ms in A, 5.000 ms in B (+66.7 %): more than noise"),
+        report.summary.starts_with("Per file, time: 3.000 ms in A, 5.000 ms in B (+66.7%), significant"),
         "{}",
         report.summary
     );
@@ -74,12 +72,12 @@ fn calls_of_unlike_groups_are_told_by_file() {
     );
     let close = compared(&old, &of(&[2.02]));
     assert_eq!(lines(&close, "compare-sway-calls"), ["+20.00 µs 1 row, within noise"]);
-    // One run against one: nothing is known, and nothing is said.
+    // One run vs one: significance is unknown and not shown.
     let single = compared(&of(&[2.0]), &of(&[2.1]));
     assert!(table(&single, "compare-sway-calls", "calls").column("file_status").is_none());
 }
 
-/// What files say by themselves is what their side says in all, for every format.
+/// Values per file add up to those of their side, for every format.
 #[test]
 fn files_add_up_to_their_side() {
     let mut n = 0;

@@ -1,4 +1,4 @@
-//! Sides of comparisons, read from files or put together.
+//! Sides of comparisons, from files or assembled.
 
 use crate::support::{data_dirs, import};
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use tracedrop::engine::format_title;
 use tracedrop::report::{Block, Findings, Report, Table};
 use tracedrop::trace::{Run, Trace};
 
-/// What traces that are one side give to a comparison.
+/// Digest of the traces of one side.
 pub fn digest(traces: Vec<Trace>) -> Digest {
     let (mut run, query) = (Run { traces }, Query::default());
     let reports = analysis::reports(&run, &query);
     Digest::of(&mut run, &reports, &query, &format_title, Default::default())
 }
 
-/// The same of the content of one file.
+/// Digest of the content of one file.
 pub fn digest_of(name: &str, content: &str) -> Digest {
     digest(vec![import(name, content.as_bytes(), None).unwrap()])
 }
 
-/// Compares with nothing special asked.
+/// Compares with default options.
 pub fn compared(a: &Digest, b: &Digest) -> Comparison {
     compare(a, b, &CompareQuery::default()).unwrap()
 }
@@ -33,7 +33,7 @@ pub fn table<'a>(comparison: &'a Comparison, report: &str, id: &str) -> &'a Tabl
         .unwrap_or_else(|| panic!("no {id}"))
 }
 
-/// What a report says in words.
+/// Findings of a report.
 pub fn lists(report: &Report) -> impl Iterator<Item = &Findings> {
     report.blocks.iter().filter_map(|block| match block {
         Block::Findings(findings) => Some(findings),
@@ -41,13 +41,13 @@ pub fn lists(report: &Report) -> impl Iterator<Item = &Findings> {
     })
 }
 
-/// What the report on GPUs says in words, if it has an answer.
+/// Findings of the GPU report, if any.
 pub fn answer(comparison: &Comparison) -> Option<&Findings> {
     let report = comparison.reports.iter().find(|report| report.id == "compare-gpu")?;
     lists(report).next()
 }
 
-/// A whole number of a table; 0 where it is missing.
+/// An integer cell of a table; 0 if missing.
 pub fn number(table: &Table, row: usize, column: &str) -> i128 {
     let cell =
         table.column(column).unwrap_or_else(|| panic!("no {column} in {}", table.id)).cells.get(row).plain();
@@ -59,12 +59,12 @@ pub fn sum(table: &Table, column: &str) -> i128 {
     (0..table.n_rows()).map(|row| number(table, row, column)).sum()
 }
 
-/// A text of a table.
+/// A text cell of a table.
 pub fn text(table: &Table, row: usize, column: &str) -> String {
     table.column(column).unwrap_or_else(|| panic!("no {column} in {}", table.id)).cells.get(row).plain()
 }
 
-/// Folders `golden/<tool>/` beside recordings, with the names of pairs in them: `<prefix>A--B<suffix>`.
+/// Folders `golden/<tool>/` next to recordings, with the names of pairs in them: `<prefix>A--B<suffix>`.
 pub fn golden_pairs(tool: &str, prefix: &str, suffix: &str) -> Vec<(PathBuf, Trace, Trace, String)> {
     let mut pairs = Vec::new();
     for dir in data_dirs("pytorch") {

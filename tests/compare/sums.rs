@@ -1,4 +1,4 @@
-//! What must hold of any pair: rows add up to the difference of the totals, and a trace does not differ from itself.
+//! Invariants of any pair: rows add up to the difference of the totals, and a trace doesn't differ from itself.
 
 use crate::golden;
 use crate::sides::{answer, compared, digest, lists, number, sum, table, text};
@@ -8,7 +8,7 @@ use tracedrop::compare::{CompareQuery, Comparison, Digest, Measure, Problem, com
 use tracedrop::report::{Cells, Compared, Finding, Report, Table};
 use tracedrop::trace::{Run, Trace};
 
-/// Digests of recordings of a profiler, with the durations of all work of the GPU, one recording at a time.
+/// Digests of profiler recordings, with the total duration of all GPU activity, one recording at a time.
 fn recordings() -> Vec<(String, Digest, i64)> {
     let mut out = Vec::new();
     for path in golden::paths() {
@@ -28,13 +28,13 @@ fn work_of(trace: &Trace) -> i64 {
     context.gpu().iter().flat_map(|gpu| &gpu.work).map(|work| work.dur()).sum()
 }
 
-/// All tables of a comparison: rows are differences, and add up to totals that stand elsewhere.
+/// All tables of a comparison: rows are differences and add up to independent totals.
 pub fn check_sums(what: &str, comparison: &Comparison, work: [i64; 2]) {
     for report in &comparison.reports {
         for table in report.tables() {
             assert!(table.is_sound(), "{what}: {}", table.id);
             check_differences(what, table);
-            // Totals of the general layer stand in a table of their own.
+            // Totals of the general layer are in a separate table.
             let totals = report.tables().find(|totals| totals.id == format!("{}_totals", table.id));
             if let Some(totals) = totals {
                 let columns: Vec<_> = table
@@ -47,9 +47,9 @@ pub fn check_sums(what: &str, comparison: &Comparison, work: [i64; 2]) {
                 assert_eq!(columns.len(), totals.n_rows(), "{what}: {}", table.id);
                 for column in columns {
                     let id = column.id.strip_suffix("_difference").unwrap();
-                    let label = column.label.strip_suffix(", B − A").unwrap();
+                    let label = column.label.strip_prefix("B − A: ").unwrap();
                     let row = (0..totals.n_rows()).find(|row| text(totals, *row, "total") == label).unwrap();
-                    // Sums that no cell can hold stand at its ends.
+                    // Sums beyond the range of a cell saturate.
                     if ["a", "b", "difference"]
                         .iter()
                         .any(|end| number(totals, row, end).abs() >= i128::from(i64::MAX))
@@ -75,7 +75,7 @@ pub fn check_sums(what: &str, comparison: &Comparison, work: [i64; 2]) {
             }
         }
         if let Some(answer) = answer(comparison) {
-            // Where work is missing from a side, time is that in which something ran.
+            // With missing device records on a side, time is busy time.
             let find = |id: &str| comparison.measures.iter().find(|measure| measure.id == id);
             let measure = find("gpu.per_step").or_else(|| find("gpu.busy")).unwrap();
             let rows = answer.findings.iter().filter_map(|line| line.time).sum::<i64>() as f64;
@@ -85,7 +85,7 @@ pub fn check_sums(what: &str, comparison: &Comparison, work: [i64; 2]) {
     }
 }
 
-/// Lines of an answer over tables add up to the total that they are of.
+/// Lines of the largest changes add up to their total.
 fn check_answer(what: &str, report: &Report) {
     let Some(totals) = report.tables().find(|table| table.id.ends_with("_totals")) else { return };
     let values = ["a", "b", "difference", "gained", "lost"].map(|id| number(totals, 0, id));
@@ -104,7 +104,7 @@ fn check_answer(what: &str, report: &Report) {
     assert_eq!(list.findings.iter().map(differences).sum::<i128>(), values[2], "{what}: {}", report.id);
 }
 
-/// `x_difference` is `x_b` less `x_a` wherever a table has the three.
+/// `x_difference` is `x_b` − `x_a` wherever a table has all three.
 fn check_differences(what: &str, table: &Table) {
     for column in &table.columns {
         let Some(id) = column.id.strip_suffix("_difference").filter(|id| !["of", "share"].contains(id))
@@ -175,7 +175,7 @@ fn pairs_of_recordings_add_up() {
     assert!(n > 20);
 }
 
-/// Every pair the golden outputs are of, and both sides against nothing.
+/// Every pair with golden outputs, and both sides vs nothing.
 #[test]
 fn reference_pairs_add_up() {
     for (_, a, b, name) in crate::sides::golden_pairs("wafer", "pair-", "") {
@@ -201,7 +201,7 @@ fn reference_pairs_add_up() {
     }
 }
 
-/// What limits on one trace are held against are the numbers that a comparison has of it.
+/// Limits on one trace are checked on the same numbers that a comparison has of it.
 fn measures_itself(what: &str, side: &Digest) {
     let told = |measures: &[Measure]| {
         let of = |it: &Measure| (it.id.clone(), it.what.clone(), it.unit, it.a.to_bits());
@@ -224,7 +224,7 @@ fn pairs_of_other_formats_add_up() {
             for path in files(&dir, endings) {
                 let name = path.display().to_string();
                 let bytes = std::fs::read(&path).unwrap();
-                // The largest take long, and are no other.
+                // The largest take long without covering anything new.
                 if bytes.len() > 4_000_000 {
                     continue;
                 }
@@ -253,7 +253,7 @@ fn pairs_of_other_formats_add_up() {
     }
 }
 
-/// Kinds of memory are held against each other; quantiles, shares and verdicts stand side by side.
+/// Kinds of memory are compared; quantiles, shares and verdicts are shown for both sides.
 #[test]
 fn accesses_to_memory_are_compared() {
     let root = crate::support::own_dir("mrm");

@@ -1,4 +1,4 @@
-//! Against wafer-core's `trace_compare` on the same pairs. It gives A by B and A less B, with doubles of microseconds.
+//! Comparison with wafer-core's `trace_compare` on the same pairs. It gives A / B and A − B, in doubles of microseconds.
 
 use crate::golden::Check;
 use crate::sides::{compared, digest, golden_pairs, number, table, text};
@@ -8,7 +8,7 @@ use tracedrop::compare::Comparison;
 use tracedrop::gpu::reference::{self, Platform};
 use tracedrop::report::Table;
 
-/// Sums of kernels of one operation or name: nanoseconds and pieces of A and B.
+/// Sums of kernels of one operation or name: nanoseconds and counts of A and B.
 type Sums = BTreeMap<String, [(i128, i128); 2]>;
 
 #[test]
@@ -26,7 +26,7 @@ fn operations_agree_with_wafer() {
             totals(&ours, &golden["metadata"], &mut check);
             operations(&ours, &golden, "", true, &mut check);
         }
-        // Without phases everything is decode to it (Q4); with some, kernels are given to them by when the GPU ran them.
+        // Without phases it calls everything decode (Q4); otherwise it assigns kernels to phases by when they ran.
         if let Some(golden) = read("analyze-decode.json")
             && golden["metadata"]["trace1_kernels"]
                 == read("analyze-all.json").unwrap()["metadata"]["trace1_kernels"]
@@ -35,7 +35,7 @@ fn operations_agree_with_wafer() {
         }
         if let Some(golden) = read("fused.json") {
             let golden = &golden["analyze"];
-            // It drops large graphs before it adds up (Q12): then a side's numbers are of a part of it.
+            // It drops large graphs before summing (Q12), so a side may be incomplete.
             let all = read("analyze-all.json").map(|all| all["metadata"].clone()).unwrap_or_default();
             let is_whole = |number: &str| {
                 let id = format!("{number}_kernels");
@@ -66,7 +66,7 @@ impl Ours<'_> {
         Ours { kernels: table(comparison, "compare-gpu", "kernels") }
     }
 
-    /// Kernels by what `key` makes of their names and the side; phases added up. Copies and fills are no kernels to it.
+    /// Kernels by `key` of name and side, summed over phases. It doesn't count copies and fills as kernels.
     fn sums(&self, key: impl Fn(usize, &str) -> String) -> Sums {
         let mut sums = Sums::new();
         for row in 0..self.kernels.n_rows() {
@@ -96,7 +96,7 @@ fn platforms(metadata: &Value) -> [Platform; 2] {
     })
 }
 
-/// Wholes, to the six decimals it writes.
+/// Totals, to the six decimals it writes.
 fn totals(ours: &Ours<'_>, metadata: &Value, check: &mut Check) {
     let sums = ours.sums(|_, _| String::new());
     let all = sums.get("").copied().unwrap_or_default();
@@ -112,12 +112,12 @@ fn totals(ours: &Ours<'_>, metadata: &Value, check: &mut Check) {
     }
 }
 
-/// Kernels by the coarse types of its analysis of fusion: how many of each, and the time of those it reports. Its verdicts
-/// are drawn from counts alone (Q10), so that they have no equal here.
+/// Kernels by the coarse types of its fusion analysis: counts, and the time of those it reports. Its verdicts are based on counts
+/// only (Q10) and have no counterpart here.
 fn simple_types(ours: &Ours<'_>, golden: &Value, check: &mut Check) {
     let sums = ours.sums(|_, name| reference::simple_type(name).to_string());
-    // Kernels that its alignment loses are in no type: those without correlation (Q15), of graphs without a partner (Q12),
-    // beside another type, of types with few of them.
+    // Kernels lost by its alignment have no type: those without correlation (Q15), of graphs without a partner (Q12), next to
+    // another type, or of rare types.
     let types = golden["global_counts"].as_object().unwrap();
     let is_whole = ["trace1", "trace2"].map(|number| {
         let counted: u64 = types.values().map(|row| row[format!("{number}_count")].as_u64().unwrap()).sum();
@@ -150,7 +150,7 @@ fn operations(ours: &Ours<'_>, golden: &Value, suffix: &str, is_plain: bool, che
     let platforms = platforms(&golden["metadata"]);
     let sums = ours.sums(|side, name| reference::operation(name, platforms[side]).0.to_string());
     let rows = golden["operations"].as_array().unwrap();
-    // Operations of one side are left out by the plain one (Q5).
+    // Its plain output skips operations of one side only (Q5).
     let wanted = sums.values().filter(|[a, b]| !is_plain || (a.1 > 0 && b.1 > 0)).count();
     check.same("operations", rows.len(), wanted);
     for row in rows {

@@ -1,4 +1,4 @@
-//! Recordings, the outputs of other tools on them, and what was found to differ.
+//! Recordings, outputs of other tools on them, and collected differences.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use crate::support::{data_dirs, files, import, stem};
@@ -16,13 +16,13 @@ pub struct Recording {
     pub bytes: Vec<u8>,
 }
 
-/// A recording as it was read.
+/// A parsed recording.
 pub struct Read {
     pub name: String,
     pub trace: Trace,
 }
 
-/// Collects what differs, so that all of it is shown at once.
+/// Collects differences to show them all at once.
 #[derive(Default)]
 pub struct Check {
     pub name: String,
@@ -71,7 +71,7 @@ pub fn paths() -> Vec<PathBuf> {
     folders.flat_map(|folder| files(&folder, &[".json.gz"])).collect()
 }
 
-/// All recordings, those of multi-rank sets too.
+/// All recordings, including those of multi-rank sets.
 pub fn recordings() -> impl Iterator<Item = Recording> {
     paths().into_iter().map(|path| recording(&path))
 }
@@ -129,7 +129,7 @@ pub fn each_golden(tool: &str, mut each: impl FnMut(&BTreeMap<i64, Trace>, &Valu
                     path.is_file().then(|| (rank, read(&path).trace))
                 })
                 .collect();
-            // Outputs on pairs of recordings, or by analyses that are none of these reports.
+            // Outputs on pairs of recordings, or of analyses without a report here.
             if !traces.is_empty() {
                 let n = check.n;
                 each(&traces, &golden, &mut check);
@@ -143,7 +143,7 @@ pub fn each_golden(tool: &str, mut each: impl FnMut(&BTreeMap<i64, Trace>, &Valu
     check.finish();
 }
 
-/// Rows of a table as tools' outputs have them, by column. None if the tool had none.
+/// Rows of a table in a tool's output, by column. `None` if the tool has none.
 pub fn rows(table: &Value) -> Vec<BTreeMap<&str, &Value>> {
     let columns = table["columns"].as_array().map(Vec::as_slice).unwrap_or_default();
     let rows = table["rows"].as_array().map(Vec::as_slice).unwrap_or_default();

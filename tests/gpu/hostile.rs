@@ -1,4 +1,4 @@
-//! Times that no clock has: nothing overflows, and what is wrong is said.
+//! Impossible times: nothing overflows, and the report warns about them.
 
 use crate::support::{Random, import};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tracedrop::compare::{CompareQuery, Digest, compare};
 use tracedrop::engine::format_title;
 use tracedrop::trace::{Run, Trace};
 
-/// Microseconds as a file may write them: usual ones, and such at the ends of what 64 bits of nanoseconds hold.
+/// Microseconds as a file may write them: usual ones, and some at the limits of 64-bit nanoseconds.
 fn odd_time(random: &mut Random) -> String {
     match random.below(10) {
         0..5 => random.below(5000).to_string(),
@@ -138,7 +138,7 @@ fn it_is_said_that_times_are_impossible() {
         let run = Run::single(import("t.json", text.as_bytes(), None).unwrap());
         let reports = analysis::reports(&run, &Query::default());
         let shown = serde_json::to_string(&reports).unwrap();
-        shown.contains("the file is damaged")
+        shown.contains("This file is damaged")
     };
     assert!(!warnings(&[event("a", "1712195496123456", "5"), event("b", "1712195496123556", "5")]));
     assert!(warnings(&[event("a", "-9000000000000000", "5"), event("b", "9000000000000000", "5")]));

@@ -1,8 +1,7 @@
-//! Against HolisticTraceAnalysis.
-//!
-//! It differs in what it takes for work of a GPU, in what it leaves out, and in how it rounds. [`Events`] does as it does, so
-//! that what is left can be compared to the microsecond, without any tolerance but those named where they are used.
-//! Reports round nothing: where files have fractions of microseconds, they may be off by 2 µs for each event or gap.
+//! Comparison with HolisticTraceAnalysis (HTA).
+//! HTA differs in what it counts as GPU activity, in what it skips, and in rounding. [`Events`] does the same, so that the rest can
+//! be compared to the microsecond, without tolerances other than those named where they are used.
+//! Reports don't round: if files have fractions of microseconds, they may be off by 2 µs per event or gap.
 
 use crate::golden::{Check, cells, rows};
 use serde_json::Value;
@@ -28,7 +27,7 @@ enum Type {
 }
 
 impl Type {
-    /// Custom all-reduce kernels and copies by kernels are computation to HTA.
+    /// HTA counts custom all-reduce kernels and copies by kernels as computation.
     fn of(name: &str) -> Type {
         if name.starts_with("nccl") && name.contains("Kernel") {
             Type::Communication
@@ -42,7 +41,7 @@ impl Type {
     }
 }
 
-/// What HTA takes for work of a GPU: whatever names a stream, so waits and operators of Triton too.
+/// GPU activity according to HTA: everything with a stream, including waits and Triton operators.
 struct Event<'a> {
     name: &'a str,
     kind: Kind,
@@ -51,23 +50,23 @@ struct Event<'a> {
     correlation: i64,
     /// Whole microseconds.
     span: Span,
-    /// Number in [`GpuTrace::work`], if it is work to us too.
+    /// Index in [`GpuTrace::work`], if it counts as GPU activity here too.
     work: Option<usize>,
 }
 
-/// Events of one rank that HTA looks at.
+/// Events of one rank that HTA uses.
 struct Events<'a, 'b> {
     gpu: &'a GpuTrace<'b>,
     all: Vec<Event<'a>>,
-    /// Some are left out, as they were launched in the last step or by nobody.
+    /// Some are skipped, as they were launched in the last step or have no launch.
     is_cut: bool,
-    /// The file has fractions of microseconds.
+    /// Whether the file has fractions of microseconds.
     is_fractional: bool,
-    /// Where a launch that is not recorded lies to HTA: at the first event of the file.
+    /// Where HTA places unrecorded launches: at the first event of the file.
     first: Option<i64>,
 }
 
-/// Events shrink to the whole microseconds in them. Times are doubles to HTA, so they have to be here.
+/// Shrinks events to the whole microseconds within. Uses doubles, as HTA does.
 fn inwards(ts: i64, dur: i64) -> Span {
     let us = |ns: i64| format!("{}.{:03}", ns / 1000, ns % 1000).parse::<f64>().unwrap();
     let (start, dur) = (us(ts), us(dur.max(0)));
@@ -99,7 +98,7 @@ impl<'a, 'b> Events<'a, 'b> {
             let row = links.find(slices.offset(i), 0);
             let stream = match row.map(|row| links.stream[row]) {
                 Some(stream) if stream != LinkTable::NO_STREAM => stream.into(),
-                // The host's waits have stream 4294967295 in some files.
+                // Waits on the host have stream 4294967295 in some files.
                 _ if matches!(kind, Kind::Op | Kind::Sync) => {
                     let args = trace.args.get(slices.args_of(i));
                     args.and_then(|args| find_member(&args, "stream").and_then(integer)).unwrap_or(-1)
@@ -134,7 +133,7 @@ impl<'a, 'b> Events<'a, 'b> {
         Events { gpu, all, is_cut, is_fractional, first }
     }
 
-    /// Events in less than a microsecond last -1 µs to HTA, which makes sums smaller by that.
+    /// Events within a microsecond have -1 µs in HTA, which reduces sums.
     fn n_negative(&self) -> f64 {
         self.all.iter().filter(|event| event.span.1 < event.span.0).count() as f64
     }
@@ -181,7 +180,7 @@ pub fn compare(traces: &BTreeMap<i64, Trace>, golden: &Value, check: &mut Check)
     if golden.get("temporal_breakdown").is_none() {
         return;
     }
-    // Of all ranks together: with two, the last one of each rank is left out.
+    // Over all ranks: with two, the last one of each rank is skipped.
     let mut steps = BTreeSet::new();
     for trace in traces.values() {
         let names = trace.slices.name.iter().filter_map(|name| trace.strings.get_opt(*name));
@@ -213,7 +212,7 @@ pub fn compare(traces: &BTreeMap<i64, Trace>, golden: &Value, check: &mut Check)
         }
         let table = &golden["kernel_breakdown_all"][1];
         let by_name: Vec<_> = rows(table).into_iter().filter(|row| is_rank(&row)).collect();
-        // Long tables are not kept whole.
+        // Long tables are truncated.
         let is_whole = table["row_count"].as_u64() == Some(rows(table).len() as u64);
         names(&events, &by_name, is_whole, check);
         let idle = &golden["idle_time_breakdown"][rank.to_string()]["breakdown"];
@@ -247,7 +246,7 @@ pub fn compare(traces: &BTreeMap<i64, Trace>, golden: &Value, check: &mut Check)
     }
 }
 
-/// The trace with nothing on its GPU but what HTA looks at.
+/// The trace reduced to the GPU activity that HTA uses.
 fn cut(trace: &Trace, n_steps: usize) -> Trace {
     let gpu = GpuTrace::new(trace);
     let events = Events::new(&gpu, n_steps);
@@ -255,7 +254,7 @@ fn cut(trace: &Trace, n_steps: usize) -> Trace {
     let mut trace = trace.clone();
     for work in gpu.work.iter().filter(|work| !kept.contains(&work.slice)) {
         trace.slices.category[work.slice as usize] = StringId::NONE;
-        // A launch without its work would be one that was not recorded.
+        // A launch without its kernel would count as missing a device record.
         if work.launch != NONE {
             trace.slices.category[work.launch as usize] = StringId::NONE;
         }
@@ -263,7 +262,7 @@ fn cut(trace: &Trace, n_steps: usize) -> Trace {
     trace
 }
 
-/// The last step is left out, mostly.
+/// The last step is usually skipped.
 fn profiler_steps(events: &Events<'_, '_>, golden: &[Value], check: &mut Check) {
     let gpu = events.gpu;
     let numbers =
@@ -279,7 +278,7 @@ fn float(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// The parts of our own model, put to HTA's events.
+/// Our time breakdown, applied to HTA's events.
 fn temporal(events: &Events<'_, '_>, row: &BTreeMap<&str, &Value>, check: &mut Check) {
     let gpu = events.gpu;
     let mut model = GpuTrace::new(gpu.trace);
@@ -318,7 +317,7 @@ fn temporal(events: &Events<'_, '_>, row: &BTreeMap<&str, &Value>, check: &mut C
     check.near("compute_time", parts.kernels_only as f64, float(row["compute_time(us)"]), n);
     let non_compute = parts.total - parts.idle - parts.kernels_only;
     check.near("non_compute_time", non_compute as f64, float(row["non_compute_time(us)"]), n);
-    // Without rounding, where the same events count: a microsecond for each end of the window, two for each event.
+    // Tolerance without rounding, if the same events count: 1 µs per end of the window, 2 µs per event.
     if events.all.iter().all(|event| event.work.is_some()) {
         let activity = Activity::new(gpu, 0);
         let Some(window) = activity.window else { return };
@@ -366,13 +365,13 @@ fn names(events: &Events<'_, '_>, golden: &[BTreeMap<&str, &Value>], is_whole: b
         for (column, got) in [("sum (us)", sum), ("min (us)", *min), ("max (us)", *max)] {
             check.near(format_args!("{column} of {name}"), got as f64, float(row[column]), 0.0);
         }
-        // The mean tells the count.
+        // The mean implies the count.
         let mean = sum as f64 / durations.len() as f64;
         check.near(format_args!("mean of {name}"), mean, float(row["mean (us)"]), 1e-6 + 1e-9 * mean.abs());
     }
 }
 
-/// Gaps are from the end of the event that began before; HTA's limit of 30 is in microseconds.
+/// Gaps start at the end of the event that started before; HTA's limit of 30 is in microseconds.
 fn idle_by_stream(
     events: &Events<'_, '_>,
     golden: &[BTreeMap<&str, &Value>],
@@ -399,7 +398,7 @@ fn idle_by_stream(
         if launch.is_none() {
             unknown.insert(event.stream);
         }
-        // What overlaps is a gap of less than nothing to HTA.
+        // Overlaps are negative gaps in HTA.
         let overlap = gap - (start - latest).max(0);
         *tolerance.entry(event.stream).or_default() +=
             overlap.abs() + if events.is_fractional { 2 } else { 0 };
@@ -412,7 +411,7 @@ fn idle_by_stream(
         *golden_sums.entry(stream).or_default() += wanted;
         let got = sums.get(&(stream, cause)).copied().unwrap_or(0);
         check.near(format_args!("{cause} of stream {stream}"), got as f64, wanted, 0.0);
-        // To HTA, launches that are not recorded are the first event of the file.
+        // HTA takes the first event of the file for unrecorded launches.
         if !unknown.contains(&stream) {
             let got = ours.get(&(stream, cause.to_string())).copied().unwrap_or(0.0);
             let tolerance = tolerance.get(&stream).copied().unwrap_or(0) as f64;
@@ -430,7 +429,7 @@ fn idle_by_stream(
 fn report_of_idle(events: &Events<'_, '_>, report: &Report) -> BTreeMap<(i64, String), f64> {
     let table = if events.gpu.streams.len() > 1 { "idle_by_stream" } else { "idle" };
     let mut sums = BTreeMap::new();
-    // To HTA all of a gap is the host's if its launch came late.
+    // HTA attributes the whole gap to the host if its launch came late.
     for row in cells(std::slice::from_ref(report), table, &["where", "cause", "time", "after_late_launch"]) {
         let number = row[0].split_once("stream ").and_then(|(_, number)| number.parse().ok());
         let stream = number.or(events.gpu.streams[0].number).unwrap();
@@ -448,7 +447,7 @@ fn report_of_idle(events: &Events<'_, '_>, report: &Report) -> BTreeMap<(i64, St
     sums
 }
 
-/// Calls of which HTA knows that they put something into a queue.
+/// Calls that HTA knows to enqueue something.
 const QUEUEING: &[&str] = &[
     "cudaLaunchKernel",
     "cudaLaunchKernelExC",
@@ -493,7 +492,7 @@ fn queue(events: &Events<'_, '_>, golden: Vec<BTreeMap<&str, &Value>>, report: &
         if !has_others {
             let ours = ours.iter().find(|row| row[0] == stream.to_string());
             let ours = ours.map_or(f64::NAN, |row| row[1].parse().unwrap());
-            // A length for no time at all is none to us: what starts in the microsecond of the next launch.
+            // Queue depths of zero duration are skipped here: a start in the microsecond of the next launch.
             check.near(
                 format_args!("report: longest queue of {stream}"),
                 ours,
@@ -550,7 +549,7 @@ fn launches(events: &Events<'_, '_>, golden: &Value, report: &Report, check: &mu
     let ours = cells(std::slice::from_ref(report), "launches", &["call", "short", "slow", "delayed", "work"]);
     for (i, (column, theirs, got)) in wanted.into_iter().enumerate() {
         check.near(theirs, got, float(&golden[theirs]), 0.0);
-        // Rounding moves what lies at a limit.
+        // Rounding affects values at a limit.
         if !events.is_fractional {
             let of_launches = ours.iter().filter(|row| LAUNCHES.contains(&row[0].as_str()));
             let sum: f64 = of_launches.map(|row| row[i + 1].parse::<f64>().unwrap()).sum();
@@ -559,7 +558,7 @@ fn launches(events: &Events<'_, '_>, golden: &Value, report: &Report, check: &mu
     }
 }
 
-/// Ranges that the program named. HTA leaves out those of the last step.
+/// User annotations. HTA skips those of the last step.
 fn ranges(
     golden: &[BTreeMap<&str, &Value>],
     place: &str,
@@ -587,12 +586,12 @@ fn ranges(
         check.near(format_args!("max of {name}"), us(4), float(row["max (us)"]), each);
         check.near(format_args!("min of {name}"), us(5), float(row["min (us)"]), each);
         check.near(format_args!("mean of {name}"), us(6), float(row["mean (us)"]), each + 0.001);
-        // Of one there is none; 0 to HTA.
+        // Undefined for a single one; 0 in HTA.
         check.near(format_args!("deviation of {name}"), us(7), float(row["stddev"]), 2.0 * each + 0.001);
     }
 }
 
-/// Bandwidths, where it is clear what runs at one time: HTA sorts what is at one microsecond in any order.
+/// Bandwidths, if overlap is unambiguous: HTA sorts events within one microsecond arbitrarily.
 fn copy_rates(trace: &Trace, golden: &[BTreeMap<&str, &Value>], reports: &[Report], check: &mut Check) {
     let gpu = GpuTrace::new(trace);
     let ours = cells(
@@ -608,7 +607,7 @@ fn copy_rates(trace: &Trace, golden: &[BTreeMap<&str, &Value>], reports: &[Repor
             .collect();
         let starts: BTreeSet<i64> = ends.iter().map(|(start, _)| *start).collect();
         let has_ties = starts.len() < ends.len() || ends.iter().any(|(_, end)| starts.contains(end));
-        // What HTA takes off again does not quite come to 0.
+        // HTA's sums don't return exactly to 0.
         let overlaps = ends.windows(2).any(|pair| pair[1].0 < pair[0].1);
         if has_ties || overlaps {
             continue;
@@ -636,7 +635,7 @@ fn copy_rates(trace: &Trace, golden: &[BTreeMap<&str, &Value>], reports: &[Repor
     }
 }
 
-/// What operators launch.
+/// Launches by operator.
 fn op_launches(golden: &[BTreeMap<&str, &Value>], reports: &[Report], check: &mut Check) {
     let ours = cells(reports, "op_launches", &["op", "sequence", "calls", "to_launch", "to_start"]);
     let (mut n_same, mut n_there) = (0, 0);
@@ -666,7 +665,7 @@ fn op_launches(golden: &[BTreeMap<&str, &Value>], reports: &[Report], check: &mu
     }
 }
 
-/// Which operator launched the kernels that counters are of.
+/// Operators of kernels with counters.
 fn counters(golden: &Value, reports: &[Report], check: &mut Check) {
     let ours = cells(reports, "kernel_counters", &["kernel", "outer_op"]);
     for row in rows(golden) {

@@ -1,4 +1,4 @@
-//! Tables by step, phase, layer and launch configuration, against sums over the file that are made another way.
+//! Tables by step, phase, layer and launch configuration, compared with independently computed sums.
 
 use crate::golden::{Check, cells, each_recording, recordings};
 use crate::support::import;
@@ -11,7 +11,7 @@ use tracedrop::analysis::{self, Context, Query};
 use tracedrop::report::Report;
 use tracedrop::trace::Run;
 
-/// Sums of a column by what stands in others.
+/// Sums of a column, grouped by other columns.
 fn sums(reports: &[Report], table: &str, by: &[&str], of: &str) -> BTreeMap<Vec<String>, i128> {
     let mut sums = BTreeMap::new();
     let columns: Vec<&str> = by.iter().copied().chain([of]).collect();
@@ -68,14 +68,14 @@ fn work_is_counted_once_in_each_table() {
             tables("configurations", &["name"], &kernels);
         }
         layers(gpu, &reports, check);
-        // Operators launch all that has one, wherever the time is counted.
+        // Every kernel with an operator counts for some operator.
         let direct = sums(&reports, "ops", &[], "direct").into_values().next().unwrap_or(0);
         let in_steps = sums(&reports, "ops_by_step", &[], "direct").into_values().next().unwrap_or(0);
         check.that(format_args!("operators in steps: {in_steps} of {direct}"), in_steps <= direct);
         if gpu.work.iter().all(|work| gpu.step(work.step).is_some()) && !gpu.work.is_empty() {
             check.same("operators in steps", in_steps, direct);
         }
-        // A class has what its modules have, once.
+        // A class sums its modules without double counting.
         let own = |table: &str| sums(&reports, table, &[], "own");
         check.same("modules by class", own("module_classes"), own("modules"));
         let calls = |table: &str| sums(&reports, table, &[], "calls");
@@ -109,14 +109,14 @@ fn layers(gpu: &analysis::gpu::GpuTrace<'_>, reports: &[Report], check: &mut Che
     );
     check.same("kernels of layers", sums(reports, "layer_kernels", &["name"], "total"), by_kernel);
     if layers.basis == Basis::Repeated {
-        // Every repetition has as many kernels as the one before it, or another repetition begins.
+        // Every repetition has as many kernels as the one before, or a new run starts.
         for pair in layers.layers.windows(2).filter(|pair| pair[0].step == pair[1].step) {
             check.that("numbers follow each other", pair[1].number == pair[0].number + 1);
         }
     }
 }
 
-/// How kernels were launched, as a plain reader of JSON finds it.
+/// Launch configurations, from a plain JSON parser.
 #[test]
 fn configurations_are_those_of_the_file() {
     let mut n_compared = 0;
@@ -124,7 +124,7 @@ fn configurations_are_those_of_the_file() {
         let Ok(file) = serde_json::from_slice::<Value>(&recording.bytes) else { continue };
         let mut wanted: BTreeMap<Vec<String>, i128> = BTreeMap::new();
         let events = file["traceEvents"].as_array().unwrap();
-        // ROCm has grid and block with the call, and not always with the kernel.
+        // ROCm has grid and block at the call, but not always at the kernel.
         let mut calls: BTreeMap<i64, &Value> = BTreeMap::new();
         for event in events {
             let is_call = matches!(event["cat"].as_str(), Some("cuda_runtime" | "cuda_driver" | "Runtime"));
@@ -173,7 +173,7 @@ fn configurations_are_those_of_the_file() {
     assert!(n_compared > 0);
 }
 
-/// Counters of the hardware: all of them, by kernel.
+/// All hardware counters, by kernel.
 #[test]
 fn counters_are_those_of_the_file() {
     let Some(recording) = recordings().find(|recording| recording.name == "cupti-counters-a100") else {

@@ -1,4 +1,4 @@
-//! Against TraceLens.
+//! Comparison with TraceLens.
 
 use crate::golden::{Check, rows};
 use serde_json::Value;
@@ -24,8 +24,8 @@ fn float(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// How far off an end is, in µs. Times are doubles of microseconds to it, and most are 1e12 of them since a computer was
-/// started, some 1e15 since 1970; ends are sums of such. Whole microseconds are exact.
+/// Error of an end in µs. TraceLens uses doubles of microseconds: mostly 1e12 since boot, some 1e15 since 1970, and ends are sums
+/// of these. Whole microseconds are exact.
 fn error(gpu: &GpuTrace<'_>) -> f64 {
     if gpu.work.iter().all(|work| work.start % 1000 == 0 && work.end % 1000 == 0) {
         return 0.0;
@@ -59,8 +59,8 @@ fn timeline(gpu: &GpuTrace<'_>, sheet: &Value, check: &mut Check) {
     }
 }
 
-/// TraceLens knows communication by three words in names, and so takes kernels such as `multimem_all_reduce_kernel` for
-/// computation. Where the two of us differ, its parts are those of its own rule.
+/// TraceLens detects communication by three words in names, so it counts kernels such as `multimem_all_reduce_kernel` as
+/// computation. Where we differ, its parts follow its own rule.
 fn with_their_communication(gpu: &GpuTrace<'_>, ours: Parts, window: Span) -> Parts {
     let theirs = |work: &Work| {
         let name = gpu.name(work.slice).to_lowercase();
@@ -90,7 +90,7 @@ fn short_kernels(gpu: &GpuTrace<'_>, sheet: &Value, check: &mut Check) {
     let bins = rows(sheet);
     let count: f64 = bins.iter().map(|bin| float(bin["count"])).sum();
     check.near("short kernels", short.len() as f64, count, 0.0);
-    // Up to the end of each bin; what lies on it may be on either side of it.
+    // Cumulative up to the end of each bin; values at the edge may be on either side.
     let mut wanted = 0.0;
     for bin in &bins {
         wanted += float(bin["count"]);
@@ -101,7 +101,7 @@ fn short_kernels(gpu: &GpuTrace<'_>, sheet: &Value, check: &mut Check) {
     }
 }
 
-/// Kernels by the operator around their launch, or by the call where there is none.
+/// Kernels by the operator around their launch, or by the call if there is none.
 fn launchers(gpu: &GpuTrace<'_>, sheet: &Value, check: &mut Check) {
     let rows = rows(sheet);
     let has_ops = rows.iter().any(|row| row.contains_key("Parent cpu_op"));
@@ -119,7 +119,7 @@ fn launchers(gpu: &GpuTrace<'_>, sheet: &Value, check: &mut Check) {
             ours.entry((launcher(work).to_string(), gpu.name(work.slice).to_string(), stream)).or_default();
         *sum = (sum.0 + 1, sum.1 + work.dur());
     }
-    // With times of 1e15 µs it can not tell for one operator whether it lies in another one.
+    // With times of 1e15 µs TraceLens cannot tell whether one operator is nested in another.
     let slack = if error(gpu) > 0.1 { 1.0 } else { 0.0 };
     check.near("launchers", ours.len() as f64, rows.len() as f64, slack);
     for row in rows {

@@ -1,4 +1,4 @@
-//! Against wafer-core's `trace_compare`.
+//! Comparison with wafer-core's `trace_compare`.
 
 use crate::golden::{Check, cells};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub fn compare(traces: &BTreeMap<i64, Trace>, golden: &Value, check: &mut Check)
         let context = analysis::Context::new(&run, &query);
         let Some(gpu) = context.gpu().first() else { continue };
         facts(gpu, golden, check);
-        // It knows only today's categories (Q14).
+        // It only supports current categories (Q14).
         let is_old = trace.strings.find("Kernel").is_some() && trace.strings.find("kernel").is_none();
         if golden.get("error").is_some() || is_old {
             continue;
@@ -31,12 +31,12 @@ pub fn compare(traces: &BTreeMap<i64, Trace>, golden: &Value, check: &mut Check)
 
 fn facts(gpu: &GpuTrace<'_>, golden: &Value, check: &mut Check) {
     if let Some(platform) = golden["platform"].as_str() {
-        // Whoever it does not know is NVIDIA.
+        // It reports unknown vendors as NVIDIA.
         if gpu.vendor != Vendor::Unknown || platform == "AMD" {
             check.same("platform", gpu.vendor.name(), platform);
         }
     }
-    // Of 2021 it does not know what GPUs were listed under then.
+    // It doesn't support the GPU list of 2021.
     let is_listed = gpu.trace.source.metadata.iter().all(|(key, _)| key != "computeProperties");
     let first = gpu.facts.gpus.first().filter(|_| is_listed);
     if let Some(wanted) = golden["gpu_name"].as_str() {
@@ -54,7 +54,7 @@ fn facts(gpu: &GpuTrace<'_>, golden: &Value, check: &mut Check) {
             1e-6,
         );
     }
-    // What is not said is empty to it, rank 0 and a world of 1.
+    // Its defaults for missing data are empty, rank 0 and world size 1.
     let distributed = &golden["distributed"];
     if distributed["rank"].is_number() {
         check.same("rank", gpu.facts.rank.unwrap_or(0), distributed["rank"].as_i64().unwrap());
@@ -70,7 +70,7 @@ fn facts(gpu: &GpuTrace<'_>, golden: &Value, check: &mut Check) {
     }
 }
 
-/// Kernels by name, as our own table has them: counts, and times within 1e-6.
+/// Kernels by name, as in our table: equal counts, and times within 1e-6.
 fn kernels(gpu: &GpuTrace<'_>, names: &[Vec<String>], golden: &Value, check: &mut Check) {
     let mut ours: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
     for row in names {
@@ -92,7 +92,7 @@ fn kernels(gpu: &GpuTrace<'_>, names: &[Vec<String>], golden: &Value, check: &mu
         let wanted = row["total_us"].as_f64().unwrap();
         check.near(format_args!("time of {name}"), time, wanted, near(wanted));
     }
-    // Copies and fills are no kernels to it.
+    // It doesn't count copies and fills as kernels.
     check.same("other names", ours.len(), n_others);
     check.that("other names are copies and fills", ours.keys().all(|name| name.starts_with("Mem")));
 }
@@ -118,8 +118,8 @@ fn copies(gpu: &GpuTrace<'_>, golden: &Value, check: &mut Check) {
     }
 }
 
-/// It gives kernels to phases by when the GPU ran them and calls the rest decode (Q4), so only the ranges are compared; and
-/// what they are only in the one form it reads, without a second number (Q4b).
+/// It assigns kernels to phases by when they ran and calls the rest decode (Q4), so only the annotations are compared, and their
+/// phases only in the one form it parses, without a second number (Q4b).
 fn phases(gpu: &GpuTrace<'_>, golden: &Value, check: &mut Check) {
     let Some(phases) = golden["phases"].as_array() else { return };
     let is_of_form = |name: &str| name.starts_with("execute_context_");

@@ -269,11 +269,11 @@ fn labels_of_a_file_stay_until_others_are_asked_for() {
     };
     let phases = r#"[{"phase": "weight_load", "start_ns": 0, "end_ns": 9}]"#;
     for (query, ids, note) in [
-        (asked("", "", ""), "101 102 104 105", "stand in the file"),
-        (asked("", "", "keep"), "101 102 104 105", "stand in the file"),
-        (asked(phases, "", ""), "101 102 104 105", "stand in the file"),
-        (asked("", "", "skip"), "2 3 4 5", "Labelled anew"),
-        (asked("", range, ""), "1 2 3 4 5", "Labelled anew"),
+        (asked("", "", ""), "101 102 104 105", "come from the file"),
+        (asked("", "", "keep"), "101 102 104 105", "come from the file"),
+        (asked(phases, "", ""), "101 102 104 105", "come from the file"),
+        (asked("", "", "skip"), "2 3 4 5", "Relabelled"),
+        (asked("", range, ""), "1 2 3 4 5", "Relabelled"),
     ] {
         let reports = reports(&trace, query);
         let regions = &table(&reports, "region_map").column("region_id").unwrap().cells;

@@ -156,7 +156,7 @@ fn addresses_of_instructions_are_doubted() {
     ] {
         let trace = import(name, &input(name), None).unwrap();
         let said = format!("{:?}", reports(&trace, MemoryQuery::default()));
-        assert_eq!(said.contains("look like addresses of instructions"), is_doubted, "{name}");
+        assert_eq!(said.contains("look like instruction addresses"), is_doubted, "{name}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the integration tests share: where the data lies, and reading a file in every way that must not matter.
+//! Shared helpers of the integration tests: test data, and reading a file in all ways that must give the same result.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use tracedrop::import::parts::Part;
 use tracedrop::import::{FormatInfo, Import, ImportError};
 use tracedrop::trace::Trace;
 
-/// `tests/data/<name>`: what the checkout has of its own.
+/// `tests/data/<name>`: data in the repository.
 pub fn own_dir(name: &str) -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     assert!(own.is_dir(), "{} is missing", own.display());
     own
 }
 
-/// Folders with inputs of one system: `tests/data/<name>`, and `../shared/corpus/<name>` where it stands beside the
-/// checkout. With `TRACEDROP_REQUIRE_CORPUS` set, the second has to be there.
+/// Input folders of one system: `tests/data/<name>`, and `../shared/corpus/<name>` if it exists next to the checkout. With
+/// `TRACEDROP_REQUIRE_CORPUS` set, the second is required.
 pub fn data_dirs(name: &str) -> Vec<PathBuf> {
     let own = own_dir(name);
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(name);
@@ -50,14 +50,14 @@ pub fn stem(path: &Path) -> String {
     name.split('.').next().unwrap().to_string()
 }
 
-/// Reads `bytes` whole, once and never again.
+/// Reads `bytes` whole, without random access.
 pub fn import(name: &str, bytes: &[u8], format: Option<&'static FormatInfo>) -> Result<Trace, ImportError> {
     let mut import = Import::with_format(name, bytes.len() as u64, format);
     import.feed(bytes);
     import.finish()
 }
 
-/// Reads `bytes` in chunks whose sizes `next_len` gives from the number of bytes left. What is large stays in the file.
+/// Reads `bytes` in chunks whose sizes `next_len` returns, given the number of bytes left. Arguments stay in the file.
 pub fn import_cut(
     name: &str,
     bytes: &[u8],
@@ -75,8 +75,8 @@ pub fn import_cut(
     import.finish()
 }
 
-/// Reads the first bytes of `bytes` in one go and the rest in parts, as several workers do: each cut where `next_len`
-/// says, done in a random order, and sent as bytes.
+/// Reads the start of `bytes` sequentially and the rest in parts, as several workers do: cut where `next_len` says, read in
+/// random order, and sent as bytes.
 pub fn import_in_parts(
     name: &str,
     bytes: &[u8],
@@ -88,7 +88,7 @@ pub fn import_in_parts(
     finish_in_parts(import, bytes, random, max_stretch)
 }
 
-/// The same with an import that has not been fed.
+/// Like [`import_in_parts`], with an import that has not been fed.
 pub fn finish_in_parts(
     mut import: Import,
     bytes: &[u8],
@@ -97,7 +97,7 @@ pub fn finish_in_parts(
 ) -> Result<Trace, ImportError> {
     import.can_read_again(Rc::new(bytes.to_vec()));
     let mut at = 0;
-    // A format is only known after some bytes.
+    // The format is known only after some bytes.
     while at < bytes.len() && import.parts().is_none() {
         let len = (random.below(max_stretch) as usize + 1).min(bytes.len() - at);
         import.feed(&bytes[at..at + len]);
@@ -142,7 +142,7 @@ pub fn finish_in_parts(
     }
 }
 
-/// A small deterministic generator (xorshift), so that a failing cut can be found again.
+/// Small deterministic random generator (xorshift), so that failures are reproducible.
 pub struct Random(pub u64);
 
 impl Random {
@@ -158,7 +158,7 @@ impl Random {
     }
 }
 
-/// Calls `check` with traces read whole and in several kinds of pieces; all must be the same to it.
+/// Calls `check` with traces read whole and in several ways of cutting; it must accept all of them alike.
 pub fn for_each_cut(
     name: &str,
     bytes: &[u8],
@@ -188,7 +188,7 @@ pub fn for_each_cut(
     }
 }
 
-/// Panics with the first line that differs, not with two walls of text.
+/// Panics with the first line that differs instead of two long texts.
 pub fn assert_same_text(what: &str, got: &str, expected: &str) {
     if got == expected {
         return;
@@ -203,7 +203,7 @@ pub fn assert_same_text(what: &str, got: &str, expected: &str) {
     panic!("{what}: {} lines instead of {}", got.split('\n').count(), expected.split('\n').count());
 }
 
-/// Digits become other digits, so that times overlap as no program writes them; other bytes now and then.
+/// Replaces digits by other digits, so that times overlap as no program writes them; sometimes other bytes.
 #[allow(dead_code)]
 pub fn changed(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();

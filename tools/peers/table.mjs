@@ -20,7 +20,7 @@ const seconds = (ms) => (ms / 1000).toFixed(ms < 9_950 ? 1 : 0);
 const times = (number) => (number ? number.toFixed(number < 9.95 ? 1 : 0) : '');
 const mebibytes = (bytes) => (bytes ? `${(bytes / 2 ** 20).toFixed(0)} MiB` : '');
 const find = (peer, megabytes) => results.find((result) => result.peer === peer && result.size === megabytes);
-/** The words of others, which may hold anything, fit for a cell. */
+/** Makes any text from another tool fit for a table cell. */
 const cell = (text) => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ').trim().slice(0, 120);
 
 function row(result) {
@@ -40,7 +40,7 @@ function table(kind) {
   return lines;
 }
 
-/** One goal: its words, the peer's ratio, and what it shall be at least. */
+/** One goal: its text, the ratio measured for the peer, and the smallest ratio that meets it. */
 function goal(words, ratio, least) {
   if (ratio === undefined) return `| ${words} | no figure | |`;
   return `| ${words} | ${times(ratio)} times | ${ratio >= least ? 'yes' : 'no'} |`;
@@ -54,15 +54,15 @@ const text = [
   '',
   '### Native programs',
   '',
-  'The ratios are to the command, not to the page.',
+  'Ratios are relative to the command, not to the page.',
   ...table('native'),
   '',
   '### Goals',
   '',
-  '| Tracedrop, the page, is to | measured | held |',
+  '| goal for the page | measured | met |',
   '|---|---|---|',
   goal('be 10 times as fast as Perfetto at 1 GB', find('perfetto', 1000)?.times, 10),
-  goal('take a third of the memory of Perfetto at 1 GB', find('perfetto', 1000)?.memoryTimes, 3),
+  goal('use a third of the memory of Perfetto at 1 GB', find('perfetto', 1000)?.memoryTimes, 3),
   goal('be 5 times as fast as catapult at 500 MB', find('catapult', 500)?.times, 5),
   goal('be 40 times as fast as speedscope at 100 MB (eased copy)', find('speedscope-eased', 100)?.times, 40),
 ];

@@ -1,4 +1,4 @@
-//! What lies at which addresses, by itself: it is of use with the trace whose addresses they are.
+//! A list of address ranges opened on its own; it is only useful together with the trace it belongs to.
 
 use super::timeline::{cut, texts, with_left_out};
 use super::{AnalysisInfo, Context};
@@ -42,19 +42,19 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Adds what there is to say of a list; gives it in a sentence.
+/// Adds the table of a list; returns the summary sentence.
 fn add(trace: &Trace, report: &mut Report) -> String {
     let mut rows = match ranges::parse(&String::from_utf8_lossy(&trace.text)) {
         Ok(rows) => rows,
         Err(problem) => {
-            report.warning(format!("The address ranges can not be used: {problem}."));
-            return "This is a list of address ranges, but one that can not be read.".to_string();
+            report.warning(format!("Cannot use the address ranges: {problem}."));
+            return "Invalid list of address ranges.".to_string();
         }
     };
     let n = counted(rows.len() as u64, "address range", "address ranges");
     report.info(
-        "It is no trace: it says what lies at which addresses of one. Open it together with the trace of memory accesses that it \
-         is of, or drop it onto the page while that trace shows; the command takes it with --address-ranges.",
+        "This isn't a trace: it lists what the addresses of a trace contain. Open it together with its memory trace, or drop \
+         it onto the page while that trace is open. On the command line, use --address-ranges.",
     );
     let n_left_out = cut(&mut rows);
     let address = |id, label: &str, value: fn(&ranges::AddressRange) -> u64| {
@@ -63,8 +63,8 @@ fn add(trace: &Trace, report: &mut Report) -> String {
     };
     let columns = vec![
         Column::key("region_type", "kind", texts(rows.iter().map(|row| Some(row.region_type.as_str())))),
-        address("addr_start", "first address", |row| row.addr_start).as_key(),
-        address("addr_end", "end", |row| row.addr_end).hint("the address behind the last one"),
+        address("addr_start", "start", |row| row.addr_start).as_key(),
+        address("addr_end", "end", |row| row.addr_end).hint("first address after the range"),
         Column::counts(
             "bytes",
             "size",
@@ -72,8 +72,7 @@ fn add(trace: &Trace, report: &mut Report) -> String {
             rows.iter().map(|row| row.addr_end.saturating_sub(row.addr_start)),
         ),
     ];
-    let table =
-        Table::new("ranges", "What lies where", columns).if_empty("The list is empty.").not_compared();
+    let table = Table::new("ranges", "Address ranges", columns).if_empty("The list is empty.").not_compared();
     report.table(with_left_out(table, n_left_out));
-    format!("{n}, for a trace of memory accesses.")
+    format!("{n} for a memory trace.")
 }

@@ -1,8 +1,8 @@
-//! Values over time, a row a series: extremes and the mean over time.
+//! Counters over time, one row per series: extremes and the time-weighted mean.
 //!
 //! ```text
-//! 4      ┌──┐        mean = (1·3 + 4·1 + 2·6) / 10: a value holds until the next one of its series,
-//! 2      │  └─────   the last one until the end of the trace
+//! 4      ┌──┐        mean = (1·3 + 4·1 + 2·6) / 10: a value applies until the next one of its series,
+//! 2      │  └─────   the last one to the end of the trace
 //! 1 ─────┘
 //! ```
 
@@ -50,7 +50,7 @@ impl Series<'_> {
         self.since = ts;
     }
 
-    /// Weighs the current value with the time up to `ts`. A running mean cannot overflow where a sum would.
+    /// Weights the current value by the time up to `ts`. Uses a running mean, which cannot overflow where a sum would.
     fn hold_until(&mut self, ts: i64) {
         let ns = ts.saturating_sub(self.since).max(0) as f64;
         if ns > 0.0 {
@@ -89,9 +89,9 @@ fn run(context: &Context<'_>) -> Report {
     }
     let n_points: u64 = rows.iter().map(|series| series.points).sum();
     report.summary = format!(
-        "{} series with {} points.",
+        "{} series with {}.",
         crate::base::units::group_digits(rows.len() as i128),
-        crate::base::units::group_digits(i128::from(n_points))
+        crate::base::units::counted(n_points, "point", "points")
     );
     let n_left_out = cut(&mut rows);
     let text = |series: &Series<'_>, get: &dyn Fn(&Trace) -> crate::base::strings::StringId| {
@@ -137,13 +137,13 @@ fn run(context: &Context<'_>) -> Report {
             float("last", "last", &|series| known(series, series.last)),
             float("min", "min", &|series| known(series, series.min)),
             float("max", "max", &|series| known(series, series.max)),
-            float("mean", "mean over time", &|series| (series.held_ns > 0.0).then_some(series.mean)).hint(
-                "a value holds until the next one of its series, the last one until the end of the trace",
+            float("mean", "mean", &|series| (series.held_ns > 0.0).then_some(series.mean)).hint(
+                "time-weighted; each value applies until the next one of its series, the last one to the end of the trace",
             ),
         ],
     )
-    .caption("A row is one series: a member of a counter's arguments.")
-    .if_empty("The trace holds no counters.");
+    .caption("One row per series, that is, per argument of a counter.")
+    .if_empty("The trace has no counters.");
     report.table(with_left_out(table, n_left_out));
     report
 }

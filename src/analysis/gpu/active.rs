@@ -1,12 +1,12 @@
-//! Steps in which work was launched: what numbers "per step" are divided by.
+//! Steps with launches: the divisor of numbers "per step".
 
 use super::annotation::Phase;
 use super::model::GpuTrace;
 
-/// Phases that say what was done, in the order in which they are shown.
+/// Known phases, in display order.
 pub const PHASES: [Phase; 4] = [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle];
 
-/// How many steps did something, in all and of each phase.
+/// Number of steps with GPU activity, in total and by phase.
 pub struct ActiveSteps {
     has_work: Vec<bool>,
     by_phase: Vec<(Phase, u64)>,
@@ -30,18 +30,18 @@ impl ActiveSteps {
         ActiveSteps { has_work, by_phase }
     }
 
-    /// All of them; `None` where there are none.
+    /// Total number; `None` if 0.
     pub fn n(&self) -> Option<u64> {
         Some(self.has_work.iter().filter(|has| **has).count() as u64).filter(|n| *n > 0)
     }
 
-    /// Those of a phase.
+    /// Number in a phase.
     pub fn of_phase(&self, phase: Phase) -> u64 {
         self.by_phase.iter().find(|(known, _)| *known == phase).map_or(0, |(_, n)| *n)
     }
 }
 
-/// A time by a number of steps, in whole nanoseconds; `None` by none.
+/// `total / n` in whole nanoseconds; `None` if `n` is 0.
 pub fn per_step(total: i64, n: u64) -> Option<i64> {
     total.checked_div(i64::try_from(n).ok()?)
 }

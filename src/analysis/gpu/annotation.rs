@@ -1,30 +1,29 @@
-//! Names by which servers and training loops mark their steps.
+//! Step annotations of inference servers and training loops.
 //!
-//! The forms are those of vLLM, SGLang, xDiT and the PyTorch profiler as met in their traces: section 7 of the
-//! description of the dialect.
+//! The forms are those found in traces of vLLM, SGLang, xDiT and the PyTorch profiler: section 7 of the description of the dialect.
 
 use crate::gpu::phases::{self, PhaseRule, StepPhase};
 
-/// What a step of an inference server did, by its tokens.
+/// Phase of a step of an inference server, by its tokens.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
-    /// Only tokens of prompts.
+    /// Prompt tokens only.
     Prefill,
-    /// Only generated tokens.
+    /// Generated tokens only.
     Decode,
     /// Both.
     Mixed,
     /// Neither.
     Idle,
-    /// The annotation does not say.
+    /// Not given by the annotation.
     Unknown,
 }
 
 impl Phase {
-    /// In the order in which a reader would name them.
+    /// All phases, in display order.
     pub const ALL: [Phase; 5] = [Phase::Prefill, Phase::Decode, Phase::Mixed, Phase::Idle, Phase::Unknown];
 
-    /// What it is called.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Prefill => "prefill",
@@ -54,13 +53,13 @@ impl Phase {
     }
 }
 
-/// A step as its annotation describes it.
+/// Parsed annotation of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Annotation {
     pub phase: Phase,
-    /// Requests whose prompts are read, and tokens of them. `None` where not said.
+    /// Requests in prefill, and their tokens. `None` if not given.
     pub context: Option<(u64, u64)>,
-    /// Requests that generate, and tokens generated. `None` where not said.
+    /// Requests in decode, and tokens generated. `None` if not given.
     pub generation: Option<(u64, u64)>,
 }
 
@@ -72,7 +71,7 @@ impl Annotation {
         Annotation { phase, context: Some(context), generation: Some(generation) }
     }
 
-    /// All tokens of the step, where known.
+    /// All tokens of the step, if known.
     pub fn tokens(&self) -> Option<u64> {
         match (self.context, self.generation) {
             (None, None) => None,
@@ -83,8 +82,8 @@ impl Annotation {
         }
     }
 
-    /// The step that a range of that name is; `None` if it is none. Graph capture is none: no time should be charged to it.
-    /// What words mean is told by `rules`.
+    /// Parses the name of an annotation; `None` if it is not a step. Graph captures are not steps, so that no time is attributed to
+    /// them. `rules` map words to phases.
     pub fn parse(name: &str, rules: &[PhaseRule]) -> Option<Annotation> {
         if let Some(phase) = phases::of_range(rules, name) {
             let known = Annotation::parse_known(name, rules).unwrap_or(Annotation::BARE);
@@ -119,7 +118,7 @@ impl Annotation {
         let generation = part(rest.strip_prefix("_generation_")?);
         Some(match (context, generation) {
             (Some(context), Some((Some(generation), ""))) => Annotation::of(context, generation),
-            // It is a step, but nobody can tell which.
+            // A step of unknown kind.
             _ => Annotation::BARE,
         })
     }
@@ -132,7 +131,7 @@ impl Annotation {
         };
         let Some(phase) = phases::of_step(rules, word).map(Phase::of_rule) else { return Annotation::BARE };
         let (requests, tokens) = (value("bs"), value("toks"));
-        // Requests and new tokens of both kinds, as builds write them that say so.
+        // Requests and new tokens of both kinds, in builds that write them.
         let part = |requests: &str, tokens: &str| Some((value(requests).unwrap_or(0), value(tokens)?));
         let (context, generation) = (part("c", "c_sq"), part("g", "g_sq"));
         if context.is_some() || generation.is_some() {
@@ -142,7 +141,7 @@ impl Annotation {
             Phase::Decode => Annotation {
                 phase,
                 context: None,
-                // A request generates one token a step; how many are verified or drafted only the tokens tell.
+                // A request generates one token per step; verified or drafted tokens are only known from `toks`.
                 generation: match tokens {
                     Some(tokens) => Some((requests.unwrap_or(0), tokens)),
                     None if word.eq_ignore_ascii_case("DECODE") => {
@@ -161,14 +160,14 @@ impl Annotation {
     }
 }
 
-/// The word of a step whose phase no rule knows: `FOO` of `step[FOO bs=1]`.
+/// The word of a step with unknown phase: `FOO` of `step[FOO bs=1]`.
 pub fn unknown_word(name: &str) -> Option<&str> {
     let inside = name.strip_prefix("step[")?.strip_suffix(']')?;
     inside.split_whitespace().next()
 }
 
-/// `A(…)` at the start of `text`: requests and tokens, and what follows. The outer is `None` if the form is another, the
-/// inner if the numbers can not be read.
+/// Parses `A(…)` at the start of `text`: requests and tokens, and the rest. The outer is `None` if the form differs, the inner if
+/// the numbers cannot be parsed.
 fn part(text: &str) -> Option<(Option<(u64, u64)>, &str)> {
     let (requests, rest) = text.split_once('(')?;
     let (inside, rest) = rest.split_once(')')?;
@@ -186,7 +185,7 @@ fn is_second_number(tail: &str) -> bool {
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a range of that name is the capture of a graph.
+/// Whether an annotation of that name is a graph capture.
 pub fn is_capture(name: &str) -> bool {
     name.starts_with("capture_") || name.starts_with("CUDAGraphNode.record")
 }

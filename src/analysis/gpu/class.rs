@@ -1,4 +1,4 @@
-//! Classes of kernels, found once for each name.
+//! Classes of kernels, cached by name.
 
 use super::kind::Kind;
 use crate::base::hash::HashMap;
@@ -9,20 +9,20 @@ use crate::gpu::phases::PhaseRule;
 use crate::trace::Trace;
 use std::borrow::Cow;
 
-/// What a kernel, a copy or a fill does, by its name.
+/// Class of a kernel, a copy or a fill, by its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Class {
-    /// What it computes, in the field's words.
+    /// Operation, such as `GEMM`.
     pub operation: String,
-    /// Family of kernels it is one of; empty if not known.
+    /// Kernel family; empty if unknown.
     pub family: String,
-    /// Library it comes from; empty if not known.
+    /// Library; empty if unknown.
     pub library: String,
-    /// It talks to other GPUs.
+    /// Communicates with other GPUs.
     pub is_communication: bool,
-    /// It is a copy of the runtime, though it may run as a kernel.
+    /// A copy by the runtime, possibly run as a kernel.
     pub is_copy: bool,
-    /// No rule knows it.
+    /// Not matched by any rule.
     pub is_unknown: bool,
 }
 
@@ -32,11 +32,11 @@ pub type ClassId = u32;
 /// Classes of all names of a trace.
 pub struct Classes {
     rules: Cow<'static, Rules>,
-    /// What is wrong with rules that were given.
+    /// Errors in custom rules.
     pub problems: Vec<RuleError>,
     all: Vec<Class>,
     by_name: HashMap<(StringId, bool), ClassId>,
-    /// Names of kernels that were mangled, as C++ source would have them.
+    /// Demangled names of mangled kernels.
     demangled: HashMap<StringId, Box<str>>,
 }
 
@@ -47,7 +47,7 @@ impl Default for Classes {
 }
 
 impl Classes {
-    /// With rules before those that come along. If any of them can not be read, none counts.
+    /// Builtin rules, preceded by custom `rules`. If any custom rule has an error, all of them are ignored.
     pub fn new(rules: &str) -> Classes {
         let builtin = Rules::builtin();
         let (rules, problems) = if rules.trim().is_empty() {
@@ -67,12 +67,12 @@ impl Classes {
         }
     }
 
-    /// Rules for phases of steps.
+    /// Rules for step phases.
     pub fn phases(&self) -> &[PhaseRule] {
         self.rules.phases()
     }
 
-    /// The class of work of that name and kind.
+    /// The class of a kernel, copy or fill by name and kind.
     pub fn of(&mut self, trace: &Trace, name: StringId, kind: Kind) -> ClassId {
         let key = (name, kind == Kind::Kernel);
         if let Some(id) = self.by_name.get(&key) {
@@ -96,9 +96,9 @@ impl Classes {
         id
     }
 
-    /// The name of a kernel as C++ source would have it, if the profiler wrote it mangled.
+    /// The demangled name of a kernel, if its name is mangled.
     ///
-    /// Only of names that [`Classes::of`] was asked about.
+    /// Only for names that were passed to [`Classes::of`].
     pub fn demangled(&self, name: StringId) -> Option<&str> {
         self.demangled.get(&name).map(|text| &**text)
     }
@@ -126,8 +126,8 @@ impl Classes {
     }
 }
 
-/// Whether a kernel is a copy that ROCm's runtime runs as one. Kernels of libraries that copy are computation, as in
-/// TraceLens: they take the place of other kernels.
+/// Whether a kernel is a copy that the ROCm runtime runs as a kernel. Library kernels that copy count as computation, as in
+/// TraceLens.
 fn is_runtime_copy(name: &str) -> bool {
     name.starts_with("__amd_rocclr_copyBuffer") || name.starts_with("MEMORY_COPY_")
 }

@@ -1,4 +1,4 @@
-//! What is known of a collective operation: from the arguments of its kernel, or of the operator that recorded it.
+//! Collective operations, from the arguments of their kernels or of the operators that recorded them.
 
 use super::facts::{integer, text};
 use super::kind::Kind;
@@ -8,27 +8,27 @@ use crate::trace::builder::{find_member, for_each_element, for_each_member};
 /// A collective as its arguments describe it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Collective {
-    /// `allreduce`, `_allgather_base` and so on; from the kernel's name where arguments do not say.
+    /// `allreduce`, `_allgather_base` and so on; from the kernel name if there are no arguments.
     pub name: String,
-    /// Type of the elements, as PyTorch names it; empty if not said.
+    /// Element type, as named by PyTorch; empty if not recorded.
     pub dtype: String,
-    /// Elements that each rank puts in and gets out.
+    /// Input and output elements per rank.
     pub elements_in: Option<u64>,
     pub elements_out: Option<u64>,
     pub group_size: Option<u64>,
-    /// Name of the process group, with its description where that says more.
+    /// Name of the process group, with its description if that differs.
     pub group: String,
-    /// Ranks of the group as the profiler writes them, `[0, 1]`, cut behind the thirtieth; empty if not said.
+    /// Ranks of the group as the profiler writes them, `[0, 1]`, truncated after 30; empty if not recorded.
     pub ranks: String,
 }
 
 impl Collective {
-    /// Of a piece of communication.
+    /// The collective of a communication kernel.
     pub fn of(gpu: &GpuTrace<'_>, work: &Work) -> Collective {
         Collective::with_number(gpu, work).0
     }
 
-    /// Of a piece of communication, with the number (`Seq`) that its group counts it by, where the profiler says it.
+    /// The collective of a communication kernel, with its sequence number in the group (`Seq`) if recorded.
     pub fn with_number(gpu: &GpuTrace<'_>, work: &Work) -> (Collective, Option<i64>) {
         let mut collective = Collective::default();
         let mut number = collective.read(gpu, work.slice);
@@ -58,7 +58,7 @@ impl Collective {
         (collective, number)
     }
 
-    /// What goes in at each rank is known from the inputs. Of whom the group is nobody says; all ranks are taken for it.
+    /// Sets the size from the inputs of a rank. The group is not recorded, so all ranks are assumed.
     fn take_size(&mut self, dtype: String, elements: u64, world_size: Option<i64>) {
         self.dtype = dtype;
         self.group_size = world_size.and_then(|size| u64::try_from(size).ok());
@@ -68,7 +68,7 @@ impl Collective {
         }
     }
 
-    /// Takes over what the arguments of `slice` say; their number of the collective, if any.
+    /// Reads the arguments of `slice`; returns the sequence number, if any.
     fn read(&mut self, gpu: &GpuTrace<'_>, slice: u32) -> Option<i64> {
         let raw = gpu.marked_args(slice as usize)?;
         let unsigned = |value: &[u8]| integer(value).and_then(|value| u64::try_from(value).ok());
@@ -96,7 +96,7 @@ impl Collective {
         number
     }
 
-    /// What it is, whatever it is called.
+    /// Kind, independent of naming.
     pub fn kind(&self) -> CollectiveKind {
         let name: String =
             self.name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
@@ -114,12 +114,12 @@ impl Collective {
         }
     }
 
-    /// Whether nobody can be through with it before everybody has begun.
+    /// Whether no rank can finish before all have started.
     pub fn is_synchronising(&self) -> bool {
         self.kind() != CollectiveKind::Other || self.name.contains("barrier")
     }
 
-    /// Bytes of the whole message, as nccl-tests count it: what comes out of an all-gather, what goes into the others.
+    /// Message size in bytes, as in nccl-tests: the output of an all-gather, the input of the others.
     pub fn message_bytes(&self) -> Option<u64> {
         let elements = match self.kind() {
             CollectiveKind::AllGather => self.elements_out,
@@ -128,8 +128,8 @@ impl Collective {
         elements?.checked_mul(element_bytes(&self.dtype)?)
     }
 
-    /// By what the bandwidth of the algorithm is to be multiplied for that of the links: all-reduce 2(n − 1)/n,
-    /// reduce-scatter, all-gather and all-to-all (n − 1)/n (nccl-tests; TraceLens).
+    /// Factor from algorithm bandwidth to bus bandwidth: all-reduce 2(n − 1)/n, reduce-scatter, all-gather and all-to-all (n − 1)/n
+    /// (nccl-tests; TraceLens).
     pub fn bus_factor(&self) -> Option<f64> {
         let n = self.group_size.filter(|n| *n > 0)? as f64;
         Some(match self.kind() {
@@ -142,7 +142,7 @@ impl Collective {
     }
 }
 
-/// Kinds of collectives whose bandwidth is counted differently.
+/// Kinds of collectives with different bandwidth formulas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CollectiveKind {
     AllReduce,
@@ -152,18 +152,18 @@ pub enum CollectiveKind {
     Other,
 }
 
-/// How ranges of collectives start.
+/// Prefix of annotations of collectives.
 const RANGE: &str = "nccl:";
 
-/// The range around the launch that says what it is, where operators have no arguments of collectives yet (before 2024):
-/// `nccl:all_to_all`. Its one input is what goes in at this rank.
+/// The annotation around the launch that names the collective, in traces before 2024 whose operators lack its arguments:
+/// `nccl:all_to_all`. Its single input is the input of this rank.
 fn range_of(gpu: &GpuTrace<'_>, work: &Work) -> Option<u32> {
     let is_range = |i: usize, kind| kind == Kind::Annotation && gpu.name(i as u32).starts_with(RANGE);
     (work.launch != NONE).then(|| gpu.around(work.launch, is_range)).flatten()
 }
 
-/// The first input of the operator around the launch, where that is an all-reduce in place and no range says more:
-/// `symm_mem::multimem_all_reduce_`. Of operators with equal inputs one is read from the file.
+/// The first input of the operator around the launch, if that is an in-place all-reduce without an annotation:
+/// `symm_mem::multimem_all_reduce_`. Only one of several operators with equal inputs is read from the file.
 fn tensor_of_op(gpu: &GpuTrace<'_>, work: &Work) -> Option<Tensor> {
     if work.op == NONE || kernel_collective(gpu.name(work.op)) != ALL_REDUCE {
         return None;
@@ -178,7 +178,7 @@ fn tensor_of_op(gpu: &GpuTrace<'_>, work: &Work) -> Option<Tensor> {
 /// Type and number of elements.
 pub type Tensor = (String, u64);
 
-/// Type and number of elements of the first input; `None` if that is no tensor.
+/// Type and number of elements of the first input; `None` if that is not a tensor.
 fn tensor(raw: &[u8]) -> Option<Tensor> {
     let first = |name: &str| {
         let mut first = None;
@@ -200,7 +200,7 @@ fn tensor(raw: &[u8]) -> Option<Tensor> {
 
 const ALL_REDUCE: &str = "all-reduce";
 
-/// What a kernel's name says: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)`.
+/// Collective from a kernel name: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)`.
 pub fn kernel_collective(name: &str) -> &'static str {
     const NAMES: [(&str, &str); 11] = [
         ("allreduce", ALL_REDUCE),

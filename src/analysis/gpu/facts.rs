@@ -1,11 +1,11 @@
-//! Facts on the run from the file's own metadata: which GPU, which rank, what was recorded.
+//! Facts on the run from the file's metadata: GPUs, rank, profiler options.
 
 use crate::base::json::unescape_to_string;
 use crate::base::json::{Number, RawStr};
 use crate::trace::Trace;
 use crate::trace::builder::{for_each_element, for_each_member};
 
-/// Who made the GPU.
+/// GPU vendor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vendor {
     Nvidia,
@@ -27,7 +27,7 @@ impl Vendor {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gpu {
     pub id: Option<i64>,
-    /// Empty where the file has none.
+    /// Empty if not recorded.
     pub name: String,
     pub memory_bytes: Option<u64>,
     /// Streaming multiprocessors, or compute units.
@@ -35,7 +35,7 @@ pub struct Gpu {
     pub warp_size: Option<u64>,
 }
 
-/// What the metadata say.
+/// Facts from the metadata.
 #[derive(Clone, Debug, Default)]
 pub struct RunFacts {
     /// Every GPU of the host, used or not.
@@ -44,9 +44,9 @@ pub struct RunFacts {
     pub world_size: Option<i64>,
     pub backend: Option<String>,
     pub nccl_version: Option<String>,
-    /// Name and value of each version the profiler wrote, for people.
+    /// Name and value of each recorded version, for display.
     pub versions: Vec<(String, String)>,
-    /// Options of the profiler that were on.
+    /// Enabled profiler options.
     pub options: Vec<&'static str>,
     has_roctracer: bool,
     has_cupti: bool,
@@ -96,13 +96,12 @@ impl RunFacts {
         });
     }
 
-    /// Whether the option of that name was on.
+    /// Whether an option was enabled.
     pub fn has_option(&self, name: &str) -> bool {
         self.options.contains(&name)
     }
 
-    /// Who made the GPU, by what the profiler wrote of itself, by the width of a warp, or by the names of `calls` and
-    /// `kernels`.
+    /// GPU vendor, from profiler versions, warp size, or the names of `calls` and `kernels`.
     pub fn vendor<'a>(
         &self,
         mut calls: impl Iterator<Item = &'a str>,
@@ -118,7 +117,7 @@ impl RunFacts {
         if self.has_cupti || name("NVIDIA") || name("Tesla") || name("GeForce") {
             return Vendor::Nvidia;
         }
-        // What runs on it tells as well.
+        // Falls back to names of calls and kernels.
         let by_call = calls.find_map(|call| match call {
             call if call.starts_with("hip") => Some(Vendor::Amd),
             call if call.starts_with("cuda") || call.starts_with("cuL") => Some(Vendor::Nvidia),
@@ -140,8 +139,7 @@ impl RunFacts {
             })
     }
 
-    /// Name of the GPU with that number, or of all of them if all are alike. On AMD numbers of processes are not those of
-    /// the list.
+    /// The GPU with that id, or any if all are the same model. On AMD, process ids don't match the ids of the list.
     pub fn gpu_of(&self, id: i64) -> Option<&Gpu> {
         let first = self.gpus.first()?;
         let alike = self.gpus.iter().all(|gpu| gpu.name == first.name);
@@ -182,12 +180,12 @@ fn version(key: &str, value: &str) -> String {
     }
 }
 
-/// A whole number, also one written as a text.
+/// Parses an integer, also if quoted.
 pub fn integer(value: &[u8]) -> Option<i64> {
     Number::as_i64_or_text(value)
 }
 
-/// A text.
+/// Parses a string.
 pub fn text(value: &[u8]) -> Option<String> {
     let bytes = inside(value)?;
     Some(unescape_to_string(RawStr { bytes, escaped: bytes.contains(&b'\\') }))

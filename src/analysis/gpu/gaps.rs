@@ -1,25 +1,24 @@
-//! Gaps between work of a GPU, and why nothing ran in them: one answer for all reports.
+//! Gaps on a GPU and their causes, shared by all reports.
 //!
 //! ```text
 //! CPU      [schedule        ][launch]
 //! stream   [kernel ]                              [kernel ]
 //!                   ←─ waiting ────→←─ stalled ─→
 //! ```
-//! A gap that begins before its launch call and ends after it is split at the end of the call. Until then the GPU had nothing to
-//! run; from then on the work waited on the GPU.
+//! A gap that starts before its launch call and ends after it is split at the end of the call: before, the GPU had nothing to run;
+//! after, the kernel waited on the GPU.
 
 use super::model::NONE;
 use super::spans::Span;
 use super::{GpuTrace, Work};
 
-/// Shorter stretches are the time from one kernel to the next: HTA's limit (documented there in nanoseconds, applied to
-/// microseconds).
+/// Shorter gaps count as ordinary gaps between kernels: HTA's limit (documented there in nanoseconds, applied to microseconds).
 const KERNEL_WAIT_NS: i64 = 30_000;
 
-/// Why nothing ran.
+/// Cause of a gap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// The next work was not launched yet.
+    /// The next kernel was not launched yet.
     Host,
     /// It was launched, and started within `KERNEL_WAIT_NS`.
     Kernel,
@@ -27,13 +26,13 @@ pub enum Cause {
     OnGpu,
     /// Its launch isn't recorded.
     Unknown,
-    /// It starts before its own launch: clocks disagree.
+    /// It starts before its own launch (clock skew).
     Clocks,
-    /// Launches without a device record may have run then, so this is no idle time.
+    /// Launches without a device record may have run, so this is not idle time.
     NotRecorded,
 }
 
-/// Causes as tables name them.
+/// Names of causes in tables.
 pub const HOST: &str = "waiting for the host";
 pub const BETWEEN_KERNELS: &str = "between kernels";
 pub const ON_GPU: &str = "stalled after launch";
@@ -58,30 +57,30 @@ impl Cause {
         }
     }
 
-    /// Why work that was launched started only after `ns`.
+    /// Cause of a gap of `ns` after the launch.
     fn of_launched(ns: i64) -> Cause {
         if ns < KERNEL_WAIT_NS { Cause::Kernel } else { Cause::OnGpu }
     }
 }
 
-/// Time in which nothing ran, before `next`. There may be hundreds of thousands, so they hold no more than they have to.
+/// Time in which nothing ran, before `next`. Kept small, since there may be hundreds of thousands.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap {
-    /// Numbers of the work before and after.
+    /// Indices of the kernels before and after.
     pub previous: u32,
     pub next: u32,
-    /// Launches without a device record may have run in it.
+    /// Whether launches without a device record may have run in it.
     pub may_hide_work: bool,
 }
 
-/// A gap, or the part of one that has a single cause.
+/// A gap, or a part of one with a single cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch {
     pub gap: Gap,
     pub cause: Cause,
     /// Nanoseconds on the trace's clock.
     pub span: Span,
-    /// It is what remains of a gap whose launch came late.
+    /// Whether this is the rest of a gap with a late launch.
     pub is_after_late_launch: bool,
 }
 
@@ -108,7 +107,7 @@ impl Gap {
         self.end(gpu).saturating_sub(self.start(gpu))
     }
 
-    /// What it consists of, in order: one stretch, or two if its launch came late. They add up to the gap.
+    /// Parts of the gap, in order: one, or two if the launch came late. They add up to the gap.
     pub fn stretches(self, gpu: &GpuTrace<'_>) -> impl Iterator<Item = Stretch> + use<> {
         let (start, end) = (self.start(gpu), self.end(gpu));
         let next = &gpu.work[self.next as usize];
@@ -122,7 +121,7 @@ impl Gap {
         } else if launch == NONE {
             (stretch(Cause::Unknown, (start, end)), None)
         } else if gpu.trace.slices.ts[launch as usize] > start {
-            // Up to the end of the call: some load code first, or wait for room in a queue.
+            // Up to the end of the call: some calls load code first or wait for space in a queue.
             let launched = gpu.end_of(launch).min(end);
             let rest = Stretch { is_after_late_launch: true, ..of_launched((launched, end)) };
             (stretch(Cause::Host, (start, launched)), (launched < end).then_some(rest))
@@ -133,10 +132,10 @@ impl Gap {
     }
 }
 
-/// Gaps of each of `n` groups of work: between the end of everything before and the next start.
+/// Gaps of each of `n` groups of kernels: between the end of everything before and the next start.
 pub fn gaps(gpu: &GpuTrace<'_>, n: usize, group: impl Fn(&Work) -> usize) -> Vec<Vec<Gap>> {
     let mut out: Vec<Vec<Gap>> = vec![Vec::new(); n];
-    // The end of all so far, and which work ends there.
+    // Latest end so far, and the kernel that ends there.
     let mut last: Vec<Option<(i64, u32)>> = vec![None; n];
     for (work, next) in gpu.work.iter().zip(0..) {
         let group = group(work);
@@ -154,7 +153,7 @@ pub fn gaps(gpu: &GpuTrace<'_>, n: usize, group: impl Fn(&Work) -> usize) -> Vec
     out
 }
 
-/// Gaps of each GPU, in which none of its streams ran anything.
+/// Gaps of each GPU, with nothing running on any stream.
 pub fn of_devices(gpu: &GpuTrace<'_>) -> Vec<Vec<Gap>> {
     gaps(gpu, gpu.devices.len(), |work| gpu.streams[work.stream as usize].device as usize)
 }

@@ -1,4 +1,4 @@
-//! Columns of tables that say which kernel a row is of.
+//! Kernel name columns of tables.
 
 use crate::analysis::timeline::texts;
 use crate::report::Column;
@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 pub use crate::gpu::names::readable;
 
-/// Inserts names of kernels, as the trace has them, at place `at` of `columns`.
+/// Inserts kernel names from the trace at index `at` of `columns`.
 ///
-/// Where any is mangled there are two columns: at that place `function`, the [`readable`] name, and behind all others the name
-/// in the trace under `id`, by which other tools know the kernel.
+/// If any name is mangled, there are two columns: `function` with the [`readable`] name at that index, and `id` with the name in
+/// the trace at the end.
 pub fn insert<'a>(
     columns: &mut Vec<Column>,
     at: usize,
@@ -23,5 +23,5 @@ pub fn insert<'a>(
         return;
     }
     columns.insert(at, Column::key("function", label, texts(functions)));
-    columns.push(Column::key(id, "symbol", texts(names)).hint("the name in the trace"));
+    columns.push(Column::key(id, "symbol", texts(names)).hint("name in the trace"));
 }

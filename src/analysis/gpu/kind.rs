@@ -1,29 +1,29 @@
-//! What the categories of the PyTorch profiler mean, today's and those of 2021.
+//! Meaning of the PyTorch profiler's event categories, current ones and those of 2021.
 
 use crate::base::strings::{StringId, StringTable};
 
-/// What an event of a category is.
+/// Kind of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// An operator on the CPU: a dispatcher call, an autograd node, a custom operator, a compiled region.
     Op,
-    /// A range that the program named, on the CPU.
+    /// A user annotation on the CPU.
     Annotation,
-    /// The same on a stream of the GPU, from the first to the last work launched in it.
+    /// A user annotation on a GPU stream, from the first to the last kernel launched in it.
     GpuAnnotation,
     /// A call of a Python or C function, or of a module.
     Python,
-    /// A call of the runtime or driver of the GPU.
+    /// A call of the GPU runtime or driver.
     Call,
     /// A kernel.
     Kernel,
     /// A copy by a copy engine.
     Copy,
-    /// Memory filled with a value.
+    /// A memory fill (memset).
     Fill,
     /// A wait, of the host or of a stream.
     Sync,
-    /// What the profiler itself cost.
+    /// Profiler overhead.
     Overhead,
     /// Anything else.
     Other,
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// Whether it takes place on a GPU and keeps it busy.
+    /// Whether it runs on a GPU and keeps it busy.
     pub fn is_gpu_work(self) -> bool {
         matches!(self, Kind::Kernel | Kind::Copy | Kind::Fill)
     }
@@ -55,7 +55,7 @@ impl Kind {
 
 /// The kinds of all categories of a trace.
 pub struct Kinds {
-    /// By number of the text; there are as many as the largest number of a category asks for.
+    /// By string id, up to the largest id of a category.
     by_id: Vec<Option<Kind>>,
 }
 
@@ -65,7 +65,7 @@ impl Kinds {
         let mut by_id: Vec<Option<Kind>> = Vec::new();
         let mut last = StringId::NONE;
         for category in categories {
-            // Neighbours mostly are of one category.
+            // Adjacent events mostly have the same category.
             if *category == last || category.is_none() {
                 continue;
             }
@@ -85,7 +85,7 @@ impl Kinds {
         self.by_id.get(category.0 as usize).copied().flatten().unwrap_or(Kind::Other)
     }
 
-    /// Whether there is any category of such a kind.
+    /// Whether any category is of such a kind.
     pub fn has(&self, is: impl Fn(Kind) -> bool) -> bool {
         self.by_id.iter().flatten().any(|kind| is(*kind))
     }

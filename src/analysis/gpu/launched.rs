@@ -1,11 +1,11 @@
-//! Calls that launch something, and those of them of which the trace has nothing on the GPU.
+//! Launch calls, and those without a device record.
 //!
-//! A launch without a device record is no idle GPU: it ran when the profiler was not looking, or its record was lost. Until
-//! that is known, nothing can be said of the time around it.
+//! A launch without a device record does not mean an idle GPU: the kernel ran outside the recording, or its record was lost. The
+//! time around it is unknown.
 
 use super::scope::HostId;
 
-/// What a call starts on a GPU.
+/// What a launch call starts on a GPU.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Launches {
     Kernel,
@@ -16,7 +16,7 @@ pub enum Launches {
 }
 
 impl Launches {
-    /// What a call of CUDA or HIP, of the runtime or driver, starts; `None` of all other calls.
+    /// Classifies a call of the CUDA or HIP runtime or driver; `None` if it launches nothing.
     pub fn of(call: &str) -> Option<Launches> {
         let bare = ["cuda", "hip", "cu", "mtia"].into_iter().find_map(|api| call.strip_prefix(api))?;
         let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| bare.starts_with(beginning));
@@ -34,7 +34,7 @@ impl Launches {
             "LaunchGrid",
         ]) || bare == "Launch"
         {
-            // A function of the host runs on no GPU.
+            // A host function does not run on the GPU.
             (!starts(&["LaunchHostFunc"])).then_some(Launches::Kernel)
         } else if starts(&["Memcpy"]) {
             Some(Launches::Copy)
@@ -45,60 +45,59 @@ impl Launches {
         }
     }
 
-    /// Whether a GPU works for long enough on one that time without its record may hide it. Profilers have no record of many
-    /// fills and of copies of nothing, in complete recordings as well.
+    /// Whether a missing record may hide significant GPU time. Even complete traces lack records of many fills and empty copies.
     pub fn is_work(self) -> bool {
         matches!(self, Launches::Kernel | Launches::Graph)
     }
 }
 
-/// Why a launch has nothing on the GPU.
+/// Reason why a launch has nothing on the GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Silence {
-    /// There is no record of what it started.
+    /// No device record.
     NoRecord,
-    /// It was recorded into a graph and ran nothing.
+    /// Captured into a graph, so nothing ran.
     Captured,
-    /// What it started is recorded without a time.
+    /// The device record has no timestamps.
     Untimed,
-    /// What it started lies behind the stretch of time that was read.
+    /// The kernel lies after the selected time range.
     Outside,
 }
 
-/// A launch that has nothing on the GPU, or nothing with a time.
+/// A launch without a timed device record.
 #[derive(Clone, Copy, Debug)]
 pub struct Silent {
     pub slice: u32,
     pub host: HostId,
     pub launches: Launches,
     pub why: Silence,
-    /// When the call was made, in nanoseconds on the trace's clock.
+    /// Start of the call, in nanoseconds on the trace's clock.
     pub ts: i64,
 }
 
 impl Silent {
-    /// Whether work of a GPU took place that the trace does not show.
+    /// Whether GPU activity happened that the trace does not show.
     pub fn hides_work(&self) -> bool {
         self.launches.is_work() && matches!(self.why, Silence::NoRecord | Silence::Untimed)
     }
 }
 
-/// Launches of a trace by what became of them.
+/// Number of launches with and without a device record.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Recorded {
-    /// Launches of kernels and graphs, without those that were captured.
+    /// Kernel and graph launches, without captured ones.
     pub n_launches: u64,
-    /// Those of them that have a device record.
+    /// Those with a device record.
     pub n_recorded: u64,
 }
 
 impl Recorded {
-    /// `None` where nothing was launched.
+    /// Share with a device record; `None` without launches.
     pub fn share(&self) -> Option<f64> {
         (self.n_launches > 0).then(|| self.n_recorded as f64 / self.n_launches as f64)
     }
 
-    /// Launches of kernels and graphs whose work is not in the trace.
+    /// Kernel and graph launches without a device record.
     pub fn n_missing(&self) -> u64 {
         self.n_launches - self.n_recorded
     }

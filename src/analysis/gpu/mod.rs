@@ -1,11 +1,11 @@
-//! What GPU reports share: the work of the GPU with what launched it, the steps it belongs to, and facts on the run.
+//! Shared model of GPU reports: GPU activity with its launches and steps, and facts on the run.
 //!
 //! ```text
 //! kernel ── correlation ── call ── nesting ── operator ── nesting ── Python frame, module
 //!                           │
 //!                           └── time, on the CPU ── step
 //! ```
-//! Work is never given to a step, an operator or a frame by when the GPU ran it: queues may be full for long.
+//! Kernels are never attributed to a step, an operator or a frame by when they ran, since queues may be long.
 
 pub mod active;
 pub mod annotation;
@@ -32,36 +32,36 @@ pub use named::Named;
 use crate::trace::links::PROFILER_MEMBERS;
 use crate::trace::{Run, Trace};
 
-/// Whether a trace of the run has to do with a GPU: see [`is_of_gpu`].
+/// Whether any trace of the run is a GPU trace: see [`is_of_gpu`].
 pub fn applies(run: &Run) -> bool {
     run.traces.iter().any(is_of_gpu)
 }
 
-/// Whether a trace has calls to a GPU, work on one, or ranges of a profiler that records them.
+/// Whether a trace has GPU calls, GPU activity, or annotations of a GPU profiler.
 pub fn is_of_gpu(trace: &Trace) -> bool {
-    // Texts of the trace are looked up first: that is much faster than a look at the category of each slice.
+    // Checking the strings first is much faster than checking the category of each slice.
     let may_have_ranges =
         || trace.folded.is_none() && RANGES.iter().any(|category| trace.strings.find(category).is_some());
     let is_range = |kind| matches!(kind, Kind::Annotation | Kind::GpuAnnotation);
     !trace.links.is_empty() || has_work(trace) || (may_have_ranges() && has(trace, is_range))
 }
 
-/// Whether a trace has work of a GPU. Of what was only added up there are reports of its own.
+/// Whether a trace has GPU activity with slices. Traces with dropped slices are handled separately.
 pub fn has_work(trace: &Trace) -> bool {
     let may_have = !trace.links.is_empty() || (trace.folded.is_none() && is_of_profiler(trace));
     may_have && has(trace, Kind::is_gpu_work)
 }
 
-/// Whether any slice of the trace is of such a kind.
+/// Whether any slice is of such a kind.
 fn has(trace: &Trace, is: impl Fn(Kind) -> bool) -> bool {
     Kinds::new(&trace.slices.category, &trace.strings).has(is)
 }
 
-/// Categories that only the PyTorch profiler gives.
+/// Categories that only the PyTorch profiler writes.
 const RANGES: &[&str] = &["user_annotation", "gpu_user_annotation"];
 
-/// Whether the file says that it is of the PyTorch profiler. Where a file does not, a category such as `kernel` may mean
-/// anything, unless an id joins it with a call.
+/// Whether the file has metadata of the PyTorch profiler. Otherwise, a category such as `kernel` may mean anything, unless a
+/// correlation id links it to a call.
 fn is_of_profiler(trace: &Trace) -> bool {
     trace.source.metadata.iter().any(|(key, _)| PROFILER_MEMBERS.contains(&key.as_str()))
 }

@@ -1,4 +1,4 @@
-//! The work of the GPU in one trace, with what launched it.
+//! GPU activity of one trace, linked to its launches.
 
 use super::annotation::Annotation;
 use super::class::{Class, ClassId, Classes};
@@ -35,11 +35,11 @@ pub struct Work {
     pub launch: u32,
     /// The innermost operator around that call; [`NONE`] if there is none.
     pub op: u32,
-    /// Index into the steps; [`NO_STEP`] if it belongs to none.
+    /// Index into the steps; [`NO_STEP`] if none.
     pub step: u32,
     /// Row of its link; [`NONE`] if it has none.
     pub link: u32,
-    /// It starts before the call that is said to have launched it, so clocks disagree: nothing follows from the time between.
+    /// Whether it starts before its launch call (clock skew), so the time between them is meaningless.
     pub is_before_launch: bool,
 }
 
@@ -49,13 +49,13 @@ impl Work {
         self.end.saturating_sub(self.start)
     }
 
-    /// The call that launched it, where the time between the two means something; [`NONE`] if not.
+    /// The launch call, if the time between the two is meaningful; else [`NONE`].
     pub fn timed_launch(&self) -> u32 {
         if self.is_before_launch { NONE } else { self.launch }
     }
 }
 
-/// So many calls behind the last one are looked at before all are.
+/// Number of calls after the last one to check before a binary search.
 const CALLS_NEAR: usize = 16;
 
 /// No slice, no row.
@@ -66,7 +66,7 @@ pub const NONE: u32 = u32::MAX;
 pub struct Stream {
     /// Index into [`GpuModel::devices`].
     pub device: u32,
-    /// Its number; `None` where the file does not say.
+    /// Stream number; `None` if not recorded.
     pub number: Option<i64>,
 }
 
@@ -84,17 +84,17 @@ pub struct Call {
     pub slice: u32,
     /// The program that made it.
     pub host: HostId,
-    /// Another call of the program has the same correlation, and neither lies in the other: which one is meant is not known.
+    /// Whether another call of the program has the same correlation id and is not nested with it.
     pub is_ambiguous: bool,
 }
 
-/// Everything of a trace that has to do with a GPU.
+/// A trace with its GPU model.
 pub struct GpuTrace<'a> {
     pub trace: &'a Trace,
     model: GpuModel,
 }
 
-/// What was found in a trace. It outlives a look at it, for as long as nothing in the trace changes.
+/// GPU model of a trace. Can be kept and reused as long as the trace doesn't change.
 pub struct GpuModel {
     pub kinds: Kinds,
     pub facts: RunFacts,
@@ -105,15 +105,15 @@ pub struct GpuModel {
     pub work: Vec<Work>,
     /// Programs that made calls, in order of their first one.
     pub hosts: Vec<ProcessId>,
-    /// Which of them drives each of [`GpuModel::devices`].
+    /// Host program of each of [`GpuModel::devices`].
     pub drivers: Vec<Driver>,
     /// In order of correlation, and of [`Call::host`] among equal ones.
     pub calls: Vec<Call>,
-    /// Work whose correlation fits calls of several programs, or several calls of one: linked to none of them.
+    /// Kernels and copies whose correlation id matches several calls, so they are not linked.
     pub n_ambiguous: u64,
-    /// Launches of which nothing is on the GPU, or nothing with a time, in order of their times.
+    /// Launches without a timed device record, in order of time.
     pub silent: Vec<Silent>,
-    /// Of launches of kernels and graphs.
+    /// Counts of kernel and graph launches.
     pub recorded: Recorded,
     pub steps: Steps,
     pub classes: Classes,
@@ -138,23 +138,22 @@ impl DerefMut for GpuTrace<'_> {
 }
 
 impl<'a> GpuTrace<'a> {
-    /// What was found before in the same trace, with the same rules.
+    /// Reuses the model of the same trace with the same rules.
     pub fn again(trace: &'a Trace, model: GpuModel) -> GpuTrace<'a> {
         GpuTrace { trace, model }
     }
 
-    /// What was found, for another look at the same trace.
+    /// The model, for reuse with the same trace.
     pub fn into_model(self) -> GpuModel {
         self.model
     }
 
-    /// Whether what reports need of the arguments of a slice was taken along while it was read: of slices that are one event
-    /// (`X`) it is.
+    /// Whether the arguments that reports need were kept while parsing: true for slices of a single event (`X`).
     pub fn is_marked(&self, slice: usize) -> bool {
         self.trace.slices.kind[slice] == SliceKind::Complete
     }
 
-    /// Arguments of a slice, for what [`ArgsTable::get_marked`] is for.
+    /// Arguments of a slice, see [`ArgsTable::get_marked`].
     ///
     /// [`ArgsTable::get_marked`]: crate::trace::args::ArgsTable::get_marked
     pub fn marked_args(&self, slice: usize) -> Option<Cow<'a, [u8]>> {
@@ -162,12 +161,12 @@ impl<'a> GpuTrace<'a> {
         if self.is_marked(slice) { args.get_marked(place) } else { args.get(place) }
     }
 
-    /// Links everything. Takes time and memory by the number of calls and kernels, and one look at each slice.
+    /// Builds the model with one pass over the slices. Time and memory are linear in the number of calls and kernels.
     pub fn new(trace: &'a Trace) -> GpuTrace<'a> {
         GpuTrace::with_rules(trace, "")
     }
 
-    /// The same, with rules for kernels before those that come along.
+    /// Builds the model with custom kernel rules before the builtin ones.
     pub fn with_rules(trace: &'a Trace, kernel_rules: &str) -> GpuTrace<'a> {
         let kinds = Kinds::new(&trace.slices.category, &trace.strings);
         let classes = Classes::new(kernel_rules);
@@ -199,7 +198,7 @@ impl<'a> GpuTrace<'a> {
         gpu
     }
 
-    /// Finds work and calls.
+    /// Collects kernels, copies and calls.
     fn collect(&mut self) {
         let trace = self.trace;
         let slices = &trace.slices;
@@ -262,7 +261,7 @@ impl<'a> GpuTrace<'a> {
             });
         }
         self.calls.sort_by_key(|call| (call.correlation, call.host));
-        // Calls of one correlation that lie in each other, as the driver's in the runtime's: the outer one counts.
+        // Of nested calls with one correlation id (a driver call in a runtime call), the outer one is kept.
         self.calls.dedup_by(|later, first| {
             let is_same = (later.correlation, later.host) == (first.correlation, first.host);
             let start = slices.ts[later.slice as usize];
@@ -273,7 +272,7 @@ impl<'a> GpuTrace<'a> {
         });
     }
 
-    /// Which program drives each GPU.
+    /// Host program of each GPU.
     fn find_drivers(&self) -> Vec<Driver> {
         let gpus: Vec<ProcessId> = self.devices.iter().map(|device| device.process).collect();
         let mut votes = vec![Votes::new(self.hosts.len()); gpus.len()];
@@ -298,12 +297,12 @@ impl<'a> GpuTrace<'a> {
         scope::drivers(self.trace, &self.hosts, &gpus, &votes)
     }
 
-    /// Whether work starts before `call`, by more than clocks are rounded.
+    /// Whether a kernel starts before `call` by more than rounding.
     fn is_before(&self, work: &Work, call: u32) -> bool {
         work.start.saturating_add(CLOCK_SLACK_NS) < self.trace.slices.ts[call as usize]
     }
 
-    /// All calls of a correlation, one for each program that has one.
+    /// All calls of a correlation id, at most one per program.
     fn calls_of(&self, correlation: i64) -> &[Call] {
         if correlation == LinkTable::NONE || correlation == 0 {
             return &[];
@@ -324,7 +323,7 @@ impl<'a> GpuTrace<'a> {
         self.thread_of(slice).map(|(process, _)| process)
     }
 
-    /// From work to calls, operators and steps.
+    /// Links kernels and copies to calls, operators and steps.
     fn link(&mut self) {
         self.drivers = self.find_drivers();
         let ops_by_external = self.ops_by_external_id();
@@ -355,7 +354,7 @@ impl<'a> GpuTrace<'a> {
         self.n_ambiguous = n_ambiguous;
     }
 
-    /// Finds the launches of which nothing is on the GPU.
+    /// Finds launches without a timed device record.
     fn find_silent(&mut self) {
         let trace = self.trace;
         let slices = &trace.slices;
@@ -366,7 +365,7 @@ impl<'a> GpuTrace<'a> {
             links.untimed.iter().map(|(row, _)| links.correlation[*row as usize]).collect();
         untimed.sort_unstable();
         let captures = self.captures();
-        // Of a stretch of a trace, work of the last launches lies behind its end.
+        // In a time range of a trace, kernels of the last launches lie after its end.
         let is_part = trace.ledger.issue(OUTSIDE_RANGE.code).is_some();
         let launched = |work: &Work| (work.launch != NONE).then(|| slices.ts[work.launch as usize]);
         let last_launch = self.work.iter().filter_map(launched).max().unwrap_or(i64::MIN);
@@ -378,7 +377,7 @@ impl<'a> GpuTrace<'a> {
                 *kinds.entry(name).or_insert_with(|| trace.strings.get_opt(name).and_then(Launches::of));
             let Some(launches) = launches else { continue };
             let ts = slices.ts[call.slice as usize];
-            // Of ambiguous ones it is not known which has the work.
+            // For ambiguous calls, the one with the kernel is unknown.
             let has_work = has_work.contains(&call.slice) || call.is_ambiguous;
             let is_captured = || {
                 let of_host = captures.iter().filter(|(host, _)| *host == call.host);
@@ -399,7 +398,7 @@ impl<'a> GpuTrace<'a> {
                 silent.push(Silent { slice: call.slice, host: call.host, launches, why, ts });
             }
         }
-        // What is launched from several programs at once, and linked to none, is not missing.
+        // Ambiguous launches are not linked but not missing either.
         if self.n_ambiguous > 0 {
             silent.retain(|silent| silent.why != Silence::NoRecord);
             recorded.n_recorded = recorded.n_launches;
@@ -408,8 +407,8 @@ impl<'a> GpuTrace<'a> {
         (self.silent, self.recorded) = (silent, recorded);
     }
 
-    /// When each program recorded work into a graph: from the call that begins a capture to the one that ends it, and ranges of
-    /// servers that mark captures.
+    /// Graph captures of each program: from the call that begins a capture to the one that ends it, and annotations that mark
+    /// captures.
     fn captures(&self) -> Vec<(HostId, Span)> {
         let (trace, slices) = (self.trace, &self.trace.slices);
         let host_of = |slice: usize| {
@@ -442,7 +441,7 @@ impl<'a> GpuTrace<'a> {
         captures
     }
 
-    /// Launches without a record that `device` may have worked for, at times from `from` to `to` (nanoseconds, both ends included).
+    /// Launches without a device record that may have run on `device`, called from `from` to `to` (nanoseconds, inclusive).
     pub fn hidden_launches(&self, device: u32, from: i64, to: i64) -> impl Iterator<Item = &Silent> {
         let driver = self.driver_of_device(device);
         let start = self.silent.partition_point(|silent| silent.ts < from);
@@ -452,8 +451,8 @@ impl<'a> GpuTrace<'a> {
         })
     }
 
-    /// Whether a device may have worked between two pieces of work, though nothing is recorded there: something was launched between
-    /// their launches of which there is no record. What is launched later runs later.
+    /// Whether unrecorded kernels may have run between two kernels of a device: there is a launch without a device record between
+    /// their launches, and kernels run in launch order.
     pub fn may_have_worked(&self, device: u32, previous: &Work, next: &Work) -> bool {
         if self.silent.is_empty() {
             return false;
@@ -469,12 +468,12 @@ impl<'a> GpuTrace<'a> {
         self.driver_of_device(self.streams[work.stream as usize].device)
     }
 
-    /// The program that drives a device.
+    /// Host program of a device.
     pub fn driver_of_device(&self, device: u32) -> Driver {
         self.drivers.get(device as usize).copied().unwrap_or(Driver::Unknown)
     }
 
-    /// The host of a driver; `None` where it is not known and there are several. Of traces without calls it is the first.
+    /// The host of a driver; `None` if unknown among several. In traces without calls, the first.
     fn host_of(&self, driver: Driver) -> Option<HostId> {
         match driver {
             Driver::One(host) => Some(host),
@@ -483,8 +482,8 @@ impl<'a> GpuTrace<'a> {
         }
     }
 
-    /// The operator of each External id of each program, as calls that were recorded tell; of those that do not know their
-    /// program, `None` where several have it.
+    /// The operator of each External id of each program, from recorded calls. Under an unknown program, `None` if several programs
+    /// use the id.
     fn ops_by_external_id(&self) -> HashMap<(Option<HostId>, i64), Option<u32>> {
         let links = &self.trace.links;
         let mut near = 0;
@@ -503,7 +502,7 @@ impl<'a> GpuTrace<'a> {
         for call in &self.calls {
             let row = links.find(self.trace.slices.offset(call.slice as usize), 0);
             let external = row.map_or(LinkTable::NONE, |row| links.external[row]);
-            // Of profilers of 2022 and 2023 it is a copy of the correlation, and says nothing.
+            // In profilers of 2022 and 2023 it is a copy of the correlation id.
             if external > 0
                 && external != call.correlation
                 && let Some(op) = self.op_of(call.slice)
@@ -518,7 +517,7 @@ impl<'a> GpuTrace<'a> {
         ops
     }
 
-    /// Work whose call is not recorded, but which lies in a range that the GPU has of a step.
+    /// Assigns steps to kernels without a recorded call that lie in a step annotation on the GPU.
     fn steps_of_annotations(&self, work: &mut [Work]) {
         if self.steps.is_empty() || !self.kinds.has(|kind| kind == Kind::GpuAnnotation) {
             return;
@@ -532,7 +531,7 @@ impl<'a> GpuTrace<'a> {
         for (i, step) in self.steps.steps.iter().enumerate() {
             by_id.insert((step.name, self.external_of(step.slice)), i as u32);
         }
-        // Ranges of each stream, in order of their starts.
+        // Annotations of each stream, in order of start.
         let mut ranges: HashMap<u32, Vec<(Span, u32)>> = HashMap::default();
         let streams: HashMap<crate::trace::tracks::TrackId, u32> =
             work.iter().map(|work| (slices.track[work.slice as usize], work.stream)).collect();
@@ -573,12 +572,12 @@ impl<'a> GpuTrace<'a> {
         self.facts.vendor(calls, kernels)
     }
 
-    /// What the arguments of work say.
+    /// Link data from the arguments of a kernel or copy.
     pub fn link_of(&self, work: &Work) -> Option<Link> {
         (work.link != NONE).then(|| self.trace.links.get(work.link as usize))
     }
 
-    /// The call of a correlation that an event on a device names.
+    /// The call of a correlation id, for an event on a device.
     pub fn call(&self, device: Option<u32>, correlation: i64) -> Option<u32> {
         let driver = device.map_or(Driver::Unknown, |device| self.driver_of_device(device));
         match self.call_near(driver, correlation, &mut 0) {
@@ -587,7 +586,7 @@ impl<'a> GpuTrace<'a> {
         }
     }
 
-    /// The same. `near` is where the last one was found, as work mostly runs in the order of its launches.
+    /// The call of a correlation id. `near` is the index of the last hit, as kernels mostly run in launch order.
     fn call_near(&self, driver: Driver, correlation: i64, near: &mut usize) -> Linked {
         if correlation == LinkTable::NONE || correlation == 0 {
             return Linked::No;
@@ -616,7 +615,7 @@ impl<'a> GpuTrace<'a> {
         Linked::of(&self.calls[*near])
     }
 
-    /// The innermost slice around `slice` on its thread for which `is` holds; `slice` itself is not asked.
+    /// The innermost slice around `slice` on its thread that satisfies `is`, excluding `slice` itself.
     pub fn around(&self, slice: u32, is: impl Fn(usize, Kind) -> bool) -> Option<u32> {
         let slices = &self.trace.slices;
         let mut at = slices.parent[slice as usize];
@@ -645,7 +644,7 @@ impl<'a> GpuTrace<'a> {
         self.around(call, |i, kind| kind == Kind::Python && self.name(i as u32).starts_with("nn.Module: "))
     }
 
-    /// The step in which a call was made, on whatever thread of its process.
+    /// The step in which a call was made, on any thread of its process.
     fn step_of(&self, call: u32) -> u32 {
         if self.steps.is_empty() {
             return NO_STEP;
@@ -654,7 +653,7 @@ impl<'a> GpuTrace<'a> {
         self.steps.at(self.trace.slices.ts[call as usize], process)
     }
 
-    /// When a slice had ended, in nanoseconds on the trace's clock.
+    /// End of a slice, in nanoseconds on the trace's clock.
     pub fn end_of(&self, slice: u32) -> i64 {
         let slices = &self.trace.slices;
         slices.ts[slice as usize].saturating_add(slices.dur.get(slice as usize).max(0))
@@ -665,37 +664,37 @@ impl<'a> GpuTrace<'a> {
         self.trace.strings.get_opt(self.trace.slices.name[slice as usize]).unwrap_or("")
     }
 
-    /// A name as reports show it: that of a kernel is demangled.
+    /// A name as shown in reports, demangled for kernels.
     pub fn shown_name(&self, name: StringId) -> Option<&str> {
         self.classes.demangled(name).or_else(|| self.trace.strings.get_opt(name))
     }
 
-    /// The class of work.
+    /// The class of a kernel, copy or fill.
     pub fn class(&self, work: &Work) -> &Class {
         self.classes.get(work.class)
     }
 
-    /// A step's description.
+    /// A step by index.
     pub fn step(&self, number: u32) -> Option<&Step> {
         self.steps.steps.get(number as usize)
     }
 
-    /// What kind of step it was.
+    /// The annotation of a step.
     pub fn annotation(&self, number: u32) -> Option<&Annotation> {
         self.step(number).map(|step| &step.what)
     }
 
-    /// Whether a call with a correlation launches a whole graph.
+    /// Whether a call launches a graph.
     pub fn is_graph_launch(&self, call: u32) -> bool {
         self.graph_launches.contains(&self.trace.slices.name[call as usize])
     }
 
-    /// How a device is called.
+    /// Name of a device.
     pub fn device_label(&self, device: u32) -> String {
         let label = |device: &Device| scope::gpu_label(self.trace, device.process);
         let Some(own) = self.devices.get(device as usize) else { return "GPU".to_string() };
         let text = label(own);
-        // Two that are called alike are told apart by their order.
+        // Devices with equal names are numbered.
         let alike = |other: &&Device| label(other) == text;
         match self.devices.iter().filter(alike).count() {
             0 | 1 => text,
@@ -703,7 +702,7 @@ impl<'a> GpuTrace<'a> {
         }
     }
 
-    /// How a stream is called.
+    /// Name of a stream.
     pub fn stream_label(&self, stream: u32) -> String {
         match self.streams.get(stream as usize).and_then(|stream| stream.number) {
             Some(number) => number.to_string(),
@@ -711,16 +710,16 @@ impl<'a> GpuTrace<'a> {
         }
     }
 
-    /// Whether times are so far apart, or so long, that sums of them stop at the largest number there is.
+    /// Whether times are so far apart or so long that sums may saturate.
     pub fn has_impossible_times(&self) -> bool {
         let of_work: i128 = self.work.iter().map(|work| i128::from(work.dur())).sum();
         let of_trace =
             self.trace.span().map_or(0, |(start, end)| i128::from(end).saturating_sub(i128::from(start)));
-        // Several streams and devices are added up.
+        // Sums cover several streams and devices.
         of_work.max(of_trace) > i128::from(i64::MAX / 8)
     }
 
-    /// Work of one device for which `is` holds, as spans that do not touch.
+    /// Busy time of kernels and copies of a device that satisfy `is`, as disjoint spans.
     pub fn busy(&self, device: u32, is: impl Fn(&Work) -> bool) -> Vec<Span> {
         let of_device = |work: &&Work| self.streams[work.stream as usize].device == device;
         spans::union(
@@ -728,23 +727,23 @@ impl<'a> GpuTrace<'a> {
         )
     }
 
-    /// Whether it talks to other GPUs.
+    /// Whether it communicates with other GPUs.
     pub fn is_communication(&self, work: &Work) -> bool {
         self.class(work).is_communication
     }
 
-    /// Whether it moves memory: a copy of an engine, or a kernel that is nothing else.
+    /// Whether it is a copy, by a copy engine or as a runtime kernel.
     pub fn is_copy(&self, work: &Work) -> bool {
         is_copy(work.kind, self.class(work))
     }
 }
 
-/// What a slice says of the capture of a graph.
+/// Marker of a graph capture.
 #[derive(Clone, Copy)]
 enum Mark {
     Begin,
     End,
-    /// It lasts as long as the slice.
+    /// The capture spans the slice.
     Range,
 }
 
@@ -759,13 +758,13 @@ impl Mark {
     }
 }
 
-/// What a correlation leads to.
+/// Result of looking up a correlation id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Linked {
-    /// No such call is recorded.
+    /// No such call.
     No,
     To(u32),
-    /// Several could be meant.
+    /// Several calls match.
     Ambiguous,
 }
 
@@ -775,7 +774,7 @@ impl Linked {
     }
 }
 
-/// Whether work moves memory: see [`GpuTrace::is_copy`].
+/// See [`GpuTrace::is_copy`].
 pub fn is_copy(kind: Kind, class: &Class) -> bool {
     kind == Kind::Copy || (kind == Kind::Kernel && class.is_copy)
 }

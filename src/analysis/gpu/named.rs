@@ -1,10 +1,10 @@
-//! Numbers and titles where several traces are read together.
+//! Ids and titles of tables when several traces are open together.
 
 use super::model::GpuTrace;
 use crate::report::Report;
 use std::borrow::Cow;
 
-/// A trace, and its number if there are several: tables of each carry it in their ids, and the file's name in their titles.
+/// A trace, and its number if there are several: its tables have the number in their ids and the file name in their titles.
 pub struct Named<'a, 'b> {
     pub gpu: &'a GpuTrace<'b>,
     number: Option<usize>,
@@ -17,8 +17,8 @@ impl<'a, 'b> Named<'a, 'b> {
         traces.iter().enumerate().map(move |(number, gpu)| Named { gpu, number: several.then_some(number) })
     }
 
-    /// Adds to `report` what `add` has to say of each of `traces`. What the report says first is of the first trace, and names it
-    /// where there are several.
+    /// Calls `add` for each trace. The summary comes from the first trace that sets it, prefixed with its file name if there are
+    /// several.
     pub fn each(
         traces: &'a [GpuTrace<'b>],
         report: &mut Report,

@@ -1,4 +1,4 @@
-//! Where the time of a GPU went: every nanosecond of a window is in exactly one part.
+//! Breakdown of GPU time: every nanosecond of a window belongs to exactly one part.
 
 use super::class::Class;
 use super::kind::Kind;
@@ -8,38 +8,36 @@ use super::steps::NO_STEP;
 use crate::report::chart::{Part, Tone};
 
 /// Parts of a window, in nanoseconds. `computation + exposed_communication + exposed_copies + idle + unrecorded = total`.
-///
-/// The definition is that of TraceLens' `gpu_timeline`: a kernel or a fill counts first, communication only where
-/// nothing is computed, a copy only where nothing is computed or communicated. HTA's "compute" is without fills:
-/// [`Parts::kernels_only`].
+/// As in TraceLens' `gpu_timeline`, kernels and fills count first, communication only without compute, and copies only without
+/// compute or communication. HTA's "compute" excludes fills: [`Parts::kernels_only`].
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Parts {
     pub total: i64,
-    /// Kernels that do not communicate, and fills.
+    /// Non-communication kernels, and fills.
     pub computation: i64,
     pub exposed_communication: i64,
     pub exposed_copies: i64,
-    /// Nothing runs.
+    /// Nothing running.
     pub idle: i64,
-    /// Nothing is recorded, though something was launched of which there is no record: it may have run then.
+    /// Nothing recorded, but launches without a device record may have run.
     pub unrecorded: i64,
-    /// Communication, whatever else runs.
+    /// Communication, overlapped or not.
     pub communication: i64,
-    /// Communication while something is computed.
+    /// Communication overlapped with compute.
     pub hidden_communication: i64,
-    /// Copies, whatever else runs.
+    /// Copies, overlapped or not.
     pub copies: i64,
-    /// Kernels that do not communicate, without fills.
+    /// Non-communication kernels, without fills.
     pub kernels_only: i64,
 }
 
 impl Parts {
-    /// Time in which anything runs.
+    /// Time with anything running.
     pub fn busy(&self) -> i64 {
         self.total.saturating_sub(self.idle).saturating_sub(self.unrecorded)
     }
 
-    /// Adds a piece of time in which all in `mask` runs.
+    /// Adds an interval in which all layers in `mask` run.
     fn count(&mut self, ns: i64, mask: u32) {
         let add = |sum: &mut i64, counts: bool| *sum = sum.saturating_add(if counts { ns } else { 0 });
         add(&mut self.total, true);
@@ -73,7 +71,7 @@ impl Parts {
     }
 }
 
-/// Parts of bars, one bar for each of `rows`: what adds up to the total.
+/// Bar parts that add up to the total, one bar per row.
 pub fn chart_parts<'a>(rows: impl Iterator<Item = &'a Parts> + Clone) -> Vec<Part> {
     let part = |name: &str, tone, get: fn(&Parts) -> i64| Part {
         name: name.to_string(),
@@ -92,15 +90,15 @@ pub fn chart_parts<'a>(rows: impl Iterator<Item = &'a Parts> + Clone) -> Vec<Par
     all
 }
 
-/// What a device did over time.
+/// Activity of a device over time.
 pub struct Activity {
     kernels: Vec<Span>,
     fills: Vec<Span>,
     communication: Vec<Span>,
     copies: Vec<Span>,
-    /// Gaps in which it may have worked, though nothing is recorded.
+    /// Gaps in which unrecorded kernels may have run.
     unrecorded: Vec<Span>,
-    /// From the start of its first work to the end of its last.
+    /// From the start of its first kernel or copy to the end of its last.
     pub window: Option<Span>,
 }
 
@@ -112,12 +110,12 @@ const UNRECORDED: u32 = 1 << 4;
 const COMPUTATION: u32 = KERNELS | FILLS;
 const N_LAYERS: u32 = 5;
 
-/// What of all that runs says which part the time is; 0 where nothing runs.
+/// The layer that determines the part; 0 if nothing runs.
 fn deciding(mask: u32) -> u32 {
     [COMPUTATION, COMMUNICATION, COPIES, UNRECORDED].into_iter().find(|bits| mask & bits != 0).unwrap_or(0)
 }
 
-/// Which of them work is.
+/// Layer of a kernel, copy or fill.
 fn layer_of(kind: Kind, class: &Class) -> u32 {
     if is_copy(kind, class) {
         COPIES
@@ -131,12 +129,12 @@ fn layer_of(kind: Kind, class: &Class) -> u32 {
 }
 
 impl Activity {
-    /// Of one device.
+    /// Activity of one device.
     pub fn new(gpu: &GpuTrace<'_>, device: u32) -> Activity {
         Activity::of_some(gpu, device, |_| true)
     }
 
-    /// Of that work of one device for which `is` holds.
+    /// Activity of the kernels and copies of one device that satisfy `is`.
     pub fn of_some(gpu: &GpuTrace<'_>, device: u32, is: impl Fn(&Work) -> bool) -> Activity {
         let of_device =
             gpu.work.iter().filter(|work| gpu.streams[work.stream as usize].device == device && is(work));
@@ -145,7 +143,7 @@ impl Activity {
         Activity { unrecorded: unrecorded(gpu, device), ..activity }
     }
 
-    /// Of work with its kind and class, in order of start.
+    /// Activity of kernels and copies with kind and class, in order of start.
     pub fn of<'a>(work: impl Iterator<Item = (Span, Kind, &'a Class)>) -> Activity {
         let mut layers: [Vec<Span>; 4] = Default::default();
         for (span, kind, class) in work {
@@ -161,7 +159,7 @@ impl Activity {
         [&self.kernels, &self.fills, &self.communication, &self.copies, &self.unrecorded]
     }
 
-    /// What it did in `window`.
+    /// Time breakdown of `window`.
     pub fn parts(&self, window: Span) -> Parts {
         let mut parts = Parts::default();
         spans::pieces(self.layers(), window, |(start, end), mask| {
@@ -170,8 +168,8 @@ impl Activity {
         parts
     }
 
-    /// The same where `other` went on beside it: what is its own, idle time included, and what is `other`'s alone. Time goes to
-    /// whose work decides what part it is.
+    /// Time breakdown of `window` together with `other`: own time including idle, and time of `other` alone. An interval belongs to
+    /// the activity that determines its part.
     pub fn parts_beside(&self, other: &Activity, window: Span) -> [Parts; 2] {
         let [a, b, c, d, u] = self.layers();
         let [e, f, g, h, v] = other.layers();
@@ -186,10 +184,10 @@ impl Activity {
     }
 }
 
-/// How the part of time is called in which work may have run that is not recorded.
+/// Name of the part in which unrecorded kernels may have run.
 pub const NOT_RECORDED: &str = "not recorded";
 
-/// Gaps of a device in which it may have worked, though nothing is recorded there.
+/// Gaps of a device in which unrecorded kernels may have run.
 fn unrecorded(gpu: &GpuTrace<'_>, device: u32) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut last: Option<&Work> = None;
@@ -210,38 +208,37 @@ fn unrecorded(gpu: &GpuTrace<'_>, device: u32) -> Vec<Span> {
     spans
 }
 
-/// Stands for all work that was launched in no step, where there are steps.
+/// Pseudo-step for kernels launched outside steps.
 pub const OUTSIDE_STEPS: u32 = NO_STEP - 1;
 
-/// The part of a device's time that is a step's: from the start of its first work to that of the next step's.
+/// GPU time of a step: from the start of its first kernel or copy to that of the next step.
 #[derive(Clone, Copy, Debug)]
 pub struct StepWindow {
-    /// [`NO_STEP`] for what comes before the first step; [`OUTSIDE_STEPS`].
+    /// [`NO_STEP`] for the time before the first step, or [`OUTSIDE_STEPS`].
     pub step: u32,
     pub device: u32,
     pub window: Span,
-    /// Everything launched in the step, and all that decides where it ends, has a record: its time is the step's time.
+    /// Whether all launches that determine the step's time have device records.
     pub is_complete: bool,
-    /// Launches of kernels and graphs in the step itself that have no record.
+    /// Kernel and graph launches in the step without a device record.
     pub n_missing: u64,
 }
 
 impl StepWindow {
-    /// A stretch that ends at no other step.
+    /// A window without a following step.
     pub fn whole(step: u32, device: u32, window: Span) -> StepWindow {
         StepWindow { step, device, window, is_complete: true, n_missing: 0 }
     }
 
-    /// When it starts, in nanoseconds; work of no step is all over the trace.
+    /// Start in nanoseconds; `None` for [`OUTSIDE_STEPS`], which is spread over the trace.
     pub fn start(&self) -> Option<i64> {
         (self.step != OUTSIDE_STEPS).then_some(self.window.0)
     }
 }
 
-/// Windows of all steps of a device, in order; together they are the window of the device. None if it did nothing in any
-/// step.
+/// Windows of all steps of a device, in order; together they cover the window of the device. Empty without activity in any step.
 pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWindow> {
-    // When the first work of each step started, and when it was launched.
+    // Start and launch of the first kernel or copy of each step.
     let mut first: Vec<(i64, i64)> = vec![(i64::MAX, i64::MAX); gpu.steps.len()];
     for work in &gpu.work {
         if work.step != NO_STEP && gpu.streams[work.stream as usize].device == device {

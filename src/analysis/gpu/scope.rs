@@ -1,9 +1,9 @@
-//! Whose ids are whose: correlations and External ids count per process, so in a file that holds several programs (two ranks
-//! merged into one) the same number means another call in each of them.
+//! Scope of ids: correlation ids and External ids are per process, so in a file of several programs (two ranks merged into one) the
+//! same id means a different call in each.
 //!
-//! A GPU is a process of its own in these files. Which program drives it is told by the text of its process id where that
-//! has a prefix (`[TP00] 0`), by ids that only one program uses, by what cannot be (a kernel never starts before its launch),
-//! and by how the file was put together. Where none of these decides, the link is counted as ambiguous and not made.
+//! In these files, a GPU is a process of its own. The program that drives it is found by a common prefix of process ids
+//! (`[TP00] 0`), by ids that only one program uses, by exclusion (a kernel never starts before its launch), and by file order. If
+//! none of these decides, the link counts as ambiguous and is not made.
 
 use crate::trace::Trace;
 use crate::trace::tracks::{Key, ProcessId};
@@ -11,50 +11,48 @@ use crate::trace::tracks::{Key, ProcessId};
 /// Index into [`GpuModel::hosts`](super::GpuModel::hosts).
 pub type HostId = u16;
 
-/// Clocks of host and GPU are rounded to a microsecond in some files: so much earlier than its launch a kernel may seem to
-/// start. Nanoseconds.
+/// Tolerance in nanoseconds for kernels before their launch, since some files round times to microseconds.
 pub const CLOCK_SLACK_NS: i64 = 1_000;
 
-/// Which program drives a GPU.
+/// Program that drives a GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Driver {
-    /// This one, and no other.
+    /// Exactly this one.
     One(HostId),
-    /// Not known: an id links only where a single program uses it.
+    /// Unknown: an id links only if a single program uses it.
     Unknown,
 }
 
-/// A piece of work whose id several programs use, or one: how each of them could have launched it.
+/// A possible launch of a kernel or copy, by one program.
 pub struct Candidate {
-    /// The program that has such a call.
+    /// The program with the call.
     pub host: HostId,
-    /// Whether the work starts at or after that call, within [`CLOCK_SLACK_NS`].
+    /// Whether the kernel starts at or after that call, within [`CLOCK_SLACK_NS`].
     pub is_possible: bool,
-    /// Bytes of the file between the call and the work, and before that whether the call comes behind the work: profilers write
-    /// calls first.
+    /// Whether the call comes after the kernel in the file (profilers write calls first), and the distance in bytes.
     pub distance: (bool, u64),
 }
 
-/// Of the work on one GPU that decides, so much has to agree.
+/// Minimum share of votes that must agree.
 const AGREEMENT: f64 = 0.95;
 
-/// What the work of one GPU says of the program that drives it.
+/// Votes of the kernels of one GPU for the program that drives it.
 #[derive(Clone, Default)]
 pub struct Votes {
-    /// By host: work whose id only this one uses.
+    /// By host: kernels whose id only this one uses.
     unique: Vec<u64>,
-    /// By host: work that has a call there that came after it.
+    /// By host: kernels that start before the call there.
     impossible: Vec<u64>,
-    /// By host: work to which its call is the nearest one in the file.
+    /// By host: kernels whose nearest call in the file is there.
     nearest: Vec<u64>,
-    /// By host: work that has a call there.
+    /// By host: kernels with a call there.
     has_call: Vec<u64>,
-    /// Work whose id several use.
+    /// Kernels whose id several programs use.
     n_shared: u64,
 }
 
 impl Votes {
-    /// Of `n_hosts` programs.
+    /// No votes, for `n_hosts` programs.
     pub fn new(n_hosts: usize) -> Votes {
         let none = vec![0; n_hosts];
         Votes {
@@ -66,7 +64,7 @@ impl Votes {
         }
     }
 
-    /// Counts one piece of work.
+    /// Counts one kernel or copy.
     pub fn add(&mut self, candidates: &[Candidate]) {
         for candidate in candidates {
             let host = usize::from(candidate.host);
@@ -86,7 +84,7 @@ impl Votes {
         }
     }
 
-    /// The one host with nearly all of `votes`.
+    /// The host with nearly all of `votes`.
     fn leader(votes: &[u64]) -> Option<usize> {
         let sum: u64 = votes.iter().sum();
         let (leader, most) =
@@ -94,7 +92,7 @@ impl Votes {
         (sum > 0 && *most as f64 >= AGREEMENT * sum as f64).then_some(leader)
     }
 
-    /// The one host all of whose shared ids are possible, where the others' are not.
+    /// The only host whose calls are all possible.
     fn only_possible(&self) -> Option<usize> {
         let is_possible = |host: &usize| {
             self.has_call[*host] > 0
@@ -106,7 +104,7 @@ impl Votes {
     }
 }
 
-/// The driver of each GPU, from what its process is called and what its work says.
+/// The driver of each GPU, from process names and votes.
 pub fn drivers(trace: &Trace, hosts: &[ProcessId], gpus: &[ProcessId], votes: &[Votes]) -> Vec<Driver> {
     if let [_] = hosts {
         return vec![Driver::One(0); gpus.len()];
@@ -121,7 +119,7 @@ pub fn drivers(trace: &Trace, hosts: &[ProcessId], gpus: &[ProcessId], votes: &[
         })
         .collect();
     exclude_taken(&mut chosen, votes);
-    // How the file was put together says something only where it gives each program a GPU.
+    // File order is only trusted if it assigns a GPU to each program.
     let by_place: Vec<Option<usize>> = chosen
         .iter()
         .zip(votes)
@@ -139,8 +137,7 @@ pub fn drivers(trace: &Trace, hosts: &[ProcessId], gpus: &[ProcessId], votes: &[
     chosen.into_iter().map(driver).collect()
 }
 
-/// A launch has its kernels on one GPU: where two GPUs name the same launches and one of them is known to be driven by a program,
-/// the other is not.
+/// Excludes programs that already drive another GPU with the same ids, since a launch has its kernels on one GPU.
 fn exclude_taken(chosen: &mut [Option<usize>], votes: &[Votes]) {
     for gpu in 0..chosen.len() {
         if chosen[gpu].is_some() || votes[gpu].n_shared == 0 {
@@ -158,7 +155,7 @@ fn exclude_taken(chosen: &mut [Option<usize>], votes: &[Votes]) {
     }
 }
 
-/// `[TP00]` of `[TP00] 1000`, as tools write that merge the profiles of several ranks.
+/// `[TP00]` of `[TP00] 1000`, as written by tools that merge profiles of several ranks.
 pub fn prefix(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let end = text.strip_prefix('[')?.find(']')? + 2;
@@ -180,7 +177,7 @@ fn host_of_same_prefix(trace: &Trace, hosts: &[ProcessId], gpu: ProcessId) -> Op
     same.next().is_none().then_some(only)
 }
 
-/// How the GPU is called that a process stands for: `GPU 0`, or `[TP00] GPU 0` where the id has a prefix.
+/// Name of the GPU of a process: `GPU 0`, or `[TP00] GPU 0` if the id has a prefix.
 pub fn gpu_label(trace: &Trace, process: ProcessId) -> String {
     match (trace.processes.key.get(process.0 as usize), key_text(trace, process)) {
         (Some(Key::Number(number)), _) => format!("GPU {number}"),
@@ -201,7 +198,7 @@ pub fn gpu_label(trace: &Trace, process: ProcessId) -> String {
     }
 }
 
-/// The number of the GPU that a process stands for: its id, or what follows the prefix of it.
+/// Number of the GPU of a process: its id, or the part after the prefix.
 pub fn gpu_number(trace: &Trace, process: ProcessId) -> Option<i64> {
     match trace.processes.key.get(process.0 as usize)? {
         Key::Number(number) => Some(*number),

@@ -1,18 +1,18 @@
-//! Spans of time: unions of them, and what of a window each of several unions covers.
+//! Time spans: unions, and the coverage of a window by several unions.
 
 use super::stats::SumNs;
 
-/// From the first nanosecond to the one behind the last.
+/// Half-open range of nanoseconds.
 pub type Span = (i64, i64);
 
-/// Spans that do not touch, in order, which cover what `spans` cover. `spans` are in order of their starts.
+/// Union of `spans`, which are in order of start, as disjoint spans in order.
 pub fn union(spans: impl Iterator<Item = Span>) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::new();
     spans.for_each(|span| add(&mut out, span));
     out
 }
 
-/// Adds a span that starts behind all that were added before.
+/// Adds a span; spans must be added in order of start.
 pub fn add(union: &mut Vec<Span>, (start, end): Span) {
     match union.last_mut() {
         Some(last) if start <= last.1 => last.1 = last.1.max(end),
@@ -20,13 +20,13 @@ pub fn add(union: &mut Vec<Span>, (start, end): Span) {
     }
 }
 
-/// Time that spans which do not touch cover, in nanoseconds.
+/// Total time of disjoint spans, in nanoseconds.
 pub fn total(spans: &[Span]) -> i64 {
     spans.iter().map(|(start, end)| end.saturating_sub(*start)).sum_ns()
 }
 
-/// Cuts `window` wherever one of the unions in `layers` begins or ends, and calls `each` with every piece, in order, and
-/// with a bit for each layer that covers it (bit 0 for the first). All of the window is in exactly one piece.
+/// Cuts `window` wherever a span of one of the `layers` starts or ends, and calls `each` with every piece in order and a bit mask
+/// of the layers that cover it (bit 0 for the first). The pieces cover the window exactly once.
 pub fn pieces<const N: usize>(layers: [&[Span]; N], window: Span, mut each: impl FnMut(Span, u32)) {
     let mut next: [usize; N] = layers.map(|layer| layer.partition_point(|span| span.1 <= window.0));
     let mut at = window.0;

@@ -1,6 +1,6 @@
 //! Sums and quantiles of durations, in whole nanoseconds.
 
-/// Sums that stop at the largest number there is instead of going round: what a broken file claims may add up to more.
+/// Saturating sums, since durations in a damaged file may overflow.
 pub trait SumNs: Iterator<Item = i64> + Sized {
     /// Exact below 292 years.
     fn sum_ns(self) -> i64 {
@@ -10,7 +10,7 @@ pub trait SumNs: Iterator<Item = i64> + Sized {
 
 impl<I: Iterator<Item = i64>> SumNs for I {}
 
-/// Durations of one kind of thing.
+/// Sorted durations with their total.
 #[derive(Clone, Default, Debug)]
 pub struct Durations {
     sorted: Vec<i64>,
@@ -18,7 +18,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Of these, in any order.
+    /// Takes durations in any order.
     pub fn new(mut durations: Vec<i64>) -> Durations {
         durations.sort_unstable();
         let total = durations.iter().copied().sum_ns();
@@ -34,14 +34,14 @@ impl Durations {
         self.total
     }
 
-    /// Mean, rounded to the nearest nanosecond (half away from zero). `None` of nothing.
+    /// Mean, rounded to the nearest nanosecond (half away from zero). `None` if empty.
     pub fn mean(&self) -> Option<i64> {
         let n = i64::try_from(self.sorted.len()).ok().filter(|n| *n > 0)?;
         Some((self.total.saturating_add(self.total.signum() * (n / 2))) / n)
     }
 
-    /// The smallest duration that at least `q` (0 to 1) of all do not exceed: the "nearest rank" definition, always one
-    /// of the durations. `None` of nothing.
+    /// Nearest-rank quantile: the smallest duration that at least `q` (0 to 1) of all do not exceed. Always one of the durations.
+    /// `None` if empty.
     pub fn quantile(&self, q: f64) -> Option<i64> {
         let n = self.sorted.len();
         let rank = (q * n as f64).ceil() as usize;
@@ -57,7 +57,7 @@ impl Durations {
     }
 }
 
-/// Sample standard deviation, as pandas has it, to the nearest nanosecond. `None` of fewer than two.
+/// Sample standard deviation (as in pandas), to the nearest nanosecond. `None` with fewer than two.
 pub fn deviation(durations: &Durations) -> Option<i64> {
     let n = durations.sorted.len();
     if n < 2 {
@@ -68,14 +68,14 @@ pub fn deviation(durations: &Durations) -> Option<i64> {
     Some((squares / (n - 1) as f64).sqrt().round() as i64)
 }
 
-/// `part` of `whole`; `None` of nothing.
+/// `part / whole`; `None` if `whole` is not positive.
 pub fn share(part: i64, whole: i64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// A share, 0 to 1, as sentences have it: percent with one decimal.
+/// A share from 0 to 1 as percent with one decimal, for sentences.
 pub fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    format!("{:.1}%", 100.0 * share)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Steps of a server or a training loop: ranges on the CPU that tell by their names that they are one.
+//! Steps of a server or a training loop: annotations on the CPU with a step name.
 
 use super::annotation::{Annotation, Phase, unknown_word};
 use super::kind::{Kind, Kinds};
@@ -11,18 +11,18 @@ use crate::trace::tracks::ProcessId;
 /// One step.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The range on the CPU.
+    /// The annotation on the CPU.
     pub slice: u32,
     pub name: StringId,
     pub what: Annotation,
-    /// Nanoseconds on the trace's clock, of the CPU.
+    /// CPU time range, in nanoseconds on the trace's clock.
     pub start: i64,
     pub end: i64,
     pub process: Option<ProcessId>,
 }
 
 impl Step {
-    /// Its phase for people; the word of the annotation where no rule knows it.
+    /// Phase for display; the word of the annotation if no rule matches it.
     pub fn phase<'a>(&self, trace: &'a Trace) -> &'a str {
         let word = match self.what.phase {
             Phase::Unknown => unknown_word(trace.strings.get_opt(self.name).unwrap_or("")),
@@ -32,21 +32,22 @@ impl Step {
     }
 }
 
-/// All steps of a trace, in order of their starts.
+/// All steps of a trace, in order of start.
 #[derive(Default, Debug)]
 pub struct Steps {
     pub steps: Vec<Step>,
-    /// Ranges that are the capture of a graph.
+    /// Number of graph capture annotations.
     pub n_captures: usize,
-    /// Of which process a call is does not matter then: in some files ranges have another one than calls.
+    /// Whether all steps are of one process. The process of a call is then ignored, as it differs from that of annotations in some
+    /// files.
     are_of_one_process: bool,
 }
 
-/// Number of a step that work belongs to; none.
+/// No step.
 pub const NO_STEP: u32 = u32::MAX;
 
 impl Steps {
-    /// Finds the steps. Where steps lie in each other, those that say what was done are taken, and of such the outer ones.
+    /// Finds the steps. Of nested steps, those with a known phase are kept, and of these the outer ones.
     pub fn new(trace: &Trace, kinds: &Kinds, phases: &[PhaseRule]) -> Steps {
         let slices = &trace.slices;
         let mut known: HashMap<StringId, Option<Annotation>> = HashMap::default();
@@ -54,7 +55,7 @@ impl Steps {
         let mut n_captures = 0;
         for i in 0..slices.len() {
             let kind = kinds.get(slices.category[i]);
-            // Until 2022 ranges were of the category of operators.
+            // Until 2022, annotations had the category of operators.
             if !matches!(kind, Kind::Annotation | Kind::Op) {
                 continue;
             }
@@ -87,10 +88,10 @@ impl Steps {
         self.steps.is_empty()
     }
 
-    /// The step in which a call at `ts` of `process` was made; [`NO_STEP`] if none was open.
+    /// The step of a call at `ts` in `process`; [`NO_STEP`] if none.
     pub fn at(&self, ts: i64, process: Option<ProcessId>) -> u32 {
         let behind = self.steps.partition_point(|step| step.start <= ts);
-        // Steps of one process follow each other; those of others may lie between them.
+        // Steps of other processes may lie between those of one process.
         for (i, step) in self.steps[..behind].iter().enumerate().rev().take(MAX_PROCESSES) {
             if self.are_of_one_process || step.process == process {
                 return if ts < step.end || step.start == ts { i as u32 } else { NO_STEP };
@@ -100,13 +101,13 @@ impl Steps {
     }
 }
 
-/// Steps of other processes that are looked past.
+/// Maximum steps of other processes to skip.
 const MAX_PROCESSES: usize = 64;
 
-/// One level of steps out of nested ones.
+/// Reduces nested steps to one level.
 fn choose(steps: Vec<Step>) -> Vec<Step> {
     let says = |step: &Step| step.what.phase != Phase::Unknown;
-    // A loop's own marks around steps of a server say less than those.
+    // Annotations of a loop around steps of a server carry less information.
     let mut holds_better = vec![false; steps.len()];
     let mut open: Vec<usize> = Vec::new();
     for (i, step) in steps.iter().enumerate() {
@@ -127,7 +128,7 @@ fn choose(steps: Vec<Step>) -> Vec<Step> {
         }
         let last = chosen.iter_mut().rev().take(MAX_PROCESSES).find(|last| last.process == step.process);
         match last {
-            // Inside the one before: what it says more exactly is taken over.
+            // Nested in the previous one: takes over more precise token counts.
             Some(last) if step.start < last.end => {
                 if last.what.context.is_none()
                     && step.what.context.is_some()

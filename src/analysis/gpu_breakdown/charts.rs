@@ -1,4 +1,4 @@
-//! Pictures of where the time of the GPU went.
+//! Charts of GPU time.
 
 use super::DeviceTime;
 use crate::analysis::gpu::Named;
@@ -10,13 +10,13 @@ use crate::base::units::Unit;
 use crate::report::chart::{Bars, Chart, Plot, Spans, Stretch, Tone};
 use std::borrow::Cow;
 
-/// Bars of a strip, at most: more could not be told apart, and each costs the page time.
+/// Maximum bars of a strip: more would be too narrow to see, and each costs rendering time.
 const MAX_BARS: usize = 160;
 
 /// Title of [`devices`].
 pub const DEVICES: &str = "Where the time went";
 
-/// One bar a device.
+/// One bar per device.
 pub fn devices(id: Cow<'static, str>, title: String, devices: &[DeviceTime]) -> Chart {
     let bars = Bars {
         labels: devices.iter().map(|device| device.label.clone()).collect(),
@@ -28,9 +28,9 @@ pub fn devices(id: Cow<'static, str>, title: String, devices: &[DeviceTime]) -> 
     Chart { id, title, caption: String::new(), plot: Plot::Bars(bars) }
 }
 
-/// One bar a step, in order. `None` where there are fewer than two.
+/// One bar per step, in order. `None` with fewer than two steps.
 pub fn steps(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
-    // What belongs to no step has no place in their order.
+    // Time outside steps has no place in their order.
     let is_in_order = |row: &&(StepWindow, Parts)| row.0.step != OUTSIDE_STEPS;
     let rows: Vec<_> = devices.iter().flat_map(|device| &device.steps).filter(is_in_order).collect();
     let step = |number| named.gpu.step(number);
@@ -52,19 +52,19 @@ pub fn steps(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
         what: format!("{n} steps in order"),
     }
     .at_most(MAX_BARS);
-    let caption = if n > MAX_BARS { "A bar is the mean of neighbouring steps." } else { "" };
+    let caption = if n > MAX_BARS { "Each bar is the mean of adjacent steps." } else { "" };
     Some(Chart {
         id: named.id("steps_chart"),
-        title: named.title("Step by step"),
+        title: named.title("Time per step"),
         caption: caption.to_string(),
         plot: Plot::Bars(bars),
     })
 }
 
-/// Stretches of a row, at most; more could not be told apart.
+/// Maximum spans of a row; more would be too narrow to see.
 const MAX_STRETCHES: usize = 400;
 
-/// When each step was, on the CPU and on each GPU, by what it did. `None` where there are fewer than two.
+/// Steps over time, on the CPU and on each GPU, colored by phase. `None` with fewer than two steps.
 pub fn strip(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
     let gpu = named.gpu;
     if gpu.steps.len() < 2 {
@@ -90,33 +90,31 @@ pub fn strip(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
     let name = |phase: Phase| if phase == Phase::Unknown { "step" } else { phase.name() };
     let legend: Vec<(String, Tone)> =
         Phase::ALL.into_iter().filter(is_there).map(|phase| (name(phase).to_string(), tone(phase))).collect();
-    // What goes without saying needs no legend.
+    // A single phase needs no legend.
     let legend = if legend.len() > 1 { legend } else { Vec::new() };
     let n_all = spans.len();
     let labels = std::iter::once("CPU".to_string()).chain(devices.iter().map(|device| device.label.clone()));
     let spans = Spans { labels: labels.collect(), legend, spans }.at_most(MAX_STRETCHES);
     let mut caption = match devices {
-        [] => "On the CPU a step is the range that marks it.",
+        [] => "A step on the CPU is its annotation.",
         _ => {
-            "On the CPU a step is the range that marks it; on a GPU it is the time from its first work to the first of the next \
+            "A step on the CPU is its annotation. On a GPU it lasts from its first kernel or copy to the first one of the next \
              step."
         }
     }
     .to_string();
     if spans.spans.len() < n_all {
-        caption.push_str(
-            " Steps too short to be seen are drawn together, in the colour of those with the most time.",
-        );
+        caption.push_str(" Steps too short to draw are merged, in the color of the longest.");
     }
     Some(Chart {
         id: named.id("strip_chart"),
-        title: named.title("Steps over the run"),
+        title: named.title("Steps over time"),
         caption,
         plot: Plot::Spans(spans),
     })
 }
 
-/// The colour of a phase.
+/// Color of a phase.
 fn tone(phase: Phase) -> Tone {
     match phase {
         Phase::Prefill => Tone::Other(0),

@@ -1,5 +1,5 @@
-//! The same of a trace that has let go of its slices: when GPUs did something is held, so how their time divides is exact. What
-//! needs launches is not there: steps, phases, and what the trace can tell of links.
+//! GPU time of a trace whose slices were dropped. Busy times are kept, so the time breakdown is exact. Steps, phases and coverage
+//! need launches and are missing.
 
 use super::super::gpu::class::Classes;
 use super::super::gpu::facts::RunFacts;
@@ -13,7 +13,7 @@ use crate::trace::Trace;
 use crate::trace::folded::WorkSpans;
 use crate::trace::tracks::ProcessId;
 
-/// Whether a trace has let go of work of a GPU.
+/// Whether a trace has dropped slices of GPU activity.
 pub fn has_work(trace: &Trace) -> bool {
     work_of(trace).is_some()
 }
@@ -22,14 +22,14 @@ fn work_of(trace: &Trace) -> Option<&WorkSpans> {
     trace.folded.as_ref().map(|folded| &folded.work).filter(|work| !work.start.is_empty())
 }
 
-/// Adds the whole time of each GPU, and how it divides.
+/// Adds the total time of each GPU and its breakdown.
 pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     let Some(work) = work_of(trace) else { return };
     let mut order: Vec<u32> = (0..work.start.len() as u32).collect();
     order.sort_by_key(|at| work.start[*at as usize]);
     let mut classes = Classes::new(kernel_rules);
     let kind = |at: usize| trace.strings.get_opt(work.category[at]).map_or(Kind::Other, Kind::of);
-    // Found before they are looked at, as that can not change them.
+    // Classes are resolved first, since lookups borrow them immutably.
     let class: Vec<u32> =
         (0..work.start.len()).map(|at| classes.of(trace, work.name[at], kind(at))).collect();
     let mut processes: Vec<ProcessId> = Vec::new();
@@ -64,9 +64,9 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     push_rank(&mut facts, &run);
     report.facts(facts);
     report.info(
-        "The trace has more events than are held at once. When GPUs were busy is known of all of it, so these times are exact; steps and \
-         their phases need the launches of the work, which are not held. So it is not known either whether each launch has a device record: idle time may \
-         hold work that was not recorded.",
+        "This trace has too many events to keep them all in memory. GPU busy times cover the whole trace and are exact. Steps, \
+         phases and missing device records need launches, which were dropped, so idle time may include kernels that were not \
+         recorded.",
     );
     report.chart(charts::devices("breakdown_chart".into(), charts::DEVICES.to_string(), &devices));
     report.table(breakdown("breakdown", BREAKDOWN.to_string(), &devices));

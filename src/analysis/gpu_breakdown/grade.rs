@@ -1,4 +1,4 @@
-//! How much a trace can tell of its GPU work, and what it can not.
+//! Detail grade of a trace: the data recorded about GPU activity, and what needs the missing data.
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::share;
@@ -10,37 +10,37 @@ use crate::report::{Column, Table};
 use crate::trace::builder::find_member;
 use std::borrow::Cow;
 
-/// What the letters mean.
-pub const HINT: &str = "A has launches, operators, Python frames and steps for at least 95 % of the time \
-                        of kernels; B launches and two of the others; C launches for half of the time; D less. A and B need a device record for \
-                        95 % of launches, C for half of them";
+/// Meaning of the grades.
+pub const HINT: &str = "A: launches, operators, Python frames and steps for at least 95% of kernel time. B: launches and two of \
+                        the others. C: launches for half of kernel time. D: less. A and B also need device records for 95% of \
+                        launches, C for half";
 
-/// A part of the time of kernels that counts as all of it.
+/// Share of kernel time that counts as complete.
 pub const ENOUGH: f64 = 0.95;
 
-/// Operators whose arguments are looked at for shapes.
+/// Number of operators checked for shapes.
 const N_LOOKED_AT: usize = 64;
 
-/// Shares of the time of kernels that are linked to something.
+/// Shares of kernel time linked to each kind of data.
 pub struct Grade {
     rows: Vec<Row>,
     has_work: bool,
-    /// Of launches of kernels and graphs; 1 where nothing was launched.
+    /// Share of kernel and graph launches with a device record; 1 without launches.
     recorded: f64,
 }
 
 struct Row {
     what: &'static str,
-    /// Of the time of kernels; `None` where it is not a share of it.
+    /// Share of kernel time; `None` where that doesn't apply.
     coverage: Option<f64>,
     has: bool,
-    /// What can not be said without it.
+    /// Results that need it.
     without: &'static str,
     /// Why it may be missing.
     note: String,
 }
 
-/// What is known of a launch.
+/// Context of a launch.
 struct Around {
     launch: u32,
     is_graph: bool,
@@ -96,10 +96,7 @@ impl Grade {
         let coverage = linked.map(|linked| share(linked, time));
         let graph = share(by_graph, time).unwrap_or(0.0);
         let graph_note = if graph > 0.0 {
-            format!(
-                "{:.1} % of the time of kernels was launched as graphs, which have no operators when they run",
-                100.0 * graph
-            )
+            format!("{:.1}% of kernel time was launched as graphs, which have no operators", 100.0 * graph)
         } else {
             String::new()
         };
@@ -121,7 +118,7 @@ impl Grade {
         };
         let launch_note = if not_in_window > 0 {
             let kernels = counted(not_in_window, "kernel was", "kernels were");
-            format!("{kernels} launched before the recording, or by calls it does not have")
+            format!("{kernels} launched before recording started, or by unrecorded calls")
         } else {
             String::new()
         };
@@ -129,7 +126,7 @@ impl Grade {
         let records_note = match gpu.recorded.n_missing() {
             0 => String::new(),
             n => format!(
-                "{} of {} launches of kernels and graphs have none",
+                "{} of {} kernel and graph launches have none",
                 group_digits(i128::from(n)),
                 group_digits(i128::from(gpu.recorded.n_launches))
             ),
@@ -137,56 +134,56 @@ impl Grade {
         let launch_note = match gpu.n_ambiguous {
             0 => launch_note,
             n => format!(
-                "{} an id that several processes use",
+                "{} a correlation id used by several processes",
                 counted(n, "kernel or copy has", "kernels and copies have")
             ),
         };
         let are_of_no_kernel = !gpu.steps.is_empty() && coverage[3].unwrap_or(0.0) <= 0.0;
-        let steps_note = if are_of_no_kernel { "of no kernel the step is known" } else { "" }.to_string();
+        let steps_note = if are_of_no_kernel { "no kernel is linked to a step" } else { "" }.to_string();
         let rows = vec![
-            of("launches", coverage[0], "launch delays, operators, frames and steps of kernels", launch_note),
+            of(
+                "launches",
+                coverage[0],
+                "launch delays, and operators, frames and steps of kernels",
+                launch_note,
+            ),
             Row {
                 coverage: recorded,
                 has: recorded.is_none_or(|share| share >= 1.0),
-                ..of("device records", recorded, "idle time, step time and time per token", records_note)
+                ..of("device records", recorded, "idle time, step time, time per token", records_note)
             },
-            of("operators", coverage[1], "which PyTorch operator a kernel belongs to", graph_note),
+            of("operators", coverage[1], "PyTorch operator of each kernel", graph_note),
             of(
                 "Python frames",
                 coverage[2],
-                "which line of Python launched a kernel (profile with_stack=True)",
+                "Python line that launched each kernel (profile with_stack=True)",
                 String::new(),
             ),
             Row {
-                // Without work they still tell what was asked of the server.
+                // Steps are useful even without GPU activity.
                 has: !gpu.steps.is_empty(),
-                ..of("steps", coverage[3], "times per step, prefill and decode apart", steps_note)
+                ..of("steps", coverage[3], "time per step; prefill and decode", steps_note)
             },
             of(
                 "modules",
                 coverage[4],
-                "times by nn.Module and layer (profile with_modules or with_stack)",
+                "time by nn.Module and layer (profile with_modules or with_stack)",
                 String::new(),
             ),
             flag(
                 "shapes",
                 has_shapes,
-                "FLOPs, bytes and rooflines of operators (profile record_shapes=True)",
+                "FLOPs, bytes and roofline of operators (profile record_shapes=True)",
                 "",
             ),
-            flag(
-                "waits",
-                gpu.kinds.has(|kind| kind == Kind::Sync),
-                "an exact critical path across streams",
-                "",
-            ),
+            flag("waits", gpu.kinds.has(|kind| kind == Kind::Sync), "exact critical path across streams", ""),
             Row {
                 what: "whole file",
                 coverage: None,
                 has: n_skipped == 0,
-                without: "nothing, if it is there: records that could not be read are missing from every number",
+                without: "complete numbers: skipped records are missing from all of them",
                 note: if n_skipped > 0 {
-                    format!("{n_skipped} records could not be read")
+                    counted(n_skipped, "record was skipped", "records were skipped")
                 } else {
                     String::new()
                 },
@@ -195,7 +192,7 @@ impl Grade {
         Grade { rows, has_work: time > 0, recorded: recorded.unwrap_or(1.0) }
     }
 
-    /// The letter for it.
+    /// Grade from A to D.
     pub fn letter(&self) -> &'static str {
         let share = |row: usize| self.rows[row].coverage.unwrap_or(0.0);
         let n_others = (2..5).filter(|row| share(*row) >= ENOUGH).count();
@@ -208,28 +205,26 @@ impl Grade {
         }
     }
 
-    /// The reasons.
+    /// Table of the data that the grade rests on.
     pub fn table(&self, id: Cow<'static, str>, title: String) -> Table {
         let rows = &self.rows;
         Table::new(
             id,
             title,
             vec![
-                Column::key("what", "recorded", texts(rows.iter().map(|row| Some(row.what)))),
-                Column::bool("there", "there", rows.iter().map(|row| Some(row.has)).collect()),
+                Column::key("what", "data", texts(rows.iter().map(|row| Some(row.what)))),
+                Column::bool("there", "present", rows.iter().map(|row| Some(row.has)).collect()),
                 Column::float(
                     "coverage",
-                    "of kernel time",
+                    "% of kernel time",
                     Unit::Ratio,
                     rows.iter().map(|row| row.coverage).collect(),
                 )
                 .with_bar()
-                .hint("share of the summed time of kernels that is linked to one; of device records, share of launches"),
-                Column::text(
-                    "without",
-                    "without it nobody can tell",
-                    texts(rows.iter().map(|row| Some(row.without))),
+                .hint(
+                    "share of total kernel time linked to this data; for device records, share of launches",
                 ),
+                Column::text("without", "needed for", texts(rows.iter().map(|row| Some(row.without)))),
                 Column::text(
                     "note",
                     "note",
@@ -237,7 +232,7 @@ impl Grade {
                 ),
             ],
         )
-        .caption(format!("Grade {}: {HINT}.", self.letter()))
+        .caption(format!("Trace detail: {} (of A–D). {HINT}.", self.letter()))
     }
 }
 

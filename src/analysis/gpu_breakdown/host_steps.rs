@@ -1,4 +1,4 @@
-//! Steps of which a GPU is not known to have done anything: all of them where no GPU was recorded.
+//! Steps without recorded GPU activity: all steps of a trace without a GPU.
 
 use crate::analysis::gpu::Named;
 use crate::analysis::gpu::steps::Step;
@@ -6,7 +6,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
 
-/// A row for each step that `has_work` does not hold (by its number), in order of time. `None` if it holds all.
+/// One row per step whose number is not set in `has_work`, in order of time. `None` if all are set.
 pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
     let gpu = named.gpu;
     let is_without = |number: &usize| !has_work.get(*number).copied().unwrap_or(false);
@@ -28,7 +28,7 @@ pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
     let missing: Vec<u64> = rows.iter().map(|step| n_missing(step)).collect();
     let mut table = Table::new(
         named.id("host_steps"),
-        named.title("Steps without recorded GPU work"),
+        named.title("Steps without GPU activity"),
         vec![
             Column::key("step", "step", texts(rows.iter().map(|step| Some(gpu.name(step.slice))))),
             Column::text("phase", "phase", texts(rows.iter().map(|step| Some(step.phase(gpu.trace))))),
@@ -38,14 +38,14 @@ pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
                 Unit::Count,
                 tokens(&|step| step.what.context),
             )
-            .hint("tokens of prompts that the step reads, as its annotation says"),
+            .hint("prompt tokens processed, from the annotation"),
             Column::unsigned(
                 "generated_tokens",
                 "generated tokens",
                 Unit::Count,
                 tokens(&|step| step.what.generation),
             )
-            .hint("tokens that the step generates, as its annotation says"),
+            .hint("tokens generated, from the annotation"),
             integers(
                 "start",
                 "start",
@@ -59,14 +59,14 @@ pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
                 rows.iter().map(|step| step.end.saturating_sub(step.start)),
             )
             .with_bar()
-            .hint("length of the range on the CPU"),
+            .hint("duration of the annotation on the CPU"),
         ],
     )
-    .caption("Steps without a recorded kernel or copy: only their range on the CPU is known.");
+    .caption("Steps without a recorded kernel or copy. Only their CPU time is known.");
     if missing.iter().any(|n| *n > 0) {
         table.columns.push(
             Column::counts("missing", "missing launches", Unit::Count, missing)
-                .hint("launches of kernels and graphs in the step without a device record"),
+                .hint("kernel and graph launches in the step without a device record"),
         );
     }
     Some(with_left_out(table, n_left_out))

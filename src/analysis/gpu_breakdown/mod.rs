@@ -1,4 +1,4 @@
-//! Where the time of the GPU went, as a whole and step by step, and how much a trace can tell.
+//! GPU time: total, per step and per phase, and the detail grade of the trace.
 
 mod charts;
 mod folded;
@@ -26,12 +26,12 @@ use std::borrow::Cow;
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies, run, reference: None, is_late: false };
 
-/// Without work of a GPU there may still be steps and ranges to show.
+/// A trace without GPU activity may still have steps and annotations.
 fn applies(run: &Run) -> bool {
     has_work(run) || (gpu::applies(run) && run.traces.iter().any(has_ranges))
 }
 
-/// Whether a GPU worked in any trace.
+/// Whether any trace has GPU activity.
 pub fn has_work(run: &Run) -> bool {
     run.traces.iter().any(|trace| gpu::has_work(trace) || folded::has_work(trace))
 }
@@ -41,7 +41,7 @@ fn has_ranges(trace: &Trace) -> bool {
 }
 
 fn run(context: &Context<'_>) -> Report {
-    let title = if has_work(context.run) { INFO.title } else { "Steps and ranges" };
+    let title = if has_work(context.run) { INFO.title } else { "Steps and annotations" };
     let mut report = Report::new(INFO.id, title);
     Named::each(context.gpu(), &mut report, |named, report| Of { gpu: named.gpu, named }.add(report));
     for trace in context.run.traces.iter().filter(|trace| folded::has_work(trace)) {
@@ -59,7 +59,7 @@ struct Of<'a, 'b> {
 /// Title of the table of parts.
 const BREAKDOWN: &str = "Time breakdown";
 
-/// What a device did in all, and in each step.
+/// Time of a device, total and per step.
 struct DeviceTime {
     label: String,
     parts: Parts,
@@ -69,24 +69,24 @@ struct DeviceTime {
 /// The steps of one phase.
 struct PhaseRow<'a> {
     phase: Phase,
-    /// What the phase is called; of an unknown one the step's own word.
+    /// Name of the phase; for an unknown one, the step's own word.
     name: &'a str,
     n_steps: u64,
-    /// GPU times of the complete steps, in nanoseconds, and what they are made of.
+    /// GPU times of complete steps, in nanoseconds, and their breakdown.
     times: Durations,
     parts: Parts,
-    /// Of the complete steps together; `None` where one of them does not say.
+    /// Total of the complete steps; `None` if any of them has no count.
     tokens: Option<u64>,
 }
 
 impl PhaseRow<'_> {
-    /// Whether each of its steps has a time.
+    /// Whether all of its steps have a time.
     fn is_complete(&self) -> bool {
         self.times.count() == self.n_steps
     }
 }
 
-/// Where the time went, in a sentence. `missing` says which launches have no record.
+/// Time breakdown in a sentence. `missing` describes launches without a device record.
 fn summary(devices: &[DeviceTime], missing: &str) -> String {
     let mut all = Parts::default();
     devices.iter().for_each(|device| all.add(&device.parts));
@@ -95,7 +95,7 @@ fn summary(devices: &[DeviceTime], missing: &str) -> String {
     };
     if all.unrecorded > 0 {
         return format!(
-            "GPU idle time is unknown: {missing}. Recorded: {} busy and {} surely idle in {}.",
+            "GPU idle time is unknown: {missing}. Known: {} busy and {} idle of {}.",
             format_ns(all.busy()),
             format_ns(all.idle),
             format_ns(all.total),
@@ -103,14 +103,14 @@ fn summary(devices: &[DeviceTime], missing: &str) -> String {
     }
     let percent = |ns: i64| stats::percent(share(ns, all.total).unwrap_or(0.0));
     let mut text = match devices {
-        [one] => format!("The GPU was busy {:.1} % of {}", 100.0 * busy, format_ns(one.parts.total)),
-        _ => format!("{} GPUs were busy {:.1} % of their time", devices.len(), 100.0 * busy),
+        [one] => format!("The GPU was busy {:.1}% of {}", 100.0 * busy, format_ns(one.parts.total)),
+        _ => format!("{} GPUs were busy {:.1}% of the time", devices.len(), 100.0 * busy),
     };
-    text.push_str(&format!(": {} computing", percent(all.computation)));
-    // What is too little to show in a tenth of a percent is not worth a sentence.
+    text.push_str(&format!(": {} computation", percent(all.computation)));
+    // Parts that would show as 0.0% are left out.
     let worth_saying = |ns: i64| ns.saturating_mul(2000) >= all.total;
     for (ns, what) in
-        [(all.exposed_communication, "only communicating"), (all.exposed_copies, "only copying")]
+        [(all.exposed_communication, "exposed communication"), (all.exposed_copies, "exposed copies")]
     {
         if worth_saying(ns) {
             text.push_str(&format!(", {} {what}", percent(ns)));
@@ -120,24 +120,24 @@ fn summary(devices: &[DeviceTime], missing: &str) -> String {
     text
 }
 
-/// How long the devices were there for the trace, and how much of that they were busy.
+/// Adds total GPU time and the busy share.
 fn push_times(facts: &mut Facts, devices: &[DeviceTime]) {
     let mut all = Parts::default();
     devices.iter().for_each(|device| all.add(&device.parts));
     if !devices.is_empty() {
         facts
             .push("gpu_time", "GPU time", all.total, Unit::Ns)
-            .hint("from the start of the first work to the end of the last, added up over GPUs");
+            .hint("first kernel or copy to the end of the last, summed over GPUs");
         facts
             .push("busy", "Busy", share(all.busy(), all.total).filter(|_| all.unrecorded == 0), Unit::Ratio)
             .hint(match all.unrecorded {
-                0 => "share of that time in which anything ran",
+                0 => "share of GPU time with anything running",
                 _ => "unknown: launches without a device record may have run in the gaps",
             });
     }
 }
 
-/// Which rank of how many the trace is of, if it says so.
+/// Adds rank and world size, if recorded.
 fn push_rank(facts: &mut Facts, of: &RunFacts) {
     if let Some(rank) = of.rank {
         let world = of.world_size.map_or(String::new(), |size| format!(" of {size}"));
@@ -145,7 +145,7 @@ fn push_rank(facts: &mut Facts, of: &RunFacts) {
     }
 }
 
-/// A row for each part of each device's time.
+/// One row per device and part of its time.
 fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceTime]) -> Table {
     let mut rows: Vec<(String, &str, i64, i64)> = Vec::new();
     for DeviceTime { label, parts, .. } in devices {
@@ -175,25 +175,23 @@ fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceT
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.2, row.3)).collect(),
             )
-            .hint("of the time from the GPU's first work to the end of its last"),
+            .hint("of the time from the GPU's first kernel or copy to the end of its last"),
         ],
     );
     let mut all = Parts::default();
     devices.iter().for_each(|device| all.add(&device.parts));
-    let mut caption = "Every nanosecond is in one part: computation first (kernels, fills), then communication and copies where \
-                       nothing else runs, so the parts add up to the whole."
+    let mut caption = "Parts add up to 100%: time with computation (kernels, fills) first, then communication and copies without \
+                       overlapping compute."
         .to_string();
     if all.communication > 0 {
         caption.push_str(&format!(
-            " Communication took {}, {:.1} % of it hidden behind computation.",
+            " Communication took {}, {:.1}% overlapped with compute.",
             format_ns(all.communication),
             100.0 * share(all.hidden_communication, all.communication).unwrap_or(0.0)
         ));
     }
     if all.unrecorded > 0 {
-        caption.push_str(
-            " \"Not recorded\" is time between work in which launches without a device record may have run.",
-        );
+        caption.push_str(" \"Not recorded\" is time in which launches without a device record may have run.");
     }
     if all.copies > all.exposed_copies {
         caption.push_str(&format!(" Copies took {}.", format_ns(all.copies)));
@@ -220,8 +218,7 @@ impl Of<'_, '_> {
         records::say_more(self.gpu, report);
         if self.gpu.has_impossible_times() {
             report.warning(
-                "Times in this trace are centuries apart, or add up to centuries, so the file is damaged. Sums and differences stop at 292 \
-                 years.",
+                "This file is damaged: its times span or add up to centuries. Sums and differences are capped at 292 years.",
             );
         }
         let strip = charts::strip(self.named, &devices);
@@ -242,8 +239,8 @@ impl Of<'_, '_> {
                 report.table(table);
             } else if self.gpu.steps.is_empty() {
                 report.info(
-                    "No steps are marked in the trace, so times are for the whole of it. Steps are known by ranges such as \
-                     ProfilerStep#3, execute_context_…_generation_… or step[DECODE bs=32].",
+                    "No steps in this trace, so times cover all of it. Steps come from annotations such as ProfilerStep#3, \
+                     execute_context_…_generation_… or step[DECODE bs=32].",
                 );
             }
         }
@@ -253,13 +250,14 @@ impl Of<'_, '_> {
         if let Some(table) = ranges::table(self.named) {
             report.table(table);
         }
-        report.table(grade.table(self.named.id("coverage"), self.named.title("What the trace can tell")));
+        report
+            .table(grade.table(self.named.id("coverage"), self.named.title("Data available in this trace")));
         if let Some(facts) = self.setup() {
             report.facts(facts);
         }
     }
 
-    /// Steps and ranges are all that a trace without GPU work has for this report.
+    /// Adds steps and annotations, all that this report has for a trace without GPU activity.
     fn add_without_work(&self, report: &mut Report) {
         let gpu = self.gpu;
         let n_steps = gpu.steps.len() as u64;
@@ -269,11 +267,11 @@ impl Of<'_, '_> {
         }
         if gpu.trace.links.is_empty() {
             report.info(
-                "No GPU activity in this trace: it was recorded without GPU activities, or without a GPU.",
+                "No GPU activity in this trace: it was recorded without ProfilerActivity.CUDA, or without a GPU.",
             );
         } else {
             report.warning(
-                "No GPU activity in this trace, though it calls a GPU: record it with GPU activities (ProfilerActivity.CUDA).",
+                "No GPU activity in this trace, though it has GPU calls. Record it with ProfilerActivity.CUDA.",
             );
         }
         if let Some(chart) = charts::strip(self.named, &[]) {
@@ -297,7 +295,7 @@ impl Of<'_, '_> {
         (0..self.gpu.devices.len() as u32).filter_map(of_device).collect()
     }
 
-    /// Each step's time; what ran of no step alone is a row of its own, behind them.
+    /// Time of each step; activity that belongs to no step is a row of its own at the end.
     fn times_of_steps(&self, device: u32, whole: Span, activity: &Activity) -> Vec<(StepWindow, Parts)> {
         let windows = step_windows(self.gpu, device, whole);
         let outside = Activity::of_some(self.gpu, device, |work| work.step == NO_STEP);
@@ -329,10 +327,12 @@ impl Of<'_, '_> {
         let mut facts = Facts::new(self.named.title("GPU"));
         push_times(&mut facts, devices);
         facts
-            .push("grade", "Grade of the trace", grade.letter(), Unit::None)
-            .hint("how much it can tell, A to D; reasons are below");
+            .push("grade", "Trace detail", grade.letter(), Unit::None)
+            .hint("A to D; see “Data available in this trace”");
         if !gpu.steps.is_empty() {
-            facts.push("steps", "Steps", gpu.steps.len() as u64, Unit::Count).hint("ranges that mark steps");
+            facts
+                .push("steps", "Steps", gpu.steps.len() as u64, Unit::Count)
+                .hint("annotations that mark steps");
         }
         let n_kernels = gpu.work.iter().filter(|work| work.kind == gpu::Kind::Kernel).count();
         facts.push("kernels", "Kernels", n_kernels as u64, Unit::Count);
@@ -341,7 +341,7 @@ impl Of<'_, '_> {
         facts
     }
 
-    /// Names of the GPUs that did something, or the vendor.
+    /// Models of the GPUs with activity, or the vendor.
     fn gpu_names(&self) -> String {
         let gpu = self.gpu;
         let mut names: Vec<String> = Vec::new();
@@ -358,7 +358,7 @@ impl Of<'_, '_> {
         }
     }
 
-    /// A row for each step of each device.
+    /// One row per step and device.
     fn steps(&self, devices: &[DeviceTime]) -> Option<Table> {
         let mut rows: Vec<&(StepWindow, Parts)> = devices.iter().flat_map(|device| &device.steps).collect();
         if rows.is_empty() {
@@ -374,7 +374,7 @@ impl Of<'_, '_> {
             None if row.0.step == OUTSIDE_STEPS => "(outside steps)",
             None => "(before the first step)",
         };
-        // What was not recorded is missing from these numbers, so there are none.
+        // Unrecorded activity would be missing from these numbers, so they are left out.
         let own = |get: fn(&Parts) -> i64| {
             rows.iter().map(move |row| (row.0.n_missing == 0).then(|| get(&row.1))).collect::<Vec<_>>()
         };
@@ -403,7 +403,7 @@ impl Of<'_, '_> {
                     Unit::Count,
                     rows.iter().map(|row| step(row)?.what.tokens()).collect(),
                 )
-                .hint("as the annotation says: new tokens of prompts, and generated ones"),
+                .hint("prompt tokens and generated tokens, from the annotation"),
                 Column::integer(
                     "start",
                     "GPU start",
@@ -412,7 +412,8 @@ impl Of<'_, '_> {
                 ),
                 Column::integer("gpu_time", "GPU time", Unit::Ns, whole(|parts| parts.total))
                     .with_bar()
-                    .hint("from its first work on the GPU to the first of the next step, without what ran of no step alone"),
+                    .hint("from the step's first kernel or copy to the first one of the next step, without time in which only \
+                           other activity ran"),
                 Column::integer("computation", "computation", Unit::Ns, own(|parts| parts.computation)),
                 Column::integer(
                     "exposed_communication",
@@ -435,7 +436,7 @@ impl Of<'_, '_> {
                         .map(|row| step(row).map(|step| step.end.saturating_sub(step.start)))
                         .collect(),
                 )
-                .hint("length of the range on the CPU"),
+                .hint("duration of the annotation on the CPU"),
                 Column::unsigned(
                     "kernels",
                     "kernels",
@@ -453,16 +454,16 @@ impl Of<'_, '_> {
                     Unit::Count,
                     rows.iter().map(|row| row.0.n_missing),
                 )
-                .hint("launches of kernels and graphs in the step without a device record; times they touch are left out"),
+                .hint("kernel and graph launches in the step without a device record; affected times are left out"),
             );
         }
-        let caption = "Work belongs to the step in which it was launched. The times of a step are those of the GPU from its first work to \
-                       the first of the next step, so they add up to the whole; time in which only work ran that was launched in no step is none of \
-                       theirs.";
+        let caption = "A kernel or copy belongs to the step that launched it. A step lasts from its first kernel or copy to the \
+                       first one of the next step, so steps add up to the total. Time in which only activity launched outside \
+                       steps ran is excluded.";
         Some(with_left_out(table.caption(caption), n_left_out))
     }
 
-    /// Of each step whether any device worked for it.
+    /// Whether each step has GPU activity.
     fn has_work(&self, devices: &[DeviceTime]) -> Vec<bool> {
         let mut has_work = vec![false; self.gpu.steps.len()];
         for (window, _) in devices.iter().flat_map(|device| &device.steps) {
@@ -485,12 +486,12 @@ impl Of<'_, '_> {
         n_kernels
     }
 
-    /// A row for each phase, where steps say theirs.
+    /// One row per phase, if annotations name phases.
     fn phases(&self, devices: &[DeviceTime]) -> Option<Table> {
         let gpu = self.gpu;
         let mut rows: Vec<PhaseRow<'_>> = Vec::new();
         let of_step = |window: &StepWindow| Some((gpu.step(window.step)?, gpu.annotation(window.step)?));
-        // Words that no rule knows are phases of their own.
+        // Unknown phase names are phases of their own.
         let mut phases: Vec<(Phase, &str)> =
             Phase::ALL.into_iter().map(|phase| (phase, phase.name())).collect();
         for (step, what) in devices.iter().flat_map(|device| &device.steps).filter_map(|(at, _)| of_step(at))
@@ -516,7 +517,7 @@ impl Of<'_, '_> {
                 parts.add(step);
                 times.push(step.total);
                 tokens = tokens.saturating_add(what.tokens().unwrap_or(0));
-                // A part of the tokens would make the time of one too long.
+                // A partial token count would overstate the time per token.
                 is_unknown |= what.tokens().is_none();
             }
             if n_steps > 0 {
@@ -587,11 +588,11 @@ impl Of<'_, '_> {
                     rows.iter().map(|row| row.times.count()),
                 )
                 .hint(
-                    "steps whose launches all have a device record; means, quantiles and shares are of these",
+                    "steps whose launches all have device records; means, percentiles and shares cover these only",
                 ),
             );
         }
-        Some(table.caption("Steps by what they did; p50 and p99 are of the GPU times of single steps."))
+        Some(table.caption("p50 and p99 are GPU times of single steps."))
     }
 
     /// Versions and options.
@@ -601,13 +602,15 @@ impl Of<'_, '_> {
         facts.push("vendor", "Vendor", gpu.vendor.name(), Unit::None);
         if let Some(first) = gpu.facts.gpus.first() {
             facts
-                .push("gpus", "GPUs of the host", gpu.facts.gpus.len() as u64, Unit::Count)
+                .push("gpus", "GPUs in host", gpu.facts.gpus.len() as u64, Unit::Count)
                 .hint("listed by the profiler, used or not");
             if let Some(bytes) = first.memory_bytes {
-                facts.push("gpu_memory", "Memory of a GPU", bytes, Unit::Bytes);
+                facts.push("gpu_memory", "Memory per GPU", bytes, Unit::Bytes);
             }
             if let Some(n) = first.n_sms {
-                facts.push("sms", "Multiprocessors of a GPU", n, Unit::Count).hint("SMs or compute units");
+                facts
+                    .push("sms", "SMs per GPU", n, Unit::Count)
+                    .hint("streaming multiprocessors or compute units");
             }
         }
         for (label, value) in &gpu.facts.versions {
@@ -615,7 +618,7 @@ impl Of<'_, '_> {
             facts.push(&id, label, value.clone(), Unit::None);
         }
         if let Some(backend) = &gpu.facts.backend {
-            facts.push("backend", "Backend", backend.clone(), Unit::None).hint("of torch.distributed");
+            facts.push("backend", "Backend", backend.clone(), Unit::None).hint("torch.distributed backend");
         }
         if let Some(version) = &gpu.facts.nccl_version {
             facts.push("nccl", "NCCL", version.clone(), Unit::None);
@@ -624,10 +627,8 @@ impl Of<'_, '_> {
             if gpu.facts.options.is_empty() { "none".to_string() } else { gpu.facts.options.join(", ") };
         facts.push("options", "Profiler options", options, Unit::None);
         if gpu.steps.n_captures > 0 {
-            let n = counted(gpu.steps.n_captures as u64, "range", "ranges");
-            facts
-                .push("captures", "Graph captures", n, Unit::None)
-                .hint("no step: no time is charged to them");
+            let n = counted(gpu.steps.n_captures as u64, "annotation", "annotations");
+            facts.push("captures", "Graph captures", n, Unit::None).hint("not counted as steps");
         }
         Some(facts)
     }

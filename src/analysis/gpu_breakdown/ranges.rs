@@ -1,4 +1,4 @@
-//! Ranges that the program named (`record_function`, steps, collectives), with the work that was launched in them.
+//! User annotations (`record_function`, steps, collectives), with the GPU activity launched in them.
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{Durations, deviation, share};
@@ -9,16 +9,16 @@ use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
 
-/// Ranges of one name, on the CPU or on the GPU.
+/// Annotations of one name, on the CPU or on the GPU.
 struct Ranges {
     kind: Kind,
     name: StringId,
     durations: Durations,
-    /// Durations and number of the work launched in them; of ranges on the CPU only.
+    /// Total duration and number of kernels and copies launched in them; only for annotations on the CPU.
     work: Option<(i64, u64)>,
 }
 
-/// A row for each name, on the CPU and on the GPU. `None` without ranges.
+/// One row per name and place (CPU or GPU). `None` without annotations.
 pub fn table(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
@@ -54,7 +54,7 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
     let place = |row: &Ranges| if row.kind == Kind::Annotation { "CPU" } else { "GPU" };
     let table = Table::new(
         named.id("ranges"),
-        named.title("Ranges named by the program"),
+        named.title("User annotations"),
         vec![
             Column::key("name", "name", texts(rows.iter().map(|row| Some(text(row.name))))),
             Column::key("where", "where", texts(rows.iter().map(|row| Some(place(row))))),
@@ -62,29 +62,29 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
             Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
             Column::integer("deviation", "deviation", Unit::Ns, each(&deviation))
-                .hint("standard deviation of the single ranges"),
+                .hint("standard deviation"),
             Column::integer("min", "min", Unit::Ns, each(&Durations::min)),
             Column::integer("max", "max", Unit::Ns, each(&Durations::max)),
-            Column::integer("work_time", "GPU work", Unit::Ns, rows.iter().map(|row| Some(row.work?.0)).collect())
-                .hint("durations of the work launched in it, on the thread of the range"),
+            Column::integer("work_time", "GPU time", Unit::Ns, rows.iter().map(|row| Some(row.work?.0)).collect())
+                .hint("total duration of kernels and copies launched inside, on the same thread"),
             Column::float(
                 "work_share",
-                "share of GPU work",
+                "% of GPU time",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.work?.0, total)).collect(),
             ),
-            Column::unsigned("work", "work", Unit::Count, rows.iter().map(|row| Some(row.work?.1)).collect())
-                .hint("kernels, copies and fills launched in it"),
+            Column::unsigned("work", "kernels", Unit::Count, rows.iter().map(|row| Some(row.work?.1)).collect())
+                .hint("kernels, copies and fills launched inside"),
         ],
     )
     .caption(
-        "Ranges such as those of record_function. On the CPU they are as long as the program was in them; on the GPU from the first to \
-         the last work that was launched in them, so ranges that follow each other may overlap there, and their times do not add up.",
+        "Annotations such as record_function. On the GPU, an annotation spans the first to the last kernel or copy launched \
+         inside. Consecutive ones may overlap there, so their times don't add up.",
     );
     Some(with_left_out(table, n_left_out))
 }
 
-/// Durations and number of the work launched in ranges of each name; in ranges inside of others of their name it counts once.
+/// Total duration and number of kernels and copies by annotation name; nested annotations of one name count once.
 fn work_in(named: &Named<'_, '_>) -> HashMap<StringId, (i64, u64)> {
     let gpu = named.gpu;
     let mut sums: HashMap<StringId, (i64, u64)> = HashMap::default();

@@ -1,18 +1,18 @@
-//! Launches and what the trace has of them on the GPU, in words: what is not recorded is not idle.
+//! Texts on launches without a device record: unrecorded activity must not count as idle.
 
 use crate::analysis::gpu::GpuTrace;
 use crate::base::hash::HashMap;
 use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 
-/// What follows from launches without a device record, and what to try.
-pub const CONSEQUENCE: &str = "Idle time, step time and time per token are unknown wherever such work may have run, and are left out. \
-                               Record a shorter window, raise the profiler's buffer size, and synchronize the GPU before recording stops.";
+/// Effect of launches without a device record, and what to try.
+pub const CONSEQUENCE: &str = "Idle time, step time and time per token are left out where these may have run. Record a shorter \
+                               window, raise the profiler's buffer size, and synchronize the GPU before recording stops.";
 
-/// Names that are listed.
+/// Number of names listed.
 const N_NAMES: usize = 4;
 
-/// Which launches have no device record: `38 of 40 launches have no device record (cudaGraphLaunch 38)`. `None` if all have one.
+/// Text such as `38 of 40 launches have no device record (cudaGraphLaunch 38)`. `None` if all launches have one.
 pub fn missing(gpu: &GpuTrace<'_>) -> Option<String> {
     let n_missing = gpu.silent.iter().filter(|silent| silent.hides_work()).count() as u64;
     if n_missing == 0 {
@@ -40,7 +40,7 @@ pub fn missing(gpu: &GpuTrace<'_>) -> Option<String> {
     ))
 }
 
-/// Adds what else is odd about launches: work that clocks or ids cannot place.
+/// Adds warnings on untimed kernels, clock skew and ambiguous correlation ids.
 pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
     let slices = &gpu.trace.slices;
     let untimed = &gpu.trace.links.untimed;
@@ -58,9 +58,9 @@ pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
             n => format!(" and {n} more"),
         };
         report.warning(format!(
-            "{} without a time (start and duration 0): {}{more}. The driver could not time this work. It is left out of means, \
-             counts and the span.",
-            counted(untimed.len() as u64, "kernel or copy is", "kernels and copies are"),
+            "{} no timestamps (start and duration 0): {}{more}. Not timed by the driver, so excluded from means, counts and the \
+             time range.",
+            counted(untimed.len() as u64, "kernel or copy has", "kernels and copies have"),
             names.join(", "),
         ));
     }
@@ -72,16 +72,16 @@ pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
         .collect();
     if let Some(most) = before.iter().max() {
         report.warning(format!(
-            "{} before the launch call, by up to {}: the clocks of CPU and GPU disagree. These pairs are left out of launch delays, idle \
-             causes and queues.",
+            "{} before the launch call, by up to {}: CPU and GPU clocks disagree. Launch delays, idle causes and queues exclude \
+             such pairs.",
             counted(before.len() as u64, "kernel or copy starts", "kernels and copies start"),
             format_ns(*most),
         ));
     }
     if gpu.n_ambiguous > 0 {
         report.warning(format!(
-            "{} a correlation id that calls of several processes use, and nothing in the file tells which is meant. They are linked to no \
-             launch, operator or step. Open each rank's own file instead of a merged one.",
+            "{} a correlation id used by several processes, so launch, operator and step are unknown. Open the file of each rank \
+             instead of a merged one.",
             counted(gpu.n_ambiguous, "kernel or copy has", "kernels and copies have"),
         ));
     }

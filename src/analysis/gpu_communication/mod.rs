@@ -1,4 +1,4 @@
-//! Communication of one rank: collectives with their messages, bandwidth and how much of them is hidden.
+//! Communication of one rank: collectives with message size, bandwidth and overlap with compute.
 
 use super::gpu::collective::Collective;
 use super::gpu::spans::{self, Span};
@@ -21,7 +21,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     is_late: true,
 };
 
-/// Most traces are of one GPU, which talks to nobody: without any of these words in any name there is nothing to say.
+/// Most traces are of a single GPU: the report needs one of these words in a name.
 fn applies(run: &Run) -> bool {
     const WORDS: [&str; 10] = [
         "nccl",
@@ -45,7 +45,7 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Everything of one collective, type, size and group.
+/// Sums of one collective, type, size and group.
 struct Sums {
     collective: Collective,
     durations: Durations,
@@ -61,10 +61,10 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     let n: u64 = rows.iter().map(|row| row.durations.count()).sum();
     if report.summary.is_empty() {
         report.summary = if n == 0 {
-            "No communication between GPUs was recorded.".to_string()
+            "No communication between GPUs in this trace.".to_string()
         } else {
             format!(
-                "{} took {}; {:.1} % of that was hidden behind computation.",
+                "{} took {}; {:.1}% overlapped with compute.",
                 counted(n, "collective", "collectives"),
                 format_ns(total),
                 100.0 * share(hidden, total).unwrap_or(0.0)
@@ -75,8 +75,8 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     report.table(with_left_out(table(named, &rows, total), n_left_out));
     if n > 0 {
         report.info(
-            "Times are of this rank alone. A collective waits for the last rank, so a long one may mean that another rank was late; \
-             the shortest of its kind is the nearest to what the links can do.",
+            "Times are of this rank only. A long collective may mean that another rank was late; the shortest of its kind is \
+             closest to the link speed.",
         );
     }
 }
@@ -111,7 +111,7 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
     rows.sort_by(|a, b| {
         let key =
             |row: &Sums| (row.durations.total(), row.collective.name.clone(), row.collective.elements_in);
-        // Of equal ones the order must not be that of the map.
+        // Ties must not depend on the order of the map.
         key(b).cmp(&key(a)).then_with(|| a.collective.cmp(&b.collective))
     });
     rows
@@ -140,26 +140,27 @@ fn table(named: &Named<'_, '_>, rows: &[Sums], total: i64) -> Table {
             Column::key("dtype", "type", text(&|row| &row.dtype)),
             Column::unsigned("message", "message", Unit::Bytes, rows.iter().map(|row| row.collective.message_bytes()).collect())
                 .as_key()
-                .hint("what goes in at each rank; of an all-gather what comes out"),
+                .hint("input size per rank; for all-gather, the output size"),
             Column::key("group", "group", text(&|row| &row.group)),
             Column::unsigned("ranks", "ranks", Unit::Count, rows.iter().map(|row| row.collective.group_size).collect()).as_key(),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())).adds_up(),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar().adds_up(),
             Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.durations.total(), total)).collect()),
-            Column::integer("min", "shortest", Unit::Ns, rows.iter().map(|row| row.durations.min()).collect()),
+            Column::integer("min", "min", Unit::Ns, rows.iter().map(|row| row.durations.min()).collect()),
             Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.durations.quantile(0.5)).collect()),
-            Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.durations.max()).collect()),
-            Column::float("hidden", "hidden", Unit::Ratio, rows.iter().map(|row| share(row.hidden, row.durations.total())).collect())
-                .hint("share of the time in which the same GPU computed something"),
+            Column::integer("max", "max", Unit::Ns, rows.iter().map(|row| row.durations.max()).collect()),
+            Column::float("hidden", "overlap", Unit::Ratio, rows.iter().map(|row| share(row.hidden, row.durations.total())).collect())
+                .hint("share of the time overlapped with compute on the same GPU"),
             Column::float("algorithm", "algorithm bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bandwidth(row, row.durations.quantile(0.5))).collect())
-                .hint("message by the p50 of durations"),
+                .hint("message size divided by p50 duration"),
             Column::float("bus", "bus bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bus(row, row.durations.quantile(0.5))).collect())
-                .hint("the same times 2(n − 1)/n for all-reduce, (n − 1)/n for reduce-scatter, all-gather and all-to-all"),
+                .hint("algorithm bandwidth × 2(n − 1)/n for all-reduce, × (n − 1)/n for reduce-scatter, all-gather and \
+                       all-to-all"),
             Column::float("best_bus", "best bus bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bus(row, row.durations.min())).collect())
-                .hint("of the shortest"),
+                .hint("at the min duration"),
             Column::text("streams", "streams", texts(rows.iter().map(|row| Some(streams(row))))),
         ],
     )
     .sorted_by("total", true)
-    .if_empty("The trace holds no kernel that communicates with other GPUs.")
+    .if_empty("No communication kernels in this trace.")
 }

@@ -1,4 +1,4 @@
-//! The CPU side: which frames, operators and calls took its time, those first for which the GPU waited.
+//! CPU time by frame, operator and call, those that the GPU waited for first.
 
 use super::gpu::gaps::{self, Cause};
 use super::gpu::model::NONE;
@@ -30,16 +30,16 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Everything of one name and kind.
+/// Sums of one name and kind.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     count: u64,
     own: i64,
-    /// Of that, while the GPU waited for this thread.
+    /// Part of `own` during which the GPU waited for this thread.
     waited: i64,
 }
 
-/// What kinds are called.
+/// Name of a kind; `None` for kinds that are not listed.
 fn kind_name(kind: Kind) -> Option<&'static str> {
     Some(match kind {
         Kind::Op => "operator",
@@ -65,15 +65,15 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     if report.summary.is_empty() {
         report.summary = match rows.first() {
             Some(((name, _), sums)) if sums.waited > 0 => format!(
-                "The GPU waited {} for the host, the largest part of it ({:.1} %) while {} ran.",
+                "The GPU waited {} for the host; `{}` accounts for {:.1}% of that wait.",
                 format_ns(waited),
-                100.0 * share(sums.waited, waited).unwrap_or(0.0),
-                visible(text(*name))
+                visible(text(*name)),
+                100.0 * share(sums.waited, waited).unwrap_or(0.0)
             ),
             Some(((name, _), sums)) => {
-                format!("{} took the most time of its own: {}.", visible(text(*name)), format_ns(sums.own))
+                format!("`{}` has the most self time: {}.", visible(text(*name)), format_ns(sums.own))
             }
-            None => "Nothing on the CPU was recorded.".to_string(),
+            None => "No CPU activity in this trace.".to_string(),
         };
     }
     let n_left_out = cut(&mut rows);
@@ -85,28 +85,30 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
             Column::key("kind", "kind", texts(rows.iter().map(|row| kind_name(row.0.1)))),
             integers("waited", "GPU waited", Unit::Ns, rows.iter().map(|row| row.1.waited))
                 .with_bar()
-                .hint("own time while nothing ran on the GPU, on the thread that launched what came next"),
-            Column::float("waited_share", "of waiting", Unit::Ratio, rows.iter().map(|row| share(row.1.waited, waited)).collect()),
-            integers("own", "own time", Unit::Ns, rows.iter().map(|row| row.1.own))
-                .hint("not in anything it called, on all threads"),
-            Column::float("own_share", "of own times", Unit::Ratio, rows.iter().map(|row| share(row.1.own, own)).collect()),
+                .hint("self time during host-bound gaps, on the thread that launched the next kernel"),
+            Column::float("waited_share", "% of wait", Unit::Ratio, rows.iter().map(|row| share(row.1.waited, waited)).collect()),
+            integers("own", "self time", Unit::Ns, rows.iter().map(|row| row.1.own))
+                .hint("excluding callees, on all threads"),
+            Column::float("own_share", "% of self time", Unit::Ratio, rows.iter().map(|row| share(row.1.own, own)).collect()),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.1.count)),
-            integers("mean", "own, mean", Unit::Ns, rows.iter().map(|row| row.1.own / (row.1.count.max(1) as i64))),
+            integers("mean", "mean self time", Unit::Ns, rows.iter().map(|row| row.1.own / (row.1.count.max(1) as i64))),
         ],
     )
     .sorted_by("waited", true)
     .caption(
-        "Own times of everything on CPU threads. Where the GPU had nothing to run and the next work was launched only afterwards, \
-         what the launching thread did until the call had ended that launched it is what the GPU waited for.",
+        "Self time on CPU threads. In a host-bound gap, whatever the launching thread did until its launch call ended is what the \
+         GPU waited for.",
     )
-    .if_empty("Nothing on the CPU was recorded.");
+    .if_empty("No CPU activity in this trace.");
     report.table(with_left_out(table, n_left_out));
     if !gpu.kinds.has(|kind| kind == Kind::Python) && !rows.is_empty() {
-        report.info("Python frames are not in the trace: profile with with_stack=True to see which line launched what.");
+        report.info(
+            "No Python frames in this trace. Profile with with_stack=True to see which line launched what.",
+        );
     }
 }
 
-/// By the launching thread: when the GPU had nothing to run and waited for it.
+/// Host-bound gaps, by launching thread.
 fn waits(gpu: &GpuTrace<'_>) -> HashMap<Place, Vec<Span>> {
     let slices = &gpu.trace.slices;
     let mut waits: HashMap<Place, Vec<Span>> = HashMap::default();
@@ -124,7 +126,7 @@ fn waits(gpu: &GpuTrace<'_>) -> HashMap<Place, Vec<Span>> {
     waits
 }
 
-/// Own times by name and kind.
+/// Self times by name and kind.
 fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<Place, Vec<Span>>) -> Vec<((StringId, Kind), Sums)> {
     let (slices, tracks) = (&gpu.trace.slices, &gpu.trace.tracks);
     let first = slices.ts.first().copied().unwrap_or(0);
@@ -137,7 +139,7 @@ fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<Place, Vec<Span>>) -> Vec<((StringId
     let of_track: Vec<Option<usize>> =
         (0..tracks.len()).map(|track| of_place.get(&tracks.place(TrackId(track as u32))).copied()).collect();
     let mut by_name = SumsByName::new(gpu.trace.strings.len());
-    // Waiting is given to the slice that the thread ran, as own time is.
+    // Wait time is attributed like self time: to the innermost slice running on the thread.
     let wait = |by_name: &mut SumsByName, cover: &mut Cover<'_>, slice: u32, from: u64, to: u64| {
         let kind = gpu.kinds.get(slices.category[slice as usize]);
         let waited = cover.within(first.wrapping_add_unsigned(from), first.wrapping_add_unsigned(to));
@@ -168,11 +170,11 @@ fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<Place, Vec<Span>>) -> Vec<((StringId
     by_name.all
 }
 
-/// Sums by name and kind. Nearly all slices of a name are of one kind, so most are found without hashing.
+/// Sums by name and kind. Nearly all slices of a name have one kind, so most lookups need no hashing.
 struct SumsByName {
     all: Vec<((StringId, Kind), Sums)>,
     numbers: HashMap<(StringId, Kind), u32>,
-    /// By name: the kind met last, and where its sums are; [`NONE`] if none was met.
+    /// By name: the last kind seen and the index of its sums; [`NONE`] if none yet.
     recent: Vec<(Kind, u32)>,
 }
 
@@ -206,12 +208,12 @@ impl SumsByName {
     }
 }
 
-/// How much of a stretch of time lies in given spans. Quick for stretches that start one after the other, and that are short.
+/// Overlap of time intervals with given spans. Fast for short intervals in ascending order.
 struct Cover<'a> {
     spans: &'a [Span],
     /// Time in all spans before each.
     before: Vec<i64>,
-    /// Spans that start before the stretch asked for last.
+    /// Number of spans that start before the last interval.
     behind: usize,
 }
 
@@ -229,7 +231,7 @@ impl<'a> Cover<'a> {
         Cover { spans, before, behind: 0 }
     }
 
-    /// How many spans start before `ts`, looked for from `near` on with strides that double.
+    /// Number of spans that start before `ts`, found by galloping search from `near`.
     fn behind(&self, ts: i64, near: usize) -> usize {
         let is_behind = |span: &Span| span.0 < ts;
         let mut from = near;

@@ -1,19 +1,19 @@
-//! Which part of a trace the path is of: the longest step, or the range that someone asks for.
+//! Time range of the path: the longest step, or one chosen by the user.
 
 use crate::analysis::gpu::spans::Span;
 use crate::analysis::gpu::{GpuTrace, Kind};
 
-/// What someone asked for: HTA's annotation and instances.
+/// Range chosen by the user: HTA's annotation and instances.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// Part of the name of a range.
+    /// Part of the name of an annotation.
     pub name: String,
-    /// The first and the last one, counted from 0 in order of their starts.
+    /// First and last instance, counted from 0 in order of start.
     pub instances: (usize, usize),
 }
 
 impl Wanted {
-    /// `ProfilerStep`, `ProfilerStep @ 2`, `ProfilerStep @ 2..4` (both included). `None` of nothing.
+    /// Parses `ProfilerStep`, `ProfilerStep @ 2` or `ProfilerStep @ 2..4` (inclusive). `None` for blank text.
     pub fn parse(text: &str) -> Option<Wanted> {
         let text = text.trim();
         if text.is_empty() {
@@ -27,9 +27,9 @@ impl Wanted {
         Some(numbered.unwrap_or_else(|| Wanted { name: text.to_string(), instances: (0, 0) }))
     }
 
-    /// The window of those instances, and how many there are in all. `Err` says why there is none.
+    /// Time range of those instances, and the number of all instances. `Err` contains the reason if there is none.
     ///
-    /// Ranges that the program named come first; where none is called so, operators and frames are looked at.
+    /// Searches user annotations first, then operators and frames.
     pub fn window(&self, gpu: &GpuTrace<'_>) -> Result<(Span, usize), String> {
         let slices = &gpu.trace.slices;
         let found = |is: fn(Kind) -> bool| -> Vec<Span> {
@@ -45,16 +45,16 @@ impl Wanted {
             spans = found(|kind| matches!(kind, Kind::Op | Kind::Python));
         }
         if spans.is_empty() {
-            return Err(format!("no range, operator or frame has \"{}\" in its name", self.name));
+            return Err(format!("no annotation, operator or frame contains \"{}\" in its name", self.name));
         }
         let (first, last) = self.instances;
         let of = spans.iter().take(last.saturating_add(1)).skip(first).copied();
         match of.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
             Some(window) => Ok((window, spans.len())),
             None => Err(format!(
-                "there are {} with \"{}\" in their names, which count from 0: none has number {first}",
-                spans.len(),
-                self.name
+                "instance {first} of \"{}\" does not exist ({} found, counted from 0)",
+                self.name,
+                spans.len()
             )),
         }
     }

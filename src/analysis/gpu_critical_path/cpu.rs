@@ -1,4 +1,4 @@
-//! Operators and calls of each thread: what is in what, and what comes after what.
+//! Operators and calls of each thread: nesting and order.
 
 use super::graph::{Edge, EdgeKind, Event, EventId, Graph, Node, end_of, start_of};
 use crate::analysis::gpu::spans::Span;
@@ -8,8 +8,8 @@ use crate::base::strings::StringId;
 use crate::trace::slices::Class;
 use crate::trace::tracks::TrackId;
 
-/// Calls that may do nothing but wait, so that their own time is that of what they wait for: HTA's `BLOCKING_SYNC_CALLS`,
-/// and what ROCm calls the same.
+/// Calls that may only wait, so their self time belongs to what they wait for: HTA's `BLOCKING_SYNC_CALLS` and the ROCm
+/// equivalents.
 const BLOCKING: &[&str] = &[
     "cudaDeviceSynchronize",
     "cudaStreamSynchronize",
@@ -26,14 +26,14 @@ const BLOCKING: &[&str] = &[
     "hipMemcpyWithStream",
 ];
 
-/// One thread, as far as it has been walked.
+/// State of one thread during the walk.
 #[derive(Default)]
 struct Thread {
-    /// What is open, outermost first.
+    /// Open events, outermost first.
     open: Vec<EventId>,
-    /// The node before, while anything is open.
+    /// Previous node, while any event is open.
     last: Option<Node>,
-    /// The end of the last outermost one.
+    /// End of the last outermost event.
     last_outer: Option<Node>,
 }
 
@@ -50,7 +50,7 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
     let mut is_event = vec![false; to.saturating_sub(from)];
     let mut around = vec![NO_EVENT; to.saturating_sub(from)];
     for i in from..to {
-        // What is around a slice has a smaller number.
+        // Parents have smaller indices.
         if let Some(parent) =
             slices.parent[i].some().map(|parent| parent.0 as usize).filter(|at| *at >= from && *at < i)
         {
@@ -95,7 +95,7 @@ impl Thread {
     fn enter(&mut self, graph: &mut Graph, event: EventId) {
         let start = start_of(event);
         match (self.open.last(), self.last, self.last_outer) {
-            // Between two that are both in it, or before the first of them, the time is the outer one's.
+            // Time between two inner events, or before the first, belongs to the outer one.
             (Some(outer), Some(last), _) => graph.connect(last, start, EdgeKind::Inside, *outer),
             (None, _, Some(outer)) => graph.connect(outer, start, EdgeKind::Dependency, event),
             _ => {}
@@ -104,8 +104,8 @@ impl Thread {
         self.last = Some(start);
     }
 
-    /// Closes what has ended at `now`, and what is not around the slice that begins then: by rounding, times may say that
-    /// the one before lasts a little longer.
+    /// Closes events that have ended at `now`, and those not around the slice that starts then: through rounding, an event may
+    /// appear to end slightly after the next one starts.
     fn close(&mut self, graph: &mut Graph, is_blocking: &[bool], now: i64, is_around: impl Fn(u32) -> bool) {
         let has_ended = |graph: &Graph, event: EventId| {
             let event = &graph.events[event as usize];

@@ -1,4 +1,4 @@
-//! Work of the GPU: what launched it, what ran before it on its stream, what it waited for, and who waited for it.
+//! Kernels and copies: edges to the launch, the predecessor on the stream, and synchronization in both directions.
 
 use super::graph::{EdgeKind, Event, EventId, Graph, end_of, start_of};
 use super::sync::{HostWait, Waits, WaitsFor};
@@ -6,7 +6,7 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::{GpuTrace, Work};
 use crate::base::hash::HashSet;
 
-/// Adds the work that calls of the graph launched, and its edges. The events of the CPU have to be there.
+/// Adds the kernels and copies launched by calls of the graph, and their edges. CPU events must already be in the graph.
 pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>) {
     for (i, work) in gpu.work.iter().enumerate() {
         if work.launch != NONE && graph.cpu_event(work.launch).is_some() {
@@ -20,7 +20,7 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>) {
     let mut host = waits.host.iter().peekable();
     for event in graph.n_cpu as EventId..graph.events.len() as EventId {
         let start = graph.events[event as usize].start;
-        // A wait is for what had started when it ended.
+        // A wait covers kernels that started before it ended.
         while let Some(wait) = host.next_if(|wait| wait.end <= start) {
             streams.join_host(graph, gpu, wait);
         }
@@ -31,15 +31,15 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>) {
     }
 }
 
-/// All streams, as far as they have been walked.
+/// State of all streams during the walk.
 struct Streams {
     queues: Queues,
-    /// The last work of each.
+    /// Last kernel or copy of each stream.
     last: Vec<Option<EventId>>,
 }
 
 impl Streams {
-    /// Adds a piece of work: HTA's `_construct_graph_from_kernels`.
+    /// Adds a kernel or copy: HTA's `_construct_graph_from_kernels`.
     fn join(&mut self, graph: &mut Graph, gpu: &GpuTrace<'_>, waits: &Waits, event: EventId) {
         let number = graph.work[event as usize - graph.n_cpu];
         let work = &gpu.work[number as usize];
@@ -55,7 +55,7 @@ impl Streams {
         let called = gpu.trace.slices.ts[work.launch as usize];
         let is_before = |ts: Option<i64>| ts.is_none_or(|ts| ts < called);
         if self.queues.is_alone(gpu, number) && is_before(last_end) && is_before(waited) {
-            // Nothing follows from a call that is said to be later than its work.
+            // A launch recorded after its kernel (clock skew) is no dependency.
             if let Some(call) = graph.cpu_event(work.launch).filter(|_| !work.is_before_launch) {
                 graph.connect(start_of(call), start_of(event), EdgeKind::Launch, event);
             }
@@ -66,7 +66,7 @@ impl Streams {
         }
     }
 
-    /// Adds the wait of a call for what ran last.
+    /// Adds the wait of a call for the last kernel or copy.
     fn join_host(&self, graph: &mut Graph, gpu: &GpuTrace<'_>, wait: &HostWait) {
         let sources: Vec<EventId> = match wait.waits_for {
             WaitsFor::Event(event) => vec![event],
@@ -82,11 +82,11 @@ impl Streams {
     }
 }
 
-/// How much was launched on each stream and had not started, at any time.
+/// Queue of each stream over time: launched but not started.
 struct Queues {
-    /// Starts of calls and of the work they caused, each ascending.
+    /// Starts of launch calls and of their kernels, each ascending.
     streams: Vec<(Vec<i64>, Vec<i64>)>,
-    /// Work that is not the first of its launch on its stream: of a graph only the first one waits for the call.
+    /// Kernels that are not the first of their launch on the stream: only the first kernel of a graph waits for the call.
     later: HashSet<u32>,
 }
 
@@ -110,8 +110,8 @@ impl Queues {
         queues
     }
 
-    /// Whether nothing else was queued on its stream when it was launched, nor when it started. Where a call and a start
-    /// are at one time the call comes first.
+    /// Whether nothing else was queued on its stream at its launch and at its start. At equal times, the call comes before the
+    /// start.
     fn is_alone(&self, gpu: &GpuTrace<'_>, number: u32) -> bool {
         let work = &gpu.work[number as usize];
         let (calls, starts) = &self.streams[work.stream as usize];
@@ -125,7 +125,7 @@ impl Queues {
     }
 }
 
-/// When it was launched; not after its start, whatever the clocks say.
+/// Time of the launch, capped at the start of the kernel in case of clock skew.
 fn call_of(gpu: &GpuTrace<'_>, work: &Work) -> i64 {
     gpu.trace.slices.ts[work.launch as usize].min(work.start)
 }

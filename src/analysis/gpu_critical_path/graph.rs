@@ -1,9 +1,9 @@
-//! The graph: a node at each start and each end, an edge for what had to come before what.
+//! Dependency graph: a node per start and end, an edge per dependency.
 
 use crate::analysis::gpu::GpuTrace;
 use crate::analysis::gpu::spans::Span;
 
-/// An operator, a call, or a piece of work of the GPU.
+/// An operator, a call, or a kernel or copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     pub slice: u32,
@@ -12,24 +12,24 @@ pub struct Event {
     pub end: i64,
 }
 
-/// Number of an event in [`Graph::events`]; its start is the node of twice the number, its end the one behind.
+/// Index of an event in [`Graph::events`]. Event `n` starts at node `2n` and ends at node `2n + 1`.
 pub type EventId = u32;
 
-/// Number of a node.
+/// Index of a node.
 pub type Node = u32;
 
-/// Why one node comes after another; HTA's `CPEdgeType`.
+/// Kind of dependency; HTA's `CPEdgeType`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum EdgeKind {
-    /// Time in an operator, a call, or work of the GPU: HTA's "operator".
+    /// Time in an operator, a call, a kernel or a copy: HTA's "operator".
     Inside,
-    /// From the end of an outermost operator to the start of the next on its thread; weighs nothing.
+    /// From the end of an outermost operator to the start of the next on its thread; weight 0.
     Dependency,
-    /// From the start of the call to that of its work, where the stream had nothing else to do.
+    /// From the start of a launch call to the start of its kernel, if the stream was idle.
     Launch,
-    /// From the end of work to the start of the next on its stream.
+    /// From the end of a kernel to the start of the next on its stream.
     BetweenWork,
-    /// From the end of work to what waited for it: a call on the CPU, or work on another stream. Weighs nothing.
+    /// From the end of a kernel to what waited for it: a call on the CPU, or a kernel on another stream. Weight 0.
     Sync,
 }
 
@@ -39,29 +39,29 @@ pub struct Edge {
     pub from: Node,
     pub to: Node,
     pub kind: EdgeKind,
-    /// The event that its time is spent in, or for: of a wait what comes after it.
+    /// The event that the time belongs to; for a wait, the event after it.
     pub owner: EventId,
-    /// Its time counts for nothing: the end of a call that only waits.
+    /// Has weight 0: the end of a call that only waits.
     pub is_free: bool,
 }
 
 /// Events of a window and their edges.
 #[derive(Default, Debug)]
 pub struct Graph {
-    /// Those of the CPU in order of their slices, then those of the GPU in order of start.
+    /// CPU events in order of their slices, then GPU events in order of start.
     pub events: Vec<Event>,
-    /// How many of them are of the CPU.
+    /// Number of CPU events.
     pub n_cpu: usize,
-    /// For each event of the GPU its place in [`GpuModel::work`]; ascending.
+    /// For each GPU event its index in [`GpuModel::work`]; ascending.
     pub work: Vec<u32>,
     pub edges: Vec<Edge>,
-    /// Whether the trace says what waited for what.
+    /// Whether the trace has synchronization events.
     pub has_sync: bool,
 }
 
 impl Graph {
-    /// Of what starts on the CPU in `window`, both ends included, and of the work launched in it. Takes time by the
-    /// number of events of the trace, memory by those of the window and the launches of the trace.
+    /// Graph of the CPU events that start in `window` (inclusive) and of the kernels they launched. Time is linear in the events of
+    /// the trace, memory in those of the window plus the launches of the trace.
     pub fn new(gpu: &GpuTrace<'_>, window: Span) -> Graph {
         let mut graph = Graph::default();
         super::cpu::add(&mut graph, gpu, window);
@@ -69,27 +69,26 @@ impl Graph {
         graph
     }
 
-    /// Nodes: two of each event.
+    /// Number of nodes: two per event.
     pub fn n_nodes(&self) -> usize {
         2 * self.events.len()
     }
 
-    /// When a node is, in nanoseconds on the trace's clock.
+    /// Time of a node, in nanoseconds on the trace's clock.
     pub fn time(&self, node: Node) -> i64 {
         let event = &self.events[(node / 2) as usize];
         if node.is_multiple_of(2) { event.start } else { event.end }
     }
 
-    /// What an edge adds to a path, in nanoseconds. It never is more than the time that goes by, so that no path is longer
-    /// than the window; where an edge leads back in time (clocks of CPU and GPU differ a little, work of one
-    /// stream may overlap) it is what was counted twice, and negative.
+    /// Weight of an edge, in nanoseconds. Never more than the elapsed time, so no path is longer than the window. An edge that
+    /// leads back in time (clock skew, overlapping kernels of one stream) has negative weight: the time that was counted twice.
     pub fn weight(&self, edge: &Edge) -> i64 {
         let time = self.time(edge.to).saturating_sub(self.time(edge.from));
         let is_free = edge.is_free || matches!(edge.kind, EdgeKind::Dependency | EdgeKind::Sync);
         if is_free { time.min(0) } else { time }
     }
 
-    /// Whether an event is work of the GPU.
+    /// Whether an event is on the GPU.
     pub fn is_gpu(&self, event: EventId) -> bool {
         event as usize >= self.n_cpu
     }
@@ -100,12 +99,12 @@ impl Graph {
         cpu.binary_search_by_key(&slice, |event| event.slice).ok().map(|at| at as EventId)
     }
 
-    /// The event of work, by its place in [`GpuModel::work`].
+    /// The event of a kernel or copy, by its index in [`GpuModel::work`].
     pub fn gpu_event(&self, work: u32) -> Option<EventId> {
         self.work.binary_search(&work).ok().map(|at| (self.n_cpu + at) as EventId)
     }
 
-    /// Adds an edge whose time counts.
+    /// Adds an edge with its full weight.
     pub fn connect(&mut self, from: Node, to: Node, kind: EdgeKind, owner: EventId) {
         self.edges.push(Edge { from, to, kind, owner, is_free: false });
     }

@@ -1,38 +1,38 @@
-//! The longest path of a graph: one pass in topological order, in time and memory by the number of edges.
+//! Longest path of a graph: one pass in topological order, linear in the number of edges.
 
 use super::graph::{Edge, Graph, Node};
 
 /// The edges of a path, in order.
 #[derive(Clone, Default, Debug)]
 pub struct Longest {
-    /// Places in [`Graph::edges`].
+    /// Indices into [`Graph::edges`].
     pub edges: Vec<u32>,
     /// Sum of their weights, in nanoseconds.
     pub length: i64,
-    /// Edges that were left out as they closed a circle.
+    /// Edges left out because they close a cycle.
     pub n_circular: u64,
 }
 
-/// No edge leads here; the path starts.
+/// Start of a path: no incoming edge.
 const NO_EDGE: u32 = u32::MAX;
 
 struct Search<'a> {
     graph: &'a Graph,
-    /// Edges by the node they leave: those of node `n` are `order[first[n]..first[n + 1]]`.
+    /// Edges by source node: those of node `n` are `order[first[n]..first[n + 1]]`.
     first: Vec<u32>,
     order: Vec<u32>,
-    /// Edges into each node that have not been walked.
+    /// Number of unvisited edges into each node.
     n_open: Vec<u32>,
     is_queued: Vec<bool>,
     queue: Vec<Node>,
-    /// The longest way to each node, and its last edge.
+    /// Length of the longest path to each node, and its last edge.
     length: Vec<i64>,
     via: Vec<u32>,
     n_circular: u64,
 }
 
-/// The longest path. Of equal ways into a node the edge that was added first counts, of equal ends the one that is reached
-/// first: HTA's path, which is NetworkX's, is then the same edge by edge.
+/// The longest path. Ties are broken as in NetworkX, which HTA uses, so both paths are equal edge by edge: the edge added first
+/// wins, and the end reached first.
 pub fn longest(graph: &Graph) -> Longest {
     let mut search = Search::new(graph);
     search.start();
@@ -78,7 +78,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Queues all nodes that no edge leads to, in the order in which edges name them.
+    /// Queues all nodes without incoming edges, in the order in which edges name them.
     fn start(&mut self) {
         let graph = self.graph;
         for edge in &graph.edges {
@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
 
     fn run(&mut self) {
         let mut at = 0;
-        // Only if edges make circles is anything left when the queue is empty; it is taken up by time then.
+        // Nodes remain after the queue runs empty only if there are cycles; they are taken in order of time.
         let mut rest: Option<std::vec::IntoIter<Node>> = None;
         loop {
             while let Some(node) = self.queue.get(at) {
@@ -128,7 +128,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             let length = self.length[node as usize].saturating_add(self.graph.weight(edge));
-            // A way that weighs less than nothing is worse than to start anew.
+            // A path of negative length is worse than starting a new one here.
             let is_better = length > self.length[next]
                 || (length == self.length[next] && (self.via[next] == NO_EDGE || number < self.via[next]));
             if length >= 0 && is_better {
@@ -167,7 +167,7 @@ mod tests {
     use super::super::graph::{EdgeKind, Event};
     use super::*;
 
-    /// A graph of events at random times with edges between random nodes; without circles if `is_forward`.
+    /// A graph of events at random times with edges between random nodes; acyclic if `is_forward`.
     fn graph(seed: u64, is_forward: bool) -> Graph {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut below = |n: u64| {
@@ -197,7 +197,7 @@ mod tests {
         graph
     }
 
-    /// The same by going over all edges again and again.
+    /// Reference implementation: relaxes all edges repeatedly.
     fn plain(graph: &Graph) -> i64 {
         let mut length = vec![0; graph.n_nodes()];
         for _ in 0..graph.n_nodes() {

@@ -1,5 +1,5 @@
-//! The critical path of a step: the longest chain of operators, calls and work of the GPU in which each had to wait for the
-//! one before. Making anything else faster does not make the step faster.
+//! Critical path of a step: the longest chain of operators, calls, kernels and copies in which each had to wait for the one
+//! before. Speeding up anything else does not make the step faster.
 //!
 //! ```text
 //! CPU     [op [call]   ]─0─[op [call]  ]────0────[op      [wait]   ]     ─0─  dependency
@@ -9,13 +9,13 @@
 //! The definition is that of HolisticTraceAnalysis 0.5 (`critical_path_analysis.py`):
 //!
 //! - Time in operators and calls counts, whatever they call; time between outermost operators does not.
-//! - Calls that only wait count for nothing: the path goes through what they waited for.
-//! - A kernel comes after its launch if its stream was idle then, else after the work before it on the stream.
-//! - What waits for what is known from `cuda_sync` events only.
+//! - Calls that only wait have weight 0: the path goes through what they waited for.
+//! - A kernel depends on its launch if its stream was idle then, else on the kernel before it on the stream.
+//! - Synchronization is known from `cuda_sync` events only.
 //!
-//! Times are whole nanoseconds, not rounded inwards to microseconds as by HTA. Other differences: all kernels of
-//! a graph are in it, streams of different devices are told apart, calls of ROCm that wait are known, a stream may wait
-//! for several others at once, and time that would be counted twice (where an edge leads back in time) is taken off.
+//! Times are whole nanoseconds, not rounded inwards to microseconds as in HTA. Other differences: all kernels of a graph are
+//! included, streams of different devices are distinct, blocking ROCm calls are known, a stream may wait for several others at
+//! once, and time that would count twice (where an edge leads back in time) is subtracted.
 
 mod choice;
 mod cpu;
@@ -36,7 +36,7 @@ use super::gpu::{GpuTrace, Named};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context};
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
-use crate::base::units::{format_ns, group_digits};
+use crate::base::units::{counted, format_ns};
 use crate::report::Report;
 
 /// The report "Critical path".
@@ -68,7 +68,7 @@ fn add(named: &Named<'_, '_>, wanted: &str, report: &mut Report) {
     caveats(named.gpu, &path, report);
 }
 
-/// The path of what was asked for, if anything was, and it is there.
+/// Path of the range chosen by the user, if any was chosen and exists.
 fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<(String, CriticalPath)> {
     let wanted = Wanted::parse(wanted)?;
     match wanted.window(gpu) {
@@ -82,13 +82,15 @@ fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<
             Some((what, CriticalPath::new(gpu, window)))
         }
         Err(problem) => {
-            report.warning(format!("The critical path is not of what was asked for: {problem}."));
+            report.warning(format!(
+                "Cannot analyze the chosen range: {problem}. Showing the default range instead."
+            ));
             None
         }
     }
 }
 
-/// The path of the longest step (the first of such), or of the whole trace where no step is marked or nothing is in it.
+/// Path of the longest step (the first at equal length), or of the whole trace if there are no steps or the step is empty.
 fn choose(gpu: &GpuTrace<'_>) -> (String, CriticalPath) {
     let mut longest: Option<(i64, usize)> = None;
     for (i, step) in gpu.steps.steps.iter().enumerate() {
@@ -119,40 +121,38 @@ fn summary(what: &str, path: &CriticalPath) -> String {
         .reduce(|a, b| if b.0 > a.0 { b } else { a });
     match largest.and_then(|(ns, bound)| Some((bound, share(ns, path.length)?))) {
         Some((bound, share)) => format!(
-            "The critical path of {what} takes {}; {:.1} % of it are {}.",
+            "The critical path of {what} takes {}; {} accounts for {:.1}%.",
             format_ns(path.length),
-            100.0 * share,
-            bound.phrase()
+            bound.phrase(),
+            100.0 * share
         ),
-        None => "No path through operators and work of the GPU was found.".to_string(),
+        None => "No path through operators and kernels found.".to_string(),
     }
 }
 
 fn caveats(gpu: &GpuTrace<'_>, path: &CriticalPath, report: &mut Report) {
     if !path.has_sync {
         report.warning(
-            "The trace has no events of synchronisation (cuda_sync), so what waited for what across streams, and which \
-             work the host waited for, is not known: where the path goes from one to another is a guess. PyTorch records \
-             them with enable_cuda_sync_events in the profiler's experimental configuration.",
+            "No synchronization events (cuda_sync) in this trace, so dependencies across streams and between GPU and host are \
+             guesses. To record them, set enable_cuda_sync_events in the profiler's experimental_config.",
         );
     }
     if path.n_circular > 0 {
         report.warning(format!(
-            "{} dependencies contradict others and were left out: the clocks of CPU and GPU may differ.",
-            path.n_circular
+            "{} cyclic and left out: CPU and GPU clocks may disagree.",
+            counted(path.n_circular, "dependency is", "dependencies are")
         ));
     }
     let n_unknown = gpu.work.iter().filter(|work| work.launch == super::gpu::model::NONE).count();
     if n_unknown > 0 {
         report.warning(format!(
-            "{} kernels, copies and fills are left out, as their launches are not recorded.",
-            group_digits(n_unknown as i128)
+            "{} left out because the launch is not recorded.",
+            counted(n_unknown as u64, "kernel, copy or fill is", "kernels, copies and fills are")
         ));
     }
     report.info(
-        "Making what is on the path faster makes the step faster only until another path is the longest. Dependencies that \
-         the profiler does not record are missing: locks, threads that wait for each other, other ranks. Time between \
-         outermost operators counts for nothing, though Python may well be what takes it. Copies on the CPU side \
-         (cudaMemcpyAsync) count as waiting.",
+        "Speeding up the path helps only until another path is the longest. Dependencies that the profiler doesn't record are \
+         missing: locks, waits between threads, other ranks. Time between outermost operators is not counted, though it may be \
+         Python. Copy calls on the CPU (cudaMemcpyAsync) count as waiting.",
     );
 }

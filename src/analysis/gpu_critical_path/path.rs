@@ -1,4 +1,4 @@
-//! The path as people read it: stretches of time, and what each is spent in.
+//! The path as a list of segments in time, with the resource of each.
 
 use super::graph::{EdgeKind, EventId, Graph};
 use super::longest::longest;
@@ -6,7 +6,7 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::spans::Span;
 use crate::analysis::gpu::{GpuTrace, Kind};
 
-/// What bounds a stretch of the path; HTA's `bound_by`, with copies and fills apart from its "compute".
+/// Resource that bounds a segment; HTA's `bound_by`, with copies and fills separate from "compute".
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bound {
     /// Operators and calls: HTA's `cpu_bound`.
@@ -17,11 +17,11 @@ pub enum Bound {
     Communication,
     /// Copies and fills; HTA counts them as `gpu_compute_bound`.
     Memory,
-    /// Between a call and its work: HTA's `gpu_kernel_launch_overhead`.
+    /// Between a launch call and its kernel: HTA's `gpu_kernel_launch_overhead`.
     Launch,
-    /// Between work of one stream: HTA's `gpu_kernel_kernel_overhead`.
+    /// Between kernels of one stream: HTA's `gpu_kernel_kernel_overhead`.
     BetweenWork,
-    /// What one waits for of the other takes no time of its own: HTA has no name for it.
+    /// Dependencies and waits, which take no time; HTA has no name for them.
     Link,
 }
 
@@ -37,7 +37,7 @@ impl Bound {
         Bound::Link,
     ];
 
-    /// What it is called.
+    /// Name in the report.
     pub fn name(self) -> &'static str {
         match self {
             Bound::Cpu => "CPU",
@@ -51,15 +51,15 @@ impl Bound {
     }
 }
 
-/// A stretch of the path, one for each edge of it.
+/// A segment of the path: one per edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Nanoseconds on the trace's clock. What weighs nothing ends where it starts.
+    /// Nanoseconds on the trace's clock. Segments of weight 0 end where they start.
     pub start: i64,
     pub end: i64,
     pub kind: EdgeKind,
     pub bound: Bound,
-    /// What the time is spent in; for a launch, a pause or a wait what comes after it.
+    /// The slice that the time belongs to; for a launch, a gap or a wait, the slice after it.
     pub slice: u32,
 }
 
@@ -73,24 +73,23 @@ impl Segment {
 /// The critical path of a window.
 #[derive(Clone, Default, Debug)]
 pub struct CriticalPath {
-    /// In order. Where one does not start at the end of the one before, that one or the next weighs nothing.
+    /// In order. If one doesn't start at the end of the previous one, it or the next has weight 0.
     pub segments: Vec<Segment>,
     /// Sum of all segments, in nanoseconds.
     pub length: i64,
-    /// From the first start of anything in the graph to the last end.
+    /// From the first start to the last end in the graph.
     pub extent: Option<Span>,
-    /// Of the whole graph.
+    /// Size of the whole graph.
     pub n_nodes: usize,
     pub n_edges: usize,
-    /// Edges that could not be, as they made a circle.
+    /// Edges left out because they close a cycle.
     pub n_circular: u64,
-    /// Whether the trace says who waited for whom.
+    /// Whether the trace has synchronization events.
     pub has_sync: bool,
 }
 
 impl CriticalPath {
-    /// Of all that starts on the CPU in `window` (nanoseconds on the trace's clock, both ends included) and the work that
-    /// it launched.
+    /// Path of the CPU events that start in `window` (nanoseconds on the trace's clock, inclusive) and the kernels they launched.
     pub fn new(gpu: &GpuTrace<'_>, window: Span) -> CriticalPath {
         let graph = Graph::new(gpu, window);
         let longest = longest(&graph);
@@ -130,7 +129,7 @@ impl CriticalPath {
         });
     }
 
-    /// The path goes back to `ts`: the last `ns` nanoseconds that it has counted it would count twice.
+    /// Removes the last `ns` nanoseconds, which would count twice as the path goes back to `ts`.
     fn cut_back(&mut self, ts: i64, mut ns: i64) {
         for segment in self.segments.iter_mut().rev() {
             if ns <= 0 && segment.end <= ts {
@@ -146,8 +145,8 @@ impl CriticalPath {
         }
     }
 
-    /// The same path with each launch split at the end of its call, as gaps are in [`crate::analysis::gpu::gaps`]: up to there it
-    /// is time of the CPU. HTA counts all of it as the launch.
+    /// The same path with each launch split at the end of its call, as in [`crate::analysis::gpu::gaps`]: the first part is CPU
+    /// time. HTA counts all of it as launch.
     pub fn split_at_launches(mut self, gpu: &GpuTrace<'_>) -> CriticalPath {
         let mut segments = Vec::with_capacity(self.segments.len());
         for segment in self.segments {
@@ -173,7 +172,7 @@ impl CriticalPath {
     }
 }
 
-/// The call that launched the work of a slice.
+/// The call that launched the kernel or copy of a slice.
 fn launch_of(gpu: &GpuTrace<'_>, slice: u32) -> Option<u32> {
     let at = gpu.work.binary_search_by_key(&slice, |work| work.slice).ok()?;
     Some(gpu.work[at].launch).filter(|launch| *launch != NONE)

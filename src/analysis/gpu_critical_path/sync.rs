@@ -1,8 +1,8 @@
-//! What waited for what, as `cuda_sync` events tell.
+//! Synchronization, from `cuda_sync` events.
 //!
-//! A wait for an event of CUDA names the call that recorded the event, and the stream it was recorded on. What it waits for
-//! is the last work launched on that stream before that call. A stream that waits holds back the next work that the
-//! same thread launches on it.
+//! A wait for a CUDA event names the call that recorded the event, and the stream it was recorded on. It waits for the last
+//! kernel or copy launched on that stream before that call. A waiting stream delays the next kernel or copy that the same thread
+//! launches on it.
 
 use super::graph::{EventId, Graph};
 use crate::analysis::gpu::facts::integer;
@@ -12,14 +12,14 @@ use crate::trace::builder::for_each_member;
 use crate::trace::links::LinkTable;
 use crate::trace::tracks::TrackId;
 
-/// What a call on the CPU waits for.
+/// Target of a wait on the CPU.
 #[derive(Clone, Copy, Debug)]
 pub enum WaitsFor {
-    /// A piece of work.
+    /// A kernel or copy.
     Event(EventId),
-    /// The last work of a stream, by its place in [`GpuModel::streams`].
+    /// The last kernel or copy of a stream, by its index in [`GpuModel::streams`].
     Stream(u32),
-    /// The last work of every stream of a device, by its place in [`GpuModel::devices`].
+    /// The last kernel or copy of every stream of a device, by its index in [`GpuModel::devices`].
     Device(u32),
 }
 
@@ -32,12 +32,12 @@ pub struct HostWait {
     pub waits_for: WaitsFor,
 }
 
-/// All waits that have to do with the events of a graph.
+/// All waits that involve events of a graph.
 #[derive(Default, Debug)]
 pub struct Waits {
     /// In order of their ends.
     pub host: Vec<HostWait>,
-    /// Work, by its place in [`GpuModel::work`], and the event that it waits for; ascending.
+    /// Index into [`GpuModel::work`] and the event it waits for; ascending.
     pub streams: Vec<(u32, EventId)>,
     /// Whether the trace has any wait at all.
     pub are_recorded: bool,
@@ -49,7 +49,7 @@ struct Row {
     end: i64,
     device: Option<u32>,
     stream: Option<u32>,
-    /// The call that waited, or had the stream wait.
+    /// The call that waited or made the stream wait.
     call: Option<u32>,
     /// The call that recorded the event waited for, and the stream it was recorded on.
     record: Option<u32>,
@@ -57,7 +57,7 @@ struct Row {
 }
 
 impl Waits {
-    /// Of the events of `graph`, which has no edges of the GPU yet.
+    /// Waits between events of `graph`, which has no GPU edges yet.
     pub fn new(graph: &Graph, gpu: &GpuTrace<'_>) -> Waits {
         let mut waits = Waits { are_recorded: gpu.kinds.has(|kind| kind == Kind::Sync), ..Waits::default() };
         let span = graph.events.iter().map(|event| (event.start, event.end));
@@ -98,7 +98,7 @@ impl Waits {
 
     fn add_stream(&mut self, graph: &Graph, gpu: &GpuTrace<'_>, launches: &Launches, row: &Row) {
         let (Some(call), Some(stream)) = (row.call, row.stream) else { return };
-        // Work of one stream is in order anyway.
+        // Kernels of one stream are ordered anyway.
         if row.recorded_on == row.stream {
             return;
         }
@@ -110,7 +110,7 @@ impl Waits {
         }
     }
 
-    /// What a piece of work waits for.
+    /// Events that a kernel or copy waits for.
     pub fn of_work(&self, work: u32) -> impl Iterator<Item = EventId> {
         let from = self.streams.partition_point(|(held, _)| *held < work);
         self.streams[from..].iter().take_while(move |(held, _)| *held == work).map(|(_, source)| *source)
@@ -154,16 +154,16 @@ impl Row {
         })
     }
 
-    /// The work that the event stands for.
+    /// The kernel or copy that the CUDA event marks.
     fn source(&self, graph: &Graph, gpu: &GpuTrace<'_>, launches: &Launches) -> Option<EventId> {
         let recorded = gpu.trace.slices.ts[self.record? as usize];
         graph.gpu_event(launches.previous(self.recorded_on?, recorded)?)
     }
 }
 
-/// Launches of all work, in order of their calls.
+/// Launches of all kernels and copies, in order of their calls.
 struct Launches {
-    /// Stream, start of the call, and place in [`GpuModel::work`].
+    /// Stream, start of the call, and index in [`GpuModel::work`].
     by_stream: Vec<(u32, i64, u32)>,
     /// The same with the thread of the call.
     by_thread: Vec<(u32, TrackId, i64, u32)>,
@@ -183,14 +183,14 @@ impl Launches {
         Launches { by_stream, by_thread }
     }
 
-    /// The last work that was launched on `stream` before `ts`; of a graph its last.
+    /// The last kernel or copy launched on `stream` before `ts`; for a graph, its last.
     fn previous(&self, stream: u32, ts: i64) -> Option<u32> {
         let behind = self.by_stream.partition_point(|(of, at, _)| (*of, *at) < (stream, ts));
         let (of, _, work) = *self.by_stream.get(behind.checked_sub(1)?)?;
         (of == stream).then_some(work)
     }
 
-    /// The next work that the thread of `call` launched on `stream` after it; of a graph its first.
+    /// The next kernel or copy that the thread of `call` launched on `stream` after it; for a graph, its first.
     fn next(&self, gpu: &GpuTrace<'_>, stream: u32, call: u32) -> Option<u32> {
         let slices = &gpu.trace.slices;
         let (track, ts) = (slices.track[call as usize], slices.ts[call as usize]);

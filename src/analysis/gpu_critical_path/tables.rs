@@ -1,4 +1,4 @@
-//! The path as tables.
+//! Tables of the path.
 
 use super::graph::EdgeKind;
 use super::path::{Bound, CriticalPath, Segment};
@@ -11,42 +11,42 @@ use crate::base::units::Unit;
 use crate::report::{Column, Facts, Table};
 
 impl Bound {
-    /// As the summary says it.
+    /// Words for the summary.
     pub(super) fn phrase(self) -> &'static str {
         match self {
-            Bound::Cpu => "operators and calls on the CPU",
-            Bound::Compute => "computation on the GPU",
-            Bound::Communication => "communication on the GPU",
-            Bound::Memory => "copies and fills on the GPU",
-            Bound::Launch => "delays between launches and their work",
-            Bound::BetweenWork => "pauses between work of the GPU",
-            Bound::Link => "waits",
+            Bound::Cpu => "CPU time (operators and calls)",
+            Bound::Compute => "GPU computation",
+            Bound::Communication => "GPU communication",
+            Bound::Memory => "copying on the GPU",
+            Bound::Launch => "launch delay",
+            Bound::BetweenWork => "gap time between kernels",
+            Bound::Link => "waiting",
         }
     }
 }
 
-/// How long it is, and how large the graph.
+/// Length of the path and size of the graph.
 pub fn facts(named: &Named<'_, '_>, path: &CriticalPath) -> Facts {
-    let mut facts = Facts::new(named.title("Length"));
+    let mut facts = Facts::new(named.title("Path"));
     facts.push("length", "length", path.length, Unit::Ns);
     if let (Some(first), Some(last)) = (path.segments.first(), path.segments.last()) {
         let passed = last.end.saturating_sub(first.start);
         facts
-            .push("passed", "from its start to its end", passed, Unit::Ns)
-            .hint("more than its length: what weighs nothing is not in that");
+            .push("passed", "start to end", passed, Unit::Ns)
+            .hint("elapsed time; exceeds the length by time that has no weight");
     }
     if let Some((start, end)) = path.extent {
         facts
             .push("window", "window", end.saturating_sub(start), Unit::Ns)
-            .hint("from the first start to the last end of all that was looked at");
+            .hint("from the first start to the last end of all events analyzed");
     }
     facts.push("segments", "segments", path.segments.len() as u64, Unit::Count);
-    facts.push("nodes", "nodes of the graph", path.n_nodes as u64, Unit::Count).hint("starts and ends");
-    facts.push("edges", "edges of the graph", path.n_edges as u64, Unit::Count);
+    facts.push("nodes", "graph nodes", path.n_nodes as u64, Unit::Count).hint("starts and ends of events");
+    facts.push("edges", "graph edges", path.n_edges as u64, Unit::Count);
     facts
 }
 
-/// By what bounds it; the parts are the whole.
+/// Time by resource; parts add up to the path.
 pub fn bounds(named: &Named<'_, '_>, what: &str, path: &CriticalPath) -> Table {
     let rows: Vec<(Bound, i64, u64)> = Bound::ALL
         .into_iter()
@@ -58,7 +58,7 @@ pub fn bounds(named: &Named<'_, '_>, what: &str, path: &CriticalPath) -> Table {
         .collect();
     Table::new(
         named.id("critical_path"),
-        named.title("What bounds it"),
+        named.title("By resource"),
         vec![
             Column::key("bound", "bound by", texts(rows.iter().map(|row| Some(row.0.name())))),
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.1)).with_bar(),
@@ -67,14 +67,14 @@ pub fn bounds(named: &Named<'_, '_>, what: &str, path: &CriticalPath) -> Table {
         ],
     )
     .caption(format!(
-        "Of {what}: all that starts on the CPU in it, and the work it launched. A launch counts where the stream had nothing else \
-         to do, from the end of its call on; else the pause after the work before. Dependencies and waits join parts of the path and take no time of \
-         their own."
+        "Range: {what}, with everything that starts on the CPU in it and the kernels it launched. Launch time counts from the end \
+         of the call if the stream was idle; otherwise the gap after the previous kernel counts. Dependencies and waits link \
+         segments and take no time."
     ))
-    .if_empty("There is nothing on the path.")
+    .if_empty("The path is empty.")
 }
 
-/// What a segment is called.
+/// Name of a segment's kind.
 fn kind_name(gpu: &GpuTrace<'_>, segment: &Segment) -> &'static str {
     match segment.kind {
         EdgeKind::Dependency => return "dependency",
@@ -100,7 +100,7 @@ struct Sums {
     max: i64,
 }
 
-/// By kind and name.
+/// Time by kind and name.
 pub fn names(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
     let gpu = named.gpu;
     let mut by_name: HashMap<(&'static str, StringId), Sums> = HashMap::default();
@@ -117,7 +117,7 @@ pub fn names(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         named.id("critical_names"),
-        named.title("What is on it"),
+        named.title("By kernel"),
         vec![
             Column::key("kind", "kind", texts(rows.iter().map(|row| Some(row.0)))),
             Column::key("name", "name", texts(rows.iter().map(|row| Some(row.1)))),
@@ -129,19 +129,19 @@ pub fn names(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
                 rows.iter().map(|row| share(row.2.ns, path.length)).collect(),
             ),
             Column::counts("count", "segments", Unit::Count, rows.iter().map(|row| row.2.count)),
-            integers("max", "longest", Unit::Ns, rows.iter().map(|row| row.2.max)),
+            integers("max", "max", Unit::Ns, rows.iter().map(|row| row.2.max)),
         ],
     )
     .sorted_by("time", true)
     .caption(
-        "Time of the path by name. Of operators and calls it is their own: what they call has rows of its own. Launches and pauses \
-         go by the name of the work after them.",
+        "Time on the path by name. Operators and calls count self time only. Launches and gaps are named after the kernel that \
+         follows.",
     )
-    .if_empty("There is nothing on the path.");
+    .if_empty("The path is empty.");
     with_left_out(table, n_left_out)
 }
 
-/// In order. What takes no time is left out, but for waits: they are where the path goes from one to another.
+/// Segments in order. Those without duration are left out, except waits, where the path switches between CPU and GPU or streams.
 pub fn segments(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
     let gpu = named.gpu;
     let is_shown = |segment: &&Segment| segment.dur() > 0 || segment.kind == EdgeKind::Sync;
@@ -152,7 +152,7 @@ pub fn segments(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
     let places = Places::new(gpu);
     let table = Table::new(
         named.id("critical_segments"),
-        named.title("The path"),
+        named.title("Path segments"),
         vec![
             integers(
                 "start",
@@ -171,12 +171,12 @@ pub fn segments(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
             Column::text("where", "where", texts(rows.iter().map(|row| places.get(gpu, row.slice)))),
         ],
     )
-    .caption("In order of time. What takes no time is left out, but for waits for the GPU.")
-    .if_empty("There is nothing on the path.");
+    .caption("In order of time. Segments without duration are left out, except waits.")
+    .if_empty("The path is empty.");
     with_left_out(table, n_left_out)
 }
 
-/// How threads and streams are called, by track.
+/// Names of threads and streams, by track.
 struct Places {
     by_track: Vec<Option<String>>,
 }
@@ -191,7 +191,7 @@ impl Places {
             .collect();
         let mut is_stream = vec![false; by_track.len()];
         for work in &gpu.work {
-            // All work of a track is of one stream.
+            // All kernels of a track are on one stream.
             let track = gpu.trace.slices.track[work.slice as usize].0 as usize;
             if !std::mem::replace(&mut is_stream[track], true) {
                 let device = gpu.device_label(gpu.streams[work.stream as usize].device);

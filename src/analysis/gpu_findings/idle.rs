@@ -1,4 +1,4 @@
-//! The GPU waits.
+//! Findings about GPU idle time.
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
@@ -7,22 +7,22 @@ use crate::analysis::gpu::stats::{SumNs, percent, share};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding};
 
-/// Shares of idle time by cause are below this where kernels just follow each other.
+/// Gaps between queued kernels stay below this share of time in ordinary back-to-back execution.
 const MANY_GAPS: f64 = 0.03;
-/// Idle time without a known cause that is worth recording again for.
+/// Share of time with unknown cause that justifies recording again.
 const MUCH_UNKNOWN: f64 = 0.05;
-/// Kernels shorter than their launches are many from this share on.
+/// Share of kernels shorter than their launch call from which the finding is reported.
 const MANY_SHORT: f64 = 0.2;
-/// Something ran for so much of the waiting that it is named.
+/// Share of the wait from which the CPU slice that ran during it is named.
 const MUCH_OF_WAITING: f64 = 0.1;
 
-/// Sums over GPUs of what the idle table has of a cause.
+/// Totals of one cause in the idle table, over all GPUs.
 struct OfCause {
     time: i64,
-    /// Of that, after a launch that came late; 0 of [`HOST`].
+    /// Part of `time` after a late launch; 0 for [`HOST`].
     after_late_launch: i64,
     gaps: i64,
-    /// Of the GPU with the most.
+    /// Median gap on the GPU with the most idle time.
     p50: i64,
 }
 
@@ -39,7 +39,7 @@ fn of_cause(evidence: &Evidence<'_>, cause: &str) -> Option<OfCause> {
     })
 }
 
-/// The next work was launched only after everything before had ended.
+/// Host-bound: the next kernel was launched only after the previous one had ended.
 pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(host) = of_cause(evidence, HOST) else { return };
     let waited = host.time;
@@ -47,9 +47,10 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let reader = &evidence.reader;
-    let mut text = format!("The GPU waited for the host {} of the time", percent(evidence.share(waited)));
+    let mut text =
+        format!("Host-bound: the GPU waited for the host {} of the time", percent(evidence.share(waited)));
     let mut facts = Facts::default();
-    facts.push("waited", "waited for the host", waited, Unit::Ns);
+    facts.push("waited", "host-bound idle", waited, Unit::Ns);
     facts.push("gaps", "gaps", host.gaps, Unit::Count);
     facts.push("p50", "p50", host.p50, Unit::Ns);
     let by_phase = reader.table("gpu-idle", "idle_by_phase");
@@ -67,8 +68,8 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         && (MUCH_OF_WAITING..=1.0).contains(&share)
     {
         let name = most.text("name");
-        text.push_str(&format!("; {} of the waiting went by while {} ran", percent(share), function(&name)));
-        facts.push("meanwhile", "ran meanwhile", name, Unit::None);
+        text.push_str(&format!("; `{}` accounts for {} of that wait", function(&name), percent(share)));
+        facts.push("meanwhile", "CPU activity", name, Unit::None);
         rows = Some(table.rows_of(""));
     }
     text.push('.');
@@ -77,55 +78,54 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.push(with_facts(finding, facts));
 }
 
-/// Kernels are so short that launching them takes longer than running them.
+/// Launch-bound: kernels run shorter than the calls that launch them.
 pub fn waits_for_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table("gpu-idle", "launches") else { return };
     let (short, work, calls) = (table.sum("short"), table.sum("work"), table.sum("calls"));
     let Some(host) = of_cause(evidence, HOST).filter(|_| evidence.knows_launches()) else { return };
-    // Usual calls: one that loads a module first may take a second.
+    // The median, since a call that loads a module first may take a second.
     let usual = |row: Row<'_>| row.integer("calls")?.checked_mul(row.integer("cpu_p50")?);
     let in_calls: i64 = table.rows().filter_map(usual).fold(0, i64::saturating_add);
-    // Without any launches, the GPU would still wait for whatever else the host does.
+    // Even with free launches the GPU would still wait for the rest of the host's work.
     let at_stake = host.time.min(in_calls);
     if !evidence.is_worth_saying(at_stake) || work <= 0 || (short as f64) < MANY_SHORT * work as f64 {
         return;
     }
     let text = format!(
-        "{} of {} ran for less time than the call took that launched them, while the GPU waited for the host. Graphs, or fewer and \
-         larger kernels, need fewer calls.",
+        "Launch-bound: {} of {} ran shorter than {}, while the GPU waited for the host. Use CUDA graphs or fuse kernels.",
         group_digits(i128::from(short)),
-        counted(work as u64, "piece of work", "pieces of work"),
+        counted(work as u64, "kernel or copy", "kernels and copies"),
+        if short == 1 { "its launch call" } else { "their launch calls" },
     );
     let mut facts = Facts::default();
     facts.push("calls", "launch calls", calls, Unit::Count);
-    facts.push("cpu_time", "time in them, by their p50", in_calls, Unit::Ns);
+    facts.push("cpu_time", "time in calls (count × p50)", in_calls, Unit::Ns);
     let mut finding = evidence.finding("waits-for-launches", text, Some(at_stake));
     finding.rows = Some(table.rows_of(""));
     findings.push(with_facts(finding, facts));
 }
 
-/// Work had been launched and followed closely, and it adds up all the same.
+/// Short gaps between queued kernels that add up.
 pub fn gaps_between_kernels(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(gaps) = of_cause(evidence, BETWEEN_KERNELS) else { return };
     if evidence.share(gaps.time) < MANY_GAPS {
         return;
     }
     let text = format!(
-        "Between kernels that had been launched the GPU did nothing for {} of the time, in {} of {} each (p50). Fewer, larger kernels \
-         have fewer gaps.",
+        "Gaps between queued kernels take {} of the time: {}, p50 {}. Fuse kernels to get fewer, larger ones.",
         percent(evidence.share(gaps.time)),
         counted(gaps.gaps.max(0) as u64, "gap", "gaps"),
         format_ns(gaps.p50),
     );
     let mut facts = Facts::default();
     facts.push("gaps", "gaps", gaps.gaps, Unit::Count);
-    facts.push("time", "together", gaps.time, Unit::Ns);
+    facts.push("time", "total", gaps.time, Unit::Ns);
     let mut finding = evidence.finding("gaps-between-kernels", text, Some(gaps.time));
     finding.rows = evidence.reader.table("gpu-idle", "idle").map(|table| table.rows_of(BETWEEN_KERNELS));
     findings.push(with_facts(finding, facts));
 }
 
-/// The next work had been launched, and did not start for long.
+/// The next kernel had been launched but started late.
 pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(other) = of_cause(evidence, ON_GPU) else { return };
     let time = other.time;
@@ -133,38 +133,38 @@ pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let text = format!(
-        "For {} of the time the GPU did nothing though the next work had been launched: it waited for an event, for another stream or \
-         for a resource.",
+        "The GPU was stalled after launch for {} of the time: the next kernel was queued but waited for an event, another stream \
+         or a resource.",
         percent(evidence.share(time)),
     );
     let mut facts = Facts::default();
-    facts.push("time", "together", time, Unit::Ns);
-    facts.push("after_late_launch", "of that after late launches", other.after_late_launch, Unit::Ns);
+    facts.push("time", "total", time, Unit::Ns);
+    facts.push("after_late_launch", "after late launches", other.after_late_launch, Unit::Ns);
     let mut finding = evidence.finding("waits-on-gpu", text, Some(time));
     finding.rows = evidence.reader.table("gpu-idle", "gaps").map(|table| table.rows_of(ON_GPU));
     findings.push(with_facts(finding, facts));
 }
 
-/// Nobody can tell why.
+/// Idle time whose cause is unknown because the launch was not recorded.
 pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(unknown) = of_cause(evidence, UNKNOWN) else { return };
     if evidence.share(unknown.time) < MUCH_UNKNOWN {
         return;
     }
     let text = format!(
-        "For {} of the time the GPU did nothing before work whose launch is not in the trace, so nobody can tell what it waited for. \
-         Start recording earlier, or record calls of the runtime as well.",
+        "The GPU was idle for unknown reasons {} of the time: the launches of the kernels that follow are not in the trace. Start \
+         recording earlier, or include runtime calls.",
         percent(evidence.share(unknown.time)),
     );
     let mut facts = Facts::default();
     facts.push("gaps", "gaps", unknown.gaps, Unit::Count);
-    facts.push("time", "together", unknown.time, Unit::Ns);
+    facts.push("time", "total", unknown.time, Unit::Ns);
     let mut finding = evidence.finding("launches-not-recorded", text, Some(unknown.time));
     finding.rows = evidence.reader.table("gpu-idle", "gaps").map(|table| table.rows_of(UNKNOWN));
     findings.push(with_facts(finding, facts));
 }
 
-/// `scheduler.py(187): schedule` without its place.
+/// Function name of a frame: `schedule` of `scheduler.py(187): schedule`.
 fn function(name: &str) -> &str {
     name.rsplit_once("): ").map_or(name, |(_, function)| function)
 }

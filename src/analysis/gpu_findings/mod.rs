@@ -1,8 +1,7 @@
-//! What to look at first: findings in plain words, each from rows of the other reports.
+//! Top opportunities: findings in plain words, each derived from rows of the other reports.
 //!
-//! A rule looks at finished tables and says something only where they hold what it needs, so a finding is never without
-//! evidence, and its numbers are those that the reader finds in the rows it leads to. What a trace can not tell for want of
-//! recorded launches is not said.
+//! A rule reads finished tables and reports only what they contain, so every finding has evidence and its numbers match the rows
+//! it links to. Rules that need launches stay silent where too few launches were recorded.
 
 mod idle;
 mod ranks;
@@ -28,25 +27,25 @@ pub const INFO: ConclusionInfo = ConclusionInfo {
     run,
 };
 
-/// What takes less of the time than this is not worth a sentence.
+/// Minimum share of GPU time for a finding.
 const WORTH: f64 = 0.02;
 
-/// A share of kernel time whose launches have to be known before anything is said about waiting for the host.
+/// Minimum share of kernel time with known launches before anything is said about waiting for the host.
 const ENOUGH_LAUNCHES: f64 = 0.5;
 
-/// At most so many findings of one trace, and of one run of several.
+/// Maximum number of findings of a run.
 const N_FINDINGS: usize = 12;
 
-/// What a rule may use.
+/// Input of a rule.
 struct Evidence<'a> {
     reader: Reader<'a>,
-    /// Time of all GPUs from their first work to their last, in nanoseconds; above 0.
+    /// Time of all GPUs from their first kernel or copy to their last, in nanoseconds; above 0.
     time: i64,
-    /// Whether other ranks are beside this one.
+    /// Whether the run has other ranks.
     is_one_of_several: bool,
 }
 
-/// What looks for one kind of thing.
+/// Appends the findings of one kind.
 type Rule = fn(&Evidence<'_>, &mut Vec<Finding>);
 
 const RULES: &[Rule] = &[
@@ -99,51 +98,51 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         worst_of_each(&mut findings);
     }
     findings.retain(|finding| finding.share.is_none_or(|share| share >= LEAST));
-    // What is at stake is not known of all; those come last.
+    // Findings without a known gain come last.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
     findings.truncate(N_FINDINGS);
     let mut report = Report::new(INFO.id, INFO.title);
-    // Of several ranks the picture is of all, not of the first.
+    // With several ranks, the chart covers all of them.
     let find = |id: &str| reports.iter().find(|report| report.id == id);
     let lead = find(gpu_ranks::INFO.id).or_else(|| find(gpu_breakdown::INFO.id))?;
     report.summary = lead.summary.clone();
-    // What the numbers may mislead without stands before them.
+    // Warnings come before the numbers they qualify.
     for warning in find(gpu_breakdown::INFO.id).iter().flat_map(|report| report.warnings()) {
         report.warning(warning);
-    }
-    if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(|report| grade_of(report, reports)) {
-        report.info(grade);
     }
     if let Some(chart) = lead.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {
         report.blocks.push(chart.clone());
     }
     report.findings(Findings {
-        title: "What to look at first".to_string(),
-        caption: "Times are what could be gained at most, not what will be: removing one wait often uncovers another.".to_string(),
-        empty: "Nothing stands out: no wait, gap, copy or communication takes 2 % of the time.".to_string(),
+        title: "Top opportunities".to_string(),
+        caption: "Upper bounds: fixing one wait often exposes another.".to_string(),
+        empty: "Nothing stands out: no wait, gap, copy or communication takes 2% of the time.".to_string(),
         stakes: Stakes::Gain,
         findings,
     });
     if !can_tell_launches {
         report.info(
-            "The launches of most kernels are not in the trace, so nothing is said about what the GPU waited for. \
-             “What the trace can tell” in GPU time has the reasons.",
+            "Most kernels have no recorded launch, so the causes of idle time are unknown. See “Data available in this trace” in \
+             GPU time.",
         );
+    }
+    if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(|report| grade_of(report, reports)) {
+        report.info(grade);
     }
     Some(report)
 }
 
-/// How much the first trace can tell, as the report on GPU time has it, and what it lacks, in a sentence.
+/// Detail grade of the first trace, from the GPU time report, and the data it lacks, in a sentence.
 fn grade_of(report: &Report, reports: &[Report]) -> Option<String> {
     let grade = report.blocks.iter().find_map(|block| match block {
         Block::Facts(facts) => facts.facts.iter().find(|fact| fact.id == "grade"),
         _ => None,
     })?;
     let Value::Text(letter) = &grade.value else { return None };
-    // As far as they are there, in percent of the time of kernels.
+    // Partly recorded data, with its share of kernel time.
     let lack = |row: Row<'_>| match (row.flag("there")?, row.float("coverage")) {
         (true, Some(share)) if share < ENOUGH => {
-            Some(format!("{} (there for {} of kernel time)", row.text("what"), percent(share)))
+            Some(format!("{} (recorded for {} of kernel time)", row.text("what"), percent(share)))
         }
         (true, _) => None,
         (false, _) => Some(row.text("what")),
@@ -151,17 +150,16 @@ fn grade_of(report: &Report, reports: &[Report]) -> Option<String> {
     let coverage = Reader::new(reports, 0).table(gpu_breakdown::INFO.id, "coverage")?;
     let lacking: Vec<String> = coverage.rows().filter_map(lack).collect();
     Some(if lacking.is_empty() {
-        format!("The trace has grade {letter}, from A to D for how much it can tell: it lacks nothing.")
+        format!("Trace detail: {letter} (of A–D). Nothing missing.")
     } else {
         format!(
-            "The trace has grade {letter}, from A to D for how much it can tell. It lacks {}. “What the trace can tell” in GPU time says \
-             why, and what can not be known without.",
+            "Trace detail: {letter} (of A–D). Missing: {}. See “Data available in this trace” in GPU time.",
             lacking.join(", ")
         )
     })
 }
 
-/// Of what was found in several traces, where it weighs most.
+/// Keeps the largest of findings that several traces share.
 fn worst_of_each(findings: &mut Vec<Finding>) {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
     let mut seen: Vec<(String, usize)> = Vec::new();
@@ -179,15 +177,15 @@ fn worst_of_each(findings: &mut Vec<Finding>) {
         kept.push(finding.id.clone());
         let n = seen.iter().find(|(id, _)| *id == finding.id).map_or(1, |(_, n)| *n);
         if n > 1 {
-            let others = counted(n as u64 - 1, "other file", "other files");
-            finding.text.push_str(&format!(" So it is in {others}, where it weighs less."));
+            let others = counted(n as u64 - 1, "other rank", "other ranks");
+            finding.text.push_str(&format!(" Also in {others}, smaller."));
         }
         true
     });
 }
 
 impl Evidence<'_> {
-    /// Of all time; 0 if it is negative.
+    /// Share of all GPU time; 0 if negative.
     fn share(&self, ns: i64) -> f64 {
         ns.max(0) as f64 / self.time as f64
     }
@@ -196,19 +194,19 @@ impl Evidence<'_> {
         self.share(ns) >= WORTH
     }
 
-    /// Launches are known of enough work.
+    /// Whether enough kernel time has known launches.
     fn knows_launches(&self) -> bool {
         self.reader.coverage("launches") >= ENOUGH_LAUNCHES
     }
 
-    /// With `time` nanoseconds at stake.
+    /// Finding with an upper bound of `time` nanoseconds.
     fn finding(&self, id: &str, text: String, time: Option<i64>) -> Finding {
         let share = time.map(|ns| self.share(ns));
         Finding { id: id.to_string(), text, time, share, evidence: Vec::new(), rows: None }
     }
 }
 
-/// A finding with the numbers it rests on.
+/// Adds the evidence to a finding.
 fn with_facts(mut finding: Finding, facts: Facts) -> Finding {
     finding.evidence = facts.facts;
     finding
@@ -231,6 +229,6 @@ mod tests {
         let mut findings = vec![finding("a", 1), finding("b", 5), finding("a", 3), finding("a", 2)];
         worst_of_each(&mut findings);
         let texts: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
-        assert_eq!(texts, ["5", "3 So it is in 2 other files, where it weighs less."]);
+        assert_eq!(texts, ["5", "3 Also in 2 other ranks, smaller."]);
     }
 }

@@ -1,16 +1,16 @@
-//! Ranks that hold up others.
+//! Findings about stragglers and imbalance between ranks.
 
 use super::reader::{Reader, Row};
 use crate::analysis::gpu::stats::percent;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Finding, Report};
 
-/// A rank is a straggler if so much of the time of collectives goes by waiting for it.
+/// Minimum share of collective time spent waiting for a rank that makes it a straggler.
 const WORTH: f64 = 0.05;
-/// Computation of ranks differs if the most is this much above the least.
+/// Minimum excess of the longest compute time over the shortest, relative to the shortest.
 const UNEVEN: f64 = 0.1;
 
-/// Of several ranks that were read together.
+/// Findings across ranks that were opened together.
 pub fn findings(reports: &[Report]) -> Vec<Finding> {
     let reader = Reader::new(reports, 0);
     [straggler(&reader), uneven(&reader)].into_iter().flatten().collect()
@@ -20,7 +20,7 @@ fn rank(row: &Row<'_>) -> String {
     row.integer("rank").map_or_else(|| "a rank".to_string(), |rank| format!("rank {rank}"))
 }
 
-/// Who comes last most.
+/// The rank that delays the others most.
 fn straggler(reader: &Reader<'_>) -> Option<Finding> {
     let table = reader.table("gpu-ranks", "stragglers")?;
     let last = table.rows().max_by_key(|row| row.integer("held_up"))?;
@@ -31,17 +31,19 @@ fn straggler(reader: &Reader<'_>) -> Option<Finding> {
         return None;
     }
     let n = |column: &str| last.integer(column).unwrap_or(0).max(0) as u64;
+    let name = rank(&last);
     let text = format!(
-        "The others wait for {}: it came last in {} of {} and held them up for {}, {} of the time in collectives.",
-        rank(&last),
+        "{}{} is the straggler: last in {} of {}, it delayed the others by {}, {} of collective time.",
+        name[..1].to_uppercase(),
+        &name[1..],
         n("last"),
         counted(n("collectives"), "collective", "collectives"),
         format_ns(held_up),
         percent(share),
     );
     let mut facts = Facts::default();
-    facts.push("held_up", "held up", held_up, Unit::Ns);
-    facts.push("wait", "waited itself", last.integer("wait").unwrap_or(0), Unit::Ns);
+    facts.push("held_up", "delay caused", held_up, Unit::Ns);
+    facts.push("wait", "own wait", last.integer("wait").unwrap_or(0), Unit::Ns);
     Some(Finding {
         id: "straggler".to_string(),
         text,
@@ -52,7 +54,7 @@ fn straggler(reader: &Reader<'_>) -> Option<Finding> {
     })
 }
 
-/// Ranks that compute much longer than others.
+/// Compute imbalance between ranks.
 fn uneven(reader: &Reader<'_>) -> Option<Finding> {
     let table = reader.table("gpu-ranks", "ranks")?;
     let computation = |row: &Row<'_>| row.integer("computation");
@@ -63,7 +65,7 @@ fn uneven(reader: &Reader<'_>) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "Ranks compute for unequal times: {} for {}, {} for {}.",
+        "Compute imbalance: {} computes for {}, {} for {}.",
         rank(&most),
         format_ns(high),
         rank(&least),

@@ -10,7 +10,7 @@ pub struct Reader<'a> {
     number: usize,
 }
 
-/// A table and the report it stands in.
+/// A table and its report.
 #[derive(Clone, Copy)]
 pub struct TableOf<'a> {
     report: &'a Report,
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
         Some(TableOf { report, table })
     }
 
-    /// Share of kernel time that has something recorded, as the grade says it; 0 if that is not known.
+    /// Share of kernel time that has `what` recorded, from the coverage table; 0 if unknown.
     pub fn coverage(&self, what: &str) -> f64 {
         let table = self.table("gpu-breakdown", "coverage");
         let row = table.and_then(|table| table.rows().find(|row| row.text("what") == what));
@@ -52,17 +52,22 @@ impl<'a> TableOf<'a> {
         (0..self.table.n_rows()).map(move |row| Row { of: self, row })
     }
 
-    /// Of a column of integers; what is missing counts nothing.
+    /// Sum of a column of integers; missing cells count as 0.
     pub fn sum(self, column: &str) -> i64 {
         self.rows().filter_map(|row| row.integer(column)).fold(0, i64::saturating_add)
     }
 
-    /// Where its rows are, filtered.
-    pub fn rows_of(self, filter: &str) -> RowsOf {
+    /// Link to its rows, filtered.
+    pub fn rows_of(self, cell: &str) -> RowsOf {
+        self.rows_with(&[cell])
+    }
+
+    /// Rows that contain these texts, each in one of their cells.
+    pub fn rows_with(self, cells: &[&str]) -> RowsOf {
         RowsOf {
             report: self.report.id.to_string(),
             table: self.table.id.to_string(),
-            filter: exactly(filter),
+            filter: cells.iter().map(|cell| exactly(cell)).collect::<Vec<_>>().join(" "),
             label: format!("{}: {}", self.report.title, self.table.title),
         }
     }
@@ -73,7 +78,7 @@ impl<'a> Row<'a> {
         self.of.table.column(column).map_or(Value::Missing, |column| column.cells.get(self.row))
     }
 
-    /// Empty if there is none.
+    /// Empty if the cell is missing or not a text.
     pub fn text(self, column: &str) -> String {
         match self.value(column) {
             Value::Text(text) => text,
@@ -89,7 +94,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// `None` if it is no yes or no.
+    /// `None` if the cell is not a boolean.
     pub fn flag(self, column: &str) -> Option<bool> {
         match self.value(column) {
             Value::Bool(value) => Some(value),

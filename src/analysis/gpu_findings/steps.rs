@@ -1,4 +1,4 @@
-//! Steps that take longer than others of their kind.
+//! Finding about steps that are slower than comparable steps.
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
@@ -6,12 +6,12 @@ use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::units::{Unit, format_ns};
 use crate::report::{Facts, Finding};
 
-/// Of fewer nobody can tell what is usual.
+/// Minimum number of comparable steps for a meaningful median.
 const MIN_STEPS: usize = 5;
-/// A step is slow from so many quarters of the median on.
+/// Slow-step threshold, in quarters of the median.
 const SLOW_QUARTERS: i64 = 5;
 
-/// What the time of a step divides into: column, and how it is said.
+/// Parts of a step's time: column id and the words for it.
 const PARTS: [(&str, &str); 4] = [
     ("idle", "idle time"),
     ("computation", "computation"),
@@ -56,7 +56,7 @@ pub fn slow_steps(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         });
         let kind = if phase.is_empty() || phase == "unknown" { String::new() } else { format!("{phase} ") };
         let mut text = format!(
-            "{} of {} {kind}steps took more than 1.25 times their median of {}, the slowest {}",
+            "{} of {} {kind}steps took over 1.25× the median of {}, the slowest {}",
             slow.len(),
             rows.len(),
             format_ns(median),
@@ -67,15 +67,15 @@ pub fn slow_steps(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
             && excess > 0
         {
             let share = (*ns as f64 / excess as f64).min(1.0);
-            text.push_str(&format!("; {} of the difference is {name}", percent(share)));
+            text.push_str(&format!("; {} of the excess is {name}", percent(share)));
         }
         text.push('.');
         let mut facts = Facts::default();
         facts.push("slow", "slow steps", slow.len() as u64, Unit::Count);
         facts.push("median", "median", median, Unit::Ns);
-        facts.push("excess", "above the median, together", excess, Unit::Ns);
+        facts.push("excess", "total above median", excess, Unit::Ns);
         if let Some(tokens) = tokens {
-            facts.push("tokens", "tokens of each", *tokens, Unit::Count);
+            facts.push("tokens", "tokens per step", *tokens, Unit::Count);
         }
         let mut finding = evidence.finding("slow-steps", text, Some(excess));
         finding.rows = Some(table.rows_of(&slowest.text("step")));
@@ -84,7 +84,7 @@ pub fn slow_steps(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.extend(worst.map(|(_, finding)| finding));
 }
 
-/// The lower one of two in the middle; 0 of none.
+/// Lower median; 0 for an empty list.
 fn median(mut values: Vec<i64>) -> i64 {
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)

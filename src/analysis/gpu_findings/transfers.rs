@@ -1,4 +1,4 @@
-//! Communication and copies that nothing hides.
+//! Findings about communication and copies that don't overlap with compute.
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
@@ -6,9 +6,9 @@ use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::units::{Unit, counted, format_bytes, format_decimal_prefix, format_ns};
 use crate::report::{Facts, Finding};
 
-/// Collectives of one kind are uneven if the longest takes so many times as long as the shortest.
+/// Ratio of longest to shortest from which collectives of one kind count as uneven.
 const UNEVEN: i64 = 3;
-/// Of fewer nobody can tell what is usual.
+/// Minimum number of collectives for a meaningful comparison.
 const MIN_COLLECTIVES: i64 = 5;
 
 fn part(evidence: &Evidence<'_>, name: &str) -> i64 {
@@ -38,7 +38,7 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
     };
     let most = table.and_then(|table| table.rows().max_by(|a, b| open(a).total_cmp(&open(b))));
     let mut text = format!(
-        "For {} of the time the GPU communicates and computes nothing",
+        "Exposed communication takes {} of the time (GPU communicating with no overlapping compute)",
         percent(evidence.share(exposed))
     );
     let mut facts = Facts::default();
@@ -46,15 +46,19 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
     let mut filter = String::new();
     if let Some(row) = most {
         let n = row.integer("count").unwrap_or(0).max(0) as u64;
-        let p50 = row.integer("p50").map_or(String::new(), |p50| format!(", {} each (p50)", format_ns(p50)));
+        let p50 = row.integer("p50").map_or(String::new(), |p50| format!(", p50 {}", format_ns(p50)));
         let share = open(&row) / exposed as f64;
         if (0.1..=1.0).contains(&share) && row.text("collective") != "not said" {
-            let n = counted(n, "time", "times");
-            text.push_str(&format!("; {} of that is {}, {n}{p50}", percent(share), collective(&row)));
+            let n = counted(n, "call", "calls");
+            text.push_str(&format!(
+                "; {} accounts for {} of that: {n}{p50}",
+                collective(&row),
+                percent(share)
+            ));
             filter = row.text("collective");
         }
         if let Some(hidden) = row.float("hidden") {
-            facts.push("hidden", "of it hidden", hidden, Unit::Ratio);
+            facts.push("hidden", "overlapped", hidden, Unit::Ratio);
         }
     }
     text.push('.');
@@ -65,13 +69,13 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
 
 /// The same collective takes much longer some of the time.
 pub fn uneven_collectives(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    // With the other ranks at hand it is known who came late.
+    // With traces of the other ranks, the report on ranks names the straggler.
     if evidence.is_one_of_several {
         return;
     }
     let Some(table) = evidence.reader.table("gpu-communication", "collectives") else { return };
     let excess = |row: &Row<'_>| -> Option<i64> {
-        // Without its size nobody knows whether it is the same one.
+        // Only collectives of one size are comparable.
         row.integer("message")?;
         let (n, min, max) = (row.integer("count")?, row.integer("min")?, row.integer("max")?);
         let is_uneven = n >= MIN_COLLECTIVES && min > 0 && max >= min.saturating_mul(UNEVEN);
@@ -81,8 +85,8 @@ pub fn uneven_collectives(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
     let Some(excess) = excess(&row).filter(|excess| evidence.is_worth_saying(*excess)) else { return };
     let time = |column: &str| row.integer(column).map_or(String::new(), format_ns);
     let text = format!(
-        "{} takes {} at best and {} at most: {} more than if each were as fast as the fastest. Most often that is waiting for ranks that \
-         come late; open the files of all ranks together to see which.",
+        "{} takes {} to {}; {} in total over the fastest. This is usually waiting for a straggler: open the traces of all ranks \
+         together to find it.",
         collective(&row),
         time("min"),
         time("max"),
@@ -101,8 +105,10 @@ pub fn exposed_copies(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     if !evidence.is_worth_saying(exposed) {
         return;
     }
-    let mut text =
-        format!("For {} of the time the GPU copies and does nothing else", percent(evidence.share(exposed)));
+    let mut text = format!(
+        "Exposed copies take {} of the time (no overlapping compute)",
+        percent(evidence.share(exposed))
+    );
     let mut facts = Facts::default();
     facts.push("exposed", "exposed copies", exposed, Unit::Ns);
     let table = evidence.reader.table("gpu-memory", "copies");
@@ -115,9 +121,9 @@ pub fn exposed_copies(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
             text.push_str(&format!(" at {}", format_decimal_prefix(rate, "B/s")));
         }
         if name.contains("Pageable") {
-            text.push_str("; memory that is pinned is copied faster, and beside other work");
+            text.push_str(". Pinned memory copies faster and can overlap with compute");
         }
-        facts.push("copies", "copies of that kind", most.integer("count").unwrap_or(0), Unit::Count);
+        facts.push("copies", "copies of this kind", most.integer("count").unwrap_or(0), Unit::Count);
         rows = table.map(|table| table.rows_of(&name));
     }
     text.push('.');

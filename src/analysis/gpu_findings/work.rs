@@ -1,4 +1,4 @@
-//! What the GPU computes.
+//! Findings about the kernels themselves.
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
@@ -8,19 +8,19 @@ use crate::base::units::{Unit, counted, format_ns};
 use crate::gpu::names::readable;
 use crate::report::{Facts, Finding};
 
-/// Operators below this part of the roofline are spoken of, if they take [`super::WORTH`].
+/// Operators below this share of the roofline are reported if they take [`super::WORTH`].
 const FAR: f64 = 0.5;
-/// At most so many of them.
+/// Maximum number of such operators.
 const N_FAR: usize = 2;
-/// From this share on, work that reads and writes memory for little arithmetic is spoken of.
+/// Minimum share of memory-bound kernels that could be fused.
 const MUCH_UNFUSED: f64 = 0.15;
-/// An operation is the largest worth naming from this share on.
+/// Minimum share of the largest operation.
 const LARGEST: f64 = 0.25;
 
 /// Operations that mostly move memory, by the names of classes in `kernels.rules`.
 const UNFUSED: [&str; 3] = ["Elementwise", "Copy/Memory", "Layout"];
 
-/// Operators that could be faster by what the GPU can do.
+/// Operators far below the roofline.
 pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table("gpu-ops", "shapes") else { return };
     let lost = |row: &Row<'_>| {
@@ -35,7 +35,7 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         let reached = row.float("of_roofline").unwrap_or(0.0);
         let direct = row.integer("direct").unwrap_or(0);
         let text = format!(
-            "{name} on {shapes} reaches {} of what the GPU can do (limited by {}) and takes {} of the time.",
+            "{name} on {shapes} reaches {} of the roofline ({}-bound) and takes {} of the time.",
             percent(reached),
             row.text("bound"),
             percent(evidence.share(direct)),
@@ -45,12 +45,12 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         facts.push("calls", "calls", row.integer("calls").unwrap_or(0), Unit::Count);
         facts.push("types", "types", row.text("types"), Unit::None);
         let mut finding = evidence.finding("far-from-roofline", text, Some(lost));
-        finding.rows = Some(table.rows_of(&format!("{name} {shapes}")));
+        finding.rows = Some(table.rows_with(&[&name, &shapes]));
         findings.push(with_facts(finding, facts));
     }
 }
 
-/// Much of the time goes into kernels that only move what others computed.
+/// Much GPU time in elementwise and copy kernels.
 pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table("gpu-kernels", "operations") else { return };
     let is_unfused = |row: &Row<'_>| UNFUSED.contains(&row.text("operation").as_str());
@@ -65,8 +65,8 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let text = format!(
-        "{} of GPU work only moves or adjusts what other kernels computed: {} with {} each. Each reads and writes memory once more; \
-         fused into their neighbours (torch.compile, or kernels that do it) most of that goes away.",
+        "{} of GPU time is elementwise and copy kernels that could be fused: {}, {} each. Each is another round trip through \
+         memory. Try torch.compile or fused kernels.",
         percent(share),
         counted(count.max(0) as u64, "kernel", "kernels"),
         format_ns(total / count.max(1)),
@@ -81,7 +81,7 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.push(with_facts(finding, facts));
 }
 
-/// Kernels that are too small for the GPU: some multiprocessors get no block of theirs.
+/// Kernels too small for the GPU: they launch fewer blocks than there are SMs.
 pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table("gpu-kernels", "configurations") else { return };
     let lost = |row: &Row<'_>| {
@@ -89,7 +89,7 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         Some((row.integer("total")? as f64 * unused) as i64)
     };
     let rows: Vec<(i64, Row<'_>)> = table.rows().filter_map(|row| Some((lost(&row)?, row))).collect();
-    // Kernels of several streams run at one time.
+    // Kernels on several streams overlap.
     let at_stake = rows.iter().map(|(lost, _)| *lost).sum_ns().min(evidence.time);
     let Some((_, most)) = rows.iter().max_by_key(|(lost, _)| *lost) else { return };
     if !evidence.is_worth_saying(at_stake) {
@@ -99,9 +99,10 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let (total, count) = (sum("total"), sum("count"));
     let name = most.text("name");
     let text = format!(
-        "{} with fewer blocks than the GPU has multiprocessors take {} of the time, in which {} of the GPU has nothing to do; most in {}, \
-         launched as {} blocks. Larger batches or tiles, or work on other streams, would fill it.",
-        counted(count.max(0) as u64, "kernel", "kernels"),
+        "{} fewer blocks than there are SMs and {} {} of the time, leaving {} of the GPU unused; most in {} ({} blocks). Use \
+         larger batches, smaller tiles, or concurrent streams.",
+        counted(count.max(0) as u64, "kernel launches", "kernels launch"),
+        if count == 1 { "takes" } else { "take" },
         percent(evidence.share(total)),
         percent(at_stake as f64 / total.max(1) as f64),
         shortened(&readable(&name), IN_A_SENTENCE),
@@ -110,19 +111,19 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let mut facts = Facts::default();
     facts.push("total", "GPU time", total, Unit::Ns);
     facts.push("count", "kernels", count, Unit::Count);
-    facts.push("unused", "without a block, of the largest", most.float("unused").unwrap_or(0.0), Unit::Ratio);
+    facts.push("unused", "unused SMs, worst kernel", most.float("unused").unwrap_or(0.0), Unit::Ratio);
     let mut finding = evidence.finding("few-blocks", text, Some(at_stake));
     finding.rows = Some(table.rows_of(&name));
     findings.push(with_facts(finding, facts));
 }
 
-/// Where most of the work is: more than all of it cannot be gained.
+/// The operation with the most GPU time, which bounds what can be gained.
 pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table("gpu-kernels", "operations") else { return };
     let Some(most) = table.rows().max_by_key(|row| row.integer("total")) else { return };
     let Some(share) = most.float("share").filter(|share| *share >= LARGEST) else { return };
     let operation = most.text("operation");
-    let mut text = format!("{} of GPU work is {operation}", percent(share));
+    let mut text = format!("{operation} accounts for {} of GPU time", percent(share));
     let kernels = evidence.reader.table("gpu-kernels", "kernels");
     let of_operation =
         kernels.iter().flat_map(|table| table.rows()).filter(|row| row.text("operation") == operation);
@@ -131,17 +132,17 @@ pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     if let Some(kernel) = of_operation.max_by_key(|row| row.integer("total")) {
         let of_it = kernel.float("share").map_or(0.0, |kernel| kernel / share);
         text.push_str(&format!(
-            ", {} of that in {}, {}",
-            percent(of_it),
+            "; {} is {} of that, {}",
             shortened(&readable(&kernel.text("name")), IN_A_SENTENCE),
-            counted(kernel.integer("count").unwrap_or(0).max(0) as u64, "run", "runs")
+            percent(of_it),
+            counted(kernel.integer("count").unwrap_or(0).max(0) as u64, "launch", "launches")
         ));
         if let Some(p50) = kernel.integer("p50") {
-            facts.push("p50", "p50 of its runs", p50, Unit::Ns);
+            facts.push("p50", "kernel p50", p50, Unit::Ns);
         }
     }
     text.push('.');
-    // Work of several streams runs at one time.
+    // Kernels on several streams overlap.
     let total = most.integer("total").unwrap_or(0).min(evidence.time);
     let mut finding = evidence.finding("largest-operation", text, Some(total).filter(|total| *total > 0));
     finding.rows = kernels.map(|table| table.rows_of(&operation));

@@ -1,4 +1,4 @@
-//! How long calls take that launch work, and how long work waits after them.
+//! Durations of launch calls, and delays until the launched kernels start.
 
 use crate::analysis::gpu::launched::Silence;
 use crate::analysis::gpu::model::NONE;
@@ -7,36 +7,36 @@ use crate::analysis::gpu::{Kind, Named};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
-use crate::base::units::{Unit, group_digits};
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Table};
 
-/// Calls that take longer, and kernels that are as short as the call that launched them: HTA's limit, 50 µs.
+/// Limit for slow calls, and for short kernels: HTA's default, 50 µs.
 const SLOW_CALL_NS: i64 = 50_000;
-/// Work that waits longer after its call: HTA's limit, 100 µs.
+/// Limit for long launch delays: HTA's default, 100 µs.
 const LONG_DELAY_NS: i64 = 100_000;
 
-/// Of calls of one name.
+/// Launch calls of one name.
 #[derive(Default)]
 struct Calls {
-    /// Of each call once.
+    /// Durations of the calls.
     cpu: Vec<i64>,
-    /// Of each call that has work with a time, from its end to the start of the first of it: of a graph that is its first kernel. 0
-    /// where the work starts while the call goes on.
+    /// Per call with timed kernels or copies: from the end of the call to the start of the first one (for a graph, its first
+    /// kernel). 0 if that starts during the call.
     delay: Vec<i64>,
     n_work: u64,
     n_short: u64,
     n_slow: u64,
     n_delayed: u64,
     is_graph: bool,
-    /// Calls without a device record, but for those that were captured into a graph.
+    /// Calls without a device record, except those captured into a graph.
     n_missing: u64,
     n_captured: u64,
     n_untimed: u64,
-    /// Work that starts before its call.
+    /// Kernels and copies that start before their call.
     n_impossible: u64,
 }
 
-/// Launches by call, and those that cost more than they are worth.
+/// Launches by call, with short kernels and slow calls.
 pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
@@ -63,7 +63,7 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
             calls.n_impossible += 1;
             continue;
         }
-        // Work is in order of start, so this is the first of the launch.
+        // `work` is sorted by start, so this is the first of the launch.
         if delayed.insert(work.launch) {
             let delay = work.start.saturating_sub(slices.ts[call]).saturating_sub(cpu).max(0);
             calls.delay.push(delay);
@@ -94,14 +94,12 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
         rows.iter_mut().map(|row| Durations::new(std::mem::take(&mut row.1.delay))).collect();
     let of =
         |all: &[Durations], get: &dyn Fn(&Durations) -> Option<i64>| all.iter().map(get).collect::<Vec<_>>();
-    let mut caption = "Launch calls by name. A delay is from the end of the call to the start of the first kernel or copy it launched; a \
-                       kernel is short if it runs for less time than its call took (calls of up to 50 µs)."
+    let mut caption = "Launch calls by name. Delay is the time from the end of the call to the start of the first kernel or copy \
+                       it launched. A short kernel runs shorter than its launch call (calls up to 50 µs)."
         .to_string();
     if n_unknown > 0 {
-        caption.push_str(&format!(
-            " The launches of {} kernels are not recorded.",
-            group_digits(i128::from(n_unknown))
-        ));
+        caption
+            .push_str(&format!(" {} no recorded launch.", counted(n_unknown, "kernel has", "kernels have")));
     }
     let mut table = Table::new(
         named.id("launches"),
@@ -109,8 +107,8 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
         vec![
             Column::key("call", "call", texts(rows.iter().map(|row| Some(row.0.as_str())))),
             Column::counts("calls", "calls", Unit::Count, cpu.iter().map(Durations::count)),
-            Column::counts("work", "work", Unit::Count, rows.iter().map(|row| row.1.n_work))
-                .hint("kernels, copies and fills that they caused; a graph launch causes many"),
+            Column::counts("work", "kernels", Unit::Count, rows.iter().map(|row| row.1.n_work))
+                .hint("kernels, copies and fills launched; a graph launch starts many"),
             integers("cpu_time", "CPU time", Unit::Ns, cpu.iter().map(Durations::total)).with_bar(),
             Column::integer("cpu_p50", "CPU p50", Unit::Ns, of(&cpu, &|row| row.quantile(0.5))),
             Column::integer("cpu_p99", "CPU p99", Unit::Ns, of(&cpu, &|row| row.quantile(0.99))),
@@ -122,23 +120,21 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
             Column::counts("delayed", "delays > 100 µs", Unit::Count, rows.iter().map(|row| row.1.n_delayed)),
         ],
     )
-    .if_empty("No launch of any work is recorded.");
-    // Columns that say what is missing, where anything is.
+    .if_empty("No launches in this trace.");
+    // Columns on missing data, if any is missing.
     for (id, label, hint, get) in [
         (
             "missing",
             "no device record",
-            "calls of which the trace has nothing on the GPU; time around them is not idle time",
+            "calls without a kernel or copy in the trace; the time around them does not count as idle",
             (|calls| calls.n_missing) as fn(&Calls) -> u64,
         ),
-        ("captured", "captured", "calls that were recorded into a graph and ran nothing", |calls| {
-            calls.n_captured
-        }),
-        ("untimed", "untimed", "calls whose work is recorded without a time", |calls| calls.n_untimed),
+        ("captured", "captured", "calls captured into a graph, which run nothing", |calls| calls.n_captured),
+        ("untimed", "untimed", "calls whose kernels have no timestamps", |calls| calls.n_untimed),
         (
             "impossible",
             "starts before launch",
-            "kernels and copies that start before their call: clocks disagree, so they have no delay",
+            "kernels and copies that start before their launch call (clock skew), so they have no delay",
             |calls| calls.n_impossible,
         ),
     ] {

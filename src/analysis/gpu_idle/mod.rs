@@ -1,4 +1,4 @@
-//! Why the GPU waits: gaps between work, how long launches take, how much is queued.
+//! Idle time: gaps on the GPU by cause, launch overhead and queue depth.
 
 mod launches;
 mod meanwhile;
@@ -25,11 +25,12 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     is_late: true,
 };
 
-/// Longest lists of gaps.
+/// Number of gaps listed.
 const N_GAPS: usize = 50;
 
-/// Of what remains of a gap once its launch call has ended.
-const LATE_HINT: &str = "of the time, after a launch call that came late: the gap up to the end of that call is waiting for the host";
+/// Hint for the part of a gap after its launch call.
+const LATE_HINT: &str =
+    "part of the time after a late launch call; the gap up to the end of that call is waiting for the host";
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
@@ -45,11 +46,10 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     }
     let labels: Vec<String> = (0..gpu.devices.len() as u32).map(|device| gpu.device_label(device)).collect();
     report.table(
-        cause_table(named, "idle", "Idle time of the GPU", &labels, &by_device).caption(
-            "Gaps in which no stream of the GPU ran anything. Until the call that launches the next work has ended, the GPU waits for \
-             the host; a gap that goes on after a late call is split there. Under 30 µs before launched work is the time from one \
-             kernel to the next; longer is an event, another stream or a resource. Gaps in \
-             which launches without a device record may have run are no idle time.",
+        cause_table(named, "idle", "GPU idle time", &labels, &by_device).caption(
+            "Gaps in which no stream ran anything. Up to the end of the next launch call, the GPU is waiting for the host. The \
+             rest is a gap between kernels if under 30 µs, else a stall on an event, another stream or a resource. Gaps that may \
+             contain unrecorded kernels don't count as idle.",
         ),
     );
     if gpu.streams.len() > 1 {
@@ -60,10 +60,10 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
             })
             .collect();
         let by_stream = gaps::gaps(gpu, gpu.streams.len(), |work| work.stream as usize);
-        report.table(
-            cause_table(named, "idle_by_stream", "Idle time of streams", &labels, &by_stream)
-                .caption("Gaps between work of one stream, whatever others did: HTA's idle time breakdown."),
-        );
+        report
+            .table(cause_table(named, "idle_by_stream", "Idle time by stream", &labels, &by_stream).caption(
+                "Gaps within each stream, regardless of other streams (HTA's idle time breakdown).",
+            ));
     }
     if let Some(table) = phases::table(named, &by_device) {
         report.table(table);
@@ -92,8 +92,7 @@ fn summary(gpu: &GpuTrace<'_>, by_device: &[Vec<Gap>]) -> String {
     let unrecorded = by_device.iter().flatten().filter(|gap| !is_idle(gap)).map(|gap| gap.ns(gpu)).sum_ns();
     if unrecorded > 0 {
         return format!(
-            "Idle time is unknown: launches without a device record may have run in {} between the first and the last kernel; {} is \
-             surely idle.",
+            "Idle time is unknown: launches without a device record may have run during {} of it. At least {} is idle.",
             format_ns(unrecorded),
             format_ns(idle),
         );
@@ -102,11 +101,11 @@ fn summary(gpu: &GpuTrace<'_>, by_device: &[Vec<Gap>]) -> String {
     let host = stretches.filter(|stretch| stretch.cause == Cause::Host).map(|stretch| stretch.ns()).sum_ns();
     match share(host, idle) {
         Some(share) => format!(
-            "Nothing ran for {} between the first and the last work; for {:.1} % of that the next work had not been launched.",
+            "The GPU was idle for {}; {:.1}% of that is host-bound (next kernel not launched yet).",
             format_ns(idle),
             100.0 * share
         ),
-        None => "Something ran from the first work to the last.".to_string(),
+        None => "The GPU was never idle.".to_string(),
     }
 }
 
@@ -120,7 +119,7 @@ fn cause_table(
     let gpu = named.gpu;
     let mut rows: Vec<(&str, &str, Durations, i64, Option<i64>)> = Vec::new();
     for (label, gaps) in labels.iter().zip(gaps) {
-        // What may have been work is no part of it.
+        // Gaps that may hide unrecorded kernels are excluded.
         let total: i64 = gaps.iter().filter(|gap| !gap.may_hide_work).map(|gap| gap.ns(gpu)).sum_ns();
         for cause in Cause::ALL {
             let of_cause = || {
@@ -145,11 +144,11 @@ fn cause_table(
             Column::key("where", "where", texts(rows.iter().map(|row| Some(row.0)))),
             Column::key("cause", "cause", texts(rows.iter().map(|row| Some(row.1)))),
             Column::counts("gaps", "gaps", Unit::Count, rows.iter().map(|row| row.2.count()))
-                .hint("a gap that is split at its launch counts under both causes"),
+                .hint("a gap split at its launch counts under both causes"),
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar(),
             Column::float(
                 "share",
-                "share of idle",
+                "% of idle",
                 Unit::Ratio,
                 rows.iter()
                     .map(|row| share(row.2.total(), row.3).filter(|_| row.1 != NO_DEVICE_RECORD))
@@ -157,7 +156,7 @@ fn cause_table(
             ),
             Column::integer(
                 "after_late_launch",
-                "after a late launch",
+                "after late launch",
                 Unit::Ns,
                 rows.iter().map(|row| row.4).collect(),
             )
@@ -167,16 +166,16 @@ fn cause_table(
             Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.2.max()).collect()),
         ],
     )
-    .if_empty("There are no gaps.")
+    .if_empty("No gaps.")
 }
 
-/// The time of `stretches` that is left of gaps whose launch came late; `None` for causes that have none.
+/// Time of `stretches` after a late launch; `None` for causes that have none.
 fn after_late_launch(cause: Cause, stretches: impl Iterator<Item = Stretch>) -> Option<i64> {
     let late = stretches.filter(|stretch| stretch.is_after_late_launch).map(|stretch| stretch.ns());
     matches!(cause, Cause::Kernel | Cause::OnGpu).then(|| late.sum_ns())
 }
 
-/// The longest gaps, in stretches of one cause, with what came after them and who launched that.
+/// The longest gaps, split by cause, with the next kernel and its launch.
 fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let gpu = named.gpu;
     let mut rows: Vec<Stretch> = by_device.iter().flatten().flat_map(|gap| gap.stretches(gpu)).collect();
@@ -219,25 +218,25 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
             .as_key(),
             integers("time", "time", Unit::Ns, rows.iter().map(Stretch::ns)).with_bar(),
             Column::text("cause", "cause", texts(rows.iter().map(|row| Some(row.cause.name())))),
-            integers("gap", "whole gap", Unit::Ns, rows.iter().map(|row| row.gap.ns(gpu)))
-                .hint("longer than the time if the gap is split at the end of its launch call"),
-            Column::text("meanwhile", "on the CPU meanwhile", texts(rows.iter().map(meanwhile)))
-                .hint("what took most of the wait for the host, on the thread that launched what came next"),
-            Column::text("next", "next on the GPU", texts(rows.iter().map(|row| name(row.gap.next)))),
+            integers("gap", "full gap", Unit::Ns, rows.iter().map(|row| row.gap.ns(gpu)))
+                .hint("including the other part, if the gap is split at the end of its launch call"),
+            Column::text("meanwhile", "CPU activity during gap", texts(rows.iter().map(meanwhile)))
+                .hint("slice with the most self time in a host-bound gap, on the launching thread"),
+            Column::text("next", "next kernel", texts(rows.iter().map(|row| name(row.gap.next)))),
             Column::text(
                 "op",
-                "launched in operator",
+                "operator",
                 texts(rows.iter().map(|row| of_launch(row, &|call| gpu.op_of(call)))),
             ),
             Column::text(
                 "frame",
-                "from Python",
+                "Python frame",
                 texts(rows.iter().map(|row| of_launch(row, &|call| gpu.frame_of(call)))),
             ),
-            Column::text("previous", "before", texts(rows.iter().map(|row| name(row.gap.previous)))),
+            Column::text("previous", "previous kernel", texts(rows.iter().map(|row| name(row.gap.previous)))),
         ],
     )
-    .if_empty("There are no gaps.");
+    .if_empty("No gaps.");
     if n_all > N_GAPS {
         return table.caption(format!("The {N_GAPS} longest of {}.", group_digits(n_all as i128)));
     }

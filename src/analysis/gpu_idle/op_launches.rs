@@ -1,5 +1,4 @@
-//! What operators launch, and how long that takes them: HTA's launch statistics of ATen operators, for all operators and
-//! vendors.
+//! Launches and launch delays by operator: HTA's launch statistics of ATen operators, for all operators and vendors.
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{Durations, SumNs};
@@ -10,21 +9,21 @@ use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
 
-/// Names of a sequence that are shown.
+/// Number of names shown of a sequence.
 const N_SHOWN: usize = 12;
 
-/// Operators of one name that launch the same work in the same order.
+/// Operators of one name that launch the same kernels in the same order.
 struct Row {
     op: StringId,
     sequence: Vec<StringId>,
     /// From the start of the operator to its first launch.
     to_launch: Durations,
-    /// From the start of that call to the start of its work.
+    /// From the start of that call to the start of its kernel.
     to_start: Durations,
     gpu: i64,
 }
 
-/// Times of operators that launch the same.
+/// Times of operators with the same sequence.
 #[derive(Default)]
 struct Delays {
     /// See [`Row`].
@@ -33,11 +32,11 @@ struct Delays {
     gpu: i64,
 }
 
-/// A row for each operator and sequence. `None` where no work has an operator. Work of graphs is left out: it has none.
+/// One row per operator and sequence. `None` where no kernel has an operator. Kernels of graphs have none and are left out.
 pub fn table(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
-    // Work by the operator that launched it, in order of the launches.
+    // Kernels and copies by operator, in order of launch.
     let mut by_op: Vec<(u32, i64, &Work)> = gpu
         .work
         .iter()
@@ -86,23 +85,33 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
         named.title("Launches by operator"),
         vec![
             Column::key("op", "operator", texts(rows.iter().map(|row| Some(text(row.op))))),
-            Column::key("sequence", "what it launches", texts(rows.iter().map(|row| Some(sequence(row))))),
+            Column::key("sequence", "launches", texts(rows.iter().map(|row| Some(sequence(row))))),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.to_launch.count())).with_bar(),
-            Column::counts("work", "work a call", Unit::Count, rows.iter().map(|row| row.sequence.len() as u64))
+            Column::counts("work", "kernels per call", Unit::Count, rows.iter().map(|row| row.sequence.len() as u64))
                 .hint("kernels, copies and fills"),
-            Column::integer("to_launch", "to the launch, mean", Unit::Ns, rows.iter().map(|row| row.to_launch.mean()).collect())
-                .hint("from the start of the operator to its first call that launches something"),
-            Column::integer("to_launch_p99", "p99", Unit::Ns, rows.iter().map(|row| row.to_launch.quantile(0.99)).collect()),
-            Column::integer("to_start", "to the start, mean", Unit::Ns, rows.iter().map(|row| row.to_start.mean()).collect())
-                .hint("from that call to the start of its work on the GPU; not below 0"),
-            Column::integer("to_start_p99", "p99", Unit::Ns, rows.iter().map(|row| row.to_start.quantile(0.99)).collect()),
-            integers("gpu_time", "GPU work", Unit::Ns, rows.iter().map(|row| row.gpu)).hint("durations added up"),
+            Column::integer("to_launch", "time to launch, mean", Unit::Ns, rows.iter().map(|row| row.to_launch.mean()).collect())
+                .hint("from the start of the operator to its first launch call"),
+            Column::integer(
+                "to_launch_p99",
+                "time to launch, p99",
+                Unit::Ns,
+                rows.iter().map(|row| row.to_launch.quantile(0.99)).collect(),
+            ),
+            Column::integer("to_start", "launch to start, mean", Unit::Ns, rows.iter().map(|row| row.to_start.mean()).collect())
+                .hint("from that call to the start of its kernel on the GPU; at least 0"),
+            Column::integer(
+                "to_start_p99",
+                "launch to start, p99",
+                Unit::Ns,
+                rows.iter().map(|row| row.to_start.quantile(0.99)).collect(),
+            ),
+            integers("gpu_time", "GPU time", Unit::Ns, rows.iter().map(|row| row.gpu)).hint("sum of durations"),
         ],
     )
     .sorted_by("calls", true)
     .caption(
-        "Operators by what they launch, in order: the innermost one around each call. How long one takes to its first launch is what it \
-         costs before the GPU hears of it; the rest is the call and the queue.",
+        "One row per operator (the innermost around each launch) and sequence of kernels. Time to launch is the operator's CPU \
+         overhead before its first launch; launch to start is the call and the queue.",
     );
     Some(with_left_out(table, n_left_out))
 }

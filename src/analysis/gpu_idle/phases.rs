@@ -1,4 +1,4 @@
-//! Idle time by what the steps did.
+//! Idle time by phase of the steps.
 
 use super::{LATE_HINT, after_late_launch};
 use crate::analysis::gpu::Named;
@@ -19,11 +19,11 @@ struct Row {
     time: i64,
 }
 
-/// Causes in each phase; `None` where steps do not say theirs. A gap belongs to the step whose time it is part of: from its
-/// first work on the GPU to the first of the next one.
+/// Causes by phase; `None` if annotations name no phase. A gap belongs to the step in whose GPU time it lies: from its first
+/// kernel or copy to the first one of the next step.
 pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
     let gpu = named.gpu;
-    // Of each gap, as there may be hundreds of thousands.
+    // One per gap; there may be hundreds of thousands.
     let mut phases: Vec<Option<Phase>> = Vec::with_capacity(by_device.iter().map(Vec::len).sum());
     let mut times: Vec<(Phase, i64)> = Vec::new();
     for (device, gaps) in by_device.iter().enumerate() {
@@ -77,14 +77,14 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.gaps.total())).with_bar(),
             Column::float(
                 "share",
-                "share of phase",
+                "% of phase",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.gaps.total(), row.time)).collect(),
             )
-            .hint("of the GPU time of its steps"),
+            .hint("of the GPU time of the phase's steps"),
             Column::integer(
                 "after_late_launch",
-                "after a late launch",
+                "after late launch",
                 Unit::Ns,
                 rows.iter().map(|row| row.after_late_launch).collect(),
             )
@@ -94,7 +94,7 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
         ],
     );
     Some(table.caption(
-        "A gap belongs to the step in whose time it lies: from the first work of the step on the GPU to the first of the next, so \
-         what the host does between two steps counts for the earlier one.",
+        "A gap belongs to the step it falls in: from the step's first kernel or copy to the first one of the next step. Host work \
+         between two steps counts toward the earlier one.",
     ))
 }

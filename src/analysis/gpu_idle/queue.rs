@@ -1,4 +1,4 @@
-//! How much work is launched and has not started yet.
+//! Queue depth: kernels and copies launched but not started.
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::SumNs;
@@ -11,14 +11,13 @@ use crate::report::{Column, Table};
 /// The queue of one stream over time.
 #[derive(Default)]
 pub struct Queue {
-    /// Time and length from then on; times ascend, lengths differ from one to the next.
+    /// Time, and depth from then on; times ascend, consecutive depths differ.
     pub points: Vec<(i64, i32)>,
 }
 
 impl Queue {
-    /// Of each stream: one more at the start of a call, one less at the start of the work it caused, as HTA counts. Where
-    /// both happen at one time the call comes first, so that no length is negative. A graph launch counts once: until
-    /// its first kernel starts.
+    /// Queue of each stream: +1 at the start of a launch call, −1 at the start of its kernel, as HTA counts. At equal times the
+    /// call comes first, so no depth is negative. A graph launch counts once, until its first kernel starts.
     pub fn all(gpu: &GpuTrace<'_>) -> Vec<Queue> {
         let mut changes: Vec<Vec<(i64, i32)>> = vec![Vec::new(); gpu.streams.len()];
         let mut last_launch = vec![NONE; gpu.streams.len()];
@@ -74,7 +73,7 @@ impl Queue {
         (last.0 > first.0).then(|| area / last.0.saturating_sub(first.0) as f64)
     }
 
-    /// Share of time, from the first change to the last, in which nothing is queued.
+    /// Share of time with an empty queue, from the first change to the last.
     fn empty(&self) -> Option<f64> {
         let (first, last) = (self.points.first()?, self.points.last()?);
         let empty: i64 = self
@@ -87,12 +86,12 @@ impl Queue {
     }
 }
 
-/// Points of a line, at most.
+/// Maximum points of a line.
 const MAX_POINTS: usize = 800;
 /// Streams with a line of their own.
 const MAX_LINES: usize = 6;
 
-/// Queues over time, as a picture and as a table. `None` where nothing was queued.
+/// Queue depth over time, as a chart and a table. `None` if nothing was queued.
 pub fn over_time(named: &Named<'_, '_>, queues: &[Queue]) -> Option<(Chart, Table)> {
     let gpu = named.gpu;
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
@@ -120,16 +119,16 @@ pub fn over_time(named: &Named<'_, '_>, queues: &[Queue]) -> Option<(Chart, Tabl
     }
     let caption = match n_more {
         0 => String::new(),
-        n => format!("The streams with the most launches; {n} more are in the table."),
+        n => format!("Streams with the most launches; {n} more in the table."),
     };
     let lines = Lines::new(lines, Unit::Count, Over::Time);
-    let title = named.title("Work in the queue over time");
-    let columns = [("stream", "stream"), ("queued", "in the queue")];
+    let title = named.title("Queue depth over time");
+    let columns = [("stream", "stream"), ("queued", "queue depth")];
     let table = timeline::over_time(named.id("queue_over_time"), title.clone(), &lines, columns);
     Some((Chart { id: named.id("queue_chart"), title, caption, plot: Plot::Lines(lines) }, table))
 }
 
-/// Queues of all streams.
+/// Queue statistics of all streams.
 pub fn table(named: &Named<'_, '_>, queues: &[Queue]) -> Table {
     let gpu = named.gpu;
     let rows: Vec<(usize, &Queue)> =
@@ -137,26 +136,26 @@ pub fn table(named: &Named<'_, '_>, queues: &[Queue]) -> Table {
     let device = |stream: usize| gpu.device_label(gpu.streams[stream].device);
     Table::new(
         named.id("queues"),
-        named.title("Queues"),
+        named.title("Queue depth"),
         vec![
             Column::key("device", "GPU", texts(rows.iter().map(|row| Some(device(row.0))))),
             Column::key("stream", "stream", texts(rows.iter().map(|row| Some(gpu.stream_label(row.0 as u32))))),
             Column::unsigned(
                 "max",
-                "longest",
+                "max",
                 Unit::Count,
                 rows.iter().map(|row| row.1.max().and_then(|max| u64::try_from(max).ok())).collect(),
             )
             .with_bar(),
             Column::float("mean", "mean", Unit::Plain, rows.iter().map(|row| row.1.mean()).collect())
-                .hint("over time, from the first launch to the last start"),
+                .hint("time-weighted, from the first launch to the last start"),
             Column::float("empty", "empty", Unit::Ratio, rows.iter().map(|row| row.1.empty()).collect())
-                .hint("share of that time in which nothing was queued"),
+                .hint("share of that time with nothing queued"),
         ],
     )
     .caption(
-        "Work that is launched and has not started. A queue that is hardly ever empty hides the cost of launching; one that mostly \
-         is leaves the GPU waiting for the host.",
+        "Kernels and copies launched but not started. A queue that is rarely empty hides launch overhead; a mostly empty one means \
+         the GPU is host-bound.",
     )
-    .if_empty("No launch of any work is recorded.")
+    .if_empty("No launches in this trace.")
 }

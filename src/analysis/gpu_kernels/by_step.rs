@@ -1,4 +1,4 @@
-//! Kernels and operations by the steps they were launched in, and by their phases.
+//! Kernels and operations by the step that launched them, and by phase.
 
 use crate::analysis::gpu::active::{ActiveSteps, per_step};
 use crate::analysis::gpu::annotation::Phase;
@@ -10,7 +10,7 @@ use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
 
-/// Time of work launched in steps, by its name and whether it is a kernel.
+/// Time of kernels and copies launched in steps, by name and whether it is a kernel.
 pub fn times_of_names(gpu: &GpuTrace<'_>) -> HashMap<(StringId, bool), i64> {
     let mut times: HashMap<(StringId, bool), i64> = HashMap::default();
     for work in gpu.work.iter().filter(|work| gpu.step(work.step).is_some()) {
@@ -29,7 +29,7 @@ struct InPhase {
     durations: Durations,
 }
 
-/// What ran in each phase, by name; `None` where steps do not say theirs.
+/// Kernels of each phase, by name; `None` if annotations name no phase.
 pub fn kernels_by_phase(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
     let gpu = named.gpu;
     let mut found: HashMap<(Phase, StringId, u32), Vec<i64>> = HashMap::default();
@@ -94,10 +94,10 @@ pub fn kernels_by_phase(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Ta
                 Unit::Ns,
                 rows.iter().map(|row| per_step(row.durations.total(), steps.of_phase(row.phase))).collect(),
             )
-            .hint("by the steps of the phase that did something"),
+            .hint("total divided by the phase's steps with GPU activity"),
             Column::float(
                 "share",
-                "share of phase",
+                "% of phase",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.durations.total(), total_of(row.phase))).collect(),
             ),
@@ -112,7 +112,7 @@ pub fn kernels_by_phase(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Ta
         ("name", "name"),
         rows.iter().map(|row| Some(text(row.name))),
     );
-    let table = table.caption("Work belongs to the phase of the step in which it was launched.");
+    let table = table.caption("A kernel belongs to the phase of the step that launched it.");
     Some(with_left_out(table, n_left_out))
 }
 
@@ -123,14 +123,14 @@ struct InStep<'a> {
     count: u64,
     total: i64,
     longest: i64,
-    /// Of all work of the step.
+    /// Total of all operations of the step.
     whole: i64,
 }
 
 /// Count, sum of durations and the longest of them.
 type OfOperation = (u64, i64, i64);
 
-/// What was computed in each step; `None` where nothing was launched in one.
+/// Operations of each step; `None` if no step launched anything.
 pub fn operations(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     // Classes differ by family too.
@@ -181,29 +181,29 @@ pub fn operations(named: &Named<'_, '_>) -> Option<Table> {
         vec![
             Column::counts("number", "step", Unit::Id, rows.iter().map(|row| u64::from(row.step) + 1))
                 .as_key(),
-            Column::text("step", "name of step", texts(rows.iter().map(step_name))),
+            Column::text("step", "step name", texts(rows.iter().map(step_name))),
             Column::text("phase", "phase", texts(rows.iter().map(phase))),
             Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.operation)))),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.count)),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.total)).with_bar(),
             Column::float(
                 "share",
-                "share of step",
+                "% of step",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.total, row.whole)).collect(),
             )
-            .hint("of the durations of its work added up"),
+            .hint("of the step's total kernel duration"),
             Column::integer(
                 "mean",
                 "mean",
                 Unit::Ns,
                 rows.iter().map(|row| per_step(row.total, row.count)).collect(),
             ),
-            integers("max", "longest", Unit::Ns, rows.iter().map(|row| row.longest)),
+            integers("max", "max", Unit::Ns, rows.iter().map(|row| row.longest)),
         ],
     );
     let table = table.caption(
-        "Work belongs to the step in which it was launched; steps count from 1, in order of their starts.",
+        "A kernel belongs to the step that launched it. Steps are numbered from 1, in order of start.",
     );
     Some(with_left_out(table, n_left_out))
 }

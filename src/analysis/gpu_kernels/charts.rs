@@ -1,4 +1,4 @@
-//! Pictures of kernels.
+//! Charts of kernels.
 
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{Kind, Named, Work};
@@ -7,7 +7,7 @@ use crate::base::units::{Unit, format_ns};
 use crate::report::chart::{Bars, Chart, Part, Plot, Tone};
 use crate::report::{Column, Table};
 
-/// Operations with a bar of their own.
+/// Number of operations with a bar of their own.
 const N_BARS: usize = 12;
 
 /// Time by operation.
@@ -29,8 +29,8 @@ pub fn operations(named: &Named<'_, '_>, rows: &[(&str, Durations)]) -> Chart {
     }
 }
 
-/// How many kernels take how long, and how much time those take together, with bins that double, as a picture and as a table.
-/// `None` without kernels.
+/// Histogram of kernel durations with bins that double: count and total time per bin, as a chart and a table. `None` without
+/// kernels.
 pub fn durations(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
     let kernels = || named.gpu.work.iter().filter(|work| work.kind == Kind::Kernel).map(Work::dur);
     // Bin 0 is below 2 ns.
@@ -46,12 +46,12 @@ pub fn durations(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
     let length = |bin: usize| if bin == 0 { 0 } else { 1i64 << bin };
     let table = Table::new(
         named.id("durations"),
-        named.title("Kernels by length"),
+        named.title("Kernels by duration"),
         vec![
             integers("from", "from", Unit::Ns, (first..=last).map(length)).as_key(),
             integers(
                 "below",
-                "to below",
+                "to",
                 Unit::Ns,
                 (first..=last).map(|bin| 1i64.checked_shl(bin as u32 + 1).unwrap_or(i64::MAX)),
             ),
@@ -65,7 +65,7 @@ pub fn durations(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
             ),
         ],
     )
-    .caption("Each row is for kernels up to twice as long as those of the row before.");
+    .caption("Histogram of kernel durations; each bin is twice as wide as the one before.");
     let times: Vec<f64> = bins.iter().map(|bin| bin.1 as f64).collect();
     let label = |bin: usize| {
         format!(
@@ -83,9 +83,9 @@ pub fn durations(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
     };
     let chart = Chart {
         id: named.id("durations_chart"),
-        title: named.title("Time by length of kernels"),
-        caption: "The time that kernels of a length take together; each bar is for kernels up to twice as long as the one before. Much time on \
-                  the left means many short kernels, which cost more to launch than to run."
+        title: named.title("Time by kernel duration"),
+        caption: "Total time of kernels by duration; each bin is twice as wide as the one before. Much time on the left means many \
+                  short kernels that cost more to launch than to run."
             .to_string(),
         plot: Plot::Bars(bars),
     };

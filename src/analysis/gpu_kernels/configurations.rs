@@ -1,4 +1,4 @@
-//! Kernels by how they were launched: how many blocks of how many threads, and what of the GPU each takes.
+//! Kernels by launch configuration: grid, block, registers, shared memory and occupancy.
 
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::stats::{Durations, share};
@@ -6,18 +6,18 @@ use crate::analysis::gpu::{Kind, Named, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Table};
 use crate::trace::builder::{for_each_element, for_each_member};
 
-/// Configurations whose arguments are read from the file, those with the most time first.
+/// Maximum configurations whose arguments are read from the file, longest total time first.
 const MAX_READ: usize = 5_000;
 
-/// Kernels of one name that were launched alike.
+/// Kernels of one name with the same launch configuration.
 struct Group {
     name: StringId,
     class: u32,
-    /// Whose arguments are read for all: a slice.
+    /// Slice whose arguments stand for the group.
     of: u32,
     /// The slice of the call that launched it, or [`NONE`].
     by: u32,
@@ -25,12 +25,12 @@ struct Group {
     launch: Launch,
 }
 
-/// What the arguments of a kernel and of the call say of its launch.
+/// Launch configuration, from the arguments of a kernel and its launch call.
 #[derive(Default)]
 struct Launch {
     /// Blocks in x, y and z.
     grid: Vec<i64>,
-    /// Threads of a block in x, y and z.
+    /// Threads per block in x, y and z.
     block: Vec<i64>,
     registers: Option<u64>,
     shared_bytes: Option<u64>,
@@ -41,7 +41,7 @@ struct Launch {
 }
 
 impl Launch {
-    /// What the arguments of a kernel say.
+    /// Reads the arguments of a kernel.
     fn read(raw: &[u8]) -> Launch {
         let mut launch = Launch::default();
         for_each_member(raw, |key, value| {
@@ -62,7 +62,7 @@ impl Launch {
         launch
     }
 
-    /// Adds what the call says by which it was launched: grid and block. What that has of shared memory is not all of it.
+    /// Fills in grid and block from the launch call. Its shared memory is only the dynamic part, so it is not taken.
     fn complete(&mut self, call: Launch) {
         for (own, of_call) in [(&mut self.grid, call.grid), (&mut self.block, call.block)] {
             if own.is_empty() {
@@ -84,29 +84,29 @@ fn float(value: &[u8]) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// `8 × 1 × 1`; nothing of nothing.
+/// `8 × 1 × 1`; `None` for an empty list.
 fn shown(numbers: &[i64]) -> Option<String> {
     let texts: Vec<String> = numbers.iter().map(i64::to_string).collect();
     (!texts.is_empty()).then(|| texts.join(" × "))
 }
 
-/// How many there are in all; `None` where the file does not say.
+/// Total number; `None` if not recorded.
 fn product(numbers: &[i64]) -> Option<u64> {
     let numbers = numbers.iter().map(|number| u64::try_from(*number).ok());
     numbers.reduce(|a, b| a?.checked_mul(b?))?
 }
 
-/// A row for each kernel and configuration. `None` where kernels do not say how they were launched, or it can not be read.
-/// `total` is the time of all work.
+/// One row per kernel and configuration. `None` where configurations are not recorded or cannot be read. `total` is the total
+/// duration of all kernels, copies and fills.
 pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     let gpu = named.gpu;
     let trace = gpu.trace;
-    // Not every piece of work has a call.
+    // Not every kernel has a call.
     let signature = |slice: u32| {
         let slice = Some(slice as usize).filter(|slice| *slice < trace.slices.len())?;
         trace.signatures.get(trace.slices.offset(slice))
     };
-    // By name, class and signature: the durations, and the first of them with its launch.
+    // By name, class and signature: durations, and the first kernel with its launch.
     let mut found = HashMap::default();
     for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
         let at = work.slice as usize;
@@ -131,7 +131,7 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
         })
         .collect();
     rows.sort_by_key(|row| (std::cmp::Reverse(row.durations.total()), row.of));
-    // In the order of the file, for the cache in front of it.
+    // In file order, for the read cache.
     let mut order: Vec<usize> = (0..rows.len().min(MAX_READ)).collect();
     order.sort_by_key(|at| trace.slices.offset(rows[*at].of as usize));
     let mut n_read = 0u64;
@@ -158,7 +158,7 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
     };
     let count = |get: &dyn Fn(&Launch) -> Option<u64>| rows.iter().map(|row| get(&row.launch)).collect();
     let number = |get: &dyn Fn(&Launch) -> Option<f64>| rows.iter().map(|row| get(&row.launch)).collect();
-    // As many as the first GPU has, where the kernels do not say: all of a host are alike.
+    // Assumes that all GPUs of a host are the same model.
     let n_sms = gpu.facts.gpus.first().and_then(|gpu| gpu.n_sms).filter(|n| *n > 0);
     let unused = |row: &Group| {
         if gpu.classes.get(row.class).is_communication {
@@ -167,12 +167,15 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
         let by_grid = || Some(product(&row.launch.grid)? as f64 / n_sms? as f64);
         Some((1.0 - row.launch.blocks_per_sm.or_else(by_grid)?).clamp(0.0, 1.0))
     };
-    let mut caption = "Kernels of one name that were launched with equal grids, blocks, registers and shared memory; grids and blocks that \
-                       a kernel does not say are those of the call. Occupancy is the profiler's estimate."
+    let mut caption = "One row per kernel and launch configuration. Grid and block come from the launch call if the kernel has \
+                       none. Occupancy is the profiler's estimate."
         .to_string();
     if n_not_read > 0 {
-        caption
-            .push_str(&format!(" Of the {n_not_read} with the least time the configuration was not read."));
+        caption.push_str(&format!(
+            " {} with the least time {} not read.",
+            counted(n_not_read as u64, "configuration", "configurations"),
+            if n_not_read == 1 { "was" } else { "were" }
+        ));
     }
     let mut table = Table::new(
         named.id("configurations"),
@@ -181,7 +184,7 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
             Column::key("grid", "grid", texts(rows.iter().map(|row| shown(&row.launch.grid))))
                 .hint("blocks in x, y and z"),
             Column::key("block", "block", texts(rows.iter().map(|row| shown(&row.launch.block))))
-                .hint("threads of a block in x, y and z"),
+                .hint("threads per block in x, y and z"),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
             Column::float(
@@ -190,36 +193,36 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.durations.total(), total)).collect(),
             )
-            .hint("of the durations of all work added up"),
+            .hint("of the total duration of all kernels, copies and fills"),
             Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
             Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
             Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
             Column::unsigned("blocks", "blocks", Unit::Count, count(&|launch| product(&launch.grid))),
             Column::unsigned(
                 "threads",
-                "threads of a block",
+                "threads per block",
                 Unit::Count,
                 count(&|launch| product(&launch.block)),
             ),
             Column::unsigned(
                 "registers",
-                "registers of a thread",
+                "registers per thread",
                 Unit::Count,
                 count(&|launch| launch.registers),
             )
             .as_key(),
             Column::unsigned("shared", "shared memory", Unit::Bytes, count(&|launch| launch.shared_bytes))
                 .as_key()
-                .hint("of a block"),
+                .hint("per block"),
             Column::float(
                 "blocks_per_sm",
                 "blocks per SM",
                 Unit::Plain,
                 number(&|launch| launch.blocks_per_sm),
             )
-            .hint("of the whole launch"),
-            Column::float("unused", "SMs without a block", Unit::Ratio, rows.iter().map(unused).collect())
-                .hint("share of the multiprocessors that have nothing to do; not of kernels that communicate, which take few on purpose"),
+            .hint("grid size divided by the number of SMs"),
+            Column::float("unused", "unused SMs", Unit::Ratio, rows.iter().map(unused).collect())
+                .hint("share of SMs that get no thread block; not for communication kernels, which use few SMs on purpose"),
             Column::float("warps_per_sm", "warps per SM", Unit::Plain, number(&|launch| launch.warps_per_sm)),
             Column::float("occupancy", "occupancy", Unit::Ratio, number(&|launch| launch.occupancy)),
             Column::text(

@@ -1,8 +1,7 @@
-//! Counters of the hardware, which CUPTI's range profiler records in place of the times of kernels.
+//! Hardware counters, which CUPTI's range profiler records instead of kernel times.
 //!
-//! Each `cuda_profiler_range` is one kernel, and names no launch; where there are as many of them as calls that launch kernels,
-//! the first is of the first call, and so on: HTA's `get_counter_data_with_operators`. Where the numbers differ nothing is said
-//! of who launched them.
+//! Each `cuda_profiler_range` is one kernel without a link to its launch. If there are as many ranges as launch calls, they are
+//! paired in order, as in HTA's `get_counter_data_with_operators`. Otherwise no launches are shown.
 
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::model::NONE;
@@ -10,15 +9,15 @@ use crate::analysis::gpu::{GpuTrace, Kind, Named, kernel_names};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Report, Table};
 use crate::trace::Trace;
 use crate::trace::builder::for_each_member;
 
-/// The category of such ranges.
+/// Category of these ranges.
 const CATEGORY: &str = "cuda_profiler_range";
 
-/// More counters than this are no columns any more.
+/// Maximum counters shown as columns.
 const MAX_COUNTERS: usize = 64;
 
 /// Whether a trace has ranges with counters.
@@ -26,11 +25,11 @@ pub fn are_in(trace: &Trace) -> bool {
     trace.strings.find(CATEGORY).is_some_and(|id| trace.slices.category.contains(&id))
 }
 
-/// A counter added up over ranges.
+/// Sum of a counter over ranges.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     whole: u64,
-    /// Of values that are no whole numbers.
+    /// Sum of values that are not whole numbers.
     rest: f64,
 }
 
@@ -45,7 +44,7 @@ struct Row {
     sums: Vec<Option<Sum>>,
 }
 
-/// A row for each kernel and operator, a column for each counter. `None` without counters.
+/// One row per kernel and operator, one column per counter. `None` without counters.
 pub fn table(named: &Named<'_, '_>, report: &mut Report) -> Option<Table> {
     let gpu = named.gpu;
     let trace = gpu.trace;
@@ -60,9 +59,9 @@ pub fn table(named: &Named<'_, '_>, report: &mut Report) -> Option<Table> {
     let are_paired = launches.len() == ranges.len();
     if !are_paired {
         report.warning(format!(
-            "There are {} ranges with counters and {} calls that launch kernels, so which call a range is of is not known.",
-            ranges.len(),
-            launches.len()
+            "The trace has {} but {}, so counters cannot be linked to their launches.",
+            counted(ranges.len() as u64, "counter range", "counter ranges"),
+            counted(launches.len() as u64, "launch call", "launch calls")
         ));
     }
     let mut counters: Vec<String> = Vec::new();
@@ -114,9 +113,9 @@ pub fn table(named: &Named<'_, '_>, report: &mut Report) -> Option<Table> {
         ("kernel", "kernel"),
         rows.iter().map(|row| text(Some(row.kernel))),
     );
-    let table = Table::new(named.id("kernel_counters"), named.title("Counters of kernels"), columns).caption(
-        "Counters that CUPTI recorded for each kernel, added up. Kernels run one by one, and several times over, while they are counted, \
-         so their times mean nothing and are not shown.",
+    let table = Table::new(named.id("kernel_counters"), named.title("Kernel counters"), columns).caption(
+        "Sums of CUPTI hardware counters per kernel. Counting serializes and replays kernels, so their times are meaningless and \
+         not shown.",
     );
     Some(with_left_out(table, n_left_out))
 }

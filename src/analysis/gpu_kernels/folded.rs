@@ -1,5 +1,4 @@
-//! What can be said of kernels of a trace that has let go of its slices: sums by name, which are exact. Steps, operators,
-//! launches and what ran at one time need every event.
+//! Kernels of a trace whose slices were dropped: exact sums by name. Steps, operators, launches and overlap need every event.
 
 use crate::analysis::gpu::class::{Class, Classes};
 use crate::analysis::gpu::stats::{SumNs, share};
@@ -17,11 +16,11 @@ struct Row<'a> {
     name: Option<StringId>,
     class: &'a Class,
     sums: Sums,
-    /// The lower one; not known of an operation.
+    /// Lower median; unknown for an operation.
     median: Option<i64>,
 }
 
-/// Whether a trace has let go of work of a GPU.
+/// Whether a trace has dropped slices of GPU activity.
 pub fn has_work(trace: &Trace) -> bool {
     trace
         .folded
@@ -78,16 +77,16 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
         && let Some(first) = operations.first()
     {
         report.summary = format!(
-            "{} of the {} of GPU work is {}.",
+            "{} accounts for {} of {} of GPU time.",
+            first.class.operation,
             crate::analysis::gpu::stats::percent(share(first.sums.total_ns, total).unwrap_or(0.0)),
-            format_ns(total),
-            first.class.operation
+            format_ns(total)
         );
     }
     report.warning(
-        "The trace has more events than are held at once, so of the GPU there are only sums by name, which are exact. Steps, \
-         operators, launches, memory and the critical path need all events: record fewer steps, hold only a stretch of time, or use the \
-         native command, which holds as many as there is memory for.",
+        "This trace has too many events to keep them all in memory, so only exact sums by name are available. For steps, \
+         operators, launches, memory and the critical path, record fewer steps, select a time range, or use the native command, \
+         which is limited only by memory.",
     );
     let mut columns = vec![Column::key(
         "operation",
@@ -125,7 +124,7 @@ fn time_columns(rows: &[Row<'_>], total: i64) -> Vec<Column> {
             Unit::Ratio,
             rows.iter().map(|row| share(row.sums.total_ns, total)).collect(),
         )
-        .hint("of the durations of all work added up"),
+        .hint("of the total duration of all kernels, copies and fills"),
         Column::integer("mean", "mean", Unit::Ns, rows.iter().map(|row| mean(&row.sums)).collect()),
         integers("min", "min", Unit::Ns, rows.iter().map(|row| row.sums.min_ns)),
         integers("max", "max", Unit::Ns, rows.iter().map(|row| row.sums.max_ns)),

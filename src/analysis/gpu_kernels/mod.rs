@@ -1,4 +1,4 @@
-//! Kernels: by what they compute, by name, by phase.
+//! Kernels by operation, name and phase.
 
 mod by_step;
 mod charts;
@@ -30,13 +30,12 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     is_late: true,
 };
 
-/// Whether there is work of a GPU in any trace.
+/// Whether any trace has GPU activity.
 pub fn applies(run: &Run) -> bool {
     run.traces.iter().any(gpu::has_work)
 }
 
-/// Whether there is that, or counters of kernels, which a profiler records in place of their times, or sums of kernels that
-/// were too many to be held.
+/// Whether any trace has GPU activity, kernel counters (recorded instead of times), or sums of dropped kernels.
 fn has_work_or_counters(run: &Run) -> bool {
     applies(run)
         || run.traces.iter().any(folded::has_work)
@@ -47,7 +46,7 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     if let Some(first) = context.gpu().first() {
         for problem in &first.classes.problems {
-            report.warning(format!("Your rules for kernels do not count: {problem}"));
+            report.warning(format!("Custom kernel rules ignored: {problem}"));
         }
     }
     Named::each(context.gpu(), &mut report, |named, report| add(named, report));
@@ -57,7 +56,7 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Everything of one name.
+/// Durations of one name.
 struct NameSums<'a> {
     name: StringId,
     class: &'a Class,
@@ -128,13 +127,13 @@ fn summary(
     let percent = |ns: i64| stats::percent(share(ns, total).unwrap_or(0.0));
     match (operations.first(), names.first()) {
         (Some((operation, sums)), Some(name)) => format!(
-            "{} of the {} of GPU work is {operation}; the kernel with the most time is {} with {}.",
+            "{operation} accounts for {} of {} of GPU time; the hottest kernel is {} with {}.",
             percent(sums.total()),
             format_ns(total),
             visible(&shortened(gpu.shown_name(name.name).unwrap_or(""), IN_A_SENTENCE)),
             percent(name.durations.total())
         ),
-        _ => "No work of a GPU was recorded.".to_string(),
+        _ => "No GPU activity in this trace.".to_string(),
     }
 }
 
@@ -144,18 +143,18 @@ fn facts(named: &Named<'_, '_>, names: &[NameSums<'_>], total: i64) -> Facts {
     };
     let mut facts = Facts::new(named.title("Kernels"));
     facts
-        .push("work_time", "Work", total, Unit::Ns)
-        .hint("durations of kernels, copies and fills added up, also where they run at the same time");
+        .push("work_time", "Kernel time", total, Unit::Ns)
+        .hint("total duration of kernels, copies and fills; overlapping ones count multiple times");
     let count: u64 = names.iter().map(|sums| sums.durations.count()).sum();
     facts.push("count", "Launches", count, Unit::Count).hint("kernels, copies and fills");
-    facts.push("names", "Distinct", names.len() as u64, Unit::Count).hint("different names");
+    facts.push("names", "Distinct", names.len() as u64, Unit::Count).hint("distinct names");
     facts
         .push("unclassified", "Unclassified", share(sum(&|sums| sums.class.is_unknown), total), Unit::Ratio)
-        .hint("share of that time in kernels that no rule knows");
+        .hint("share of kernel time matched by no rule");
     facts
 }
 
-/// Durations by what is computed, the most first.
+/// Durations by operation, longest total first.
 fn by_operation<'a>(gpu: &'a GpuTrace<'_>) -> Vec<(&'a str, Durations)> {
     group(gpu, gpu.work.iter(), |class| &class.operation)
 }
@@ -181,7 +180,7 @@ fn group<'a, 'b>(
     rows
 }
 
-/// Time of work launched in steps, by the number of the class.
+/// Time of kernels and copies launched in steps, by class number.
 fn times_in_steps(gpu: &GpuTrace<'_>) -> Vec<i64> {
     let mut times = vec![0i64; gpu.classes.all().len()];
     for work in gpu.work.iter().filter(|work| gpu.step(work.step).is_some()) {
@@ -191,7 +190,7 @@ fn times_in_steps(gpu: &GpuTrace<'_>) -> Vec<i64> {
     times
 }
 
-/// Columns on durations.
+/// Columns of duration statistics.
 fn time_columns(rows: &[&Durations], total: i64) -> Vec<Column> {
     let each = |get: &dyn Fn(&Durations) -> Option<i64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
     vec![
@@ -203,7 +202,7 @@ fn time_columns(rows: &[&Durations], total: i64) -> Vec<Column> {
             Unit::Ratio,
             rows.iter().map(|row| share(row.total(), total)).collect(),
         )
-        .hint("of the durations of all work added up"),
+        .hint("of the total duration of all kernels, copies and fills"),
         Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
         Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
         Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
@@ -231,15 +230,15 @@ fn operation_table(
         };
         let values = rows.iter().map(|row| of_steps(row.0)).collect();
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
-        columns.insert(3, column.hint("time of work launched in steps, by their number"));
+        columns.insert(3, column.hint("time of kernels launched in steps, divided by the number of steps"));
     }
     Table::new(named.id("operations"), named.title("Operations"), columns).sorted_by("total", true).caption(
-        "Work of the GPU by what it computes, by the names of kernels. Durations are added up, so what runs at the same time \
-         counts twice here, unlike in GPU time.",
+        "Kernels grouped by operation, based on their names. Durations are summed, so overlapping kernels count multiple times, \
+         unlike in GPU time.",
     )
 }
 
-/// What was computed in each phase.
+/// Operations of each phase.
 fn phase_table(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
     let gpu = named.gpu;
     let phase_of = |work: &Work| gpu.annotation(work.step).map(|what| what.phase);
@@ -268,10 +267,10 @@ fn phase_table(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
                 Unit::Ns,
                 rows.iter().map(|row| per_step(row.2.total(), steps.of_phase(row.0))).collect(),
             )
-            .hint("by the steps of the phase that did something"),
+            .hint("total divided by the phase's steps with GPU activity"),
             Column::float(
                 "share",
-                "share of phase",
+                "% of phase",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.2.total(), row.3)).collect(),
             ),
@@ -280,7 +279,7 @@ fn phase_table(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
             Column::integer("p99", "p99", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.99)).collect()),
         ],
     );
-    Some(table.caption("Work belongs to the phase of the step in which it was launched."))
+    Some(table.caption("A kernel belongs to the phase of the step that launched it."))
 }
 
 fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64, steps: &ActiveSteps) -> Table {
@@ -302,8 +301,8 @@ fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64, st
         Column::key("operation", "operation", text(&|class| &class.operation)),
         Column::text("family", "family", text(&|class| &class.family)),
         Column::text("library", "library", text(&|class| &class.library)),
-        Column::text("trace_compare", "in trace_compare", texts(rows.iter().map(reference)))
-            .hint("the class that wafer's trace_compare gives it"),
+        Column::text("trace_compare", "trace_compare class", texts(rows.iter().map(reference)))
+            .hint("class assigned by wafer's trace_compare"),
     ];
     columns.splice(1..1, time_columns(&durations, total));
     if let Some(n) = steps.n() {
@@ -311,7 +310,7 @@ fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64, st
         let key = |row: &NameSums<'_>| (row.name, row.is_kernel);
         let values = rows.iter().map(|row| per_step(times.get(&key(row)).copied().unwrap_or(0), n)).collect();
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
-        columns.insert(3, column.hint("time of those launched in steps, by the number of steps"));
+        columns.insert(3, column.hint("time of those launched in steps, divided by the number of steps"));
     }
     kernel_names::insert(
         &mut columns,

@@ -1,15 +1,15 @@
-//! Layers by attention: the one thing that every layer of a transformer has once.
+//! Layers by attention, which every transformer layer has exactly once.
 
 use super::Layer;
 use crate::analysis::gpu::GpuTrace;
 use crate::base::hash::HashMap;
 
-/// Layers of each step: every attention kernel starts one, kernels of one attention (its main part and the reduction
-/// after it) together. What comes before the first attention of a step is in none.
+/// Layers of each step. Every attention kernel starts one; kernels of one attention (main part and reduction) stay together.
+/// Kernels before the first attention of a step belong to no layer.
 pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
     let mut out: Vec<Layer> = Vec::new();
     let mut streams: HashMap<(u32, u32), usize> = HashMap::default();
-    // The stream with the most attention is the one that is cut.
+    // Only the stream with the most attention kernels is divided into layers.
     for work in gpu.work.iter().filter(|work| is_attention(gpu, work.class)) {
         *streams.entry((work.step, work.stream)).or_default() += 1;
     }

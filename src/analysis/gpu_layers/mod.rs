@@ -1,4 +1,4 @@
-//! Layers of the model: by modules of the program where those are recorded, and by what repeats in a step.
+//! Layers of the model: by recorded modules, and by kernel sequences that repeat in a step.
 
 mod attention;
 mod modules;
@@ -31,8 +31,8 @@ fn run(context: &Context<'_>) -> Report {
         if report.summary.is_empty() {
             report.summary = match &layers {
                 Some(layers) => layers.summary(),
-                None if modules.is_some() => "By module; no layers repeat in a step.".to_string(),
-                None => "No modules are recorded and no layers repeat.".to_string(),
+                None if modules.is_some() => "By module; no repeating layers found.".to_string(),
+                None => "No modules recorded and no repeating layers found.".to_string(),
             };
         }
         if let Some(layers) = &layers {
@@ -43,7 +43,7 @@ fn run(context: &Context<'_>) -> Report {
         match modules {
             Some(tables) => tables.into_iter().for_each(|table| report.table(table)),
             None => report.info(
-                "Modules are not in the trace: profile with with_stack=True or with_modules=True, without graphs, to see times by \
+                "No modules in this trace. Profile with with_stack=True or with_modules=True, without CUDA graphs, to get time by \
                  nn.Module.",
             ),
         }
@@ -51,7 +51,7 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Work of one layer of the model in one step.
+/// Kernels and copies of one layer in one step.
 pub struct Layer {
     /// Index into the steps, as [`super::gpu::Work::step`].
     pub step: u32,
@@ -62,18 +62,18 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Nanoseconds in which any of its work ran.
+    /// Nanoseconds in which any of its kernels or copies ran.
     pub fn busy(&self, gpu: &GpuTrace<'_>) -> i64 {
         spans::total(&spans::union(self.work.iter().map(|at| (gpu.work[*at].start, gpu.work[*at].end))))
     }
 }
 
-/// By what layers are told from each other.
+/// How layers were detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Basis {
-    /// Each has an attention.
+    /// Each starts with an attention kernel.
     Attention,
-    /// Each runs the same kernels.
+    /// Each repeats the same kernels.
     Repeated,
 }
 
@@ -84,11 +84,11 @@ pub struct Layers {
     pub layers: Vec<Layer>,
 }
 
-/// Fewer attentions in a step than this are no repeated structure.
+/// Minimum attentions in a step for a repeating structure.
 const MIN_LAYERS: u32 = 2;
 
 impl Layers {
-    /// By attention where steps have several, else by what repeats; `None` if nothing does.
+    /// Layers by attention if steps have several, else by repetition; `None` if nothing repeats.
     pub fn new(gpu: &GpuTrace<'_>) -> Option<Layers> {
         let layers = attention::layers(gpu);
         if layers.iter().any(|layer| layer.number + 1 >= MIN_LAYERS) {
@@ -98,7 +98,7 @@ impl Layers {
         (!layers.is_empty()).then_some(Layers { basis: Basis::Repeated, layers })
     }
 
-    /// In the step that has the most.
+    /// Number of layers in the step with the most.
     pub fn n(&self) -> u64 {
         self.layers.iter().map(|layer| u64::from(layer.number) + 1).max().unwrap_or(0)
     }
@@ -106,12 +106,12 @@ impl Layers {
     fn summary(&self) -> String {
         match self.basis {
             Basis::Attention => {
-                format!("{} in a step, by its attention kernels.", counted(self.n(), "layer", "layers"))
+                format!("{} per step, detected by attention kernels.", counted(self.n(), "layer", "layers"))
             }
             Basis::Repeated => {
                 let longest = self.layers.iter().map(|layer| layer.work.len() as u64).max().unwrap_or(0);
                 format!(
-                    "{} in a step, of up to {}; no attention kernel marks the layers.",
+                    "{} per step of up to {}, detected by repeating kernels (no attention kernel found).",
                     counted(self.n(), "repetition", "repetitions"),
                     counted(longest, "kernel", "kernels")
                 )

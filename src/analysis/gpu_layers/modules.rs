@@ -1,4 +1,4 @@
-//! Modules of the program, by their frames around launches.
+//! GPU time by nn.Module, from the module frames around launches.
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{SumNs, share};
@@ -10,13 +10,13 @@ use crate::base::units::Unit;
 use crate::report::{Column, Table};
 use crate::trace::slices::SliceId;
 
-/// How the profiler names frames of modules.
+/// Prefix of module frame names.
 const PREFIX: &str = "nn.Module: ";
 
-/// A module of the program, or all of a class, with everything launched in them.
+/// Sums of a module, or of all modules of a class.
 #[derive(Default)]
 struct ModuleSums {
-    /// Names of a class.
+    /// Number of modules of the class.
     instances: u64,
     calls: u64,
     kernels: u64,
@@ -25,8 +25,8 @@ struct ModuleSums {
 }
 
 impl ModuleSums {
-    /// Work that was launched in it, how much and how long; `is_first` unless it has been counted, `is_own` if no other module
-    /// is further inside.
+    /// Adds kernels launched inside: count and total duration. `is_first` unless already counted, `is_own` if no inner module
+    /// encloses them.
     fn add(&mut self, (n, ns): (u64, i64), is_first: bool, is_own: bool) {
         self.kernels += if is_first { n } else { 0 };
         self.inside = self.inside.saturating_add(if is_first { ns } else { 0 });
@@ -49,12 +49,12 @@ fn class(name: &str) -> &str {
 struct Innermost {
     /// By slice: a slice, or [`NONE`].
     around: Vec<u32>,
-    /// By name: whether it is that of a module.
+    /// By name: whether it names a module.
     is_name: Vec<bool>,
 }
 
 impl Innermost {
-    /// `None` where no name is that of a module.
+    /// `None` if no name is a module's.
     fn new(gpu: &GpuTrace<'_>) -> Option<Innermost> {
         let slices = &gpu.trace.slices;
         let is_name: Vec<bool> = gpu.trace.strings.all().map(|text| text.starts_with(PREFIX)).collect();
@@ -66,7 +66,7 @@ impl Innermost {
             let around = match slices.parent[i].some() {
                 None => NONE,
                 Some(SliceId(parent)) if inner.is_module(gpu, parent as usize) => parent,
-                // What is around others starts before them, so it is known.
+                // Parents come before their children, so theirs is known.
                 Some(SliceId(parent)) => inner.around.get(parent as usize).copied().unwrap_or(NONE),
             };
             inner.around.push(around);
@@ -81,13 +81,13 @@ impl Innermost {
     }
 }
 
-/// A row for each module, and one for each class of them. `None` where no module is recorded around any launch.
+/// Tables by class and by module. `None` if no launch is inside a recorded module.
 pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
     let class_of = |name: StringId| class(gpu.trace.strings.get_opt(name).unwrap_or(""));
     let inner = Innermost::new(gpu)?;
-    // Work by the innermost module around its launch: how much, and how long.
+    // Count and total duration of kernels and copies by innermost module.
     let mut by_module: HashMap<u32, (u64, i64)> = HashMap::default();
     for work in gpu.work.iter().filter(|work| work.launch != NONE) {
         let module = inner.around[work.launch as usize];
@@ -108,7 +108,7 @@ pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
         while module != NONE {
             let name = slices.name[module as usize];
             let of = (name, class_of(name));
-            // Each name and each class is counted once, however often it is around.
+            // Nested modules of one name or class count once.
             let is_first = around.iter().all(|inner| inner.0 != of.0);
             let is_first_of_class = around.iter().all(|inner| inner.1 != of.1);
             sums.entry(of.0).or_default().add(work, is_first, around.is_empty());
@@ -140,19 +140,31 @@ pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
         named.id("modules"),
         named.title("Modules"),
         vec![
-            Column::key("module", "module", texts(rows.iter().map(|row| Some(text(row.0).trim_start_matches(PREFIX))))),
+            Column::key(
+                "module",
+                "module",
+                texts(rows.iter().map(|row| Some(text(row.0).trim_start_matches(PREFIX)))),
+            ),
             integers("inside", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.inside))
                 .with_bar()
-                .hint("durations of all work launched in it and in modules inside it")
+                .hint("total duration of kernels and copies launched in it, including inner modules")
                 .by_row(),
-            Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.1.inside, total)).collect()),
-            integers("own", "own GPU time", Unit::Ns, rows.iter().map(|row| row.1.own)).hint("not in modules inside it").adds_up(),
-            Column::counts("kernels", "work", Unit::Count, rows.iter().map(|row| row.1.kernels)).hint("kernels, copies and fills"),
+            Column::float(
+                "share",
+                "share",
+                Unit::Ratio,
+                rows.iter().map(|row| share(row.1.inside, total)).collect(),
+            ),
+            integers("own", "self GPU time", Unit::Ns, rows.iter().map(|row| row.1.own))
+                .hint("excluding inner modules")
+                .adds_up(),
+            Column::counts("kernels", "kernels", Unit::Count, rows.iter().map(|row| row.1.kernels))
+                .hint("kernels, copies and fills"),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls)).by_row(),
         ],
     )
     .sorted_by("inside", true)
-    .caption("By the nn.Module frames around the launch; the number behind a name is the profiler's, one for each instance.");
+    .caption("By nn.Module frames around the launch. The profiler numbers the instances of a class.");
     Some([class_table(named, classes, total), with_left_out(table, n_left_out)])
 }
 
@@ -167,22 +179,22 @@ fn class_table(named: &Named<'_, '_>, classes: HashMap<&str, ModuleSums>, total:
             Column::key("class", "class", texts(rows.iter().map(|row| Some(row.0)))),
             integers("inside", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.inside))
                 .with_bar()
-                .hint("durations of all work launched in modules of the class and in those inside them"),
+                .hint("total duration of kernels and copies launched in modules of the class, including inner modules"),
             Column::float(
                 "share",
                 "share",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.1.inside, total)).collect(),
             ),
-            integers("own", "own GPU time", Unit::Ns, rows.iter().map(|row| row.1.own))
-                .hint("not in modules inside them"),
+            integers("own", "self GPU time", Unit::Ns, rows.iter().map(|row| row.1.own))
+                .hint("excluding inner modules"),
             Column::counts("modules", "modules", Unit::Count, rows.iter().map(|row| row.1.instances)),
-            Column::counts("kernels", "work", Unit::Count, rows.iter().map(|row| row.1.kernels))
+            Column::counts("kernels", "kernels", Unit::Count, rows.iter().map(|row| row.1.kernels))
                 .hint("kernels, copies and fills"),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls)),
             Column::integer(
                 "per_call",
-                "GPU time a call",
+                "GPU time per call",
                 Unit::Ns,
                 rows.iter()
                     .map(|row| row.1.inside.checked_div(i64::try_from(row.1.calls).ok()?))
@@ -192,8 +204,8 @@ fn class_table(named: &Named<'_, '_>, classes: HashMap<&str, ModuleSums>, total:
     )
     .sorted_by("inside", true)
     .caption(
-        "nn.Modules of one class together: where there are as many of a class as the model has layers, it is the layer. Work in a module \
-         that is inside another of its class counts once.",
+        "A class with as many modules as the model has layers is usually the layer. Modules nested in one of their own class count \
+         once.",
     );
     with_left_out(table, n_left_out)
 }

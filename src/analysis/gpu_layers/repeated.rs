@@ -1,17 +1,17 @@
-//! Layers by what repeats: the same kernels, several times over, in the order in which a step ran them.
+//! Layers by repetition: the same sequence of kernels several times in a step.
 //!
 //! ```text
 //! a b [c d e][c d e][c d e][c d e] f      4 repetitions of 3 kernels
 //! ```
-//! A run of period `p` is a stretch in which every kernel is that of `p` places before. The run that covers the most is
-//! taken, of equal ones that with the shortest period; then what lies before and behind it is searched in the same way,
-//! since a training step repeats once forward and once backward.
+//! In a run of period `p`, every kernel equals the one `p` places before. The longest run is taken, at equal length the one with
+//! the shortest period. The kernels before and after it are then searched in the same way, since a training step repeats once
+//! forward and once backward.
 
 use super::Layer;
 use crate::analysis::gpu::{GpuTrace, Kind};
 use crate::base::hash::HashMap;
 
-/// A stretch that repeats: `n` times `period` elements from `start` on.
+/// A repeating run: `n` times `period` elements, starting at `start`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
     pub start: usize,
@@ -20,19 +20,19 @@ pub struct Run {
 }
 
 impl Run {
-    /// Elements in it.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.period * self.n
     }
 }
 
-/// Fewer repetitions are no structure.
+/// Minimum repetitions for a structure.
 const MIN_REPEATS: usize = 3;
-/// Runs that cover less than one in so many kernels of a step say nothing of it.
+/// A run must cover at least 1/`MIN_SHARE` of the kernels of a step.
 const MIN_SHARE: usize = 10;
-/// Runs in one step.
+/// Maximum runs in a step.
 const MAX_RUNS: usize = 4;
-/// Comparisons for one search. Longer steps are searched for short periods only.
+/// Maximum comparisons per search. Longer steps are searched for short periods only.
 const MAX_WORK: usize = 50_000_000;
 
 /// Layers of each step, numbered in order.
@@ -44,7 +44,7 @@ pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
     let mut steps: Vec<(u32, Vec<usize>)> = by_step
         .into_iter()
         .filter_map(|(step, streams)| {
-            // The stream with the most kernels is the one that is searched.
+            // Only the stream with the most kernels is searched.
             let main = streams.into_iter().max_by_key(|(stream, work)| (work.len(), u32::MAX - stream))?;
             Some((step, main.1))
         })
@@ -61,7 +61,7 @@ pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
             if 2 * covered(&by_name) >= names.len() {
                 return by_name;
             }
-            // Layers may differ in the tiles that were chosen for them, and not in what they do.
+            // Layers may use different tile sizes for the same operation.
             let classes: Vec<u32> = work.iter().map(|at| gpu.work[*at].class).collect();
             let by_class = runs(&classes);
             if covered(&by_class) > covered(&by_name) { by_class } else { by_name }
@@ -81,10 +81,10 @@ fn covered(runs: &[Run]) -> usize {
     runs.iter().map(Run::len).sum()
 }
 
-/// The runs of a sequence that cover the most, in order.
+/// The longest runs of a sequence, in order.
 pub fn runs(sequence: &[u32]) -> Vec<Run> {
     let mut found = Vec::new();
-    // From where on, and up to where.
+    // Ranges still to search: start and end.
     let mut open: Vec<(usize, usize)> = vec![(0, sequence.len())];
     while let Some((from, to)) = open.pop() {
         if found.len() >= MAX_RUNS {
@@ -103,7 +103,7 @@ pub fn runs(sequence: &[u32]) -> Vec<Run> {
     found
 }
 
-/// The run that covers the most; of equal ones that with the shortest period, and of those the first.
+/// The longest run; at equal length the one with the shortest period, then the first.
 fn best_run(sequence: &[u32]) -> Option<Run> {
     let n = sequence.len();
     let longest = (n / MIN_REPEATS).min(MAX_WORK / n.max(1));
@@ -114,7 +114,7 @@ fn best_run(sequence: &[u32]) -> Option<Run> {
             let same = (start..n - period).take_while(|at| sequence[*at] == sequence[at + period]).count();
             let run = Run { start, period, n: same / period + 1 };
             let is_better = best.is_none_or(|best| run.len() > best.len());
-            // One kernel over and over is no structure.
+            // A single repeated kernel is not a layer.
             if run.n >= MIN_REPEATS
                 && is_better
                 && sequence[start..start + period].iter().any(|name| *name != sequence[start])
@@ -131,7 +131,7 @@ fn best_run(sequence: &[u32]) -> Option<Run> {
 mod tests {
     use super::*;
 
-    /// The same by trying every start, period and number.
+    /// Brute-force version that tries every start, period and count.
     fn plain(sequence: &[u32]) -> Option<Run> {
         let n = sequence.len();
         let mut best: Option<Run> = None;

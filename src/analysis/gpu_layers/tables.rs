@@ -1,4 +1,4 @@
-//! What each layer did.
+//! Tables of layers.
 
 use super::{Basis, Layer, Layers};
 use crate::analysis::gpu::active::per_step;
@@ -12,7 +12,7 @@ use crate::base::units::{Unit, counted};
 use crate::report::{Column, Table};
 use std::collections::BTreeSet;
 
-/// Phases have layers of their own: what a layer does differs.
+/// Layers are kept apart by phase, since their kernels differ.
 fn phase(gpu: &GpuTrace<'_>, step: u32) -> &'static str {
     gpu.annotation(step).map_or("", |what| what.phase.name())
 }
@@ -21,7 +21,7 @@ fn phase_column<'a>(phases: impl Iterator<Item = &'a str>) -> Column {
     Column::key("phase", "phase", texts(phases.map(|phase| Some(phase).filter(|phase| !phase.is_empty()))))
 }
 
-/// A layer of a phase over all its steps.
+/// A layer of a phase, over all steps.
 struct OfLayer {
     phase: &'static str,
     number: u32,
@@ -31,7 +31,7 @@ struct OfLayer {
     steps: u64,
 }
 
-/// A row for each layer of a step.
+/// One row per layer of a step.
 pub fn layers(named: &Named<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
     let mut by_key: HashMap<(&'static str, u32), Vec<&Layer>> = HashMap::default();
@@ -57,7 +57,7 @@ pub fn layers(named: &Named<'_, '_>, layers: &Layers) -> Table {
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         named.id("layers"),
-        named.title("Layers of a step"),
+        named.title("Layers"),
         vec![
             phase_column(rows.iter().map(|row| row.phase)),
             Column::counts("layer", "layer", Unit::Id, rows.iter().map(|row| u64::from(row.number))).as_key(),
@@ -66,17 +66,17 @@ pub fn layers(named: &Named<'_, '_>, layers: &Layers) -> Table {
                 .with_bar(),
             Column::integer(
                 "busy_max",
-                "busy, longest",
+                "busy, max",
                 Unit::Ns,
                 rows.iter().map(|row| row.busy.max()).collect(),
             ),
             Column::integer(
                 "length",
-                "length, mean",
+                "duration, mean",
                 Unit::Ns,
                 rows.iter().map(|row| row.length.mean()).collect(),
             )
-            .hint("from its first kernel to the end of its last, with the gaps"),
+            .hint("from the first kernel to the end of the last, including gaps"),
             Column::float(
                 "kernels",
                 "kernels, mean",
@@ -93,23 +93,23 @@ fn caption(layers: &Layers) -> String {
     let steps: BTreeSet<u32> =
         layers.layers.iter().map(|layer| layer.step).filter(|step| *step != NO_STEP).collect();
     let over = if steps.is_empty() {
-        "over the whole trace".to_string()
+        "in the whole trace".to_string()
     } else {
         format!("in {}", counted(steps.len() as u64, "step", "steps"))
     };
     match layers.basis {
         Basis::Attention => format!(
-            "From one attention kernel to the next on the stream that has the most of them, {over}. What comes before the first attention \
-             of a step is in no layer, and the last layer has what follows it, such as the sampling of tokens."
+            "A layer runs from one attention kernel to the next, on the stream with the most of them, {over}. Kernels before the \
+             first attention of a step belong to no layer; those after the last, such as sampling, belong to the last layer."
         ),
         Basis::Repeated => format!(
-            "Kernels that repeat in the same order on the stream that has the most of them, {over}: every repetition is a layer, from \
-             where the repeating begins. What does not repeat is in no layer. Where steps are not marked, what repeats may be whole steps."
+            "A layer is one repetition of a kernel sequence, on the stream with the most kernels, {over}. Kernels that don't \
+             repeat belong to no layer. Without step annotations, a repetition may be a whole step."
         ),
     }
 }
 
-/// A row for each operation of each layer.
+/// One row per operation and layer.
 pub fn operations(named: &Named<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
     let mut found: HashMap<(&'static str, u32, &str), Vec<i64>> = HashMap::default();
@@ -147,10 +147,10 @@ pub fn operations(named: &Named<'_, '_>, layers: &Layers) -> Table {
                 Unit::Ns,
                 rows.iter().map(|row| per_step(row.1.total(), of_layer(row.0.0, row.0.1).0)).collect(),
             )
-            .hint("by the steps that have the layer"),
+            .hint("total divided by the steps that have the layer"),
             Column::float(
                 "share",
-                "share of layer",
+                "% of layer",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.1.total(), of_layer(row.0.0, row.0.1).1)).collect(),
             ),
@@ -175,7 +175,7 @@ struct OfKernel {
 /// Phase, name and class.
 type KernelKey = (&'static str, StringId, u32);
 
-/// A row for each kernel, over all layers.
+/// One row per kernel, over all layers.
 pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
     let mut found: HashMap<KernelKey, Vec<(u32, i64)>> = HashMap::default();
@@ -197,7 +197,7 @@ pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
             };
             let by_layer: Vec<(i64, u32)> =
                 times.chunk_by(|a, b| a.0 == b.0).map(|layer| (mean(layer), layer[0].0)).collect();
-            // Of equal ones the first.
+            // At equal means, the first layer.
             let slowest = by_layer.iter().max_by_key(|(mean, number)| (*mean, u32::MAX - number));
             OfKernel {
                 phase,
@@ -230,7 +230,7 @@ pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
     let n_of = |phase: &str| instances.get(phase).copied().unwrap_or(0);
     let mut table = Table::new(
         named.id("layer_kernels"),
-        named.title("Kernels of layers"),
+        named.title("Kernels by layer"),
         vec![
             phase_column(rows.iter().map(|row| row.phase)),
             Column::key(
@@ -250,11 +250,11 @@ pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
                     .collect(),
             ),
             Column::counts("layers", "in layers", Unit::Count, rows.iter().map(|row| row.layers))
-                .hint("how many layers of a step have it"),
+                .hint("number of layers in a step that have it"),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
             Column::float(
                 "share",
-                "share of layers",
+                "% of layers",
                 Unit::Ratio,
                 rows.iter()
                     .map(|row| share(row.durations.total(), totals.get(row.phase).copied().unwrap_or(0)))
@@ -265,11 +265,11 @@ pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
             Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
             Column::counts(
                 "slowest",
-                "slowest in layer",
+                "slowest layer",
                 Unit::Id,
                 rows.iter().map(|row| u64::from(row.slowest)),
             )
-            .hint("the layer in which its mean is the largest"),
+            .hint("layer with the largest mean"),
         ],
     );
     kernel_names::insert(

@@ -1,4 +1,4 @@
-//! Allocations, from the instants that the profiler writes with `profile_memory`.
+//! Allocations, from the instant events that the profiler writes with `profile_memory`.
 
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::{GpuTrace, Kind, Named};
@@ -12,7 +12,7 @@ use crate::trace::Trace;
 use crate::trace::builder::for_each_member;
 use crate::trace::tracks::{Key, ProcessId};
 
-/// Name of the instants.
+/// Name of these instant events.
 const NAME: &str = "[memory]";
 
 /// An allocation or a free.
@@ -21,14 +21,14 @@ struct Change {
     ts: i64,
     /// Negative if freed.
     bytes: i64,
-    /// 0 where the profiler does not say.
+    /// 0 if not recorded.
     address: u64,
-    /// As the allocator says, after the change.
+    /// The allocator's own total after the change.
     allocated: Option<u64>,
     reserved: Option<u64>,
 }
 
-/// Memory of one device in one process: each process counts addresses and totals for itself.
+/// Memory of one device in one process; each process has its own addresses and totals.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Owner {
     /// PyTorch's number of the type: 0 is the CPU.
@@ -38,7 +38,7 @@ struct Owner {
 }
 
 impl Owner {
-    /// Names the process where another one has memory of a device with the same number.
+    /// Device name, with the process if several processes use a device of this number.
     fn label(self, gpu: &GpuTrace<'_>, owners: &[(Owner, Vec<Change>)]) -> String {
         let device = match self.kind {
             0 => "CPU".to_string(),
@@ -55,19 +55,19 @@ impl Owner {
         }
     }
 
-    /// Which of several processes with memory of such a device it is; `None` where it is the only one.
+    /// Index among the processes that use this device; `None` if it is the only one.
     fn number(self, owners: &[(Owner, Vec<Change>)]) -> Option<usize> {
         let alike = || owners.iter().filter(|(other, _)| (other.kind, other.id) == (self.kind, self.id));
         (alike().count() > 1).then(|| alike().position(|(other, _)| *other == self)).flatten()
     }
 }
 
-/// Adds tables on allocations, or says that there are none.
+/// Adds tables on allocations, or a note that there are none.
 pub fn add(named: &Named<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let owners = changes(gpu);
     if owners.is_empty() {
-        report.info("Allocations are not in the trace: profile with profile_memory=True to have them.");
+        report.info("No allocations in this trace. Profile with profile_memory=True to record them.");
         return;
     }
     let summaries: Vec<(Owner, Summary)> =
@@ -76,7 +76,7 @@ pub fn add(named: &Named<'_, '_>, report: &mut Report) {
         summaries.iter().filter(|(owner, _)| owner.kind != 0).max_by_key(|(_, summary)| summary.peak)
     {
         report.summary = format!(
-            "{} At most {} were allocated on {}.",
+            "{} Peak memory: {} on {}.",
             report.summary,
             format_bytes(u64::try_from(summary.peak).unwrap_or(0)),
             owner.label(gpu, &owners)
@@ -140,14 +140,14 @@ fn changes(gpu: &GpuTrace<'_>) -> Vec<(Owner, Vec<Change>)> {
     owners
 }
 
-/// What came of all changes of a device.
+/// Totals over all changes of a device.
 struct Summary {
     n_allocations: u64,
     n_frees: u64,
     allocated_bytes: i64,
-    /// Most bytes in use at once: by the allocator's own count, or by adding changes up.
+    /// Peak bytes in use, by the allocator's own total or the sum of changes.
     peak: i64,
-    /// Number of the change that reached it.
+    /// Index of the change that reached the peak.
     peak_at: usize,
     reserved: Option<u64>,
     end: i64,
@@ -184,7 +184,7 @@ impl Summary {
     }
 }
 
-/// Memory in use over time, as a picture and as a table. `None` without any on a GPU.
+/// Memory in use over time, as a chart and a table. `None` without GPU memory.
 fn over_time(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<(Chart, Table)> {
     const MAX_POINTS: usize = 800;
     let start = named.gpu.trace.span().map_or(0, |(start, _)| start);
@@ -212,7 +212,7 @@ fn over_time(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<(
         return None;
     }
     let lines = Lines::new(lines, Unit::Bytes, Over::Time);
-    let title = named.title("Memory in use over time");
+    let title = named.title("Memory over time");
     let columns = [("device", "device"), ("in_use", "in use")];
     let table = timeline::over_time(named.id("memory_over_time"), title.clone(), &lines, columns);
     let caption = String::new();
@@ -227,20 +227,20 @@ fn owner_table(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)], rows: &[(
             Column::key("device", "device", texts(rows.iter().map(|row| Some(row.0.label(named.gpu, owners))))),
             Column::counts("allocations", "allocations", Unit::Count, rows.iter().map(|row| row.1.n_allocations)),
             Column::counts("frees", "frees", Unit::Count, rows.iter().map(|row| row.1.n_frees)),
-            integers("allocated", "allocated in all", Unit::Bytes, rows.iter().map(|row| row.1.allocated_bytes)),
+            integers("allocated", "total allocated", Unit::Bytes, rows.iter().map(|row| row.1.allocated_bytes)),
             integers("peak", "peak in use", Unit::Bytes, rows.iter().map(|row| row.1.peak)).with_bar(),
             Column::unsigned("reserved", "peak reserved", Unit::Bytes, rows.iter().map(|row| row.1.reserved).collect())
-                .hint("what the caching allocator held"),
-            integers("end", "in use at the end", Unit::Bytes, rows.iter().map(|row| row.1.end)),
+                .hint("reserved by the caching allocator"),
+            integers("end", "in use at end", Unit::Bytes, rows.iter().map(|row| row.1.end)),
         ],
     )
     .caption(
-        "From the profiler's allocation events. Use is what the allocator counted; where it does not say, changes are added up \
-         from the start of the recording, which leaves out what was there before.",
+        "From the profiler's allocation events. Memory in use is the allocator's own total. If that is not recorded, it is the sum \
+         of changes since recording started, which misses earlier allocations.",
     )
 }
 
-/// Of whom memory was that was allocated in the recording and live at the peak.
+/// Memory allocated during recording and live at the peak, by source.
 fn live_table(
     named: &Named<'_, '_>,
     (owner, owners): (Owner, &[(Owner, Vec<Change>)]),
@@ -281,7 +281,7 @@ fn live_table(
     let before = summary.peak.saturating_sub(known).max(0);
     let table = Table::new(
         named.id("live"),
-        named.title(&format!("Live at the peak: {}", owner.label(gpu, owners))),
+        named.title(&format!("Live at peak: {}", owner.label(gpu, owners))),
         vec![
             Column::key("op", "operator", texts(rows.iter().map(|row| text(row.0.0)))),
             Column::key("frame", "Python frame", texts(rows.iter().map(|row| text(row.0.1)))),
@@ -290,13 +290,13 @@ fn live_table(
         ],
     )
     .caption(format!(
-        "Blocks allocated in the recording and not freed at the peak of {}, {} after its start, by the innermost operator and \
-         frame around the allocation. {} more had been allocated before the recording, or nobody said where.",
+        "Blocks live at the peak of {}, {} after the start of the trace, by innermost operator and frame around the allocation. {} \
+         more have no recorded allocation.",
         format_bytes(u64::try_from(summary.peak).unwrap_or(0)),
         crate::base::units::format_ns(at),
         format_bytes(u64::try_from(before).unwrap_or(0))
     ))
-    .if_empty("Nothing that was allocated in the recording was live at the peak, or allocations have no addresses.");
+    .if_empty("No recorded allocation was live at the peak, or allocations have no addresses.");
     let mut table = with_left_out(table, n_left_out);
     if owner.id > 0 {
         table.id = format!("{}_gpu{}", table.id, owner.id).into();

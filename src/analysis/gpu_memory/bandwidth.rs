@@ -1,4 +1,4 @@
-//! Bytes that copies and fills moved, over time.
+//! Bytes moved by copies and fills, over time.
 
 use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{integers, texts};
@@ -7,10 +7,10 @@ use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Table};
 use crate::trace::links::LinkTable;
 
-/// Stretches that the time from the first work to the last is divided into.
+/// Number of time intervals from the first kernel or copy to the end of the last.
 const N_STRETCHES: usize = 100;
 
-/// Which way bytes go, by the names that profilers give.
+/// Directions of copies, by words in their names.
 const WAYS: [(&str, &str); 5] = [
     ("HtoD", "host to device"),
     ("DtoH", "device to host"),
@@ -20,15 +20,15 @@ const WAYS: [(&str, &str); 5] = [
 ];
 const OTHER: &str = "other";
 
-/// What went one way.
+/// Bytes and time of one direction.
 struct Way {
     name: &'static str,
-    /// By stretch.
+    /// By interval.
     bytes: Vec<u64>,
     busy: Vec<i64>,
 }
 
-/// The picture and its table; `None` where no copy says what it moved.
+/// Chart and table; `None` if no copy has its size recorded.
 pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
     let gpu = named.gpu;
     let start = gpu.work.first()?.start;
@@ -51,7 +51,7 @@ pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
         }
     };
     let caption =
-        format!("Bytes moved in each {} by that time, copies and fills of all streams.", format_ns(length));
+        format!("Copies and fills of all streams, averaged over intervals of {}.", format_ns(length));
     let chart = Chart {
         id: named.id("bandwidth_chart"),
         title: named.title("Bandwidth over time"),
@@ -68,10 +68,10 @@ pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
         .collect();
     let table = Table::new(
         named.id("bandwidth"),
-        named.title("Bytes over time"),
+        named.title("Bytes moved over time"),
         vec![
             integers("start", "start", Unit::NsOffset, rows.iter().map(|row| at(row.0))).as_key(),
-            Column::key("way", "way", texts(rows.iter().map(|row| Some(row.1.name)))),
+            Column::key("way", "direction", texts(rows.iter().map(|row| Some(row.1.name)))),
             Column::counts("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.1.bytes[row.0])),
             Column::float(
                 "bandwidth",
@@ -80,16 +80,16 @@ pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
                 rows.iter().map(|row| Some(rate(row.1.bytes[row.0]))).collect(),
             )
             .with_bar(),
-            integers("busy", "time copying", Unit::Ns, rows.iter().map(|row| row.1.busy[row.0]))
-                .hint("durations added up; more than the stretch where copies overlap"),
+            integers("busy", "busy time", Unit::Ns, rows.iter().map(|row| row.1.busy[row.0]))
+                .hint("sum of durations; exceeds the interval where copies overlap"),
         ],
     )
-    .caption(format!("{caption} Stretches in which nothing moved are left out."));
+    .caption(format!("{caption} Intervals without copies are left out."));
     Some((chart, table))
 }
 
-/// Bytes and time by way and stretch; ways that moved nothing are left out. A copy's bytes are shared out over its time, to
-/// the byte.
+/// Bytes and time by direction and interval; directions without bytes are left out. The bytes of a copy are spread evenly over
+/// its duration and add up exactly.
 fn ways(gpu: &GpuTrace<'_>, start: i64, length: i64) -> Vec<Way> {
     let names = WAYS.iter().map(|way| way.1).chain([OTHER]);
     let empty = |name| Way { name, bytes: vec![0; N_STRETCHES + 1], busy: vec![0; N_STRETCHES + 1] };
@@ -113,7 +113,7 @@ fn ways(gpu: &GpuTrace<'_>, start: i64, length: i64) -> Vec<Way> {
             let from = start.saturating_add(stretch.saturating_mul(length));
             let to = if stretch == last { end } else { from.saturating_add(length) };
             let from = if stretch == first { work.start } else { from };
-            // What files claim may be more than there is.
+            // Sizes in files may be absurdly large.
             let (bytes, busy) = (&mut way.bytes[stretch as usize], &mut way.busy[stretch as usize]);
             *bytes = bytes.saturating_add(moved_by(to).saturating_sub(moved_by(from)));
             *busy = busy.saturating_add(to.min(work.end).saturating_sub(from).max(0));

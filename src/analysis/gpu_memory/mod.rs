@@ -1,4 +1,4 @@
-//! Memory: copies and fills with their bandwidth; allocations over time, the peak, and what was live then.
+//! Memory: bandwidth of copies and fills; allocations over time, the peak, and blocks live at the peak.
 
 mod allocations;
 mod bandwidth;
@@ -10,14 +10,14 @@ use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
-use crate::base::units::{Unit, format_bytes, format_ns, group_digits};
+use crate::base::units::{Unit, counted, format_bytes, format_ns};
 use crate::report::{Column, Report, Table};
 use crate::trace::links::LinkTable;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-memory",
     title: "GPU memory",
-    // Allocations are recorded without a GPU, too.
+    // Allocations are also recorded without a GPU.
     applies: |run| gpu::applies(run) || run.traces.iter().any(allocations::are_in),
     run,
     reference: None,
@@ -43,9 +43,9 @@ fn run(context: &Context<'_>) -> Report {
         let bytes: u64 = copies.iter().filter_map(|row| row.bytes).fold(0, u64::saturating_add);
         if report.summary.is_empty() {
             report.summary = if copies.is_empty() {
-                "No copies were recorded.".to_string()
+                "No copies recorded.".to_string()
             } else {
-                format!("{} were copied or filled in {}.", format_bytes(bytes), format_ns(total))
+                format!("{} copied or filled in {}.", format_bytes(bytes), format_ns(total))
             };
         }
         if !copies.is_empty() {
@@ -67,10 +67,10 @@ fn run(context: &Context<'_>) -> Report {
 struct Copies {
     name: StringId,
     durations: Durations,
-    /// `None` where no event says.
+    /// `None` if no event has a size.
     bytes: Option<u64>,
     n_without_bytes: u64,
-    /// Time of those that say how many bytes.
+    /// Time of those with a recorded size.
     timed: i64,
 }
 
@@ -136,17 +136,17 @@ fn copy_table(named: &Named<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table
                 Unit::BytesPerSecond,
                 rows.iter().map(bandwidth).collect(),
             )
-            .hint("bytes by the time of the copies that say how many they moved"),
+            .hint("bytes divided by time, over copies with a recorded size"),
             Column::integer("mean", "mean", Unit::Ns, rows.iter().map(|row| row.durations.mean()).collect()),
-            Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.durations.max()).collect()),
+            Column::integer("max", "max", Unit::Ns, rows.iter().map(|row| row.durations.max()).collect()),
         ],
     )
     .sorted_by("total", true);
     let n_without: u64 = rows.iter().map(|row| row.n_without_bytes).sum();
     if n_without > 0 {
         table = table.caption(format!(
-            "{} of them do not say how many bytes they moved.",
-            group_digits(i128::from(n_without))
+            "{} no recorded size.",
+            counted(n_without, "copy or fill has", "copies and fills have")
         ));
     }
     with_left_out(table, n_left_out)

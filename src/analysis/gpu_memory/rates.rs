@@ -1,8 +1,8 @@
-//! How fast copies and fills were by their own account, and how fast those of each size.
+//! Bandwidth of copies and fills as recorded by the profiler, and bandwidth by size.
 //!
-//! The first is HTA's memory bandwidth summary: at each start and end the bandwidths of all that run are added up, and what
-//! that comes to, where it is not 0, is described. Work of no time counts as 1 µs there, as in HTA. Where one ends as the
-//! next starts they do not run at one time here; in HTA it depends on the order in which it happens to sort them.
+//! The first is HTA's memory bandwidth summary: at each start and end, the bandwidths of all running copies are added up, and the
+//! nonzero sums are described. Copies of zero duration count as 1 µs, as in HTA. A copy that starts when another ends does not
+//! overlap with it; in HTA that depends on sort order.
 
 use crate::analysis::gpu::stats::Durations;
 use crate::analysis::gpu::{GpuTrace, Kind, Named, Work};
@@ -13,7 +13,7 @@ use crate::report::{Column, Table};
 use crate::trace::builder::find_member;
 use crate::trace::links::LinkTable;
 
-/// Work of no time runs for so long.
+/// Duration assumed for copies of zero duration.
 const MIN_NS: i64 = 1000;
 
 /// `Memcpy HtoD`, `Memset`: HTA's memory kernel type.
@@ -31,12 +31,12 @@ fn moves<'a, 'b>(gpu: &'a GpuTrace<'b>) -> impl Iterator<Item = &'a Work> + use<
     gpu.work.iter().filter(|work| work.kind != Kind::Kernel)
 }
 
-/// Both tables, as far as the trace says what they need.
+/// Both tables, if the trace has the data they need.
 pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
     [summary(named), sizes(named)].into_iter().flatten().collect()
 }
 
-/// GB/s that a copy claims.
+/// Recorded bandwidth of a copy, in GB/s.
 fn claimed(gpu: &GpuTrace<'_>, work: &Work) -> Option<f64> {
     let slice = work.slice as usize;
     let number = if gpu.is_marked(slice) {
@@ -46,11 +46,11 @@ fn claimed(gpu: &GpuTrace<'_>, work: &Work) -> Option<f64> {
         let value = find_member(&raw, "memory bandwidth (GB/s)")?;
         std::str::from_utf8(value).ok()?.trim_matches('"').parse().ok()?
     };
-    // An index may hold anything.
+    // An index may contain anything.
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
-/// What bandwidths come to over time: at each start and end one value, without zeros.
+/// Total bandwidth after each start and end, without zeros.
 fn running(mut changes: Vec<(i64, bool, f64)>) -> Vec<f64> {
     // Ends before starts.
     changes.sort_by_key(|change| (change.0, change.1));
@@ -63,7 +63,7 @@ fn running(mut changes: Vec<(i64, bool, f64)>) -> Vec<f64> {
             (n, sum) = (n.saturating_sub(1), sum - rate);
         }
         if n == 0 {
-            // Doubles leave crumbs.
+            // Drops rounding errors.
             sum = 0.0;
         } else if sum > 0.0 {
             values.push(sum);
@@ -94,7 +94,7 @@ impl Described {
         (n > 1).then(|| (squares / (n - 1) as f64).sqrt())
     }
 
-    /// Between two values by how near each is.
+    /// Linear interpolation.
     fn quantile(&self, q: f64) -> Option<f64> {
         let place = q * self.sorted.len().checked_sub(1)? as f64;
         let (low, high) =
@@ -105,7 +105,7 @@ impl Described {
 
 fn summary(named: &Named<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
-    // In the order of the file, for the cache in front of it.
+    // In file order, for the read cache.
     let mut order: Vec<&Work> = moves(gpu).collect();
     order.sort_by_key(|work| gpu.trace.slices.offset(work.slice as usize));
     let mut found: HashMap<&str, Vec<(i64, bool, f64)>> = HashMap::default();
@@ -127,7 +127,7 @@ fn summary(named: &Named<'_, '_>) -> Option<Table> {
     };
     let table = Table::new(
         named.id("copy_rates"),
-        named.title("Bandwidth by kind of copy"),
+        named.title("Bandwidth by copy type"),
         vec![
             Column::key("kind", "kind", texts(rows.iter().map(|row| Some(row.0)))),
             Column::counts(
@@ -136,7 +136,7 @@ fn summary(named: &Named<'_, '_>) -> Option<Table> {
                 Unit::Count,
                 rows.iter().map(|row| row.1.sorted.len() as u64),
             )
-            .hint("starts and ends behind which some ran"),
+            .hint("starts and ends after which at least one copy ran"),
             column("mean", "mean", &Described::mean).with_bar(),
             column("deviation", "deviation", &Described::deviation),
             column("min", "min", &|row| row.quantile(0.0)),
@@ -147,8 +147,8 @@ fn summary(named: &Named<'_, '_>) -> Option<Table> {
         ],
     );
     Some(table.caption(
-        "By what the profiler says of each copy: at each start and end the bandwidths of all that run are added up, and described where \
-         they are not 0 (HTA's memory bandwidth summary).",
+        "Statistics of the total bandwidth of running copies, sampled at each start and end (HTA's memory bandwidth summary). Uses \
+         the bandwidth that the profiler recorded for each copy.",
     ))
 }
 
@@ -182,16 +182,21 @@ fn sizes(named: &Named<'_, '_>) -> Option<Table> {
             Column::key("name", "name", texts(rows.iter().map(|row| Some(row.0.0)))),
             Column::counts("size", "size", Unit::Bytes, rows.iter().map(|row| row.0.1)).as_key(),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.1.count())),
-            Column::counts("bytes", "bytes in all", Unit::Bytes, rows.iter().map(moved)),
+            Column::counts("bytes", "total bytes", Unit::Bytes, rows.iter().map(moved)),
             integers("total", "time", Unit::Ns, rows.iter().map(|row| row.1.total())).with_bar(),
-            Column::float("bandwidth", "bandwidth", Unit::BytesPerSecond, rows.iter().map(bandwidth).collect()),
+            Column::float(
+                "bandwidth",
+                "bandwidth",
+                Unit::BytesPerSecond,
+                rows.iter().map(bandwidth).collect(),
+            ),
             Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),
             Column::integer("p50", "p50", Unit::Ns, each(&|row| row.quantile(0.5))),
             Column::integer("p99", "p99", Unit::Ns, each(&|row| row.quantile(0.99))),
         ],
     )
     .sorted_by("total", true)
-    .caption("Copies and fills that say how many bytes they moved. Small ones take as long as it takes to start one.");
+    .caption("Copies and fills with a recorded size. Small ones are bound by start-up latency.");
     Some(with_left_out(table, n_left_out))
 }
 

@@ -1,4 +1,4 @@
-//! Operators by the steps in which they launched work, and by their phases.
+//! Operators by the step in which they launched kernels, and by phase.
 
 use super::shapes::Instance;
 use crate::analysis::gpu::active::{ActiveSteps, per_step};
@@ -11,10 +11,10 @@ use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
 
-const CAPTION: &str = "An operator belongs to the step in which it launched its first work. GPU time is the time in which work of its own ran, \
-                       added up over its calls.";
+const CAPTION: &str = "An operator belongs to the step in which it launched its first kernel. GPU time is the busy time of its own \
+                       kernels, summed over calls.";
 
-/// By phase where steps say theirs, and by step where there are any.
+/// Tables by phase, if annotations name phases, and by step, if there are steps.
 pub fn tables(named: &Named<'_, '_>, instances: &[Instance]) -> Vec<Table> {
     [by_phase(named, instances), by_step(named, instances)].into_iter().flatten().collect()
 }
@@ -68,10 +68,10 @@ fn by_phase(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
                 Unit::Ns,
                 rows.iter().map(|row| per_step(row.1.total(), steps.of_phase(row.0.0))).collect(),
             )
-            .hint("by the steps of the phase that did something"),
+            .hint("total divided by the phase's steps with GPU activity"),
             Column::float(
                 "share",
-                "share of phase",
+                "% of phase",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.1.total(), total_of(row.0.0))).collect(),
             ),
@@ -114,7 +114,7 @@ fn by_step(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
             Column::counts("number", "step", Unit::Id, rows.iter().map(|row| u64::from(row.0) + 1)).as_key(),
             Column::text(
                 "step",
-                "name of step",
+                "step name",
                 texts(rows.iter().map(|row| gpu.step(row.0).map(|step| gpu.name(step.slice)))),
             ),
             Column::key("name", "operator", texts(rows.iter().map(|row| Some(text(row.1))))),
@@ -122,7 +122,7 @@ fn by_step(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
             integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.2.1)).with_bar(),
             Column::float(
                 "share",
-                "share of step",
+                "% of step",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.2.1, total_of(row.0))).collect(),
             ),
@@ -132,7 +132,7 @@ fn by_step(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
                 Unit::Ns,
                 rows.iter().map(|row| per_step(row.2.1, row.2.0)).collect(),
             ),
-            integers("max", "longest", Unit::Ns, rows.iter().map(|row| row.2.2)),
+            integers("max", "max", Unit::Ns, rows.iter().map(|row| row.2.2)),
         ],
     );
     Some(with_left_out(table.caption(CAPTION), n_left_out))

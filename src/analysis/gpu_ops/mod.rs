@@ -1,4 +1,4 @@
-//! Operators by the GPU time they caused, by name and by their inputs.
+//! Operators by GPU time, by name and by input shapes.
 
 mod by_step;
 mod shapes;
@@ -13,7 +13,7 @@ use super::{AnalysisInfo, Context};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::visible;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::gpu::peaks::Peaks;
 use crate::report::{Column, Report, Table};
 use shapes::Instance;
@@ -33,15 +33,15 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Work, and what launched it: an operator, or the call itself where there is none around it.
+/// A kernel or copy and its launcher: an operator, or the call itself if no operator encloses it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Launched {
     launcher: u32,
-    /// Number of the work, which is in order of start.
+    /// Index into `work`, which is sorted by start.
     work: u32,
 }
 
-/// Everything of operators of one name.
+/// Sums over operators of one name.
 #[derive(Default)]
 struct Sums {
     calls: u64,
@@ -51,11 +51,11 @@ struct Sums {
     cpu_own: i64,
 }
 
-/// Names of operators that only pass a call on.
+/// Name of operators that only forward a call.
 const PASS_THROUGH: &str = "execute";
 
-/// The operator that work belongs to: the innermost one around its launch, but none that only passes calls on; the call
-/// itself without one (TraceLens' launcher).
+/// The operator that a kernel belongs to: the innermost one around its launch that does more than forward calls; the call itself
+/// if there is none (TraceLens' launcher).
 fn launcher(gpu: &GpuTrace<'_>, launch: u32, op: u32, pass_through: Option<StringId>) -> u32 {
     let mut at = op;
     while at != NONE && Some(gpu.trace.slices.name[at as usize]) == pass_through {
@@ -88,21 +88,21 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
     if report.summary.is_empty() {
         report.summary = match rows.first() {
             Some((name, sums)) => format!(
-                "{} caused the most GPU time: {:.1} % of what is linked to an operator or call.",
+                "{} has the most GPU time: {:.1}% of all that is linked to an operator or call.",
                 visible(text(*name)),
                 100.0 * share(sums.direct, total).unwrap_or(0.0)
             ),
-            None => "No work is linked to what launched it.".to_string(),
+            None => "No kernels are linked to their launches.".to_string(),
         };
     }
     let n_left_out = cut(&mut rows);
-    let mut caption = "GPU time of an operator is the time in which any work of its own ran, added up over its calls; with everything \
-                       below it, also that of operators it called. Work launched outside of any operator is listed by its call."
+    let mut caption = "GPU time is the busy time of an operator's own kernels, summed over calls; inclusive adds the operators it \
+                       called. Kernels launched outside any operator are listed by launch call."
         .to_string();
     if not_known.0 > 0 {
         caption.push_str(&format!(
-            " {} kernels, copies and fills ({}) are linked to nothing.",
-            crate::base::units::group_digits(i128::from(not_known.0)),
+            " {} ({}) not linked to any launch.",
+            counted(not_known.0, "kernel, copy or fill is", "kernels, copies and fills are"),
             crate::base::units::format_ns(not_known.1)
         ));
     }
@@ -120,11 +120,11 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.1.direct, total)).collect(),
             ),
-            integers("subtree", "with all below", Unit::Ns, rows.iter().map(|row| row.1.subtree)).by_row(),
+            integers("subtree", "inclusive", Unit::Ns, rows.iter().map(|row| row.1.subtree)).by_row(),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls))
-                .hint("that launched work themselves")
+                .hint("calls that launched kernels themselves")
                 .adds_up(),
-            Column::counts("work", "work", Unit::Count, rows.iter().map(|row| row.1.work))
+            Column::counts("work", "kernels", Unit::Count, rows.iter().map(|row| row.1.work))
                 .hint("kernels, copies and fills")
                 .adds_up(),
             integers(
@@ -133,14 +133,14 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
                 Unit::Ns,
                 rows.iter().map(|row| row.1.direct / row.1.calls.max(1) as i64),
             ),
-            integers("cpu_own", "CPU own time", Unit::Ns, rows.iter().map(|row| row.1.cpu_own))
-                .hint("of the calls that launched work")
+            integers("cpu_own", "CPU self time", Unit::Ns, rows.iter().map(|row| row.1.cpu_own))
+                .hint("of the calls that launched kernels")
                 .adds_up(),
         ],
     )
     .sorted_by("direct", true)
     .caption(caption)
-    .if_empty("No work is linked to what launched it.");
+    .if_empty("No kernels are linked to their launches.");
     report.table(with_left_out(table, n_left_out));
     for table in by_step::tables(named, &instances) {
         report.table(table);
@@ -148,7 +148,7 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
     let peaks = match Peaks::with(peaks) {
         Ok(peaks) => peaks,
         Err(problem) => {
-            report.warning(format!("Your peaks do not count: {problem}"));
+            report.warning(format!("Custom peaks ignored: {problem}"));
             Peaks::builtin()
         }
     };
@@ -160,18 +160,18 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
             report.table(table);
         }
         None => report.info(
-            "Shapes are not in the trace: profile with record_shapes=True to see FLOPs, bytes and rooflines of operators.",
+            "No shapes in this trace. Profile with record_shapes=True to get FLOPs, bytes and the roofline of operators.",
         ),
     }
 }
 
-/// The time that spans cover which mostly come in order.
+/// Time covered by spans that mostly arrive in order.
 struct Covered {
     /// Start and end of the last piece.
     last: Span,
     /// Time of the pieces before it.
     ns: i64,
-    /// One came that starts before the last piece, so it is not known.
+    /// A span started before the last piece, so the total is unknown.
     is_out_of_order: bool,
 }
 
@@ -186,17 +186,17 @@ impl Covered {
         }
     }
 
-    /// `None` if that is not known.
+    /// `None` if unknown.
     fn total(&self) -> Option<i64> {
         (!self.is_out_of_order).then(|| self.ns.saturating_add(self.last.1.saturating_sub(self.last.0)))
     }
 }
 
-/// Sums by name, of what launched work and of the operators around it. `launched` is in order.
+/// Sums by name, for launchers and the operators around them. `launched` is sorted.
 fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (HashMap<StringId, Sums>, Vec<Instance>) {
     let slices = &gpu.trace.slices;
     let mut by_name: HashMap<StringId, Sums> = HashMap::default();
-    // Work of everything below each operator that launched something itself or has such below it.
+    // Kernels below each operator, whether it launched them itself or not.
     let mut below: HashMap<u32, Covered> = HashMap::default();
     let mut instances = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
@@ -222,7 +222,7 @@ fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (HashMap<StringId, Sums>, 
             }
         });
     }
-    // Where several streams worked for one operator, or out of order, its spans are put in order first.
+    // With several streams or out-of-order kernels, the spans of an operator are sorted first.
     let mut anew: HashMap<u32, Vec<Span>> = HashMap::default();
     anew.extend(
         below.iter().filter(|(_, covered)| covered.total().is_none()).map(|(op, _)| (*op, Vec::new())),
@@ -250,7 +250,7 @@ fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (HashMap<StringId, Sums>, 
     (by_name, instances)
 }
 
-/// Calls `each` with what launched work and with the operators around it, from inside out.
+/// Calls `each` with a launcher and the operators around it, from inside out.
 fn for_each_around(gpu: &GpuTrace<'_>, launcher: u32, mut each: impl FnMut(u32)) {
     each(launcher);
     let mut at = launcher;

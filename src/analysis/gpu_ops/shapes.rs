@@ -1,4 +1,4 @@
-//! Operators with equal inputs: what they should cost, and what they did.
+//! Operators by input shapes: FLOPs, bytes and roofline, compared with measured GPU time.
 
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Kind, Named};
@@ -14,16 +14,16 @@ use crate::report::chart::{Axis, Chart, Limit, Plot, Point, Points, Tone};
 use crate::report::{Column, Table};
 use crate::trace::builder::for_each_member;
 
-/// Kinds of inputs whose arguments are read from the file, those with the most GPU time first.
+/// Maximum input kinds whose arguments are read from the file, most GPU time first.
 const MAX_READ: usize = 5_000;
 
-/// Longest text of shapes that is shown, in characters.
+/// Maximum length of a shape text, in characters.
 const SHAPE_CHARS: usize = 160;
 
-/// An operator that launched work.
+/// An operator call that launched kernels.
 pub struct Instance {
     pub slice: u32,
-    /// Time in which work of its own ran.
+    /// Busy time of its own kernels, in nanoseconds.
     pub busy: i64,
     /// Name of its first kernel.
     pub kernel: StringId,
@@ -31,34 +31,33 @@ pub struct Instance {
     pub step: u32,
 }
 
-/// Operators of one name whose inputs are equal.
+/// Operators of one name with equal inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     name: StringId,
     /// 0 if its inputs were not recorded.
     signature: u64,
-    /// How much attention over a paged cache looks at is said by the step only.
+    /// Step name for attention: only it tells how much of a paged cache is read.
     step: StringId,
 }
 
 struct Group {
     key: Key,
-    /// Whose arguments are read for all.
+    /// Slice whose arguments stand for the group.
     of: u32,
     kernel: StringId,
     busy: Durations,
     inputs: Option<Inputs>,
 }
 
-/// What the arguments say.
+/// Inputs, from the arguments.
 struct Inputs {
     shapes: String,
     types: String,
     work: Option<Work>,
 }
 
-/// A row for each operator and its inputs, and where they lie under the roofline if there is one. `None` if no inputs
-/// were recorded.
+/// One row per operator and inputs, with a roofline chart if the GPU's peaks are known. `None` if no inputs were recorded.
 pub fn blocks(
     named: &Named<'_, '_>,
     instances: &[Instance],
@@ -113,14 +112,14 @@ pub fn blocks(
                 Unit::FlopsPerSecond,
                 rates.iter().map(|rates| rates.flops_per_second).collect(),
             )
-            .hint("operations of all calls by their GPU time"),
+            .hint("FLOPs of all calls divided by their GPU time"),
             Column::float(
                 "byte_rate",
                 "bytes/s",
                 Unit::BytesPerSecond,
                 rates.iter().map(|rates| rates.bytes_per_second).collect(),
             )
-            .hint("the least bytes that have to be moved, by GPU time"),
+            .hint("minimum bytes moved, divided by GPU time"),
             Column::float(
                 "intensity",
                 "FLOP/byte",
@@ -130,24 +129,24 @@ pub fn blocks(
             Column::text("bound", "bound by", texts(rates.iter().map(|rates| rates.bound))),
             Column::float(
                 "of_roofline",
-                "of roofline",
+                "% of roofline",
                 Unit::Ratio,
                 rates.iter().map(|rates| rates.of_roofline).collect(),
             )
-            .hint("the shortest time that the GPU's peaks allow, by the GPU time"),
+            .hint("shortest time at the GPU's peaks, divided by measured GPU time"),
             Column::unsigned(
                 "flops",
-                "FLOP a call",
+                "FLOPs per call",
                 Unit::Flops,
                 rates.iter().map(|rates| rates.flops).collect(),
             ),
             Column::unsigned(
                 "bytes",
-                "bytes a call",
+                "bytes per call",
                 Unit::Bytes,
                 rates.iter().map(|rates| rates.bytes).collect(),
             ),
-            Column::text("unit", "computed by", texts(rates.iter().map(|rates| rates.unit.as_deref()))),
+            Column::text("unit", "compute unit", texts(rates.iter().map(|rates| rates.unit.as_deref()))),
             Column::text("category", "category", texts(groups.iter().map(|group| Some(category(group))))),
         ],
     )
@@ -161,22 +160,24 @@ pub fn blocks(
     Some((with_left_out(table, n_left_out), chart))
 }
 
-const ATTENTION_WITHOUT_WORK: &str = " Attention without FLOP/s reads keys and values from a paged cache: how many is not in its inputs, \
-                                      and the names of the steps do not say it either (vLLM and SGLang write it with detailed \
-                                      annotations).";
+const ATTENTION_WITHOUT_WORK: &str = " Attention without FLOP/s reads a paged KV cache whose size is in neither its inputs nor \
+                                      the step names (vLLM and SGLang write it with detailed annotations).";
 
 fn caption(gpu: &GpuTrace<'_>, peak: Option<&Peak>) -> String {
-    let start = "Operations and bytes follow from the shapes, by the models of TraceLens.";
+    let start = "FLOPs and bytes are computed from shapes with TraceLens' models.";
     match (gpu_name(gpu), peak) {
         (Some(name), Some(_)) => {
-            format!("{start} The roofline is that of the data sheet of {name}, without sparsity.")
+            format!("{start} The roofline uses data sheet peaks of {name}, without sparsity.")
         }
-        (Some(name), None) => format!("{start} Peaks of {name} are not known, so there is no roofline."),
-        (None, _) => format!("{start} The trace does not name its GPU, so there is no roofline."),
+        (Some(name), None) => format!(
+            "{start} No roofline: the peaks of {name} are unknown. Set peak FLOP/s and bandwidth to get \
+                                       one."
+        ),
+        (None, _) => format!("{start} No roofline: the trace does not name its GPU."),
     }
 }
 
-/// Name of the GPU that did the work, if all of it is one model.
+/// Model of the GPUs in use, if all are the same.
 fn gpu_name(gpu: &GpuTrace<'_>) -> Option<String> {
     let mut names =
         gpu.devices.iter().map(|device| gpu.facts.gpu_of(device.number?).map(|gpu| gpu.name.clone()));
@@ -193,7 +194,7 @@ fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
         let name = trace.slices.name[at];
         let needs_step = gpu.name(instance.slice).contains("attention");
         let step = gpu.step(instance.step).filter(|_| needs_step).map_or(StringId::NONE, |step| step.name);
-        // That of a call is how it launched a kernel.
+        // The signature of a call is its launch configuration.
         let is_op = gpu.kinds.get(trace.slices.category[at]) == Kind::Op;
         let signature = trace.signatures.get(trace.slices.offset(at)).filter(|_| is_op).unwrap_or(0);
         let key = Key { name, signature, step };
@@ -208,7 +209,7 @@ fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
     groups
 }
 
-/// Reads the arguments of one operator of each group, in the order of the file.
+/// Reads the arguments of one operator of each group, in file order.
 fn read(gpu: &GpuTrace<'_>, groups: &mut [Group]) {
     let n = groups.len().min(MAX_READ);
     let offset = |group: &Group| gpu.trace.slices.offset(group.of as usize);
@@ -267,7 +268,7 @@ fn described(args: &OpArgs) -> (String, String) {
     (shapes, types.join(", "))
 }
 
-/// What a group comes to a second, and how near that is to what the GPU can do.
+/// Rates of a group, and how close they are to the GPU's peaks.
 #[derive(Default)]
 struct Rates {
     flops: Option<u64>,
@@ -305,10 +306,10 @@ impl Rates {
     }
 }
 
-/// Operators in the picture, those with the most GPU time.
+/// Maximum operators in the chart, most GPU time first.
 const MAX_POINTS: usize = 300;
 
-/// Operators by intensity and operations a second, under what the GPU can do. `None` where nothing has both.
+/// Operators by arithmetic intensity and FLOP/s, under the roofline. `None` if no operator has both.
 fn chart(named: &Named<'_, '_>, groups: &[Group], rates: &[Rates], peak: Option<&Peak>) -> Option<Chart> {
     let gpu = named.gpu;
     let longest = groups.iter().map(|group| group.busy.total()).max()? as f64;
@@ -338,8 +339,8 @@ fn chart(named: &Named<'_, '_>, groups: &[Group], rates: &[Rates], peak: Option<
     Some(Chart {
         id: named.id("roofline_chart"),
         title: named.title("Roofline"),
-        caption: "Each operator with its inputs is a dot, the larger the more GPU time it took. Under the slope memory holds it up, under the \
-                  level part computation; how far below the line it lies is what could be gained."
+        caption: "One dot per operator and input shapes, sized by GPU time. Below the slope it is memory-bound, below the flat \
+                  part compute-bound; the distance to the line is the possible gain."
             .to_string(),
         plot: Plot::Points(Points {
             points,
@@ -347,7 +348,7 @@ fn chart(named: &Named<'_, '_>, groups: &[Group], rates: &[Rates], peak: Option<
             legend: units
                 .iter()
                 .enumerate()
-                .map(|(at, unit)| (format!("computed by {unit}"), Tone::Other(at as u8)))
+                .map(|(at, unit)| ((*unit).to_string(), Tone::Other(at as u8)))
                 .collect(),
             x: Axis { label: "FLOP / byte".to_string(), unit: Unit::Plain },
             y: Axis { label: "FLOP/s".to_string(), unit: Unit::FlopsPerSecond },
@@ -355,19 +356,19 @@ fn chart(named: &Named<'_, '_>, groups: &[Group], rates: &[Rates], peak: Option<
     })
 }
 
-/// The roofline of each unit that computes.
+/// The roofline of each compute unit.
 fn limits(peak: &Peak, units: &[&str]) -> Vec<Limit> {
     let Some(bandwidth) = peak.memory_gb_s.map(|gb| gb * 1e9) else { return Vec::new() };
     let limit = |unit: &&str| {
         let flops = peak.tflops(Spec::parse(unit)?)? * 1e12;
         let knee = flops / bandwidth;
-        // From far left to far right of anything real.
+        // Wide enough for any real intensity.
         let corners = vec![(1e-6, bandwidth * 1e-6), (knee, flops), (1e9_f64.max(knee * 10.0), flops)];
         Some(Limit { name: (*unit).to_string(), corners })
     };
     let mut limits: Vec<Limit> = Vec::new();
     for limit in units.iter().filter_map(limit) {
-        // Units that are equally fast share a line.
+        // Units with equal peaks share a line.
         match limits.iter_mut().find(|known| known.corners == limit.corners) {
             Some(known) => known.name = format!("{}, {}", known.name, limit.name),
             None => limits.push(limit),

@@ -1,4 +1,4 @@
-//! Pictures of ranks: where the time of each went, and who came late.
+//! Charts of ranks: time breakdown, and arrival at collectives.
 
 use super::waits::Shared;
 use super::{RankTime, Ranks};
@@ -6,17 +6,17 @@ use crate::analysis::gpu::parts::chart_parts;
 use crate::base::units::{Unit, format_ns};
 use crate::report::chart::{Bars, Chart, Line, Lines, Over, Plot, Tone};
 
-/// Bars that lie one below the other, at most; of more there is a strip.
+/// Maximum horizontal bars; more are drawn as a strip.
 const MAX_LYING: usize = 40;
-/// Bars of a strip, at most: more could not be told apart, and each costs the page time.
+/// Maximum bars of a strip: more would be too narrow to see, and each costs rendering time.
 const MAX_BARS: usize = 160;
-/// Lines that can be told apart.
+/// Maximum lines that can be distinguished.
 const MAX_LINES: usize = 6;
-/// Stretches that a line is divided into, at most; of each the largest value is drawn.
+/// Maximum intervals of a line; the largest value of each is drawn.
 const MAX_POINTS: usize = 400;
 
 impl Ranks<'_, '_> {
-    /// One bar a GPU, in order of rank.
+    /// One bar per GPU, in order of rank.
     pub(super) fn ranks_chart(&self) -> Chart {
         let rows = &self.times;
         let of_rank = |row: &RankTime| rows.iter().filter(|other| other.rank == row.rank).count();
@@ -31,17 +31,17 @@ impl Ranks<'_, '_> {
             is_strip: rows.len() > MAX_LYING,
             what: format!("{} ranks in order", self.files.ranks.len()),
         };
-        let caption = if rows.len() > MAX_BARS { "A bar is the mean of neighbouring ranks." } else { "" };
+        let caption = if rows.len() > MAX_BARS { "Each bar is the mean of adjacent ranks." } else { "" };
         Chart {
             id: "ranks_chart".into(),
-            title: "Where the time of each rank went".to_string(),
+            title: "Time breakdown by rank".to_string(),
             caption: caption.to_string(),
             plot: Plot::Bars(bars.at_most(MAX_BARS)),
         }
     }
 
-    /// How much later than the first each rank came to each collective, in order of time. `None` where that is known of
-    /// fewer than two collectives.
+    /// Lateness of each rank relative to the first arrival, per collective in order of time. `None` for fewer than two collectives
+    /// with known times.
     pub(super) fn arrivals_chart(&self) -> Option<Chart> {
         let collectives = self.collectives_of_one_clock();
         if collectives.len() < 2 {
@@ -82,7 +82,7 @@ impl Ranks<'_, '_> {
             others.extend(latest.map(|ns| (number, ns as f64)));
         }
         if !others.is_empty() {
-            let name = "latest of the others".to_string();
+            let name = "latest other rank".to_string();
             lines.push(Line { name, tone: Tone::Other(lines.len() as u8), points: others });
         }
         let lines = lines.into_iter().map(|line| line.at_most(MAX_POINTS)).collect();
@@ -95,25 +95,23 @@ impl Ranks<'_, '_> {
     }
 
     fn arrivals_caption(&self, n_ranks: usize) -> String {
-        let mut text = "How much later than the first each rank came to each collective, of all groups in order of time."
-            .to_string();
+        let mut text =
+            "Delay of each rank after the first arrival, for each collective of all groups in order of time."
+                .to_string();
         if n_ranks > MAX_LINES {
-            text.push_str(&format!(
-                " The {} ranks that came latest in all have lines of their own.",
-                MAX_LINES - 1
-            ));
+            text.push_str(&format!(" Shows the {} latest ranks; the others are combined.", MAX_LINES - 1));
         }
         let uncertainty = self.clocks.clocks.iter().flatten().map(|clock| clock.uncertainty).max();
         if let Some(uncertainty) = uncertainty.filter(|ns| *ns > 0) {
             text.push_str(&format!(
-                " Clocks are known to within {}; what is less than that apart means nothing.",
+                " Clock uncertainty is {}; ignore smaller differences.",
                 format_ns(uncertainty)
             ));
         }
         text
     }
 
-    /// Collectives whose times are known by one clock, that of most of them, in order of start.
+    /// Collectives with times on the most common clock, in order of start.
     fn collectives_of_one_clock(&self) -> Vec<&Shared> {
         let reference = |shared: &Shared| {
             let first = shared.times.as_ref()?.first;

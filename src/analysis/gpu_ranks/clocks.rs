@@ -1,32 +1,32 @@
-//! How far the clocks of ranks are apart.
+//! Clock offsets between ranks.
 //!
-//! A collective in which all ranks give and get ends on all of them at about the same time, and on none before it has
-//! begun on all. The first gives an estimate, the second tells whether it can be true.
+//! A synchronizing collective ends on all ranks at about the same time, and on none before it has started on all. The first
+//! gives an estimate of the offset, the second a consistency check.
 
 use super::files::Rank;
 use super::sequences::{Line, MatchedBy, Sequences};
 use crate::base::hash::HashMap;
 
-/// How exactly the profiler brings times of a GPU to the clock of its computer, in nanoseconds: some microseconds. What
-/// contradicts the order of begins and ends by no more than this is no contradiction.
+/// Tolerance for the order of starts and ends, in nanoseconds: the profiler converts GPU times to the host clock with an error of
+/// some microseconds.
 const SLACK_NS: i64 = 20_000;
 
-/// From as many collectives on, their spread tells the uncertainty.
+/// Minimum collectives to derive the uncertainty from their spread.
 const MIN_FOR_SPREAD: usize = 8;
 
-/// One of so many collectives may contradict that they are the same on two ranks.
+/// One in `TOLERATED` collectives may contradict the match between two ranks.
 const TOLERATED: usize = 10;
 
 /// The clock of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clock {
-    /// The rank whose clock is meant, by index. Times of ranks with different references can not be compared.
+    /// Index of the rank whose clock is the reference. Times with different references are not comparable.
     pub reference: usize,
-    /// Nanoseconds to add for times by the clock of the reference.
+    /// Nanoseconds to add to get times on the reference clock.
     pub offset: i64,
-    /// Nanoseconds by which [`Clock::offset`] may be wrong.
+    /// Uncertainty of [`Clock::offset`], in nanoseconds.
     pub uncertainty: i64,
-    /// Collectives that it was estimated from, on the way to the reference the fewest; 0 of the reference itself.
+    /// Collectives used for the estimate, the fewest on the way to the reference; 0 for the reference itself.
     pub n_collectives: usize,
 }
 
@@ -34,16 +34,16 @@ pub struct Clock {
 pub struct Clocks {
     /// By rank; `None` if it has no collective in common with any other.
     pub clocks: Vec<Option<Clock>>,
-    /// By sequence and line: whether these may be the same collectives as those of most other ranks.
+    /// By sequence and line: whether these match the collectives of most other ranks.
     pub is_same: Vec<Vec<bool>>,
 }
 
-/// What two ranks say of each other's clock.
+/// Clock differences between two ranks.
 #[derive(Default)]
 struct Pair {
     /// End on the first minus end on the second, collective by collective.
     differences: Vec<i64>,
-    /// The second can not be behind by less, nor by more: what is to be added is between.
+    /// Lower and upper bound of the offset.
     bounds: Option<(i64, i64)>,
 }
 
@@ -56,7 +56,7 @@ struct Estimate {
 }
 
 impl Clocks {
-    /// All clocks are taken as they are (TraceLens), and all collectives for the same.
+    /// Takes all clocks as they are (as TraceLens does), and assumes that all collectives match.
     pub fn raw(n_ranks: usize, sequences: &Sequences) -> Clocks {
         let clock = Clock { reference: 0, offset: 0, uncertainty: 0, n_collectives: 0 };
         let all = |lines: &Vec<Line>| vec![true; lines.len()];
@@ -67,14 +67,13 @@ impl Clocks {
     }
 
     /// Estimates them.
-    ///
-    /// In each group, the rank with the lowest number is compared with all others, over the synchronising collectives of
-    /// the group. The offset of a pair is the median of the differences of ends. Its uncertainty is the larger distance
-    /// from there to the 5th and 95th percentile of the differences, at least the resolution of the times; with fewer than
-    /// eight collectives it is the distance to what begins and ends allow at most. A bias that all collectives have (one
-    /// rank always ends last) is not in the first. Offsets to a rank of another group are added up on the way of least
-    /// uncertainty. Where a clock agrees with the reference within the uncertainty its offset is 0, and the
-    /// uncertainty larger by as much. A drift of the clocks while recording is in the uncertainty.
+    /// In each group, the lowest rank is compared with all others over the synchronizing collectives of the group. The offset of a
+    /// pair is the median difference of ends. Its uncertainty is the larger distance from there to the 5th and 95th percentile of
+    /// the differences, but at least the time resolution; with fewer than eight collectives it is the distance to the bounds given
+    /// by starts and ends. The percentiles do not include a bias shared by all collectives (one rank always ends last). Offsets
+    /// across groups are summed along the path of least uncertainty. If a clock agrees with the reference within the uncertainty,
+    /// its offset is set to 0 and the uncertainty grows by the same amount. Clock drift during recording is part of the
+    /// uncertainty.
     pub fn aligned(ranks: &[Rank<'_, '_>], sequences: &Sequences) -> Clocks {
         let mut pairs: HashMap<(usize, usize), Pair> = HashMap::default();
         let mut is_same = Vec::with_capacity(sequences.sequences.len());
@@ -102,19 +101,19 @@ impl Clocks {
         Clocks { clocks: join(ranks.len(), &estimates), is_same }
     }
 
-    /// Nanoseconds by the clock of the rank's reference; as it is if there is none.
+    /// Time on the reference clock of the rank, in nanoseconds; unchanged without a reference.
     pub fn time(&self, rank: usize, wall: i64) -> i64 {
         self.clocks.get(rank).copied().flatten().map_or(wall, |clock| wall.saturating_add(clock.offset))
     }
 
-    /// Nanoseconds by which times of two ranks may be wrong against each other; `None` if they can not be compared.
+    /// Uncertainty between times of two ranks, in nanoseconds; `None` if they are not comparable.
     pub fn uncertainty(&self, a: usize, b: usize) -> Option<i64> {
         let (first, second) = (self.clocks.get(a).copied()??, self.clocks.get(b).copied()??);
         let sum = first.uncertainty.saturating_add(second.uncertainty);
         (first.reference == second.reference).then_some(if a == b { 0 } else { sum })
     }
 
-    /// Whether some ranks can be compared.
+    /// Whether any ranks are comparable.
     pub fn are_any_comparable(&self) -> bool {
         self.clocks.iter().any(Option::is_some)
     }
@@ -136,20 +135,20 @@ impl Pair {
         let at =
             |percent: usize| self.differences.get(((n * percent).div_ceil(100)).clamp(1, n) - 1).copied();
         let (low, high) = if n < MIN_FOR_SPREAD { self.bounds? } else { (at(5)?, at(95)?) };
-        // Bounds may contradict each other, by little.
+        // Bounds may contradict each other slightly.
         let distance = |bound: i64| bound.saturating_sub(offset).saturating_abs();
         let uncertainty = distance(low).max(distance(high)).max(resolution);
         Some(Estimate { offset, uncertainty, n })
     }
 }
 
-/// The middle one, of two the smaller. Sorts.
+/// Lower median. Sorts `values`.
 fn median(values: &mut [i64]) -> Option<i64> {
     values.sort_unstable();
     values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
-/// The line that others are compared with, and which of them agree with it: the first, or if most do not, the second.
+/// The line to compare with (the first, or the second if most disagree with the first), and which lines agree with it.
 fn agreement(lines: &[Line]) -> (usize, Vec<bool>) {
     let of = |hub: usize| {
         let same: Vec<bool> =
@@ -165,7 +164,7 @@ fn agreement(lines: &[Line]) -> (usize, Vec<bool>) {
     if second.0 > n { (second.1, second.2) } else { (hub, same) }
 }
 
-/// Whether the collectives of two lines can be the same: with the clocks put right, they run at the same time.
+/// Whether the collectives of two lines can match: with corrected clocks, they run at the same time.
 fn agrees(a: &Line, b: &Line) -> bool {
     let both = || a.parts.iter().zip(&b.parts);
     let mut differences: Vec<i64> = both().map(|(a, b)| a.end.saturating_sub(b.end)).collect();
@@ -177,11 +176,11 @@ fn agrees(a: &Line, b: &Line) -> bool {
     contradicts.count() * TOLERATED <= differences.len()
 }
 
-/// Clocks against the lowest rank that each can be brought to, on the way of least uncertainty (Dijkstra).
+/// Clocks relative to the lowest reachable rank, along the path of least uncertainty (Dijkstra).
 fn join(n_ranks: usize, estimates: &[((usize, usize), Estimate)]) -> Vec<Option<Clock>> {
     let mut ways: Vec<Vec<(usize, Estimate)>> = vec![Vec::new(); n_ranks];
     for ((a, b), estimate) in estimates {
-        // By what the times of the second are to be moved for those of the first, and the other way round.
+        // Offsets from the second to the first, and back.
         ways[*a].push((*b, *estimate));
         ways[*b].push((*a, Estimate { offset: estimate.offset.saturating_neg(), ..*estimate }));
     }

@@ -1,4 +1,4 @@
-//! Which rank each file is of, and which files belong together.
+//! Rank of each file, and the files that belong to one run.
 
 use crate::analysis::gpu::GpuTrace;
 use crate::analysis::gpu::facts::integer;
@@ -6,21 +6,20 @@ use crate::base::hash::HashMap;
 use crate::base::text::number_behind;
 use crate::base::units::format_ns;
 
-/// Clocks of computers differ by less. What lies farther apart was recorded at another time.
+/// Upper bound for clock differences between hosts. Files farther apart were recorded at different times.
 const MAX_APART_NS: i64 = 60_000_000_000;
 
 /// A file whose rank is known.
 pub struct Rank<'a, 'b> {
-    /// What its GPUs did.
+    /// Its GPU activity.
     pub gpu: &'a GpuTrace<'b>,
-    /// Its number in the run.
+    /// Rank in the run.
     pub rank: i64,
-    /// The number is from the file's name, as the file itself does not say it.
+    /// Whether the rank comes from the file name because the file has none.
     pub is_from_name: bool,
-    /// Nanoseconds to add to the trace's times for those since the Unix epoch: `baseTimeNanoseconds`, 0 where times are
-    /// that already.
+    /// Nanoseconds to add to get times since the Unix epoch: `baseTimeNanoseconds`, or 0 if times already are.
     pub base: i64,
-    /// Nanoseconds of the steps of its clock: 1000 where all times are whole microseconds, else 1.
+    /// Clock resolution in nanoseconds: 1000 if all times are whole microseconds, else 1.
     pub resolution: i64,
 }
 
@@ -28,25 +27,25 @@ pub struct Rank<'a, 'b> {
 pub struct LeftOut<'a> {
     /// Name of the file.
     pub file: &'a str,
-    /// Its rank, if that is known.
+    /// Its rank, if known.
     pub rank: Option<i64>,
-    /// Half a sentence.
+    /// Reason, as a clause.
     pub why: String,
 }
 
 /// The files of one run.
 pub struct Files<'a, 'b> {
-    /// In order of rank, each only once.
+    /// In order of rank, without duplicates.
     pub ranks: Vec<Rank<'a, 'b>>,
-    /// What is not compared, and why.
+    /// Files left out, with the reason.
     pub left_out: Vec<LeftOut<'b>>,
-    /// Ranks of the whole run as its files say.
+    /// Number of ranks in the run, from the files.
     pub world_size: Option<i64>,
 }
 
 impl<'a, 'b> Files<'a, 'b> {
-    /// Sorts `traces` by rank. Left out are files without work of a GPU, of unknown rank, recorded at another time than
-    /// most, of a run of another size than most, and all files of a rank that has several.
+    /// Sorts `traces` by rank. Leaves out files without GPU activity, with unknown rank, recorded at a different time or with a
+    /// different world size than most, and all files of a rank that has several.
     pub fn new(traces: &'a [GpuTrace<'b>]) -> Files<'a, 'b> {
         let mut files = Files { ranks: Vec::new(), left_out: Vec::new(), world_size: None };
         for gpu in traces {
@@ -63,11 +62,12 @@ impl<'a, 'b> Files<'a, 'b> {
         let file = gpu.trace.source.file_name.as_str();
         let said = gpu.facts.rank;
         let Some(rank) = said.or_else(|| rank_in_name(file)) else {
-            let why = "its rank is not known: the file has no distributedInfo, and its name no rank or worker with a number";
+            let why =
+                "unknown rank: no distributedInfo in the file, and no rank or worker number in its name";
             return self.left_out.push(LeftOut { file, rank: None, why: why.to_string() });
         };
         if gpu.work.is_empty() {
-            let why = "it holds no work of a GPU".to_string();
+            let why = "no GPU activity".to_string();
             return self.left_out.push(LeftOut { file, rank: Some(rank), why });
         }
         let base = gpu.trace.source.metadata.iter().find(|(key, _)| key == "baseTimeNanoseconds");
@@ -80,7 +80,7 @@ impl<'a, 'b> Files<'a, 'b> {
         });
     }
 
-    /// Leaves out every file for which `why` has a reason.
+    /// Leaves out every file for which `why` returns a reason.
     fn leave_out(&mut self, why: impl Fn(&Rank<'_, '_>) -> Option<String>) {
         let left_out = &mut self.left_out;
         self.ranks.retain(|rank| {
@@ -97,7 +97,7 @@ impl<'a, 'b> Files<'a, 'b> {
     fn leave_out_other_times(&mut self) {
         let mut windows: Vec<(i64, i64)> = self.ranks.iter().map(Rank::window).collect();
         windows.sort_unstable();
-        // Files that follow each other within the limit are of one time.
+        // Files within the limit of each other were recorded together.
         let mut times: Vec<(i64, i64, usize)> = Vec::new();
         for (start, end) in windows {
             match times.last_mut() {
@@ -108,7 +108,7 @@ impl<'a, 'b> Files<'a, 'b> {
                 _ => times.push((start, end, 1)),
             }
         }
-        // Of equal numbers the first.
+        // At equal counts, the first.
         let Some((from, to, _)) = times.into_iter().rev().max_by_key(|(_, _, n)| *n) else { return };
         self.leave_out(|rank| {
             let (start, end) = rank.window();
@@ -118,7 +118,7 @@ impl<'a, 'b> Files<'a, 'b> {
             };
             (apart > 0 && !(from..=to).contains(&start)).then(|| {
                 format!(
-                    "it was recorded {} {word} the others, so it is of another run or another part of it",
+                    "recorded {} {word} the others, so it is from another run or another part of it",
                     format_ns(apart)
                 )
             })
@@ -137,7 +137,7 @@ impl<'a, 'b> Files<'a, 'b> {
         self.world_size = Some(most);
         self.leave_out(|rank| {
             let size = rank.gpu.facts.world_size.filter(|size| *size != most)?;
-            Some(format!("it is of a run of {size} ranks, the others of one of {most}"))
+            Some(format!("world size is {size}, but {most} in the other files"))
         });
     }
 
@@ -146,11 +146,11 @@ impl<'a, 'b> Files<'a, 'b> {
         self.ranks.iter().for_each(|rank| *counts.entry(rank.rank).or_default() += 1);
         self.leave_out(|rank| {
             let n = counts.get(&rank.rank).copied().filter(|n| *n > 1)?;
-            Some(format!("{n} files are of rank {}, and nothing says which is the right one", rank.rank))
+            Some(format!("ambiguous: {n} files have rank {}", rank.rank))
         });
     }
 
-    /// Ranks of the run of which there is no file to compare; `None` if the files do not say how many there are.
+    /// Number of ranks without a file to compare; `None` if the world size is unknown.
     pub fn n_missing(&self) -> Option<u64> {
         let world = u64::try_from(self.world_size?).ok()?;
         Some(world.saturating_sub(self.ranks.len() as u64))
@@ -158,12 +158,12 @@ impl<'a, 'b> Files<'a, 'b> {
 }
 
 impl Rank<'_, '_> {
-    /// Nanoseconds since the epoch, by the clock of its own computer.
+    /// Nanoseconds since the epoch, on the clock of its own host.
     pub fn wall(&self, ts: i64) -> i64 {
         ts.saturating_add(self.base)
     }
 
-    /// From the start of its first work to the end of its last, by [`Rank::wall`].
+    /// From the start of its first kernel or copy to the end of its last, by [`Rank::wall`].
     fn window(&self) -> (i64, i64) {
         let start = self.gpu.work.first().map_or(0, |work| work.start);
         let end = self.gpu.work.iter().map(|work| work.end).max().unwrap_or(start);
@@ -176,8 +176,8 @@ fn resolution(gpu: &GpuTrace<'_>) -> i64 {
     if is_whole { 1000 } else { 1 }
 }
 
-/// The number behind the last `rank` in a file's name, or else behind the last `worker`, joined or with one of `-`, `_`,
-/// `.`, `=` or a space between: `rank-3.json`, `worker12_step_4.json`, `dp0_tp1_rank1.pt.trace.json`.
+/// The number after the last `rank` in a file name, or else after the last `worker`, optionally separated by `-`, `_`, `.`, `=`
+/// or a space: `rank-3.json`, `worker12_step_4.json`, `dp0_tp1_rank1.pt.trace.json`.
 pub fn rank_in_name(name: &str) -> Option<i64> {
     number_behind(name, &["rank", "worker"]).map(|(_, rank)| rank)
 }

@@ -1,4 +1,4 @@
-//! Many ranks of one distributed run, read together: where the time of each went, and who waited for whom.
+//! Ranks of one distributed run: time breakdown by rank, stragglers and waits.
 
 mod charts;
 pub mod clocks;
@@ -30,38 +30,38 @@ fn applies(run: &Run) -> bool {
 fn run(context: &Context<'_>) -> Report {
     let mut ranks = Ranks::new(context.gpu());
     for trace in context.run.traces.iter().filter(|trace| !gpu::is_of_gpu(trace)) {
-        let why = "it holds no work of a GPU".to_string();
+        let why = "no GPU activity".to_string();
         ranks.files.left_out.push(LeftOut { file: &trace.source.file_name, rank: None, why });
     }
     ranks.report()
 }
 
-/// What a GPU of a rank did.
+/// Time of a GPU of a rank.
 pub struct RankTime {
     /// Index into the ranks.
     pub rank: usize,
     /// Index into [`gpu::GpuModel::devices`].
     pub device: u32,
-    /// From the start of its first work to the end of its last.
+    /// From the start of its first kernel or copy to the end of its last.
     pub parts: Parts,
 }
 
-/// Everything there is to say of ranks together.
+/// All results across ranks.
 pub struct Ranks<'a, 'b> {
-    /// Which file is of which rank.
+    /// Files by rank.
     pub files: Files<'a, 'b>,
-    /// Which collective is which.
+    /// Matched collectives.
     pub sequences: Sequences,
-    /// How far clocks are apart.
+    /// Clock offsets.
     pub clocks: Clocks,
-    /// Who waits for whom.
+    /// Waits and stragglers.
     pub waits: Waits,
-    /// What each GPU did, rank by rank.
+    /// Time of each GPU, rank by rank.
     pub times: Vec<RankTime>,
 }
 
 impl<'a, 'b> Ranks<'a, 'b> {
-    /// Compares all of `traces` that belong together.
+    /// Compares all of `traces` that belong to one run.
     pub fn new(traces: &'a [GpuTrace<'b>]) -> Ranks<'a, 'b> {
         let files = Files::new(traces);
         let sequences = Sequences::new(&files.ranks);
@@ -71,7 +71,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
         Ranks { files, sequences, clocks, waits, times }
     }
 
-    /// The rank of that index, for people.
+    /// Text for the rank at an index.
     fn label(&self, rank: usize) -> String {
         self.files.ranks.get(rank).map_or(String::new(), |rank| rank.rank.to_string())
     }
@@ -93,7 +93,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
         if let Some(chart) = self.arrivals_chart() {
             report.chart(chart);
         }
-        // Without clocks or collectives in common the warnings say so, and tables would be empty.
+        // Without shared clocks or collectives the tables would be empty; warnings say so.
         if !self.waits.collectives.is_empty() {
             report.table(self.stragglers_table());
             report.table(self.kinds_table());
@@ -103,20 +103,20 @@ impl<'a, 'b> Ranks<'a, 'b> {
         report
     }
 
-    /// The rank that held up the others longest.
+    /// The rank that delayed the others longest.
     fn straggler(&self) -> Option<usize> {
         let ranks = &self.waits.ranks;
         (0..ranks.len()).max_by_key(|rank| ranks[*rank].held_up).filter(|rank| ranks[*rank].held_up > 0)
     }
 
-    /// Waiting and all communication that was compared, of all ranks, nanoseconds.
+    /// Wait time and total time in compared collectives, over all ranks, in nanoseconds.
     fn waiting(&self) -> (i64, i64) {
         self.waits.ranks.iter().fold((0, 0), |(wait, all): (i64, i64), rank| {
             (wait.saturating_add(rank.wait), all.saturating_add(rank.communication))
         })
     }
 
-    /// Largest computation of a GPU by the mean of all: 1 if all compute as long.
+    /// Longest compute time of a GPU divided by the mean of all: 1 if even.
     pub fn imbalance(&self) -> Option<f64> {
         let all = || self.times.iter().map(|time| time.parts.computation);
         let sum: i64 = all().fold(0, i64::saturating_add);
@@ -126,22 +126,22 @@ impl<'a, 'b> Ranks<'a, 'b> {
     fn summary(&self) -> String {
         let n = self.files.ranks.len() as u64;
         if n < 2 {
-            return "These files can not be compared as ranks of one run; the table says why.".to_string();
+            return "These files cannot be compared as ranks of one run. See the table for reasons."
+                .to_string();
         }
         let mut text = counted(n, "rank", "ranks");
         let (wait, all) = self.waiting();
         match share(wait, all) {
-            Some(share) => text.push_str(&format!(
-                "; {:.1} % of the time in collectives is waiting for other ranks",
-                100.0 * share
-            )),
-            None => text
-                .push_str("; waiting can not be told, as they share no collective that tells their clocks"),
+            Some(share) => text
+                .push_str(&format!("; {:.1}% of collective time is waiting for other ranks", 100.0 * share)),
+            None => {
+                text.push_str("; wait times are unknown because no shared collective aligns their clocks")
+            }
         }
         if let Some(straggler) = self.straggler() {
             let waits = &self.waits.ranks[straggler];
             text.push_str(&format!(
-                ". Rank {} holds the others up most: it comes last in {} of {}, by {} in all",
+                ". Rank {} is the straggler: last in {} of {}, {} of total delay",
                 self.label(straggler),
                 waits.n_last,
                 counted(waits.n_collectives, "collective", "collectives"),
@@ -157,34 +157,36 @@ impl<'a, 'b> Ranks<'a, 'b> {
         let n = self.files.ranks.len() as u64;
         facts.push("ranks", "Ranks compared", n, Unit::Count);
         if let Some(size) = self.files.world_size {
-            facts.push("world_size", "Ranks of the run", size, Unit::Count).hint("as the files say");
+            facts
+                .push("world_size", "World size", size, Unit::Count)
+                .hint("ranks in the run, from the files");
         }
         let n = self.waits.collectives.len() as u64;
         facts.push("collectives", "Collectives", n, Unit::Count).hint("found on more than one rank");
         let (wait, all) = self.waiting();
         facts
             .push("waiting", "Waiting", share(wait, all), Unit::Ratio)
-            .hint("share of the time in collectives, of all ranks, before the last rank came");
+            .hint("share of collective time, over all ranks, before the last rank arrived");
         facts
-            .push("imbalance", "Imbalance of computation", self.imbalance(), Unit::Plain)
-            .hint("longest computation of a GPU by the mean of all; 1 is even");
+            .push("imbalance", "Compute imbalance", self.imbalance(), Unit::Plain)
+            .hint("longest compute time of a GPU divided by the mean; 1 is balanced");
         let clocks = || self.clocks.clocks.iter().flatten();
         facts
             .push(
                 "clock_offset",
-                "Clocks apart",
+                "Clock offset",
                 clocks().map(|clock| clock.offset.saturating_abs()).max(),
                 Unit::Ns,
             )
-            .hint("the largest offset to the reference that was taken into account");
+            .hint("largest correction relative to the reference clock");
         facts
             .push(
                 "clock_uncertainty",
-                "Clocks uncertain",
+                "Clock uncertainty",
                 clocks().map(|clock| clock.uncertainty).max(),
                 Unit::Ns,
             )
-            .hint("the largest; differences of times below it mean nothing");
+            .hint("largest over ranks; ignore smaller time differences");
         facts
     }
 
@@ -192,10 +194,10 @@ impl<'a, 'b> Ranks<'a, 'b> {
         if let Some(n) = self.files.n_missing().filter(|n| *n > 0) {
             let so = match self.waits.collectives.is_empty() {
                 true => "",
-                false => ", so the last to come may be one of them: waits are at least what is shown",
+                false => ", so waits shown are lower bounds",
             };
             let (ranks, are) = (counted(n, "rank", "ranks"), if n == 1 { "is" } else { "are" });
-            report.warning(format!("{ranks} of the run {are} not here{so}."));
+            report.warning(format!("{ranks} of the run {are} missing{so}."));
         }
         self.warn_of_clocks(report);
         let sum =
@@ -203,21 +205,22 @@ impl<'a, 'b> Ranks<'a, 'b> {
         let n_unmatched = sum(|sequence| sequence.n_unmatched);
         if n_unmatched > 0 {
             report.warning(format!(
-                "{} of single ranks have no counterpart on another rank of their group and are left out; the recordings may have \
-                 begun or ended at different places.",
-                counted(n_unmatched, "collective", "collectives")
+                "{} no counterpart on the other ranks of the group and {} left out. Recording may have started or stopped at \
+                 different points.",
+                counted(n_unmatched, "collective has", "collectives have"),
+                if n_unmatched == 1 { "is" } else { "are" }
             ));
         }
         if self.sequences.sequences.iter().any(|sequence| sequence.matched_by == MatchedBy::UnequalOrder) {
             report.warning(
-                "Ranks have different numbers of some collectives, and nothing tells which is which; these are not compared.",
+                "Some collectives occur a different number of times on each rank and cannot be matched; these are not compared.",
             );
         }
         let n_differing = sum(|sequence| sequence.n_differing);
         if n_differing > 0 {
             report.warning(format!(
-                "{} have messages of different sizes on different ranks, which can not be: they may not be the same ones.",
-                counted(n_differing, "collective", "collectives")
+                "{} different message sizes across ranks, so the match may be wrong.",
+                counted(n_differing, "collective has", "collectives have")
             ));
         }
     }
@@ -226,12 +229,10 @@ impl<'a, 'b> Ranks<'a, 'b> {
         if !self.clocks.are_any_comparable() {
             let n = self.clocks.is_same.iter().flatten().count();
             report.warning(if n == 0 {
-                "The ranks have no collective in common, so nothing tells how far their clocks are apart: times across ranks are not \
-                 compared."
+                "The ranks share no collective, so their clocks cannot be aligned. Times across ranks are not compared."
             } else {
-                "The collectives that look alike on these ranks never run at the same time, however the clocks are moved. They may be \
-                 of different groups, not ones that all ranks wait for, or recorded at different times, so times across ranks are not \
-                 compared."
+                "Similar collectives on these ranks never overlap, whatever the clock offset. They may belong to different groups, \
+                 not synchronize all ranks, or be recorded at different times. Times across ranks are not compared."
             });
             return;
         }
@@ -241,19 +242,18 @@ impl<'a, 'b> Ranks<'a, 'b> {
             .collect();
         if !alone.is_empty() {
             let (word, their, are) = match alone.len() {
-                1 => ("Rank", "its clock is", "its times are"),
-                _ => ("Ranks", "their clocks are", "their times are"),
+                1 => ("Rank", "its clock", "its times are"),
+                _ => ("Ranks", "their clocks", "their times are"),
             };
             report.warning(format!(
-                "{word} {}: no collective that runs at the same time as on other ranks, so how far {their} apart is not known and {are} \
-                 not compared.",
+                "{word} {}: no collective overlaps with other ranks, so {their} cannot be aligned and {are} not compared.",
                 alone.join(", ")
             ));
         }
         self.warn_of_others(report);
     }
 
-    /// Says of which ranks some collectives are not those of the others.
+    /// Warns about ranks with collectives that don't match the others.
     fn warn_of_others(&self, report: &mut Report) {
         let mut ranks: Vec<usize> = Vec::new();
         for (sequence, same) in self.sequences.sequences.iter().zip(&self.clocks.is_same) {
@@ -270,9 +270,10 @@ impl<'a, 'b> Ranks<'a, 'b> {
         if !ranks.is_empty() {
             let labels: Vec<String> = ranks.into_iter().map(|rank| self.label(rank)).collect();
             report.warning(format!(
-                "Some collectives of rank {} do not run at the same time as those of the same number on other ranks of their group, \
-                 so they are not the same ones and are left out.",
-                labels.join(", ")
+                "Some collectives of {} {} don't overlap with their counterparts in the group, so they are not the same ones and \
+                 are left out.",
+                if labels.len() == 1 { "rank" } else { "ranks" },
+            labels.join(", ")
             ));
         }
     }
@@ -280,12 +281,12 @@ impl<'a, 'b> Ranks<'a, 'b> {
     fn add_notes(&self, report: &mut Report) {
         if self.sequences.is_by_kernel {
             report.info(
-                "Some collectives do not say their group. These were matched by the name of the kernel and their order, over all ranks.",
+                "Some collectives have no recorded group. They are matched by kernel name and order, over all ranks.",
             );
         }
         if self.sequences.n_alone > 0 {
-            let n = counted(self.sequences.n_alone, "collective", "collectives");
-            report.info(format!("{n} are of groups of which only one rank is here."));
+            let n = counted(self.sequences.n_alone, "collective belongs", "collectives belong");
+            report.info(format!("{n} to groups with only one rank loaded."));
         }
         let from_names: Vec<String> = self
             .files
@@ -296,14 +297,14 @@ impl<'a, 'b> Ranks<'a, 'b> {
             .collect();
         if !from_names.is_empty() {
             report.info(format!(
-                "The rank is taken from the file's name, as the file does not say it: {}.",
+                "Rank taken from the file name, as the file has none: {}.",
                 from_names.join(", ")
             ));
         }
     }
 }
 
-/// What each GPU of a rank did.
+/// Time of each GPU of a rank.
 fn times(number: usize, rank: &Rank<'_, '_>) -> Vec<RankTime> {
     let of_device = |device: u32| {
         let activity = Activity::new(rank.gpu, device);

@@ -1,4 +1,4 @@
-//! Which collective of one rank is which of another.
+//! Matching of collectives across ranks.
 
 use super::files::Rank;
 use crate::analysis::gpu::collective::{Collective, CollectiveKind, kernel_collective};
@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 /// A collective on one rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// Nanoseconds since the epoch, by the clock of the rank's own computer.
+    /// Nanoseconds since the epoch, on the clock of the rank's own host.
     pub start: i64,
     pub end: i64,
     /// Bytes of the whole message; see [`Collective::message_bytes`].
@@ -25,32 +25,31 @@ impl Part {
     }
 }
 
-/// What one rank did of a sequence.
+/// The collectives of one rank in a sequence.
 pub struct Line {
     /// Index into the ranks.
     pub rank: usize,
-    /// The k-th of each line of a sequence are parts of one collective.
+    /// The k-th parts of all lines of a sequence form one collective.
     pub parts: Vec<Part>,
 }
 
-/// How the k-th of one rank is known to be that of another.
+/// How the k-th collectives of ranks are matched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MatchedBy {
     /// The group numbers its collectives (`Seq`).
     Number,
-    /// All ranks have as many: in order of start.
+    /// All ranks have the same count: in order of start.
     Order,
-    /// Ranks have different numbers in all, but the same in some steps: in order of start in those.
+    /// Total counts differ, but some steps have equal counts: in order of start within those.
     Step,
-    /// Ranks have different numbers: in order of start, moved to where differences of ends vary least by far.
+    /// Counts differ: in order of start, shifted to the clearly smallest variation of end differences.
     Fit,
-    /// Ranks have different numbers, and nothing tells which is which: in order of start from the first one on. Not to be
-    /// compared.
+    /// Counts differ and no match is found: in order of start from the first. Not comparable.
     UnequalOrder,
 }
 
 impl MatchedBy {
-    /// For people.
+    /// Name in the report.
     pub fn name(self) -> &'static str {
         match self {
             MatchedBy::Number => "number",
@@ -64,33 +63,33 @@ impl MatchedBy {
 
 /// All collectives of one name and one group, on all its ranks.
 pub struct Sequence {
-    /// The group, or [`ALL_RANKS`] where the file does not say.
+    /// The group, or [`ALL_RANKS`] if not recorded.
     pub group: String,
-    /// How many ranks take part, as files say.
+    /// Number of participating ranks, from the files.
     pub group_size: Option<u64>,
     pub matched_by: MatchedBy,
-    /// In order of rank; all as long. At least two.
+    /// In order of rank, all of equal length. At least two.
     pub lines: Vec<Line>,
-    /// Parts that have no counterpart on some rank, and are left out.
+    /// Parts left out because some rank has no counterpart.
     pub n_unmatched: u64,
-    /// Collectives whose message has another size on another rank, though it can not: they may not be the same.
+    /// Collectives whose message size differs between ranks though it must not: the match may be wrong.
     pub n_differing: u64,
-    /// Nobody can be through before everybody has begun; so of barriers and of collectives in which all ranks give and
-    /// get, but not of a broadcast.
+    /// Whether no rank can finish before all have started: true for barriers and collectives in which all ranks send and receive,
+    /// but not for a broadcast.
     pub is_synchronising: bool,
 }
 
-/// The group of collectives whose group is not said.
+/// Group of collectives without a recorded group.
 pub const ALL_RANKS: &str = "all ranks";
 
-/// What is shared between ranks.
+/// Collectives shared between ranks.
 pub struct Sequences {
     pub sequences: Vec<Sequence>,
     /// Collectives without sizes.
     pub kinds: Vec<Collective>,
-    /// Collectives of groups of which there is only one rank.
+    /// Collectives of groups with only one rank loaded.
     pub n_alone: u64,
-    /// Whether groups, names or sizes of collectives are not said by some file, so that kernels' names count.
+    /// Whether some file lacks groups, names or sizes of collectives, so that kernel names are used.
     pub is_by_kernel: bool,
 }
 
@@ -102,7 +101,7 @@ struct Key {
     name: String,
 }
 
-/// A part and what it may be known by.
+/// A part with the keys it may be matched by.
 struct Found {
     part: Part,
     number: Option<i64>,
@@ -116,7 +115,7 @@ struct Raw {
     found: Vec<Found>,
 }
 
-/// Collects and matches. Time goes with the number of collectives of all ranks.
+/// Collects and matches collectives, in linear time.
 struct Finder {
     by_key: HashMap<Key, Vec<Raw>>,
     kinds: HashMap<Collective, u32>,
@@ -125,11 +124,11 @@ struct Finder {
 }
 
 impl Sequences {
-    /// Of all `ranks`.
+    /// Sequences of all `ranks`.
     ///
-    /// Collectives are told apart by process group (name and ranks) and name, from the arguments of the kernel or of the
-    /// operator around its launch; where there are none, all ranks are taken for one group and the name is the kernel's.
-    /// The k-th on each rank is the same one (TraceLens), k being the group's own number where the profiler says it.
+    /// Collectives are keyed by process group (name and ranks) and name, from the arguments of the kernel or of the operator around
+    /// its launch; without these, all ranks form one group and the name is the kernel's. The k-th on each rank is the same
+    /// collective (as in TraceLens), with k the group's sequence number if recorded.
     pub fn new(ranks: &[Rank<'_, '_>]) -> Sequences {
         let mut finder = Finder {
             by_key: HashMap::default(),
@@ -183,7 +182,7 @@ impl Finder {
         let Collective { group, ranks, name, .. } = collective;
         if group.is_empty() && ranks.is_empty() {
             self.is_by_kernel = true;
-            // Of the range around the launch there is none where the launch was not recorded.
+            // Without a recorded launch there is no annotation around it.
             let name = kernel_collective(kernel).to_string();
             return Key { group: String::new(), ranks: String::new(), name };
         }
@@ -234,7 +233,7 @@ fn sequence(key: Key, mut lines: Vec<Raw>, kinds: &[Collective]) -> Sequence {
     }
 }
 
-/// Leaves in each line what all of them have, in the same order.
+/// Keeps in each line what all of them have, in the same order.
 fn match_lines(lines: &mut [Raw]) -> MatchedBy {
     if match_by_number(lines) {
         return MatchedBy::Number;
@@ -254,7 +253,7 @@ fn match_lines(lines: &mut [Raw]) -> MatchedBy {
     MatchedBy::UnequalOrder
 }
 
-/// False, and nothing happens, if not every part has a number of its own, or none is on all ranks.
+/// Returns false and changes nothing unless every part has a unique number and some numbers are on all ranks.
 fn match_by_number(lines: &mut [Raw]) -> bool {
     let mut n_lines: HashMap<i64, (usize, usize)> = HashMap::default();
     for (line, raw) in lines.iter().enumerate() {
@@ -280,7 +279,7 @@ fn match_by_number(lines: &mut [Raw]) -> bool {
     true
 }
 
-/// False, and nothing happens, if no step has as many parts on all ranks.
+/// Returns false and changes nothing if no step has the same number of parts on all ranks.
 fn match_by_step(lines: &mut [Raw]) -> bool {
     let counts: Vec<HashMap<u32, usize>> = lines
         .iter()
@@ -305,14 +304,14 @@ fn match_by_step(lines: &mut [Raw]) -> bool {
     true
 }
 
-/// Recordings begin and end at most so many collectives apart, or nothing is tried.
+/// Maximum shift between recordings, in collectives.
 const MAX_MOVE: usize = 32;
 
-/// So many collectives are looked at to see whether they fit.
+/// Number of collectives sampled to judge a shift.
 const N_SAMPLES: usize = 256;
 
-/// Moves lines against the first to where the differences of ends vary least: what is the same collective ends on all ranks
-/// at once. False, and nothing happens, if no place is better by far than the next best.
+/// Shifts lines relative to the first to where end differences vary least, since a collective ends on all ranks at once. Returns
+/// false and changes nothing if no shift is clearly the best.
 fn match_by_fit(lines: &mut [Raw]) -> bool {
     let Some((first, others)) = lines.split_first() else { return false };
     let mut moves: Vec<isize> = vec![0];
@@ -320,7 +319,7 @@ fn match_by_fit(lines: &mut [Raw]) -> bool {
         let Some(by) = best_move(&first.found, &line.found) else { return false };
         moves.push(by);
     }
-    // What of the first line is in all others.
+    // Range of the first line that is in all others.
     let from = moves.iter().map(|by| (-by).max(0)).max().unwrap_or(0);
     let len = |line: &Raw| line.found.len() as isize;
     let to = lines.iter().zip(&moves).map(|(line, by)| len(line) - by).min().unwrap_or(0);
@@ -334,7 +333,7 @@ fn match_by_fit(lines: &mut [Raw]) -> bool {
     true
 }
 
-/// By how many places the k-th of `b` lies behind that of `a`.
+/// Shift of `b` relative to `a`, in places.
 fn best_move(a: &[Found], b: &[Found]) -> Option<isize> {
     let n = MAX_MOVE as isize;
     let mut tried: Vec<(i64, usize, isize)> =
@@ -345,7 +344,7 @@ fn best_move(a: &[Found], b: &[Found]) -> Option<isize> {
     is_clear.then_some(by)
 }
 
-/// Between which bounds nine tenths of the differences of ends lie, in nanoseconds; `None` if too few are left.
+/// Width of the central 90% of end differences, in nanoseconds; `None` if too few remain.
 fn spread(a: &[Found], b: &[Found], by: isize) -> Option<i64> {
     let a = a.get((-by).max(0) as usize..)?;
     let b = b.get(by.max(0) as usize..)?;
@@ -360,7 +359,7 @@ fn spread(a: &[Found], b: &[Found], by: isize) -> Option<i64> {
     Some(differences.get(differences.len() - 1 - margin)?.saturating_sub(*differences.get(margin)?))
 }
 
-/// Sizes of all-to-all and of reduce-scatter may differ by rank; those of the others can not.
+/// Number of collectives whose sizes differ. Only all-to-all and reduce-scatter may differ by rank.
 fn count_differing(lines: &[Line], kinds: &[Collective]) -> u64 {
     let Some((first, others)) = lines.split_first() else { return 0 };
     let differs = |(k, part): &(usize, &Part)| {

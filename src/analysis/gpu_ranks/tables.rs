@@ -1,4 +1,4 @@
-//! The tables on ranks.
+//! Tables of the ranks report.
 
 use super::clocks::Clock;
 use super::waits::{RankWaits, Shared, Times};
@@ -11,12 +11,12 @@ use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::report::{Column, Table};
 
-/// Collectives that differ in nothing but their place.
+/// Collectives of one kind.
 struct Kind<'a> {
     first: &'a Shared,
     n: u64,
     latency: i64,
-    /// Those whose times are known.
+    /// Number of those with known times.
     n_timed: u64,
     start_skew: i64,
     end_skew: i64,
@@ -24,7 +24,7 @@ struct Kind<'a> {
 }
 
 impl Ranks<'_, '_> {
-    /// Where the time of each rank went, side by side.
+    /// Time breakdown of each rank.
     pub(super) fn ranks_table(&self) -> Table {
         let rows = &self.times;
         let part = |id, label: &str, get: fn(&Parts) -> i64| {
@@ -57,25 +57,24 @@ impl Ranks<'_, '_> {
             part("idle", "idle", |parts| parts.idle),
             part("communication", "communication", |parts| parts.communication),
             of_clock("offset", "clock offset", |clock| clock.offset)
-                .hint("to be added to its times for those of the reference"),
-            of_clock("uncertainty", "uncertainty", |clock| clock.uncertainty)
-                .hint("of the offset, either way"),
+                .hint("added to its times to get reference clock times"),
+            of_clock("uncertainty", "uncertainty", |clock| clock.uncertainty).hint("± error of the offset"),
         ];
         let references = rows.iter().filter_map(reference).collect::<std::collections::BTreeSet<_>>();
         if references.len() > 1 {
             columns.push(
                 Column::text("reference", "reference", texts(rows.iter().map(reference))).hint(
-                    "the rank whose clock the offset leads to; ranks of different ones are not compared",
+                    "rank whose clock is the reference; ranks with different references are not compared",
                 ),
             );
         }
-        let caption = "Computation, exposed communication, exposed copies and idle time add up to the total, which runs from the GPU's first \
-                       work to the end of its last. Offsets are estimated from collectives that end on all ranks at once; 0 where the clocks \
-                       agree within what is uncertain.";
-        Table::new("ranks", "Ranks side by side", columns)
+        let caption = "Computation, exposed communication, exposed copies and idle time add up to the total (first kernel or copy \
+                       to the end of the last). Clock offsets are estimated from collectives that end on all ranks at once; 0 if \
+                       the clocks agree within the uncertainty.";
+        Table::new("ranks", "Ranks", columns)
             .caption(caption)
             .sorted_by("rank", false)
-            .if_empty("No file can be compared.")
+            .if_empty("No comparable files.")
     }
 
     /// Files that were not compared.
@@ -83,16 +82,16 @@ impl Ranks<'_, '_> {
         let rows = &self.files.left_out;
         Table::new(
             "left_out",
-            "Files that are not compared",
+            "Files not compared",
             vec![
                 Column::key("file", "file", texts(rows.iter().map(|row| Some(row.file)))),
                 Column::integer("rank", "rank", Unit::Id, rows.iter().map(|row| row.rank).collect()),
-                Column::text("why", "why", texts(rows.iter().map(|row| Some(row.why.as_str())))),
+                Column::text("why", "reason", texts(rows.iter().map(|row| Some(row.why.as_str())))),
             ],
         )
     }
 
-    /// Who comes last and who waits.
+    /// Stragglers and waits by rank.
     pub(super) fn stragglers_table(&self) -> Table {
         let waits = &self.waits.ranks;
         let mut rows: Vec<usize> = (0..waits.len()).filter(|rank| waits[*rank].n_collectives > 0).collect();
@@ -109,24 +108,24 @@ impl Ranks<'_, '_> {
             "Stragglers",
             vec![
                 Column::integer("rank", "rank", Unit::Id, rows.iter().map(|rank| Some(of(*rank)?.rank)).collect()).as_key(),
-                time("held_up", "held up", |waits| waits.held_up)
+                time("held_up", "delay caused", |waits| waits.held_up)
                     .with_bar()
-                    .hint("how much later than the second last it came, over the collectives in which it came last"),
-                count("last", "times last", |waits| waits.n_last).hint("where clocks are known well enough to tell"),
+                    .hint("time after the second-to-last rank, summed over collectives in which it was last"),
+                count("last", "times last", |waits| waits.n_last).hint("if the clock uncertainty is small enough to decide"),
                 count("first", "times first", |waits| waits.n_first),
                 count("collectives", "collectives", |waits| waits.n_collectives),
-                time("wait", "waiting", |waits| waits.wait).hint("from its own start to that of the last rank"),
+                time("wait", "waiting", |waits| waits.wait).hint("from its own start to the start of the last rank"),
                 Column::integer(
                     "mean_wait",
                     "mean wait",
                     Unit::Ns,
                     rows.iter().map(|rank| mean(waits[*rank].wait, waits[*rank].n_collectives)).collect(),
                 ),
-                time("wire", "on the wire", RankWaits::wire).hint("what remains of its time in collectives"),
-                time("communication", "in collectives", |waits| waits.communication),
+                time("wire", "transfer", RankWaits::wire).hint("time in collectives without waiting"),
+                time("communication", "collective time", |waits| waits.communication),
                 Column::float(
                     "share",
-                    "share waiting",
+                    "% waiting",
                     Unit::Ratio,
                     rows.iter().map(|rank| share(waits[*rank].wait, waits[*rank].communication)).collect(),
                 ),
@@ -134,10 +133,10 @@ impl Ranks<'_, '_> {
         )
         .sorted_by("held_up", true)
         .caption(
-            "A rank that comes last lets the others wait, and waits least itself. Over collectives that all ranks of a group have to \
-             begin before any can end, by clocks put right.",
+            "A straggler arrives last, delays the others and waits least itself. Covers synchronizing collectives, on aligned \
+             clocks.",
         )
-        .if_empty("There is no collective that tells who waited for whom.")
+        .if_empty("No synchronizing collectives.")
     }
 
     /// Sums by collective, group, type and size.
@@ -178,17 +177,17 @@ impl Ranks<'_, '_> {
                     Unit::Count,
                     rows.iter().map(|row| row.first.n_ranks as u64),
                 )
-                .hint("of which there are files to compare"),
+                .hint("with files to compare"),
                 Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.n)),
                 integers("latency", "latency", Unit::Ns, rows.iter().map(|row| row.latency))
                     .with_bar()
-                    .hint("shortest over ranks, added up"),
+                    .hint("shortest duration over ranks, summed"),
                 integer("mean_latency", "mean latency", |row| mean(row.latency, row.n)),
                 integer("mean_start_skew", "mean start skew", |row| mean(row.start_skew, row.n_timed))
                     .hint("latest start minus earliest"),
                 integer("mean_end_skew", "mean end skew", |row| mean(row.end_skew, row.n_timed)),
                 integer("wait", "waiting", |row| (row.n_timed > 0).then_some(row.wait))
-                    .hint("of all ranks together"),
+                    .hint("sum over all ranks"),
             ],
         );
         with_left_out(table.sorted_by("latency", true), n_left_out)
@@ -218,7 +217,7 @@ impl Ranks<'_, '_> {
         rows
     }
 
-    /// Each collective of several ranks, those that were waited for most first.
+    /// Each collective on several ranks, longest wait first.
     pub(super) fn collectives_table(&self) -> Table {
         let mut rows: Vec<&Shared> = self.waits.collectives.iter().collect();
         let wait = |row: &Shared| row.times.as_ref().map_or(-1, |times| times.longest_wait);
@@ -243,33 +242,35 @@ impl Ranks<'_, '_> {
                 Column::key("collective", "collective", texts(rows.iter().map(|row| Some(self.collective(row)?.name.as_str())))),
                 Column::counts("number", "number", Unit::Id, rows.iter().map(|row| row.k as u64 + 1))
                     .as_key()
-                    .hint("it is the so-many-th of its group and name"),
+                    .hint("index within its group and name"),
                 Column::text("matched_by", "matched by", texts(rows.iter().map(|row| matched(row)))),
                 timed("start", "start", Unit::NsOffset, &|times| times.start.saturating_sub(start))
-                    .hint("on the rank that came first"),
+                    .hint("on the first rank"),
                 Column::counts("ranks", "ranks", Unit::Count, rows.iter().map(|row| row.n_ranks as u64)),
                 Column::unsigned("message", "message", Unit::Bytes, rows.iter().map(|row| row.message).collect()),
-                integers("latency", "latency", Unit::Ns, rows.iter().map(|row| row.latency)).hint("shortest over ranks"),
+                integers("latency", "latency", Unit::Ns, rows.iter().map(|row| row.latency)).hint("shortest duration over ranks"),
                 timed("start_skew", "start skew", Unit::Ns, &|times| times.start_skew).hint("latest start minus earliest"),
                 Column::integer(
                     "uncertainty",
-                    "± clocks",
+                    "clock uncertainty",
                     Unit::Ns,
                     rows.iter().map(|row| row.times.as_ref()?.uncertainty).collect(),
                 )
-                .hint("how far the clocks of the first and the last rank may be wrong; a skew below that means nothing"),
+                .hint("between the first and last rank; ignore smaller skews"),
                 timed("end_skew", "end skew", Unit::Ns, &|times| times.end_skew),
                 timed("longest_wait", "longest wait", Unit::Ns, &|times| times.longest_wait)
                     .with_bar()
-                    .hint("of the rank that waited longest"),
+                    .hint("by the rank that waited longest"),
                 rank("first", "first", |times| Some(times.first)),
                 rank("last", "last", |times| times.is_last_certain.then_some(times.last))
-                    .hint("the rank that came last, where clocks are known well enough to tell"),
-                timed("held_up", "held up", Unit::Ns, &|times| times.held_up).hint("by how much the last came behind the one before it"),
+                    .hint("the rank that arrived last, if the clock uncertainty is small enough to decide"),
+                timed("held_up", "delay caused", Unit::Ns, &|times| times.held_up).hint("arrival of the last rank minus the \
+                                                                                         second-to-last"),
                 Column::float("algorithm", "algorithm bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bandwidth(row)).collect())
-                    .hint("message by the latency"),
+                    .hint("message size divided by latency"),
                 Column::float("bus", "bus bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bus(row)).collect())
-                    .hint("the same times 2(n − 1)/n for all-reduce, (n − 1)/n for reduce-scatter, all-gather and all-to-all"),
+                    .hint("algorithm bandwidth × 2(n − 1)/n for all-reduce, × (n − 1)/n for reduce-scatter, all-gather and \
+                           all-to-all"),
             ],
         );
         with_left_out(table.sorted_by("longest_wait", true), n_left_out)
@@ -284,7 +285,7 @@ impl Ranks<'_, '_> {
     }
 }
 
-/// Mean of `n` that add up to `sum`, rounded to the nearest.
+/// Mean of `n` values with sum `sum`, rounded to nearest.
 fn mean(sum: i64, n: u64) -> Option<i64> {
     let n = i64::try_from(n).ok().filter(|n| *n > 0)?;
     Some(sum.saturating_add(n / 2) / n)

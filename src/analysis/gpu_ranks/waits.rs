@@ -1,4 +1,4 @@
-//! Who waits for whom.
+//! Waits and stragglers.
 
 use super::clocks::Clocks;
 use super::sequences::{Line, Part, Sequence, Sequences};
@@ -8,77 +8,77 @@ use super::sequences::{Line, Part, Sequence, Sequences};
 pub struct Shared {
     /// Index into the sequences.
     pub sequence: usize,
-    /// It is the k-th of it, from 0.
+    /// Index within the sequence, from 0.
     pub k: usize,
     /// Index into [`Sequences::kinds`].
     pub kind: u32,
     /// Bytes of the whole message.
     pub message: Option<u64>,
-    /// Ranks of which it was compared.
+    /// Number of ranks compared.
     pub n_ranks: usize,
-    /// The shortest duration over ranks, which is that of a rank that hardly waits (TraceLens: `comm_latency`).
+    /// Shortest duration over ranks: that of a rank that hardly waits (TraceLens: `comm_latency`).
     pub latency: i64,
-    /// What clocks are needed for; `None` if ranks do not wait for all others in it.
+    /// Times that need aligned clocks; `None` if the collective does not synchronize.
     pub times: Option<Times>,
 }
 
-/// What needs times of several ranks. Nanoseconds by the clock of the reference.
+/// Times across ranks, in nanoseconds on the reference clock.
 #[derive(Clone, Debug)]
 pub struct Times {
-    /// Start on the rank that came first.
+    /// Start on the first rank.
     pub start: i64,
     /// Latest minus earliest start (TraceLens: `skew in start time`).
     pub start_skew: i64,
-    /// How far the clocks of the first and the last rank may be wrong against each other.
+    /// Clock uncertainty between the first and the last rank.
     pub uncertainty: Option<i64>,
     /// Latest minus earliest end (TraceLens: `skew in end time`).
     pub end_skew: i64,
-    /// Index of the rank that came first; of several the last of them, as in TraceLens.
+    /// Index of the rank that arrived first; at ties the last of them, as in TraceLens.
     pub first: usize,
-    /// Index of the rank that came last.
+    /// Index of the rank that arrived last.
     pub last: usize,
-    /// How much later it came than the one before it: what the others would have been spared.
+    /// Arrival of the last rank minus the second-to-last: the delay it caused.
     pub held_up: i64,
-    /// The clocks are known well enough to tell that it was that rank.
+    /// Whether the clock uncertainty is small enough to be sure which rank was last.
     pub is_last_certain: bool,
     /// Wait of the rank that waited longest.
     pub longest_wait: i64,
-    /// Waits of all ranks added up.
+    /// Sum of waits over all ranks.
     pub total_wait: i64,
 }
 
-/// What one rank waited, over all collectives whose [`Shared::times`] are known. Times are nanoseconds.
+/// Waits of one rank, over all collectives with known [`Shared::times`]. Times are nanoseconds.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct RankWaits {
     pub n_collectives: u64,
     /// From its own start to the latest start of any rank (TraceLens: `total_wait_time_us`), at most its own duration.
     pub wait: i64,
-    /// Its durations; what is not waiting is the wire: moving and reducing data.
+    /// Total duration. What is not waiting is transfer: moving and reducing data.
     pub communication: i64,
-    /// Times it came last, where clocks tell.
+    /// Times it arrived last, where the clocks can tell.
     pub n_last: u64,
-    /// Times it came first.
+    /// Times it arrived first.
     pub n_first: u64,
-    /// Sum of [`Times::held_up`] over those in which it came last for certain.
+    /// Sum of [`Times::held_up`] over collectives in which it was certainly last.
     pub held_up: i64,
 }
 
 impl RankWaits {
-    /// Time in which data moved, nanoseconds.
+    /// Transfer time, in nanoseconds.
     pub fn wire(&self) -> i64 {
         self.communication.saturating_sub(self.wait)
     }
 }
 
-/// Everything there is to say of waiting.
+/// Waits of all collectives and ranks.
 pub struct Waits {
-    /// In order of sequence and k. Those of which all ranks wait for all others are only here if clocks are known.
+    /// In order of sequence and k. Synchronizing collectives are included only if clocks are aligned.
     pub collectives: Vec<Shared>,
     /// By rank.
     pub ranks: Vec<RankWaits>,
 }
 
-/// A part with its times by the clock of the reference.
+/// A part with its times on the reference clock.
 #[derive(Clone, Copy)]
 struct Placed {
     rank: usize,
@@ -87,7 +87,7 @@ struct Placed {
 }
 
 impl Waits {
-    /// Of all collectives that several ranks share, by `clocks`.
+    /// Waits in all collectives shared by several ranks.
     pub fn new(n_ranks: usize, sequences: &Sequences, clocks: &Clocks) -> Waits {
         let mut waits = Waits { collectives: Vec::new(), ranks: vec![RankWaits::default(); n_ranks] };
         for (number, (sequence, same)) in sequences.sequences.iter().zip(&clocks.is_same).enumerate() {
@@ -120,8 +120,8 @@ impl Waits {
         }
     }
 
-    /// How much later than the first each rank came to a collective, by index of the rank; nothing where its times are not
-    /// known. Nanoseconds by the clock of the reference.
+    /// Delay of each rank after the first arrival at a collective, with the index of the rank, in nanoseconds on the reference
+    /// clock. Empty if times are unknown.
     pub fn arrivals(&self, shared: &Shared, sequences: &Sequences, clocks: &Clocks) -> Vec<(usize, i64)> {
         let of = sequences.sequences.get(shared.sequence).zip(clocks.is_same.get(shared.sequence));
         let (Some(times), Some((sequence, same))) = (&shared.times, of) else { return Vec::new() };
@@ -132,9 +132,9 @@ impl Waits {
         comparable(sequence, same, clocks).into_iter().filter_map(late).collect()
     }
 
-    /// Times of one collective; its waits are added to those of ranks.
+    /// Computes the times of one collective, and adds its waits to those of the ranks.
     fn times(&mut self, placed: &[Placed], clocks: &Clocks) -> Option<Times> {
-        // The last of equals, which is the highest rank.
+        // At ties, the highest rank.
         let last = placed.iter().max_by_key(|part| part.start)?;
         let first = placed.iter().rev().min_by_key(|part| part.start)?;
         let before = placed.iter().filter(|part| part.rank != last.rank).max_by_key(|part| part.start)?;
@@ -182,7 +182,7 @@ fn place(rank: usize, part: &Part, clocks: &Clocks) -> Placed {
     Placed { rank, start: clocks.time(rank, part.start), end: clocks.time(rank, part.end) }
 }
 
-/// The lines that are the same collectives, and whose times can be compared with each other where that is wanted.
+/// The lines that match and, for synchronizing sequences, share a reference clock.
 fn comparable<'a>(sequence: &'a Sequence, same: &[bool], clocks: &Clocks) -> Vec<&'a Line> {
     let reference =
         |line: &Line| clocks.clocks.get(line.rank).copied().flatten().map(|clock| clock.reference);
@@ -191,7 +191,7 @@ fn comparable<'a>(sequence: &'a Sequence, same: &[bool], clocks: &Clocks) -> Vec
     if !sequence.is_synchronising {
         return lines;
     }
-    // Lines that are the same collectives have been joined with each other, so there is only one.
+    // Matching lines have been joined, so there is only one reference.
     let of = lines.iter().find_map(|line| reference(line));
     lines.into_iter().filter(|line| of.is_some() && reference(line) == of).collect()
 }

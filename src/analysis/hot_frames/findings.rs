@@ -1,4 +1,4 @@
-//! What stands out in a profile of Python: the hottest function, waiting, garbage collection, imports.
+//! Findings for Python profiles: the hottest function, waiting, garbage collection, imports.
 
 use super::totals::{FunctionKey, Total};
 use super::{INFO, function_name, places, ratio, thread_time_ns};
@@ -10,12 +10,12 @@ use crate::report::{Facts, Finding, Findings};
 use crate::trace::Trace;
 use crate::trace::profiles::ProfileRun;
 
-/// Fewer samples tell nothing.
+/// Fewest samples for meaningful findings.
 const MIN_SAMPLES: u128 = 20;
-/// A function is worth naming from this share on.
+/// Smallest share of samples that makes a function a finding.
 const HOTTEST: f64 = 0.05;
 
-/// Functions of the standard library in which a thread does nothing but wait: name of the file, names of functions.
+/// Standard library functions in which a thread only waits: file name, function names.
 const WAITING: &[(&str, &[&str])] = &[
     (
         "threading.py",
@@ -32,7 +32,7 @@ const WAITING: &[(&str, &[&str])] = &[
     ("connection.py", &["Connection._recv", "wait"]),
 ];
 
-/// Python's way to load a module.
+/// The function through which Python loads modules.
 const IMPORT: (&str, &str) = ("<frozen importlib._bootstrap>", "_find_and_load");
 
 fn is_waiting((path, func): (Option<&str>, Option<&str>)) -> bool {
@@ -40,7 +40,7 @@ fn is_waiting((path, func): (Option<&str>, Option<&str>)) -> bool {
     WAITING.iter().any(|(of_file, functions)| *of_file == file && functions.contains(&func))
 }
 
-/// `None` where nothing stands out. `table` is the id of the table of functions.
+/// Findings of a profile; `None` if there are none. `table` is the id of the table of functions.
 pub fn of(
     trace: &Trace,
     profile: &ProfileRun,
@@ -82,7 +82,7 @@ pub fn of(
         let name = function_name(profile, total.first_row as usize, &trace.strings);
         let name = name.as_deref().unwrap_or("");
         let quoted = match name {
-            "" => "A function without a name".to_string(),
+            "" => "An unnamed function".to_string(),
             name => quoted(name),
         };
         let place = names(total).0.map(places::display_name).filter(|place| *place != "~");
@@ -90,7 +90,7 @@ pub fn of(
             place.map_or(String::new(), |place| format!(" ({})", visible(&shortened(place, IN_A_SENTENCE))));
         found.extend(finding("hottest-function", total.self_samples, HOTTEST, name, &|share| {
             format!(
-                "{quoted}{place} ran itself in {share} of {}.",
+                "{quoted}{place} is hottest: {share} self, of {}.",
                 counted(samples as u64, "sample", "samples")
             )
         }));
@@ -101,23 +101,23 @@ pub fn of(
     let waited: u128 = waiting.iter().map(|total| total.self_samples).sum();
     if let Some(most) = waiting.first().and_then(|total| names(total).1) {
         found.extend(finding("waiting", waited, LEAST, most, &|share| {
-            format!("Threads were waiting in {share} of the samples, mostly in \u{201c}{most}\u{201d}.")
+            format!("Threads were waiting in {share} of samples, mostly in \u{201c}{most}\u{201d}.")
         }));
     }
 
     let collected: u128 = functions.iter().filter(|total| is_gc(total)).map(|total| total.self_samples).sum();
     found.extend(finding("garbage-collection", collected, LEAST, "<GC>", &|share| {
-        format!("The garbage collector ran in {share} of the samples.")
+        format!("The garbage collector was running in {share} of samples.")
     }));
 
     let import = functions.iter().find(|total| names(total) == (Some(IMPORT.0), Some(IMPORT.1)));
     if let Some(total) = import {
-        // The samples that saw it, once each: what stood on the stack below was loading a module.
+        // Samples with this function on the stack, counted once each: everything called from it belongs to the import.
         let least = if total.is_exact(samples) { "" } else { "at least " };
         found.extend(finding("imports", total.cumulative_at_least(), HOTTEST, IMPORT.1, &|share| {
-            format!("Modules were being imported in {least}{share} of the samples.")
+            format!("Modules were being imported in {least}{share} of samples.")
         }));
     }
     found.sort_by(|a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
-    block("Shares are of all samples; those of imports include what else is named here.", found)
+    block("Percentages of all samples. Imports can overlap the other findings.", found)
 }

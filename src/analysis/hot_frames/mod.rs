@@ -1,7 +1,7 @@
-//! Where a sampled Python program spends its time: by frame, function, line, file and package.
+//! Hot spots of a sampled Python program by frame, function, line, file and package.
 //!
-//! In: [`ProfileRun`]s. Out: for each run its facts, what does not add up, and tables of counts.
-//! It shows no call tree and no timeline, because the counts come without stacks and times.
+//! Takes [`ProfileRun`]s; gives facts, inconsistencies and tables of counts for each run.
+//! There is no call tree or timeline, because the counts come without stacks and timestamps.
 
 mod findings;
 pub mod places;
@@ -25,7 +25,7 @@ pub static INFO: AnalysisInfo = AnalysisInfo {
     is_late: false,
 };
 
-/// Runs shown with tables of their own; files hold one or a few.
+/// Limit on runs with tables of their own; files typically contain one or a few.
 const MAX_DETAILED_RUNS: usize = 64;
 
 fn report(context: &Context<'_>) -> Report {
@@ -36,12 +36,12 @@ fn report(context: &Context<'_>) -> Report {
         .iter()
         .flat_map(|trace| trace.profiles.iter().map(move |profile| (trace, profile)))
         .collect();
-    // Functions are what a summary and a table are about.
+    // Both the summary and a table use the functions.
     let functions: Vec<_> =
         all.iter().take(MAX_DETAILED_RUNS).map(|(_, profile)| totals::functions(profile)).collect();
     report.summary = match (&all[..], &functions[..]) {
         ([(trace, profile)], [functions]) => headline(trace, profile, functions),
-        _ => format!("{} profiles", group_digits(all.len() as i128)),
+        _ => format!("{} profiles.", group_digits(all.len() as i128)),
     };
     if all.len() > 1 {
         report.table(runs_table(&all));
@@ -50,13 +50,13 @@ fn report(context: &Context<'_>) -> Report {
         run_blocks(&mut report, trace, profile, functions, number);
     }
     report.info(
-        "The file holds counts by place, without stacks, threads or times: no flame graph, call tree or timeline can \
-         be made from it. The profiler writes those with --flamegraph or --gecko.",
+        "The file has counts per code location, without stacks, threads or timestamps, so there is no flame graph, call tree \
+         or timeline. To get those, run the profiler with --flamegraph or --gecko.",
     );
     if all.len() > MAX_DETAILED_RUNS {
         report.warning(format!(
-            "The tables of the first {MAX_DETAILED_RUNS} profiles are shown; the other {} are only in the list of \
-             profiles. Split the file by run_id to see them.",
+            "Only the first {MAX_DETAILED_RUNS} profiles have detailed tables; the other {} are only listed. To see them, \
+             split the file by run_id.",
             group_digits((all.len() - MAX_DETAILED_RUNS) as i128)
         ));
     }
@@ -67,37 +67,37 @@ fn report(context: &Context<'_>) -> Report {
 fn headline(trace: &Trace, profile: &ProfileRun, functions: &[Total<FunctionKey>]) -> String {
     let samples = profile.whole();
     let hottest = functions.first().copied().filter(|total| total.self_samples > 0);
-    let Some(hottest) = hottest else { return "The profile holds no samples.".to_string() };
+    let Some(hottest) = hottest else { return "The profile has no samples.".to_string() };
     let name = function_name(profile, hottest.first_row as usize, &trace.strings);
     let share = ratio(hottest.self_samples, samples).unwrap_or(0.0);
     format!(
-        "{} ran itself in {} of {} ({}).",
-        name.as_deref().unwrap_or("a function without a name"),
+        "{} is hottest: {} self ({} of {}).",
+        name.as_deref().unwrap_or("An unnamed function"),
+        format_ratio(share),
         group_digits(hottest.self_samples as i128),
-        counted(samples as u64, "sample", "samples"),
-        format_ratio(share)
+        counted(samples as u64, "sample", "samples")
     )
 }
 
 fn short_id(profile: &ProfileRun) -> String {
     match &profile.run_id {
-        id if id.is_empty() => "without id".to_string(),
+        id if id.is_empty() => "no id".to_string(),
         id => id.chars().take(8).collect(),
     }
 }
 
-/// The mode as the profiler calls it, and what was counted in it.
+/// The profiler's name of the mode, and what it samples.
 fn mode_in_words(mode: Option<&str>) -> (String, &'static str) {
     let meaning = match mode {
-        Some("wall") => "every sample of a thread was counted, whether it ran or waited",
-        Some("cpu") => "only threads running on a CPU were counted",
-        Some("gil") => "only threads holding the interpreter lock were counted",
-        Some("all") => "threads were watched for CPU, interpreter lock and waiting together",
-        Some("exception") => "only threads handling an exception were counted",
-        Some(_) => "the profiler wrote the number of a mode that is not known here",
-        None => "the file does not say which threads were counted",
+        Some("wall") => "counts every thread sample, running or waiting",
+        Some("cpu") => "counts only threads running on a CPU",
+        Some("gil") => "counts only threads holding the GIL",
+        Some("all") => "counts CPU, GIL and waiting samples together",
+        Some("exception") => "counts only threads handling an exception",
+        Some(_) => "unknown mode number from the profiler",
+        None => "the file doesn't say which threads were sampled",
     };
-    (mode.unwrap_or("not stated").to_string(), meaning)
+    (mode.unwrap_or("not recorded").to_string(), meaning)
 }
 
 /// `count` samples as nanoseconds of thread time.
@@ -106,13 +106,13 @@ fn thread_time_ns(profile: &ProfileRun, count: u128) -> Option<u64> {
     u64::try_from(count.checked_mul(interval_ns)?).ok()
 }
 
-/// `None` if there are no samples, or fewer than the part that a damaged file states.
+/// `part / samples`; `None` if there are no samples, or if the part of a damaged file is larger.
 fn ratio(part: u128, samples: u128) -> Option<f64> {
     (samples > 0 && part <= samples).then(|| part as f64 / samples as f64)
 }
 
-const THREAD_TIME_HINT: &str = "samples × interval: time of all sampled threads together, which is more than the \
-    run took when several were sampled; it assumes that the profiler kept its rate";
+const THREAD_TIME_HINT: &str = "samples × interval, summed over all sampled threads, so it can exceed wall \
+    time; assumes a constant sampling rate";
 
 fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
     let texts = |text: &dyn Fn(&Trace, &ProfileRun) -> Option<String>| {
@@ -151,10 +151,10 @@ fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
                 "complete",
                 all.iter().map(|(_, profile)| Some(profile.complete)).collect(),
             )
-            .hint("whether the closing record is there"),
+            .hint("profile finished cleanly: the closing record is present"),
         ],
     )
-    .caption("One row a profile, in the order of the file.")
+    .caption("One row per profile, in file order.")
 }
 
 fn run_blocks(
@@ -171,7 +171,7 @@ fn run_blocks(
     let id = |name: &'static str| -> Cow<'static, str> {
         if number == 0 { name.into() } else { format!("{name}_{}", number + 1).into() }
     };
-    // Of several, each with what lies beside its tables.
+    // With several profiles, each profile's findings precede its own tables.
     if let Some(findings) = findings::of(trace, profile, functions, &id("functions")) {
         report.findings(findings);
     }
@@ -193,95 +193,97 @@ fn facts(profile: &ProfileRun, n_functions: usize, n_files: usize) -> Facts {
     let mut facts = Facts::new(format!("Run {} ({mode})", short_id(profile)));
     let samples = profile.samples();
     let origin = match (profile.end_samples_total, profile.agg_samples_total) {
-        (Some(_), _) => "as stated by the closing record",
-        (None, Some(_)) => "as stated by the last record of counts; there is no usable closing record",
-        (None, None) => "the sum of the self counts; the file states no total",
+        (Some(_), _) => "from the closing record",
+        (None, Some(_)) => "from the last record of counts, as there is no usable closing record",
+        (None, None) => "the sum of the self counts, as the file has no total",
     };
-    facts.push("samples", "samples", u64::try_from(samples).ok(), Unit::Samples).hint(format!(
-        "stacks of threads counted, {origin}; one tick of the profiler counts each sampled thread"
-    ));
+    facts
+        .push("samples", "samples", u64::try_from(samples).ok(), Unit::Samples)
+        .hint(format!("thread stacks counted, {origin}; each profiler tick counts every sampled thread"));
     facts
         .push("thread_time_ns", "thread time (estimate)", thread_time_ns(profile, samples), Unit::Ns)
         .hint(THREAD_TIME_HINT);
     facts.push("mode", "mode", mode, Unit::None).hint(meaning);
     let interval_ns = profile.sample_interval_us.and_then(|interval| interval.checked_mul(1000));
-    facts.push("interval_ns", "interval", interval_ns, Unit::Ns).hint("between two samples, as asked for");
+    facts.push("interval_ns", "interval", interval_ns, Unit::Ns).hint("requested time between two samples");
     facts
         .push("complete", "complete", profile.complete, Unit::None)
-        .hint("whether the closing record is there");
+        .hint("profile finished cleanly: the closing record is present");
     facts
         .push("frames", "frames", profile.n_frames(), Unit::Count)
-        .hint("places in the source; a function has one for each place it was seen at");
+        .hint("code locations; a function can have several");
     facts.push("functions", "functions", n_functions as u64, Unit::Count);
     facts.push("files", "files", n_files as u64, Unit::Count);
-    facts.push("run_id", "run id", profile.run_id.as_str(), Unit::None).hint("new for each export");
+    facts.push("run_id", "run id", profile.run_id.as_str(), Unit::None).hint("differs between exports");
     facts
 }
 
-/// What may mislead, as sentences.
+/// Warnings about misleading data, as sentences.
 fn warnings(profile: &ProfileRun) -> Vec<String> {
     let n = |count: u64| group_digits(i128::from(count));
     let mut warnings = Vec::new();
     if profile.n_unsupported_version > 0 {
         warnings.push(format!(
-            "The file is from a newer profiler: records of a format version that is not read, and whose content is \
-             missing here: {} (version {}).",
-            n(profile.n_unsupported_version),
+            "The file is from a newer profiler. Skipped {} of unsupported format version {}; their content is missing here.",
+            counted(profile.n_unsupported_version, "record", "records"),
             profile.unsupported_version.as_deref().unwrap_or("?")
         ));
     }
     if !profile.complete {
         warnings.push(
-            "The run has no closing record: the file was cut off or is still being written.".to_string(),
+            "The profile has no closing record: the file is truncated or still being written.".to_string(),
         );
     }
     if !profile.has_meta {
-        warnings.push("The run has no usable header: mode and interval are not known.".to_string());
+        warnings.push("The profile has no usable header, so mode and interval are unknown.".to_string());
     }
     if profile.n_skipped_entries > 0 {
-        warnings.push(format!("Damaged table entries, left out: {}.", n(profile.n_skipped_entries)));
+        warnings.push(format!(
+            "Skipped {}.",
+            counted(profile.n_skipped_entries, "damaged table entry", "damaged table entries")
+        ));
     }
     if profile.n_counts_without_frame() > 0 {
         warnings.push(format!(
-            "Frames with counts but no description, named by their number: {}.",
-            n(profile.n_counts_without_frame())
+            "{} no description and appear by number.",
+            counted(profile.n_counts_without_frame(), "frame with counts has", "frames with counts have")
         ));
     }
     if profile.n_frames_without_counts() > 0 {
-        warnings
-            .push(format!("Frames without counts, shown with 0: {}.", n(profile.n_frames_without_counts())));
+        let frames = counted(profile.n_frames_without_counts(), "frame has", "frames have");
+        warnings.push(format!("{frames} no counts and appear with 0."));
     }
     let checks = profile.checks();
     if let Some(sum) = checks.sum_self_differs {
         warnings.push(format!(
-            "The self counts add up to {}, not to the {} samples that the file states; shares are of the larger number.",
+            "The self counts add up to {}, but the file reports {} samples. Percentages use the larger number.",
             group_digits(sum as i128),
             group_digits(profile.samples() as i128)
         ));
     }
     if let Some((agg, end)) = checks.totals_differ {
         warnings.push(format!(
-            "The counts are said to be of {} samples, the closing record says {}; the latter is used.",
+            "The last record of counts reports {} samples, the closing record {}. Tracedrop uses the latter.",
             n(agg),
             n(end)
         ));
     }
     if checks.n_self_over_cumulative > 0 {
         warnings.push(format!(
-            "Frames with more self than cumulative samples, which can not be: {}.",
-            n(checks.n_self_over_cumulative)
+            "{} more self than cumulative samples, which is impossible.",
+            counted(checks.n_self_over_cumulative, "frame has", "frames have")
         ));
     }
     if checks.n_cumulative_over_total > 0 {
         warnings.push(format!(
-            "Frames with more cumulative samples than there are in all: {}.",
-            n(checks.n_cumulative_over_total)
+            "{} more cumulative samples than the whole profile.",
+            counted(checks.n_cumulative_over_total, "frame has", "frames have")
         ));
     }
     warnings
 }
 
-/// The function of a frame as shown; an undescribed frame goes by its number.
+/// Display name of a frame's function; a frame without a description goes by its number.
 fn function_name<'a>(profile: &ProfileRun, row: usize, strings: &'a StringTable) -> Option<Cow<'a, str>> {
     if !profile.frames.has_frame[row] {
         return Some(format!("frame {}", profile.frames.frame_id[row]).into());
@@ -289,21 +291,21 @@ fn function_name<'a>(profile: &ProfileRun, row: usize, strings: &'a StringTable)
     strings.get_opt(profile.frames.func[row]).map(Cow::Borrowed)
 }
 
-/// What the tables of one run share.
+/// Data shared by the tables of one run.
 struct View<'a> {
     profile: &'a ProfileRun,
     strings: &'a StringTable,
-    /// What shares are shares of, in samples.
+    /// Denominator of all shares, in samples.
     whole: u128,
 }
 
-const SELF_HINT: &str = "samples in which this was executing";
-const SHARE_HINT: &str = "of the counted stacks";
+const SELF_HINT: &str = "samples with this executing, at the top of the stack";
+const SHARE_HINT: &str = "% of all counted stacks";
 const KIND_HINT: &str = "python: code with a source; native: compiled code; gc: the garbage collector; task: an \
-    asyncio task, by its name; start-up: how the interpreter runs a script or module, near 100 % cumulative on the main \
+    asyncio task, by name; start-up: the interpreter running a script or module, near 100% cumulative on the main \
     thread; unknown: not described in the file";
-const EXACT_HINT: &str = "the cumulative count is exact, as with a single frame; otherwise several of the frames may \
-    have been on one stack, and the true count is this or more (≥)";
+const EXACT_HINT: &str = "whether the cumulative count is exact; if not, several of these frames can share a \
+    stack, and the count is a lower bound (≥)";
 
 impl<'a> View<'a> {
     fn names(&self, (path, func): FunctionKey) -> (Option<&'a str>, Option<&'a str>) {
@@ -368,7 +370,7 @@ impl<'a> View<'a> {
                 Column::key("function", "function", functions).hint("qualified name"),
                 Column::text("file", "file", names),
                 Column::key("place", "place", spans)
-                    .hint("line:columns, or line–last line; columns are bytes from 0, the last one excluded"),
+                    .hint("line:columns, or line–last line; columns are 0-based byte offsets, end exclusive"),
                 self_count,
                 self_share,
                 Column::counts(
@@ -377,7 +379,7 @@ impl<'a> View<'a> {
                     Unit::Samples,
                     rows.iter().map(|row| frames.cumulative[*row]),
                 )
-                .hint("samples in which this was anywhere on the stack, once even under recursion")
+                .hint("samples with this anywhere on the stack; recursion counts once")
                 .by_row(),
                 Column::float(
                     "cumulative_share",
@@ -389,23 +391,18 @@ impl<'a> View<'a> {
                 self_time,
                 Column::text("kind", "kind", kinds).hint(KIND_HINT),
                 Column::key("path", "path", paths),
-                Column::counts(
-                    "frame_id",
-                    "frame",
-                    Unit::Id,
-                    rows.iter().map(|row| frames.frame_id[*row]),
-                )
-                .hint("the file's own number"),
+                Column::counts("frame_id", "frame", Unit::Id, rows.iter().map(|row| frames.frame_id[*row]))
+                    .hint("frame number in the file"),
             ],
         )
         .sorted_by("self", true)
-        .caption("One row a place in the source: a function has one for each place it was seen executing or calling.")
-        .if_empty("The run holds no frames.")
-        // A line more at the top of a file moves every frame below it: profiles are compared by function, and by line.
+        .caption("One row per code location.")
+        .if_empty("The profile has no frames.")
+        // An extra line at the top of a file moves every frame below it, so profiles are compared by function and by line instead.
         .not_compared()
     }
 
-    /// The columns that every table of totals has after its names.
+    /// Columns that follow the names in every table of totals.
     fn totals<Key>(&self, totals: &[Total<Key>]) -> Vec<Column> {
         let self_samples: Vec<u128> = totals.iter().map(|total| total.self_samples).collect();
         let [self_count, self_share, self_time] = self.counts(&self_samples);
@@ -418,7 +415,7 @@ impl<'a> View<'a> {
                 Unit::Samples,
                 totals.iter().map(|total| u64::try_from(total.cumulative_at_least()).ok()).collect(),
             )
-            .hint("samples in which any of its frames was on the stack; see the next columns")
+            .hint("samples with any of its frames on the stack; see “exact”")
             .by_row(),
             Column::float(
                 "cumulative_share_at_least",
@@ -453,8 +450,8 @@ impl<'a> View<'a> {
         columns.push(Column::key("path", "path", names().map(|(path, _)| path).collect()));
         Table::new(id, title, columns)
             .sorted_by("self", true)
-            .caption("Frames of one name in one file, added up.")
-            .if_empty("The run holds no frames.")
+            .caption("Sums over the frames with the same name and file.")
+            .if_empty("The profile has no frames.")
     }
 
     fn lines(&self, id: Cow<'static, str>, title: String) -> Table {
@@ -467,20 +464,20 @@ impl<'a> View<'a> {
             names.push(path.map(places::display_name));
             paths.push(path);
             let function = function_name(self.profile, total.first_row as usize, self.strings);
-            // Several frames of which only counts are known have no common name.
+            // Several frames without a description have no common name.
             functions.push(function.as_deref().filter(|_| total.key.1.is_some() || total.n_frames == 1));
         }
         let mut columns = vec![
             Column::text("file", "file", names),
-            Column::new("line", "line", Unit::Id, line_cells(&totals)).as_key().hint("0: without a source"),
-            Column::text("function", "function", functions).hint("of the first frame on the line"),
+            Column::new("line", "line", Unit::Id, line_cells(&totals)).as_key().hint("0: no source"),
+            Column::text("function", "function", functions).hint("function of the first frame on the line"),
         ];
         columns.extend(self.totals(&totals));
         columns.push(Column::key("path", "path", paths));
         Table::new(id, title, columns)
             .sorted_by("self", true)
-            .caption("Frames that start on one line of one file, added up.")
-            .if_empty("The run holds no frames.")
+            .caption("Sums over the frames that start on the same line.")
+            .if_empty("The profile has no frames.")
     }
 
     fn files(&self, id: Cow<'static, str>, title: String, totals: &[Total<StringId>]) -> Table {
@@ -494,8 +491,8 @@ impl<'a> View<'a> {
         columns.push(Column::key("path", "path", totals.iter().map(path).collect()));
         Table::new(id, title, columns)
             .sorted_by("self", true)
-            .caption("Frames of one file, added up.")
-            .if_empty("The run holds no frames.")
+            .caption("Sums over the frames of a file.")
+            .if_empty("The profile has no frames.")
     }
 
     fn packages(&self, id: Cow<'static, str>, title: String) -> Table {
@@ -506,14 +503,14 @@ impl<'a> View<'a> {
         Table::new(id, title, columns)
             .sorted_by("self", true)
             .caption(
-                "By path: what lies under site-packages goes by its name there, the standard library is one row, \
-                 other code goes by its directory.",
+                "Derived from paths: packages in site-packages by name, the standard library as one row, other code by \
+                 directory.",
             )
-            .if_empty("The run holds no frames.")
+            .if_empty("The profile has no frames.")
     }
 }
 
-/// Line numbers of up to 64 bits; beyond 63 bits the column has no sign.
+/// Line numbers of up to 64 bits; the column is unsigned if one needs all 64.
 fn line_cells(totals: &[Total<totals::LineKey>]) -> Cells {
     let lines = || totals.iter().map(|total| total.key.1);
     if lines().flatten().any(|line| line > i128::from(i64::MAX)) {

@@ -1,4 +1,4 @@
-//! What a path and a function name say of a frame: its kind, its short name, its package.
+//! Kind, short name and package of a frame, derived from its path and function name.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ pub fn display_name(path: &str) -> &str {
     }
 }
 
-/// What kind of frame it is, in a word to filter by.
+/// Kind of frame as a word to filter by.
 pub fn kind(path: Option<&str>, func: Option<&str>) -> &'static str {
     match (path, func) {
         (None, None) => "unknown",
@@ -23,10 +23,10 @@ pub fn kind(path: Option<&str>, func: Option<&str>) -> &'static str {
     }
 }
 
-/// The package that a path lies in, as far as the path tells.
+/// The package of a path, as far as the path shows it.
 ///
-/// What is installed lies under `site-packages`, the standard library under `lib/python3.N` (`Lib` on Windows);
-/// anything else is named by its directory.
+/// Installed packages are under `site-packages`, the standard library under `lib/python3.N` (`Lib` on Windows);
+/// anything else goes by its directory.
 pub fn package(path: Option<&str>) -> &str {
     let Some(path) = path else { return "(unknown)" };
     match path {
@@ -41,7 +41,7 @@ pub fn package(path: Option<&str>) -> &str {
     if path.starts_with('<') && path.ends_with('>') {
         return "(generated code)";
     }
-    // The last of several wins: an environment may lie below a library.
+    // The last match wins: an environment can be inside a library.
     let mut found = None;
     let mut before = "";
     let mut segments = path.split(['/', '\\']).peekable();
@@ -75,8 +75,8 @@ fn directory(path: &str) -> &str {
     }
 }
 
-/// The place in the source: `10`, `10–12`, `10:17–40` (columns from 0, end exclusive), `10:17–12:4`. It is written to `text`
-/// in place of what was there; profiles have millions of places.
+/// Writes the code location: `10`, `10–12`, `10:17–40` (columns from 0, end exclusive), `10:17–12:4`. Overwrites `text`,
+/// to avoid an allocation for each of millions of locations.
 pub fn span(
     text: &mut String,
     line: Option<i128>,
@@ -88,7 +88,7 @@ pub fn span(
     let line = line.filter(|line| *line != 0)?;
     let mut number = |before: &str, number: i128| {
         text.push_str(before);
-        // Divisions of 128 bits take long, and no source needs them.
+        // Division of 128-bit numbers is slow, and hardly any source needs it.
         let written = match i64::try_from(number) {
             Ok(number) => write!(text, "{number}"),
             Err(_) => write!(text, "{number}"),

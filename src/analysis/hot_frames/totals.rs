@@ -1,7 +1,7 @@
 //! Sums over the frames of a run: by function, by file, by line, by package.
 //!
 //! Self counts add up exactly. Cumulative counts do not, since two frames of one function (file, …) can be on one
-//! stack. What can be said is between which numbers the true count lies:
+//! stack. Only bounds of the true count are known:
 //!
 //! ```text
 //! largest cumulative of a frame ┐
@@ -21,9 +21,9 @@ pub struct Total<Key> {
     pub key: Key,
     /// Exact.
     pub self_samples: u128,
-    /// Largest over the frames.
+    /// Largest cumulative count of a frame.
     pub max_frame_cumulative: u64,
-    /// Over the frames; counts a stack once for each frame of the group on it.
+    /// Sum of the frames' cumulative counts; counts a stack once for each frame of the group on it.
     pub sum_cumulative: u128,
     pub n_frames: u64,
     /// Row of the frame with the smallest id.
@@ -31,13 +31,13 @@ pub struct Total<Key> {
 }
 
 impl<Key> Total<Key> {
-    /// On so many stacks the group was at least.
+    /// Lower bound of the number of stacks with a frame of the group.
     pub fn cumulative_at_least(&self) -> u128 {
         let largest = u128::from(self.max_frame_cumulative);
         if self.n_frames == 1 { largest } else { largest.max(self.self_samples) }
     }
 
-    /// Whether that is the exact number, `samples` being counted in all.
+    /// Whether the lower bound is exact, given the total number of `samples`.
     pub fn is_exact(&self, samples: u128) -> bool {
         self.n_frames == 1 || self.cumulative_at_least() >= self.sum_cumulative.min(samples)
     }
@@ -46,8 +46,8 @@ impl<Key> Total<Key> {
 /// A function: path and qualified name.
 pub type FunctionKey = (StringId, StringId);
 
-/// A line of a file; the line is missing where only counts are known. Frames without a source, which are all on line
-/// 0 of the same path, are told apart by their function.
+/// A line of a file; the line is missing for frames without a description. Frames without a source, which are all on line
+/// 0 of the same path, are distinguished by their function.
 pub type LineKey = (StringId, Option<i128>, StringId);
 
 /// Totals by function.
@@ -71,10 +71,10 @@ pub fn lines(run: &ProfileRun) -> Vec<Total<LineKey>> {
     group_by(run, key_of, |key, next| groups.number_of(key, next))
 }
 
-/// Numbers of groups of frames by line.
+/// Group numbers by line.
 #[derive(Default)]
 struct ByLine {
-    /// Nearly all lines are numbers of 32 bits and are looked up as one word with their path, in a fraction of the memory.
+    /// Nearly all line numbers fit 32 bits and are keyed together with their path as one word, which saves memory.
     short: HashMap<u64, u32>,
     other: HashMap<LineKey, u32>,
 }
@@ -90,7 +90,7 @@ impl ByLine {
     }
 }
 
-/// Totals by package, as far as paths tell it.
+/// Totals by package, as far as paths show it.
 pub fn packages<'a>(run: &ProfileRun, strings: &'a StringTable) -> Vec<Total<&'a str>> {
     let mut package_of: HashMap<StringId, &'a str> = HashMap::default();
     group(run, |row| {
@@ -99,13 +99,13 @@ pub fn packages<'a>(run: &ProfileRun, strings: &'a StringTable) -> Vec<Total<&'a
     })
 }
 
-/// By self descending; ties in the order of the smallest frame id.
+/// Totals by descending self count; ties in the order of the smallest frame id.
 fn group<Key: Hash + Eq + Copy>(run: &ProfileRun, key_of: impl FnMut(usize) -> Key) -> Vec<Total<Key>> {
     let mut groups: HashMap<Key, u32> = HashMap::default();
     group_by(run, key_of, |key, next| *groups.entry(key).or_insert(next))
 }
 
-/// The same where `number_of` gives the number of the group of a key, which is the second argument if there is none.
+/// Like [`group`], but `number_of` returns the group number of a key: its second argument for a new key.
 fn group_by<Key: Copy>(
     run: &ProfileRun,
     mut key_of: impl FnMut(usize) -> Key,
@@ -113,7 +113,7 @@ fn group_by<Key: Copy>(
 ) -> Vec<Total<Key>> {
     let frames = &run.frames;
     let mut totals: Vec<Total<Key>> = Vec::new();
-    // Rows are in the order of ids, so groups come in the order of their smallest.
+    // Rows are in order of frame id, so groups are in the order of their smallest id.
     for row in 0..frames.len() {
         let key = key_of(row);
         let group = number_of(key, totals.len() as u32) as usize;
@@ -134,18 +134,18 @@ fn group_by<Key: Copy>(
         total.sum_cumulative += u128::from(frames.cumulative[row]);
         total.n_frames += 1;
     }
-    // Numbers are moved about in place of the totals, which are large.
+    // Sorts indexes, as the totals themselves are large.
     let mut order: Vec<u32> = (0..totals.len() as u32).collect();
     order.sort_by_key(|at| std::cmp::Reverse(totals[*at as usize].self_samples));
     order.into_iter().map(|at| totals[at as usize]).collect()
 }
 
-/// Rows of the frames by self descending, ties by id.
+/// Frame rows by descending self count, ties by id.
 pub fn rows_by_self(run: &ProfileRun) -> Vec<u32> {
     rows_by(&run.frames.self_samples)
 }
 
-/// Rows of the frames by cumulative descending, ties by id.
+/// Frame rows by descending cumulative count, ties by id.
 pub fn rows_by_cumulative(run: &ProfileRun) -> Vec<u32> {
     rows_by(&run.frames.cumulative)
 }

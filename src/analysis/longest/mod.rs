@@ -1,4 +1,4 @@
-//! The longest single slices of each class, with where they lie and their arguments.
+//! The longest slices of each class, with their position and arguments.
 
 use super::timeline::{self, integers, shown, texts};
 use super::{AnalysisInfo, Context};
@@ -13,17 +13,17 @@ use std::collections::BinaryHeap;
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "longest", title: "Longest slices", applies, run, reference: None, is_late: false };
 
-/// Longest arguments shown, in characters.
+/// Limit on the arguments shown, in characters.
 const ARGS_CHARS: usize = 400;
 
-/// Lists longer than this help nobody.
+/// Limit on the length of a list.
 const MAX_TOP: usize = 10_000;
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| trace.slices.kind.iter().any(|kind| Class::of(*kind) != Class::Instant))
 }
 
-/// Duration, then earlier first: what is kept is the greatest by this.
+/// Sort key: duration, then earlier first. The greatest are kept.
 type Rank = (i64, Reverse<usize>, Reverse<usize>);
 
 fn run(context: &Context<'_>) -> Report {
@@ -31,8 +31,8 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let top = (query.top as usize).clamp(10, MAX_TOP);
     let classes = [
-        (Class::Thread, "thread_slices", "Longest slices of threads"),
-        (Class::Async, "longest_async", "Longest asynchronous slices"),
+        (Class::Thread, "thread_slices", "Longest thread slices"),
+        (Class::Async, "longest_async", "Longest async slices"),
         (Class::State, "states", "Longest thread states"),
     ];
     let mut heaps: [BinaryHeap<Reverse<Rank>>; 3] = Default::default();
@@ -78,7 +78,7 @@ fn run(context: &Context<'_>) -> Report {
         }
         if let Some(first) = rows.first().filter(|_| report.summary.is_empty()) {
             report.summary = format!(
-                "The longest is {} with {}.",
+                "Longest: {} ({}).",
                 crate::base::text::visible(shown(
                     first.trace.strings.get_opt(first.trace.slices.name[first.i])
                 )),
@@ -89,12 +89,12 @@ fn run(context: &Context<'_>) -> Report {
     }
     if n_summaries > 0 {
         let slices = counted(n_summaries, "slice", "slices");
-        report.info(format!(
-            "Left out: {slices} that sum up others. “Summaries” in Slices by name lists them."
-        ));
+        report.info(format!("Excludes {slices} that summarize others. See “Summaries” in Slices by name."));
     }
     if run.traces.iter().any(|trace| trace.args.are_missing()) {
-        report.warning("Arguments are missing: they are only in the trace that the index is of.");
+        report.warning(
+            "Arguments are missing: the index doesn't contain them. Open the original trace to see them.",
+        );
     }
     if let Some(why) = run.traces.iter().find_map(|trace| trace.args.take_problem()) {
         report.warning(format!("Arguments are missing: {why}. Open the file again."));
@@ -104,7 +104,7 @@ fn run(context: &Context<'_>) -> Report {
 
 struct Row<'a> {
     trace: &'a Trace,
-    /// Start of the trace on its own clock.
+    /// Start of the trace on the trace clock.
     start: i64,
     dur: i64,
     i: usize,
@@ -123,7 +123,7 @@ impl Row<'_> {
         Some(timeline::thread_label(self.trace, thread.0 as usize))
     }
 
-    /// Arguments of begin and end as strict JSON, shortened.
+    /// Arguments of begin and end as strict JSON, truncated.
     fn args(&self) -> Option<String> {
         let mut out = Vec::new();
         self.trace.push_slice_args(self.i, &mut out);
@@ -148,10 +148,10 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
         title,
         vec![
             Column::key("name", "name", texts(rows.iter().map(name))),
-            // Beside the name, as names of processes and threads may take all the width there is.
+            // Next to the name, as process and thread names can take the whole width.
             integers("duration", "duration", Unit::Ns, rows.iter().map(|row| row.dur)).with_bar(),
             integers("self", "self", Unit::Ns, rows.iter().map(|row| row.trace.slices.self_ns.get(row.i)))
-                .hint("exclusive: without children and without slices that started later and overlap it"),
+                .hint("exclusive time: without children and without overlapping slices that started later"),
             Column::key(
                 "category",
                 "category",
@@ -165,20 +165,20 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
                 Unit::NsOffset,
                 rows.iter().map(|row| row.trace.slices.ts[row.i].saturating_sub(row.start)),
             )
-            .hint("since the start of the trace"),
+            .hint("from the start of the trace"),
             Column::counts(
                 "depth",
                 "depth",
                 Unit::Count,
                 rows.iter().map(|row| u64::from(row.trace.slices.depth.get(row.i))),
             )
-            .hint("slices around it"),
+            .hint("number of enclosing slices"),
             Column::bool(
                 "unfinished",
                 "unfinished",
                 rows.iter().map(|row| Some(row.trace.slices.dur.get(row.i) == UNFINISHED)).collect(),
             )
-            .hint("its end is not in the file; counted up to the end of the trace"),
+            .hint("no end in the file; the duration extends to the end of the trace"),
             Column::text("args", "arguments", texts(rows.iter().map(Row::args))),
         ],
     )

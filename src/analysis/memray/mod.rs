@@ -1,6 +1,6 @@
-//! Peak memory of a Python program: how much was live at once, and which threads and allocators held it.
+//! Peak memory of a Python program: live bytes at the peak, by thread and allocator.
 //!
-//! In: what the reader of captures notes in the metadata. Who allocated it, by stack, isn't there.
+//! Takes the metadata from the capture parser. Allocation stacks aren't available.
 
 use super::timeline::texts;
 use super::{AnalysisInfo, Context};
@@ -23,7 +23,7 @@ fn value<'a>(trace: &'a Trace, name: &str) -> Option<&'a str> {
     metadata.find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
-/// Who held memory at the peak.
+/// A thread or allocator with live memory at the peak.
 struct Holder {
     name: String,
     bytes: i64,
@@ -65,34 +65,26 @@ fn run(context: &Context<'_>) -> Report {
             report.summary = summary(peak, n, after, threads.first());
         }
         let mut facts = Facts::new(title("Memory"));
+        facts.push("peak", "Peak", peak, Unit::Bytes).hint("most bytes live at once");
+        facts.push("peak_allocations", "Allocations at peak", n, Unit::Count);
         facts
-            .push("peak", "Peak", peak, Unit::Bytes)
-            .hint("the most that was allocated and not freed at once");
-        facts.push("peak_allocations", "Allocations at the peak", n, Unit::Count);
-        facts.push("peak_after", "Peak after", after, Unit::Ns).hint("since the capture began; about 10 ms");
-        facts.push("at_end", "Live at the end", number_of("live_at_end_bytes"), Unit::Bytes);
-        facts.push("allocated", "Allocated in all", number_of("allocated_bytes"), Unit::Bytes);
+            .push("peak_after", "Time of peak", after, Unit::Ns)
+            .hint("from the start of the capture; resolution about 10 ms");
+        facts.push("at_end", "Live at end", number_of("live_at_end_bytes"), Unit::Bytes);
+        facts.push("allocated", "Total allocated", number_of("allocated_bytes"), Unit::Bytes);
         facts.push("largest", "Largest allocation", number_of("largest_allocation_bytes"), Unit::Bytes);
-        facts.push("max_rss", "Largest resident set", number_of("max_rss_bytes"), Unit::Bytes);
+        facts.push("max_rss", "Max RSS", number_of("max_rss_bytes"), Unit::Bytes);
         report.facts(facts);
         let n_unknown = number_of("frees_of_unknown_memory").max(0) as u64;
         if n_unknown > 0 {
             let frees = counted(n_unknown, "free", "frees");
-            report.info(format!(
-                "{frees} of memory allocated before the capture began count in no number here."
-            ));
+            report.info(format!("Excludes {frees} of memory allocated before the capture started."));
         }
-        report.table(table(
-            id("peak_threads"),
-            title("Live at the peak, by thread"),
-            "thread",
-            &threads,
-            peak,
-        ));
+        report.table(table(id("peak_threads"), title("Live at peak, by thread"), "thread", &threads, peak));
         let allocators = holders(trace, "peak_by_allocator");
         report.table(table(
             id("peak_allocators"),
-            title("Live at the peak, by allocator"),
+            title("Live at peak, by allocator"),
             "allocator",
             &allocators,
             peak,
@@ -103,14 +95,14 @@ fn run(context: &Context<'_>) -> Report {
 
 fn summary(peak: i64, n: i64, after: i64, most: Option<&Holder>) -> String {
     let mut summary = format!(
-        "Peak memory: {} live in {}, {} after the start",
+        "Peak memory: {} in {}, {} after the start",
         format_bytes(peak.max(0) as u64),
         counted(n.max(0) as u64, "allocation", "allocations"),
         format_ns(after)
     );
     if let Some((most, share)) = most.and_then(|most| Some((most, share(most.bytes, peak)?))) {
         summary.push_str(&format!(
-            "; {:.1}% of it by thread {}",
+            "; {:.1}% from thread {}",
             100.0 * share,
             crate::base::text::visible(&most.name)
         ));
@@ -130,7 +122,7 @@ fn table(id: String, title: String, what: &'static str, rows: &[Holder], peak: i
                 .adds_up(),
             Column::float(
                 "share",
-                "share",
+                "% of peak",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.bytes, peak)).collect(),
             ),
@@ -144,5 +136,5 @@ fn table(id: String, title: String, what: &'static str, rows: &[Holder], peak: i
         ],
     )
     .sorted_by("bytes", true)
-    .if_empty("Nothing was live.")
+    .if_empty("No live memory.")
 }

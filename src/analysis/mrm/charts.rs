@@ -1,4 +1,4 @@
-//! Pictures of the metrics.
+//! Charts of the memory metrics.
 
 use super::histograms::{self, Bin};
 use super::tables::Source;
@@ -10,13 +10,13 @@ use crate::memory::summary::KindSummary;
 use crate::report::chart::{Bars, Chart, Line, Lines, Measured, Over, Part, Plot, Threshold, Tone};
 use crate::report::{Column, Table};
 
-/// Corners of a curve, at most.
+/// Limit on the points of a curve.
 const MAX_POINTS: usize = 200;
 
-/// Kinds of which there are pictures, at most: files may name as many as they like.
+/// Limit on the kinds in a chart, as files can define any number.
 const MAX_KINDS: usize = 12;
 
-/// The colour of the n-th kind.
+/// Color of the n-th kind.
 pub fn tone(number: usize) -> Tone {
     Tone::Other(number as u8)
 }
@@ -25,7 +25,7 @@ fn chart(id: &'static str, title: &str, caption: &str, plot: Plot) -> Chart {
     Chart { id: id.into(), title: title.to_string(), caption: caption.to_string(), plot }
 }
 
-/// All there are, in the order of the tables.
+/// All charts, in the order of the tables.
 pub fn all(source: &Source<'_, '_>, thresholds: &Thresholds, intervals: Vec<Line>) -> Vec<Chart> {
     if source.kinds.is_empty() {
         return Vec::new();
@@ -60,7 +60,7 @@ fn values(source: &Source<'_, '_>, value: impl Fn(&KindSummary) -> f64) -> Vec<f
     source.kinds.iter().map(value).collect()
 }
 
-/// Share of a kind's regions that are kept no longer than so long.
+/// CDF of retention over the regions of a kind.
 fn retention(source: &Source<'_, '_>) -> Chart {
     let line = |(number, row): (usize, &KindSummary)| {
         let regions = source.view.metrics.regions.iter().filter(|region| region.kind == row.kind);
@@ -75,13 +75,13 @@ fn retention(source: &Source<'_, '_>) -> Chart {
     let lines = source.kinds.iter().enumerate().map(line).collect();
     chart(
         "retention_chart",
-        "Share of regions that are kept no longer",
-        "The axis of time is logarithmic; what is kept shorter than 1 µs, or not at all, stands at 1 µs.",
+        "Retention CDF (% of regions)",
+        "Logarithmic time axis. Retention below 1 µs is plotted at 1 µs.",
         Plot::Lines(Lines::new(lines, Unit::Ratio, Over::Duration)),
     )
 }
 
-/// Bins side by side, each with what is in it of every kind.
+/// Histogram, each bin stacked by kind.
 fn histogram<T: PartialEq>(source: &Source<'_, '_>, bins: &[Bin<T>], what: &str) -> Plot {
     let part = |(number, row): (usize, &KindSummary)| Part {
         name: source.view.kinds.name(row.kind).to_string(),
@@ -102,9 +102,9 @@ fn retention_histogram(source: &Source<'_, '_>) -> Option<Chart> {
     (!bins.is_empty()).then(|| {
         chart(
             "retention_histogram",
-            "Regions by how long they are kept",
-            "The axis of time is logarithmic: bars end at 1, 2 and 5 of each power of ten.",
-            histogram(source, &bins, "kept"),
+            "Regions by retention",
+            "Logarithmic time axis; bins end at 1, 2 and 5 times each power of ten.",
+            histogram(source, &bins, "retention"),
         )
     })
 }
@@ -114,18 +114,18 @@ fn stride_histogram(source: &Source<'_, '_>) -> Option<Chart> {
     (!bins.is_empty()).then(|| {
         chart(
             "stride_histogram",
-            "Steps between accesses by their length",
-            "From each access to the next one in time within a region, to lower addresses on the left and to higher ones on the right; \
-             each bar is for lengths twice as long as the bar nearer to the middle.",
-            histogram(source, &bins, "step"),
+            "Strides between accesses",
+            "From each access to the next one in the same region. Backward strides are on the left, forward ones on the right. \
+             Bin widths double with the distance from the center.",
+            histogram(source, &bins, "stride"),
         )
     })
 }
 
-/// On the axis of durations, which is logarithmic, what is shorter stands here.
+/// Smallest value on the logarithmic time axis; shorter durations are plotted here.
 const LEAST_NS: i64 = 1_000;
 
-/// Durations and the share of all that are no longer; `sorted` ascends.
+/// CDF of durations as points of duration and share; `sorted` is ascending.
 pub fn cumulative(sorted: &[i64]) -> Vec<(i64, f64)> {
     let n = sorted.len();
     let mut points: Vec<(i64, f64)> = Vec::new();
@@ -139,7 +139,7 @@ pub fn cumulative(sorted: &[i64]) -> Vec<(i64, f64)> {
             _ => {}
         }
     }
-    // A line rises from the axis where its first value is: what is left of it is none.
+    // The curve rises from 0 at its first value.
     if let Some((ns, _)) = points.first().copied().filter(|first| first.0 > LEAST_NS) {
         points.insert(0, (ns, 0.0));
     }
@@ -151,9 +151,9 @@ fn written_once(source: &Source<'_, '_>, thresholds: &Thresholds) -> Chart {
     let line = |name: &str, value| Threshold { name: name.to_string(), value };
     chart(
         "write_once_chart",
-        "Share of addresses that are written once",
-        "Mean over regions with stores; a kind without a bar has none. What is beyond a line may be that suitable, if it is kept long \
-         enough.",
+        "Write-once addresses by kind",
+        "Mean over regions with stores; kinds without stores have no bar. The lines mark the write-once ratios for high and medium \
+         suitability, which also needs long retention.",
         Plot::Measured(Measured {
             bars: bars(source, Unit::Ratio, vec![("written once", tone(0), ratio)]),
             thresholds: vec![line("high", thresholds.high_ratio), line("medium", thresholds.medium_ratio)],
@@ -191,19 +191,19 @@ fn strides(source: &Source<'_, '_>) -> Chart {
     let share = values(source, |row| row.same_page_fraction);
     chart(
         "locality_chart",
-        "Share of accesses on the page of the one before",
-        "In order of time within a region; the mean over the regions of a kind.",
-        Plot::Bars(bars(source, Unit::Ratio, vec![("on the same page", tone(0), share)])),
+        "Same-page accesses by kind",
+        "% of accesses on the same page as the previous access to the region; mean over the regions of a kind.",
+        Plot::Bars(bars(source, Unit::Ratio, vec![("same page", tone(0), share)])),
     )
 }
 
-/// Shares of the intervals of each kind that are no longer than so long.
+/// CDF of the inter-access intervals of each kind.
 pub fn intervals(source: &Source<'_, '_>) -> Vec<Line> {
     const SHARES: [f64; 13] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
     let shown = source.kinds.get(..MAX_KINDS).unwrap_or(source.kinds);
     let mut lines = Vec::new();
     let mut n_others = 0;
-    // Kinds without a region are not among those of the other pictures.
+    // Kinds without a region are not in the other charts.
     for kind in source.view.kinds.sorted() {
         let spread = source.view.metrics.intervals_of(kind);
         let Some(quantiles) = spread.and_then(|spread| spread.quantiles(SHARES)) else { continue };
@@ -230,23 +230,23 @@ fn intervals_chart(mut lines: Vec<Line>) -> Chart {
     }
     chart(
         "iai_chart",
-        "Share of intervals between accesses to one address that are no longer",
-        "From the shortest to the longest hundredth; the axis of time is logarithmic.",
+        "Inter-access interval CDF (% of intervals)",
+        "Time between accesses to the same address, from p1 to p99. Logarithmic time axis.",
         Plot::Lines(Lines::new(lines, Unit::Ratio, Over::Duration)),
     )
 }
 
-/// The numbers of the picture of intervals.
+/// Data of the interval chart.
 pub fn intervals_table(lines: &[Line]) -> Table {
     let points =
         || lines.iter().flat_map(|line| line.points.iter().map(|(ns, share)| (&line.name, *ns, *share)));
     let percent = |share: f64| Some((share * 100.0).round() as i64);
     Table::new(
         "iai_shares",
-        "Intervals between accesses to one address",
+        "Inter-access interval CDF",
         vec![
             Column::key("kind", "kind", texts(points().map(|(kind, ..)| Some(kind.as_str())))),
-            // By whole numbers, so that they name their rows.
+            // Integers, so that they can be keys.
             Column::integer(
                 "percent",
                 "% of intervals",
@@ -254,9 +254,14 @@ pub fn intervals_table(lines: &[Line]) -> Table {
                 points().map(|point| percent(point.2)).collect(),
             )
             .as_key(),
-            Column::integer("ns", "no longer than", Unit::Ns, points().map(|point| Some(point.1)).collect()),
+            Column::integer(
+                "ns",
+                "interval at most",
+                Unit::Ns,
+                points().map(|point| Some(point.1)).collect(),
+            ),
         ],
     )
-    .caption("The corners of the picture.")
+    .caption("Points of the chart.")
     .not_compared()
 }

@@ -1,4 +1,4 @@
-//! All kinds at a glance, in words where numbers mislead.
+//! Summary of all kinds, with notes where the numbers are misleading.
 
 use super::tables::Source;
 use crate::analysis::timeline::texts;
@@ -8,7 +8,7 @@ use crate::memory::suitability::{Suitability, Thresholds};
 use crate::memory::summary::KindSummary;
 use crate::report::{Column, Facts, Mark, Report, Table};
 
-/// Reads by writes of a kind, said in words where there are no writes.
+/// Reads per write of a kind, as text if there are no writes.
 fn reads_per_write(row: &KindSummary) -> String {
     match (row.reads, row.writes) {
         (0, 0) => "no reads, no writes".to_string(),
@@ -17,7 +17,7 @@ fn reads_per_write(row: &KindSummary) -> String {
     }
 }
 
-/// One row a kind.
+/// Summary table with one row per kind.
 pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
     let rows = source.kinds;
     let all: u64 = source.view.coverage.n_rows.max(1);
@@ -27,34 +27,34 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
     };
     Table::new(
         "kinds",
-        "Kinds of memory",
+        "Memory kinds",
         vec![
             Column::key("kind", "kind", texts(rows.iter().map(|row| Some(source.view.kinds.name(row.kind))))),
-            Column::text("suitability", "suits MRM", texts(rows.iter().map(|row| Some(row.suitability.name()))))
+            Column::text("suitability", "MRM suitability", texts(rows.iter().map(|row| Some(row.suitability.name()))))
                 .by_row(),
-            Column::float("share", "accesses", Unit::Ratio, rows.iter().map(share).collect()).with_bar(),
+            Column::float("share", "% of accesses", Unit::Ratio, rows.iter().map(share).collect()).with_bar(),
             Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),
             Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)).adds_up(),
             Column::text("ratio", "reads per write", texts(rows.iter().map(|row| Some(reads_per_write(row)))))
-                .hint("of all accesses of the kind together")
+                .hint("over all accesses of the kind")
                 .by_row(),
             Column::counts("bytes", "touched", Unit::Bytes, rows.iter().map(|row| row.total_pages.saturating_mul(4096)))
                 .with_bar()
                 .adds_up(),
-            Column::float("kept", "kept, median", Unit::Seconds, rows.iter().map(|row| Some(row.retention_p50_s)).collect())
+            Column::float("kept", "retention p50", Unit::Seconds, rows.iter().map(|row| Some(row.retention_p50_s)).collect())
                 .by_row(),
             Column::float("written_once", "written once", Unit::Ratio, rows.iter().map(|row| row.write_once_ratio_mean).collect())
-                .hint("mean over the regions that were stored to; none without stores")
+                .hint("mean over the regions with stores; empty without stores")
                 .by_row(),
-            Column::text("reason", "because", texts(rows.iter().map(|row| Some(reason(row))))),
+            Column::text("reason", "reason", texts(rows.iter().map(|row| Some(reason(row))))),
         ],
     )
-    .caption("MRM is memory that keeps data for a managed while. It suits data that is written once and kept long.")
+    .caption("MRM (managed-retention memory) keeps data for a limited time. It suits data that is written once and kept long.")
 }
 
-/// Whether memory of managed retention suits each kind, and why, where it is read first: a table has no room for sentences.
+/// MRM suitability of each kind with the reason, as facts at the top: a table has no room for sentences.
 pub fn suitability(source: &Source<'_, '_>, thresholds: &Thresholds) -> Facts {
-    let mut facts = Facts::new("Does memory of managed retention suit it?");
+    let mut facts = Facts::new("MRM suitability");
     for row in source.kinds {
         let name = source.view.kinds.name(row.kind);
         let id: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -69,7 +69,7 @@ pub fn suitability(source: &Source<'_, '_>, thresholds: &Thresholds) -> Facts {
     facts
 }
 
-/// What numbers hide.
+/// Notes on misleading numbers.
 pub fn notes(source: &Source<'_, '_>, report: &mut Report) {
     let view = source.view;
     let names = |wanted: &dyn Fn(&KindSummary) -> bool| {
@@ -79,26 +79,24 @@ pub fn notes(source: &Source<'_, '_>, report: &mut Report) {
     let unwritten = names(&|row| row.writes == 0 && row.reads > 0);
     if !unwritten.is_empty() {
         report.info(format!(
-            "No writes were seen to {unwritten}. The tables of results give 0 reads per write there, as mrm-trace does, \
-             where ∞ is meant; and data that was written before the trace began seems to be kept only since its first read."
+            "No writes to {unwritten}. As in mrm-trace, the result tables show 0 reads per write instead of ∞. For data written \
+             before the trace started, retention counts from the first read."
         ));
     }
     let unread = names(&|row| row.reads == 0 && row.writes > 0);
     if !unread.is_empty() {
-        report.info(format!(
-            "No reads were seen of {unread}, so nothing says how long that is kept; it stands as 0."
-        ));
+        report.info(format!("No reads from {unread}, so its retention is unknown and shown as 0."));
     }
     if !view.trace.accesses.is_in_time_order() {
         report.info(
-            "Accesses are not in order of time. Metrics put them in order; labels go by the order of the file, as in \
-             mrm-trace, so that a region's first_seen_ns may be later than some of its accesses.",
+            "Accesses aren't sorted by time. Metrics sort them; labels use file order, as in mrm-trace, so a region's \
+             first_seen_ns can be later than some of its accesses.",
         );
     }
     if source.kinds.iter().any(|row| row.kind == Kind::UNKNOWN) {
         report.info(
-            "Accesses of no known kind count as one region, whose numbers say little. Rules of one's own, address ranges or \
-             phases tell more of them.",
+            "Accesses of unknown kind count as one region, so its metrics are not meaningful. To classify them, add rules, address \
+             ranges or phases.",
         );
     }
 }

@@ -1,17 +1,17 @@
-//! Regions and steps counted by bins, and the tables of that.
+//! Histograms of retention and strides, and their tables.
 
 use crate::analysis::timeline::texts;
 use crate::base::units::{Unit, format_bytes, format_ns};
 use crate::memory::{Kind, View};
 use crate::report::{Column, Table};
 
-/// What is in one bin of each kind.
+/// A histogram bin with counts by kind.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bin<T> {
     pub label: String,
-    /// Lower and upper edge, the second not in it.
+    /// Lower edge, and upper edge (exclusive).
     pub edges: (T, T),
-    /// By kinds that have some.
+    /// Nonzero counts by kind.
     counts: Vec<(Kind, u64)>,
 }
 
@@ -33,7 +33,7 @@ impl<T: PartialEq> Bin<T> {
     }
 }
 
-/// Bins from the first to the last one that hold something.
+/// Drops empty bins at both ends.
 fn trimmed<T: PartialEq>(mut bins: Vec<Bin<T>>) -> Vec<Bin<T>> {
     let is_used = |bin: &Bin<T>| !bin.counts.is_empty();
     bins.truncate(bins.iter().rposition(is_used).map_or(0, |last| last + 1));
@@ -42,13 +42,13 @@ fn trimmed<T: PartialEq>(mut bins: Vec<Bin<T>>) -> Vec<Bin<T>> {
     bins
 }
 
-/// The edge at 1, 2 or 5 times a power of ten from 1 µs on; below it lies all that is shorter.
+/// Bin edges at 1, 2 and 5 times powers of ten, starting at 1 µs; the first bin contains everything below.
 fn edge_ns(number: usize) -> i64 {
     let factor = [1, 2, 5][number % 3];
     10i64.checked_pow(3 + (number / 3) as u32).and_then(|power| power.checked_mul(factor)).unwrap_or(i64::MAX)
 }
 
-/// Regions by how long they keep data, nanoseconds.
+/// Regions by retention in nanoseconds.
 pub fn retention(view: &View<'_>) -> Vec<Bin<i64>> {
     let mut bins = vec![Bin::new(format!("below {}", format_ns(edge_ns(0))), 0, edge_ns(0))];
     while bins.last().is_some_and(|bin| bin.edges.1 < i64::MAX) {
@@ -65,26 +65,25 @@ pub fn retention(view: &View<'_>) -> Vec<Bin<i64>> {
     trimmed(bins)
 }
 
-/// Steps by their length in bytes; to lower addresses they are negative.
+/// Strides in bytes; negative towards lower addresses.
 pub fn strides(view: &View<'_>) -> Vec<Bin<i128>> {
     let length = |power: usize| 1i128 << power;
     let name = |power: usize| format_bytes(1u64.checked_shl(power as u32).unwrap_or(u64::MAX));
     let mut bins: Vec<Bin<i128>> = Vec::new();
     for power in (0..64).rev() {
-        let mut bin =
-            Bin::new(format!("back {} and more", name(power)), 1 - length(power + 1), 1 - length(power));
+        let mut bin = Bin::new(format!("≥ {} back", name(power)), 1 - length(power + 1), 1 - length(power));
         for (kind, strides) in &view.metrics.strides {
             bin.add(*kind, strides.backward[power]);
         }
         bins.push(bin);
     }
-    let mut none = Bin::new("none".to_string(), 0, 1);
+    let mut none = Bin::new("0".to_string(), 0, 1);
     for (kind, strides) in &view.metrics.strides {
         none.add(*kind, strides.n_none);
     }
     bins.push(none);
     for power in 0..64 {
-        let mut bin = Bin::new(format!("on {} and more", name(power)), length(power), length(power + 1));
+        let mut bin = Bin::new(format!("≥ {} forward", name(power)), length(power), length(power + 1));
         for (kind, strides) in &view.metrics.strides {
             bin.add(*kind, strides.forward[power]);
         }
@@ -93,7 +92,7 @@ pub fn strides(view: &View<'_>) -> Vec<Bin<i128>> {
     trimmed(bins)
 }
 
-/// A row for each kind in each bin.
+/// One row per bin and kind.
 fn rows<'b, T>(view: &View<'_>, bins: &'b [Bin<T>]) -> Vec<(&'b Bin<T>, Kind, u64)> {
     let sorted = view.kinds.sorted();
     let of_bin = |bin: &'b Bin<T>| {
@@ -104,7 +103,7 @@ fn rows<'b, T>(view: &View<'_>, bins: &'b [Bin<T>]) -> Vec<(&'b Bin<T>, Kind, u6
     bins.iter().flat_map(of_bin).collect()
 }
 
-/// The numbers of both pictures.
+/// Data of both charts.
 pub fn tables(view: &View<'_>) -> [Table; 2] {
     let bins = retention(view);
     let kept = rows(view, &bins);
@@ -116,15 +115,15 @@ pub fn tables(view: &View<'_>) -> [Table; 2] {
     };
     let retention = Table::new(
         "retention_bins",
-        "Regions by how long they are kept",
+        "Regions by retention",
         vec![
             edge("from_ns", "from", |edges| edges.0).as_key(),
-            edge("to_ns", "to below", |edges| edges.1),
+            edge("to_ns", "to (exclusive)", |edges| edges.1),
             kinds(&mut kept.iter().map(|row| row.1)),
             Column::counts("regions", "regions", Unit::Count, kept.iter().map(|row| row.2)).with_bar(),
         ],
     )
-    .caption("Bins in which there are regions.");
+    .caption("Nonempty bins of the chart.");
     let bins = strides(view);
     let steps = rows(view, &bins);
     let narrow = |bytes: i128| i64::try_from(bytes).unwrap_or(if bytes < 0 { i64::MIN } else { i64::MAX });
@@ -138,15 +137,15 @@ pub fn tables(view: &View<'_>) -> [Table; 2] {
     };
     let strides = Table::new(
         "stride_bins",
-        "Steps between accesses by their length",
+        "Strides between accesses",
         vec![
             edge("from_bytes", "from", |edges| edges.0).as_key(),
-            edge("to_bytes", "to below", |edges| edges.1),
+            edge("to_bytes", "to (exclusive)", |edges| edges.1),
             kinds(&mut steps.iter().map(|row| row.1)),
-            Column::counts("steps", "steps", Unit::Count, steps.iter().map(|row| row.2)).with_bar(),
+            Column::counts("steps", "strides", Unit::Count, steps.iter().map(|row| row.2)).with_bar(),
         ],
     )
-    .caption("Bins in which there are steps; to lower addresses they are negative.");
+    .caption("Nonempty bins of the chart. Backward strides are negative.");
     [retention, strides]
 }
 

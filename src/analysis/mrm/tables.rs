@@ -1,4 +1,4 @@
-//! The result tables, under the names and with the columns of mrm-trace.
+//! Result tables with the names and columns of mrm-trace.
 
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::units::Unit;
@@ -7,10 +7,10 @@ use crate::memory::summary::{self, IntervalSummary, KindSummary};
 use crate::memory::{Kind, View};
 use crate::report::{Column, Table};
 
-/// One trace and what was found in it.
+/// A trace and its summary by kind.
 pub struct Source<'a, 'b> {
     pub view: &'a View<'b>,
-    /// A row a kind, in order of name.
+    /// One row per kind, ordered by name.
     pub kinds: &'a [KindSummary],
 }
 
@@ -46,7 +46,7 @@ impl Source<'_, '_> {
         Column::counts(id, label, unit, self.kinds.iter().map(value))
     }
 
-    /// The ten results and the table of a run, in the reference's order.
+    /// The ten result tables and the metrics table of a run, in the order of the reference.
     pub fn all(&self) -> Vec<Table> {
         vec![
             self.retention_per_region(),
@@ -63,7 +63,7 @@ impl Source<'_, '_> {
         ]
     }
 
-    /// Rows of regions, no more than are shown.
+    /// Region rows up to the row limit, and the number left out.
     fn regions(&self, wanted: impl Fn(&RegionMetrics) -> bool) -> (Vec<&RegionMetrics>, u64) {
         let mut rows: Vec<&RegionMetrics> =
             self.view.metrics.regions.iter().filter(|region| wanted(region)).collect();
@@ -89,26 +89,26 @@ impl Source<'_, '_> {
             id,
             kind,
             ns("first_write_ns", "first write", Unit::NsClock, |row| row.first_write_ns)
-                .hint("on the clock of the capture; of a region without stores its first access"),
+                .hint("on the capture clock; first access for regions without stores"),
             ns("last_read_ns", "last read", Unit::NsClock, |row| row.last_read_ns)
-                .hint("on the clock of the capture; of a region without loads its first write"),
-            ns("retention_ns", "kept", Unit::Ns, RegionMetrics::retention_ns)
+                .hint("on the capture clock; first write for regions without loads"),
+            ns("retention_ns", "retention", Unit::Ns, RegionMetrics::retention_ns)
                 .hint("from the first write to the last read"),
             Column::float(
                 "retention_s",
-                "kept, in seconds",
+                "retention (s)",
                 Unit::Seconds,
                 rows.iter().map(|row| Some(row.retention_s())).collect(),
             ),
         ];
-        let table = Table::new("retention_per_region", "How long each region keeps data", columns)
+        let table = Table::new("retention_per_region", "Retention by region", columns)
             .sorted_by("region_id", false)
-            .caption("Region 0 is all memory of which the kind is not known, region 1 all weights.");
+            .caption("Region 0 is all memory of unknown kind, region 1 all weights.");
         with_left_out(table, n_left_out)
     }
 
-    // Tables by kind are compared; those whose numbers stand in the table of all of them as well are not, and regions have
-    // other numbers in each run.
+    // Tables by kind are compared between runs, except those whose numbers are also in the metrics table. Region numbers
+    // differ from run to run, so tables by region are not compared.
 
     fn retention_summary(&self) -> Table {
         let seconds = |id, label: &str, value: fn(&KindSummary) -> f64| {
@@ -117,15 +117,15 @@ impl Source<'_, '_> {
         let columns = self.of_kinds(vec![
             self.counts("n_regions", "regions", Unit::Count, |row| row.n_regions),
             seconds("retention_p50_s", "median", |row| row.retention_p50_s),
-            seconds("retention_p90_s", "90%", |row| row.retention_p90_s),
-            seconds("retention_p99_s", "99%", |row| row.retention_p99_s),
+            seconds("retention_p90_s", "p90", |row| row.retention_p90_s),
+            seconds("retention_p99_s", "p99", |row| row.retention_p99_s),
             seconds("retention_mean_s", "mean", |row| row.retention_mean_s),
         ]);
-        Table::new("retention_summary", "How long data is kept", columns)
+        Table::new("retention_summary", "Retention by kind", columns)
             .sorted_by("region_type", false)
             .caption(
-                "From the first write to the last read of each region. What is kept beyond the trace is not seen, so these \
-                 are lower bounds.",
+                "From the first write to the last read of each region. Retention beyond the end of the trace isn't visible, so \
+                 these are lower bounds.",
             )
             .not_compared()
     }
@@ -138,13 +138,13 @@ impl Source<'_, '_> {
             kind,
             Column::counts(
                 "n_written_addresses",
-                "addresses stored to",
+                "stored addresses",
                 Unit::Count,
                 rows.iter().map(|row| row.n_written_addresses),
             ),
             Column::counts(
                 "n_write_once_addresses",
-                "stored to once",
+                "stored once",
                 Unit::Count,
                 rows.iter().map(|row| row.n_write_once_addresses),
             ),
@@ -155,10 +155,10 @@ impl Source<'_, '_> {
                 rows.iter().map(|row| row.write_once_ratio()).collect(),
             ),
         ];
-        let table = Table::new("write_once", "Addresses that are written once", columns)
+        let table = Table::new("write_once", "Write-once addresses", columns)
             .sorted_by("region_id", false)
-            .caption("Regions without stores have no row. Samples are a part of all stores, so true ratios are lower.")
-            .if_empty("The trace holds no stores.");
+            .caption("Excludes regions without stores. Sampling misses stores, so true ratios are lower.")
+            .if_empty("The trace has no stores.");
         with_left_out(table, n_left_out)
     }
 
@@ -176,7 +176,7 @@ impl Source<'_, '_> {
             counts("total_accesses", "reads and writes", |row| row.reads + row.writes),
             Column::float(
                 "read_fraction",
-                "share of reads",
+                "% reads",
                 Unit::Ratio,
                 rows.iter().map(|row| Some(row.read_fraction())).collect(),
             ),
@@ -186,11 +186,11 @@ impl Source<'_, '_> {
                 Unit::Plain,
                 rows.iter().map(|row| Some(row.reads_per_write())).collect(),
             )
-            .hint("0 where there are no writes, as mrm-trace has it; with reads that means no writes (∞), not no reads"),
+            .hint("0 without writes, as in mrm-trace, even if there are reads (∞)"),
         ];
-        let table = Table::new("read_freq", "Reads and writes of each region", columns)
+        let table = Table::new("read_freq", "Reads and writes by region", columns)
             .sorted_by("region_id", false)
-            .caption("Where writes are 0, reads per write stand as 0: there ∞ is meant.");
+            .caption("Reads per write is 0 for regions without writes, which really means ∞.");
         with_left_out(table, n_left_out)
     }
 
@@ -208,7 +208,7 @@ impl Source<'_, '_> {
                 rows.iter().map(|row| row.unique_pages.saturating_mul(PAGE_BYTES)),
             ),
         ];
-        let table = Table::new("working_set_per_region", "Pages that each region touches", columns)
+        let table = Table::new("working_set_per_region", "Working set by region", columns)
             .sorted_by("region_id", false);
         with_left_out(table, n_left_out)
     }
@@ -217,20 +217,20 @@ impl Source<'_, '_> {
         let columns = self.of_kinds(vec![
             self.counts("n_regions", "regions", Unit::Count, |row| row.n_regions),
             self.counts("total_pages", "pages", Unit::Count, |row| row.total_pages)
-                .hint("a page in two regions counts twice"),
+                .hint("a page counts once per region"),
             self.counts("total_bytes", "bytes", Unit::Bytes, |row| {
                 row.total_pages.saturating_mul(PAGE_BYTES)
             }),
-            self.floats("mean_pages_per_region", "mean pages of a region", Unit::Plain, |row| {
+            self.floats("mean_pages_per_region", "mean pages per region", Unit::Plain, |row| {
                 Some(row.mean_pages_per_region)
             }),
-            self.counts("max_pages_per_region", "most pages of a region", Unit::Count, |row| {
+            self.counts("max_pages_per_region", "max pages per region", Unit::Count, |row| {
                 row.max_pages_per_region
             }),
         ]);
         Table::new("working_set_summary", "Working set", columns)
             .sorted_by("region_type", false)
-            .caption("Pages of 4 KiB that a sample touched; pages that no sample hit are not counted.")
+            .caption("4 KiB pages hit by at least one sample.")
             .not_compared()
     }
 
@@ -246,11 +246,13 @@ impl Source<'_, '_> {
             Column::counts("n_accesses", "accesses", Unit::Count, rows.iter().map(|row| row.n_accesses)),
             floats("mean_stride_bytes", "mean stride", Unit::Bytes, |row| row.mean_stride_bytes),
             floats("median_stride_bytes", "median stride", Unit::Bytes, |row| row.median_stride_bytes),
-            floats("same_page_fraction", "on the same page", Unit::Ratio, |row| row.same_page_fraction),
+            floats("same_page_fraction", "same page", Unit::Ratio, |row| row.same_page_fraction),
         ];
-        let table = Table::new("locality_per_region", "How accesses step through each region", columns)
+        let table = Table::new("locality_per_region", "Locality by region", columns)
             .sorted_by("region_id", false)
-            .caption("A stride is the distance in bytes to the access before, in order of time. One access has none, which stands as 0.");
+            .caption(
+                "Stride: distance in bytes to the previous access in time. 0 for regions with one access.",
+            );
         with_left_out(table, n_left_out)
     }
 
@@ -260,14 +262,12 @@ impl Source<'_, '_> {
             self.floats("median_stride_bytes", "median stride", Unit::Bytes, |row| {
                 Some(row.median_stride_bytes)
             })
-            .hint("the mean of the regions' medians"),
-            self.floats("same_page_fraction", "on the same page", Unit::Ratio, |row| {
-                Some(row.same_page_fraction)
-            }),
+            .hint("mean of the regions' medians"),
+            self.floats("same_page_fraction", "same page", Unit::Ratio, |row| Some(row.same_page_fraction)),
         ]);
         Table::new("locality_summary", "Locality", columns)
             .sorted_by("region_type", false)
-            .caption("Means over regions, each of which counts the same.")
+            .caption("Unweighted means over regions.")
     }
 
     fn iai(&self) -> Table {
@@ -286,8 +286,8 @@ impl Source<'_, '_> {
             )
             .adds_up(),
             ns("iai_p50_ns", "median", |row| row.p50_ns),
-            ns("iai_p90_ns", "90%", |row| row.p90_ns),
-            ns("iai_p99_ns", "99%", |row| row.p99_ns),
+            ns("iai_p90_ns", "p90", |row| row.p90_ns),
+            ns("iai_p99_ns", "p99", |row| row.p99_ns),
             Column::float(
                 "iai_mean_ns",
                 "mean",
@@ -296,10 +296,10 @@ impl Source<'_, '_> {
             )
             .by_row(),
         ];
-        Table::new("iai", "Time between accesses to one address", columns)
+        Table::new("iai", "Inter-access intervals", columns)
             .sorted_by("region_type", false)
-            .caption("Intervals of 0 are left out; an address counts for its kind, whatever its region.")
-            .if_empty("No address was accessed at two times.")
+            .caption("Time between accesses to the same address, without intervals of 0. Grouped by kind, across regions.")
+            .if_empty("No address was accessed more than once.")
     }
 
     fn suitability(&self) -> Table {
@@ -307,14 +307,12 @@ impl Source<'_, '_> {
             self.floats("write_once_ratio_mean", "written once", Unit::Ratio, |row| {
                 Some(row.write_once_ratio_mean.unwrap_or(0.0))
             })
-            .hint("0 where there are no stores"),
-            self.floats("retention_p99_s", "kept, 99%", Unit::Seconds, |row| Some(row.retention_p99_s)),
-            self.floats("retention_p50_s", "kept, median", Unit::Seconds, |row| Some(row.retention_p50_s)),
+            .hint("0 without stores"),
+            self.floats("retention_p99_s", "retention p99", Unit::Seconds, |row| Some(row.retention_p99_s)),
+            self.floats("retention_p50_s", "retention p50", Unit::Seconds, |row| Some(row.retention_p50_s)),
             self.suitability_column(),
         ]);
-        Table::new("suitability", "Suitability for memory of managed retention", columns)
-            .sorted_by("region_type", false)
-            .not_compared()
+        Table::new("suitability", "MRM suitability", columns).sorted_by("region_type", false).not_compared()
     }
 
     fn suitability_column(&self) -> Column {
@@ -322,37 +320,38 @@ impl Source<'_, '_> {
         Column::text("suitability", "suitability", texts(names)).by_row()
     }
 
-    /// One row a kind: what run directories hold as `metrics.csv`.
+    /// One row per kind, as in `metrics.csv` of run directories.
     pub fn metrics(&self) -> Table {
         let columns = self.of_kinds(vec![
             self.counts("n_regions", "regions", Unit::Count, |row| row.n_regions).adds_up(),
-            self.floats("retention_p50_s", "kept, median", Unit::Seconds, |row| Some(row.retention_p50_s)),
-            self.floats("retention_p90_s", "kept, 90%", Unit::Seconds, |row| Some(row.retention_p90_s)),
-            self.floats("retention_p99_s", "kept, 99%", Unit::Seconds, |row| Some(row.retention_p99_s)),
-            self.floats("retention_mean_s", "kept, mean", Unit::Seconds, |row| Some(row.retention_mean_s)),
+            self.floats("retention_p50_s", "retention p50", Unit::Seconds, |row| Some(row.retention_p50_s)),
+            self.floats("retention_p90_s", "retention p90", Unit::Seconds, |row| Some(row.retention_p90_s)),
+            self.floats("retention_p99_s", "retention p99", Unit::Seconds, |row| Some(row.retention_p99_s)),
+            self.floats("retention_mean_s", "retention mean", Unit::Seconds, |row| {
+                Some(row.retention_mean_s)
+            }),
             self.floats("write_once_ratio_mean", "written once", Unit::Ratio, |row| {
                 row.write_once_ratio_mean
             }),
             self.floats("reads_per_write_mean", "reads per write", Unit::Plain, |row| {
                 Some(row.reads_per_write_mean)
             })
-            .hint("mean over regions, those without writes counting as 0"),
+            .hint("mean over regions; regions without writes count as 0"),
             self.floats("working_set_mb_total", "MiB touched", Unit::Plain, |row| {
                 Some(row.total_pages.saturating_mul(PAGE_BYTES) as f64 / MIB)
             }),
             self.counts("unique_pages_total", "pages", Unit::Count, |row| row.total_pages).adds_up(),
             self.suitability_column(),
         ]);
-        Table::new("metrics", "All by kind", columns).sorted_by("region_type", false)
+        Table::new("metrics", "Metrics by kind", columns).sorted_by("region_type", false)
     }
 
-    /// Regions in order of appearance.
+    /// Regions in order of first access.
     pub fn region_map(&self) -> Table {
         let mut rows: Vec<_> = self.view.regions.regions().iter().collect();
         let n_left_out = cut(&mut rows);
         let page = |id, label: &str, value: fn(&crate::memory::labeller::Region) -> u64| {
-            Column::counts(id, label, Unit::Address, rows.iter().map(|row| value(row)))
-                .hint("the address divided by 4096")
+            Column::counts(id, label, Unit::Address, rows.iter().map(|row| value(row))).hint("address / 4096")
         };
         let columns = vec![
             Column::counts("region_id", "region", Unit::Id, rows.iter().map(|row| u64::from(row.id)))
@@ -366,7 +365,7 @@ impl Source<'_, '_> {
                 Unit::NsClock,
                 rows.iter().map(|row| Some(row.first_seen_ns)).collect(),
             )
-            .hint("time of the first access in the order of the file"),
+            .hint("first access in file order"),
             Column::integer(
                 "last_seen_ns",
                 "last seen",
@@ -376,8 +375,8 @@ impl Source<'_, '_> {
             Column::counts("access_count", "accesses", Unit::Count, rows.iter().map(|row| row.access_count)),
         ];
         let table = Table::new("region_map", "Regions", columns)
-            .caption("In order of appearance. All weights are one region, each address of the key/value cache is one, and each page of anything else.")
-            .if_empty("No access is of a known kind.");
+            .caption("In order of first access. All weights form one region, as does each KV cache address and each other page.")
+            .if_empty("No access of a known kind.");
         with_left_out(table, n_left_out)
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the trace can be trusted: what is known of the run, what the rows say, and what they do not.
+//! Data quality of a memory trace: run validity, manifest, and coverage of optional fields.
 
 use crate::analysis::Context;
 use crate::analysis::memory_query::MemoryQuery;
@@ -15,24 +15,24 @@ use crate::report::{Block, Facts, Mark, Note, NoteLevel, Report};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{Position, Trace};
 
-/// Adds what stands at the top.
+/// Adds the data-quality block at the top of the report.
 pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
-    let mut facts = Facts::new("Trust");
+    let mut facts = Facts::new("Data quality");
     let (judgement, reasons, is_derived) = run_validity(view.trace, &context.query.memory);
-    let said = judgement.map_or("not known", RunValidity::name);
-    let validity = facts.push("run_validity", "Run", said, Unit::None);
+    let said = judgement.map_or("unknown", RunValidity::name);
+    let validity = facts.push("run_validity", "Run validity", said, Unit::None);
     validity.mark(judgement.map(|judgement| match judgement {
         RunValidity::Clean => Mark::Good,
         RunValidity::Marginal => Mark::Fair,
         RunValidity::Contaminated => Mark::Bad,
     }));
     validity.hint(match (judgement, is_derived) {
-        (None, _) => "the file says nothing of what watching the run cost",
-        (_, true) => "derived from what the file says of the observer",
-        (_, false) => "as the file says",
+        (None, _) => "profiler overhead not recorded",
+        (_, true) => "derived from the profiler overhead in the file",
+        (_, false) => "from the file",
     });
     if !reasons.is_empty() {
-        facts.push("failure_reasons", "Because", reasons.join("; "), Unit::None);
+        facts.push("failure_reasons", "Reasons", reasons.join("; "), Unit::None);
     }
     let n_differing = n_differing(&check_beside(&view.trace.beside));
     if n_differing > 0 {
@@ -42,20 +42,20 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     let coverage = &view.coverage;
     let collector = collector_of(view);
     let grade = coverage.grade(collector);
-    facts.push("quality", "What it can tell", what_it_tells(grade, collector, coverage), Unit::None).hint(
+    facts.push("quality", "Available data", what_it_tells(grade, collector, coverage), Unit::None).hint(
         match collector {
             Collector::Memray => {
-                "allocations have no latency and no level of memory, so nothing is asked of them".to_string()
+                "allocations have no latency or memory level, so none is expected".to_string()
             }
             _ => format!(
-                "by the share of accesses with a latency and a level of memory; mrm-trace calls it {}",
+                "based on the share of accesses with latency and memory level; mrm-trace grade: {}",
                 grade.name()
             ),
         },
     );
     for (id, label, n) in [
         ("latency_coverage", "With latency", coverage.with_latency),
-        ("cache_level_coverage", "With level of memory", coverage.with_cache_level),
+        ("cache_level_coverage", "With memory level", coverage.with_cache_level),
         ("symbol_coverage", "With symbol", coverage.with_symbol),
     ] {
         facts.push(id, label, coverage.share(n), Unit::Ratio);
@@ -63,42 +63,45 @@ pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     report.facts(facts);
     tell_of_clock(view, report);
     if n_differing > 0 {
-        let files =
-            counted(n_differing as u64, "file of the run directory is", "files of the run directory are");
-        report.warning(format!("{files} not as its manifest says; see the report on the run directory."));
+        let files = counted(
+            n_differing as u64,
+            "file in the run directory differs",
+            "files in the run directory differ",
+        );
+        report.warning(format!("{files} from its manifest. See the report on the run directory."));
     }
     if grade == Grade::Fail && collector != Collector::Memray && coverage.n_rows > 0 {
         report.info(
-            "Most accesses have no latency or no level of memory. The metrics here need neither; record with perf mem to have them.",
+            "Most accesses have no latency or memory level. The metrics here don't need them. To record them, use perf mem.",
         );
     }
     if look_like_instructions(view) {
         report.warning(
-            "These look like addresses of instructions, not of data: each function has its addresses close together. \
+            "These look like instruction addresses, not data addresses: the addresses of each function are close together. \
              Record with `perf record -d` or `perf mem record`, and print with `perf script -F +addr`.",
         );
     }
 }
 
-/// What is said of a run that was disturbed, wherever something of it is shown or written; `None` of one that was not.
+/// Warning about a contaminated run, for everything that shows or exports its data; `None` for other runs.
 pub fn contamination(trace: &Trace, query: &MemoryQuery) -> Option<&'static str> {
     (run_validity(trace, query).0 == Some(RunValidity::Contaminated)).then_some(
-        "Contaminated run: it was disturbed while it was watched, so mrm-trace would leave it out where runs are put together.",
+        "Contaminated run: something disturbed it during profiling. mrm-trace excludes such runs when it aggregates.",
     )
 }
 
-/// What comes before any number of a run that cannot be trusted.
+/// Short warning that precedes the numbers of an untrustworthy run.
 pub fn first_word(trace: &Trace, query: &MemoryQuery) -> Option<&'static str> {
     if contamination(trace, query).is_some() {
         Some("Contaminated run.")
     } else if n_differing(&check_beside(&trace.beside)) > 0 {
-        Some("Files of the run differ from its manifest.")
+        Some("Run files differ from the manifest.")
     } else {
         None
     }
 }
 
-/// Files in the ledger what makes a run untrustworthy, once all of it is read.
+/// Adds parsing issues for an untrustworthy run, once everything is parsed.
 pub fn file_issues(trace: &mut Trace) {
     let n_differing = n_differing(&check_beside(&trace.beside));
     let is_contaminated = contamination(trace, &MemoryQuery::default()).is_some();
@@ -109,10 +112,10 @@ pub fn file_issues(trace: &mut Trace) {
     }
 }
 
-/// What the titles of pictures of such a run begin with, as pictures go on alone.
+/// Prefix for chart titles of a contaminated run, as charts are shared without the report.
 const CONTAMINATED: &str = "Contaminated run: ";
 
-/// Has a report on a run that was disturbed say so: at its top and in each picture.
+/// Marks a report on a contaminated run: at the top and in each chart title.
 pub fn mark(trace: &Trace, query: &MemoryQuery, report: &mut Report) {
     let Some(warning) = contamination(trace, query) else { return };
     let note = Note { level: NoteLevel::Warning, text: warning.to_string() };
@@ -124,36 +127,38 @@ pub fn mark(trace: &Trace, query: &MemoryQuery, report: &mut Report) {
     }
 }
 
-/// Says so if times are no more than about right.
+/// Notes if timestamps are only approximate.
 pub fn tell_of_clock(view: &View<'_>, report: &mut Report) {
     if view.trace.accesses.is_empty() {
         return;
     }
     if view.trace.source.format == "memray-seed" {
-        report.info("All times are 0, as mrm-trace 0.1.0 reads records of memray: what follows from times says nothing.");
+        report.info(
+            "All timestamps are 0, as in mrm-trace 0.1.0 with memray records. Ignore all metrics that depend on time.",
+        );
     } else if collector_of(view) == Collector::Memray {
         report.info(
-            "Times are approximate (10 ms): records of memray have none of their own, so each has that of the last measurement of \
-             memory before it. What is kept shorter than that, and intervals below it, say nothing.",
+            "Timestamps are approximate (10 ms): memray records have none, so each gets the one of the preceding memory \
+             sample. Ignore shorter retention times and intervals.",
         );
     }
 }
 
-/// What a trace of that grade answers, or does not.
+/// Data available at a grade.
 fn what_it_tells(grade: Grade, collector: Collector, coverage: &Coverage) -> &'static str {
     let knows_no_kind =
         collector == Collector::PerfMemLabelled && coverage.share(coverage.classified) < 0.001;
     match grade {
-        _ if coverage.n_rows == 0 => "nothing",
-        Grade::Pass if collector == Collector::Memray => "what is allocated and freed",
-        Grade::Pass => "everything",
-        Grade::Warn => "everything, with gaps",
-        Grade::Fail if knows_no_kind => "nothing by kind",
-        Grade::Fail => "no latency or levels",
+        _ if coverage.n_rows == 0 => "none",
+        Grade::Pass if collector == Collector::Memray => "allocations and frees",
+        Grade::Pass => "complete",
+        Grade::Warn => "complete, with gaps",
+        Grade::Fail if knows_no_kind => "no kinds",
+        Grade::Fail => "no latency or memory levels",
     }
 }
 
-/// What was written about it, else what the format tells.
+/// Collector from the metadata, else derived from the format.
 fn collector_of(view: &View<'_>) -> Collector {
     let metadata = metadata_of(view.trace);
     let told = metadata.as_ref().and_then(|metadata| metadata.at("collector.type")?.as_str());
@@ -168,7 +173,7 @@ fn collector_of(view: &View<'_>) -> Collector {
     }
 }
 
-/// What the file says of itself, or what follows from that; the reasons, and whether it was derived.
+/// Run validity from the file or derived from its telemetry; the reasons, and whether it was derived.
 pub fn run_validity(trace: &Trace, query: &MemoryQuery) -> (Option<RunValidity>, Vec<String>, bool) {
     let beside = metadata_of(trace).as_ref().map(metadata::observer).unwrap_or_default();
     let told = || trace.source.metadata.iter().chain(&beside);
@@ -201,16 +206,16 @@ pub fn run_validity(trace: &Trace, query: &MemoryQuery) -> (Option<RunValidity>,
     (Some(judgement), reasons, true)
 }
 
-/// A function is rarely longer than this.
+/// Size that functions rarely exceed.
 const MAX_FUNCTION_BYTES: u64 = 1 << 20;
 
-/// Whether the addresses of each symbol lie as close together as a function's instructions, in a trace in which nothing
-/// else says that they are data.
+/// Whether the addresses of each symbol are as close together as a function's instructions, in a trace without other
+/// evidence that they are data addresses.
 fn look_like_instructions(view: &View<'_>) -> bool {
     let mut of_symbols: HashMap<(StringId, Option<StringId>), (u64, u64)> = HashMap::default();
     let mut n = 0u64;
     for (row, label) in view.accesses() {
-        // Levels of memory are said of data only, and nobody labels instructions.
+        // Only data accesses have memory levels, and instructions don't get labels.
         let symbol = row.symbol.map(|id| view.trace.strings.get(id)).unwrap_or_default();
         if row.cache_level.is_some()
             || symbol.is_empty()
@@ -229,6 +234,6 @@ fn look_like_instructions(view: &View<'_>) -> bool {
             return false;
         }
     }
-    // Few accesses prove nothing.
+    // A few accesses are not enough evidence.
     n >= 50 && of_symbols.len() >= 5 && of_symbols.len() as u64 * 4 <= n * 3
 }

@@ -1,4 +1,4 @@
-//! A configuration of an experiment on memory accesses: what is wrong with it, and the runs that it asks for.
+//! Experiment configuration for memory accesses: errors, and the planned runs.
 
 use super::{AnalysisInfo, Context};
 use crate::base::json::Json;
@@ -19,7 +19,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 /// `id` of the format.
 const FORMAT: &str = "memory-config";
 
-/// Runs of a plan that are listed.
+/// Limit on the planned runs listed.
 const MAX_RUNS: usize = 20_000;
 
 fn configs(run: &Run) -> impl Iterator<Item = &Trace> {
@@ -51,14 +51,11 @@ fn add(judged: &Judged, report: &mut Report) {
         Some(config) if n_errors == 0 => {
             let (all, n_counted) = config.n_runs();
             let warm_ups = counted(all - n_counted, "warm-up", "warm-ups");
-            format!(
-                "The configuration is valid: it asks for {} and {warm_ups}.",
-                counted(n_counted, "run", "runs")
-            )
+            format!("Valid configuration: {} and {warm_ups}.", counted(n_counted, "run", "runs"))
         }
-        _ => format!("The configuration is not valid: {}.", counted(n_errors, "error", "errors")),
+        _ => format!("Invalid configuration: {}.", counted(n_errors, "error", "errors")),
     };
-    judged.warnings.iter().for_each(|warning| report.warning(format!("Warning: {warning}.")));
+    judged.warnings.iter().for_each(|warning| report.warning(format!("{warning}.")));
     if n_errors > 0 {
         report.table(errors(&judged.errors));
     }
@@ -66,15 +63,15 @@ fn add(judged: &Judged, report: &mut Report) {
         report.facts(facts(config));
         report.table(plan(config));
     } else {
-        report.info("There is no plan until the errors are put right.");
+        report.info("Fix the errors to see the planned runs.");
     }
 }
 
 fn errors(errors: &[String]) -> Table {
     let mut whats = TextCells::default();
     errors.iter().for_each(|error| whats.push(Some(error)));
-    Table::new("errors", "What is wrong", vec![Column::key("error", "error", whats)])
-        .caption("As the command says it: tracedrop mrm validate.")
+    Table::new("errors", "Errors", vec![Column::key("error", "error", whats)])
+        .caption("Same output as tracedrop mrm validate.")
         .not_compared()
 }
 
@@ -83,9 +80,9 @@ fn facts(config: &Config) -> Facts {
     let text = |path: &str| config.values.at(path).and_then(Json::as_str).unwrap_or_default().to_string();
     let (all, n_counted) = config.n_runs();
     facts.push("experiment", "Experiment", text("experiment.name"), Unit::None);
-    facts.push("runs", "Runs", n_counted, Unit::Count).hint("besides warm-ups");
+    facts.push("runs", "Runs", n_counted, Unit::Count).hint("without warm-ups");
     facts.push("warm_ups", "Warm-ups", all - n_counted, Unit::Count);
-    facts.push("base_dir", "Results go to", text("output.base_dir"), Unit::None);
+    facts.push("base_dir", "Output directory", text("output.base_dir"), Unit::None);
     facts
 }
 
@@ -100,7 +97,8 @@ fn plan(config: &Config) -> Table {
         Column::counts(id, label, Unit::Count, runs.iter().map(value))
     };
     let columns = vec![
-        Column::key("run", "run", texts(|run| &run.name)).hint("a time is added to it when the run starts"),
+        Column::key("run", "run", texts(|run| &run.name))
+            .hint("the start time is appended when the run starts"),
         Column::text("model", "model", texts(|run| &run.model)),
         counts("context_length", "context", |run| run.context_length),
         counts("batch_size", "batch", |run| run.batch_size),
@@ -116,8 +114,10 @@ fn plan(config: &Config) -> Table {
     ];
     let (all, _) = config.n_runs();
     let table = Table::new("plan", "Planned runs", columns)
-        .caption("In the order in which they are run: models, contexts, batches, outputs; warm-ups before repetitions.")
-        .if_empty("The configuration asks for no runs.")
+        .caption(
+            "In execution order: by model, context, batch and output length; warm-ups before repetitions.",
+        )
+        .if_empty("The configuration has no runs.")
         .not_compared();
     super::timeline::with_left_out(table, all.saturating_sub(runs.len() as u64))
 }

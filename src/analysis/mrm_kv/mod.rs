@@ -1,4 +1,4 @@
-//! The key/value cache: how long its blocks live, and the table of pages that run directories hold.
+//! Key/value cache: block lifetimes, and the page table as stored in run directories.
 
 use super::mrm::charts::{cumulative, tone};
 use super::mrm::{append_part, trust};
@@ -14,7 +14,7 @@ use crate::trace::Run;
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "mrm-kv", title: "Key/value cache", applies, run, reference: None, is_late: false };
 
-/// Which kind an access is of may only come out when it is labelled, so the cache may turn out to be empty.
+/// Applies to every trace with accesses: their kind is only known after labelling, so the cache can turn out empty.
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.accesses.is_empty())
 }
@@ -33,13 +33,13 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// What lives are like together.
+/// Totals over block lifetimes.
 struct Sums {
     n_lives: usize,
     n_addresses: u64,
     n_evicted: u64,
     n_unwritten: u64,
-    /// How long those live that were seen being stored, nanoseconds, ascending.
+    /// Lifetimes of blocks with a store in the trace; nanoseconds, ascending.
     lifetimes: Vec<i64>,
 }
 
@@ -53,7 +53,7 @@ impl Sums {
             lifetimes: Vec::new(),
         };
         for life in blocks.lives() {
-            // Each address has a first life.
+            // Each address has a generation 0.
             sums.n_addresses += u64::from(life.generation == 0);
             sums.n_evicted += u64::from(life.evict_ns.is_some());
             sums.n_unwritten += u64::from(life.write_ns.is_none());
@@ -70,14 +70,14 @@ impl Sums {
 
 fn headline(sums: &Sums) -> String {
     if sums.n_lives == 0 {
-        return "No access to a key/value cache was found.".to_string();
+        return "No key/value cache accesses.".to_string();
     }
     let n = group_digits(sums.n_lives as i128);
     match sums.median_lifetime() {
         Some(ns) => {
-            format!("{n} lives of blocks, half of which are read for no longer than {}.", format_ns(ns))
+            format!("{n} block lifetimes; median {}.", format_ns(ns))
         }
-        None => format!("{n} blocks, none of which was seen being stored."),
+        None => format!("{n} blocks, none with a store in the trace."),
     }
 }
 
@@ -85,20 +85,20 @@ fn add_trace(view: &View<'_>, sums: &Sums, report: &mut Report) {
     let mut facts = Facts::new("Blocks");
     facts.push("addresses", "Addresses", sums.n_addresses, Unit::Count);
     facts
-        .push("lives", "Lives", sums.n_lives as u64, Unit::Count)
-        .hint("a store that comes after a read begins a new one");
+        .push("lives", "Block lifetimes", sums.n_lives as u64, Unit::Count)
+        .hint("a store after a read starts a new one");
     facts.push("evicted", "Overwritten", sums.n_evicted, Unit::Count);
-    facts.push("unwritten", "Never seen being stored", sums.n_unwritten, Unit::Count);
+    facts.push("unwritten", "No store in trace", sums.n_unwritten, Unit::Count);
     facts
-        .push("median_lifetime", "Median life", sums.median_lifetime(), Unit::Ns)
+        .push("median_lifetime", "Median lifetime", sums.median_lifetime(), Unit::Ns)
         .hint("from the store to the last read");
     report.facts(facts);
     if !sums.lifetimes.is_empty() {
-        let line = Line { name: "lives".to_string(), tone: tone(0), points: cumulative(&sums.lifetimes) };
+        let line = Line { name: "blocks".to_string(), tone: tone(0), points: cumulative(&sums.lifetimes) };
         report.chart(Chart {
             id: "kv_lifetime_chart".into(),
-            title: "Share of blocks that live no longer".to_string(),
-            caption: "From the store to the last read. The axis of time is logarithmic; what lives shorter than 1 µs stands at 1 µs."
+            title: "Block lifetime CDF (% of blocks)".to_string(),
+            caption: "From the store to the last read. Logarithmic time axis; lifetimes below 1 µs are plotted at 1 µs."
                 .to_string(),
             plot: Plot::Lines(Lines::new(vec![line], Unit::Ratio, Over::Duration)),
         });
@@ -106,14 +106,14 @@ fn add_trace(view: &View<'_>, sums: &Sums, report: &mut Report) {
     let start = view.trace.accesses.span().map_or(0, |(start, _)| start);
     report.table(lives_table(&view.kv_blocks, start));
     report.info(
-        "mrm-trace counts by page, not by address: several blocks on a page share an entry, a store to a neighbour counts as \
-         eviction, what was stored before the trace seems to live since time 0, and reads after the eviction still \
-         count. The table as exported has those numbers.",
+        "mrm-trace counts by page, not by address: blocks on the same page share an entry, and a store to a neighbor counts as \
+         eviction. Blocks stored before the trace start at time 0, and reads after eviction still count. The exported \
+         table follows mrm-trace.",
     );
     report.table(pages_table(view.kv_pages.pages()));
 }
 
-/// Times are from `start` on, as everywhere but in tables that other tools read.
+/// Block lifetimes with times relative to `start`, as everywhere except in tables for other tools.
 fn lives_table(blocks: &KvBlocks, start: i64) -> Table {
     let rows: Vec<KvLife> = blocks.lives().take(MAX_ROWS).collect();
     let n_left_out = blocks.len().saturating_sub(rows.len()) as u64;
@@ -125,25 +125,30 @@ fn lives_table(blocks: &KvBlocks, start: i64) -> Table {
     let columns = vec![
         Column::counts("block_id", "block", Unit::Id, rows.iter().map(|row| u64::from(row.block_id)))
             .as_key(),
-        Column::counts("generation", "life", Unit::Id, rows.iter().map(|row| u64::from(row.generation)))
-            .as_key()
-            .hint("counted from 0 at each address"),
+        Column::counts(
+            "generation",
+            "generation",
+            Unit::Id,
+            rows.iter().map(|row| u64::from(row.generation)),
+        )
+        .as_key()
+        .hint("per address, from 0"),
         Column::text("address", "address", texts(addresses)),
-        at("write_ns", "stored", |row| row.write_ns).hint("from the first access of the trace on"),
+        at("write_ns", "stored", |row| row.write_ns).hint("from the first access in the trace"),
         at("last_read_ns", "last read", |row| row.last_read_ns),
         at("evict_ns", "overwritten", |row| row.evict_ns),
         Column::counts("writes", "stores", Unit::Count, rows.iter().map(|row| row.writes)),
         Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)),
-        Column::integer("lifetime_ns", "life", Unit::Ns, rows.iter().map(KvLife::lifetime_ns).collect())
-            .hint("from the store to the last read; not known without the store"),
+        Column::integer("lifetime_ns", "lifetime", Unit::Ns, rows.iter().map(KvLife::lifetime_ns).collect())
+            .hint("from the store to the last read; unknown without a store"),
     ];
-    let table = Table::new("kv_lives", "Lives of blocks", columns)
-        .caption("One row a life of an address, in the order in which they begin.")
-        .if_empty("No access is to a key/value cache.");
+    let table = Table::new("kv_lives", "Block lifetimes", columns)
+        .caption("One row per address and generation, in order of start.")
+        .if_empty("No key/value cache accesses.");
     with_left_out(table, n_left_out)
 }
 
-/// The table that run directories hold.
+/// Page table as stored in run directories.
 fn pages_table(pages: &[KvPage]) -> Table {
     let mut rows: Vec<&KvPage> = pages.iter().collect();
     let n_left_out = cut(&mut rows);
@@ -156,15 +161,15 @@ fn pages_table(pages: &[KvPage]) -> Table {
     let columns = vec![
         counts("block_id", "block", Unit::Id, |row| row.block_id.into()).as_key(),
         counts("address", "address", Unit::Address, |row| row.address),
-        counts("address_page", "page", Unit::Address, |row| row.page).hint("the address divided by 4096"),
+        counts("address_page", "page", Unit::Address, |row| row.page).hint("address / 4096"),
         ns("write_ns", "stored", Unit::NsClock, |row| Some(row.write_ns)),
         ns("last_read_ns", "last read", Unit::NsClock, |row| Some(row.last_read_ns)),
         ns("evict_ns", "overwritten", Unit::NsClock, |row| row.evict_ns),
         counts("total_reads", "reads", Unit::Count, |row| row.total_reads),
-        ns("lifetime_ns", "life", Unit::Ns, |row| Some(row.lifetime_ns())),
+        ns("lifetime_ns", "lifetime", Unit::Ns, |row| Some(row.lifetime_ns())),
     ];
     let table = Table::new("kv_block_lifecycle", "Blocks by page, as exported", columns)
-        .caption("One row a page, as mrm-trace writes it. 0 stands for what was not seen.")
-        .if_empty("No access is to a key/value cache.");
+        .caption("One row per page, as in mrm-trace. 0 means not in the trace.")
+        .if_empty("No key/value cache accesses.");
     with_left_out(table, n_left_out)
 }

@@ -1,5 +1,5 @@
-//! Several runs beside each other: a row a run, with the columns of mrm-trace's `manifest.csv`, and what runs of one model
-//! and length of context have in common.
+//! Comparison of several runs: one row per run with the columns of mrm-trace's `manifest.csv`, and means over runs of the same
+//! model and context length.
 
 use super::{OneRun, thresholds_of};
 use crate::analysis::Context;
@@ -15,7 +15,7 @@ use crate::memory_run::{DATASET, DATASET_ABOVE, metadata};
 use crate::report::{Column, Report, Table, TextCells};
 use std::collections::BTreeMap;
 
-/// Columns in their order: id, label, path in `metadata.json`. Those without a path come from elsewhere.
+/// Columns in order: id, label, path in `metadata.json`. Columns without a path come from other sources.
 const COLUMNS: [(&str, &str, &str); 23] = [
     ("run_id", "run", ""),
     ("machine_id", "machine", "machine_id"),
@@ -26,34 +26,35 @@ const COLUMNS: [(&str, &str, &str); 23] = [
     ("max_tokens_per_prompt", "output tokens", "generation.output_tokens"),
     ("rep", "repetition", "generation.rep_index"),
     ("run_validity", "validity", ""),
-    ("peak_temp_c", "highest temperature (°C)", "thermal.peak_temp_c"),
-    ("throttle_events", "times throttled", "thermal.throttle_events"),
+    ("peak_temp_c", "peak temperature (°C)", "thermal.peak_temp_c"),
+    ("throttle_events", "throttle events", "thermal.throttle_events"),
     ("total_wall_s", "duration (s)", "timing.total_wall_duration_s"),
-    ("avg_tok_per_s", "tokens per second", "generation.avg_tokens_per_second"),
-    ("total_output_tokens", "tokens written", "generation.total_output_tokens"),
-    ("retention_p99_s", "kept, p99 (s)", ""),
+    ("avg_tok_per_s", "tokens/s", "generation.avg_tokens_per_second"),
+    ("total_output_tokens", "tokens generated", "generation.total_output_tokens"),
+    ("retention_p99_s", "retention p99 (s)", ""),
     ("write_once_ratio_mean", "written once", ""),
     ("working_set_pages_total", "pages", ""),
-    ("cpu_model", "processor", "hardware.cpu_model"),
-    ("cpu_freq_scaling_max_mhz", "highest frequency (MHz)", "hardware.cpu_freq_scaling_max_mhz"),
-    ("os", "system", "software.os"),
+    ("cpu_model", "CPU", "hardware.cpu_model"),
+    ("cpu_freq_scaling_max_mhz", "max frequency (MHz)", "hardware.cpu_freq_scaling_max_mhz"),
+    ("os", "OS", "software.os"),
     ("kernel", "kernel", "software.kernel"),
-    ("has_prompt_outputs", "has prompts", ""),
+    ("has_prompt_outputs", "prompt outputs", ""),
     ("recorded_at", "recorded at", ""),
 ];
 
 pub fn headline(runs: &[OneRun<'_>]) -> String {
     let n = runs.iter().filter(|run| is_contaminated(run)).count();
     let all = counted(runs.len() as u64, "run", "runs");
-    match n {
-        0 => format!("{all}, none of which is known to be contaminated."),
-        n => format!(
-            "{all}, {n} of which contaminated; those are listed and left out of what runs have in common."
-        ),
+    match (n, runs.len()) {
+        (0, 2) => format!("{all}, both valid."),
+        (0, _) => format!("{all}, all valid."),
+        (n, _) => {
+            format!("{all}, {n} contaminated. Contaminated runs are listed but excluded from the means.")
+        }
     }
 }
 
-/// The runs, and what they have in common.
+/// Adds the table of runs and the means by group.
 pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
     let query = &context.query.memory;
     let kinds: Vec<Vec<KindSummary>> = runs
@@ -70,18 +71,18 @@ pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
     stored.into_iter().for_each(|table| report.table(table));
 }
 
-/// The lists of data sets, where there are any, held against the runs: a row a run, and a row a field that differs.
+/// Compares the dataset lists, if any, with the runs: one row per run, and one per field that differs.
 fn stored(runs: &[OneRun<'_>], table: &Table, report: &mut Report) -> Vec<Table> {
     let files = runs.iter().flat_map(|run| &run.trace.beside);
     let mut lists = Vec::new();
     for file in files.filter(|file| file.name == DATASET_ABOVE) {
         let read = match &file.content {
             Some(content) => Dataset::read(content),
-            None => Err("it is too large, or the system does not let it be read".to_string()),
+            None => Err("it is too large, or access was denied".to_string()),
         };
         match read {
             Ok(list) => lists.push(list),
-            Err(problem) => report.warning(format!("{DATASET} of the data set can not be read: {problem}.")),
+            Err(problem) => report.warning(format!("Cannot parse {DATASET} of the dataset: {problem}.")),
         }
     }
     if lists.is_empty() { Vec::new() } else { stored_tables(&lists, table) }
@@ -90,7 +91,7 @@ fn stored(runs: &[OneRun<'_>], table: &Table, report: &mut Report) -> Vec<Table>
 fn stored_tables(lists: &[Dataset], table: &Table) -> Vec<Table> {
     let cell =
         |row: usize, id: &str| table.column(id).map_or(String::new(), |column| column.cells.get(row).plain());
-    // The same run may have been done on several machines.
+    // Several machines can have a run of the same id.
     let is_run = |list: &Dataset, at: usize, row: usize| {
         let (listed, here) = (list.get(at, "machine_id").unwrap_or_default(), cell(row, "machine_id"));
         let is_machine = listed.is_empty() || here.is_empty() || listed == here;
@@ -102,12 +103,12 @@ fn stored_tables(lists: &[Dataset], table: &Table) -> Vec<Table> {
     for (list, at) in lists.iter().flat_map(|list| (0..list.rows.len()).map(move |at| (list, at))) {
         let text = |id: &str| list.get(at, id).unwrap_or_default();
         let (id, machine) = (text("run_id").to_string(), text("machine_id").to_string());
-        // Runs that nothing tells apart stand in the same order, and a run may stand in several lists.
+        // Indistinguishable runs are matched in order, and a run can be in several lists.
         let find = |wanted: bool| {
             (0..table.n_rows()).find(|row| is_listed[*row] == wanted && is_run(list, at, *row))
         };
         let verdict = match find(false).or_else(|| find(true)) {
-            None => "✗ no such run was read",
+            None => "✗ run not found",
             Some(row) => {
                 is_listed[row] = true;
                 let before = differences.len();
@@ -128,44 +129,44 @@ fn stored_tables(lists: &[Dataset], table: &Table) -> Vec<Table> {
     }
     let verdicts = Table::new(
         "dataset_stored",
-        "The list of the data set against the runs",
+        "Dataset list vs runs",
         vec![
             Column::key("run_id", "run", of_rows(&verdicts, 0)),
             Column::key("machine_id", "machine", of_rows(&verdicts, 1)),
-            Column::text("agrees", "against the run", of_rows(&verdicts, 2)),
+            Column::text("agrees", "compared with the run", of_rows(&verdicts, 2)),
         ],
     )
-    .caption("manifest.csv, which lies above the runs, held against what they say and what follows from their traces.");
+    .caption("Compares manifest.csv in the parent directory with the runs' metadata and traces.");
     if differences.is_empty() {
         return vec![verdicts];
     }
     let differences = Table::new(
         "dataset_differences",
-        "What is different in the list",
+        "Differences in the dataset list",
         vec![
             Column::key("run_id", "run", of_rows(&differences, 0)),
             Column::key("machine_id", "machine", of_rows(&differences, 1)),
             Column::key("field", "field", of_rows(&differences, 2)),
             Column::text("listed", "in manifest.csv", of_rows(&differences, 3)),
-            Column::text("here", "of the run", of_rows(&differences, 4)),
+            Column::text("here", "run", of_rows(&differences, 4)),
         ],
     );
     vec![verdicts, differences]
 }
 
-/// The column at `at`; what is empty is nothing.
+/// The column at `at`; empty text becomes a missing value.
 fn of_rows<const N: usize>(rows: &[[String; N]], at: usize) -> TextCells {
     let mut cells = TextCells::default();
     rows.iter().for_each(|row| cells.push(Some(row[at].as_str()).filter(|text| !text.is_empty())));
     cells
 }
 
-/// The reference takes the time once more when it writes its list.
+/// Fields that the reference computes again when it writes its list.
 const TAKEN_AGAIN: [&str; 1] = ["recorded_at"];
 
-/// Whether a field of the list says what a cell does: names to the letter, numbers however they are written, truth as Python writes it.
+/// Whether a field of the list equals a cell: names exactly, numbers by value, booleans as Python writes them.
 fn is_same(id: &str, listed: &str, here: &str) -> bool {
-    // What is derived here says so.
+    // Derived values have a suffix.
     let here = here.strip_suffix(DERIVED).unwrap_or(here);
     if id == "run_id" || NAMES.contains(&id) {
         return listed == here;
@@ -176,10 +177,10 @@ fn is_same(id: &str, listed: &str, here: &str) -> bool {
     }
 }
 
-/// Behind a judgement that was not written down.
+/// Suffix of a run validity that is derived rather than recorded.
 const DERIVED: &str = " (derived)";
 
-/// What was written about a run, else what its name says: 0.1.0 writes down no settings.
+/// Metadata of a run at `path`, else the setting from the run name: mrm-trace 0.1.0 doesn't record settings.
 fn at(run: &OneRun<'_>, path: &str) -> Option<String> {
     let told = run.directory.metadata.as_ref().and_then(|metadata| metadata.at(path));
     if let Some(told) = told.filter(|value| **value != Json::Null) {
@@ -197,10 +198,10 @@ fn at(run: &OneRun<'_>, path: &str) -> Option<String> {
     .map(str::to_string)
 }
 
-/// Columns of names, which are no numbers even where they look like some.
+/// Columns of names, which stay text even if they look like numbers.
 const NAMES: [&str; 6] = ["machine_id", "model_id", "collector", "cpu_model", "os", "kernel"];
 
-/// A column of numbers if all cells that are there are such.
+/// A numeric column if all present cells are numeric, else a text column.
 fn of_values(id: &'static str, label: &str, values: &[Option<String>]) -> Column {
     fn all<T: std::str::FromStr>(values: &[Option<String>]) -> Option<Vec<Option<T>>> {
         values.iter().map(|value| value.as_ref().map(|value| value.parse()).transpose().ok()).collect()
@@ -219,7 +220,7 @@ fn of_values(id: &'static str, label: &str, values: &[Option<String>]) -> Column
     Column::text(id, label, cells)
 }
 
-/// What was written about whether the run can be trusted, else what follows from the rest.
+/// Recorded run validity, else the derived one.
 fn validity(run: &OneRun<'_>) -> Option<String> {
     let stored = run.directory.metadata.as_ref().and_then(metadata::validity).map(metadata::text_of);
     stored.or_else(|| Some(format!("{}{DERIVED}", run.judgement?.name())))
@@ -229,7 +230,7 @@ fn is_contaminated(run: &OneRun<'_>) -> bool {
     run.judgement == Some(RunValidity::Contaminated)
 }
 
-/// As `round(x, 4)` of Python.
+/// Like Python's `round(x, 4)`.
 fn to_four_places(x: f64) -> f64 {
     format!("{x:.4}").parse().unwrap_or(x)
 }
@@ -239,7 +240,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (n > 0).then(|| sum / f64::from(n))
 }
 
-/// Mean over regions of the share of addresses that were stored to once.
+/// Mean write-once ratio over regions.
 fn write_once(run: &OneRun<'_>) -> Option<f64> {
     mean(run.view?.metrics.regions.iter().filter_map(RegionMetrics::write_once_ratio))
 }
@@ -283,12 +284,11 @@ fn runs_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
             _ => of_values(id, label, &runs.iter().map(|run| at(run, path)).collect::<Vec<_>>()),
         }
     });
-    Table::new("dataset", "Runs", columns.collect()).caption(
-        "A row a run; figures of memory are means over kinds of memory, or over regions, and all pages.",
-    )
+    Table::new("dataset", "Runs", columns.collect())
+        .caption("One row per run. Memory metrics are means over kinds or regions; pages are totals.")
 }
 
-/// Sums over the runs of a group, of one kind of memory.
+/// Sums over the runs of a group for one memory kind.
 #[derive(Default)]
 struct Group {
     n_runs: i64,
@@ -321,7 +321,7 @@ fn groups_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
     };
     Table::new(
         "dataset_groups",
-        "What runs have in common",
+        "Means over runs",
         vec![
             Column::key("region_type", "kind", key(0)),
             Column::key("model_id", "model", key(1)),
@@ -332,10 +332,10 @@ fn groups_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
                 Unit::Count,
                 groups.values().map(|group| Some(group.n_runs)).collect(),
             ),
-            float("retention_p50_s", "kept, p50 (s)", Unit::Plain, &|group| {
+            float("retention_p50_s", "retention p50 (s)", Unit::Plain, &|group| {
                 Some(group.p50 / group.n_runs as f64)
             }),
-            float("retention_p99_s", "kept, p99 (s)", Unit::Plain, &|group| {
+            float("retention_p99_s", "retention p99 (s)", Unit::Plain, &|group| {
                 Some(group.p99 / group.n_runs as f64)
             }),
             float("write_once_ratio_mean", "written once", Unit::Ratio, &|group| {
@@ -344,6 +344,6 @@ fn groups_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
             float("pages", "pages", Unit::Plain, &|group| Some(group.pages as f64 / group.n_runs as f64)),
         ],
     )
-    .caption("Means over runs of one kind of memory, model and length of context, without contaminated ones.")
-    .if_empty("There is no run with accesses that is not contaminated.")
+    .caption("By memory kind, model and context length, without contaminated runs.")
+    .if_empty("No valid run with memory accesses.")
 }

@@ -1,5 +1,5 @@
-//! The run directory that a trace lies in: whether its files are as its manifest says, what was written about the run,
-//! and whether its metrics are those of its trace.
+//! The run directory of a trace: files compared with the manifest, metadata of the run, and stored metrics compared with
+//! those computed from the trace.
 
 mod dataset;
 
@@ -32,42 +32,42 @@ fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.beside.is_empty())
 }
 
-/// Whether there are several runs, so that there is something to be said of all of them.
+/// Whether there are several runs to compare.
 pub fn has_several(run: &Run) -> bool {
     run.traces.iter().filter(|trace| !trace.beside.is_empty()).count() > 1
 }
 
-/// A run with what lies beside its trace.
+/// A run with the other files of its directory.
 struct OneRun<'a> {
     trace: &'a Trace,
     directory: RunDirectory,
-    /// `None` of a trace without accesses.
+    /// `None` for a trace without accesses.
     view: Option<&'a View<'a>>,
-    /// Whether watching it has disturbed it: what was written about that, or what follows from the rest.
+    /// Run validity, recorded or derived.
     judgement: Option<RunValidity>,
 }
 
-/// What was written about the run that a trace is of.
+/// Metadata of the run that a trace belongs to.
 pub fn metadata_of(trace: &Trace) -> Option<Json> {
     let file = trace.beside.iter().find(|file| file.name == METADATA)?;
     Json::parse(file.content.as_deref()?)
 }
 
-/// The address ranges that lie beside a trace, and what is wrong with them if they can not be read.
+/// Address ranges in the run directory, or the reason they cannot be parsed.
 pub fn ranges_beside(trace: &Trace) -> Option<Result<Vec<AddressRange>, String>> {
     let file = trace.beside.iter().find(|file| file.name == KV_RANGES)?;
     let text = String::from_utf8_lossy(file.content.as_deref()?);
     Some(ranges::parse(&text).map_err(|problem| problem.to_string()))
 }
 
-/// From where on data suits: as was asked for, else as the run was judged when it was written, where that is noted.
+/// Suitability thresholds: from the user, else those recorded with the run.
 pub fn thresholds_of(trace: &Trace, query: &MemoryQuery) -> Thresholds {
     noted_thresholds(trace)
         .filter(|_| query.thresholds.trim().is_empty())
         .unwrap_or_else(|| query.thresholds())
 }
 
-/// The thresholds that are noted with a run, where they are not the usual ones.
+/// Thresholds recorded with a run, if they differ from the defaults.
 pub fn noted_thresholds(trace: &Trace) -> Option<Thresholds> {
     let metadata = metadata_of(trace)?;
     let noted = metadata.get(CHOICES)?.get(SUITABILITY)?;
@@ -80,8 +80,8 @@ pub fn noted_thresholds(trace: &Trace) -> Option<Thresholds> {
     })
 }
 
-/// The accesses of a trace, labelled as was asked for; phases and address ranges are those of the run's directory where none were
-/// given.
+/// Labelled accesses of a trace. Phases and address ranges come from the run directory if the user sets
+/// none.
 pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> View<'a> {
     let mut options = query.options();
     if options.phases.is_empty() {
@@ -95,11 +95,11 @@ pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> View<'a> {
     View::new(trace, &options)
 }
 
-/// When which phase of the run was, as was written about it; and what is wrong with that. Stretches of time that can not be read count for
-/// nothing, the others do.
+/// Phase boundaries from the metadata, and the problem with them, if any. Invalid entries are ignored, the others
+/// used.
 fn phases_of(metadata: &Json) -> (Phases, Option<String>) {
     let told = match metadata.at("phase_boundaries") {
-        // Nothing was written, which is nothing wrong.
+        // Missing phases are not an error.
         None | Some(Json::Null) => return (Phases::default(), None),
         Some(Json::Array(entries)) if entries.is_empty() => return (Phases::default(), None),
         Some(told) => told,
@@ -111,7 +111,7 @@ fn phases_of(metadata: &Json) -> (Phases, Option<String>) {
         },
         Err(problem) => problem,
     };
-    // Events mean something in pairs only.
+    // Events are only meaningful in pairs.
     let entries = told.as_array().unwrap_or_default();
     let one_by_one = entries.iter().filter(|entry| entry.get("event").is_none());
     let each = one_by_one.filter_map(|entry| Phases::parse(&format!("[{}]", entry.to_python_text(0))).ok());
@@ -120,8 +120,8 @@ fn phases_of(metadata: &Json) -> (Phases, Option<String>) {
         .flat_map(|phases| phases.boundaries)
         .collect();
     let what = match boundaries.len() {
-        0 => format!("the phases can not be used: {problem}"),
-        n => format!("only {n} of {} phases can be used: {problem}", entries.len()),
+        0 => format!("cannot use the phases: {problem}"),
+        n => format!("ignored {} of {} phases: {problem}", entries.len().saturating_sub(n), entries.len()),
     };
     (Phases { boundaries, ..Phases::default() }, Some(what))
 }
@@ -160,7 +160,7 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Files that are not as the manifest says.
+/// Number of files that differ from the manifest.
 pub fn n_differing(checks: &[FileCheck]) -> usize {
     let differs =
         |check: &&FileCheck| matches!(check.state, State::Resized | State::Changed | State::Missing);
@@ -169,7 +169,7 @@ pub fn n_differing(checks: &[FileCheck]) -> usize {
 
 fn headline(directory: &RunDirectory) -> String {
     if directory.manifest.is_none() {
-        return "There is no manifest that the files could be held against.".to_string();
+        return "No manifest to check the files against.".to_string();
     }
     let (n, n_differing) = (directory.checks.len(), n_differing(&directory.checks));
     let n_listed = directory.checks.iter().filter(|check| check.state != State::NotListed).count();
@@ -178,29 +178,27 @@ fn headline(directory: &RunDirectory) -> String {
     let n_unread = directory.checks.iter().filter(|check| check.state == State::Unread).count();
     match (n_differing, n - n_listed) {
         (0, _) if n_unread > 0 => {
-            format!("{n_unread} of {} can not be checked: they were not read to their ends.", files(n_listed))
+            format!("Cannot check {n_unread} of {}: not read to the end.", files(n_listed))
         }
         (0, _) if n_unchecked > 0 => {
-            format!(
-                "{n_unchecked} of {} can not be checked: the manifest has no checksums of them.",
-                files(n_listed)
-            )
+            format!("Cannot check {n_unchecked} of {}: no checksum in the manifest.", files(n_listed))
         }
-        (0, 0) => format!("All {} are as the manifest says.", files(n_listed)),
+        (0, 0) if n_listed == 1 => "The file matches the manifest.".to_string(),
+        (0, 0) => format!("All {} match the manifest.", files(n_listed)),
         (0, more) => {
-            format!("All {} of the manifest are as it says; {} beside them.", files(n_listed), files(more))
+            format!("All {} in the manifest match; {} not listed.", files(n_listed), files(more))
         }
-        (1, _) => format!("1 of {} is not as the manifest says.", files(n_listed)),
-        (differing, _) => format!("{differing} of {} are not as the manifest says.", files(n_listed)),
+        (1, _) => format!("1 of {} differs from the manifest.", files(n_listed)),
+        (differing, _) => format!("{differing} of {} differ from the manifest.", files(n_listed)),
     }
 }
 
 fn state_name(state: State) -> &'static str {
     match state {
         State::Same => "✓ ok",
-        State::Resized => "✗ other size",
+        State::Resized => "✗ size differs",
         State::Changed => "✗ changed",
-        State::Unread => "? not read to its end",
+        State::Unread => "? not read to the end",
         State::Missing => "✗ missing",
         State::NotListed => "? not listed",
         State::Unchecked => "? not checked",
@@ -209,7 +207,7 @@ fn state_name(state: State) -> &'static str {
 
 fn add_directory(directory: &RunDirectory, trace: &Trace, report: &mut Report) {
     if n_differing(&directory.checks) > 0 {
-        report.warning("Files are not as the manifest says, so they may be of another run or damaged.");
+        report.warning("Files differ from the manifest: they may be damaged or belong to another run.");
     }
     for problem in &directory.problems {
         report.warning(format!("{}: {}.", problem.file, problem.what));
@@ -219,14 +217,14 @@ fn add_directory(directory: &RunDirectory, trace: &Trace, report: &mut Report) {
     }
     let mut facts = Facts::new("Run");
     let run_id = Some(directory.run_id.clone()).filter(|id| !id.is_empty());
-    facts.push("run_id", "Run", run_id.unwrap_or_else(|| "not known".to_string()), Unit::None);
+    facts.push("run_id", "Run", run_id.unwrap_or_else(|| "unknown".to_string()), Unit::None);
     for (path, name, value) in directory.metadata.iter().flat_map(metadata::known) {
         if path != "run_id" {
             facts.push(path, name, value, Unit::None);
         }
     }
     if let Some(manifest) = &directory.manifest {
-        facts.push("created_at_utc", "Manifest of", manifest.created_at_utc.clone(), Unit::None);
+        facts.push("created_at_utc", "Manifest created", manifest.created_at_utc.clone(), Unit::None);
     }
     report.facts(facts);
     report.table(files_table(directory, trace));
@@ -239,7 +237,7 @@ fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
     let files = directory.manifest.iter().flat_map(|manifest| &manifest.files);
     let in_manifest: HashMap<&str, &ListedFile> = files.map(|file| (file.path.as_str(), file)).collect();
     let listed = |path: &str| in_manifest.get(path).copied();
-    // Without a manifest there is nothing to check.
+    // Without a manifest, files are only listed.
     let names: Vec<(&str, &str)> = match directory.manifest {
         Some(_) => {
             directory.checks.iter().map(|check| (check.path.as_str(), state_name(check.state))).collect()
@@ -253,7 +251,11 @@ fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
         "Files",
         vec![
             Column::key("path", "file", names.iter().map(|(name, _)| *name).collect()),
-            Column::text("state", "against the manifest", names.iter().map(|(_, state)| *state).collect()),
+            Column::text(
+                "state",
+                "compared with the manifest",
+                names.iter().map(|(_, state)| *state).collect(),
+            ),
             Column::integer(
                 "size_bytes",
                 "size",
@@ -262,7 +264,7 @@ fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
             ),
             Column::integer(
                 "listed_bytes",
-                "size in the manifest",
+                "size in manifest",
                 Unit::Bytes,
                 names.iter().map(|(name, _)| listed(name)?.size_bytes.map(narrow)).collect(),
             ),
@@ -275,7 +277,7 @@ fn narrow(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// The stored metrics beside those of the trace.
+/// Compares the stored metrics with those of the trace.
 fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     let stored = &directory.metrics;
     if stored.is_empty() {
@@ -297,8 +299,8 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
     let is_lacking = |row: &MetricsRow| stored.iter().all(|other| other.region_type != row.region_type);
     if verdicts.iter().any(|verdict| verdict.starts_with('✗')) || computed.iter().any(is_lacking) {
         report.info(
-            "The stored metrics are not all those of the trace as it is read here: it may have been labelled by other rules, \
-             judged by other thresholds, or written by another version.",
+            "Some stored metrics differ from those computed here. The run may have used other rules or thresholds, or another \
+             version of mrm-trace.",
         );
     }
     report.table(
@@ -306,14 +308,22 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
             "stored_metrics",
             "Stored metrics",
             vec![
-                Column::key("region_type", "kind", stored.iter().map(|row| row.region_type.as_str()).collect()),
-                Column::text("agrees", "against the trace", verdicts.into_iter().collect()),
-                floats("retention_p50_s", "kept, p50 (s)", Unit::Plain, |row| row.retention_p50_s),
-                floats("retention_p90_s", "kept, p90 (s)", Unit::Plain, |row| row.retention_p90_s),
-                floats("retention_p99_s", "kept, p99 (s)", Unit::Plain, |row| row.retention_p99_s),
+                Column::key(
+                    "region_type",
+                    "kind",
+                    stored.iter().map(|row| row.region_type.as_str()).collect(),
+                ),
+                Column::text("agrees", "compared with the trace", verdicts.into_iter().collect()),
+                floats("retention_p50_s", "retention p50 (s)", Unit::Plain, |row| row.retention_p50_s),
+                floats("retention_p90_s", "retention p90 (s)", Unit::Plain, |row| row.retention_p90_s),
+                floats("retention_p99_s", "retention p99 (s)", Unit::Plain, |row| row.retention_p99_s),
                 floats("write_once_ratio_mean", "written once", Unit::Ratio, |row| row.write_once_ratio_mean),
-                floats("reads_per_write_mean", "reads per write", Unit::Plain, |row| row.reads_per_write_mean),
-                floats("working_set_mb_total", "working set (MiB)", Unit::Plain, |row| row.working_set_mb_total),
+                floats("reads_per_write_mean", "reads per write", Unit::Plain, |row| {
+                    row.reads_per_write_mean
+                }),
+                floats("working_set_mb_total", "working set (MiB)", Unit::Plain, |row| {
+                    row.working_set_mb_total
+                }),
                 Column::text(
                     "suitability",
                     "suitability",
@@ -321,12 +331,12 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
                 ),
             ],
         )
-        .caption("As metrics.csv has them. What is worked out from the trace stands in the report on memory by kind."),
+        .caption("From metrics.csv. For metrics computed from the trace, see Memory by kind."),
     );
     report.table(differences_table(stored, &computed));
 }
 
-/// Fields of the stored metrics that are others in those of the trace, and kinds that only one of them has.
+/// Stored metrics that differ from those of the trace, and kinds that only one of them has.
 fn differences_table(stored: &[MetricsRow], computed: &[MetricsRow]) -> Table {
     let mut rows: Vec<(&str, Difference)> = Vec::new();
     let find = |rows: &'_ [MetricsRow], kind: &str| rows.iter().position(|row| row.region_type == kind);
@@ -346,7 +356,7 @@ fn differences_table(stored: &[MetricsRow], computed: &[MetricsRow]) -> Table {
     rows.extend(missing.map(|row| (row.region_type.as_str(), only("", &row.region_type))));
     Table::new(
         "metric_differences",
-        "Stored metrics that are not those of the trace",
+        "Differences in stored metrics",
         vec![
             Column::key("region_type", "kind", rows.iter().map(|(kind, _)| *kind).collect()),
             Column::key("column", "column", rows.iter().map(|(_, found)| found.column).collect()),
@@ -357,15 +367,15 @@ fn differences_table(stored: &[MetricsRow], computed: &[MetricsRow]) -> Table {
             ),
             Column::text(
                 "computed",
-                "of the trace",
+                "from the trace",
                 rows.iter().map(|(_, found)| found.other.as_str()).collect(),
             ),
         ],
     )
-    .if_empty("All of them are.")
+    .if_empty("No differences.")
 }
 
-/// What was worked out for each kind of memory, as `metrics.csv` has it.
+/// Metrics by kind in the layout of `metrics.csv`.
 pub fn metrics_rows(view: &View<'_>, query: &MemoryQuery) -> Vec<MetricsRow> {
     kinds_of(view, &thresholds_of(view.trace, query))
         .iter()
@@ -389,7 +399,7 @@ fn metrics_row(row: &KindSummary, kinds: &Kinds) -> MetricsRow {
     }
 }
 
-/// What else was written about the run, down to single values.
+/// Adds the remaining metadata, one row per value.
 fn add_rest(metadata: Option<&Json>, report: &mut Report) {
     let Some(metadata) = metadata else { return };
     let mut leaves: Vec<(String, String)> = Vec::new();
@@ -400,7 +410,7 @@ fn add_rest(metadata: Option<&Json>, report: &mut Report) {
     }
     report.table(Table::new(
         "metadata",
-        "Also in metadata.json",
+        "Other metadata",
         vec![
             Column::key("key", "key", leaves.iter().map(|(path, _)| path.as_str()).collect()),
             Column::text("value", "value", leaves.iter().map(|(_, value)| value.as_str()).collect()),

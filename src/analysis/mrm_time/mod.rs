@@ -1,4 +1,4 @@
-//! Memory over time: what is touched when, by kind and by place.
+//! Memory accesses over time, by kind and by address range.
 
 use super::mrm::charts::tone;
 use super::mrm::{append_part, trust};
@@ -16,33 +16,33 @@ use crate::trace::accesses::{Op, PAGE_BITS};
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "mrm-time", title: "Memory over time", applies, run, reference: None, is_late: true };
 
-/// Stretches of time.
+/// Number of time bins.
 const N_TIMES: usize = 120;
-/// Kinds of which there is a line, at most.
+/// Limit on the kinds in a line chart.
 const MAX_LINES: usize = 12;
-/// Phases that are marked, at most; of more, each phase is one stretch.
+/// Limit on the phases marked; with more, each phase name is merged into one range.
 const MAX_PHASES: usize = 200;
-/// Stretches of memory of the picture, at most.
+/// Limit on the address ranges in the heat map.
 const N_PLACES: usize = 32;
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.accesses.is_empty())
 }
 
-/// One stretch of time.
+/// Totals of one time bin.
 #[derive(Clone, Default)]
 pub struct Stretch {
     pub reads: u64,
     pub writes: u64,
-    /// Distinct pages touched in it.
+    /// Distinct pages touched in the bin.
     pub pages: u64,
-    /// Distinct pages of each kind touched for the first time in it.
+    /// Pages of each kind touched for the first time in the bin.
     pub new_pages: Vec<u64>,
-    /// Accesses by place.
+    /// Accesses by address range.
     places: Vec<Counts>,
 }
 
-/// Accesses to one place.
+/// Accesses to one address range.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     all: u64,
@@ -62,14 +62,14 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Stretches of addresses that were touched, with the gaps between them left out.
+/// Touched address ranges, without the gaps between them.
 struct Places {
-    /// First page and last page of each, ascending.
+    /// First and last page of each range, ascending.
     ranges: Vec<(u64, u64)>,
 }
 
 impl Places {
-    /// The touched pages, ascending, are cut where the gaps are widest, and the longest of these stretches are halved until there
+    /// Splits the touched pages (ascending) at the widest gaps, then halves the longest ranges until there
     /// are enough.
     fn new(pages: Vec<u64>) -> Places {
         let mut gaps: Vec<(u64, usize)> = pages
@@ -116,20 +116,20 @@ impl Places {
     }
 }
 
-/// What was accessed when, by equal stretches of time.
+/// Accesses over time in equal bins.
 pub struct OverTime {
-    /// Kinds of memory, in order of name.
+    /// Memory kinds, ordered by name.
     pub kinds: Vec<Kind>,
     pub stretches: Vec<Stretch>,
-    /// First time, and how long it all is, nanoseconds.
+    /// First timestamp and span, in nanoseconds.
     start: i64,
     span: i128,
-    /// Accesses by place and kind.
+    /// Accesses by address range and kind.
     place_kinds: Vec<u64>,
 }
 
 impl OverTime {
-    /// In so many stretches. `None` of a trace without accesses.
+    /// Counts accesses in `n_times` bins; `None` for a trace without accesses.
     pub fn new(view: &View<'_>, n_times: usize) -> Option<OverTime> {
         OverTime::with_places(view, n_times, &Places { ranges: Vec::new() })
     }
@@ -138,7 +138,7 @@ impl OverTime {
         let (start, end) = view.trace.accesses.span()?;
         let span = i128::from(end) - i128::from(start) + 1;
         let kinds = view.kinds.sorted();
-        // By number of the kind.
+        // Indexed by kind number.
         let mut numbers = vec![None; kinds.iter().map(|kind| kind.0 as usize + 1).max().unwrap_or(0)];
         kinds.iter().enumerate().for_each(|(at, kind)| numbers[kind.0 as usize] = Some(at));
         let empty = Stretch {
@@ -195,13 +195,13 @@ impl OverTime {
         });
     }
 
-    /// First time behind a stretch. Rows come in order of time, so none has to be divided by the width of one.
+    /// End of a bin (exclusive). Rows come in time order, so comparing with it avoids a division per row.
     fn end_of(&self, at: usize) -> i128 {
         let n = self.stretches.len() as i128;
         i128::from(self.start) + ((at as i128 + 1) * self.span + n - 1) / n
     }
 
-    /// Nanoseconds from the start of the trace to that of a stretch.
+    /// Start of a bin in nanoseconds from the start of the trace.
     pub fn start_of(&self, at: usize) -> i64 {
         (at as i128 * self.span / self.stretches.len() as i128) as i64
     }
@@ -213,7 +213,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     let Some(over_time) = OverTime::with_places(view, N_TIMES, &places) else { return };
     let start_of = |at: usize| over_time.start_of(at);
     let OverTime { kinds, stretches, span, place_kinds, .. } = &over_time;
-    // The kind that most accesses to a place are to; none where there are no accesses.
+    // The most accessed kind of each address range; empty without accesses.
     let place_kinds: Vec<&str> = place_kinds
         .chunks(kinds.len().max(1))
         .map(|counts| {
@@ -231,7 +231,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     let periods: Vec<Period> = spans.iter().map(period).collect();
     let largest = stretches.iter().map(|stretch| stretch.pages).max().unwrap_or(0);
     report.summary = format!(
-        "At most {} were touched within {} of the time; {} in all.",
+        "Peak working set: {} in a bin of {}. Total touched: {}.",
         format_bytes(largest.saturating_mul(4096)),
         crate::base::units::format_ns((span / N_TIMES as i128) as i64),
         format_bytes(view.pages.len().saturating_mul(4096))
@@ -259,7 +259,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
     report.table(cells_table(&places, stretches, &start_of));
 }
 
-/// Bytes that each kind has touched up to a time, as a picture and as its numbers.
+/// Cumulative bytes touched by kind, as a chart and a table.
 fn growth(
     view: &View<'_>,
     kinds: &[Kind],
@@ -286,19 +286,19 @@ fn growth(
     };
     let table = Table::new(
         "touched_so_far",
-        "Memory touched so far",
+        "Cumulative memory touched",
         vec![
             Column::key("kind", "kind", texts(points().map(|(kind, ..)| Some(kind.as_str())))),
             Column::integer("start", "from", Unit::NsOffset, points().map(|point| Some(point.1)).collect())
                 .as_key(),
-            Column::counts("bytes", "touched so far", Unit::Bytes, points().map(|point| point.2 as u64)),
+            Column::counts("bytes", "touched", Unit::Bytes, points().map(|point| point.2 as u64)),
         ],
     )
-    .caption("The numbers of the picture: at the end of the stretch of time that begins there.");
+    .caption("Data of the chart, at the end of each time bin.");
     let chart = Chart {
         id: "touched_by_kind".into(),
-        title: "Memory touched so far".to_string(),
-        caption: "Bytes of the distinct pages of a kind up to that time.".to_string(),
+        title: "Cumulative memory touched".to_string(),
+        caption: "Distinct pages touched so far, in bytes, by kind.".to_string(),
         plot: Plot::Lines(Lines::new(lines, Unit::Bytes, Over::Time)),
     };
     (chart, table)
@@ -316,9 +316,7 @@ fn touched(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64, end: i64) -> 
     Chart {
         id: "working_set_over_time".into(),
         title: "Working set over time".to_string(),
-        caption: format!(
-            "Bytes of the distinct pages touched within each of {N_TIMES} equal stretches of time."
-        ),
+        caption: format!("Distinct pages touched in each of {N_TIMES} equal time bins, in bytes."),
         plot: Plot::Lines(Lines::new(
             vec![Line { name: "touched".to_string(), tone: tone(0), points }],
             Unit::Bytes,
@@ -346,9 +344,8 @@ fn heat(places: &Places, kinds: &[&str], stretches: &[Stretch], span: i64) -> Ch
     Chart {
         id: "heat".into(),
         title: "Accesses by address and time".to_string(),
-        caption: "A row is a stretch of addresses, the lowest at the bottom, with its first address, its size and the kind that most \
-                  accesses to it are to. Between rows that stand apart lies memory that was not touched. The stronger a cell, the \
-                  more accesses, by logarithm."
+        caption: "One row per address range, lowest at the bottom, with start address, size and most accessed kind. Gaps between \
+                  rows are untouched memory. Color intensity: number of accesses, on a logarithmic scale."
             .to_string(),
         plot: Plot::Heat(Heat {
             labels: kinds.iter().enumerate().map(label).collect(),
@@ -371,7 +368,7 @@ fn times(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Table {
     };
     Table::new(
         "over_time",
-        "Stretches of time",
+        "Accesses by time bin",
         vec![
             Column::integer(
                 "start",
@@ -389,7 +386,7 @@ fn times(stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Table {
     .sorted_by("start", false)
 }
 
-/// The phases that pictures mark.
+/// Phases marked in the charts.
 fn phases_table(periods: &[Period]) -> Table {
     let times = |id, label: &str, unit, value: fn(&Period) -> i64| {
         Column::integer(id, label, unit, periods.iter().map(|period| Some(value(period))).collect())
@@ -401,11 +398,11 @@ fn phases_table(periods: &[Period]) -> Table {
             Column::key("phase", "phase", texts(periods.iter().map(|period| Some(period.name.as_str())))),
             times("start", "from", Unit::NsOffset, |period| period.start).as_key(),
             times("end", "to", Unit::NsOffset, |period| period.end),
-            times("dur", "time", Unit::Ns, |period| period.end.saturating_sub(period.start)),
+            times("dur", "duration", Unit::Ns, |period| period.end.saturating_sub(period.start)),
         ],
     )
     .sorted_by("start", false)
-    .caption("As far as they lie within the trace.")
+    .caption("Clipped to the trace.")
 }
 
 fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table {
@@ -416,7 +413,7 @@ fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table
     };
     Table::new(
         "places",
-        "Stretches of addresses",
+        "Accesses by address range",
         vec![
             Column::key(
                 "first_address",
@@ -431,7 +428,7 @@ fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table
             ),
             Column::text(
                 "mostly",
-                "mostly",
+                "main kind",
                 texts(kinds.iter().map(|kind| Some(*kind).filter(|kind| !kind.is_empty()))),
             ),
             Column::counts("reads", "reads", Unit::Count, sum(|counts| counts.reads)),
@@ -441,7 +438,7 @@ fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table
     )
 }
 
-/// The numbers of the picture by address and time.
+/// Data of the heat map.
 fn cells_table(places: &Places, stretches: &[Stretch], start_of: &dyn Fn(usize) -> i64) -> Table {
     let cells: Vec<(usize, usize, Counts)> = (0..places.ranges.len())
         .flat_map(|place| {
@@ -458,14 +455,14 @@ fn cells_table(places: &Places, stretches: &[Stretch], start_of: &dyn Fn(usize) 
     let starts = cells.iter().map(|(_, at, _)| Some(start_of(*at))).collect();
     Table::new(
         "cells",
-        "Addresses by time",
+        "Accesses by address range and time",
         vec![
-            Column::key("first_address", "from address", texts(cells.iter().map(|cell| first(cell.0)))),
+            Column::key("first_address", "start address", texts(cells.iter().map(|cell| first(cell.0)))),
             Column::integer("start", "from", Unit::NsOffset, starts).as_key(),
             counts("reads", "reads", |counts| counts.reads),
             counts("writes", "writes", |counts| counts.writes),
             counts("accesses", "accesses", |counts| counts.all),
         ],
     )
-    .caption("The cells of the picture in which something was accessed.")
+    .caption("Cells of the heat map with at least one access.")
 }

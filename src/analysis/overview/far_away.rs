@@ -1,26 +1,26 @@
-//! Few events far away from all others: their clock was wrong, or they belong to another recording.
+//! Outlier timestamps: a few events far from all others, with a wrong clock or from another trace.
 //!
 //! ```text
 //! [main: 2.3 s]                    14 years                  |x|
 //! ```
-//! One of them makes the trace as long as the way to it: shares of the span, idle time and slices without an end, which are drawn
-//! to the end of the trace, all count up to it.
+//! A single outlier stretches the trace: shares of the span, idle time and unfinished slices, which are drawn
+//! to the end of the trace, all extend to it.
 
 use crate::base::units::{format_ns, group_digits};
 use crate::trace::Trace;
 use crate::trace::slices::UNFINISHED;
 
 const SECOND_NS: i64 = 1_000_000_000;
-/// Nothing happens for at least so long before those that are far away.
+/// Smallest gap between the outliers and the other events.
 const MIN_GAP_NS: i64 = 3600 * SECOND_NS;
-/// The way to them is at least so many times as long as all others take.
+/// Smallest ratio of that gap to the span of the other events.
 const MIN_TIMES: i64 = 10;
-/// Events that may be far away, if they are not one in a hundred.
+/// Outliers allowed regardless of the number of events; beyond that, at most one in a hundred.
 const FEW: u64 = 3;
-/// Stretches told apart; a trace that falls into more is one of pauses.
+/// Most groups of events considered; a trace with more of them simply has many pauses.
 const MAX_STRETCHES: usize = 64;
 
-/// Events without a long pause between them.
+/// A group of events without long gaps.
 #[derive(Clone, Copy)]
 struct Stretch {
     start: i64,
@@ -30,20 +30,20 @@ struct Stretch {
     slice: Option<usize>,
 }
 
-/// What lies far away from nearly everything in a trace.
+/// Events far from nearly all others in a trace.
 pub struct FarAway {
     pub n: u64,
-    /// Nanoseconds from the others to the nearest of them, and whether they come after the others.
+    /// Nanoseconds from the other events to the nearest outlier, and whether outliers come after the others.
     pub gap_ns: i64,
     pub is_after: bool,
-    /// The first slice among them.
+    /// The first slice among the outliers.
     pub slice: Option<usize>,
-    /// First and last nanosecond of the others, from the start of the trace.
+    /// First and last nanosecond of the other events, from the start of the trace.
     pub others: (i64, i64),
 }
 
 impl FarAway {
-    /// `None` if there is nothing far away, which takes no look at single events in a trace of less than an hour.
+    /// Finds outliers; `None` if there are none. Traces shorter than an hour are not scanned.
     pub fn of(trace: &Trace) -> Option<FarAway> {
         let (start, end) = trace.span()?;
         if trace.folded.is_some() || end.saturating_sub(start) < MIN_GAP_NS {
@@ -73,33 +73,34 @@ impl FarAway {
         })
     }
 
-    /// What to hold to be without them: first and last nanosecond from the start of the trace. Whole milliseconds, as that is
-    /// what people choose; one more before, as the command reads them as doubles.
+    /// Time range that excludes the outliers: first and last nanosecond from the start of the trace. Rounded to whole milliseconds
+    /// for readability, with one extra before, as the command parses them as doubles.
     pub fn stretch_without(&self) -> (i64, i64) {
         let (from, to) = self.others;
         let (from, to) = ((from / 1_000_000 - i64::from(from > 0)).max(0), to.div_euclid(1_000_000) + 1);
         (from * 1_000_000, to * 1_000_000)
     }
 
-    /// For a note in a report.
+    /// Text of the warning in the report.
     pub fn words(&self, trace: &Trace) -> String {
         let slices = &trace.slices;
         let name = self.slice.and_then(|slice| trace.strings.get_opt(slices.name[slice]));
         let (what, verb) = match self.n {
-            1 => ("event".to_string(), "lies"),
-            _ => ("events".to_string(), "lie"),
+            1 => ("event", "is"),
+            _ => ("events", "are"),
         };
         let side = if self.is_after { "after" } else { "before" };
         let (from, to) = self.stretch_without();
         let (from, to) = (from / 1_000_000, to / 1_000_000);
         let named = match (name, self.n) {
             (Some(name), 1) => format!(" (\u{201c}{}\u{201d})", crate::base::text::visible(name)),
-            (Some(name), _) => format!(" (\u{201c}{}\u{201d} among them)", crate::base::text::visible(name)),
+            (Some(name), _) => format!(" (including \u{201c}{}\u{201d})", crate::base::text::visible(name)),
             (None, _) => String::new(),
         };
         format!(
-            "{} {what}{named} {verb} {} {side} all others, which take {}. Span, shares of it and slices without an end count up \
-             to there. To leave them out: `--only {from}ms..{to}ms`, or \u{201c}Report on a time range\u{201d} on the page.",
+            "{} {what}{named} {verb} {} {side} all others, which span {}. This inflates the trace span and unfinished slices, and \
+             distorts percentages of the span. To exclude them, use `--only {from}ms..{to}ms`, or \
+             \u{201c}Report on a time range\u{201d} on the page.",
             group_digits(i128::from(self.n)),
             long_time(self.gap_ns),
             format_ns(self.others.1.saturating_sub(self.others.0)),
@@ -107,7 +108,7 @@ impl FarAway {
     }
 }
 
-/// A time of an hour or more in words: `14.2 years`, `3.5 days`, `7.0 hours`.
+/// A duration of an hour or more: `14.2 years`, `3.5 days`, `7.0 hours`.
 fn long_time(ns: i64) -> String {
     let hours = ns as f64 / (3600.0 * SECOND_NS as f64);
     match hours {
@@ -117,7 +118,7 @@ fn long_time(ns: i64) -> String {
     }
 }
 
-/// Everything that has a time, parted where nothing happens for long; `None` if that is too often.
+/// Everything with a timestamp, split at long gaps; `None` if there are too many gaps.
 fn stretches(trace: &Trace) -> Option<Vec<Stretch>> {
     let slices = &trace.slices;
     let points = [&trace.counters.ts, &trace.samples.ts, &trace.objects.ts];
@@ -134,7 +135,7 @@ fn stretches(trace: &Trace) -> Option<Vec<Stretch>> {
                 at_slice += 1;
                 let dur = match slices.dur.get(slice) {
                     UNFINISHED => 0,
-                    // A slice of hours is no pause, but one of years is no sign that anything happens.
+                    // A slice of hours counts as activity; one of years does not.
                     dur => dur.min(MIN_GAP_NS),
                 };
                 (ts, ts.saturating_add(dur), Some(slice))
@@ -186,7 +187,7 @@ mod tests {
         let found = FarAway::of(&far).unwrap();
         assert_eq!((found.n, found.is_after, found.others), (1, true, (0, 19)));
         assert!(
-            found.words(&far).starts_with("1 event lies 14.0 years after all others"),
+            found.words(&far).starts_with("1 event is 14.0 years after all others"),
             "{}",
             found.words(&far)
         );
@@ -198,12 +199,12 @@ mod tests {
     fn traces_with_pauses_are_as_they_should_be() {
         let hour = MIN_GAP_NS;
         let cases: [Vec<i64>; 5] = [
-            // Short, with a long pause, of two halves, of as many stretches as events.
+            // Short; with one long pause; two events; as many groups as events.
             (0..20).collect(),
             (0..20).chain((0..20).map(|i| 90 * hour + i)).collect(),
             vec![0, 90 * hour],
             (0..100).map(|i| i * 2 * hour).collect(),
-            // The others take hours themselves.
+            // The other events span hours themselves.
             (0..100).map(|i| i * hour / 2).chain([80 * hour]).collect(),
         ];
         for times in cases {

@@ -1,34 +1,34 @@
-//! What stands out in a trace without GPU work: the largest consumer, and slices that take far longer than others of their name, with
-//! what took the time inside them.
+//! Findings for traces without GPU activity: the largest consumer of self time, and slices that take far longer than others of the
+//! same name, with the child slice responsible.
 
 use crate::analysis::findings::{UPPER_BOUNDS, block, quoted, rows_of};
 use crate::analysis::gpu;
 use crate::analysis::gpu::stats::percent;
 use crate::analysis::slices::{self, SliceSums};
 use crate::base::text::visible;
-use crate::base::units::{Unit, counted, format_ns};
+use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding, Findings, RowsOf};
 use crate::trace::slices::{Class, SliceId, UNFINISHED};
 use crate::trace::summaries::Summaries;
 use crate::trace::sums::too_long;
 use crate::trace::{Run, Trace};
 
-/// A name is the largest consumer worth naming from this share of self time on.
+/// Smallest share of self time that makes the largest consumer a finding.
 const LARGEST: f64 = 0.25;
-/// What "usual" is takes so many slices of a name to know.
+/// Fewest slices of a name needed for a meaningful median.
 const MIN_COUNT: u64 = 5;
-/// So many times the median is unusual.
+/// A slice is an outlier from this multiple of the median on.
 const FAR: i64 = 4;
-/// More slices of a name than this share are not unusual.
+/// Largest share of a name's slices that may be outliers.
 const RARE: f64 = 0.25;
-/// A slice inside explains another from this share of its excess on.
+/// Smallest share of the excess that a child slice must cover to explain an outlier.
 const EXPLAINS: f64 = 0.5;
-/// At most so many unusual slices.
+/// Most outliers reported.
 const N_OUTLIERS: usize = 5;
-/// More candidates than this stand for a trace whose times say nothing.
+/// Most candidates considered; with more, durations in the trace are not meaningful.
 const MAX_CANDIDATES: usize = 10_000;
 
-/// `None` where nothing stands out, or where a GPU worked: of that there is a report of its own.
+/// Findings of the run; `None` if there are none, or if there is GPU activity, which has its own report.
 pub fn of(run: &Run, sums: &SliceSums<'_>) -> Option<Findings> {
     if run.traces.iter().any(|trace| gpu::has_work(trace) || trace.folded.is_some()) {
         return None;
@@ -59,7 +59,7 @@ fn largest(sums: &SliceSums<'_>) -> Option<Finding> {
     let share = (total > 0).then(|| own as f64 / total as f64).filter(|share| *share >= LARGEST)?;
     let name = sums.names.text(row.name).unwrap_or("");
     let text = format!(
-        "{} takes {} of all self time, in {}.",
+        "{} accounts for {} of all self time ({}).",
         quoted(name),
         percent(share),
         counted(row.sums.count, "slice", "slices")
@@ -83,7 +83,7 @@ struct Outlier {
     dur: i64,
     median: i64,
     count: u64,
-    /// The innermost slice in it that explains the difference; itself if there is none.
+    /// Innermost descendant that explains the excess; the slice itself if there is none.
     leaf: usize,
 }
 
@@ -100,7 +100,7 @@ fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> 
             && is_of_thread(*i)
             && !summaries.has(slices.name[*i], slices.track[*i])
     };
-    // Means hold what is unusual as well, so half of what is asked for of medians is enough here.
+    // Means include the outliers, so half the factor used with medians is enough here.
     let may_be = |i: &usize| {
         sums.of_slice(number, *i).is_some_and(|row| {
             let mean = row.total_ns / row.count.max(1) as i64;
@@ -137,7 +137,7 @@ fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> 
         outlier.leaf = leaf(number, trace, sums, &outlier);
         found.push(outlier);
     }
-    // Of slices in each other that one slice explains, the innermost says the most.
+    // Among nested slices explained by the same slice, keep the innermost.
     found.sort_by_key(|outlier| (outlier.leaf, std::cmp::Reverse(outlier.slice)));
     found.dedup_by_key(|outlier| outlier.leaf);
     found.sort_by_key(|outlier| std::cmp::Reverse(outlier.dur.saturating_sub(outlier.median)));
@@ -145,7 +145,7 @@ fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> 
     found.iter().map(|outlier| finding(trace, outlier, span)).collect()
 }
 
-/// Goes down to the slice that makes an outlier one: its longest child, as long as that explains the excess and is itself unusual or
+/// Descends to the slice that causes an outlier: its longest child, as long as that explains the excess and is itself an outlier or
 /// the only one of its name.
 fn leaf(number: usize, trace: &Trace, sums: &SliceSums<'_>, outlier: &Outlier) -> usize {
     let slices = &trace.slices;
@@ -177,28 +177,28 @@ fn finding(trace: &Trace, outlier: &Outlier, span: i64) -> Finding {
     let mut facts = Facts::default();
     let text = if outlier.leaf == outlier.slice {
         format!(
-            "One {} takes {}; the median of {} is {}.",
+            "One {} took {}, compared with a median of {} over {} slices.",
             quoted(outer),
             format_ns(outlier.dur),
-            outlier.count,
-            format_ns(outlier.median)
+            format_ns(outlier.median),
+            group_digits(i128::from(outlier.count))
         )
     } else {
         let dur = slices.dur.get(outlier.leaf);
         facts.push("inside", &format!("in {}", visible(leaf)), dur, Unit::Ns);
         format!(
-            "{} takes {} in one {} of {}; the median of {} is {}.",
+            "{} accounts for {} of one {} that took {}, compared with a median of {} over {} slices.",
             quoted(leaf),
             format_ns(dur),
             quoted(outer),
             format_ns(outlier.dur),
-            outlier.count,
-            format_ns(outlier.median)
+            format_ns(outlier.median),
+            group_digits(i128::from(outlier.count))
         )
     };
     facts.push("duration", "duration", outlier.dur, Unit::Ns);
     facts.push("median", "median", outlier.median, Unit::Ns);
-    facts.push("count", "slices of the name", outlier.count, Unit::Count);
+    facts.push("count", "slices with this name", outlier.count, Unit::Count);
     let excess = outlier.dur.saturating_sub(outlier.median);
     Finding {
         id: "unusual-slice".to_string(),

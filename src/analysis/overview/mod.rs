@@ -1,4 +1,4 @@
-//! What is in a trace: how much of what, which processes and threads, and what to know before reading on.
+//! Overview of a trace: event counts, processes and threads, and caveats for the other reports.
 
 pub mod far_away;
 mod findings;
@@ -15,7 +15,7 @@ use crate::trace::{Run, Trace};
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "overview", title: "Overview", applies, run, reference: None, is_late: false };
 
-/// An empty timeline gets an overview too: it says that there is nothing.
+/// An empty timeline gets an overview too, which says that it is empty.
 fn applies(run: &Run) -> bool {
     timeline::applies(run)
         || run
@@ -33,7 +33,7 @@ fn run(context: &Context<'_>) -> Report {
     let top = context.query.top as usize;
     let mut hottest = slices::hottest(context.sums(), top).filter(|_| top > 0);
     for trace in &run.traces {
-        // What is slow is said once, for all traces together, right after what the first one is.
+        // The hottest names are listed once, for all traces together, right after the facts of the first one.
         add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
     }
     report
@@ -50,29 +50,29 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
     let mut facts = Facts::new(title);
     facts
         .push("span", "Span", span.map(|(start, end)| end.saturating_sub(start)), Unit::Ns)
-        .hint("from the first to the last time of anything in the trace");
+        .hint("from the first to the last timestamp in the trace");
     for (id, label, value, hint) in [
         ("processes", "Processes", trace.processes.len() as u64, ""),
-        ("threads", "Threads", n_threads as u64, "threads that have a name or did something"),
-        ("events", "Events", trace.ledger.n_records(), "records in the file, used or not"),
-        ("slices", "Slices", counts.slices, "spans of time on threads"),
+        ("threads", "Threads", n_threads as u64, "threads with a name or with activity"),
+        ("events", "Events", trace.ledger.n_records(), "records in the file, including skipped ones"),
+        ("slices", "Slices", counts.slices, "time spans on threads"),
         ("accesses", "Memory accesses", trace.accesses.len() as u64, ""),
-        ("async_slices", "Async slices", counts.async_slices, "spans from an asynchronous begin to its end"),
+        ("async_slices", "Async slices", counts.async_slices, "from an async begin to its end"),
         ("states", "Thread states", counts.states, ""),
         ("instants", "Instants", counts.instants, "points in time"),
         ("counters", "Counter points", trace.counters.len() as u64, ""),
-        ("flows", "Flows", trace.flows.len() as u64, "arrows from one slice to another"),
+        ("flows", "Flows", trace.flows.len() as u64, "arrows between slices"),
         ("samples", "Samples", trace.samples.len() as u64, "stacks at points in time"),
         ("objects", "Objects and markers", trace.objects.len() as u64, ""),
-        ("unfinished", "Unfinished", counts.unfinished, "slices whose end is not in the file"),
+        ("unfinished", "Unfinished", counts.unfinished, "slices with no end in the file"),
         (
             "overlapping",
             "Overlapping",
             counts.overlapping,
-            "slices that partly overlap another of their thread",
+            "slices that partly overlap another on the same thread",
         ),
     ] {
-        // What a trace need not have is named only where it has some.
+        // Optional kinds are listed only if the trace has some.
         let always = matches!(id, "processes" | "threads" | "events" | "slices");
         if always || value > 0 {
             facts.push(id, label, value, Unit::Count).hint(hint);
@@ -120,13 +120,13 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
                     .with_bar(),
                 ],
             )
-            .caption("As the format names them, before pairing."),
+            .caption("Names as in the format, before begin/end pairing."),
         );
     }
     if !trace.source.metadata.is_empty() {
         report.table(Table::new(
             "metadata",
-            "Metadata of the file",
+            "File metadata",
             vec![
                 Column::key(
                     "name",
@@ -143,13 +143,13 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
     }
 }
 
-/// What there is, the most telling first.
+/// Lists what the trace contains, the most informative first.
 fn summary_without_slices(trace: &Trace, counts: &Counts, span: Option<String>) -> String {
     let accesses = trace.accesses.span().map(|(start, end)| format_ns(end.saturating_sub(start)));
     let all = [
         (trace.accesses.len() as u64, "memory access", "memory accesses"),
         (trace.samples.len() as u64, "sample", "samples"),
-        (counts.async_slices, "asynchronous slice", "asynchronous slices"),
+        (counts.async_slices, "async slice", "async slices"),
         (counts.states, "thread state", "thread states"),
         (trace.counters.len() as u64, "counter value", "counter values"),
         (counts.instants, "instant", "instants"),
@@ -171,9 +171,9 @@ fn number(n: u64) -> String {
 fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     if let Some(folded) = &trace.folded {
         report.warning(format!(
-            "The trace has more events than are held at once. All of them are in the sums below, which are exact; of single slices \
-             only the {} longest of each kind are kept; arrows ({}), stacks and CPU times of slices are not, nor how long a process was busy \
-             whose threads had to be looked at one after the other. There is no timeline to export.",
+            "The trace is too large to keep in memory. Totals are exact and cover all events, but only the {} longest slices \
+             of each kind are kept. Missing: flows ({}), stacks and CPU times of slices, busy time of some processes, and the \
+             timeline export.",
             number(N_LONGEST as u64),
             counted(folded.n_flow_events, "event", "events")
         ));
@@ -184,32 +184,32 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
     let has_others = !trace.accesses.is_empty() || !trace.beside.is_empty();
     if trace.span().is_none() && !has_others {
-        report.info("The trace is empty: nothing in it has a time.");
+        report.info("The trace is empty: no event has a timestamp.");
     } else if trace.span().is_some() && !has_slices && trace.samples.is_empty() {
-        report.info("The trace holds no slices, so no time can be attributed to names.");
+        report.info("The trace has no slices, so time can't be attributed to names.");
     }
     if counts.unfinished > 0 {
         report.warning(format!(
-            "Slices without an end in the file: {}. They count up to the end of the trace, which makes their times upper bounds.",
-            number(counts.unfinished)
+            "{} without an end. Their durations extend to the end of the trace and are upper bounds.",
+            counted(counts.unfinished, "slice", "slices")
         ));
     }
     if counts.overlapping > 0 {
         report.warning(format!(
-            "Slices that partly overlap another of their thread, which one thread cannot do: {}. They lie on rows of their own, \
-             and self time is that of the slice that started last.",
-            number(counts.overlapping)
+            "{} another slice on the same thread, which shouldn't happen. They are shown on separate rows. Where slices overlap, \
+             self time goes to the one that started last.",
+            counted(counts.overlapping, "slice partly overlaps", "slices partly overlap")
         ));
     }
     if counts.async_slices > 0 {
         report.info(format!(
-            "Asynchronous slices, listed apart: {}. They may run at the same time as others, so they are not part of any busy time.",
-            number(counts.async_slices)
+            "{} listed separately. Async slices can overlap others, so they don't count as busy time.",
+            counted(counts.async_slices, "async slice is", "async slices are")
         ));
     }
     if counts.legacy > 0 {
-        report
-            .info(format!("Slices in the older asynchronous form (S, T, p, F): {}.", number(counts.legacy)));
+        let slices = counted(counts.legacy, "async slice uses", "async slices use");
+        report.info(format!("{slices} the legacy event phases S, T, p and F."));
     }
 }
 
@@ -217,8 +217,8 @@ fn known(time: i64, none: i64) -> Option<i64> {
     (time != none).then_some(time)
 }
 
-/// Threads that have a name or did something. A process that is only named brings a main thread with it that is
-/// nothing to look at.
+/// Threads with a name or with activity. A process that is only named implies a main thread without activity, which is
+/// left out.
 fn threads_of_note(trace: &Trace, counts: &Counts) -> Vec<usize> {
     let mut sampled = vec![false; trace.threads.len()];
     for thread in &trace.samples.thread {
@@ -241,7 +241,7 @@ fn known_busy(activity: &Activity) -> Option<i64> {
 }
 
 const BUSY_HINT: &str =
-    "time in which at least one slice is open on a thread; asynchronous slices and states do not count";
+    "time with at least one open slice on a thread; excludes async slices and thread states";
 
 fn process_table(trace: &Trace, counts: &Counts) -> Table {
     let mut threads = vec![0u64; trace.processes.len()];
@@ -259,7 +259,7 @@ fn process_table(trace: &Trace, counts: &Counts) -> Table {
         "Processes",
         vec![
             Column::key("key", "pid", texts(rows.iter().map(|row| Some(key_text(trace, table.key[*row])))))
-                .hint("as the file writes it; text in quotes"),
+                .hint("as in the file; text in quotes"),
             Column::key("name", "name", texts(rows.iter().map(|row| text(&table.name[*row])))),
             Column::text("labels", "labels", texts(rows.iter().map(|row| text(&table.labels[*row])))),
             Column::counts("threads", "threads", Unit::Count, rows.iter().map(|row| threads[*row])),
@@ -269,7 +269,7 @@ fn process_table(trace: &Trace, counts: &Counts) -> Table {
                 Unit::Count,
                 rows.iter().map(|row| counts.processes[*row].slices),
             )
-            .hint("asynchronous ones too"),
+            .hint("including async ones"),
             Column::counts(
                 "instants",
                 "instants",
@@ -308,7 +308,7 @@ fn thread_table(trace: &Trace, counts: &Counts) -> Table {
                 texts(rows.iter().map(|row| Some(process_label(trace, table.process[*row].0 as usize)))),
             ),
             Column::key("key", "tid", texts(rows.iter().map(|row| Some(key_text(trace, table.key[*row])))))
-                .hint("as the file writes it; text in quotes"),
+                .hint("as in the file; text in quotes"),
             Column::key(
                 "name",
                 "name",
@@ -332,12 +332,12 @@ fn thread_table(trace: &Trace, counts: &Counts) -> Table {
                 Unit::Count,
                 rows.iter().map(|row| u64::from(counts.threads[*row].max_depth)),
             )
-            .hint("slices open at once, at most"),
+            .hint("largest number of nested slices"),
             integers("busy", "busy", Unit::Ns, rows.iter().map(|row| counts.threads[*row].busy_ns))
                 .with_bar()
                 .hint(BUSY_HINT),
-            Column::integer("first", "first", Unit::NsOffset, first).hint("since the start of the trace"),
-            Column::integer("last", "last", Unit::NsOffset, last).hint("since the start of the trace"),
+            Column::integer("first", "first", Unit::NsOffset, first).hint("from the start of the trace"),
+            Column::integer("last", "last", Unit::NsOffset, last).hint("from the start of the trace"),
         ],
     );
     with_left_out(table, n_left_out)

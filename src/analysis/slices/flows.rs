@@ -1,4 +1,4 @@
-//! Arrows by what they are called, with the time from the start of one slice to the start of the other.
+//! Flows by name, with the delay from the start of one slice to the start of the next.
 
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
@@ -7,7 +7,7 @@ use crate::base::units::Unit;
 use crate::report::{Column, Report, Table};
 use crate::trace::Run;
 
-/// What is added up for one name in one category.
+/// Totals of one name in one category.
 struct Row<'a> {
     name: Option<&'a str>,
     category: Option<&'a str>,
@@ -16,13 +16,13 @@ struct Row<'a> {
     max_ns: i64,
 }
 
-/// Adds the table if there are arrows.
+/// Adds the table if there are flows.
 pub fn add(report: &mut Report, run: &Run) {
     let mut rows: Vec<Row<'_>> = Vec::new();
     let mut by_key: HashMap<(Option<&str>, Option<&str>), usize> = HashMap::default();
     for trace in &run.traces {
         let flows = &trace.flows;
-        // Arrows of one kind mostly come one after the other.
+        // Flows of one kind usually follow each other.
         let mut last: Option<((StringId, StringId), usize)> = None;
         for i in 0..flows.len() {
             let start = |id: crate::trace::slices::SliceId| trace.slices.ts.get(id.0 as usize).copied();
@@ -57,18 +57,18 @@ pub fn add(report: &mut Report, run: &Run) {
         vec![
             Column::key("name", "name", texts(rows.iter().map(|row| row.name))),
             Column::key("category", "category", texts(rows.iter().map(|row| row.category))),
-            Column::counts("count", "arrows", Unit::Count, rows.iter().map(|row| row.count)).with_bar(),
+            Column::counts("count", "flows", Unit::Count, rows.iter().map(|row| row.count)).with_bar(),
             Column::float(
                 "mean_delay",
                 "mean delay",
                 Unit::Ns,
                 rows.iter().map(|row| Some(row.sum_ns as f64 / row.count.max(1) as f64)).collect(),
             )
-            .hint("from the start of one slice to the start of the other"),
+            .hint("from the start of the source slice to the start of the target slice"),
             integers("max_delay", "max delay", Unit::Ns, rows.iter().map(|row| row.max_ns)),
         ],
     )
-    .caption("Arrows from one slice to another.")
+    .caption("Flow arrows that connect one slice to another.")
     .sorted_by("count", true);
     report.table(with_left_out(table, n_left_out));
 }

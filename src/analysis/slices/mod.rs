@@ -1,13 +1,13 @@
-//! Time by slice name and by category; instants by name; arrows; samples by frame; objects.
+//! Time by slice name and by category; instants by name; flows; samples by frame; objects.
 //!
 //! ```text
 //! A [                    ]   total of A = 20, self of A = 20 - 8 - 5 = 7
 //!     B [      ]  C [  ]     total of B = 8,  self of B = 8
 //! ```
-//! Total is the sum of durations: a slice inside another of its own name counts in both.
+//! Total is the sum of durations, so a slice nested in another of the same name counts in both.
 //! Self is the time that no direct child covers, so the self times of a track add up to the time it is busy.
-//! An unfinished slice counts as if it ended with the trace. Thread slices, asynchronous slices and thread states
-//! are different times and are never added to each other.
+//! An unfinished slice counts as if it ended with the trace. Thread slices, async slices and thread states
+//! measure different things and are never added up.
 
 mod flows;
 mod objects;
@@ -35,7 +35,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     is_late: false,
 };
 
-/// The `n_rows` names with the most self time on threads, for another report to lead with, and a sentence on the
+/// The `n_rows` names with the most self time on threads, for the top of another report, and a sentence on the
 /// first of them. `None` if no thread has slices.
 pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let names = &sums.names;
@@ -51,7 +51,7 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let mut caption = String::new();
     if n_names > order.len() {
         caption = format!(
-            "The first {} of {}; all are in the report {}.",
+            "Top {} of {}. See {} for all.",
             order.len(),
             counted(n_names as u64, "name", "names"),
             INFO.title
@@ -59,9 +59,9 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     }
     if sums.n_outer > 0 {
         let slices = counted(sums.n_outer, "slice", "slices");
-        caption = format!("{caption} Left out: {slices} around nearly all of the trace, or without an end.");
+        caption = format!("{caption} Excludes {slices} without an end or spanning nearly the whole trace.");
     }
-    // The first few of many are no total, and others may be first in another trace.
+    // A top list is not a total, and another trace may have other names at the top.
     let table = Table::new("hottest", "Most self time", columns).sorted_by("self", true).not_compared();
     Some((if caption.is_empty() { table } else { table.caption(caption.trim()) }, sentence))
 }
@@ -75,9 +75,9 @@ fn run(context: &Context<'_>) -> Report {
     let of_class = |class: Class| -> Vec<usize> {
         order.iter().copied().filter(|row| rows[*row].class == class).collect()
     };
-    // Instants have no duration and go to a table of their own.
+    // Instants have no duration and get a separate table.
     let instants = of_class(Class::Instant);
-    // Work of threads is what is asked for first; the others may run at the same time as it.
+    // Thread slices come first; the other classes can overlap them.
     let timed: Vec<usize> = TIMED.iter().flat_map(|class| of_class(*class)).collect();
 
     report.summary = summary(sums, &timed);
@@ -103,16 +103,16 @@ fn run(context: &Context<'_>) -> Report {
 
 fn summary(sums: &SliceSums<'_>, timed: &[usize]) -> String {
     let Some(first) = timed.first() else {
-        return "No slices: nothing in this trace has a duration.".to_string();
+        return "No slices: no event in this trace has a duration.".to_string();
     };
     let (rows, names) = (&sums.all, &sums.names);
     let class = rows[*first].class;
     let n_names = timed.iter().filter(|row| rows[**row].class == class).count();
-    // As the overview has it: what lies around everything says nothing.
+    // As in the overview: slices around everything are not informative.
     let inner =
         timed.iter().map(|row| &sums.inner[*row]).filter(|row| row.class == class && row.sums.count > 0);
     let most = inner.min_by_key(|row| Reverse(row.sums.self_ns)).unwrap_or(&rows[*first]);
-    format!("{}; most self time: {}.", counted(n_names as u64, "name", "names"), self_time_of(most, names))
+    format!("{}. Most self time: {}.", counted(n_names as u64, "name", "names"), self_time_of(most, names))
 }
 
 /// `attention (1.250 ms in 40 slices)`.
@@ -125,11 +125,12 @@ fn self_time_of(row: &Row, names: &Names<'_>) -> String {
     )
 }
 
-const TOTAL_HINT: &str = "sum of durations; a slice inside another of the same name counts in both";
-const SELF_HINT: &str = "exclusive: without children and without slices that started later and overlap it";
-const UNFINISHED_HINT: &str = "slices whose end is not in the file; counted up to the end of the trace";
+const TOTAL_HINT: &str = "sum of durations; a slice nested in another of the same name counts in both";
+const SELF_HINT: &str = "exclusive time: without children and without overlapping slices that started later";
+const UNFINISHED_HINT: &str =
+    "slices with no end in the file; their durations extend to the end of the trace";
 
-/// Kinds of slices that have a duration, in the order of their tables.
+/// Classes of slices with a duration, in table order.
 const TIMED: [Class; 3] = [Class::Thread, Class::State, Class::Async];
 
 fn slice_table(class: Class, mut order: Vec<usize>, sums: &SliceSums<'_>, medians: &[Option<i64>]) -> Table {
@@ -142,16 +143,18 @@ fn slice_table(class: Class, mut order: Vec<usize>, sums: &SliceSums<'_>, median
     let (id, title, caption) = match class {
         Class::Async => (
             "async_slices",
-            "Asynchronous slices by name",
-            "From begin to end across threads; they may overlap, so their sum can exceed the time that passed.",
+            "Async slices by name",
+            "Durations from begin to end across threads. They can overlap, so totals can exceed wall time.",
         ),
-        Class::State => ("states", "Thread states", "What threads were in; not work of their own."),
+        Class::State => {
+            ("states", "Thread states", "Scheduler states of threads, which are not slices of their own.")
+        }
         Class::Summary => (
             "summaries",
             "Summaries",
-            "Slices that sum up others: wrappers around the recording, totals, groups. They count in no other table.",
+            "Slices that summarize others: wrappers around the whole trace, totals, groups. Not included in any other table.",
         ),
-        _ => ("slices", INFO.title, "A row is a name in a category. Durations are wall time."),
+        _ => ("slices", INFO.title, "One row per name and category. Durations are wall time."),
     };
     let mut columns = name_columns(&order, rows, names);
     if class == Class::Thread {
@@ -169,7 +172,7 @@ fn slice_table(class: Class, mut order: Vec<usize>, sums: &SliceSums<'_>, median
         )
         .hint("total / count"),
         Column::integer("median", "median", Unit::Ns, order.iter().map(|index| medians[*index]).collect())
-            .hint("half of the slices took this long or less"),
+            .hint("p50"),
         column("min", "min", &|row| row.sums.min_ns),
         column("max", "max", &|row| row.sums.max_ns),
         Column::counts(
@@ -182,12 +185,12 @@ fn slice_table(class: Class, mut order: Vec<usize>, sums: &SliceSums<'_>, median
     ]);
     let table = Table::new(id, title, columns)
         .caption(caption)
-        .if_empty("The trace holds no slices.")
+        .if_empty("The trace has no slices.")
         .sorted_by("self", true);
     with_left_out(table, n_left_out)
 }
 
-/// Name, category, count, total and self time of the rows at `order`.
+/// Columns for name, category, count, total and self time of the rows at `order`.
 fn name_columns(order: &[usize], rows: &[Row], names: &Names<'_>) -> Vec<Column> {
     let row = |index: &usize| &rows[*index];
     let times =
@@ -206,9 +209,9 @@ fn name_columns(order: &[usize], rows: &[Row], names: &Names<'_>) -> Vec<Column>
     ]
 }
 
-const SELF_SHARE_HINT: &str = "share of the self time of all thread slices";
+const SELF_SHARE_HINT: &str = "percentage of the self time of all thread slices";
 
-/// The self time of `rows` as a share of the same whole in all reports.
+/// The self time of `rows` as a share of all self time; the denominator is the same in all reports.
 fn self_share_column(order: &[usize], rows: &[Row], self_total: i64) -> Column {
     let share = |index: &usize| {
         let row = &rows[*index];
@@ -267,7 +270,7 @@ fn category_table(order: &[usize], sums: &SliceSums<'_>) -> Table {
             .hint(UNFINISHED_HINT),
         ],
     )
-    .if_empty("The trace holds no slices.")
+    .if_empty("The trace has no slices.")
     .sorted_by("self", true);
     with_left_out(table, n_left_out)
 }
@@ -294,7 +297,7 @@ fn instant_table(mut order: Vec<usize>, rows: &[Row], names: &Names<'_>) -> Tabl
                 .adds_up(),
         ],
     )
-    .caption("Points in time; they have no duration.")
+    .caption("Points in time, without a duration.")
     .sorted_by("count", true);
     with_left_out(table, n_left_out)
 }

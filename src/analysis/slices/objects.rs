@@ -1,4 +1,4 @@
-//! Objects and markers by what happened to what.
+//! Object events and markers, counted by event and name.
 
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
@@ -40,7 +40,7 @@ pub fn add(report: &mut Report, run: &Run) {
     report.table(with_left_out(table, n_left_out));
 }
 
-/// For people, as in the column `event`.
+/// Display name, as in the column `event`.
 fn event_name(event: ObjectEvent) -> &'static str {
     match event {
         ObjectEvent::Created => "created",

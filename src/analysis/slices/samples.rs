@@ -1,4 +1,4 @@
-//! Self and total weight by frame. A frame that is on a stack twice counts once in its total.
+//! Self and total weight by stack frame. A frame that occurs twice on a stack counts once in its total.
 
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
@@ -7,7 +7,7 @@ use crate::report::{Column, Report, Table};
 use crate::trace::samples::StackId;
 use crate::trace::{Run, Trace};
 
-/// What is added up for one frame.
+/// Totals of one frame.
 struct Row<'a> {
     name: &'a str,
     module: Option<&'a str>,
@@ -42,7 +42,7 @@ pub fn add(report: &mut Report, run: &Run) {
             Column::key("frame", "frame", texts(rows.iter().map(|row| Some(row.name)))),
             Column::key("module", "module", texts(rows.iter().map(|row| row.module))),
             Column::counts("samples", "samples", Unit::Count, rows.iter().map(|row| row.on_top))
-                .hint("with this frame on top"),
+                .hint("samples with this frame on top"),
             Column::float(
                 "self",
                 "self",
@@ -50,7 +50,7 @@ pub fn add(report: &mut Report, run: &Run) {
                 rows.iter().map(|row| Some(row.self_weight)).collect(),
             )
             .with_bar()
-            .hint("weight of samples with this frame on top"),
+            .hint("weight of the samples with this frame on top"),
             Column::float(
                 "self_share",
                 "self %",
@@ -63,7 +63,7 @@ pub fn add(report: &mut Report, run: &Run) {
                 Unit::Plain,
                 rows.iter().map(|row| Some(row.total_weight)).collect(),
             )
-            .hint("weight of samples with this frame anywhere on the stack, once a sample"),
+            .hint("weight of the samples with this frame anywhere on the stack, counted once per sample"),
             Column::float(
                 "total_share",
                 "total %",
@@ -72,7 +72,7 @@ pub fn add(report: &mut Report, run: &Run) {
             ),
         ],
     )
-    .caption("Weights are as in the file, 1 where it gives none.")
+    .caption("Weights from the file; 1 if it has none.")
     .if_empty("The samples have no stacks.")
     .sorted_by("self", true);
     report.table(with_left_out(table, n_left_out));
@@ -85,7 +85,7 @@ fn add_trace_samples<'a>(
     all: &mut f64,
 ) {
     let stacks = &trace.stacks;
-    // Weight and samples with each stack exactly, then pushed down: parents have smaller numbers.
+    // Weight and sample count of each stack, then propagated to its parents, which have smaller numbers.
     let mut self_weight = vec![0.0; stacks.len()];
     let mut n_samples = vec![0u64; stacks.len()];
     for (stack, weight) in trace.samples.stack.iter().zip(&trace.samples.weight) {
@@ -121,7 +121,7 @@ fn add_trace_samples<'a>(
         }
     }
     // A stack node adds its weight to its frame unless the frame is already below it on the stack.
-    // Walking the tree with one counter a frame finds that in one pass.
+    // Walking the tree with one counter per frame detects that in one pass.
     let mut first_child = vec![u32::MAX; stacks.len()];
     let mut sibling = vec![u32::MAX; stacks.len()];
     let mut roots = Vec::new();

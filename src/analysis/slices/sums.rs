@@ -1,4 +1,4 @@
-//! One pass over all slices, for every report that adds them up by name.
+//! Sums over all slices in one pass, for every report that aggregates them by name.
 
 use crate::analysis::timeline::Names;
 use crate::base::hash::HashMap;
@@ -11,7 +11,7 @@ pub use crate::trace::sums::Sums;
 /// A row of [`SliceSums`]: a name in a category, in one class.
 #[derive(Clone, Copy)]
 pub struct Row {
-    /// Number in the names of the whole run; so is `category`.
+    /// Index into the names of the whole run, as is `category`.
     pub name: u32,
     pub category: u32,
     pub class: Class,
@@ -22,19 +22,19 @@ pub struct Row {
 pub struct SliceSums<'a> {
     /// Texts of the names and categories.
     pub names: Names<'a>,
-    /// All slices, a row a name in a category, in one class.
+    /// All slices, one row per name, category and class.
     pub all: Vec<Row>,
-    /// The same rows without the slices that say nothing of where time went: those drawn to the end of the trace, as
-    /// their own end is missing, and those around nearly all of it.
+    /// The same rows without uninformative slices: unfinished ones, which are drawn to the end of the trace, and
+    /// those around nearly all of it.
     pub inner: Vec<Row>,
-    /// Slices of threads that `inner` is without.
+    /// Thread slices left out of `inner`.
     pub n_outer: u64,
     /// By trace: the row of each of its own rows, and the own row of every slice.
     rows: Vec<(Vec<u32>, Vec<u32>)>,
 }
 
 impl<'a> SliceSums<'a> {
-    /// Goes once over all slices of `run`.
+    /// Aggregates all slices of `run` in one pass.
     pub fn new(run: &'a Run) -> SliceSums<'a> {
         let mut sums = SliceSums {
             names: Names::default(),
@@ -60,7 +60,7 @@ impl<'a> SliceSums<'a> {
         sums
     }
 
-    /// Adds the rows of one trace; gives the numbers they have here.
+    /// Adds the rows of one trace; returns their numbers here.
     fn absorb(
         &mut self,
         trace: &'a Trace,
@@ -84,24 +84,24 @@ impl<'a> SliceSums<'a> {
         of_trace.rows.iter().map(number).collect()
     }
 
-    /// Of all slices of the name, category and class of one, in the trace of that number; `None` where slices were let go of.
+    /// Sums of all slices with the name, category and class of `slice` in trace number `trace`; `None` if slices were discarded.
     pub fn of_slice(&self, trace: usize, slice: usize) -> Option<&Sums> {
         let (numbers, rows) = self.rows.get(trace)?;
         let row = numbers.get(*rows.get(slice)? as usize)?;
         self.all.get(*row as usize).map(|row| &row.sums)
     }
 
-    /// What shares of self time are of, in all reports: the self time of all slices of threads. Summaries are none of them.
+    /// Denominator of self-time shares in all reports: the self time of all thread slices, without summaries.
     pub fn self_total(&self) -> i64 {
         self_total(&self.all)
     }
 
-    /// The lower median of the durations of each row; 0 for instants. Nothing where it takes single slices that are not held.
+    /// Lower median of the durations of each row; 0 for instants. `None` if it would need slices that were discarded.
     pub fn medians(&self, run: &Run) -> Vec<Option<i64>> {
         if run.traces.iter().any(|trace| trace.folded.is_some()) {
             return self.known_medians(run);
         }
-        // The durations of a row lie together: each row gets a range as long as its count.
+        // The durations of a row are contiguous: each row gets a range as long as its count.
         let mut at = Vec::with_capacity(self.all.len());
         let mut n_durations = 0usize;
         for row in &self.all {
@@ -109,7 +109,7 @@ impl<'a> SliceSums<'a> {
             n_durations += if row.class == Class::Instant { 0 } else { row.sums.count as usize };
         }
         let starts = at.clone();
-        // Half the memory for as good as all of them.
+        // Half the memory for nearly all of them.
         let mut durations = vec![0u32; n_durations];
         let mut long: HashMap<u32, Vec<i64>> = HashMap::default();
         for (trace, (numbers, rows)) in run.traces.iter().zip(&self.rows) {
@@ -141,7 +141,7 @@ impl<'a> SliceSums<'a> {
             .collect()
     }
 
-    /// Those of a trace that has computed them before it let go of its slices. Several can not be put together.
+    /// Medians that a trace computed before it discarded its slices. Medians of several traces cannot be merged.
     fn known_medians(&self, run: &Run) -> Vec<Option<i64>> {
         let mut medians = vec![None; self.all.len()];
         if let ([trace], [(numbers, _)]) = (run.traces.as_slice(), self.rows.as_slice())
@@ -160,7 +160,7 @@ fn self_total(rows: &[Row]) -> i64 {
     of_threads.fold(0, |sum: i64, row| sum.saturating_add(row.sums.self_ns))
 }
 
-/// Indexes of `rows` by falling self time; ties go to the more frequent, then by name.
+/// Indexes of `rows` by descending self time; ties by descending count, then by name.
 pub fn by_self_time(rows: &[Row], names: &Names<'_>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|a, b| {

@@ -1,5 +1,5 @@
-//! What stands out among scoring calls: work that the cache could have saved, the probe that takes the most, calls that take far
-//! longer than others of their operation.
+//! Findings for scoring calls: avoidable cache misses, the most expensive probe, calls far slower than others of the same
+//! operation.
 
 use super::summary::{RepeatedMiss, Summary};
 use super::{INFO, share};
@@ -10,16 +10,16 @@ use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding, Findings};
 use crate::trace::Run;
 
-/// A probe is worth naming from this share on, where there are several.
+/// Smallest share of time that makes a probe a finding, if there are several.
 const LARGEST: f64 = 0.25;
-/// What "usual" is takes so many misses of an operation to know.
+/// Fewest misses of an operation needed for a meaningful median.
 const MIN_COUNT: usize = 8;
-/// So many times the median is unusual.
+/// A call is slow from this multiple of the median on.
 const FAR: f64 = 4.0;
-/// More calls of an operation than this share are not unusual.
+/// Largest share of an operation's calls that may be slow.
 const RARE: f64 = 0.1;
 
-/// Milliseconds as whole nanoseconds, where that many can be told.
+/// Milliseconds as whole nanoseconds; `None` if out of range.
 fn to_ns(ms: f64) -> Option<i64> {
     let ns = (ms * 1e6).round();
     (0.0..i64::MAX as f64).contains(&ns).then_some(ns as i64)
@@ -29,8 +29,8 @@ fn format_ms(ms: f64) -> String {
     to_ns(ms).map_or_else(|| format!("{ms:e} ms"), format_ns)
 }
 
-/// `None` where nothing stands out. `repeated_ms` is the time of the repeated misses; with `is_appended`, the file holds several
-/// runs, and each began with an empty cache.
+/// Findings of the run; `None` if there are none. `repeated_ms` is the time of the repeated misses. With `is_appended`, the file
+/// contains several runs, and each began with an empty cache.
 pub fn of(
     run: &Run,
     summary: &Summary,
@@ -46,7 +46,7 @@ pub fn of(
     block(UPPER_BOUNDS, findings)
 }
 
-/// The probe with the most time, where there are several.
+/// The most expensive probe, if there are several.
 fn largest_probe(summary: &Summary) -> Option<Finding> {
     let largest = summary.probes.first().filter(|_| summary.probes.len() > 1)?;
     let share = share(largest.total_ms, summary.total_wall_ms).filter(|share| *share >= LARGEST)?;
@@ -58,10 +58,11 @@ fn largest_probe(summary: &Summary) -> Option<Finding> {
     Some(Finding {
         id: "largest-probe".to_string(),
         text: format!(
-            "Probe {} takes {} of the time, in {}.",
+            "Probe {} accounts for {} of the time ({}); dropping it saves {}.",
             quoted(name),
             percent(share),
-            counted(largest.n_events, "call", "calls")
+            counted(largest.n_events, "call", "calls"),
+            format_ms(largest.total_ms)
         ),
         time: to_ns(largest.total_ms),
         share: Some(share),
@@ -70,20 +71,21 @@ fn largest_probe(summary: &Summary) -> Option<Finding> {
     })
 }
 
-/// What had been computed before in the same file.
+/// Time spent on misses whose result was already computed earlier in the same file.
 fn computed_again(repeated: &[RepeatedMiss], again_ms: f64, share: f64, is_appended: bool) -> Finding {
     let n_misses: u64 = repeated.iter().map(|miss| miss.misses.saturating_sub(1)).sum();
     let mut facts = Facts::default();
-    facts.push("repeated_ms", "computed again", again_ms, Unit::Ms);
-    facts.push("misses", "misses of known results", n_misses, Unit::Count);
-    let after = if is_appended { " Runs appended to one file each start with an empty cache." } else { "" };
+    facts.push("repeated_ms", "time in duplicate misses", again_ms, Unit::Ms);
+    facts.push("misses", "duplicate misses", n_misses, Unit::Count);
+    let after =
+        if is_appended { " The file contains several runs, each starting with an empty cache." } else { "" };
     Finding {
         id: "computed-again".to_string(),
         text: format!(
-            "{} ({}) went into {} that had been computed before: a larger or lasting cache would save them.{after}",
-            format_ms(again_ms),
+            "Duplicate cache misses account for {} of the time ({} in {}). A larger or persistent cache would avoid them.{after}",
             percent(share),
-            counted(n_misses, "result", "results")
+            format_ms(again_ms),
+            counted(n_misses, "call", "calls")
         ),
         time: to_ns(again_ms),
         share: Some(share),
@@ -92,7 +94,7 @@ fn computed_again(repeated: &[RepeatedMiss], again_ms: f64, share: f64, is_appen
     }
 }
 
-/// By operation, calls that were computed and took far longer than others; each one's excess over the median counts.
+/// Slow misses by operation; the time is the sum of their excess over the median.
 fn slow_calls(run: &Run, summary: &Summary) -> Vec<Finding> {
     let mut by_op: HashMap<&str, Vec<f64>> = HashMap::default();
     for trace in &run.traces {
@@ -119,11 +121,10 @@ fn slow_calls(run: &Run, summary: &Summary) -> Vec<Finding> {
         facts.push("n_slow", "slow calls", n_slow as u64, Unit::Count);
         facts.push("max_ms", "slowest", slowest_ms, Unit::Ms);
         facts.push("median_ms", "median", median, Unit::Ms);
-        let verb = if n_slow == 1 { "takes" } else { "take" };
         found.push(Finding {
             id: "slow-calls".to_string(),
             text: format!(
-                "{} of {} {} calls {verb} at least {FAR} times the median of {}; the slowest takes {}.",
+                "{} of {} {} calls took at least {FAR}× the median of {}; the slowest took {}.",
                 group_digits(n_slow as i128),
                 group_digits(calls.len() as i128),
                 quoted(&op.key),
@@ -133,7 +134,7 @@ fn slow_calls(run: &Run, summary: &Summary) -> Vec<Finding> {
             time: to_ns(excess_ms),
             share: share(excess_ms, summary.total_wall_ms),
             evidence: facts.facts,
-            // A table where slowest calls are asked for.
+            // The table exists only if slowest calls are requested.
             rows: (!summary.slowest.is_empty()).then(|| rows_of(&INFO, "slowest", &op.key)),
         });
     }

@@ -1,16 +1,17 @@
-//! "Forward passes": where the time of an evaluation's scoring calls goes.
+//! "Forward passes": time of an evaluation's scoring calls.
 //!
-//! Takes the scoring calls of a run, gives totals by probe, view and operation, the slowest calls, and what was
-//! computed more than once. Its first tables are those of `sway trace`, see `reference`.
+//! Takes the scoring calls of a run; gives totals by probe, view and operation, the slowest calls, and duplicate
+//! cache misses. The first tables are those of `sway trace`, see `reference`.
 
 mod findings;
+mod grid;
 mod reference;
 mod summary;
 
 use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, top_k_of};
 use super::{AnalysisInfo, Context, Query, TextFormat};
 use crate::base::strings::StringId;
-use crate::base::units::{Unit, counted, format_float, format_ratio, group_digits};
+use crate::base::units::{Unit, counted, format_float, format_ratio};
 use crate::report::{Column, Facts, Report, Table, TextCells};
 use crate::trace::Run;
 
@@ -23,10 +24,10 @@ pub static INFO: AnalysisInfo = AnalysisInfo {
     is_late: false,
 };
 
-/// `id` of the format whose files get this report even when no call could be read from them.
+/// `id` of the format whose files get this report even if they contain no valid call.
 const FORMAT: &str = "sway";
 
-/// Rows of a table with one row a name; more are counted only.
+/// Row limit of tables by name; the rest is only counted.
 const MAX_ROWS: usize = 10_000;
 
 fn applies(run: &Run) -> bool {
@@ -43,66 +44,79 @@ fn report(context: &Context<'_>) -> Report {
     let clock = read_clock(run);
     let repeated = find_repeated_misses(run);
     let mut report = Report::new(INFO.id, INFO.title);
+    let saved = grid::saved_by_cache(run);
+    let saving = saved.map(|(ms, _)| format!(", which saved about {} ms", format_float(ms, Unit::Ms)));
     report.summary = format!(
-        "{} took {} ms, {} served from the cache.",
+        "{} took {} ms; cache hit rate {}{}.",
         counted(summary.n_events, "call", "calls"),
         format_float(summary.total_wall_ms, Unit::Ms),
-        format_ratio(summary.hit_rate())
+        format_ratio(summary.hit_rate()),
+        saving.unwrap_or_default()
     );
     if summary.n_events == 0 {
-        report.warning("No line of the file is a scoring call.");
+        report.warning("The file has no scoring calls.");
     }
 
     let repeated_ms = repeated.iter().map(|miss| miss.repeated_ms).fold(0.0, |sum: f64, ms| sum + ms);
     if let Some(findings) = findings::of(run, &summary, &repeated, repeated_ms, clock.n_back > 0) {
         report.findings(findings);
     }
+    if let Some(chart) = grid::chart(run, &summary) {
+        report.chart(chart);
+    }
     let mut facts = Facts::new("Forward passes");
-    facts.push("events", "calls", summary.n_events, Unit::Count).hint("lines of the file that were kept");
+    facts.push("events", "calls", summary.n_events, Unit::Count).hint("lines kept");
     facts
         .push("total_wall_ms", "total time", summary.total_wall_ms, Unit::Ms)
-        .hint("sum of wall_ms over all calls, compensated for rounding");
+        .hint("sum of wall_ms over all calls (compensated summation)");
     facts
         .push("overall_hit_rate", "cache hit rate", summary.hit_rate(), Unit::Ratio)
-        .hint("calls served from the cache, of all calls");
+        .hint("cache hits / all calls");
     facts.push("cache_hits", "hits", summary.hits, Unit::Count);
+    if let Some((ms, n_hits)) = saved {
+        facts.push("cache_saved_ms", "saved by the cache (estimate)", ms, Unit::Ms).hint(format!(
+            "{}: mean duration of the misses of the same operation and view, less the duration of the hit",
+            counted(n_hits, "hit", "hits")
+        ));
+    }
     facts.push("cache_misses", "misses", summary.n_events - summary.hits, Unit::Count);
     facts.push("probes", "probes", summary.probes.len() as u64, Unit::Count);
     facts.push("views", "views", summary.views.len() as u64, Unit::Count);
     facts
-        .push("repeated_ms", "computed again", repeated_ms, Unit::Ms)
-        .hint("time of misses whose result had been computed before in the same file");
+        .push("repeated_ms", "time in duplicate misses", repeated_ms, Unit::Ms)
+        .hint("misses whose result was already computed earlier in the same file");
     facts.push("first_ts", "first call ended", clock.first, Unit::UnixSeconds);
     facts.push("last_ts", "last call ended", clock.last, Unit::UnixSeconds);
     if let Some(span_ms) = clock.span_ms {
-        facts.push("span_ms", "wall clock", span_ms, Unit::Ms).hint(
-            "from the start of the first call to the end of the last, pauses between appended runs included",
-        );
+        facts
+            .push("span_ms", "wall clock", span_ms, Unit::Ms)
+            .hint("from the start of the first call to the end of the last");
         if span_ms > 0.0 && (0.0..=span_ms * 1.001).contains(&summary.total_wall_ms) {
-            facts.push("busy_share", "share in calls", summary.total_wall_ms / span_ms, Unit::Ratio).hint(
-                "total time of the calls by wall clock; the rest passes outside of the scoring backend",
-            );
+            facts
+                .push("busy_share", "time in backend calls", summary.total_wall_ms / span_ms, Unit::Ratio)
+                .hint("total time of calls / wall clock; the rest is outside the scoring backend");
         }
     }
     report.facts(facts);
 
     if clock.n_back > 0 {
         report.warning(format!(
-            "The clock goes back {}: runs were appended to one file or the clock was set, so no span is given.",
+            "Timestamps go backwards {}, so there is no wall-clock duration. Either the file contains several runs or the clock \
+             was reset.",
             counted(clock.n_back, "time", "times")
         ));
     }
     if clock.n_not_finite > 0 {
         report.warning(format!(
-            "Calls whose time is not a finite number: {}; the sums they are part of are not either.",
-            group_digits(i128::from(clock.n_not_finite))
+            "{} a non-finite time, so the sums that include them are non-finite too.",
+            counted(clock.n_not_finite, "call has", "calls have")
         ));
     }
 
     report.table(bucket_table(
         ("per_probe", "Time by probe"),
         ("probe", "probe"),
-        "A row is a probe of the suite; calls outside of probes are <unassigned>.",
+        "One row per probe of the suite. Calls outside of probes are <unassigned>.",
         &summary.probes,
         |name| name.text.as_str(),
         summary.total_wall_ms,
@@ -110,7 +124,7 @@ fn report(context: &Context<'_>) -> Report {
     report.table(bucket_table(
         ("per_view", "Time by view"),
         ("view_id", "view"),
-        "A row is a state of the model: base, fine-tuned (ft), scaled or randomised (null).",
+        "One row per model state: base, fine-tuned (ft), scaled or randomised (null).",
         &summary.views,
         String::as_str,
         summary.total_wall_ms,
@@ -118,7 +132,7 @@ fn report(context: &Context<'_>) -> Report {
     report.table(bucket_table(
         ("per_op", "Time by operation"),
         ("op", "operation"),
-        "A row is an operation of the scoring backend.",
+        "One row per operation of the scoring backend.",
         &summary.ops,
         String::as_str,
         summary.total_wall_ms,
@@ -130,7 +144,7 @@ fn report(context: &Context<'_>) -> Report {
     report
 }
 
-/// Names of what a call asks: probe (as in the report), view, operation, prompt and number of tokens.
+/// Key fields of a call: probe (as in the report), view, operation, prompt and number of tokens.
 pub fn call_names(run: &Run, trace: usize, row: usize) -> [String; 5] {
     let call = CallRef { trace, row };
     let (strings, calls) = (&run.traces[trace].strings, &run.traces[trace].scoring_calls);
@@ -140,12 +154,12 @@ pub fn call_names(run: &Run, trace: usize, row: usize) -> [String; 5] {
     [probe, text(calls.view_id[row]), text(calls.op[row]), text(calls.prompt_hash[row]), top_k_of(run, call)]
 }
 
-/// What the time stamps say.
+/// Facts derived from the timestamps.
 #[derive(Default)]
 struct Clock {
     first: Option<f64>,
     last: Option<f64>,
-    /// Only if the clock never goes back and every call has a time stamp.
+    /// Present only if timestamps never go backwards and every call has one.
     span_ms: Option<f64>,
     n_back: u64,
     /// Calls whose `wall_ms` is NaN or infinite.
@@ -160,7 +174,7 @@ fn read_clock(run: &Run) -> Clock {
         let mut previous = f64::NEG_INFINITY;
         for (ts, wall_ms) in trace.scoring_calls.ts.iter().zip(&trace.scoring_calls.wall_ms) {
             clock.n_not_finite += u64::from(!wall_ms.is_finite());
-            // A missing time stamp reads as zero.
+            // A missing timestamp is parsed as zero.
             if !ts.is_finite() || *ts <= 0.0 {
                 sound = false;
                 continue;
@@ -179,7 +193,7 @@ fn read_clock(run: &Run) -> Clock {
     clock
 }
 
-/// `part / whole` where that is a share.
+/// `part / whole` if finite.
 fn share(part: f64, whole: f64) -> Option<f64> {
     Some(part / whole).filter(|share| share.is_finite() && whole > 0.0)
 }
@@ -202,8 +216,13 @@ fn bucket_table<K>(
         Column::float("total_ms", "total ms", Unit::Ms, floats(&|bucket| Some(bucket.total_ms)))
             .with_bar()
             .adds_up(),
-        Column::float("share", "share", Unit::Ratio, floats(&|bucket| share(bucket.total_ms, total_wall_ms)))
-            .hint("of the total time of all calls"),
+        Column::float(
+            "share",
+            "% of time",
+            Unit::Ratio,
+            floats(&|bucket| share(bucket.total_ms, total_wall_ms)),
+        )
+        .hint("percentage of the total time of all calls"),
         Column::counts("cache_hits", "hits", Unit::Count, buckets.iter().map(|bucket| bucket.hits)).adds_up(),
         Column::counts("cache_misses", "misses", Unit::Count, buckets.iter().map(Bucket::misses)).adds_up(),
         Column::float("hit_rate", "hit rate", Unit::Ratio, floats(&|bucket| Some(bucket.hit_rate()))),
@@ -213,7 +232,7 @@ fn bucket_table<K>(
             Unit::Ms,
             floats(&|bucket| Some(bucket.total_ms / bucket.n_events as f64)),
         )
-        .hint("over hits and misses"),
+        .hint("including hits"),
         Column::float(
             "max_ms",
             "max ms",
@@ -222,7 +241,7 @@ fn bucket_table<K>(
         ),
     ];
     let mut table = Table::new(id, title, columns).sorted_by("total_ms", true).caption(caption);
-    table.empty = "There are no calls.".to_string();
+    table.empty = "No calls.".to_string();
     table.n_left_out = n_left_out as u64;
     table
 }
@@ -268,7 +287,7 @@ fn slowest_table(run: &Run, slowest: &[CallRef]) -> Table {
         Column::text("view_id", "view", call_texts(run, calls(), |calls| &calls.view_id)),
         Column::text("op", "operation", call_texts(run, calls(), |calls| &calls.op)),
         Column::text("prompt_hash", "prompt", call_texts(run, calls(), |calls| &calls.prompt_hash))
-            .hint("digest of what was scored"),
+            .hint("hash of the scored prompt"),
         top_k_column(run, slowest),
         Column::float("wall_ms", "ms", Unit::Ms, number(&|calls, row| calls.wall_ms[row])).with_bar(),
         Column::bool(
@@ -277,12 +296,12 @@ fn slowest_table(run: &Run, slowest: &[CallRef]) -> Table {
             calls().map(|call| Some(run.traces[call.trace].scoring_calls.hit[call.row])).collect(),
         ),
         Column::float("ts", "ended at", Unit::UnixSeconds, number(&|calls, row| calls.ts[row]))
-            .hint("wall clock at the end of the call, seconds since the Unix epoch"),
+            .hint("wall clock, seconds since the Unix epoch"),
     ];
     Table::new("slowest", format!("Slowest {} calls", slowest.len()), columns)
         .sorted_by("wall_ms", true)
-        .caption("A row is a single call; equal times stand in file order.")
-        .if_empty("There are no calls.")
+        .caption("One row per call; ties in file order.")
+        .if_empty("No calls.")
 }
 
 fn repeated_table(run: &Run, repeated: &[summary::RepeatedMiss]) -> Table {
@@ -304,20 +323,20 @@ fn repeated_table(run: &Run, repeated: &[summary::RepeatedMiss]) -> Table {
         ),
         Column::float(
             "repeated_ms",
-            "computed again ms",
+            "duplicate ms",
             Unit::Ms,
             repeated.iter().map(|miss| Some(miss.repeated_ms)).collect(),
         )
         .with_bar()
-        .hint("time of all misses but the first: what a larger or lasting cache would save"),
+        .hint("time of all misses after the first: what a larger or persistent cache would save"),
     ];
-    let mut table = Table::new("repeated_misses", "Computed more than once", columns)
+    let mut table = Table::new("repeated_misses", "Duplicate cache misses", columns)
         .sorted_by("repeated_ms", true)
         .caption(
-            "A row is one key of the cache that missed more than once. Runs appended to one file start with an empty \
-             cache each, so they miss again by right.",
+            "One row per cache key with more than one miss. If the file contains several runs, each starts with an empty cache, \
+             so some duplicates are expected.",
         )
-        .if_empty("Nothing was computed twice.");
+        .if_empty("No duplicate cache misses.");
     table.n_left_out = n_left_out as u64;
     table
 }

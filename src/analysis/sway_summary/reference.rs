@@ -1,7 +1,7 @@
-//! The report as `sway trace` of dlm-sway 0.1.0 writes it, to the byte.
+//! Byte-for-byte output of `sway trace` in dlm-sway 0.1.0.
 //!
-//! One difference is on purpose: in a terminal, names are shown as they are, with control characters visible, where
-//! the original takes them for markup.
+//! One intentional difference: in a terminal, names are shown literally, with control characters made visible, where
+//! the original interprets them as markup.
 
 use super::summary::{CallRef, ProbeName, Summary, UNASSIGNED, probe_of, top_k_of};
 use crate::analysis::TextFormat;
@@ -12,7 +12,7 @@ use crate::base::units::group_decimal;
 use crate::trace::Run;
 use std::fmt::Write;
 
-/// Writes `summary`, the slowest calls being those listed in it.
+/// Writes `summary`, including its slowest calls.
 pub fn write(run: &Run, summary: &Summary, format: TextFormat) -> String {
     match format {
         TextFormat::Terminal { width } => write_terminal(run, summary, width),
@@ -30,7 +30,7 @@ fn ms(value: f64) -> String {
     group_decimal(value, 1)
 }
 
-/// What the slowest table says of one call.
+/// Cells of one row in the table of slowest calls.
 struct SlowRow<'a> {
     probe: String,
     view_id: &'a str,
@@ -51,7 +51,7 @@ fn slow_row(run: &Run, call: CallRef) -> SlowRow<'_> {
     }
 }
 
-/// A name with control characters visible, but for tabs, which the layout expands as the reference does.
+/// A name with control characters made visible, except tabs, which the layout expands like the reference.
 fn name(text: &str) -> String {
     text.split('\t').map(visible).collect::<Vec<String>>().join("\t")
 }
@@ -150,7 +150,7 @@ fn write_markdown(run: &Run, summary: &Summary) -> String {
     out
 }
 
-/// Objects of a list, laid out as `json.dumps` does with an indent of 2.
+/// Objects of a list in the layout of `json.dumps` with an indent of 2.
 struct Items<'a> {
     out: &'a mut String,
     any: bool,
@@ -190,7 +190,7 @@ fn json_probe(name: &ProbeName) -> String {
 }
 
 fn write_json(run: &Run, summary: &Summary) -> String {
-    // Python's sum of nothing is an integer.
+    // Python's `sum` of an empty list is an integer.
     let total = if summary.n_events == 0 { "0".to_string() } else { float_json(summary.total_wall_ms) };
     let mut out = format!(
         "{{\n  \"total_events\": {},\n  \"total_wall_ms\": {total},\n  \"overall_hit_rate\": {}",

@@ -1,6 +1,6 @@
-//! The numbers of the report, computed once for its tables and for the reference layouts.
+//! Aggregates of the report, computed once for its tables and for the reference layouts.
 //!
-//! Sums are as the reference makes them: plain left to right by probe and by view, compensated over all events.
+//! Sums match the reference: plain left to right by probe and by view, compensated over all events.
 
 use crate::base::hash::HashMap;
 use crate::base::python;
@@ -9,10 +9,10 @@ use crate::trace::Run;
 use crate::trace::scoring_calls::{ProbeKind, ScoringCallTable};
 use std::cmp::Ordering;
 
-/// How calls without a probe are called among the probes.
+/// Name of the bucket for calls without a probe.
 pub const UNASSIGNED: &str = "<unassigned>";
 
-/// A probe's name: text, or the few other JSON values that may stand there.
+/// A probe's name: text, or one of the few other JSON values allowed there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProbeName {
     pub kind: ProbeKind,
@@ -21,11 +21,11 @@ pub struct ProbeName {
 }
 
 impl ProbeName {
-    fn of(kind: ProbeKind, text: &str) -> ProbeName {
+    pub fn of(kind: ProbeKind, text: &str) -> ProbeName {
         ProbeName { kind, text: text.to_string() }
     }
 
-    /// What Python takes for false: no probe, the empty text, zero.
+    /// Whether Python considers the name falsy: no probe, the empty text, zero.
     pub fn is_unassigned(&self) -> bool {
         match self.kind {
             ProbeKind::Null => true,
@@ -36,7 +36,7 @@ impl ProbeName {
         }
     }
 
-    /// Equal for names that Python takes for the same key: 1, 1.0 and True are, 5 and "5" are not.
+    /// Key that is equal for names Python treats as the same key: 1, 1.0 and True are equal, 5 and "5" are not.
     fn key(&self) -> (bool, String) {
         let number = match self.kind {
             _ if self.is_unassigned() => return (true, UNASSIGNED.to_string()),
@@ -44,7 +44,7 @@ impl ProbeName {
             ProbeKind::Integer => self.text.clone(),
             ProbeKind::Bool => "1".to_string(),
             ProbeKind::Float => match self.text.parse::<f64>() {
-                // Every digit of a whole double is printed, so it meets the integer of the same value.
+                // Print all digits of integral doubles, so that they equal the integer of the same value.
                 Ok(value) if value.is_finite() && value == value.trunc() => format!("{value:.0}"),
                 _ => self.text.clone(),
             },
@@ -97,14 +97,14 @@ impl<K> Bucket<K> {
     }
 }
 
-/// One call: which trace of the run and which row of its table.
+/// Position of a call: trace of the run and row of its table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct CallRef {
     pub trace: usize,
     pub row: usize,
 }
 
-/// What is computed from the calls of a run.
+/// Aggregates of the calls of a run.
 pub struct Summary {
     pub n_events: u64,
     pub hits: u64,
@@ -119,7 +119,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Goes once over all calls; `top` is how many of the slowest to keep.
+    /// Aggregates all calls in one pass; keeps the `top` slowest.
     pub fn compute(run: &Run, top: usize) -> Summary {
         let mut total = CompensatedSum::default();
         let (mut n_events, mut hits) = (0, 0);
@@ -171,7 +171,7 @@ impl Summary {
     }
 }
 
-/// `part / whole`, 0 of nothing.
+/// `part / whole`; 0 if `whole` is 0.
 pub fn rate(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -220,7 +220,7 @@ impl<Key: Eq + std::hash::Hash, K> Buckets<Key, K> {
 /// Slots of [`Recent`]; a power of two.
 const RECENT: usize = 256;
 
-/// A cache of the places of few keys that come again and again.
+/// Small cache of places for keys that keep recurring.
 struct Recent<Key> {
     slots: Vec<Option<(Key, usize)>>,
 }
@@ -232,7 +232,7 @@ impl<Key: Copy> Default for Recent<Key> {
 }
 
 impl<Key: Copy + Eq> Recent<Key> {
-    /// The place of `key`; `find` gives it if it is not remembered in the slot of `hash`.
+    /// The place of `key`; calls `find` on a miss in the slot of `hash`.
     #[inline]
     fn find(&mut self, hash: usize, key: Key, find: impl FnOnce() -> usize) -> usize {
         let slot = &mut self.slots[hash % RECENT];
@@ -258,7 +258,7 @@ fn find_slowest(run: &Run, top: usize) -> Vec<CallRef> {
     for (trace, content) in run.traces.iter().enumerate() {
         for row in 0..content.scoring_calls.len() {
             calls.push(CallRef { trace, row });
-            // Room for as many again, so that cutting back costs little per call.
+            // Truncate only at twice the size, so that the cost per call stays small.
             if calls.len() >= top.saturating_mul(2).max(1024) {
                 calls.select_nth_unstable_by(top, by_time);
                 calls.truncate(top);
@@ -270,7 +270,7 @@ fn find_slowest(run: &Run, top: usize) -> Vec<CallRef> {
     calls
 }
 
-/// Neumaier's sum, as Python's `sum` makes it since 3.12.
+/// Neumaier sum, like Python's `sum` since 3.12.
 #[derive(Default)]
 pub struct CompensatedSum {
     sum: f64,
@@ -290,7 +290,7 @@ impl CompensatedSum {
     }
 }
 
-/// Misses of one key of the cache: the same thing computed more than once.
+/// Misses of one cache key with more than one miss.
 #[derive(Clone, Debug)]
 pub struct RepeatedMiss {
     pub first: CallRef,
@@ -300,13 +300,13 @@ pub struct RepeatedMiss {
     pub repeated_ms: f64,
 }
 
-/// What was computed more than once, most time in repeats first. Each file has a cache of its own.
+/// Duplicate misses, most duplicate time first. Each file has its own cache.
 pub fn find_repeated_misses(run: &Run) -> Vec<RepeatedMiss> {
     let mut repeated = Vec::new();
     for (trace, content) in run.traces.iter().enumerate() {
         let calls = &content.scoring_calls;
-        // Misses of one prompt lie together, so that only few have to be compared with each other: nearly all misses are
-        // of a key of their own, and a table of all keys would not fit in any cache.
+        // Group misses by prompt, so that only a few have to be compared with each other: nearly all misses have a unique
+        // key, and a table of all keys would not fit in the CPU cache.
         let rows = || (0..calls.len()).filter(|row| !calls.hit[*row]);
         let n_prompts = content.strings.len() + 1;
         let prompt = |row: usize| (calls.prompt_hash[row].0 as usize).min(n_prompts - 1);
@@ -317,7 +317,7 @@ pub fn find_repeated_misses(run: &Run) -> Vec<RepeatedMiss> {
         for i in 1..starts.len() {
             starts[i] += starts[i - 1];
         }
-        // What else is part of the key has few values: numbers for them, with the row.
+        // The rest of the key has few distinct values, so these get numbers.
         let mut numbers: HashMap<CacheKey, usize> = HashMap::default();
         let mut recent = Recent::default();
         let mut at = starts.clone();
@@ -343,7 +343,7 @@ pub fn find_repeated_misses(run: &Run) -> Vec<RepeatedMiss> {
                 if others.is_empty() {
                     continue;
                 }
-                // Sums are made in file order.
+                // Sum in file order, for reproducible rounding.
                 let wall_ms = |(_, row): &(u32, u32)| calls.wall_ms[*row as usize];
                 repeated.push(RepeatedMiss {
                     first: CallRef { trace, row: first.1 as usize },
@@ -360,11 +360,11 @@ pub fn find_repeated_misses(run: &Run) -> Vec<RepeatedMiss> {
     repeated
 }
 
-/// What the writer's cache looks results up by, besides the prompt.
+/// Cache key of the writer, besides the prompt.
 type CacheKey = (StringId, StringId, i64, Option<StringId>);
 
 fn cache_key(calls: &ScoringCallTable, row: usize) -> CacheKey {
-    // Only the ends of `i64` may stand for a wider number.
+    // Only the extremes of `i64` may stand for a wider number.
     let wide = matches!(calls.top_k[row], i64::MIN | i64::MAX).then(|| calls.wide_top_k(row)).flatten();
     (calls.op[row], calls.view_id[row], calls.top_k[row], wide)
 }

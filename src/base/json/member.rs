@@ -1,22 +1,21 @@
-//! Members of objects as nearly all programs write them, read in a few comparisons each.
+//! Fast path for object members as nearly all programs write them, read in a few comparisons each.
 //!
-//! What is written otherwise is left to [`super::Parser`], which must agree on the rest.
+//! Anything else is left to [`super::Parser`], which must agree.
 
 use super::skip::skip_container;
 use wide::u8x16;
 
-/// A member, and where what follows it starts.
+/// A member, and the offset of what follows.
 pub struct PlainMember<'a> {
-    /// Without the quotes; there are no escapes in it.
+    /// Without quotes and without escapes.
     pub key: &'a [u8],
     /// As written.
     pub value: &'a [u8],
     pub end: usize,
 }
 
-/// The member that comes at `at`: behind the opening bracket if it is the `first`, else with the comma before it. `None` if
-/// there is none, or it has to be looked at more closely: escapes in the key or in a text, words, numbers with exponents,
-/// mistakes.
+/// Reads the member at `at`: after the opening bracket if it is the `first`, else after a comma. `None` if there is none, or
+/// if it needs the parser: escapes in key or text, words, numbers with exponents, errors.
 #[inline]
 pub fn plain_member(bytes: &[u8], at: usize, first: bool) -> Option<PlainMember<'_>> {
     let mut at = at;
@@ -58,7 +57,7 @@ fn behind_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The closing quote of a text that starts at `at`. `None` if a backslash or the end comes first.
+/// Closing quote of a text that starts at `at`. `None` if a backslash or the end comes first.
 #[inline]
 fn end_of_text(bytes: &[u8], mut at: usize) -> Option<usize> {
     while let Some(part) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
@@ -80,7 +79,7 @@ fn end_of_text(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The end of a number of digits and at most one point.
+/// End of a number of digits and at most one point.
 #[inline]
 fn end_of_number(bytes: &[u8], start: usize) -> Option<usize> {
     let digits = |mut at: usize| {

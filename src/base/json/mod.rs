@@ -1,8 +1,8 @@
-//! A pull parser over JSON bytes: no tree, no allocation, no recursion.
+//! Pull parser for JSON bytes: no tree, no allocation, no recursion.
 //!
-//! Takes a byte slice that may end in the middle of a value; gives tokens that borrow from it.
-//! [`JsonError::Cut`] means "the slice ended here", which a reader of a stream answers with more bytes.
-//! It does not decode text or numbers; [`unescape`] and [`Number`] do, on demand.
+//! Takes a byte slice that may end in the middle of a value; returns tokens that borrow from it. [`JsonError::Cut`] means that
+//! the slice ended, so a streaming reader provides more bytes. Text and numbers are decoded on demand by [`unescape`] and
+//! [`Number`].
 
 mod member;
 mod number;
@@ -19,35 +19,35 @@ pub use unescape::{Unescape, unescape, unescape_to_string};
 
 use memchr::memchr2;
 
-/// How strictly to read.
+/// Strictness of the parser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dialect {
     /// As Python's `json` module: RFC 8259, plus the bare literals `NaN`, `Infinity`, `-Infinity`.
     Python,
-    /// Whatever trace readers have been seen to accept: also raw control characters and unknown escapes in strings, and the
+    /// Everything trace viewers have been seen to accept: also raw control characters and unknown escapes in strings, and the
     /// bare literals `nan`, `inf`, `-inf`.
     Lenient,
 }
 
-/// Why a token could not be read.
+/// Reason why a token could not be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JsonError {
     /// The bytes end inside a value.
     Cut,
-    /// Not JSON, at this byte of the slice.
+    /// Invalid JSON at this offset.
     Syntax {
-        /// Byte in the slice.
+        /// Offset in the slice.
         at: usize,
-        /// What was expected, for the message.
+        /// Expected token, for the message.
         expected: &'static str,
     },
 }
 
-/// A string between its quotes, escapes still in it.
+/// String without its quotes, with its escapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RawStr<'a> {
     pub bytes: &'a [u8],
-    /// Holds at least one backslash.
+    /// Contains at least one backslash.
     pub escaped: bool,
 }
 
@@ -59,16 +59,16 @@ pub enum Token<'a> {
     /// `[`
     Array,
     String(RawStr<'a>),
-    /// The literal as written; see [`Number`].
+    /// Literal as written; see [`Number`].
     Number(&'a [u8]),
     True,
     False,
     Null,
-    /// `NaN`, `Infinity` or `-Infinity`, which are not JSON but are written by Python and others.
+    /// `NaN`, `Infinity` or `-Infinity`, which are invalid JSON but written by Python and others.
     NonFinite(f64),
 }
 
-/// Reads tokens off a slice.
+/// Parser of a slice.
 #[derive(Clone)]
 pub struct Parser<'a> {
     bytes: &'a [u8],
@@ -81,12 +81,12 @@ impl<'a> Parser<'a> {
         Parser { bytes, at: 0, dialect }
     }
 
-    /// Starts in the middle of `bytes`.
+    /// Starts at an offset of `bytes`.
     pub fn at(bytes: &'a [u8], at: usize, dialect: Dialect) -> Parser<'a> {
         Parser { bytes, at, dialect }
     }
 
-    /// Byte of the slice that comes next.
+    /// Offset of the next byte.
     #[inline]
     pub fn position(&self) -> usize {
         self.at
@@ -104,7 +104,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next byte that is not white space, not consumed.
+    /// Peeks at the next byte that is not white space.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {
         self.skip_space();
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         if self.eat(byte) { Ok(()) } else { self.syntax(expected) }
     }
 
-    /// The next value; of a container only its opening bracket is consumed.
+    /// Reads the next value; of a container only the opening bracket is consumed.
     #[inline]
     pub fn token(&mut self) -> Result<Token<'a>, JsonError> {
         match self.peek() {
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
             },
             Some(b't') => self.word(b"true", Token::True),
             Some(b'f') => self.word(b"false", Token::False),
-            // As C++ prints them.
+            // As printed by C++.
             Some(b'n') if self.is_lenient() && self.bytes.get(self.at + 1) == Some(&b'a') => {
                 self.word(b"nan", Token::NonFinite(f64::NAN))
             }
@@ -182,7 +182,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A string, its opening quote next.
+    /// Reads a string whose opening quote is next.
     #[inline]
     pub fn string(&mut self) -> Result<RawStr<'a>, JsonError> {
         self.expect(b'"', "a string")?;
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// No raw control characters, no unknown escapes.
+    /// Rejects raw control characters and unknown escapes.
     fn check_strict(&self, bytes: &[u8], start: usize, escaped: bool) -> Result<(), JsonError> {
         if let Some(at) = bytes.iter().position(|byte| *byte < 0x20) {
             return Err(JsonError::Syntax { at: start + at, expected: "an escaped control character" });
@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A number, as written. At the very end of the slice the literal may be cut: `Cut` unless it can not go on.
+    /// Reads a number as written. At the end of the slice the literal may be incomplete: `Cut` unless it cannot continue.
     #[inline]
     pub fn number(&mut self) -> Result<&'a [u8], JsonError> {
         let start = self.at;
@@ -246,9 +246,9 @@ impl<'a> Parser<'a> {
         Ok(literal)
     }
 
-    /// Skips one whole value, however deep, and gives its bytes.
+    /// Skips one whole value of any depth, and returns its bytes.
     ///
-    /// Only brackets and strings are looked at inside containers, so what is in them need not be valid.
+    /// Inside containers only brackets and strings are looked at, so their content need not be valid.
     #[inline]
     pub fn skip_value(&mut self) -> Result<&'a [u8], JsonError> {
         self.skip_space();
@@ -286,9 +286,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Walks an object whose `{` has been consumed: the next key, or `None` at `}`.
+    /// Iterates over an object whose `{` was consumed: the next key, or `None` at `}`.
     ///
-    /// `first` is true before the first key. The value comes next on the parser.
+    /// `first` is true before the first key. The value is next on the parser.
     #[inline]
     pub fn next_key(&mut self, first: &mut bool) -> Result<Option<RawStr<'a>>, JsonError> {
         match self.peek() {
@@ -313,7 +313,7 @@ impl<'a> Parser<'a> {
         Ok(Some(key))
     }
 
-    /// Walks an array whose `[` has been consumed: whether another element comes.
+    /// Iterates over an array whose `[` was consumed: whether another element follows.
     #[inline]
     pub fn next_element(&mut self, first: &mut bool) -> Result<bool, JsonError> {
         match self.peek() {

@@ -1,6 +1,6 @@
-//! JSON number literals: recognising them and taking them apart without loss.
+//! JSON number literals: recognition and lossless decomposition.
 
-/// A number literal taken apart: sign, `digits` read as one integer, times 10^`exponent`.
+/// Decomposed number literal: sign, `digits` read as one integer, times 10^`exponent`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Number {
     pub negative: bool,
@@ -13,7 +13,7 @@ pub struct Number {
 }
 
 impl Number {
-    /// `None` if `literal` is no JSON number.
+    /// Parses a literal; `None` if it is not a JSON number.
     pub fn parse(literal: &[u8]) -> Option<Number> {
         if !is_number(literal) {
             return None;
@@ -41,7 +41,7 @@ impl Number {
         Some(Number { negative, digits, exponent, is_integer_literal })
     }
 
-    /// The value if the literal is written as an integer and fits.
+    /// Value if the literal is an integer that fits.
     pub fn as_i64(literal: &[u8]) -> Option<i64> {
         let text = std::str::from_utf8(literal).ok()?;
         if !is_number(literal) {
@@ -50,7 +50,7 @@ impl Number {
         text.parse().ok()
     }
 
-    /// The same of a raw value that may be a text of digits, as some programs write numbers.
+    /// Like [`Number::as_i64`], also for a text of digits, as some programs write numbers.
     pub fn as_i64_or_text(value: &[u8]) -> Option<i64> {
         match value {
             [b'"', inside @ .., b'"'] => Number::as_i64(inside),
@@ -58,7 +58,7 @@ impl Number {
         }
     }
 
-    /// The value if the literal is written as a non-negative integer and fits.
+    /// Value if the literal is a non-negative integer that fits.
     pub fn as_u64(literal: &[u8]) -> Option<u64> {
         let text = std::str::from_utf8(literal).ok()?;
         if !is_number(literal) {
@@ -67,7 +67,7 @@ impl Number {
         text.parse().ok()
     }
 
-    /// The nearest double; infinite when out of range. `None` if `literal` is no JSON number.
+    /// Nearest double; infinite if out of range. `None` if `literal` is not a JSON number.
     pub fn as_f64(literal: &[u8]) -> Option<f64> {
         if !is_number(literal) {
             return None;
@@ -76,7 +76,7 @@ impl Number {
     }
 }
 
-/// Saturates far outside of anything that could matter.
+/// Parses an exponent; saturates far beyond any relevant value.
 fn parse_exponent(bytes: &[u8]) -> i64 {
     let (negative, digits) = match bytes.first() {
         Some(b'-') => (true, &bytes[1..]),
@@ -90,7 +90,7 @@ fn parse_exponent(bytes: &[u8]) -> i64 {
     if negative { -value } else { value }
 }
 
-/// Whether `literal` is a number by RFC 8259, whole.
+/// Whether all of `literal` is a number by RFC 8259.
 #[inline]
 pub fn is_number(literal: &[u8]) -> bool {
     let mut at = usize::from(literal.first() == Some(&b'-'));

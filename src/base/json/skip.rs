@@ -1,41 +1,40 @@
-//! Stepping over a container without looking at what is in it.
+//! Skipping containers without parsing their content.
 //!
-//! Sixty-four bytes at a time are turned into bit masks, one bit a byte:
+//! Sixty-four bytes at a time are turned into bit masks, one bit per byte:
 //!
 //! ```text
 //! bytes    {"a":"}","b":[1]},
 //! quotes   .x.x.x.xx.x.......      every other quote ends a string
-//! inside   .xx..xx.xx........      a running xor of the quotes
+//! inside   .xx..xx.xx........      running xor of the quotes
 //! closes   ...............xx.      brackets that are not inside
 //! ```
-//! [`skip_rest`] does the same byte by byte. It takes over where a backslash or the end of the bytes comes
-//! in the way, and the two must always agree.
+//! [`skip_rest`] does the same byte by byte, from a backslash or near the end of the bytes; the two must always agree.
 
 use super::JsonError;
 use wide::u8x16;
 
 const BLOCK: usize = 64;
 
-/// The end of the container whose bracket is at `start`, however deep. Only brackets and strings are looked at: which
-/// bracket closes which, and whether what is between them is JSON, is not checked. At `start` there must be a bracket.
+/// End of the container whose bracket is at `start`, at any depth. Only brackets and strings are looked at: matching kinds of
+/// brackets and validity of the content are not checked. There must be a bracket at `start`.
 ///
-/// [`JsonError::Cut`] if the bytes end before it does.
+/// [`JsonError::Cut`] if the bytes end first.
 #[inline]
 pub fn skip_container(bytes: &[u8], start: usize) -> Result<usize, JsonError> {
     skip_and_watch(bytes, start).map(|skipped| skipped.end)
 }
 
-/// A container that was stepped over.
+/// A skipped container.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Skipped {
-    /// Behind its last bracket.
+    /// Offset after its last bracket.
     pub end: usize,
-    /// There are brackets in it, within texts or outside of them. Where there are none, it holds no other container, and no quote too many
-    /// or too few can have made one out to be a text.
+    /// It contains brackets, inside or outside of texts. Without any, it has no nested container, and a stray or missing quote
+    /// cannot have hidden one.
     pub has_brackets: bool,
 }
 
-/// [`skip_container`], and whether there are brackets in it.
+/// Like [`skip_container`], also returning whether there are brackets inside.
 #[inline]
 pub fn skip_and_watch(bytes: &[u8], start: usize) -> Result<Skipped, JsonError> {
     let mut at = start;
@@ -56,7 +55,7 @@ pub fn skip_and_watch(bytes: &[u8], start: usize) -> Result<Skipped, JsonError> 
         let brackets = (masks.opens | masks.closes) & inside | opens & !own;
         own = 0;
         if closes.count_ones() >= depth {
-            // The end may be in this block: look at the closing brackets one by one.
+            // The end may be in this block: check the closing brackets one by one.
             let mut n_closed = 0;
             while closes != 0 {
                 let place = closes.trailing_zeros();
@@ -79,7 +78,7 @@ pub fn skip_and_watch(bytes: &[u8], start: usize) -> Result<Skipped, JsonError> 
     skip_rest(bytes, at, depth, in_string, watched != 0)
 }
 
-/// The rest, byte by byte, from a place at this depth.
+/// Skips the rest byte by byte, from this depth.
 fn skip_rest(
     bytes: &[u8],
     mut at: usize,
@@ -109,7 +108,7 @@ fn skip_rest(
     }
 }
 
-/// One bit for each byte of a block, the first byte lowest.
+/// Bit masks of a block, first byte lowest.
 struct Masks {
     quotes: u64,
     backslashes: u64,
@@ -123,7 +122,7 @@ impl Masks {
         let mut masks = Masks { quotes: 0, backslashes: 0, opens: 0, closes: 0 };
         for (i, part) in block.as_chunks::<16>().0.iter().enumerate() {
             let part = u8x16::new(*part);
-            // The bit that tells `[` and `]` from `{` and `}`, and no other pair of which one is a bracket.
+            // The bit that distinguishes `[` and `]` from `{` and `}`; folding it maps no other byte to a bracket.
             let folded = part | u8x16::splat(0x20);
             let bits = |found: u8x16| u64::from(found.to_bitmask()) << (16 * i);
             masks.quotes |= bits(part.simd_eq(u8x16::splat(b'"')));
@@ -164,7 +163,7 @@ mod tests {
         assert_eq!(skip_container(deep.as_bytes(), 0), Ok(2000));
     }
 
-    /// Containers within containers, long enough for several blocks, mostly of what means nothing here.
+    /// Nested containers, long enough for several blocks, mostly of irrelevant bytes.
     fn containers() -> impl Strategy<Value = String> {
         let leaf = prop_oneof![
             8 => "[a-z0-9 ,:]{0,40}",

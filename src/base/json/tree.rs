@@ -1,12 +1,12 @@
-//! A JSON document as a tree, for small files whose keys are not known before.
+//! JSON documents as trees, for small files with unknown keys.
 
 use super::{Dialect, JsonError, Number, Parser, Token, unescape_to_string};
 use crate::base::python;
 
-/// Documents nest no deeper than this.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 200;
 
-/// A value; numbers as they are written.
+/// A value; numbers as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Json {
     Null,
@@ -14,17 +14,17 @@ pub enum Json {
     Number(String),
     String(String),
     Array(Vec<Json>),
-    /// Members in the order of the document.
+    /// Members in document order.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// Reads a document, as Python does (`NaN` and the like are numbers); `None` if it is none, or nests too deep.
+    /// Parses a document like Python (`NaN` and the like are numbers); `None` if it is invalid or nests too deep.
     pub fn parse(bytes: &[u8]) -> Option<Json> {
         Json::parse_or_why(bytes).ok()
     }
 
-    /// The same, with the reason if it is none.
+    /// Like [`Json::parse`], with the reason if it fails.
     pub fn parse_or_why(bytes: &[u8]) -> Result<Json, JsonError> {
         let mut parser = Parser::new(bytes, Dialect::Python);
         let value = read(&mut parser, 0)?;
@@ -35,7 +35,7 @@ impl Json {
         }
     }
 
-    /// The member of that name; the last one counts.
+    /// Member by name; the last one wins.
     pub fn get(&self, key: &str) -> Option<&Json> {
         match self {
             Json::Object(members) => {
@@ -45,7 +45,7 @@ impl Json {
         }
     }
 
-    /// What a path of names with dots between them leads to.
+    /// Value at a path of names separated by dots.
     pub fn at(&self, path: &str) -> Option<&Json> {
         path.split('.').try_fold(self, |value, key| value.get(key))
     }
@@ -85,19 +85,19 @@ impl Json {
         }
     }
 
-    /// As `json.dumps` of Python writes it with that many spaces for each level; nothing but ASCII.
+    /// Text as Python's `json.dumps` writes it with `indent` spaces per level; ASCII only.
     pub fn to_python_text(&self, indent: usize) -> String {
         let mut out = String::new();
         self.push(indent, 0, &mut python::push_json_string, &mut out);
         out
     }
 
-    /// The same with `ensure_ascii=False`: what is not ASCII stands as it is.
+    /// Like [`Json::to_python_text`], with `ensure_ascii=False`.
     pub fn to_python_text_unescaped(&self, indent: usize) -> String {
         let mut out = String::new();
         let mut plain = |text: &str, out: &mut String| {
             for (n, run) in text.split_inclusive(|c: char| !c.is_ascii()).enumerate() {
-                // Each run but the last ends with one character beyond ASCII.
+                // Each run but the last ends with one non-ASCII character.
                 let end = run
                     .char_indices()
                     .next_back()
@@ -105,7 +105,7 @@ impl Json {
                     .map_or(run.len(), |(at, _)| at);
                 let start = out.len();
                 python::push_json_string(&run[..end], out);
-                // Its quotes, which stand around the whole.
+                // Drops its quotes, which belong around the whole text.
                 out.pop();
                 if n > 0 {
                     out.remove(start);

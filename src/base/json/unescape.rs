@@ -2,14 +2,14 @@
 
 use super::RawStr;
 
-/// What was odd about a string, so that a ledger can say so.
+/// Irregularities of a string, for the ledger.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Unescape {
     /// A `\uD800`–`\uDFFF` without its partner became U+FFFD.
     pub lone_surrogate: bool,
     /// Bytes that are not UTF-8 became U+FFFD.
     pub bad_utf8: bool,
-    /// An escape JSON does not know; its backslash was kept.
+    /// An unknown escape; its backslash was kept.
     pub unknown_escape: bool,
 }
 
@@ -19,10 +19,10 @@ impl Unescape {
     }
 }
 
-/// Appends the text of `raw` to `out`, which is not cleared.
+/// Appends the text of `raw` to `out`.
 ///
-/// Surrogate pairs are joined, lone surrogates and bad UTF-8 become U+FFFD, `\x` stays what it is: it mostly comes
-/// from the path of a file on Windows.
+/// Surrogate pairs are joined, lone surrogates and bad UTF-8 become U+FFFD, and `\x` stays as it is: it usually comes from a
+/// Windows path.
 pub fn unescape(raw: RawStr<'_>, out: &mut String) -> Unescape {
     let mut odd = Unescape::default();
     if !raw.escaped {
@@ -65,7 +65,7 @@ pub fn unescape(raw: RawStr<'_>, out: &mut String) -> Unescape {
                 }
             },
             _ => {
-                // The byte behind it may begin a longer character.
+                // The byte after it may start a longer character.
                 odd.unknown_escape = true;
                 out.push('\\');
                 at -= 1;
@@ -78,7 +78,7 @@ pub fn unescape(raw: RawStr<'_>, out: &mut String) -> Unescape {
     odd
 }
 
-/// The text of `raw`.
+/// Decoded text of `raw`.
 pub fn unescape_to_string(raw: RawStr<'_>) -> String {
     let mut out = String::with_capacity(raw.bytes.len());
     unescape(raw, &mut out);

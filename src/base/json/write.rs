@@ -1,8 +1,7 @@
-//! Text and raw values to strict JSON: UTF-8 as it is, only `"`, `\` and C0 controls escaped.
+//! Strict JSON from text and raw values: UTF-8 unescaped, only `"`, `\` and C0 controls escaped.
 //!
-//! Takes text, or a raw value that a lenient reader let through; gives JSON that any parser accepts:
-//! no surrogate escapes, no bare `NaN`, no bytes that are not UTF-8, no blanks between tokens.
-//! Writing what was written changes nothing.
+//! Takes text, or a raw value that a lenient reader accepted; writes JSON that any parser accepts: no surrogate escapes, no
+//! bare `NaN`, no invalid UTF-8, no blanks between tokens. Rewriting its own output changes nothing.
 
 use super::{Dialect, JsonError, Parser, RawStr, Token, unescape};
 
@@ -35,8 +34,8 @@ pub fn push_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends `value` as a JSON number with the shortest digits that round-trip, whole ones without fraction;
-/// `null` if it is not finite.
+/// Appends `value` as a JSON number with the shortest digits that round-trip, integers without fraction; `null` if it is not
+/// finite.
 pub fn push_f64(value: f64, out: &mut Vec<u8>) {
     use std::io::Write;
     if !value.is_finite() {
@@ -48,20 +47,20 @@ pub fn push_f64(value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the raw value as strict JSON. If it is none, not even leniently, its text is kept: `{"raw":"…"}`.
+/// Appends the raw value as strict JSON. If it is not even lenient JSON, its text is kept: `{"raw":"…"}`.
 ///
-/// Number literals stay as they are; `NaN` and the infinities become strings.
+/// Number literals stay as they are; `NaN` and infinities become strings.
 pub fn push_value(raw: &[u8], out: &mut Vec<u8>) {
     push_with(raw, None, out);
 }
 
-/// The same with other texts: `text` is given the key that each belongs to (that of the list, in lists; empty where there is
-/// none) and the text, keys among them. Numbers stay.
+/// Like [`push_value`], replacing texts: `text` gets the key of each text (that of the list, in lists; empty if there is none)
+/// and the text, including keys. Numbers stay.
 pub fn push_value_with(raw: &[u8], text: &mut dyn FnMut(&str, &str) -> String, out: &mut Vec<u8>) {
     push_with(raw, Some(text), out);
 }
 
-/// What texts become; see [`push_value_with`].
+/// Replacement of texts; see [`push_value_with`].
 type Rewrite<'a> = &'a mut dyn FnMut(&str, &str) -> String;
 
 fn push_with(raw: &[u8], mut text: Option<Rewrite<'_>>, out: &mut Vec<u8>) {
@@ -80,12 +79,12 @@ fn push_with(raw: &[u8], mut text: Option<Rewrite<'_>>, out: &mut Vec<u8>) {
     }
 }
 
-/// Levels of objects in objects whose members are merged; further in, `end` wins as a whole.
+/// Object levels at which members are merged; deeper, `end` wins as a whole.
 const MERGED_LEVELS: u32 = 32;
 
-/// The members of the object `begin` and of `end` as one object. For equal keys `end` wins, but of two objects all members stay.
+/// Appends the members of the objects `begin` and `end` as one object. For equal keys `end` wins, but two objects are merged.
 ///
-/// What is no object is written under its own by [`push_value`], `begin` first.
+/// A value that is not an object is written by [`push_value`], `begin` first.
 pub fn push_merged(begin: &[u8], end: &[u8], out: &mut Vec<u8>) {
     push_merged_level(begin, end, MERGED_LEVELS, out);
 }
@@ -94,8 +93,7 @@ fn push_merged_level(begin: &[u8], end: &[u8], levels: u32, out: &mut Vec<u8>) {
     let (Some(first), Some(second)) = (members(begin), members(end)) else {
         return push_value(if members(end).is_some() { end } else { begin }, out);
     };
-    // The last one of a key wins, as everywhere.
-    // Key, value, and the value that the end has for the same key.
+    // Key, value, and the value in `end` for the same key. The last of duplicate keys wins, as everywhere.
     type Row<'a> = (&'a str, &'a [u8], Option<&'a [u8]>);
     let mut rows: Vec<Row<'_>> = Vec::with_capacity(first.len() + second.len());
     let mut places: crate::base::hash::HashMap<&str, usize> = Default::default();
@@ -127,7 +125,7 @@ fn push_merged_level(begin: &[u8], end: &[u8], levels: u32, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// Keys and raw values of an object; `None` if it is none.
+/// Keys and raw values of an object; `None` if it is not an object.
 fn members(raw: &[u8]) -> Option<Vec<(String, &[u8])>> {
     let mut parser = Parser::new(raw, Dialect::Lenient);
     if parser.token() != Ok(Token::Object) {
@@ -145,11 +143,11 @@ fn members(raw: &[u8]) -> Option<Vec<(String, &[u8])>> {
 struct Open {
     object: bool,
     first: bool,
-    /// Of an object the key that the parser is at, of a list that of what it is in; empty if nobody asks.
+    /// Current key of an object, or the key of a list; empty if not needed.
     key: String,
 }
 
-/// Walks one value with a stack of its own, so that depth costs memory and not the program's stack.
+/// Rewrites one value with an explicit stack, so that depth costs memory and not call stack.
 fn rewrite(
     parser: &mut Parser<'_>,
     text: &mut Option<Rewrite<'_>>,
@@ -183,7 +181,7 @@ fn rewrite(
             Token::NonFinite(value) if value > 0.0 => out.extend_from_slice(b"\"Infinity\""),
             Token::NonFinite(_) => out.extend_from_slice(b"\"-Infinity\""),
         }
-        // Closes what ends here and moves to the next value.
+        // Closes finished containers and moves to the next value.
         loop {
             let Some(top) = open.last_mut() else { return Ok(()) };
             let comma = !top.first;

@@ -1,35 +1,35 @@
-//! Secrets in raw JSON, also where it is broken or cut off.
+//! Secrets in raw JSON, including broken or truncated JSON.
 
 use super::names::{Telling, telling};
 use super::{HIDDEN, hide_value, is_harmless, may_hold};
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
 
-/// Deeper containers are looked at as if they lay in this one.
+/// Depth from which containers are treated as part of their parent.
 const MAX_DEPTH: usize = 256;
 
 /// An open container.
 #[derive(Default)]
 struct Open {
     is_object: bool,
-    /// Of an object the key that comes next, of a list the key of what it is in.
+    /// Next key of an object; for a list, the key of the list.
     key: String,
-    /// The text before this one in a list.
+    /// Previous text in a list.
     before: String,
-    /// Texts in a list so far.
+    /// Number of texts in a list so far.
     n_texts: usize,
-    /// What a member `name` or `key` of the object says that its `value` is.
+    /// Name that a member `name` or `key` gives to the member `value`.
     named: String,
-    /// What is in it is secret, as what it is the value of is called `secrets`.
+    /// Everything in it is secret, since its key is, for instance, `secrets`.
     is_secret: bool,
 }
 
-/// Raw JSON without its secrets, all other bytes as they are, and how many there were; `None` if there are none.
+/// Raw JSON without its secrets, all other bytes unchanged, and their number; `None` if there are none.
 pub fn hide_json(raw: &[u8]) -> Option<(Vec<u8>, u64)> {
     hide_under("", raw)
 }
 
-/// The same of the value of something called `key`.
+/// Like [`hide_json`], for the value of `key`.
 pub fn hide_under(key: &str, raw: &[u8]) -> Option<(Vec<u8>, u64)> {
     let is_secret = telling(key) == Telling::Strong;
     if !is_secret && !may_hold(raw) {
@@ -72,7 +72,7 @@ pub fn hide_under(key: &str, raw: &[u8]) -> Option<(Vec<u8>, u64)> {
                 if let Some((hidden, found)) = around.judge(&text) {
                     out.extend_from_slice(&raw[copied..start - 1]);
                     push_string(&hidden, &mut out);
-                    // A text that was cut off stays so.
+                    // A truncated text stays truncated.
                     if end == raw.len() {
                         out.pop();
                     }
@@ -107,14 +107,14 @@ pub fn hide_under(key: &str, raw: &[u8]) -> Option<(Vec<u8>, u64)> {
     (n > 0).then_some((out, n))
 }
 
-/// Whether a number can be the secret: a password, but not `secret_size`.
+/// Whether a number can be the secret: for a password, but not for `secret_size`.
 fn may_be_number(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     ["passw", "passcode", "pwd", "secret"].iter().any(|word| key.contains(word))
 }
 
 impl Open {
-    /// What a text becomes, and how many secrets were in it.
+    /// Replacement of a text, and the number of secrets in it.
     fn judge(&self, text: &str) -> Option<(String, u64)> {
         let whole = Some((HIDDEN.to_string(), 1));
         let key = if self.is_object && is_value(&self.key) && !self.named.is_empty() {
@@ -131,7 +131,7 @@ impl Open {
         hide_value(key, text).map(|without| (without.text, without.n))
     }
 
-    /// A text has come.
+    /// Records a text.
     fn take(&mut self, text: String) {
         if self.is_object {
             if is_name(&self.key) && telling(&text) == Telling::Strong {
@@ -152,8 +152,8 @@ fn is_value(key: &str) -> bool {
     key.eq_ignore_ascii_case("value")
 }
 
-/// Whether `text` is the secret that the text before it in a list announces: a flag and its value, or a variable and its value alone
-/// in a list.
+/// Whether `text` is a secret announced by the text before it in a list: a flag and its value, or a variable and its value as
+/// the only items.
 fn follows(before: &str, text: &str, n_before: usize) -> bool {
     let is_bare =
         |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
@@ -170,7 +170,7 @@ fn follows(before: &str, text: &str, n_before: usize) -> bool {
         || (is_variable && !is_other_variable && telling(before) == Telling::Strong)
 }
 
-/// Where the text that starts at `from` ends: at its quote, or with the bytes.
+/// End of the text that starts at `from`: at its quote or the end of the bytes.
 fn string_end(raw: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &raw[at.min(raw.len())..]) {

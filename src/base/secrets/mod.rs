@@ -1,11 +1,11 @@
-//! Passwords, tokens and keys in text: found and hidden, so that reports and exports can be passed on.
+//! Detection and hiding of passwords, tokens and keys, so that reports and exports can be shared.
 //!
-//! Takes any text, or raw JSON; gives it with [`HIDDEN`] in place of each secret, or `None` where there is none.
-//! Secrets are found by what precedes them (`--api-key …`, `DB_PASSWORD=…`, `Authorization: Bearer …`, `?token=…`,
-//! `user:…@host`) or by their own form (`ghp_…`, `AKIA…`, JSON web tokens, private keys). A hash, a UUID or a long name alone
-//! is no secret, and neither are a model's tokens.
+//! Takes text or raw JSON; returns it with [`HIDDEN`] in place of each secret, or `None` if there is none. Secrets are found
+//! by what precedes them (`--api-key …`, `DB_PASSWORD=…`, `Authorization: Bearer …`, `?token=…`, `user:…@host`) or by their
+//! own form (`ghp_…`, `AKIA…`, JSON web tokens, private keys). A hash, a UUID or a long name alone is no secret, nor are model
+//! tokens.
 //!
-//! Most texts hold none: [`may_hold`] tells that in one pass, before anything is parsed.
+//! Most texts have none: [`may_hold`] decides that in one pass, before any parsing.
 
 mod json;
 mod names;
@@ -16,18 +16,18 @@ pub use json::hide_json;
 use names::{Telling, telling};
 use std::ops::Range;
 
-/// Replaces a secret.
+/// Placeholder for a secret.
 pub const HIDDEN: &str = "(hidden)";
 
 /// A text without its secrets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Without {
     pub text: String,
-    /// Secrets that were in it.
+    /// Number of secrets replaced.
     pub n: u64,
 }
 
-/// Openings of everything that [`find`] looks for, in small letters: three or four bytes of each count.
+/// Starts of everything that [`find`] looks for, in lower case; the first three or four bytes are compared.
 const NEEDLES: [&str; 49] = [
     "token",
     "secret",
@@ -80,11 +80,11 @@ const NEEDLES: [&str; 49] = [
     " -u ",
 ];
 
-/// Bits by a hash of the first bytes of each opening.
+/// Bit tables indexed by a hash of the first bytes of each start.
 struct Openings {
     /// Three bytes of each.
     three: [u64; 1024],
-    /// The openings of three bytes only.
+    /// Starts of three bytes only.
     only_three: [u64; 1024],
     /// Four bytes of the others.
     four: [u64; 1024],
@@ -104,7 +104,7 @@ const fn set(bits: &mut [u64; 1024], word: u32) {
     bits[bit / 64] |= 1 << (bit % 64);
 }
 
-/// A byte in small letters, if it is a letter; some others are taken for one another, which costs a second look.
+/// A byte in lower case if it is a letter; some other bytes are conflated, which only costs a second look.
 const fn folded(byte: u8) -> u32 {
     (byte | 0x20) as u32
 }
@@ -126,9 +126,9 @@ static OPENINGS: Openings = {
     openings
 };
 
-/// Whether there may be a secret in `bytes`: false for most texts, at about a nanosecond a byte.
+/// Whether `bytes` may contain a secret: false for most texts, at about a nanosecond per byte.
 pub fn may_hold(bytes: &[u8]) -> bool {
-    // The last three bytes above one that is 0, the latest one highest.
+    // The last three bytes above a zero byte, the latest one highest.
     let mut three = 0u32;
     for (at, byte) in bytes.iter().enumerate() {
         three = three >> 8 & 0x00ff_ff00 | folded(*byte) << 24;
@@ -152,7 +152,7 @@ pub fn hide(text: &str) -> Option<Without> {
     without(text, find(text))
 }
 
-/// `text`, the value of something called `key`, without its secrets; `None` if there are none. JSON in it is looked through.
+/// `text`, the value of `key`, without its secrets; `None` if there are none. JSON in it is searched too.
 pub fn hide_value(key: &str, text: &str) -> Option<Without> {
     let is_whole = match telling(key) {
         // A list or an object has members of its own.
@@ -169,7 +169,7 @@ pub fn hide_value(key: &str, text: &str) -> Option<Without> {
         let hidden = json::hide_under(key, text.as_bytes())?;
         return Some(Without { text: String::from_utf8_lossy(&hidden.0).into_owned(), n: hidden.1 });
     }
-    // A variable of an environment may have blanks in it.
+    // An environment variable may have blanks in it.
     if is_environment(key)
         && let Some((name, value)) = text.split_once('=')
         && telling(name) == Telling::Strong
@@ -180,7 +180,7 @@ pub fn hide_value(key: &str, text: &str) -> Option<Without> {
     hide(text)
 }
 
-/// Whether something called `key` lists variables of an environment.
+/// Whether `key` lists environment variables.
 fn is_environment(key: &str) -> bool {
     let key = key.rsplit('.').next().unwrap_or(key).to_ascii_lowercase();
     matches!(key.as_str(), "env" | "environ" | "environment" | "env_vars" | "envs" | "vars")
@@ -195,7 +195,7 @@ fn without(text: &str, mut found: Vec<Range<usize>>) -> Option<Without> {
         if range.end <= at {
             continue;
         }
-        // What overlaps the one before it is a part of it.
+        // Overlaps the previous one.
         if range.start >= at {
             out.push_str(&text[at..range.start]);
             out.push_str(HIDDEN);
@@ -210,16 +210,16 @@ fn without(text: &str, mut found: Vec<Range<usize>>) -> Option<Without> {
     Some(Without { text: out, n })
 }
 
-/// Fewer characters of anything random are no secret where the word before says little.
+/// Minimum length of a random value that counts as a secret after a weak name.
 const WEAK_MIN: usize = 12;
-/// The same where nothing but a blank is between the word and the value.
+/// Minimum length if only a blank separates name and value.
 const LOOSE_MIN: usize = 16;
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// Where secrets are in a text, in no particular order; may overlap.
+/// Ranges of secrets in a text, unsorted; may overlap.
 fn find(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -245,7 +245,7 @@ fn find(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Looks at what follows the word at `name`: the value of a setting, a flag, a header or a member of a query.
+/// Checks what follows the word at `name`: the value of a setting, flag, header or query parameter.
 fn named(text: &str, name: Range<usize>, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let word = text[name.clone()].trim_end_matches('.');
@@ -267,7 +267,7 @@ fn named(text: &str, name: Range<usize>, found: &mut Vec<Range<usize>>) {
     {
         strength = Telling::Weak;
     }
-    // Credentials of a user, as curl takes them.
+    // User credentials, as for curl.
     if is_flag
         && matches!(word, "-u" | "--user" | "--proxy-user")
         && let Some(value) = next_word(text, name.end)
@@ -340,7 +340,7 @@ fn named(text: &str, name: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// How the value of an `Authorization` header starts, before the secret itself.
+/// Whether a word is the scheme of an `Authorization` header, before the secret itself.
 fn scheme_of(word: &str) -> bool {
     ["bearer", "basic", "token", "digest", "negotiate", "apikey", "aws4-hmac-sha256", "ntlm"]
         .iter()
@@ -351,11 +351,11 @@ fn line_end(text: &str, from: usize) -> usize {
     text[from..].find(['\n', '\r', '"', '\'']).map_or(text.len(), |end| from + end)
 }
 
-/// The value behind a name that ends at `end`, and what separates the two: `=`, `:` or a blank.
+/// The value after a name that ends at `end`, and its separator: `=`, `:` or a blank.
 fn value_behind(text: &str, end: usize) -> Option<(Range<usize>, u8)> {
     let bytes = text.as_bytes();
     let mut at = end;
-    // The name itself may be quoted, in JSON that is a text in JSON.
+    // The name may be quoted, with backslashes in JSON inside JSON.
     while matches!(bytes.get(at), Some(b'"' | b'\'' | b'\\')) {
         at += 1;
     }
@@ -393,7 +393,7 @@ fn value_behind(text: &str, end: usize) -> Option<(Range<usize>, u8)> {
     Some((value_at(text, at)?, separator))
 }
 
-/// The next word behind blanks.
+/// Next word after blanks.
 fn next_word(text: &str, from: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = from;
@@ -403,7 +403,7 @@ fn next_word(text: &str, from: usize) -> Option<Range<usize>> {
     if at == from { None } else { value_at(text, at) }
 }
 
-/// The value that starts at `at`: up to its closing quote, else up to what usually follows one. `None` if it is empty.
+/// The value at `at`: up to its closing quote, else up to a usual terminator. `None` if it is empty.
 fn value_at(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut start = at;
@@ -423,14 +423,14 @@ fn value_at(text: &str, at: usize) -> Option<Range<usize>> {
     };
     let rest = bytes.get(start..)?;
     let mut end = start + rest.iter().position(is_end).unwrap_or(rest.len());
-    // The backslash before a quote belongs to the quote.
+    // A backslash before a quote belongs to the quote.
     while end > start && quote.is_some() && bytes[end - 1] == b'\\' {
         end -= 1;
     }
     (end > start).then_some(start..end)
 }
 
-/// Passwords in the address whose host starts at `at`.
+/// Finds passwords in the URL whose host starts at `at`.
 fn user_info(text: &str, at: usize, found: &mut Vec<Range<usize>>) {
     let rest = &text[at..];
     let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'<>`,;()".contains(c)).unwrap_or(rest.len());
@@ -443,7 +443,7 @@ fn user_info(text: &str, at: usize, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// What is between the lines around a private key; all that follows where it was cut off.
+/// Finds the text between the lines around a private key, or everything after the first line if it is truncated.
 fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     const BEGIN: &str = "-----BEGIN ";
     let mut at = 0;
@@ -461,13 +461,13 @@ fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Characters of keys and tokens, in base64 and its kin.
+/// Characters of keys and tokens, in base64 and variants.
 fn is_of_key(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'+' | b'/' | b'_' | b'=' | b'.' | b'~' | b'-' | b'%' | b':')
 }
 
-/// Whether a value looks like chosen by chance: letters and digits mixed, of `min` characters or more, and not a path or words.
+/// Whether a value looks random: mixed letters and digits, at least `min` characters, neither a path nor words.
 fn is_random(value: &str, min: usize) -> bool {
     let bytes = value.as_bytes();
     if bytes.len() < min
@@ -482,13 +482,13 @@ fn is_random(value: &str, min: usize) -> bool {
     let mut seen = [false; 256];
     bytes.iter().for_each(|byte| seen[usize::from(*byte)] = true);
     let n_distinct = seen.iter().filter(|seen| **seen).count();
-    // Words with a number behind them change from letters to digits once or twice.
+    // Words with a trailing number change from letters to digits once or twice.
     let n_changes =
         bytes.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
     n_digits >= 2 && n_letters >= 2 && n_distinct >= 8 && n_changes >= 4
 }
 
-/// Whether a text leads to a file or a folder.
+/// Whether a text is a path.
 fn is_path(value: &str) -> bool {
     let starts = value.starts_with(['/', '~'])
         || value.starts_with("./")
@@ -503,7 +503,7 @@ fn is_path(value: &str) -> bool {
         || has_ending && value.contains('/')
 }
 
-/// Whether the value of something that is called like a secret is none: absent, a placeholder, a type, or where it is kept.
+/// Whether the value of a secret name is harmless: absent, a placeholder, a type, or the place where the secret is stored.
 fn is_harmless(value: &str, name: &str) -> bool {
     const WORDS: [&str; 34] = [
         "none",

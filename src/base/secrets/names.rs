@@ -1,19 +1,19 @@
-//! Names of settings that hold secrets, taken apart into words.
+//! Setting names that imply secrets, split into words.
 
-/// How much a name tells of its value.
+/// How strongly a name suggests that its value is a secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Telling {
     /// Nothing.
     Not,
-    /// The value is a secret if it looks like one: a `token` may be one of a model's.
+    /// The value is a secret if it looks like one: a `token` may be a model's.
     Weak,
-    /// The value is a secret whatever it looks like.
+    /// The value is a secret in any form.
     Strong,
     /// The value is a list of names and values.
     Cookie,
 }
 
-/// Words that stand for secrets wherever they stand in a name, but for [`TAILS`] and the like.
+/// Words that imply a secret anywhere in a name, except before [`TAILS`] and [`ABOUT`] words.
 const SECRETS: [&str; 22] = [
     "secret",
     "secrets",
@@ -38,7 +38,7 @@ const SECRETS: [&str; 22] = [
     "dbpassword",
     "authorization",
 ];
-/// Words that make a `key` behind them one that opens something.
+/// Words that make a following `key` a secret.
 const OF_KEYS: [&str; 18] = [
     "api",
     "access",
@@ -59,7 +59,7 @@ const OF_KEYS: [&str; 18] = [
     "subscription",
     "openai",
 ];
-/// Words that make a `token` behind them one that opens something.
+/// Words that make a following `token` a secret.
 const OF_TOKENS: [&str; 42] = [
     "access",
     "auth",
@@ -104,7 +104,7 @@ const OF_TOKENS: [&str; 42] = [
     "login",
     "wandb",
 ];
-/// Tokens of a model.
+/// Words for model tokens.
 const OF_MODELS: [&str; 32] = [
     "eos",
     "bos",
@@ -139,7 +139,7 @@ const OF_MODELS: [&str; 32] = [
     "n",
     "accepted",
 ];
-/// Words behind one of [`SECRETS`] after which the value is still the secret.
+/// Words after one of [`SECRETS`] that keep the value a secret.
 const TAILS: [&str; 21] = [
     "key",
     "keys",
@@ -163,7 +163,7 @@ const TAILS: [&str; 21] = [
     "plain",
     "raw",
 ];
-/// Words behind one of [`SECRETS`] after which the value is something about it, also in names of variables.
+/// Words after one of [`SECRETS`] that make the value a property of the secret, also in variable names.
 const ABOUT: [&str; 33] = [
     "id",
     "ids",
@@ -200,7 +200,7 @@ const ABOUT: [&str; 33] = [
     "command",
 ];
 
-/// What a name tells of its value: `AWS_SECRET_ACCESS_KEY`, `--api-key`, `metadata.dbPassword`.
+/// How strongly a name suggests a secret: `AWS_SECRET_ACCESS_KEY`, `--api-key`, `metadata.dbPassword`.
 pub fn telling(name: &str) -> Telling {
     if name.len() > 200 {
         return Telling::Not;
@@ -209,7 +209,7 @@ pub fn telling(name: &str) -> Telling {
     let is_variable = name.contains('_') && !name.bytes().any(|byte| byte.is_ascii_lowercase());
     let mut words: [&str; 16] = [""; 16];
     let mut n_words = 0;
-    // Of what is longer the end counts.
+    // Of longer names the end counts.
     let mut add = |word| {
         if n_words == words.len() {
             words.rotate_left(1);
@@ -219,7 +219,7 @@ pub fn telling(name: &str) -> Telling {
         n_words += 1;
     };
     for part in name.split(['_', '-', '.', '/', ' ', '[', ']']).filter(|part| !part.is_empty()) {
-        // `dbPassword`, but not `HTTPServer` letter by letter.
+        // Splits `dbPassword`, but not `HTTPServer` letter by letter.
         let bytes = part.as_bytes();
         let mut from = 0;
         for at in 1..bytes.len() {

@@ -1,8 +1,8 @@
-//! Keys that are known by their own form, whatever precedes them.
+//! Keys recognized by their own form, whatever precedes them.
 
 use std::ops::Range;
 
-/// Characters behind the opening of a key.
+/// Characters allowed after the start of a key.
 #[derive(Clone, Copy)]
 enum Of {
     /// Letters and digits.
@@ -11,11 +11,11 @@ enum Of {
     Capitals,
     /// Letters, digits, `_` and `-`.
     Words,
-    /// The same and dots.
+    /// Letters, digits, `_`, `-` and dots.
     Dotted,
 }
 
-/// Opening, what follows, how many of it at least.
+/// Start, characters that follow, and their minimum number.
 const SHAPES: [(&str, Of, usize); 38] = [
     ("sk-", Of::Words, 16),
     ("sk_live_", Of::Letters, 12),
@@ -68,14 +68,14 @@ impl Of {
     }
 }
 
-/// Keys in the word at `word` of a text: letters, digits, `_`, `-` and dots.
+/// Finds keys in the word at `word` of a text: letters, digits, `_`, `-` and dots.
 pub fn find(text: &str, word: Range<usize>, found: &mut Vec<Range<usize>>) {
     if word.len() < 16 {
         return;
     }
     let bytes = text.as_bytes();
     for at in word.clone() {
-        // A key starts a word, or stands behind a separator in one.
+        // A key starts a word, or follows a separator in one.
         if at > word.start && bytes[at - 1].is_ascii_alphanumeric() {
             continue;
         }
@@ -90,7 +90,7 @@ pub fn find(text: &str, word: Range<usize>, found: &mut Vec<Range<usize>>) {
         for (opening, of, min) in SHAPES {
             let Some(body) = rest.strip_prefix(opening) else { continue };
             let len = body.bytes().take_while(|byte| of.has(*byte)).count();
-            // Words of a name have no digits, or hardly any. Account ids end exactly.
+            // Words of a name have hardly any digits. Account ids have an exact length.
             let n_digits = body.as_bytes()[..len].iter().filter(|byte| byte.is_ascii_digit()).count();
             let longest = body[..len].split(['-', '_', '.']).map(str::len).max().unwrap_or(0);
             let is_exact = !matches!(of, Of::Capitals) || len == min;
@@ -102,7 +102,7 @@ pub fn find(text: &str, word: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Bytes of a JSON web token at the start of a text: two or three parts in base64, of which the first two open an object.
+/// Length of a JSON web token at the start of a text: two or three base64 parts; the first two start an object.
 fn web_token(text: &str) -> Option<usize> {
     let mut parts = text.split('.');
     let is_part = |part: &str, min: usize| part.len() >= min && part.bytes().all(|byte| Of::Words.has(byte));

@@ -116,7 +116,7 @@ fn hiding_twice_changes_nothing() {
     }
 }
 
-/// Every opening is in the table that most texts are held against.
+/// Every start is in the table that most texts are checked with.
 #[test]
 fn each_opening_is_seen_in_any_case() {
     for needle in NEEDLES {

@@ -1,13 +1,13 @@
-//! Finite state entropy: tables of states, each with a symbol and how to come to the next state.
+//! Finite state entropy: state tables with a symbol and a transition per state.
 
 use super::{Damaged, number};
 
-/// States of the largest table that is made here: 9 bits.
+/// States of the largest table: 9 bits.
 pub const MAX_STATES: usize = 512;
 
 const MAX_SYMBOLS: usize = 256;
 
-/// A state: the symbol, and the next state, which is `base` and as many bits more.
+/// A state: its symbol, and the next state as `base` plus some more bits.
 #[derive(Clone, Copy, Default)]
 pub struct State {
     pub symbol: u8,
@@ -15,16 +15,16 @@ pub struct State {
     pub base: u16,
 }
 
-/// How often each symbol comes, in so many parts as there are states; -1 is less than one of them.
+/// Frequency of each symbol, in units of one state; -1 means less than one.
 pub struct Shares {
     shares: [i16; MAX_SYMBOLS],
     n_symbols: usize,
-    /// Bits of the number of a state.
+    /// Bits of a state number.
     pub bits: u32,
 }
 
 impl Shares {
-    /// Those that the definition gives.
+    /// Predefined frequencies.
     pub fn of(known: &[i16], bits: u32) -> Shares {
         let mut shares = [0; MAX_SYMBOLS];
         let n_symbols = known.len().min(MAX_SYMBOLS);
@@ -32,7 +32,7 @@ impl Shares {
         Shares { shares, n_symbols, bits }
     }
 
-    /// Reads them from `at` on, of states of at most `max_bits`; gives where they end.
+    /// Reads frequencies from `at` on, for states of at most `max_bits`; returns their end.
     pub fn read(
         bytes: &[u8],
         at: usize,
@@ -42,7 +42,7 @@ impl Shares {
         let mut bit = 0;
         let mut peek = |n: usize, taken: usize| {
             let at = at + bit / 8;
-            // Bits behind the end are 0, and are seen not to be there in the end.
+            // Bits past the end are 0, which is detected at the end.
             let rest = bytes.get(at..).unwrap_or_default();
             let word = number(rest, 0, rest.len().min(4))?;
             let value = word >> (bit % 8) & ((1 << n) - 1);
@@ -57,7 +57,7 @@ impl Shares {
         let mut n_symbols = 0;
         let mut left = 1usize << bits;
         while left > 0 {
-            // Numbers up to what is left and one more, of which the smaller take one bit less.
+            // Numbers up to the remainder plus one; the smaller ones take one bit less.
             let n = (left + 1).ilog2() as usize + 1;
             let (low, few) = ((1 << (n - 1)) - 1, (1 << n) - 1 - (left + 1));
             let value = peek(n, 0)?;
@@ -94,14 +94,14 @@ impl Shares {
         Ok((Shares { shares, n_symbols, bits }, end))
     }
 
-    /// The states that follow from them.
+    /// States for these frequencies.
     pub fn states(&self) -> Result<[State; MAX_STATES], Damaged> {
         let mut states = [State::default(); MAX_STATES];
         let n_states = 1usize << self.bits;
         if n_states > MAX_STATES {
             return Err(Damaged);
         }
-        // Rare symbols stand at the end, one state each.
+        // Rare symbols are at the end, one state each.
         let mut n_free = n_states;
         let mut next = [0u16; MAX_SYMBOLS];
         for (symbol, share) in self.shares[..self.n_symbols].iter().enumerate() {

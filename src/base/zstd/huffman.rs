@@ -1,16 +1,16 @@
-//! Literals in codes of up to eleven bits.
+//! Huffman-coded literals, up to eleven bits per code.
 
 use super::fse::{MAX_STATES, Shares, State};
 use super::{Bits, Damaged, number, top};
 
 const MAX_BITS: u32 = 11;
 const N_ENTRIES: usize = 1 << MAX_BITS;
-/// Of their weights, the states have so many bits at most.
+/// Maximum bits of the states for weights.
 const MAX_WEIGHT_BITS: u32 = 6;
-/// Codes that one fill of bits holds.
+/// Codes per refill.
 const N_PER_FILL: usize = 5;
 
-/// Number of bits and, in the upper byte, symbol of each code, by its eleven next bits.
+/// Bit count and, in the upper byte, symbol of each code, indexed by the next eleven bits.
 pub struct Table {
     entries: Box<[u16; N_ENTRIES]>,
     is_set: bool,
@@ -23,12 +23,12 @@ impl Default for Table {
 }
 
 impl Table {
-    /// A frame begins without one.
+    /// Clears the table, as at the start of a frame.
     pub fn reset(&mut self) {
         self.is_set = false;
     }
 
-    /// Reads the table at `at`; gives where it ends.
+    /// Reads the table at `at`; returns its end.
     pub fn read(&mut self, bytes: &[u8], at: usize) -> Result<usize, Damaged> {
         let mut weights = [0u8; 256];
         let head = number(bytes, at, 1)? as usize;
@@ -51,7 +51,7 @@ impl Table {
         Ok(end)
     }
 
-    /// Makes the codes of weights; that of the last symbol follows from those of all others.
+    /// Builds codes from weights; the weight of the last symbol follows from the others.
     fn set(&mut self, weights: &mut [u8; 256], n_weights: usize) -> Result<(), Damaged> {
         self.is_set = false;
         let mut n_of = [0usize; MAX_BITS as usize + 2];
@@ -68,7 +68,7 @@ impl Table {
         let last = left.ilog2() as usize + 1;
         *weights.get_mut(n_weights).ok_or(Damaged)? = last as u8;
         n_of[last] += 1;
-        // Long codes first; each takes all entries that start with it.
+        // Long codes first; each fills all entries that start with it.
         let wide = MAX_BITS - bits;
         let mut start_of = [0usize; MAX_BITS as usize + 2];
         let mut start = 0;
@@ -99,7 +99,7 @@ impl Table {
         self.rest(&mut bits, out)
     }
 
-    /// The same of four streams, each for a quarter, with the sizes of three before them.
+    /// Fills `out` from four streams, a quarter each, after the sizes of the first three.
     pub fn decode_four(&self, bytes: &[u8], at: usize, out: &mut [u8]) -> Result<(), Damaged> {
         if !self.is_set {
             return Err(Damaged);
@@ -114,7 +114,7 @@ impl Table {
         let (first, rest) = out.split_at_mut_checked(quarter).ok_or(Damaged)?;
         let (second, rest) = rest.split_at_mut_checked(quarter).ok_or(Damaged)?;
         let (third, fourth) = rest.split_at_mut_checked(quarter).ok_or(Damaged)?;
-        // All four at the same time: what one waits for, the others do meanwhile.
+        // All four at once: while one waits, the others proceed.
         let n_fills = fourth.len() / N_PER_FILL;
         let chunks = |out: &'_ mut [u8]| out.len().min(n_fills * N_PER_FILL);
         let n = chunks(fourth);
@@ -147,7 +147,7 @@ impl Table {
         self.rest(&mut d, &mut fourth[n..])
     }
 
-    /// Fills `out` from what is left of a stream, which has to end with it.
+    /// Fills `out` from the rest of a stream, which has to end with it.
     fn rest(&self, bits: &mut Bits<'_>, out: &mut [u8]) -> Result<(), Damaged> {
         for symbols in out.chunks_mut(N_PER_FILL) {
             let mut word = bits.fill().ok_or(Damaged)?;
@@ -160,7 +160,7 @@ impl Table {
         if bits.is_at_end() { Ok(()) } else { Err(Damaged) }
     }
 
-    /// The next symbol. Of what is added to `taken`, the lowest byte counts: there, the bits of the codes of one fill have room.
+    /// Reads the next symbol. Only the lowest byte of what is added to `taken` counts; it has room for the bits of one refill.
     #[inline(always)]
     fn next(&self, word: &mut u64, taken: &mut u32) -> u8 {
         let entry = self.entries[(*word >> (64 - MAX_BITS)) as usize];
@@ -170,7 +170,7 @@ impl Table {
     }
 }
 
-/// Reads weights from `at` to the end of `bytes`: a table of states, and two states that take turns. Gives how many there are.
+/// Reads weights from `at` to the end of `bytes`: a state table, and two alternating states. Returns their number.
 fn read_weights(bytes: &[u8], at: usize, weights: &mut [u8; 256]) -> Result<usize, Damaged> {
     let (shares, at) = Shares::read(bytes, at, MAX_WEIGHT_BITS, 255)?;
     let states = shares.states()?;

@@ -1,15 +1,15 @@
-//! Unpacking zstd (RFC 8878) that is in memory as a whole, into memory.
+//! Decompression of zstd (RFC 8878) from memory to memory.
 //!
-//! Matches are copied from what was unpacked before, so there is no window to keep beside the output: two to four times as fast
-//! as unpacking a stream. Frames that need a dictionary are refused, as are checksums that are wrong.
+//! Matches are copied from earlier output, so no separate window is needed: two to four times as fast as streaming
+//! decompression. Frames that need a dictionary and wrong checksums are rejected.
 //!
 //! ```text
 //! frame: [magic][header][block]…[checksum, if any]
-//! block: [last, kind, size: 3 bytes] and bytes as they are, one byte many times, or:
-//!        [literals: plain, one byte, or Huffman, in one stream or four][sequences: FSE]
-//! sequence: so many literals, then so many bytes again from so far back
+//! block: [last, kind, size: 3 bytes] and raw bytes, one repeated byte, or:
+//!        [literals: raw, repeated, or Huffman, in one stream or four][sequences: FSE]
+//! sequence: a number of literals, then a copy of a length from a distance
 //! ```
-//! Streams of bits are read from their ends.
+//! Bit streams are read from their ends.
 
 mod fse;
 mod huffman;
@@ -19,22 +19,22 @@ use self::sequences::{Repeats, Tables};
 use std::hash::Hasher;
 use twox_hash::XxHash64;
 
-/// What is no frame of zstd, or a damaged one.
+/// Error: not a zstd frame, or a damaged one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Damaged;
 
 const MAGIC: u32 = 0xFD2F_B528;
-/// The lowest four bits may be any.
+/// Magic number, ignoring the lowest four bits.
 const SKIPPABLE_MAGIC: u32 = 0x184D_2A50;
 
-/// A block becomes no more bytes than these.
+/// Maximum decompressed size of a block.
 const MAX_BLOCK_BYTES: usize = 128 << 10;
 
-/// Copies may go so far behind what they copy, as they copy whole steps.
+/// Bytes that copies may write past their end, since they copy whole steps.
 const SLACK: usize = 2 * STEP;
 const STEP: usize = 16;
 
-/// Unpacks frame after frame, in memory that is used again.
+/// Decompressor for a series of frames, which reuses memory.
 #[derive(Default)]
 pub struct Decoder {
     huffman: huffman::Table,
@@ -43,7 +43,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Unpacks `packed`, frames one behind the other that become `n_bytes` bytes, into `out`. What comes behind these is not looked at.
+    /// Decompresses `packed`, consecutive frames with `n_bytes` of content, into `out`. Later bytes are ignored.
     pub fn unpack(&mut self, packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<(), Damaged> {
         let mut at = 0;
         let mut n_done = 0;
@@ -55,12 +55,12 @@ impl Decoder {
                 break;
             }
         }
-        // Room that was made is not filled with zeros again the next time.
+        // Reused memory is not zeroed again.
         out.truncate(n_done);
         if n_done == n_bytes { Ok(()) } else { Err(Damaged) }
     }
 
-    /// Unpacks the frame at `at`, behind `start` bytes that are unpacked; gives where it and its output end.
+    /// Decompresses the frame at `at`, after `start` bytes of output; returns the ends of the frame and its output.
     fn frame(
         &mut self,
         packed: &[u8],
@@ -85,7 +85,7 @@ impl Decoder {
             bits => 1 << bits,
         };
         let mut at = at + 5 + usize::from(!is_single);
-        // A bit that is reserved, and one's own dictionary.
+        // A reserved bit, and a dictionary.
         if descriptor & 1 << 3 > 0 || number(packed, at, n_dictionary)? > 0 {
             return Err(Damaged);
         }
@@ -137,7 +137,7 @@ impl Decoder {
         Ok((at, done))
     }
 
-    /// Unpacks the block from `at` to the end of `packed`; gives where its output ends.
+    /// Decompresses the block from `at` to the end of `packed`; returns the end of its output.
     fn block(
         &mut self,
         packed: &[u8],
@@ -151,7 +151,7 @@ impl Decoder {
         let first = number(packed, at, 1)?;
         let literal_bytes;
         let at = if first & 2 == 0 {
-            // Plain, or one byte many times.
+            // Raw, or one repeated byte.
             let n_head = [1, 2, 1, 3][(first >> 2 & 3) as usize];
             let n = (number(packed, at, n_head)? >> if n_head == 1 { 3 } else { 4 }) as usize;
             let at = at + n_head;
@@ -192,27 +192,27 @@ impl Decoder {
     }
 }
 
-/// A number of up to eight bytes at `at`, least significant first.
+/// Little-endian number of up to eight bytes at `at`.
 fn number(bytes: &[u8], at: usize, n: usize) -> Result<u64, Damaged> {
     let bytes = bytes.get(at..).and_then(|rest| rest.get(..n)).ok_or(Damaged)?;
     Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// Bits from the end of a stream to its start. Each fill holds 57 or more.
+/// Bit reader from the end of a stream to its start. Each refill has at least 57 bits.
 ///
-/// Invariant: there are eight bytes or more before the stream, as there are before all streams of a frame; below its start are bits that
-/// mean nothing, which is seen when the stream is at its end.
+/// Invariant: there are at least eight bytes before the stream, as for all streams of a frame; bits before its start are
+/// meaningless, which is detected at the end of the stream.
 #[derive(Clone, Copy)]
 struct Bits<'a> {
     bytes: &'a [u8],
-    /// Bits up to where it is read, counted from the start of `bytes`.
+    /// Bits up to the read position, counted from the start of `bytes`.
     at: usize,
     /// Bit at which the stream starts.
     start: usize,
 }
 
 impl<'a> Bits<'a> {
-    /// The stream from byte `start` to the end of `bytes`: behind its highest bit that is set.
+    /// Stream from byte `start` to the end of `bytes`, without the highest set bit and the zeros above it.
     fn new(bytes: &'a [u8], start: usize) -> Result<Bits<'a>, Damaged> {
         let last =
             *bytes.last().filter(|last| **last > 0 && start < bytes.len() && start >= 8).ok_or(Damaged)?;
@@ -220,7 +220,7 @@ impl<'a> Bits<'a> {
         Ok(Bits { bytes, at, start: start * 8 })
     }
 
-    /// The next bits, highest first. Nothing if more was taken than there is.
+    /// Next bits, highest first. Zero if more was taken than available.
     #[inline(always)]
     fn fill(&self) -> Option<u64> {
         if self.at < self.start {
@@ -231,10 +231,10 @@ impl<'a> Bits<'a> {
         Some(u64::from_le_bytes(*word) << (end * 8 - self.at))
     }
 
-    /// Takes so many, at most as many as a fill holds.
+    /// Consumes `n` bits, at most one refill.
     #[inline(always)]
     fn take(&mut self, n: u32) {
-        // Not below zero, as there are eight bytes before the start.
+        // Not below zero, since there are eight bytes before the start.
         self.at = self.at.wrapping_sub(n as usize);
     }
 
@@ -243,7 +243,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// The highest `n` bits of a word, `n` up to 63.
+/// Highest `n` bits of a word, `n` up to 63.
 #[inline(always)]
 fn top(word: u64, n: u32) -> u64 {
     word >> 1 >> (63 - n)
@@ -256,7 +256,7 @@ mod tests {
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
     use std::io::Read;
 
-    /// What the streaming decoder makes of it.
+    /// Output of the streaming decoder.
     fn streamed(packed: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         ruzstd::decoding::StreamingDecoder::new(packed).ok()?.read_to_end(&mut out).ok()?;
@@ -269,7 +269,7 @@ mod tests {
         Some(out)
     }
 
-    /// Texts that repeat, numbers that rise, noise, runs.
+    /// Repeating texts, rising numbers, noise, runs.
     fn content() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             prop::collection::vec(any::<u8>(), 0..2000),
@@ -306,7 +306,7 @@ mod tests {
                 let at = at.index(packed.len());
                 packed[at] = byte;
             }
-            // Checksums tell.
+            // Checksums decide.
             if let Some(found) = unpacked(&packed, content.len()) {
                 prop_assert!(found == content || streamed(&packed).is_some_and(|other| other == found));
             }
@@ -324,7 +324,7 @@ mod tests {
             let packed = std::fs::read(&path).unwrap();
             let expected = streamed(&packed).unwrap();
             assert!(unpacked(&packed, expected.len()).as_ref() == Some(&expected), "{}", path.display());
-            // Damaged, they are what the other decoder makes of them, or nothing.
+            // Damaged data must give the output of the other decoder, or nothing.
             for at in (0..packed.len()).step_by(packed.len() / 40 + 1) {
                 let mut damaged = packed.clone();
                 damaged[at] ^= 1 << (at % 8);

@@ -1,11 +1,11 @@
-//! Sequences: so many literals, then so many bytes again from so far back.
+//! Sequences: a number of literals, then a copy of a length from a distance.
 
 use super::fse::{MAX_STATES, Shares};
 use super::{Bits, Damaged, SLACK, STEP, number, top};
 
-/// Bits of the numbers of states: of lengths of literals, of distances, of lengths of matches.
+/// Maximum bits of states: literal lengths, distances, match lengths.
 const MAX_BITS: [u32; 3] = [9, 8, 9];
-/// Codes.
+/// Maximum symbols.
 const MAX_SYMBOLS: [usize; 3] = [35, 31, 52];
 const LITERALS: usize = 0;
 const DISTANCES: usize = 1;
@@ -24,11 +24,11 @@ const DEFAULT_SHARES: [&[i16]; 3] = [
     ],
 ];
 
-/// Bits that follow codes of lengths from 16 and 32 on.
+/// Extra bits of literal length codes from 16, and match length codes from 32 on.
 const MORE_OF_LITERALS: [u8; 20] = [1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
 const MORE_OF_MATCHES: [u8; 21] = [1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
 
-/// A state with what its symbol stands for: a value and as many bits more.
+/// State with the meaning of its symbol: a value plus extra bits.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     value: u32,
@@ -40,7 +40,7 @@ struct Entry {
 #[derive(Clone, Copy)]
 struct Table {
     entries: [Entry; MAX_STATES],
-    /// Bits of the number of a state; `None` if there is no table yet.
+    /// Bits of a state number; `None` if there is no table yet.
     bits: Option<u32>,
 }
 
@@ -59,7 +59,7 @@ impl Table {
         Ok(())
     }
 
-    /// The states, if there are any.
+    /// States, if any.
     fn states(&self) -> &[Entry] {
         self.bits.map_or(&[], |bits| &self.entries[..1 << bits])
     }
@@ -70,7 +70,7 @@ impl Table {
     }
 }
 
-/// The smallest number that a code stands for, and how many bits say how much more.
+/// Smallest number of a code, and the number of extra bits.
 fn meaning(kind: usize, symbol: u8) -> (u32, u8) {
     let (first, from, more): (u32, usize, &[u8]) = match kind {
         LITERALS => (0, 16, &MORE_OF_LITERALS),
@@ -86,10 +86,10 @@ fn meaning(kind: usize, symbol: u8) -> (u32, u8) {
     }
 }
 
-/// The tables of the last block, which the next one may use again.
+/// Tables of the last block, which the next one may reuse.
 pub struct Tables {
     now: Box<[Table; 3]>,
-    /// Those that the definition gives.
+    /// Predefined tables.
     known: Box<[Table; 3]>,
 }
 
@@ -97,7 +97,7 @@ impl Default for Tables {
     fn default() -> Tables {
         let mut known = Box::new([Table::NONE; 3]);
         for (kind, table) in known.iter_mut().enumerate() {
-            // They are sound, so this can not fail; if it did, frames would be refused.
+            // They are valid, so this cannot fail; if it did, frames would be rejected.
             let _ = table.set(kind, &Shares::of(DEFAULT_SHARES[kind], DEFAULT_BITS[kind]));
         }
         Tables { now: Box::new([Table::NONE; 3]), known }
@@ -105,12 +105,12 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// A frame begins without any.
+    /// Clears the tables, as at the start of a frame.
     pub fn reset(&mut self) {
         self.now.iter_mut().for_each(|table| table.bits = None);
     }
 
-    /// Reads those of a block, of which `modes` says where they come from; gives where they end.
+    /// Reads the tables of a block, whose sources `modes` gives; returns their end.
     fn read(&mut self, bytes: &[u8], mut at: usize, modes: u64) -> Result<usize, Damaged> {
         if modes & 3 > 0 {
             return Err(Damaged);
@@ -141,7 +141,7 @@ impl Tables {
     }
 }
 
-/// The last three distances, the latest first.
+/// Last three distances, latest first.
 pub struct Repeats([usize; 3]);
 
 impl Default for Repeats {
@@ -151,7 +151,7 @@ impl Default for Repeats {
 }
 
 impl Repeats {
-    /// The distance that a number means.
+    /// Distance encoded by a number.
     #[inline(always)]
     fn distance(&mut self, number: usize, has_literals: bool) -> usize {
         let [first, second, third] = self.0;
@@ -163,15 +163,15 @@ impl Repeats {
             0 => {}
             1 => self.0 = [second, first, third],
             2 => self.0 = [third, first, second],
-            // 0 is refused when it is used.
+            // 0 is rejected when used.
             _ => self.0 = [first.wrapping_sub(1), first, second],
         }
         self.0[0]
     }
 }
 
-/// Does what the sequences from `at` to the end of `bytes` say; gives where the output ends. `out` has [`SLACK`] bytes that do not count
-/// at its end.
+/// Executes the sequences from `at` to the end of `bytes`; returns the end of the output. The last [`SLACK`] bytes of `out`
+/// are scratch space.
 #[expect(clippy::too_many_arguments, reason = "what a block has")]
 #[inline(never)]
 pub fn run(
@@ -219,7 +219,7 @@ pub fn run(
             (bits, n_literals, done) = (column.bits, column.n_literals, column.done);
             [literal_state, match_state] = column.states;
         }
-        // The last eight bytes of the output, where they are known.
+        // Last eight bytes of the output, if known.
         let mut last: Option<u64> = None;
         for left in (0..n_left).rev() {
             let now =
@@ -228,13 +228,13 @@ pub fn run(
             let mut number = now.1.value as usize;
             let (mut n_plain, mut n_match) = (now.0.value as usize, now.2.value as usize);
             let mut taken = 0;
-            // Of what comes often, states say everything.
+            // For common symbols the state is all there is.
             if now.0.n_more | now.1.n_more | now.2.n_more > 0 {
                 let more = [now.1.n_more, now.2.n_more, now.0.n_more].map(u32::from);
                 number += top(word, more[0]) as usize;
                 word <<= more[0];
                 taken = more[0];
-                // All that follows is 58 bits at the most, and mostly much less.
+                // At most 58 bits follow, usually far fewer.
                 let is_long = taken + more[1] + more[2] > 31;
                 if is_long {
                     bits.take(taken);
@@ -267,7 +267,8 @@ pub fn run(
             if end > limit || distance == 0 || distance > done + n_plain - frame_start {
                 return Err(Damaged);
             }
-            // Numbers of eight bytes are like those before them in their upper bytes: most sequences of a column of them are such.
+            // In a column of eight-byte numbers, each shares its upper bytes with the previous one: most sequences are of this
+            // kind.
             if distance == SMALL_STEP
                 && n_plain < SMALL_STEP
                 && n_match <= SMALL_STEP
@@ -295,22 +296,22 @@ pub fn run(
     Ok(end)
 }
 
-/// Sequences of a column of numbers of eight bytes, each of which is like the one before it in its upper bytes. Nearly all of a column of
-/// times or of numbers that count are such, and nothing but states says of them what is to be done.
+/// Sequences of a column of eight-byte numbers that share their upper bytes with the previous one. Nearly all
+/// sequences of columns of timestamps or counters are like that, and are fully given by states.
 struct Column<'a> {
     bits: Bits<'a>,
-    /// Of the lengths of literals and of matches.
+    /// States of literal and match lengths.
     states: [usize; 2],
     n_literals: usize,
     done: usize,
 }
 
-/// Sequences of which one fill holds the bits.
+/// Sequences per refill.
 const N_PER_FILL: usize = 3;
 
 impl Column<'_> {
-    /// Does sequences, of which there are `n` and one more; gives how many. Literals are one or more, and all matches begin eight bytes
-    /// before, where the frame has begun. By itself, so that what it works with stays in registers.
+    /// Executes up to `n` + 1 sequences; returns how many. All have at least one literal and a match distance of eight, inside
+    /// the frame. A separate function, so that its state stays in registers.
     #[inline(never)]
     fn run(
         &mut self,
@@ -360,8 +361,8 @@ impl Column<'_> {
     }
 }
 
-/// Writes `n_plain` bytes of `plain`, fewer than eight, and up to eight that stand eight before; `before` are the last eight of the output.
-/// Gives the last eight of it then: what was just written is not read again, as that would take until it has come to memory.
+/// Writes `n_plain` bytes of `plain`, fewer than eight, and up to eight bytes from a distance of eight; `before` is the last
+/// eight bytes of output. Returns the new last eight bytes: reading back what was just written would stall.
 #[inline(always)]
 fn put_number(out: &mut [u8], to: usize, before: u64, plain: u64, n_plain: usize, n_match: usize) -> u64 {
     if n_plain + n_match == SMALL_STEP {
@@ -377,10 +378,10 @@ fn put_number(out: &mut [u8], to: usize, before: u64, plain: u64, n_plain: usize
     word.rotate_right(8 * n_match as u32)
 }
 
-/// Copies `n` literals from `from` on to `to`.
+/// Copies `n` literals from `from` to `to`.
 #[inline(always)]
 fn copy_literals(literals: &[u8], from: usize, n: usize, out: &mut [u8], to: usize) -> Result<(), Damaged> {
-    // Step by step, as copying any number is a call, which takes as long as some steps.
+    // Step by step: a call to copy any number takes as long as several steps.
     let n_steps = n.div_ceil(STEP);
     if n_steps <= MAX_STEPS && from + n_steps * STEP <= literals.len() {
         for at in 0..n_steps {
@@ -398,10 +399,10 @@ fn copy_literals(literals: &[u8], from: usize, n: usize, out: &mut [u8], to: usi
     Ok(())
 }
 
-/// So many literals are copied step by step.
+/// Maximum steps of a stepwise literal copy.
 const MAX_STEPS: usize = 6;
 
-/// Copies `n` bytes from `distance` before `to` to there; `out` has them, and as many as a step more.
+/// Copies `n` bytes to `to` from `distance` before; `out` has room for one more step.
 #[inline(always)]
 fn copy_match(out: &mut [u8], to: usize, distance: usize, n: usize) {
     if distance >= STEP {
@@ -428,7 +429,7 @@ fn set_word(bytes: &mut [u8], at: usize, word: u64) {
     }
 }
 
-/// Copies from `at` on up to `n` and a bit further, `N` bytes at a time, which are not more than `distance`.
+/// Copies at least `n` bytes, `N` at a time, where `N` is at most `distance`.
 #[inline(always)]
 fn copy_steps<const N: usize>(out: &mut [u8], to: usize, distance: usize, mut at: usize, n: usize) {
     while at < n {
@@ -442,23 +443,23 @@ fn copy_steps<const N: usize>(out: &mut [u8], to: usize, distance: usize, mut at
     }
 }
 
-/// The same of what begins again before the end of a step: of `distance` bytes, 1 to 7.
+/// Copies a pattern shorter than a step: `distance` is 1 to 7.
 #[inline(always)]
 fn copy_pattern(out: &mut [u8], to: usize, distance: usize, n: usize) {
     let from = to - distance;
     let Some(word) = word_at(out, from) else { return };
-    // The pattern as often as it goes into the word, which is multiplying by ones at these distances.
+    // Repeats the pattern in a word: a multiplication by ones at multiples of the distance.
     let pattern = word & ((1 << (8 * distance)) - 1);
     set_word(out, to, pattern.wrapping_mul(ONES[distance & 7]));
-    // From there on the same stands some patterns further back as well.
+    // From there on, the same bytes are also several patterns back.
     copy_steps::<SMALL_STEP>(out, to, distance * SMALL_STEP.div_ceil(distance), SMALL_STEP, n);
 }
 
-/// The lowest bytes of a word, so many of them.
+/// Masks of the lowest bytes of a word.
 const LOWER_BYTES: [u64; SMALL_STEP] =
     [0, 0xFF, 0xFFFF, 0xFF_FFFF, 0xFFFF_FFFF, 0xFF_FFFF_FFFF, 0xFFFF_FFFF_FFFF, 0xFF_FFFF_FFFF_FFFF];
 
-/// For patterns of so many bytes, a number that has a one where each of them starts.
+/// By pattern length, a number with a one at each pattern start.
 const ONES: [u64; 8] = [
     0,
     0x0101_0101_0101_0101,

@@ -1,4 +1,4 @@
-//! Pictures of both sides; each has a table with the same numbers.
+//! Charts of both sides; each has a table with the same numbers.
 
 use super::super::words::differences_drawn;
 use super::kernels::operation_rows;
@@ -7,16 +7,16 @@ use crate::base::units::Unit;
 use crate::report::Chart;
 use crate::report::chart::{Bars, Part, Plot, Tone};
 
-/// Bars drawn at most.
+/// Maximum bars drawn.
 const MAX_BARS: usize = 14;
-/// Steps drawn at most on each side.
+/// Maximum steps drawn per side.
 const MAX_STEPS: usize = 200;
 
 fn sides(pair: &Pair<'_>) -> [String; 2] {
     [format!("A: {}", pair.labels[0]), format!("B: {}", pair.labels[1])]
 }
 
-/// A bar for each side of each operation.
+/// One bar per operation and side.
 pub fn operations(pair: &Pair<'_>) -> Chart {
     let rows = operation_rows(pair);
     let shown: Vec<_> = rows.iter().filter(|row| Some(row.slot) == pair.main()).take(MAX_BARS).collect();
@@ -33,8 +33,8 @@ pub fn operations(pair: &Pair<'_>) -> Chart {
     let [name_a, name_b] = sides(pair);
     Chart {
         id: "operations".into(),
-        title: "Operations of a step, A and B".to_string(),
-        caption: "Durations per step of the operations that changed the most. The numbers are in the table Operations.".to_string(),
+        title: "Operations per step, A vs B".to_string(),
+        caption: "Time per step of the operations that changed most. See the table Operations.".to_string(),
         plot: Plot::Bars(Bars {
             labels,
             parts: vec![
@@ -48,17 +48,17 @@ pub fn operations(pair: &Pair<'_>) -> Chart {
     }
 }
 
-/// How much more or less each line of the answer takes.
+/// Differences of the largest changes.
 pub fn differences<'a>(lines: impl Iterator<Item = (&'a str, i64)>) -> Chart {
     let lines = lines.map(|(name, difference)| (name.to_string(), i128::from(difference)));
     Chart {
-        title: "What B takes more (▲) and less (▼) time for".to_string(),
-        caption: "Sizes of the differences per step; the numbers are in the table above.".to_string(),
+        title: "Where B is slower (▲) and faster (▼)".to_string(),
+        caption: "Size of the differences per step, as listed above.".to_string(),
         ..differences_drawn(lines.take(MAX_BARS), Unit::Ns)
     }
 }
 
-/// All steps of the main phase, those of A first, each side by size. `None` for a single step on each side.
+/// All steps of the main phase, A first, each side sorted by duration. `None` for a single step on each side.
 pub fn spread(pair: &Pair<'_>) -> Option<Chart> {
     let slot = pair.main()?;
     if pair.n(0, slot) + pair.n(1, slot) < 3 {
@@ -94,9 +94,9 @@ pub fn spread(pair: &Pair<'_>) -> Option<Chart> {
     parts.iter_mut().for_each(|part| part.values.resize(before, 0.0));
     Some(Chart {
         id: "spread".into(),
-        title: format!("Wall time of each {}, A and B", slot.one()),
-        caption: "Each side from its shortest to its longest; where the sides overlap, single steps tell little. Medians and deviations \
-                  are in the table Phases."
+        title: format!("Wall time of each {}, A vs B", slot.one()),
+        caption: "Each side sorted from shortest to longest. Where the sides overlap, don't compare single steps. See the table \
+                  Phases for medians and deviations."
             .to_string(),
         plot: Plot::Bars(Bars { labels, parts, unit: Unit::Ns, is_strip: true, what: "step".to_string() }),
     })

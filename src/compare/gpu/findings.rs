@@ -1,8 +1,8 @@
-//! What aligned steps say of fusion and of the choice of kernels.
+//! Fusion and kernel substitution, from aligned steps.
 //!
-//! A place where one side runs kernels that the other does not is only looked at between two pairs, so that both sides are
-//! known to be at the same point. Whether a neighbour took over the work can not be seen in a trace; but a neighbour that
-//! is the same kernel on both sides did not.
+//! Places where one side runs kernels that the other doesn't are only considered between two aligned pairs, so that both sides are
+//! known to be at the same point. A trace doesn't show whether a neighbor was fused with them, but a neighbor that is the same
+//! kernel on both sides was not.
 
 use super::sequence::Aligned;
 use super::steps::column_of;
@@ -13,28 +13,28 @@ use crate::compare::align::Step;
 use crate::report::{Column, Table};
 use std::cmp::Reverse;
 
-/// Runs of more kernels than this between two pairs are another program, not a fusion.
+/// Longer runs of kernels between two pairs mean different code, not fusion.
 const MAX_RUN: usize = 8;
-/// Rows of each table.
+/// Maximum rows of each table.
 const MAX_ROWS: usize = 2_000;
 
-/// Places of one make.
+/// Places with the same pattern.
 #[derive(Default)]
 struct Block {
     times: u64,
-    /// Nanoseconds of what stands alone on each side.
+    /// Nanoseconds of unpaired kernels on each side.
     alone: [i64; 2],
-    /// Nanoseconds of that with the pairs before and after it.
+    /// The same including the pairs before and after.
     around: [i64; 2],
-    /// Whether a neighbour is another kernel in B than in A, in all of the places.
+    /// Whether a neighbor differs between A and B, in all of the places.
     neighbour_differs: bool,
     first_row: u64,
 }
 
-/// What a block is by: phase, operation before, those of A alone, those of B alone, operation after.
+/// Key of a block: phase, operation before, operations only in A, operations only in B, operation after.
 type BlockKey = (&'static str, String, String, String, String);
 
-/// Where one side runs kernels that the other does not.
+/// Places where one side runs kernels that the other doesn't.
 pub fn blocks(all: &[Aligned<'_>]) -> Table {
     let mut groups: HashMap<BlockKey, Block> = HashMap::default();
     let mut row_before = 0u64;
@@ -73,45 +73,47 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
         Column::key("only_b", "B runs", column_of(rows.iter().map(|row| row.0.3.as_str()))),
         Column::key("after", "before", column_of(rows.iter().map(|row| row.0.4.as_str()))),
         Column::text("finding", "finding", column_of(rows.iter().map(|row| finding(&row.0, &row.1)))),
-        Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.times)).hint("in the step"),
-        Column::integer("alone_a", "A, these", Unit::Ns, numbers(&|block| block.alone[0])),
-        Column::integer("alone_b", "B, these", Unit::Ns, numbers(&|block| block.alone[1])),
-        Column::integer("around_a", "A, with neighbours", Unit::Ns, numbers(&|block| block.around[0])),
-        Column::integer("around_b", "B, with neighbours", Unit::Ns, numbers(&|block| block.around[1])),
-        Column::integer("stake", "at stake, B − A", Unit::Ns, numbers(&stake))
-            .with_bar()
-            .hint("of these kernels alone"),
+        Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.times))
+            .hint("occurrences in the step"),
+        Column::integer("alone_a", "A, kernels", Unit::Ns, numbers(&|block| block.alone[0])),
+        Column::integer("alone_b", "B, kernels", Unit::Ns, numbers(&|block| block.alone[1])),
+        Column::integer("around_a", "A, with neighbors", Unit::Ns, numbers(&|block| block.around[0])),
+        Column::integer("around_b", "B, with neighbors", Unit::Ns, numbers(&|block| block.around[1])),
+        Column::integer("stake", "B − A", Unit::Ns, numbers(&stake)).with_bar().hint("of these kernels only"),
         Column::integer(
             "around",
-            "with neighbours, B − A",
+            "B − A, with neighbors",
             Unit::Ns,
             numbers(&|block| block.around[1].saturating_sub(block.around[0])),
         )
-        .hint("neighbours may have taken over the work; places beside each other share them, so rows do not add up"),
-        Column::counts("first_row", "first row", Unit::Id, rows.iter().map(|row| row.1.first_row)).hint("in the table below"),
+        .hint(
+            "includes neighbors that may have been fused; adjacent places share them, so rows don't add up",
+        ),
+        Column::counts("first_row", "first row", Unit::Id, rows.iter().map(|row| row.1.first_row))
+            .hint("in the table Aligned step"),
     ];
-    let mut table = Table::new("fusion", "Fused, split and left out", columns)
+    let mut table = Table::new("fusion", "Fused, split and removed kernels", columns)
         .caption(
-            "Places where one side runs kernels that the other does not, between two pairs of kernels that compute the same on both sides.",
+            "Places where one side runs kernels that the other doesn't, between two aligned pairs of kernels.",
         )
-        .if_empty("Both sides run as many kernels wherever they can be told to be at the same point.");
+        .if_empty("No unmatched kernels between aligned pairs.");
     table.n_left_out = n_left_out;
     table
 }
 
 fn finding(key: &BlockKey, block: &Block) -> &'static str {
     match (key.2.is_empty(), key.3.is_empty(), block.neighbour_differs) {
-        (false, true, true) => "fused in B, or left out: a neighbour is another kernel",
-        (false, true, false) => "left out in B: the neighbours are the same kernels",
-        (true, false, true) => "fused in A, or new in B: a neighbour is another kernel",
-        (true, false, false) => "new in B: the neighbours are the same kernels",
-        _ => "done with other kernels",
+        (false, true, true) => "Possibly fused in B or removed in B",
+        (false, true, false) => "Removed in B (same neighbors)",
+        (true, false, true) => "Possibly fused in A or added in B",
+        (true, false, false) => "Added in B (same neighbors)",
+        _ => "Replaced by other kernels",
     }
 }
 
 /// One place in a step.
 struct Place<'a> {
-    /// What stands alone.
+    /// Unpaired kernels.
     steps: &'a [Step],
     /// The pairs around it.
     before: (u32, u32),
@@ -156,9 +158,9 @@ impl Place<'_> {
     }
 }
 
-/// Pairs of different kernels that compute the same.
+/// Pairs of different kernels for the same operation.
 pub fn choices(all: &[Aligned<'_>]) -> Table {
-    /// Pieces, and nanoseconds of each side.
+    /// Count, nanoseconds of each side, and the first row.
     type Sum = (u64, [i64; 2], u64);
     let mut groups: HashMap<(&'static str, &str, &str, &str), Sum> = HashMap::default();
     let mut row = 0u64;
@@ -190,16 +192,17 @@ pub fn choices(all: &[Aligned<'_>]) -> Table {
         Column::key("operation", "operation", column_of(rows.iter().map(|row| row.0.1))),
         Column::key("name_a", "A, kernel", column_of(rows.iter().map(|row| row.0.2))),
         Column::key("name_b", "B, kernel", column_of(rows.iter().map(|row| row.0.3))),
-        Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.0)).hint("in the step"),
+        Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.0))
+            .hint("occurrences in the step"),
         Column::integer("total_a", "A", Unit::Ns, numbers(&|sum| sum.1[0])),
         Column::integer("total_b", "B", Unit::Ns, numbers(&|sum| sum.1[1])),
-        Column::integer("stake", "at stake, B − A", Unit::Ns, numbers(&stake)).with_bar(),
+        Column::integer("stake", "B − A", Unit::Ns, numbers(&stake)).with_bar(),
         Column::counts("first_row", "first row", Unit::Id, rows.iter().map(|row| row.1.2))
-            .hint("in the table below"),
+            .hint("in the table Aligned step"),
     ];
-    let mut table = Table::new("choices", "Other kernels for the same", columns)
-        .caption("Kernels that stand side by side, compute the same by their names, and are not the same.")
-        .if_empty("Wherever kernels stand side by side they are the same.");
+    let mut table = Table::new("choices", "Kernel substitutions", columns)
+        .caption("Aligned pairs of different kernels for the same operation.")
+        .if_empty("All aligned kernels are identical.");
     table.n_left_out = n_left_out;
     table
 }

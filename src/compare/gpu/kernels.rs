@@ -1,19 +1,19 @@
-//! Tables on what ran: operations, kernels inside them, kernels of one name on both sides.
+//! Tables of operations, of kernels by name, and of kernels on both sides.
 
 use super::side::{GpuSide, Slot};
 use super::steps::{Row, column_of, time_columns};
 use super::{Pair, Sample, per_step};
 use crate::analysis::gpu::kernel_names;
 use crate::base::hash::HashMap;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::compare::tables::ratio;
 use crate::report::{Column, Table};
 use std::cmp::Reverse;
 
-/// Rows beyond this are left out and counted.
+/// Maximum rows; further ones are counted as left out.
 const MAX_ROWS: usize = 200_000;
 
-/// Rows by size of the difference per step, then of the totals.
+/// Sorts rows by size of the difference per step, then of the totals.
 fn sort(rows: &mut [Row]) {
     rows.sort_by_cached_key(|row| {
         let by_step = row.difference().unwrap_or(row.total_difference());
@@ -54,7 +54,7 @@ pub fn operation_of(side: &GpuSide, name: u32) -> &str {
         .map_or("", String::as_str)
 }
 
-/// Counts and means: many short ones, or few long ones.
+/// Columns of counts and mean durations.
 fn count_columns(rows: &[&Row]) -> Vec<Column> {
     let mean = |row: &Row, side: usize| per_step(row.total[side], usize::try_from(row.count[side]).ok()?);
     let means = |side: usize| rows.iter().map(|row| mean(row, side)).collect::<Vec<_>>();
@@ -82,20 +82,20 @@ fn count_columns(rows: &[&Row]) -> Vec<Column> {
         Column::float("count_per_step_b", "B, count per step", Unit::Plain, by_step(1)),
         Column::integer("mean_a", "A, mean", Unit::Ns, means(0)),
         Column::integer("mean_b", "B, mean", Unit::Ns, means(1)),
-        Column::float("ratio_of_means", "B / A, of means", Unit::Plain, ratios)
-            .hint("of the duration of one; the other ratio is of all of a step"),
+        Column::float("ratio_of_means", "B / A, mean", Unit::Plain, ratios)
+            .hint("ratio of mean kernel durations; the other ratio is of time per step"),
     ]
 }
 
-/// Share of the difference of all totals.
+/// Column of shares of the total difference.
 fn share_column(rows: &[&Row]) -> Column {
     let whole: i128 = rows.iter().map(|row| i128::from(row.total_difference())).sum();
     let share = |row: &&Row| ratio(whole, i128::from(row.total_difference()));
-    Column::float("of_difference", "of the difference", Unit::Ratio, rows.iter().map(share).collect())
-        .hint("of the totals; all rows add up to 100 %")
+    Column::float("of_difference", "% of difference", Unit::Ratio, rows.iter().map(share).collect())
+        .hint("share of the difference of the totals; rows add up to 100%")
 }
 
-/// A row for each operation of a phase.
+/// One row per phase and operation.
 pub fn operations(pair: &Pair<'_>) -> Table {
     let all = operation_rows(pair);
     let rows: Vec<&Row> = all.iter().collect();
@@ -108,13 +108,13 @@ pub fn operations(pair: &Pair<'_>) -> Table {
     columns.extend(count_columns(&rows));
     Table::new("operations", "Operations", columns)
         .caption(
-            "What was computed, by the names of kernels; those of one side only too, so rows add up to all work of each side. Durations \
-             are added up: what runs at the same time counts twice here, unlike in the time of the GPU.",
+            "Kernels grouped by operation, based on their names. Includes operations of one side only, so rows add up to the total \
+             of each side. Overlapping kernels count multiple times, unlike in GPU time.",
         )
-        .if_empty("Neither side has work of a GPU.")
+        .if_empty("No GPU activity on either side.")
 }
 
-/// Kernels of all phases by name.
+/// One row per phase and kernel name.
 pub fn names(pair: &Pair<'_>) -> Table {
     /// Sums, and the name on each side.
     #[derive(Default, Clone, Copy)]
@@ -141,7 +141,7 @@ pub fn names(pair: &Pair<'_>) -> Table {
                 total: of.sums.map(|sum| sum.0),
                 count: of.sums.map(|sum| sum.1),
                 n: [0, 1].map(|side| pair.n(side, slot)),
-                // Steps are not kept by kernel, so nothing is said of noise.
+                // Times per kernel and step are not kept, so noise is unknown.
                 samples: [0, 1].map(|side| Sample { mean: of.sums[side].0 as f64, ..Sample::default() }),
             };
             (row, of.names)
@@ -181,24 +181,24 @@ pub fn names(pair: &Pair<'_>) -> Table {
     columns.extend(count_columns(&rows));
     columns.extend([
         Column::text("op_a", "A, operator", launched(0, |name| &name.cpu_op))
-            .hint("that launched most of them"),
+            .hint("operator with the most launches"),
         Column::text("op_b", "B, operator", launched(1, |name| &name.cpu_op)),
         Column::text("frame_a", "A, frame", launched(0, |name| &name.frame))
-            .hint("the innermost Python frame around most launches"),
+            .hint("innermost Python frame with the most launches"),
         Column::text("frame_b", "B, frame", launched(1, |name| &name.frame)),
     ]);
     kernel_names::insert(&mut columns, 2, ("name", "kernel"), rows.iter().map(|row| Some(row.name.as_str())));
     let mut table = Table::new("kernels", "Kernels", columns)
-        .caption("A row is a name in a phase. Names of one side only stand beside nothing; kernels that take their place are in the aligned step.")
-        .if_empty("Neither side has work of a GPU.");
+        .caption("One row per kernel and phase. For counterparts of kernels that are only on one side, see the table Aligned step.")
+        .if_empty("No GPU activity on either side.");
     table.n_left_out = n_left_out;
     table
 }
 
-/// Nanoseconds and pieces of both sides.
+/// Nanoseconds and counts of both sides.
 type Sums = [(i64, u64); 2];
 
-/// Kernels that both sides run under one name: the same code, slower or faster.
+/// Kernels with the same name on both sides: the same code, slower or faster.
 pub fn same(pair: &Pair<'_>) -> Table {
     let mut sums: HashMap<&str, (Sums, &str)> = HashMap::default();
     for number in [0, 1] {
@@ -214,7 +214,7 @@ pub fn same(pair: &Pair<'_>) -> Table {
     let mut rows: Vec<(&str, (Sums, &str))> =
         sums.into_iter().filter(|(_, (of, _))| of[0].1 > 0 && of[1].1 > 0).collect();
     let mean = |of: (i64, u64)| per_step(of.0, of.1 as usize).unwrap_or(0);
-    // What the slower or faster code is worth at the count of A.
+    // Difference of means times the count of A.
     let stake = |of: &Sums| mean(of[1]).saturating_sub(mean(of[0])).saturating_mul(of[0].1 as i64);
     rows.sort_by_key(|(name, (of, _))| (Reverse(stake(of).unsigned_abs()), *name));
     let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
@@ -233,7 +233,7 @@ pub fn same(pair: &Pair<'_>) -> Table {
         ),
         Column::float(
             "ratio_of_means",
-            "B / A, of means",
+            "B / A, mean",
             Unit::Plain,
             rows.iter()
                 .map(|(_, (of, _))| {
@@ -244,21 +244,21 @@ pub fn same(pair: &Pair<'_>) -> Table {
                 })
                 .collect(),
         ),
-        Column::integer("stake", "at A's count", Unit::Ns, integers(&stake))
+        Column::integer("stake", "B − A at A's count", Unit::Ns, integers(&stake))
             .with_bar()
-            .hint("difference of the means, by the count of A: what the same launches would take more in B"),
+            .hint("difference of means times A's count: the extra time for the same launches in B"),
         Column::counts("count_a", "A, count", Unit::Count, rows.iter().map(|row| row.1.0[0].1)),
         Column::counts("count_b", "B, count", Unit::Count, rows.iter().map(|row| row.1.0[1].1)),
     ];
     kernel_names::insert(&mut columns, 0, ("name", "kernel"), rows.iter().map(|row| Some(row.0)));
-    let n = rows.len();
+    let n = counted(rows.len() as u64, "kernel", "kernels");
     let slower = rows.iter().filter(|row| stake(&row.1.0) > 0).count();
     let faster = rows.iter().filter(|row| stake(&row.1.0) < 0).count();
-    let mut table = Table::new("same_kernels", "Kernels of one name on both sides", columns)
+    let mut table = Table::new("same_kernels", "Kernels on both sides", columns)
         .caption(format!(
-            "{n} names are on both sides: B is slower in {slower} of them, faster in {faster}, by the mean duration of one. Shapes may differ."
+            "{n} on both sides: B is slower in {slower}, faster in {faster}, by mean duration. Shapes may differ."
         ))
-        .if_empty("No kernel has the same name on both sides.");
+        .if_empty("No kernel names in common.");
     table.n_left_out = n_left_out;
     table
 }

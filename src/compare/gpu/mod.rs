@@ -1,8 +1,7 @@
-//! What changed on GPUs: time first, then operations and kernels, per step of a phase, with what is noise told from what
-//! is not.
+//! Comparison of GPU activity: time, then operations and kernels, per step of a phase, with a significance test.
 //!
-//! Sums of the tables are exact and are of everything that ran; numbers per step are those sums by the number of steps of
-//! the same phase, one for each GPU. Where the sides have no phase in common, their recordings are compared as wholes.
+//! Table sums are exact and cover everything that ran. Numbers per step are these sums divided by the number of steps of the same
+//! phase, counted per GPU. If the sides have no phase in common, whole traces are compared.
 
 mod charts;
 mod findings;
@@ -21,20 +20,20 @@ use crate::report::{Facts, Report};
 use side::{GpuSide, Slot, Stretch};
 use std::borrow::Cow;
 
-/// `id` of the report on GPUs.
+/// Id of the GPU comparison report.
 const REPORT: &str = "compare-gpu";
 
 /// Both sides, and the phases that are compared.
 pub(super) struct Pair<'a> {
     pub a: Cow<'a, GpuSide>,
     pub b: Cow<'a, GpuSide>,
-    /// Names of files.
+    /// File names.
     pub labels: [String; 2],
-    /// With work or steps on either side, as the filter lets through; the one with the most time on both sides first.
+    /// Phases with activity or steps on either side that pass the filter; the one with the most time on both sides first.
     pub slots: Vec<Slot>,
-    /// Steps are marked, but not alike, so recordings are compared as wholes.
+    /// Whether whole traces are compared because the sides have no step kind in common.
     pub is_made_whole: bool,
-    /// Work is missing from a side, so idle time is left out of both: time is that in which recorded work ran.
+    /// Whether idle time is left out on both sides because a side has missing device records. Time is then busy time.
     pub is_busy_only: bool,
     pub filter: PhaseFilter,
 }
@@ -89,27 +88,27 @@ impl<'a> Pair<'a> {
         Ok(pair)
     }
 
-    /// A side by number: 0 is A.
+    /// A side by index: 0 is A.
     pub fn side(&self, number: usize) -> &GpuSide {
         if number == 0 { &self.a } else { &self.b }
     }
 
-    /// Stretches of a phase on a side.
+    /// Number of steps of a phase on a side.
     pub fn n(&self, side: usize, slot: Slot) -> usize {
         self.side(side).of_slot(slot).count()
     }
 
-    /// Sum over the stretches of a phase.
+    /// Sum over the steps of a phase.
     pub fn sum(&self, side: usize, slot: Slot, get: impl Fn(&Stretch) -> i64) -> i64 {
         self.side(side).of_slot(slot).map(get).sum_ns()
     }
 
-    /// Both sides' steps by one number each.
+    /// Samples of one number per step, for both sides.
     pub fn samples(&self, slot: Slot, get: impl Fn(usize, &Stretch) -> i64) -> [Sample; 2] {
         [0, 1].map(|side| Sample::of(self.side(side).of_slot(slot).map(|stretch| get(side, stretch))))
     }
 
-    /// The phase that headlines are on: on both sides.
+    /// The phase used for headlines: the first one on both sides.
     pub fn main(&self) -> Option<Slot> {
         let first = *self.slots.first()?;
         (self.n(0, first) > 0 && self.n(1, first) > 0 && first != Slot::Outside).then_some(first)
@@ -124,7 +123,7 @@ impl<'a> Pair<'a> {
         names
     }
 
-    /// Time and pieces of an operation in a stretch of a side.
+    /// Time and count of an operation in a step of a side.
     pub fn of_operation(&self, side: usize, stretch: &Stretch, operation: &str) -> (i64, u64) {
         let operations = &self.side(side).operations;
         let found = stretch
@@ -135,14 +134,14 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// `total` by `n`, rounded to the nearest nanosecond; `None` by nothing.
+/// `total / n`, rounded to the nearest nanosecond; `None` if `n` is 0.
 pub(super) fn per_step(total: i64, n: usize) -> Option<i64> {
     let n = i128::try_from(n).ok().filter(|n| *n > 0)?;
     let total = i128::from(total);
     Some(super::narrow((2 * total + total.signum() * n) / (2 * n)))
 }
 
-/// The reports on GPUs, and numbers that limits can be set on.
+/// Adds the GPU reports, and measures for performance budgets.
 pub(super) fn compare(
     a: &Digest,
     b: &Digest,
@@ -183,7 +182,7 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// What a step of the main phase took on a side.
+/// Facts on a step of the main phase on a side.
 fn facts(pair: &Pair<'_>, number: usize) -> Facts {
     let side = pair.side(number);
     let letter = if number == 0 { "A" } else { "B" };
@@ -205,32 +204,32 @@ fn facts(pair: &Pair<'_>, number: usize) -> Facts {
         facts
             .push("launches", "Launches", launches as f64 / n.max(1) as f64, Unit::Plain)
             .hint(format!("kernels, copies and fills {per}"));
-        facts.push("steps", "Compared", n as u64, Unit::Count).hint(format!("each a {}", slot.one()));
+        facts.push("steps", "Samples", n as u64, Unit::Count).hint(format!("one per {}", slot.one()));
     }
     facts
-        .push("work", "Work", side.work(pair.filter), Unit::Ns)
-        .hint("durations of all kernels, copies and fills");
+        .push("work", "Kernel time", side.work(pair.filter), Unit::Ns)
+        .hint("total duration of kernels, copies and fills");
     let gpus = if side.gpus.is_empty() { "no GPU".to_string() } else { side.gpus.clone() };
     facts.push("gpus", "GPU", gpus, Unit::None);
-    facts.push("devices", "GPUs at work", u64::from(side.n_devices), Unit::Count);
+    facts.push("devices", "GPUs in use", u64::from(side.n_devices), Unit::Count);
     facts
 }
 
-/// Numbers that limits can be set on, whatever is in a trace.
+/// Measures for performance budgets that every GPU trace has.
 pub const MEASURES: &[(&str, &str)] = &[
     ("gpu.per_step", "wall time per step of the phase with the most time"),
-    ("gpu.busy", "time per step in which anything ran"),
-    ("gpu.idle", "time per step in which nothing ran"),
-    ("gpu.computation", "time per step with kernels that compute"),
-    ("gpu.exposed_communication", "time per step with nothing but communication"),
-    ("gpu.exposed_copies", "time per step with nothing but copies"),
-    ("gpu.work", "durations of all kernels, copies and fills per step, added up"),
+    ("gpu.busy", "busy time per step"),
+    ("gpu.idle", "idle time per step"),
+    ("gpu.computation", "computation per step"),
+    ("gpu.exposed_communication", "exposed communication per step"),
+    ("gpu.exposed_copies", "exposed copies per step"),
+    ("gpu.work", "total duration of kernels, copies and fills per step"),
     ("gpu.launches", "kernels, copies and fills per step"),
 ];
 
-/// Those that one side has by itself, as A and as B; none without a GPU.
+/// Adds the measures of one side, as both A and B; none without a GPU.
 pub(super) fn add_measures_of(side: &Digest, out: &mut Vec<Measure>) {
-    // Nothing but the numbers: no table is joined and no step is aligned.
+    // Only the measures: no tables are joined and no steps aligned.
     if let (Some(_), Ok(pair)) = (&side.gpu, Pair::new(side, side, PhaseFilter::default())) {
         measures(&pair, out);
     }
@@ -265,7 +264,7 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
     }
     for operation in pair.operations() {
         let id = format!("gpu.op.{}", operation.replace(' ', "_"));
-        let what = format!("{operation}, durations per {}", slot.one());
+        let what = format!("{operation}, time per {}", slot.one());
         let get = |side: usize, stretch: &Stretch| pair.of_operation(side, stretch, operation).0;
         push(id, what, Unit::Ns, pair.samples(slot, get));
     }
@@ -281,17 +280,17 @@ fn per_step_words(slot: Slot, a: &Sample, b: &Sample) -> String {
     )
 }
 
-/// `B is 31.0 % faster per decode step`.
+/// `B takes 31.0% less time per decode step`.
 fn faster(slot: Slot, a: &Sample, b: &Sample) -> String {
     if a.mean == 0.0 || b.mean == 0.0 {
         return format!("{} per {}", percent(a.mean, b.mean), slot.one());
     }
     if b.mean >= 2.0 * a.mean {
-        return format!("B takes {:.2} times as long per {} as A", b.mean / a.mean, slot.one());
+        return format!("B takes {:.2}× as long per {}", b.mean / a.mean, slot.one());
     }
     let change = 100.0 * (b.mean - a.mean) / a.mean;
     let word = if change < 0.0 { "less" } else { "more" };
-    format!("B takes {:.1} % {word} time per {} than A", change.abs(), slot.one())
+    format!("B takes {:.1}% {word} time per {}", change.abs(), slot.one())
 }
 
 fn steps_words(n: usize) -> String {

@@ -1,15 +1,14 @@
-//! What to know before believing the numbers.
+//! Notes and warnings on the reliability of the comparison.
 
 use super::Pair;
 use super::side::{GpuSide, Slot};
 use crate::analysis::gpu::stats::{SumNs, share};
 use crate::base::units::{counted, group_digits};
-use crate::compare::noise::MIN_STEPS;
 use crate::report::Report;
 
-/// Shares above which a note is made.
+/// Share of unclassified kernels above which a warning is added.
 const MANY_UNKNOWN: f64 = 0.2;
-/// Tokens of median steps that differ by more than this make steps unlike.
+/// Relative difference in tokens of median steps above which a warning is added.
 const UNLIKE_TOKENS: f64 = 0.1;
 
 /// Adds notes and warnings.
@@ -18,11 +17,11 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
         if let Some(missing) = missing(pair.side(number)) {
             let left_out = match pair.side(number).n_left_out_steps {
                 0 => String::new(),
-                n => format!(" {} that these touch are left out.", counted(n, "step", "steps")),
+                n => format!(" {} left out.", counted(n, "affected step is", "affected steps are")),
             };
             let consequence = match pair.side(number).is_busy_only {
                 true => {
-                    " Only time in which recorded work ran is compared: idle time and step time are unknown, and totals are lower bounds."
+                    " Only busy time is compared: idle time and step time are unknown, and totals are lower bounds."
                 }
                 false => "",
             };
@@ -31,37 +30,31 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
     }
     if pair.is_made_whole {
         report.warning(
-            "The sides mark no steps of one kind, so whole recordings are compared: if they hold different numbers of steps, differences \
-             are of that too.",
+            "A and B have no kind of step in common, so whole traces are compared. If they contain different numbers of steps, \
+             that adds to the differences.",
         );
     } else if pair.main() == Some(Slot::Whole) {
         report.info(
-            "No steps are marked, so whole recordings are compared, each GPU as one; totals are not divided by anything else. Ranges such \
-             as ProfilerStep#3 or execute_context_… mark steps.",
+            "No steps in these traces, so whole traces are compared, per GPU. Annotations such as ProfilerStep#3 or \
+             execute_context_… mark steps.",
         );
     }
     if let Some(slot) = pair.main() {
         let n = [pair.n(0, slot), pair.n(1, slot)];
-        if n.iter().any(|n| *n < MIN_STEPS) {
-            report.info(format!(
-                "Too few steps to tell differences from noise: {} in A, {} in B, at least {MIN_STEPS} are needed on each side.",
-                n[0], n[1]
-            ));
-        }
         if n[0] != n[1] {
             report.info(format!(
-                "A has {} and B {} of the kind {}; numbers per step are comparable, totals are not.",
+                "Different number of samples (one per {}): {} in A, {} in B. Compare numbers per step, not totals.",
+                slot.one(),
                 n[0],
-                n[1],
-                slot.one()
+                n[1]
             ));
         }
         tokens(pair, slot, report);
     }
     if pair.side(0).n_devices != pair.side(1).n_devices {
         report.info(format!(
-            "{} at work in A, {} in B; numbers per step are for one GPU.",
-            counted(pair.side(0).n_devices.into(), "GPU is", "GPUs are"),
+            "{} in A, {} in B; numbers per step are per GPU.",
+            counted(pair.side(0).n_devices.into(), "GPU", "GPUs"),
             pair.side(1).n_devices
         ));
     }
@@ -69,7 +62,7 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
         let side = pair.side(number);
         if side.sums.is_empty() {
             report.warning(format!(
-                "{letter} holds no kernels: it was recorded without GPU activities, or its GPU did nothing."
+                "No kernels in {letter}: it was recorded without GPU activities, or its GPU was idle."
             ));
             continue;
         }
@@ -88,7 +81,7 @@ pub fn missing(side: &GpuSide) -> Option<String> {
     })
 }
 
-/// Steps that are not alike.
+/// Warns if steps of A and B have different numbers of tokens.
 fn tokens(pair: &Pair<'_>, slot: Slot, report: &mut Report) {
     let median = |side: usize| -> Option<u64> {
         let mut tokens: Vec<u64> =
@@ -100,8 +93,8 @@ fn tokens(pair: &Pair<'_>, slot: Slot, report: &mut Report) {
         && a.abs_diff(b) as f64 > UNLIKE_TOKENS * a.max(b) as f64
     {
         report.warning(format!(
-            "Steps do not do the same amount of work: the median {} has {a} tokens in A and {b} in B. Compare times per token, or steps \
-             with equal tokens.",
+            "Steps have different loads: the median {} has {a} tokens in A, {b} in B. Compare time per token, or steps with equal \
+             tokens.",
             slot.one()
         ));
     }
@@ -113,20 +106,20 @@ fn unknown(side: &GpuSide, letter: &str, report: &mut Report) {
     let unknown: i64 = side.sums.iter().filter(|sum| is_unknown(sum.name)).map(|sum| sum.total).sum_ns();
     if let Some(share) = share(unknown, total).filter(|share| *share > MANY_UNKNOWN) {
         report.warning(format!(
-            "{:.0} % of the work of {letter} is in kernels that no rule knows; they are in the operation Other.",
+            "{:.0}% of kernel time in {letter} is unclassified (operation Other).",
             100.0 * share
         ));
     }
     let n: u64 = side.sums.iter().map(|sum| sum.count).sum();
     if side.n_unlinked > 0 {
         report.info(format!(
-            "{letter}: {} of {n} kernels, copies and fills are linked to no call, so their operators, frames and steps may be unknown.",
+            "{letter}: no recorded launch for {} of {n} kernels, copies and fills, so operators, frames and steps may be unknown.",
             side.n_unlinked
         ));
     }
     if !side.has_frames {
         report.info(format!(
-            "{letter} has no Python frames around launches: profile with with_stack=True to see them."
+            "No Python frames around launches in {letter}. Profile with with_stack=True to record them."
         ));
     }
 }

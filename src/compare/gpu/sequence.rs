@@ -1,4 +1,4 @@
-//! A typical step of each side, kernel by kernel, side by side.
+//! A typical step of each side, aligned kernel by kernel.
 
 use super::Pair;
 use super::findings;
@@ -11,16 +11,15 @@ use crate::base::units::{Unit, counted};
 use crate::compare::align::{Scores, Step, align};
 use crate::report::{Column, Report, Table, TextCells};
 
-/// Rows of the aligned step that are shown; findings are from all.
+/// Maximum rows of the aligned step shown; findings use all.
 const MAX_ROWS: usize = 200_000;
 
-/// What pairs of kernels are worth: the same kernel, another of the same family, another that computes the same. Others
-/// are never beside each other.
+/// Scores of pairs: the same kernel, one of the same family, one of the same operation. Others are never paired.
 const SAME_NAME: i32 = 6;
 const SAME_FAMILY: i32 = 3;
 const SAME_OPERATION: i32 = 2;
 
-/// A kernel as scores look at it: numbers that are equal on both sides for equal texts.
+/// A kernel for scoring: ids that are equal on both sides for equal texts.
 #[derive(Clone, Copy)]
 struct Kind {
     name: u32,
@@ -50,13 +49,13 @@ impl Scores for Kinds {
     }
 }
 
-/// Two steps side by side.
+/// Two aligned steps.
 pub struct Aligned<'a> {
     pub slot: Slot,
     pub sides: [&'a GpuSide; 2],
     pub pieces: [&'a [Piece]; 2],
     pub steps: Vec<Step>,
-    /// Work behind what was aligned, which was too much.
+    /// Kernels beyond the maximum that were not aligned.
     pub n_left_out: u64,
 }
 
@@ -105,7 +104,7 @@ impl<'a> Aligned<'a> {
         })
     }
 
-    /// Name of a piece of a side.
+    /// Kernel name at a place of a side.
     pub fn name(&self, side: usize, at: u32) -> &'a str {
         let name = self.pieces[side]
             .get(at as usize)
@@ -113,24 +112,24 @@ impl<'a> Aligned<'a> {
         name.map_or("", |name| name.text.as_str())
     }
 
-    /// Operation of a piece of a side.
+    /// Operation at a place of a side.
     pub fn operation(&self, side: usize, at: u32) -> &'a str {
         self.pieces[side].get(at as usize).map_or("", |piece| operation_of(self.sides[side], piece.name))
     }
 
-    /// Nanoseconds of a piece of a side.
+    /// Duration at a place of a side, in nanoseconds.
     pub fn dur(&self, side: usize, at: u32) -> i64 {
         self.pieces[side].get(at as usize).map_or(0, |piece| piece.dur)
     }
 }
 
-/// The report on aligned steps. `None` if there is no phase with steps on both sides.
+/// Report on aligned steps. `None` if no phase has steps on both sides.
 pub(super) fn report(pair: &Pair<'_>) -> Option<Report> {
     let all: Vec<Aligned<'_>> = pair.slots.iter().filter_map(|slot| Aligned::new(pair, *slot)).collect();
     if all.iter().all(|aligned| aligned.steps.is_empty()) {
         return None;
     }
-    let mut report = Report::new("compare-sequence", "One step, kernel by kernel");
+    let mut report = Report::new("compare-sequence", "Aligned kernels");
     let of = |is: fn(&Step) -> bool| -> u64 {
         all.iter().map(|aligned| aligned.steps.iter().filter(|step| is(step)).count() as u64).sum()
     };
@@ -145,18 +144,18 @@ pub(super) fn report(pair: &Pair<'_>) -> Option<Report> {
         )
         .count() as u64;
     report.summary = format!(
-        "{} stand side by side, {same} of them the same kernel; {only_a} only in A, {only_b} only in B.",
+        "{} aligned; {same} identical; {only_a} only in A, {only_b} only in B.",
         counted(pairs, "kernel", "kernels")
     );
     report.info(
-        "The step of the median length of each side, in the order in which its work was launched (copies and fills too). Only work that \
-         computes the same stands side by side; a gap costs more than each of its places.",
+        "Aligns the median step of each side in launch order, including copies and fills. Only kernels of the same operation are \
+         paired.",
     );
     let n_left_out: u64 = all.iter().map(|aligned| aligned.n_left_out).sum();
     if n_left_out > 0 {
         report.warning(format!(
-            "Steps are long: {} behind what is shown were not aligned.",
-            counted(n_left_out, "piece", "pieces")
+            "Steps are too long to align completely: {} not aligned.",
+            counted(n_left_out, "kernel was", "kernels were")
         ));
     }
     report.table(findings::blocks(&all));
@@ -180,7 +179,7 @@ fn table(all: &[Aligned<'_>]) -> Table {
     let rows = &rows[..rows.len().min(MAX_ROWS)];
     let status = |(aligned, a, b): &(&Aligned<'_>, Option<u32>, Option<u32>)| match (a, b) {
         (Some(a), Some(b)) if aligned.name(0, *a) == aligned.name(1, *b) => "= same kernel",
-        (Some(_), Some(_)) => "≈ other kernel",
+        (Some(_), Some(_)) => "≈ different kernel",
         (Some(_), None) => "▽ only in A",
         _ => "△ only in B",
     };
@@ -217,7 +216,7 @@ fn table(all: &[Aligned<'_>]) -> Table {
         Column::integer("difference", "B − A", Unit::Ns, difference).with_bar().adds_up(),
     ];
     let mut table =
-        Table::new("sequence", "The step side by side", columns).if_empty("There is no step on both sides.");
+        Table::new("sequence", "Aligned step", columns).if_empty("No phase has steps on both sides.");
     table.n_left_out = n_left_out;
     table
 }

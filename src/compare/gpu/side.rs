@@ -1,4 +1,4 @@
-//! What one side gives to the comparison of GPUs: sums by phase and name, its steps, a typical step kernel by kernel.
+//! Input of the GPU comparison from one side: sums by phase and name, steps, and a typical step kernel by kernel.
 
 use super::super::PhaseFilter;
 use crate::analysis::gpu::annotation::Phase;
@@ -13,23 +13,23 @@ use crate::analysis::gpu_layers;
 use crate::base::hash::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
-/// What a stretch of GPU time was for; only equal ones are compared.
+/// Phase of a range of GPU time; only equal phases are compared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Slot {
     Prefill,
     Decode,
     Mixed,
     Idle,
-    /// A step that does not say what it did.
+    /// A step without a known phase.
     Step,
-    /// In no step, though the trace has steps.
+    /// Outside steps, in a trace with steps.
     Outside,
-    /// The trace has no steps; one stretch for each GPU.
+    /// A trace without steps; one range per GPU.
     Whole,
 }
 
 impl Slot {
-    /// What it is called.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Slot::Prefill => "prefill",
@@ -42,7 +42,7 @@ impl Slot {
         }
     }
 
-    /// One of it: `decode step`, `recording`.
+    /// One sample of it, for sentences: `decode step`.
     pub fn one(self) -> &'static str {
         match self {
             Slot::Prefill => "prefill step",
@@ -50,8 +50,8 @@ impl Slot {
             Slot::Mixed => "mixed step",
             Slot::Idle => "idle step",
             Slot::Step => "step",
-            Slot::Outside => "GPU, outside of steps",
-            Slot::Whole => "GPU and recording",
+            Slot::Outside => "GPU (outside steps)",
+            Slot::Whole => "GPU (whole trace)",
         }
     }
 
@@ -65,7 +65,7 @@ impl Slot {
         }
     }
 
-    /// Whether a filter lets it through.
+    /// Whether it passes a filter.
     pub fn passes(self, filter: PhaseFilter) -> bool {
         match filter {
             PhaseFilter::All => true,
@@ -75,24 +75,24 @@ impl Slot {
     }
 }
 
-/// Work of one name.
+/// Kernels, copies or fills of one name.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Name {
     /// As in the trace.
     pub text: String,
     /// Index into [`GpuSide::operations`].
     pub operation: u32,
-    /// Family and library, as far as they are known.
+    /// Family; empty if unknown.
     pub family: String,
     pub is_kernel: bool,
     pub is_communication: bool,
     pub is_unknown: bool,
-    /// The operator that launched most of it, and the innermost Python frame around that; empty if not known.
+    /// Operator with the most launches, and its innermost Python frame; empty if unknown.
     pub cpu_op: String,
     pub frame: String,
 }
 
-/// Durations of work of one name in one phase, added up.
+/// Total duration of one name in one phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sum {
     pub slot: Slot,
@@ -103,46 +103,46 @@ pub struct Sum {
     pub total: i64,
 }
 
-/// An operation, by its number in [`GpuSide::operations`]: nanoseconds, pieces.
+/// Index into [`GpuSide::operations`], nanoseconds, count.
 pub type OfOperation = (u32, i64, u64);
 
-/// Time of one GPU from the first work of a step to the first of the next, or all of it where there are no steps.
+/// Time of one GPU from the first kernel or copy of a step to the first one of the next, or all of it without steps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stretch {
     pub slot: Slot,
     /// GPU of the side, over all its files.
     pub device: u32,
-    /// As the annotation says.
+    /// From the annotation.
     pub tokens: Option<u64>,
     pub time: Time,
-    /// Work launched in the step: nanoseconds and pieces by operation, indices into [`GpuSide::operations`].
+    /// Kernels and copies launched in the step: nanoseconds and count by operation.
     pub by_operation: Vec<OfOperation>,
 }
 
-/// Parts of a stretch in nanoseconds; the first four of them are all of it. As [`Parts`].
+/// Parts of the time in nanoseconds, as in [`Parts`]; the first four add up to the total.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Time {
     pub computation: i64,
     pub exposed_communication: i64,
     pub exposed_copies: i64,
     pub idle: i64,
-    /// The part of [`Time::idle`] in which the next work had not been launched yet when the GPU ran out of work.
+    /// The host-bound part of [`Time::idle`]: the next kernel was not launched yet.
     pub idle_for_host: i64,
     pub communication: i64,
 }
 
 impl Time {
-    /// All of the stretch.
+    /// Total.
     pub fn wall(&self) -> i64 {
         self.busy().saturating_add(self.idle)
     }
 
-    /// Where anything ran.
+    /// Time in which anything ran.
     pub fn busy(&self) -> i64 {
         self.computation.saturating_add(self.exposed_communication).saturating_add(self.exposed_copies)
     }
 
-    /// Adds another stretch.
+    /// Adds another time.
     pub fn add(&mut self, other: &Time) {
         for (sum, more) in [
             (&mut self.computation, other.computation),
@@ -169,18 +169,18 @@ impl Time {
 }
 
 impl Stretch {
-    /// Durations of its work added up.
+    /// Total duration of its kernels and copies.
     pub fn work(&self) -> i64 {
         self.by_operation.iter().map(|(_, ns, _)| *ns).sum_ns()
     }
 
-    /// Pieces of work.
+    /// Number of kernels and copies.
     pub fn launches(&self) -> u64 {
         self.by_operation.iter().map(|(_, _, n)| n).sum()
     }
 }
 
-/// A piece of work of a typical step.
+/// A kernel or copy of a typical step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Piece {
     /// Index into [`GpuSide::names`].
@@ -189,12 +189,12 @@ pub struct Piece {
     pub dur: i64,
 }
 
-/// A typical step of a phase in the order in which its work was launched.
+/// A typical step of a phase, in launch order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sequence {
     pub slot: Slot,
     pub pieces: Vec<Piece>,
-    /// Pieces behind those, which were too many.
+    /// Number of kernels beyond the maximum.
     pub n_left_out: u64,
 }
 
@@ -204,21 +204,21 @@ pub struct Layer {
     pub slot: Slot,
     pub number: u32,
     pub steps: u64,
-    /// Time in which any of its work ran, over those steps, in nanoseconds.
+    /// Busy time over those steps, in nanoseconds.
     pub busy: i64,
     pub kernels: u64,
 }
 
-/// Work of a typical step that is kept.
+/// Maximum kernels kept of a typical step.
 pub const MAX_PIECES: usize = 200_000;
 
 /// One side.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct GpuSide {
-    /// Models of the GPUs, or their maker.
+    /// GPU models, or the vendor.
     pub gpus: String,
     pub is_amd: bool,
-    /// GPUs that did something, over all files.
+    /// Number of GPUs with activity, over all files.
     pub n_devices: u32,
     pub operations: Vec<String>,
     pub names: Vec<Name>,
@@ -226,21 +226,21 @@ pub struct GpuSide {
     pub stretches: Vec<Stretch>,
     pub sequences: Vec<Sequence>,
     pub layers: Vec<Layer>,
-    /// Kernels, copies and fills that are linked to no call.
+    /// Kernels, copies and fills without a recorded launch.
     pub n_unlinked: u64,
-    /// Launches of kernels and graphs, and those of them without a timed device record.
+    /// Kernel and graph launches, and those without a timed device record.
     pub n_launches: u64,
     pub n_missing: u64,
-    /// Steps that such launches touch; they are in no number.
+    /// Steps affected by missing records, which are excluded.
     pub n_left_out_steps: u64,
-    /// Too many of them: nothing is known of idle time, and steps are as long as their recorded work.
+    /// Whether too many steps are affected, so idle time is unknown and only busy time is compared.
     pub is_busy_only: bool,
     /// Whether Python frames are recorded.
     pub has_frames: bool,
 }
 
 impl GpuSide {
-    /// Of the traces of a side; `None` if none has to do with a GPU.
+    /// Builds the side from its traces; `None` without GPU traces.
     pub fn of(traces: &[GpuTrace<'_>]) -> Option<GpuSide> {
         if traces.is_empty() {
             return None;
@@ -260,7 +260,7 @@ impl GpuSide {
         Some(side)
     }
 
-    /// The same without idle time: what is left is time in which recorded work ran.
+    /// A copy without idle time.
     pub fn busy_only(&self) -> GpuSide {
         let mut side = self.clone();
         for stretch in &mut side.stretches {
@@ -269,12 +269,12 @@ impl GpuSide {
         side
     }
 
-    /// Durations of all work of the phases that pass.
+    /// Total duration of kernels and copies in phases that pass the filter.
     pub fn work(&self, filter: PhaseFilter) -> i64 {
         self.sums.iter().filter(|sum| sum.slot.passes(filter)).map(|sum| sum.total).sum_ns()
     }
 
-    /// Phases with work or steps, in order.
+    /// Phases with activity or steps, in order.
     pub fn slots(&self) -> Vec<Slot> {
         let mut slots: Vec<Slot> = self.sums.iter().map(|sum| sum.slot).collect();
         slots.extend(self.stretches.iter().map(|stretch| stretch.slot));
@@ -283,12 +283,12 @@ impl GpuSide {
         slots
     }
 
-    /// Stretches of a phase.
+    /// Steps of a phase.
     pub fn of_slot(&self, slot: Slot) -> impl Iterator<Item = &Stretch> {
         self.stretches.iter().filter(move |stretch| stretch.slot == slot)
     }
 
-    /// The same side as if its steps had not been marked.
+    /// A copy as if the trace had no steps.
     pub fn as_a_whole(&self) -> GpuSide {
         let mut by_device: Vec<Option<Stretch>> = vec![None; self.n_devices as usize];
         for stretch in &self.stretches {
@@ -387,7 +387,7 @@ impl Builder {
             self.side.n_devices += 1;
             let mut windows = step_windows(gpu, device, whole);
             let has_outside = windows.first().is_some_and(|first| first.step == NO_STEP);
-            // Work of no step may run at any time; it has a stretch of its own, if only of no length.
+            // Activity outside steps may run at any time, so it gets a range of its own, possibly empty.
             if windows.is_empty() || (!has_outside && by_step.contains_key(&(device, NO_STEP))) {
                 let window = if windows.is_empty() { whole } else { (whole.0, whole.0) };
                 windows.push(StepWindow::whole(NO_STEP, device, window));
@@ -424,8 +424,8 @@ impl Builder {
         }
     }
 
-    /// Steps that are in no number: those of which some work is missing, and of the others those whose length is not known for it,
-    /// unless that would leave less than half of them.
+    /// Steps to exclude: those with missing records, and those whose duration is therefore unknown, unless fewer than half of them
+    /// would remain.
     fn steps_left_out(&mut self, gpu: &GpuTrace<'_>) -> HashSet<u32> {
         let mut left_out: HashSet<u32> =
             (0..gpu.steps.len() as u32).filter(|step| is_partial(gpu, *step)).collect();
@@ -446,7 +446,7 @@ impl Builder {
         left_out
     }
 
-    /// The number of the name of each piece of work.
+    /// Name index of each kernel or copy.
     fn names_of(&mut self, gpu: &GpuTrace<'_>) -> Vec<u32> {
         let mut known: HashMap<(u32, u32, bool), u32> = HashMap::default();
         let mut around: HashMap<(u32, u32), (String, String)> = HashMap::default();
@@ -501,7 +501,7 @@ impl Builder {
         number
     }
 
-    /// A typical step of each phase: that of the median length among those of one GPU.
+    /// Adds a typical step of each phase: the one with the median total duration.
     fn sequences(&mut self, gpu: &GpuTrace<'_>, names: &[u32], slot_of: &dyn Fn(u32) -> Slot) {
         let mut by_slot: HashMap<Slot, Vec<(i64, u32, u32)>> = HashMap::default();
         let mut lengths: HashMap<(u32, u32), i64> = HashMap::default();
@@ -517,7 +517,7 @@ impl Builder {
         }
         let mut chosen: Vec<(Slot, u32, u32)> = Vec::new();
         for (slot, mut steps) in by_slot {
-            // The first file that has steps of a phase stands for the side.
+            // The first file with steps of a phase represents the side.
             let is_known = self.side.sequences.iter().any(|sequence| sequence.slot == slot);
             if slot == Slot::Outside || is_known {
                 continue;
@@ -531,7 +531,7 @@ impl Builder {
         chosen.sort_unstable();
         for (slot, step, device) in chosen {
             let is_of = |work: &Work| work.step == step && gpu.streams[work.stream as usize].device == device;
-            // In the order of launches, which does not depend on what runs beside what.
+            // Launch order does not depend on overlap.
             let mut pieces: Vec<(i64, u32, i64, Piece)> = gpu
                 .work
                 .iter()
@@ -574,7 +574,7 @@ impl Builder {
     }
 }
 
-/// Whether something was launched in a step of which there is no record.
+/// Whether a step has launches without a device record.
 fn is_partial(gpu: &GpuTrace<'_>, step: u32) -> bool {
     let Some(of) = gpu.step(step) else { return false };
     let within = gpu.silent.partition_point(|silent| silent.ts < of.start);
@@ -585,15 +585,14 @@ fn is_partial(gpu: &GpuTrace<'_>, step: u32) -> bool {
     })
 }
 
-/// Stretches in which a device had nothing to do, and in which what it did next was launched only after it had run out of
-/// work: starts and lengths, in order. No step of a device starts inside of one, as that would be work.
+/// Host-bound gaps of a device: start and duration, in order. No step starts inside one, since a step starts with a kernel.
 fn waits_for_host(gpu: &GpuTrace<'_>, gaps: &[Vec<Gap>], device: u32) -> Vec<(i64, i64)> {
     let of_device = gaps[device as usize].iter().flat_map(|gap| gap.stretches(gpu));
     let waits = of_device.filter(|stretch| stretch.cause == Cause::Host);
     waits.map(|stretch| (stretch.span.0, stretch.ns())).collect()
 }
 
-/// The operator and the innermost frame around a launch; the call itself where no operator is recorded.
+/// The operator and the innermost frame around a launch; the call itself without a recorded operator.
 fn launcher(gpu: &GpuTrace<'_>, work: &Work) -> (String, String) {
     let op = if work.op != NONE { work.op } else { work.launch };
     let frame = if work.launch != NONE { gpu.frame_of(work.launch) } else { gpu.frame_of(work.op) };

@@ -1,4 +1,4 @@
-//! Tables on time: parts, phases, equal tokens, layers.
+//! Tables of time: breakdown, phases, equal tokens, layers.
 
 use super::side::{Slot, Stretch};
 use super::{Pair, per_step};
@@ -9,35 +9,35 @@ use crate::compare::tables::ratio;
 use crate::report::{Column, Table, TextCells};
 use std::collections::BTreeMap;
 
-/// A number of both sides, in all and by step.
+/// A number on both sides, in total and per step.
 pub struct Row {
     pub slot: Slot,
     pub name: String,
     pub total: [i64; 2],
     pub count: [u64; 2],
-    /// Stretches of the phase.
+    /// Number of steps of the phase.
     pub n: [usize; 2],
     pub samples: [Sample; 2],
 }
 
 impl Row {
-    /// Nanoseconds of a side by its steps.
+    /// Nanoseconds per step on a side.
     pub fn per_step(&self, side: usize) -> Option<i64> {
-        // What is in no step has no step to be counted by.
+        // Activity outside steps has no step count.
         (self.slot != Slot::Outside).then_some(()).and_then(|()| per_step(self.total[side], self.n[side]))
     }
 
-    /// B less A, by step.
+    /// B − A per step.
     pub fn difference(&self) -> Option<i64> {
         Some(self.per_step(1)?.saturating_sub(self.per_step(0)?))
     }
 
-    /// B less A of the totals.
+    /// B − A of the totals.
     pub fn total_difference(&self) -> i64 {
         self.total[1].saturating_sub(self.total[0])
     }
 
-    /// What the difference is worth. One-sided rows say so.
+    /// Significance of the difference, or the side of one-sided rows.
     pub fn verdict(&self) -> &'static str {
         match (self.total[0], self.total[1]) {
             (0, 0) => "= same",
@@ -50,12 +50,12 @@ impl Row {
     }
 }
 
-/// Text cells, one a row.
+/// Text cells, one per row.
 pub fn column_of<'a>(texts: impl Iterator<Item = &'a str>) -> TextCells {
     texts.collect()
 }
 
-/// Columns on time that tables by phase share.
+/// Time columns shared by tables by phase.
 pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
     let integers = |get: &dyn Fn(&Row) -> Option<i64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
     let ratios = |get: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
@@ -67,7 +67,7 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
         Column::text("status", "status", column_of(rows.iter().map(|row| row.verdict()))).hint(RULE),
         Column::float(
             "ratio",
-            "B / A, of totals per step",
+            "B / A per step",
             Unit::Plain,
             ratios(&|row| ratio(i128::from(row.per_step(0)?), i128::from(row.per_step(1)?))),
         ),
@@ -77,7 +77,7 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
             Unit::Ns,
             ratios(&|row| super::band(&row.samples[0], &row.samples[1])),
         )
-        .hint("differences up to this are noise; missing with too few steps"),
+        .hint("smaller differences are noise; missing with too few steps"),
         Column::integer("total_a", "A, total", Unit::Ns, integers(&|row| Some(row.total[0]))).adds_up(),
         Column::integer("total_b", "B, total", Unit::Ns, integers(&|row| Some(row.total[1]))).adds_up(),
         Column::integer(
@@ -90,10 +90,10 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
     ]
 }
 
-/// A part of a stretch, in nanoseconds.
+/// A part of the time of a step, in nanoseconds.
 type Part = fn(&Stretch) -> i64;
 
-/// Parts of the time that add up to it.
+/// Parts that add up to the total.
 pub const PARTS: [(&str, Part); 5] = [
     ("computation", |stretch| stretch.time.computation),
     ("exposed communication", |stretch| stretch.time.exposed_communication),
@@ -113,9 +113,9 @@ fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -
     }
 }
 
-/// Where the time went, phase by phase.
+/// Time breakdown by phase.
 pub fn parts(pair: &Pair<'_>) -> Table {
-    // Of idle time nothing is known then, not even that there is none.
+    // Idle time is unknown then, and must not show as 0.
     let is_known = |(name, _): &(&str, Part)| !pair.is_busy_only || !name.starts_with("idle");
     let known: Vec<(&str, Part)> = PARTS.into_iter().filter(is_known).collect();
     let all = pair.slots.iter().flat_map(|slot| known.iter().map(|(name, get)| row(pair, *slot, name, *get)));
@@ -126,13 +126,14 @@ pub fn parts(pair: &Pair<'_>) -> Table {
         Column::key("part", "part", column_of(rows.iter().map(|row| row.name.as_str()))),
     ];
     columns.extend(time_columns(&rows));
-    Table::new("time", "Time of the GPU", columns).caption(format!(
-        "Every nanosecond of each side is in one part: computation first, then communication and copies where nothing else runs. \
-         The GPU waits for the host where its next work was launched only after it had run out of work. A step lasts from its first work to the first of the next one; each GPU counts for itself. {RULE}"
+    Table::new("time", "GPU time", columns).caption(format!(
+        "Parts add up to 100%: time with computation first, then communication and copies without overlapping compute. The GPU is \
+         waiting for the host if the next kernel wasn't launched before it ran out of work. A step lasts from its first kernel or \
+         copy to the first one of the next step, on each GPU. {RULE}"
     ))
 }
 
-/// A row for each phase.
+/// One row per phase.
 pub fn phases(pair: &Pair<'_>) -> Table {
     let all: Vec<Row> =
         pair.slots.iter().map(|slot| row(pair, *slot, slot.name(), |stretch| stretch.time.wall())).collect();
@@ -189,7 +190,7 @@ pub fn phases(pair: &Pair<'_>) -> Table {
                         .collect(),
                 ),
             )
-            .hint("standard deviation between steps"),
+            .hint("standard deviation over steps"),
             named(
                 "tokens",
                 Column::unsigned(
@@ -199,7 +200,7 @@ pub fn phases(pair: &Pair<'_>) -> Table {
                     rows.iter().map(|row| tokens(side, row.slot)).collect(),
                 ),
             )
-            .hint("of the median step, as its annotation says"),
+            .hint("of the median step, from its annotation"),
             named(
                 "per_token",
                 Column::integer(
@@ -213,12 +214,12 @@ pub fn phases(pair: &Pair<'_>) -> Table {
     }
     columns.extend(time_columns(&rows));
     Table::new("phases", "Phases", columns).caption(
-        "Wall time of steps by what they did. Steps of one phase are only alike when they have as many tokens; see the time per token, \
-         and the steps with equal tokens.",
+        "Wall time of steps by phase. Steps are only comparable with similar token counts; see time per token, and steps with \
+         equal tokens.",
     )
 }
 
-/// Steps with equal numbers of tokens on both sides. `None` if there are none, or only one number of them.
+/// Steps with equal numbers of tokens on both sides. `None` if there are none.
 pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
     let mut groups: BTreeMap<(Slot, u64), [Vec<i64>; 2]> = BTreeMap::new();
     for slot in &pair.slots {
@@ -258,12 +259,12 @@ pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
     columns.extend(time_columns(&rows));
     Some(
         Table::new("equal_tokens", "Steps with equal tokens", columns).not_compared().caption(
-            "Only steps that have as many tokens as steps of the other side: a difference here is not one of load.",
+            "Only steps with the same token count on both sides, so differences aren't due to load.",
         ),
     )
 }
 
-/// A layer on both sides: steps that have it, nanoseconds in which it was busy, kernels.
+/// A layer on both sides: number of steps, busy nanoseconds, kernels.
 type Layers = [(u64, i64, u64); 2];
 
 /// Layers of the model by their numbers, phase by phase.
@@ -301,7 +302,7 @@ pub fn layers(pair: &Pair<'_>) -> Option<Table> {
         Column::float("kernels_b", "B, kernels", Unit::Plain, kernels(1)),
     ];
     Some(Table::new("layers", "Layers", columns).caption(
-        "From one attention kernel to the next on the stream that has the most of them; means over the steps of the phase. Work before \
-         the first attention of a step is in no layer, so layers do not add up to steps.",
+        "A layer runs from one attention kernel to the next, on the stream with the most of them; means over the steps of the \
+         phase. Kernels before the first attention belong to no layer, so layers don't add up to steps.",
     ))
 }

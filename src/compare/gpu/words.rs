@@ -1,4 +1,4 @@
-//! The answer: what B takes more or less time for, the most first, so that lines add up to the whole difference.
+//! Largest changes from A to B, as lines that add up to the total difference.
 
 use super::super::words::each;
 use super::kernels::operation_rows;
@@ -7,17 +7,17 @@ use super::steps::Row;
 use super::{Pair, REPORT, charts, faster, per_step, per_step_words, steps_words};
 use crate::analysis::gpu::kernel_names::readable;
 use crate::base::units::{Unit, format_ns, format_signed_ns};
-use crate::compare::noise::{Sample, Verdict, band, verdict};
+use crate::compare::noise::{MIN_STEPS, Sample, Verdict, band, verdict};
 use crate::filter::exactly;
 use crate::report::{Chart, Facts, Finding, Findings, RowsOf, Stakes};
 use std::cmp::Reverse;
 
-/// Tables that lines lead to, by id and title.
-const PARTS: (&str, &str) = ("time", "Time of the GPU");
+/// Tables that lines link to, by id and title.
+const PARTS: (&str, &str) = ("time", "GPU time");
 const OPERATIONS: (&str, &str) = ("operations", "Operations");
 const KERNELS: (&str, &str) = ("kernels", "Kernels");
 
-/// One sentence: by how much, and whether that is more than noise; before it, which side is incomplete.
+/// Headline: the difference and its significance, after a hint at incomplete sides.
 pub fn headline(pair: &Pair<'_>) -> String {
     let incomplete = match [0, 1].map(|side| pair.side(side).is_busy_only) {
         [true, true] => "A and B are incomplete",
@@ -32,30 +32,28 @@ pub fn headline(pair: &Pair<'_>) -> String {
 fn difference(pair: &Pair<'_>) -> String {
     let Some(slot) = pair.main() else {
         return match (pair.side(0).sums.is_empty(), pair.side(1).sums.is_empty()) {
-            (true, true) => "Neither side has work of a GPU.".to_string(),
-            (true, false) => "Only B has work of a GPU: all of it is new.".to_string(),
-            (false, true) => "Only A has work of a GPU: all of it is gone.".to_string(),
-            (false, false) => "The sides have no steps of one phase in common.".to_string(),
+            (true, true) => "No GPU activity on either side.".to_string(),
+            (true, false) => "Only B has GPU activity.".to_string(),
+            (false, true) => "Only A has GPU activity.".to_string(),
+            (false, false) => "A and B have no phase in common.".to_string(),
         };
     };
     let [a, b] = pair.samples(slot, |_, stretch| stretch.time.wall());
     let numbers = per_step_words(slot, &a, &b);
     match verdict(&a, &b) {
-        Verdict::Same => format!("No difference: {numbers}."),
+        Verdict::Same => format!("No change: {numbers}."),
         Verdict::Noise => format!(
-            "No difference beyond noise: {numbers}; differences up to {} are noise.",
+            "No significant change: {numbers} (noise is up to {}).",
             format_ns(band(&a, &b).unwrap_or(0.0).round() as i64)
         ),
         Verdict::More | Verdict::Less => format!("{}: {numbers}.", faster(slot, &a, &b)),
         Verdict::MaybeMore | Verdict::MaybeLess => {
             let n = |sample: &Sample| match slot {
-                Slot::Whole => {
-                    format!("{} recorded", super::super::counted(sample.n as u64, "stretch", "stretches"))
-                }
+                Slot::Whole => super::super::counted(sample.n as u64, "sample", "samples"),
                 _ => steps_words(sample.n),
             };
             format!(
-                "{}: {numbers}. Too few to tell from noise: {} in A, {} in B.",
+                "{}: {numbers}. Not enough to test significance: {} in A, {} in B (need {MIN_STEPS} per side).",
                 faster(slot, &a, &b),
                 n(&a),
                 n(&b)
@@ -64,16 +62,16 @@ fn difference(pair: &Pair<'_>) -> String {
     }
 }
 
-/// A line of the answer.
+/// A line of the list of changes.
 struct Line {
-    /// What it is about, in a word.
+    /// Short name.
     name: String,
-    /// The same in a sentence, without the time.
+    /// Text without the time.
     text: String,
-    /// Nanoseconds a step, of A and B.
+    /// Nanoseconds per step, of A and B.
     sides: [i64; 2],
     verdict: Verdict,
-    /// The table of this report whose rows it is about, and what to filter them by; empty for all.
+    /// Table with its rows, and their filter; empty for all.
     table: (&'static str, &'static str),
     filter: String,
 }
@@ -84,7 +82,7 @@ impl Line {
     }
 }
 
-/// The ranked list for the phase with the most time, and a picture of it. `None` if no phase is on both sides.
+/// Ranked list of changes in the phase with the most time, and its chart. `None` if no phase is on both sides.
 pub fn answer(pair: &Pair<'_>) -> Option<(Findings, Chart)> {
     let slot = pair.main()?;
     let mut lines = lines(pair, slot);
@@ -99,14 +97,14 @@ pub fn answer(pair: &Pair<'_>) -> Option<(Findings, Chart)> {
         .map(|side| per_step(pair.sum(side, slot, |stretch| stretch.time.wall()), n[side]).unwrap_or(0));
     let chart = charts::differences(lines.iter().map(|line| (line.name.as_str(), line.difference())));
     let findings = Findings {
-        title: "What changed, the most first".to_string(),
+        title: "Largest changes".to_string(),
         caption: format!(
-            "Differences per {}; they add up to {} of {} (whole nanoseconds, rounded line by line).",
+            "Differences per {}; they add up to {}: {}.",
             slot.one(),
             format_signed_ns(walls[1].saturating_sub(walls[0])),
             per_step_words(slot, &wall[0], &wall[1])
         ),
-        empty: "Nothing changed.".to_string(),
+        empty: "No changes.".to_string(),
         stakes: Stakes::Difference,
         findings: lines.into_iter().map(|line| finding(line, walls[0])).collect(),
     };
@@ -138,7 +136,7 @@ fn finding(line: Line, wall_a: i64) -> Finding {
     }
 }
 
-/// Changes of the time of a step; together they are its change.
+/// Changes of the time of a step; they add up to its change.
 fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for row in operation_rows(pair).iter().filter(|row| row.slot == slot) {
@@ -164,26 +162,24 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     part(
         |stretch| stretch.time.idle_for_host,
         &|difference| {
-            let word = if difference > 0 { "longer" } else { "less" };
-            format!("the GPU waits {word} for the host to launch work")
+            let word = if difference > 0 { "more" } else { "less" };
+            format!("{word} host-bound idle time")
         },
         ("idle for the host", PARTS, "host"),
     );
     part(
         |stretch| stretch.time.idle.saturating_sub(stretch.time.idle_for_host),
         &|difference| {
-            format!(
-                "the GPU is idle {} between what was launched",
-                if difference > 0 { "longer" } else { "less" }
-            )
+            let word = if difference > 0 { "more" } else { "less" };
+            format!("{word} idle time between queued kernels")
         },
         ("idle, other", PARTS, "other"),
     );
-    // Durations that lie over each other take no time of their own.
+    // Overlapping kernels take less wall time than the sum of their durations.
     part(
         |stretch| stretch.time.busy().saturating_sub(stretch.work()),
         &|difference| {
-            if difference > 0 { "less work runs at the same time" } else { "more work runs at the same time" }
+            if difference > 0 { "less overlap between kernels" } else { "more overlap between kernels" }
                 .to_string()
         },
         ("overlap", OPERATIONS, ""),
@@ -197,13 +193,13 @@ fn operation_line(row: &Row) -> Line {
     let (a, b) = (by_step(0), by_step(1));
     let mean = |side: usize| row.total[side] as f64 / row.count[side].max(1) as f64;
     let why = match (row.count[0], row.count[1]) {
-        (0, _) => format!("only in B, {} a step", count(b)),
-        (_, 0) => format!("only in A, {} a step", count(a)),
+        (0, _) => format!("only in B, {} per step", count(b)),
+        (_, 0) => format!("only in A, {} per step", count(a)),
         _ => {
             let counts = if (a - b).abs() < 0.005 * a.max(b) {
                 "same kernel count".to_string()
             } else {
-                format!("{} kernels instead of {}", count(b), count(a))
+                format!("{} {}, was {}", count(b), if b == 1.0 { "kernel" } else { "kernels" }, count(a))
             };
             format!("{counts}, {}", each(mean(0), mean(1)))
         }

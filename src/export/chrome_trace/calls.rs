@@ -1,16 +1,16 @@
-//! Calls of a scoring backend as a timeline.
+//! Scoring backend calls as a timeline.
 //!
-//! A call ends at its time stamp and started its duration before.
+//! A call's timestamp is its end; it started one duration earlier.
 //!
 //! ```text
 //! probes        [probe A                    ][probe B      ]
 //! base          [miss     ]  [hit]            [hit]
 //! ft                        [miss      ]             [miss]
-//! cache         hits and misses so far; hit rate over the run so far
+//! cache         cumulative hits and misses; cumulative hit rate
 //! ```
-//! A process a file, a thread a view in order of first appearance. Time stamps and durations come from two clocks, so
-//! neighbours can overlap by microseconds: the start of the later one is moved by at most [`CLOCK_SLACK_NS`].
-//! Calls that overlap by more go to threads of their own. Arguments always hold the duration as recorded.
+//! One process per file, one thread per view in order of first appearance. Timestamps and durations come from two clocks, so
+//! neighbors can overlap by microseconds: the start of the later one is moved by at most [`CLOCK_SLACK_NS`].
+//! Calls that overlap by more go to separate threads. Arguments always contain the duration as recorded.
 
 use super::Options;
 use super::ids::Numbers;
@@ -23,19 +23,19 @@ use crate::trace::scoring_calls::{ProbeKind, ScoringCallTable};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// More arrows than this are only written on request: they would hide what they join.
+/// Limit on flow arrows unless requested: more of them would clutter the view.
 pub const MAX_CALL_FLOWS: usize = 2_000;
 
-/// Largest overlap of two calls that is put down to their clocks.
+/// Largest overlap of two calls that is attributed to clock differences.
 const CLOCK_SLACK_NS: i64 = 10_000;
 
-/// Most threads that calls of one view are spread over.
+/// Limit on the threads for the calls of one view.
 const MAX_LANES: usize = 64;
 
-/// Times beyond this distance from the origin (about 146 years) are no times.
+/// Timestamps further from the origin than this (about 146 years) are invalid.
 const MAX_NS: f64 = 4.6e18;
 
-/// A call with a place on the timeline, in nanoseconds since the origin.
+/// A call with its position on the timeline, in nanoseconds since the origin.
 struct Call {
     row: usize,
     start: i64,
@@ -51,7 +51,7 @@ struct Lane {
     tid: u64,
 }
 
-/// Writes the calls of `trace`, and gives how many are left out.
+/// Writes the calls of `trace`; returns how many are left out.
 pub fn write(
     trace: &Trace,
     options: &Options,
@@ -99,15 +99,15 @@ pub fn write(
     n_left_out as u64
 }
 
-/// The whole second before the first call. Time stamps are doubles of seconds since 1970 and lose nothing when it is
-/// subtracted first.
+/// The whole second before the first call. Timestamps are doubles in seconds since 1970; subtracting it first loses no
+/// precision.
 fn origin_seconds(table: &ScoringCallTable) -> f64 {
     let starts = table.ts.iter().zip(&table.wall_ms).map(|(ts, wall_ms)| ts - wall_ms.max(0.0) / 1e3);
     let first = starts.filter(|start| start.is_finite()).fold(f64::INFINITY, f64::min);
     if first.is_finite() && first.abs() < 1e18 { first.floor() } else { 0.0 }
 }
 
-/// Calls whose times are times, by start; and how many are not.
+/// Calls with valid times, by start; and the number of others.
 fn place_calls(table: &ScoringCallTable, origin_s: f64) -> (Vec<Call>, usize) {
     let mut calls = Vec::with_capacity(table.len());
     for row in 0..table.len() {
@@ -124,7 +124,7 @@ fn place_calls(table: &ScoringCallTable, origin_s: f64) -> (Vec<Call>, usize) {
     (calls, n_left_out)
 }
 
-/// Gives each call a lane of its view on which it does not overlap; moves starts within the slack of the clocks.
+/// Assigns each call a lane of its view without overlaps; moves starts within the clock slack.
 fn assign_lanes(
     table: &ScoringCallTable,
     calls: &mut Vec<Call>,
@@ -140,7 +140,7 @@ fn assign_lanes(
             views.len() - 1
         });
     }
-    // By view: end of each lane, the earliest on top.
+    // By view: end of each lane, earliest first.
     let mut free: Vec<BinaryHeap<Reverse<(i64, usize)>>> = vec![BinaryHeap::new(); views.len()];
     let mut placed: Vec<(usize, usize)> = Vec::with_capacity(calls.len());
     calls.retain_mut(|call| {
@@ -176,7 +176,7 @@ fn assign_lanes(
     lanes
 }
 
-/// A slice from the first start to the last end of each run of consecutive calls of one probe.
+/// Writes one slice per run of consecutive calls of a probe, from first start to last end.
 fn write_probes(trace: &Trace, calls: &[Call], pid: u64, tid: u64, w: &mut Writer<'_>) {
     let table = &trace.scoring_calls;
     let mut by_row: Vec<&Call> = calls.iter().collect();
@@ -193,7 +193,7 @@ fn write_probes(trace: &Trace, calls: &[Call], pid: u64, tid: u64, w: &mut Write
     runs.sort_unstable();
     let mut until = i64::MIN;
     for (start, end, row) in runs {
-        // Runs follow one another; where clocks went back, the later one is cut.
+        // Runs don't overlap; where the clock went back, the later one is cut.
         let start = start.max(until);
         let end = end.max(start);
         until = end;
@@ -249,7 +249,7 @@ fn push_probe(trace: &Trace, row: usize, w: &mut Writer<'_>) {
     }
 }
 
-/// A number as it is written, as text if JSON has no such number.
+/// A number, as a string if JSON cannot represent it.
 fn push_digits(text: &str, w: &mut Writer<'_>) {
     if is_number(text.as_bytes()) {
         w.raw(text);
@@ -284,7 +284,7 @@ fn write_cache(table: &ScoringCallTable, calls: &[Call], pid: u64, tid: u64, w: 
     }
 }
 
-/// From the miss that filled the cache to each later hit of the same key. Gives the number of arrows not written.
+/// Flows from the miss that filled the cache to each later hit of the same key. Returns the number of flows not written.
 fn write_flows(
     trace: &Trace,
     options: &Options,

@@ -1,4 +1,4 @@
-//! Numbers for processes and threads that every reader takes for what they are.
+//! Numbers for processes and threads that every reader interprets correctly.
 
 use crate::base::hash::HashSet;
 use crate::base::json::Json;
@@ -15,20 +15,20 @@ pub struct Numbers {
 
 #[derive(Default)]
 struct Pool {
-    /// Numbers that a key of some trace has, so that no made-up one takes them.
+    /// Numbers used by keys of the traces, which must not be assigned to others.
     reserved: HashSet<u64>,
-    /// Reserved numbers that have been given to their first owner.
+    /// Reserved numbers already assigned to their first owner.
     given: HashSet<u64>,
     last_free: u64,
 }
 
 impl Pool {
-    /// The key's own number if it is valid and still free.
+    /// The key's own number, if valid and still free.
     fn keep(&mut self, key: Key) -> Option<u64> {
         valid(key).filter(|number| self.given.insert(*number))
     }
 
-    /// The next number that nobody has, from 1.
+    /// The next unused number, from 1.
     fn free(&mut self) -> u64 {
         loop {
             self.last_free += 1;
@@ -48,7 +48,7 @@ fn valid(key: Key) -> Option<u64> {
 }
 
 impl Numbers {
-    /// Sees to it that made-up numbers differ from all that the traces use.
+    /// Reserves all numbers that the traces use.
     pub fn reserve(run: &Run) -> Numbers {
         let mut numbers = Numbers::default();
         for trace in &run.traces {
@@ -66,7 +66,7 @@ impl Numbers {
         self.tids.free()
     }
 
-    /// Pids of a trace's processes, in their order. `was` is what they were before the export that the trace was read from.
+    /// Pids of a trace's processes, in order. `was` has the originals from before an earlier export.
     pub fn pids(&mut self, trace: &Trace, was: &Renumbered, notes: &mut RenumberedNotes) -> Vec<u64> {
         let keys = trace.processes.key.iter();
         keys.map(|key| {
@@ -81,7 +81,7 @@ impl Numbers {
         .collect()
     }
 
-    /// Tids of a trace's threads; they are given in `order`, in which threads are written too, so that they do not change when
+    /// Tids of a trace's threads, assigned in `order`, which is also the order of writing, so that they stay the same when
     /// the file is read and written again.
     pub fn tids(
         &mut self,
@@ -108,7 +108,7 @@ impl Numbers {
     }
 }
 
-/// What renumbered processes and threads were: JSON objects, one of each.
+/// Original ids of renumbered processes and threads as JSON objects.
 #[derive(Default)]
 pub struct RenumberedNotes {
     pids: Vec<String>,
@@ -124,13 +124,13 @@ impl RenumberedNotes {
         self.pids.len() + self.tids.len()
     }
 
-    /// Processes first: of many threads, the last ones may be left out.
+    /// Processes first, as the last of many threads may be left out.
     pub fn iter(&self) -> impl Iterator<Item = &String> {
         self.pids.iter().chain(&self.tids)
     }
 }
 
-/// An id that was noted before.
+/// An id recorded by an earlier export.
 fn was_json(was: &Json) -> Option<String> {
     match was {
         Json::String(text) => Some(text_json(text)),

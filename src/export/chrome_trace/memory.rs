@@ -1,18 +1,18 @@
-//! Accesses to memory as a timeline.
+//! Memory accesses as a timeline.
 //!
-//! Single accesses are not in it: what they add up to is.
+//! It contains aggregates, not individual accesses.
 //!
 //! ```text
 //! phases        [weight_load ][generation                      ][teardown]
 //! weight        [region 1                                      ]
 //! kv_cache      [region 3          ]   [region 7        ]
 //! kv_cache (2)        [region 4                ]
-//! kv block      lives of blocks, asynchronous, as many overlap
-//! accesses      reads and writes in each of some hundred stretches of time
-//! touched so far   bytes of distinct pages by kind
+//! kv block      block lifetimes, async, as many overlap
+//! accesses      reads and writes in each of a few hundred time bins
+//! touched so far   cumulative bytes of distinct pages by kind
 //! ```
-//! A process a trace, a thread a kind of memory, and more of them where its regions overlap. It is made as a trace with slices and
-//! counters, which is then cut, looked through and written as any other.
+//! One process per trace, one thread per memory kind, and more where regions overlap. The result is a trace with slices and
+//! counters, which is then cut, redacted and written like any other.
 
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm::trust::contamination;
@@ -34,29 +34,29 @@ use crate::trace::{SourceInfo, Trace, TraceBuilder};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Regions, and lives of blocks, that are written of a trace: of more, those with most accesses.
+/// Limits on the regions and block lifetimes written per trace; those with the most accesses are kept.
 const MAX_REGIONS: usize = 20_000;
 const MAX_LIVES: usize = 20_000;
-/// Threads that regions of one kind are spread over.
+/// Limit on the threads for the regions of one kind.
 const MAX_LANES: usize = 1_000;
-/// Stretches of one phase after the other; of more, each phase is one.
+/// Limit on phase ranges; with more, each phase is merged into one range.
 const MAX_PHASES: usize = 2_000;
-/// Points of each counter.
+/// Points per counter.
 const N_STEPS: usize = 300;
 
-/// Whether there is something to be shown of a trace in this way.
+/// Whether a trace has memory accesses to show.
 pub fn applies_to(trace: &Trace) -> bool {
     !trace.accesses.is_empty()
 }
 
-/// Makes such traces, one after the other.
+/// Builds timelines, one trace after the other.
 #[derive(Default)]
 pub struct Timelines {
     n_traces: i64,
     n_threads: i64,
 }
 
-/// A stretch of time on a thread.
+/// An interval on a thread.
 struct Stretch {
     start: i64,
     end: i64,
@@ -64,19 +64,19 @@ struct Stretch {
     args: Vec<u8>,
 }
 
-/// A trace in the making.
+/// A trace under construction.
 struct Timeline<'a> {
     view: &'a View<'a>,
     builder: TraceBuilder,
     process: ProcessId,
     main: ThreadId,
-    /// Where the arguments of the next event are, as if there was a file.
+    /// Offset of the next event's arguments, as if in a file.
     offset: u64,
     span: (i64, i64),
 }
 
 impl Timelines {
-    /// The accesses of `trace`, labelled as `query` says, as slices and counters.
+    /// Converts the accesses of `trace`, labelled with `query`, to slices and counters.
     pub fn make(&mut self, trace: &Trace, query: &MemoryQuery) -> Trace {
         let view = view_of(trace, query);
         let span = trace.accesses.span().unwrap_or_default();
@@ -84,7 +84,7 @@ impl Timelines {
         self.n_traces += 1;
         let warning = contamination(trace, query);
         if let Some(warning) = warning {
-            // Facts of several traces stand beside each other.
+            // Number the facts, as several traces share one namespace.
             let number = if self.n_traces > 1 { format!("_{}", self.n_traces) } else { String::new() };
             let facts = [("run_validity", "contaminated"), ("warning", warning)];
             let told = facts.map(|(name, fact)| (format!("otherData.{name}{number}"), quoted(fact)));
@@ -116,7 +116,7 @@ impl Timelines {
         timeline
     }
 
-    /// A thread with a number that none of the others has, below the one before.
+    /// Adds a thread with an unused number, sorted after the previous one.
     fn thread(&mut self, builder: &mut TraceBuilder, process: ProcessId, name: &str) -> ThreadId {
         self.n_threads += 1;
         let thread = builder.thread(process, Key::Number(self.n_threads));
@@ -126,7 +126,7 @@ impl Timelines {
         thread
     }
 
-    /// Regions by kind, each from its first to its last access. Gives how many are left out.
+    /// Adds regions by kind, each from its first to its last access. Returns how many are left out.
     fn add_regions(&mut self, made: &mut Timeline<'_>) -> u64 {
         let view = made.view;
         let all = view.regions.regions();
@@ -167,7 +167,7 @@ impl Timeline<'_> {
         if len > 0 {
             self.builder.trace.args.keep(offset, &stretch.args);
         }
-        // Each event has a place of its own.
+        // Each event needs a unique position.
         self.offset += u64::from(len.max(1));
         Event {
             ts: stretch.start,
@@ -192,8 +192,8 @@ impl Timeline<'_> {
         self.builder.events.add(Event { dur, ..event });
     }
 
-    /// When which phase was: as was given or, where accesses have phases of their own, from the first access to the last one of each
-    /// stretch.
+    /// Adds phases: as given or, if accesses have their own phases, from the first to the last access of each
+    /// range.
     fn add_phases(&mut self) {
         for PhaseSpan { phase, first, last } in phase_spans(self.view, MAX_PHASES) {
             let stretch = Stretch { start: first, end: last, name: phase, args: Vec::new() };
@@ -201,8 +201,8 @@ impl Timeline<'_> {
         }
     }
 
-    /// Lives of blocks of the cache, from the first store to the last read; what had been stored before the trace began lives from there.
-    /// Gives how many are left out.
+    /// Adds block lifetimes of the key/value cache, from the first store, or the start of the trace, to the last read.
+    /// Returns how many are left out.
     fn add_lives(&mut self) -> u64 {
         let blocks = &self.view.kv_blocks;
         let weight = |life: &KvLife| (life.reads + life.writes, life.lifetime_ns().unwrap_or(0));
@@ -213,7 +213,7 @@ impl Timeline<'_> {
         for (at, life) in chosen.iter().enumerate() {
             let start = life.write_ns.unwrap_or(first);
             let end = life.last_read_ns.unwrap_or(start).max(start);
-            // One name: viewers put what is called the same on one track.
+            // A common name: viewers put equal names on one track.
             let name = "kv block".to_string();
             let stretch = Stretch { start, end, name, args: life_args(life) };
             let begin = self.event(self.main, Phase::AsyncBegin, Some("kv_cache"), &stretch);
@@ -227,7 +227,7 @@ impl Timeline<'_> {
         n_left_out
     }
 
-    /// Reads and writes in equal stretches of time, and what each kind has touched by then.
+    /// Adds reads and writes in equal time bins, and the cumulative memory touched by each kind.
     fn add_counters(&mut self) {
         let Some(over_time) = OverTime::new(self.view, N_STEPS) else { return };
         let mut pages = vec![0u64; over_time.kinds.len()];
@@ -237,7 +237,7 @@ impl Timeline<'_> {
         let mut last = None;
         for (at, stretch) in over_time.stretches.iter().enumerate() {
             let start = self.span.0.saturating_add(over_time.start_of(at));
-            // In a short trace, several stretches begin at one time, and but one of them has something in it.
+            // In a short trace, several bins start at the same time, and only one of them is not empty.
             if stretch.pages == 0 && last == Some(start) {
                 continue;
             }
@@ -266,7 +266,7 @@ impl Timeline<'_> {
     }
 }
 
-/// Arguments of an event, a JSON object.
+/// Event arguments as a JSON object.
 #[derive(Default)]
 struct Args(Vec<u8>);
 
@@ -308,7 +308,7 @@ fn metrics_of<'a>(region: &Region, view: &'a View<'_>) -> Option<&'a RegionMetri
     all.get(at)
 }
 
-/// The earliest time that is known of a region: that of its first access in the file need not be.
+/// Earliest known time of a region, which can be before its first access in file order.
 fn start_of(region: &Region, view: &View<'_>) -> i64 {
     let first_write = metrics_of(region, view).map(|metrics| metrics.first_write_ns);
     first_write.map_or(region.first_seen_ns, |first| first.min(region.first_seen_ns))
@@ -353,7 +353,7 @@ fn life_args(life: &KvLife) -> Vec<u8> {
     }
     if life.write_ns.is_none() {
         args.key("stored");
-        push_string("before the trace began", &mut args.0);
+        push_string("before the trace started", &mut args.0);
     }
     if let Some(evicted) = life.evict_ns {
         args.number("overwritten_ns", evicted);
@@ -361,7 +361,7 @@ fn life_args(life: &KvLife) -> Vec<u8> {
     args.finish()
 }
 
-/// At most `n` of `all`, those of the largest weight; of equal ones the first.
+/// At most `n` of `all`, by largest weight; ties in order.
 fn most<T: Copy, W: Ord>(all: impl Iterator<Item = T>, n: usize, weight: impl Fn(&T) -> W) -> Vec<T> {
     let mut chosen: Vec<(W, Reverse<usize>, T)> = Vec::new();
     let cut = |chosen: &mut Vec<(W, Reverse<usize>, T)>| {
@@ -380,14 +380,14 @@ fn most<T: Copy, W: Ord>(all: impl Iterator<Item = T>, n: usize, weight: impl Fn
     chosen.into_iter().map(|(_, _, item)| item).collect()
 }
 
-/// Spreads stretches of time over lanes so that none overlaps another of its lane; gives their places, by lane, in order of time. Where
-/// more than [`MAX_LANES`] hold at one time, the lightest are left out.
+/// Distributes intervals over lanes without overlaps; returns their indexes by lane, in time order. Where
+/// more than [`MAX_LANES`] overlap, those with the least weight are left out.
 fn lanes(spans: &[(i64, i64)], weights: &[u64]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     order.sort_by_key(|at| (spans[*at], *at));
     let mut lanes: Vec<Vec<usize>> = Vec::new();
     for at in order {
-        // What touches another one's end would lie inside it, for some readers.
+        // Some readers would nest an interval that touches the end of another.
         let is_free = |lane: &Vec<usize>| lane.last().is_none_or(|last| spans[*last].1 < spans[at].0);
         if let Some(lane) = lanes.iter_mut().find(|lane| is_free(lane)) {
             lane.push(at);
@@ -413,7 +413,7 @@ mod tests {
     fn lanes_hold_what_does_not_overlap() {
         let spans = [(0, 10), (5, 6), (7, 9), (10, 12), (11, 20)];
         assert_eq!(lanes(&spans, &[1; 5]), [vec![0, 4], vec![1, 2, 3]]);
-        // Of too many at one time, the lightest are left out.
+        // With too many at one time, leave out those with the least weight.
         let n = MAX_LANES + 2;
         let weights: Vec<u64> = (0..n as u64).collect();
         let many = lanes(&vec![(0, 1); n], &weights);

@@ -1,20 +1,20 @@
 //! Any trace as Chrome Trace Event JSON, for Perfetto, `chrome://tracing` and for this library.
 //!
-//! The file is written in pieces while the columns are walked; no second copy of the trace is made.
-//! Reading it back gives the same slices, counters, arrows and samples, and writing that again the same bytes.
+//! The file is streamed while the columns are walked, without a second copy of the trace.
+//! Reading it back gives the same slices, counters, flows and samples, and writing that again gives the same bytes.
 //!
-//! What changes on the way:
-//! - Pids and tids that no reader takes for what they are (text, 0, negative, beyond 32 bits, one tid in two processes)
-//!   get free numbers; `metadata.tracedrop.renumbered` says what they were, so that they are so again when it is read back.
-//! - Times that are negative, or too large for doubles to hold their nanoseconds, are given from the start of the
-//!   trace; `metadata.tracedrop.origin_ns` says where that was.
-//! - Slices that partly overlap others of their thread go to threads of their own, `name (overlap 2)`.
-//! - Older asynchronous forms are written as `b` and `e`, all asynchronous identities get ids of their own.
+//! Changes:
+//! - Pids and tids that readers misinterpret (text, 0, negative, beyond 32 bits, one tid in two processes)
+//!   get free numbers; `metadata.tracedrop.renumbered` records the originals, which are restored when the file is read back.
+//! - Times that are negative, or too large for nanosecond precision in doubles, are relative to the start of the
+//!   trace; `metadata.tracedrop.origin_ns` records that start.
+//! - Slices that partly overlap others on the same thread go to separate threads, `name (overlap 2)`.
+//! - Legacy async events are written as `b` and `e`; all async identities get new ids.
 //! - Arguments become strict JSON.
 //!
-//! Accesses to memory are laid out as regions by kind and lives of blocks, see `memory`, and calls of a scoring backend as threads by
-//! view, see `calls`. Sample counts without times are never
-//! given a made-up time axis: their file holds metadata and one counter.
+//! Memory accesses are written as regions by kind and block lifetimes, see `memory`, and scoring backend calls as threads by
+//! view, see `calls`. Sample counts without timestamps never get an invented time axis: their file contains metadata and one
+//! counter.
 
 mod calls;
 mod ids;
@@ -45,7 +45,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json",
     media_type: "application/json",
     in_menu: true,
-    needs: "events with times",
+    needs: "events with timestamps",
     applies,
     write: write_checked,
     reference: None,
@@ -54,10 +54,10 @@ pub const INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// The same, packed with gzip: what is handed over to Perfetto.
+/// The same compressed with gzip, for Perfetto.
 pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     id: "chrome-trace-gz",
-    title: "Chrome trace, packed with gzip",
+    title: "Chrome trace (gzip)",
     extension: "trace.json.gz",
     media_type: "application/gzip",
     in_menu: false,
@@ -74,7 +74,7 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// Of a trace that should have accesses to memory and has none it would be empty.
+/// Not for a memory trace without accesses, which would give an empty file.
 fn applies(run: &Run) -> bool {
     let has_events = |trace: &Trace| {
         !trace.accesses.is_expected()
@@ -85,19 +85,19 @@ fn applies(run: &Run) -> bool {
     run.traces.iter().any(has_events) && run.traces.iter().all(|trace| trace.folded.is_none())
 }
 
-/// Whether something in it has its place in time. Counts of samples without times become one number at 0, which is a file to
-/// keep them in, and nothing that a timeline shows.
+/// Whether the run has anything with a timestamp. Sample counts without timestamps become one counter value at 0, which
+/// preserves them but shows nothing on a timeline.
 fn has_times(run: &Run) -> bool {
     applies(run) && !run.traces.iter().all(|trace| trace.slices.is_empty() && !trace.profiles.is_empty())
 }
 
-/// Whether an exporter is one of these.
+/// Whether an exporter writes Chrome traces.
 pub fn is_one(exporter: &ExporterInfo) -> bool {
     [INFO.id, PACKED_INFO.id].contains(&exporter.id)
 }
 
-/// The same traces with accesses to memory as the timelines that are written of them, to be cut and looked through as events are. Says
-/// of each whether it is one; `None` where there are none.
+/// Converts memory accesses to timelines, so that they can be cut and redacted like events. Returns the traces and whether
+/// each was converted; `None` if there are no memory accesses.
 pub fn with_timelines(run: &Run, query: &MemoryQuery) -> Option<(Run, Vec<bool>)> {
     let are_made: Vec<bool> = run.traces.iter().map(memory::applies_to).collect();
     if !are_made.contains(&true) {
@@ -112,11 +112,11 @@ pub fn with_timelines(run: &Run, query: &MemoryQuery) -> Option<(Run, Vec<bool>)
     Some((Run { traces }, are_made))
 }
 
-/// [`write`] to `out`. An error also if arguments can not be read any more.
+/// [`write`] to `out`. Also fails if arguments cannot be read any more.
 fn write_checked(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let mut result: io::Result<()> = Ok(());
     let args = || input.run.traces.iter().map(|trace| &trace.args);
-    // What a report could not read is not the export's problem.
+    // Discard earlier problems, which are not from this export.
     args().for_each(|args| drop(args.take_problem()));
     let left_out = write(input.run, input.options, &mut |bytes| {
         if result.is_ok() && !args().any(ArgsTable::has_problem) {
@@ -130,13 +130,13 @@ fn write_checked(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> 
     }
 }
 
-/// Beyond this many nanoseconds, readers that keep microseconds as doubles lose nanoseconds.
+/// Beyond this many nanoseconds, readers that store microseconds as doubles lose nanosecond precision.
 const EXACT_NS: i64 = 1 << 53;
 
-/// Said in a file without the arguments of its events, as JSON.
-const ARGUMENTS_MISSING: &str = "\"left out: they are in the trace that the index is of\"";
+/// JSON note in a file without event arguments.
+const ARGUMENTS_MISSING: &str = "\"left out: only the original trace contains them\"";
 
-/// Writes the whole file, handing on chunks of about 256 KiB, and says what is not in it.
+/// Writes the whole file in chunks of about 256 KiB; returns what is left out.
 pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) -> LeftOut {
     let mut w = Writer::new(sink);
     w.raw("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
@@ -169,34 +169,34 @@ pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) -> LeftO
     facts.left_out()
 }
 
-/// What this file says of how it was made.
+/// Facts about the export, recorded in the file.
 #[derive(Default)]
 struct OwnFacts {
     /// Subtracted from all times.
     origin_ns: i64,
     renumbered: RenumberedNotes,
-    /// Those that were left out of the list of an earlier export.
+    /// Entries omitted from the list of an earlier export.
     renumbered_left_out: u64,
-    /// Arrows that could not be written.
+    /// Flows that could not be written.
     flows_left_out: u64,
-    /// Counter values that are no finite numbers.
+    /// Non-finite counter values.
     values_left_out: u64,
-    /// Regions of memory, and lives of blocks, that there was no room for.
+    /// Memory regions and block lifetimes beyond the limits.
     regions_left_out: u64,
     blocks_left_out: u64,
-    /// Calls whose times are no times.
+    /// Calls with invalid times.
     calls_left_out: u64,
-    /// The arguments of events are only in the trace itself.
+    /// Event arguments are only in the original trace.
     are_args_missing: bool,
-    /// Further members: name and JSON value.
+    /// Additional members: name and JSON value.
     notes: Vec<(&'static str, String)>,
     /// Those of an earlier export.
     notes_before: Vec<(String, String)>,
 }
 
 impl OwnFacts {
-    /// What an earlier export said, from which the traces were read. Renumbered processes and threads are not in it: those
-    /// that still are renumbered are found again.
+    /// Facts recorded by the earlier export from which the traces were read. Without renumbered processes and threads, as
+    /// these are determined again.
     fn before(run: &Run) -> OwnFacts {
         let mut all = OwnFacts::default();
         for (n, source) in run.traces.iter().map(|trace| &trace.source).enumerate() {
@@ -204,7 +204,7 @@ impl OwnFacts {
             for_each_member(own.as_bytes(), |name, value| {
                 let count = Number::as_u64(value).unwrap_or(0);
                 match name.bytes {
-                    // Times of several files have no origin in common.
+                    // Several files have no common origin.
                     b"origin_ns" if n == 0 => all.origin_ns = Number::as_i64(value).unwrap_or(0),
                     b"origin_ns" | b"renumbered" => {}
                     b"flows_left_out" => all.flows_left_out = all.flows_left_out.saturating_add(count),
@@ -224,7 +224,7 @@ impl OwnFacts {
         all
     }
 
-    /// Whether there is nothing to say beyond what an earlier export noted.
+    /// Whether there is nothing to record beyond what an earlier export did.
     fn is_empty(&self) -> bool {
         self.origin_ns == 0
             && self.renumbered.is_empty()
@@ -236,50 +236,40 @@ impl OwnFacts {
             && self.notes.is_empty()
     }
 
-    /// What is not in the file in words, for who asked for the file.
+    /// Description of what is not in the file, for the user.
     fn left_out(&self) -> LeftOut {
         let counts = [
-            (
-                "the ",
-                self.regions_left_out,
-                "least accessed region of memory",
-                "least accessed regions of memory",
-            ),
+            ("the ", self.regions_left_out, "least accessed memory region", "least accessed memory regions"),
             (
                 "the ",
                 self.blocks_left_out,
-                "least accessed life of a KV block",
-                "least accessed lives of KV blocks",
+                "least accessed KV block lifetime",
+                "least accessed KV block lifetimes",
             ),
-            ("", self.flows_left_out, "arrow without a place", "arrows without a place"),
-            (
-                "",
-                self.values_left_out,
-                "counter value that is no number",
-                "counter values that are no numbers",
-            ),
-            ("", self.calls_left_out, "call without a time", "calls without a time"),
+            ("", self.flows_left_out, "flow that couldn't be placed", "flows that couldn't be placed"),
+            ("", self.values_left_out, "non-finite counter value", "non-finite counter values"),
+            ("", self.calls_left_out, "call without a valid timestamp", "calls without a valid timestamp"),
         ];
         let counts = counts.iter().filter(|(_, n, ..)| *n > 0);
         let counts = counts.map(|(before, n, one, many)| format!("{before}{}", counted(*n, one, many)));
         let args = self
             .are_args_missing
-            .then(|| "the arguments of events, which are only in the trace itself".to_string());
+            .then(|| "event arguments, which only the original trace contains".to_string());
         LeftOut(counts.chain(args).collect())
     }
 }
 
-/// Members whose members readers list as facts of their own: `otherData.version`.
+/// Members whose own members readers list separately: `otherData.version`.
 const NESTED: [&str; 2] = ["otherData", "metadata"];
 
-/// Members that are not facts, and what is written before the facts.
+/// Members that are not metadata, or are written before it.
 const TAKEN: [&str; 6] =
     ["traceEvents", "stackFrames", "samples", "displayTimeUnit", "metadata", "otherData"];
 
-/// Bytes of the list of renumbered ids; what is beyond is counted.
+/// Size limit of the list of renumbered ids in bytes; the rest is counted.
 const MAX_RENUMBERED_BYTES: usize = 32 << 10;
 
-/// What all times are given from: 0 wherever that does no harm.
+/// Origin of all times: 0 wherever possible.
 fn origin(run: &Run) -> i64 {
     let spans = run.traces.iter().filter_map(Trace::span);
     let Some((start, end)) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return 0 };
@@ -287,7 +277,7 @@ fn origin(run: &Run) -> i64 {
     if hard && end.checked_sub(start).is_some() { start } else { 0 }
 }
 
-/// The files' own metadata, then what we have to say. A file that we wrote keeps what it says of its origin.
+/// Writes the files' metadata, then our own. A file written by Tracedrop keeps its recorded origin.
 fn write_metadata(run: &Run, facts: &OwnFacts, w: &mut Writer<'_>) {
     let mut seen: HashSet<&str> = HashSet::default();
     let metadata: Vec<(&str, &str)> = run
@@ -322,7 +312,7 @@ fn write_metadata(run: &Run, facts: &OwnFacts, w: &mut Writer<'_>) {
             }
         }
         if nested == "metadata" {
-            // A fact that has the name of something else still is a fact.
+            // Metadata with the name of another member is still metadata.
             for (name, value) in metadata.iter().filter(|(name, _)| TAKEN.contains(name)) {
                 let known = *name == "displayTimeUnit";
                 if !known && !metadata.iter().any(|(other, _)| other.strip_prefix("metadata.") == Some(name))

@@ -1,4 +1,4 @@
-//! Sample counts that have no times: a file of metadata and one counter, never a made-up time axis.
+//! Sample counts without timestamps: metadata and one counter, never an invented time axis.
 
 use super::ids::Numbers;
 use super::writer::Writer;
@@ -16,7 +16,7 @@ pub fn write(
         return;
     }
     let pid = numbers.new_pid();
-    let name = format!("sampling profile without times: {}", trace.source.file_name);
+    let name = format!("sampling profile without timestamps: {}", trace.source.file_name);
     w.name_and_index(pid, None, None, Some(&name), 0);
     w.open("samples", None, "C");
     w.time(0);
@@ -26,7 +26,7 @@ pub fn write(
         if i > 0 {
             w.raw(",");
         }
-        // Runs may share an id, members of an object must not share a key.
+        // Runs can share an id, but keys of an object must be unique.
         w.string(&format!("run {} {}", i + 1, profile.run_id));
         w.raw(":");
         w.raw(&profile.samples().to_string());
@@ -49,7 +49,7 @@ pub fn write(
         );
     }
     runs.push(']');
-    notes.push(("time_axis", "\"none: these samples have no times\"".to_string()));
+    notes.push(("time_axis", "\"none: these samples have no timestamps\"".to_string()));
     notes.push(("runs", runs));
 }
 

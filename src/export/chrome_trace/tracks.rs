@@ -1,12 +1,12 @@
-//! Processes, threads and what lies on their tracks.
+//! Processes, threads and the events on their tracks.
 //!
-//! Slices of threads are written by start, others track by track; within a track in the order in which a reader that
-//! replays them arrives at the same nesting:
+//! Thread slices are written by start, others track by track; within a track in an order that makes a reader that
+//! replays them arrive at the same nesting:
 //!
 //! ```text
-//! by start, then by depth: a parent comes before its child although both start at the same time.
-//! X  begin and duration; readers take all X of one time before all else, longer first
-//! B  only the begin: the slice has no end in the file
+//! by start, then by depth: a parent comes before a child with the same start.
+//! X  begin and duration; readers process all X of one time first, longer first
+//! B  begin only: the slice has no end in the file
 //! B+E  where a slice begins at the time of an instant or unfinished slice that is not inside it:
 //!      as X it would be taken first and swallow it; and where a child ends after it
 //! ```
@@ -31,54 +31,54 @@ use std::collections::BinaryHeap;
 pub struct Layout<'a> {
     trace: &'a Trace,
     origin: i64,
-    /// Number of the first stack in `stackFrames`, where stacks of several traces are numbered through from 1.
+    /// Number of the first stack in `stackFrames`, where stacks of all traces are numbered from 1.
     first_stack: u64,
     pids: Vec<u64>,
     tids: Vec<u64>,
     /// Threads process by process.
     thread_order: Vec<u32>,
-    /// By process: its first thread; `u32::MAX` if it has none.
+    /// By process: its first thread; `u32::MAX` if none.
     main_threads: Vec<u32>,
     /// By thread: its overflow tracks with the tid each gets.
     lanes: Vec<Vec<(u32, u64)>>,
-    /// The tid under which slices that arrows can bind to are written.
+    /// The tid of slices that flows can bind to.
     tid_of_track: Vec<Option<u64>>,
     /// By thread: its own tracks, states first.
     own_tracks: Vec<Vec<u32>>,
-    /// Slices that a child outlives: a begin and an end say that, a duration can not.
+    /// Slices outlived by a child: begin and end events can express that, a duration cannot.
     outlived: HashSet<u32>,
-    /// Slices of each track lie together, in order of writing.
+    /// Slices grouped by track, in order of writing.
     order: Vec<u32>,
-    /// By track: where its slices start in `order`; one more at the end.
+    /// By track: start of its slices in `order`; one extra entry at the end.
     starts: Vec<u32>,
 }
 
-/// How a slice takes part in arrows.
+/// How a slice takes part in flows.
 #[derive(Clone, Copy)]
 struct End {
-    /// Place in the order of writing.
+    /// Position in the order of writing.
     place: u32,
-    /// Time at which the slice is the innermost one, as far as the children seen so far tell.
+    /// Time at which the slice is the innermost one, given the children seen so far.
     bind: i64,
     /// Whether `bind` is before a child that has started.
     settled: bool,
 }
 
-/// How far one tid of a thread is written.
+/// Writing progress of one tid of a thread.
 struct TrackWalk<'a> {
     /// Still to be written.
     slices: &'a [u32],
     pid: u64,
     tid: u64,
-    /// States of a thread, which have a form of their own.
+    /// Thread states, which are written in a special form.
     is_state: bool,
-    /// Slices written as B whose E is still to come, outermost first.
+    /// Slices written as B whose E is pending, outermost first.
     open: Vec<usize>,
-    /// Start at which an instant or unfinished slice has been written last.
+    /// Start of the last instant or unfinished slice written.
     loose_at: Option<i64>,
 }
 
-/// Marks on a slice that say that it takes part in an arrow.
+/// Flow marks on a slice.
 #[derive(Clone, Copy, Default)]
 struct Bound {
     id: u64,
@@ -86,7 +86,7 @@ struct Bound {
     inward: bool,
 }
 
-/// One arrow as a pair of events.
+/// A flow as a pair of events.
 struct Arrow {
     flow: usize,
     id: u64,
@@ -162,8 +162,8 @@ impl<'a> Layout<'a> {
         self.pids.get(process).or(self.pids.first()).copied().unwrap_or(1)
     }
 
-    /// The first thread of a process, for events that belong to no thread: without a tid, readers would think of
-    /// a main thread that is not there.
+    /// The first thread of a process, for events without a thread: without a tid, readers would invent
+    /// a main thread.
     fn main_tid(&self, process: usize) -> Option<u64> {
         let thread = *self.main_threads.get(process).or(self.main_threads.first())?;
         self.tids.get(thread as usize).copied()
@@ -177,7 +177,7 @@ impl<'a> Layout<'a> {
         self.trace.threads.process.get(thread).map_or(usize::MAX, |process| process.0 as usize)
     }
 
-    /// Process of a track, its own or that of its thread.
+    /// Process of a track, directly or through its thread.
     fn process_of(&self, track: usize) -> usize {
         let tracks = &self.trace.tracks;
         let thread = tracks.thread.get(track).copied().flatten();
@@ -191,7 +191,7 @@ impl<'a> Layout<'a> {
 
     /// Names and order of processes and threads, process by process.
     ///
-    /// They also pin the order in which a reader first sees processes and threads.
+    /// This also fixes the order in which a reader first sees processes and threads.
     pub fn write_names(&self, w: &mut Writer<'_>) {
         let (processes, threads) = (&self.trace.processes, &self.trace.threads);
         let mut rest = self.thread_order.iter().copied().peekable();
@@ -222,7 +222,7 @@ impl<'a> Layout<'a> {
         let pid = self.pid(self.process_of_thread(thread));
         let tid = self.tids[thread];
         let process_key = self.trace.processes.key.get(self.process_of_thread(thread));
-        // The main thread of a process known by text has the process's key, which is no name for it.
+        // The main thread of a process with a text key shares that key, which is not a thread name.
         let name = match threads.key[thread] {
             key if Some(&key) == process_key => {
                 self.text(threads.name[thread]).filter(|name| !name.is_empty())
@@ -245,13 +245,13 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Ids that are text often are the only name there is.
+    /// Text ids are often the only name.
     fn name_or_key(&self, name: StringId, key: Key) -> Option<&'a str> {
         match (self.text(name), key) {
             (None | Some(""), Key::Text(text)) => self.text(text),
             (name, _) => name,
         }
-        // Readers take an empty name for none.
+        // Readers treat an empty name as none.
         .filter(|name| !name.is_empty())
     }
 
@@ -270,8 +270,8 @@ impl<'a> Layout<'a> {
         &self.order[range]
     }
 
-    /// The slices and instants of all threads by start: that is about the order of the file, from which arguments are
-    /// read again.
+    /// Writes the slices and instants of all threads by start, which is close to file order, as arguments are read again
+    /// from the file.
     fn write_threads(&self, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
         let mut walks: Vec<TrackWalk<'_>> = Vec::new();
         for thread in self.thread_order.iter().map(|thread| *thread as usize) {
@@ -312,7 +312,7 @@ impl<'a> Layout<'a> {
         w.close();
     }
 
-    /// The next slice or instant of one tid, after the ends of those that are over.
+    /// Writes the next slice or instant of one tid, after the pending ends before it.
     fn write_nested(
         &self,
         slice: usize,
@@ -385,7 +385,7 @@ impl<'a> Layout<'a> {
         w.close();
     }
 
-    /// A state has no other form than with a duration, so an unfinished one is given that up to its own start.
+    /// States always have a duration, so an unfinished one gets duration 0.
     fn duration(&self, slice: usize, w: &mut Writer<'_>) {
         w.raw(",\"dur\":");
         w.micros(self.trace.slices.dur.get(slice).max(0));
@@ -408,7 +408,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Call stacks at start and end, by their numbers in `stackFrames`.
+    /// Writes call stacks at start and end, by their numbers in `stackFrames`.
     fn write_stacks(&self, slice: usize, w: &mut Writer<'_>) {
         let stacks = &self.trace.slices.stacks;
         let Ok(at) = stacks.binary_search_by_key(&(slice as u32), |(slice, ..)| slice.0) else { return };
@@ -432,7 +432,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Arguments of begin and end in one.
+    /// Writes the merged arguments of begin and end.
     fn write_args(&self, slice: usize, w: &mut Writer<'_>) {
         let begin = self.trace.args.get(self.trace.slices.args_of(slice));
         match (begin, self.trace.slice_end_args(slice)) {
@@ -466,7 +466,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Instants of processes and of the whole trace.
+    /// Writes process-wide and global instants.
     fn write_loose_instants(&self, w: &mut Writer<'_>) {
         for track in 0..self.trace.tracks.len() {
             let scope = match self.trace.tracks.kind[track] {
@@ -485,16 +485,16 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Asynchronous slices: a top-level one and all that lies in it are written under an id of their own.
+    /// Writes async slices: a top-level one and everything nested in it get a separate id.
     ///
-    /// Tracks are lanes that identities share when they do not overlap, so they are not what is joined by an id.
+    /// Tracks are lanes shared by identities that do not overlap, so an id cannot represent a whole track.
     fn write_async(&self, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
         let (slices, tracks) = (&self.trace.slices, &self.trace.tracks);
         let is_async =
             |kind| matches!(kind, TrackKind::AsyncGlobal | TrackKind::AsyncProcess | TrackKind::AsyncLegacy);
         let mut units: Vec<Unit> = Vec::new();
         let mut unit_of: HashMap<u32, usize> = HashMap::default();
-        // Slices are numbered by start, then as they came: a reader of what is written here numbers them alike.
+        // Slices are numbered by start, then in file order, so that a reader of this output numbers them alike.
         for slice in 0..slices.len() {
             let track = slices.track[slice].0 as usize;
             let Some(kind) = tracks.kind.get(track).copied().filter(|kind| is_async(*kind)) else { continue };
@@ -519,7 +519,7 @@ impl<'a> Layout<'a> {
                 local: unit.is_local,
                 pid: self.pid(process),
                 tid: self.main_tid(process),
-                // The category is part of the identity, so it has to be the same in all events.
+                // The category is part of the identity, so it must be the same in all events.
                 category: self.text(slices.category[top]),
             };
             self.write_identity(&unit.slices, &identity, bound, w);
@@ -534,7 +534,7 @@ impl<'a> Layout<'a> {
         w: &mut Writer<'_>,
     ) {
         let slices = &self.trace.slices;
-        // Of those that end at one time, the last to start comes first.
+        // Among slices with the same end, the last to start comes first.
         let mut open: BinaryHeap<(Reverse<i64>, u32)> = BinaryHeap::new();
         let end = |slice: usize, w: &mut Writer<'_>| {
             self.open_async(slice, "e", slices.ts[slice].saturating_add(slices.dur.get(slice)), identity, w);
@@ -542,7 +542,7 @@ impl<'a> Layout<'a> {
             w.close();
         };
         for slice in unit.iter().map(|slice| *slice as usize) {
-            // What this slice does not lie in has ended by now, even if it ends at this very time.
+            // Slices that don't enclose this one have ended by now, even if they end at exactly this time.
             while let Some((Reverse(at), last)) = open.peek().copied()
                 && at <= slices.ts[slice]
                 && !(at == slices.ts[slice] && self.lies_in(slice, last))
@@ -566,7 +566,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Whether `outer` is the parent of `slice`, or of one that it lies in.
+    /// Whether `outer` is an ancestor of `slice`.
     fn lies_in(&self, slice: usize, outer: u32) -> bool {
         let mut around = self.trace.slices.parent[slice].some();
         while let Some(parent) = around.filter(|parent| parent.0 > outer) {
@@ -589,7 +589,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// One event for the points of one chart that lie together at one time.
+    /// Writes one event for the points of one counter track at the same time.
     fn write_counters(&self, w: &mut Writer<'_>, facts: &mut OwnFacts) {
         let (points, series) = (&self.trace.counters, &self.trace.counter_series);
         let chart = |i: usize| {
@@ -642,11 +642,11 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Finds for every arrow the times at which a reader binds it to its slices.
+    /// Finds the times at which a reader binds each flow to its slices.
     ///
-    /// A start binds to the innermost slice that is open at its time, so that time must be one at which the slice
-    /// has no open child. Where there is none, or the arrow would point backwards, the slices are marked with
-    /// `bind_id` instead, of which a slice can have one.
+    /// A start binds to the innermost slice open at its time, so the slice must have no open child at that
+    /// time. If there is no such time, or the flow would point backwards, the slices are marked with
+    /// `bind_id` instead; a slice can have only one.
     fn plan_flows(&self, facts: &mut OwnFacts) -> (Vec<Arrow>, HashMap<u32, Bound>) {
         let flows = &self.trace.flows;
         if flows.is_empty() {
@@ -655,7 +655,7 @@ impl<'a> Layout<'a> {
         let ends = self.flow_ends();
         let place = |slice: SliceId| ends.get(&slice.0).map_or(u32::MAX, |end| end.place);
         let mut order: Vec<usize> = (0..flows.len()).collect();
-        // The order in which arrows were found must not matter, so that a file that is read back gives the same.
+        // Sort flows, so that a file that is read back produces the same output.
         order.sort_by_cached_key(|flow| {
             let text = |id| self.text(id).map(str::to_string);
             (
@@ -674,7 +674,7 @@ impl<'a> Layout<'a> {
                 (Some(start), Some(end)) if start <= end => Some((start, end)),
                 _ => None,
             };
-            // Arrows without a name come from marks.
+            // Flows without a name come from marks.
             let by_marks = times.is_none() || flows.name[flow].is_none();
             if by_marks && self.markable(from) && self.markable(to) && marks.join(from, to, &mut next_id) {
                 continue;
@@ -695,7 +695,7 @@ impl<'a> Layout<'a> {
         kind.is_some_and(|kind| !matches!(kind, SliceKind::Instant | SliceKind::State))
     }
 
-    /// The slices that arrows start or end at.
+    /// The slices at which flows start or end.
     fn flow_ends(&self) -> HashMap<u32, End> {
         let flows = &self.trace.flows;
         let slices = &self.trace.slices;
@@ -705,7 +705,7 @@ impl<'a> Layout<'a> {
                 ends.insert(slice.0, End { place: 0, bind: *ts, settled: false });
             }
         }
-        // Tracks in the order of writing, then those that no thread has.
+        // Tracks in the order of writing, then those without a thread.
         let tracks = self.thread_order.iter().flat_map(|thread| {
             let lanes = self.lanes[*thread as usize].iter().map(|lane| lane.0);
             self.own_tracks[*thread as usize].iter().copied().chain(lanes)
@@ -718,7 +718,7 @@ impl<'a> Layout<'a> {
                 end.place = place as u32;
             }
             let index = *slice as usize;
-            // Readers look at one tid at a time, and each lane has its own.
+            // Readers process one tid at a time, and each lane has its own.
             let mut around = slices.parent[index].some();
             while let Some(parent) = around.filter(|it| slices.track[it.0 as usize] != slices.track[index]) {
                 around = slices.parent[parent.0 as usize].some();
@@ -727,7 +727,7 @@ impl<'a> Layout<'a> {
             if slices.ts[index] > parent.bind {
                 parent.settled = true;
             } else if !parent.settled {
-                // After the end of this child, if no other has started by then.
+                // After the end of this child, unless another has started by then.
                 let after = match slices.dur.get(index) {
                     UNFINISHED => i64::MAX,
                     dur => slices.ts[index].saturating_add(dur).saturating_add(1),
@@ -759,7 +759,7 @@ impl<'a> Layout<'a> {
     fn write_flows(&self, arrows: &[Arrow], w: &mut Writer<'_>) {
         let flows = &self.trace.flows;
         for arrow in arrows {
-            // A reader joins the two by all three, so both are named even where the file only has marks.
+            // Readers match both ends by name, category and id, so both get names even if the file only has marks.
             let name = self.text(flows.name[arrow.flow]).unwrap_or("flow");
             let category = self.text(flows.category[arrow.flow]).unwrap_or("flow");
             let ends = [(flows.from[arrow.flow], arrow.from, "s"), (flows.to[arrow.flow], arrow.to, "f")];
@@ -803,16 +803,16 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Marked slices, as a reader joins them: each arrival of an id comes from the slice at which it went on last.
+/// Marked slices, joined as a reader would: each arrival of an id comes from the slice that last sent it.
 #[derive(Default)]
 struct Marks {
     bound: HashMap<u32, Bound>,
-    /// By id: the slice it goes on from, and the one it arrived at last.
+    /// By id: the slice that last sent it, and the one at which it last arrived.
     heads: HashMap<u64, (u32, u32)>,
 }
 
 impl Marks {
-    /// Marks both ends of an arrow; false if a reader would join something else.
+    /// Marks both ends of a flow; false if a reader would join other slices.
     fn join(&mut self, from: SliceId, to: SliceId, next_id: &mut u64) -> bool {
         if from == to || self.bound.contains_key(&to.0) {
             return false;
@@ -838,26 +838,27 @@ impl Marks {
     }
 }
 
-/// Asynchronous slices that are written under one id.
+/// Async slices written under one id.
 #[derive(Default)]
 struct Unit {
     slices: Vec<u32>,
     is_local: bool,
     /// The first slice has no name.
     is_unnamed: bool,
-    /// By name: ends of the slices that are open, innermost last.
+    /// By name: ends of the open slices, innermost last.
     open: HashMap<StringId, Vec<i64>>,
 }
 
 impl Unit {
-    /// Whether an end finds its begin by the name if the next slice is added: of two of one name the inner one ends first.
+    /// Whether ends still match their begins by name if the next slice is added: of two with the same name, the inner one
+    /// must end first.
     fn takes(&mut self, trace: &Trace, slice: usize) -> bool {
         let slices = &trace.slices;
         let (ts, end) = match slices.dur.get(slice) {
             UNFINISHED => (slices.ts[slice], i64::MAX),
             dur => (slices.ts[slice], slices.ts[slice].saturating_add(dur)),
         };
-        // The end of a slice without a name fits any begin, so with those all have to nest.
+        // The end of an unnamed slice matches any begin, so with those all slices must nest.
         let name = slices.name[slice];
         let is_new = self.slices.is_empty();
         self.is_unnamed |= is_new && name == StringId::EMPTY;
@@ -876,24 +877,24 @@ impl Unit {
     }
 }
 
-/// What the events of one asynchronous identity have in common.
+/// Common fields of the events of one async identity.
 struct Identity<'a> {
     id: u64,
-    /// Known only within its process.
+    /// Scoped to its process.
     local: bool,
     pid: u64,
     tid: Option<u64>,
     category: Option<&'a str>,
 }
 
-/// Most series in one counter event; the rest goes to another one.
+/// Limit on series in one counter event; the rest goes to further events.
 const MAX_SERIES: usize = 256;
 
-/// Slices written as begin and end that others on their track, which start inside, outlast.
+/// Slices outlasted by others on their track that start inside them; these are written as begin and end.
 fn outlived(trace: &Trace) -> HashSet<u32> {
     let slices = &trace.slices;
     let mut found = HashSet::default();
-    // By track: slices and their ends. What has been outlasted once is not looked at again.
+    // By track: open slices and their ends. Outlasted slices are removed.
     let mut open: Vec<Vec<(u32, i64)>> = vec![Vec::new(); trace.tracks.len()];
     for slice in 0..slices.len() {
         let Some(open) = open.get_mut(slices.track[slice].0 as usize) else { continue };
@@ -943,7 +944,7 @@ fn order_by_track(trace: &Trace) -> (Vec<u32>, Vec<u32>) {
     (starts, order)
 }
 
-/// Stacks and samples stand beside the events.
+/// Writes stacks and samples, which are separate from the events.
 pub fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
     if layouts.iter().all(|layout| layout.trace.stacks.is_empty() && layout.trace.samples.is_empty()) {
         return;

@@ -1,8 +1,8 @@
-//! Events as bytes: a buffer that is handed on whenever it is full.
+//! Buffered writer for events.
 
 use crate::base::json::write::{push_f64, push_string, push_value};
 
-/// Bytes gathered before they are handed on.
+/// Buffer size in bytes before a flush.
 const CHUNK_BYTES: usize = 256 << 10;
 
 pub struct Writer<'a> {
@@ -16,7 +16,7 @@ impl<'a> Writer<'a> {
         Writer { buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)), sink, n_events: 0 }
     }
 
-    /// Hands on what has been gathered if it is enough.
+    /// Flushes the buffer if it is full.
     pub fn pass_on(&mut self) {
         if self.buffer.len() >= CHUNK_BYTES {
             (self.sink)(&self.buffer);
@@ -61,7 +61,7 @@ impl<'a> Writer<'a> {
         push_f64(value, &mut self.buffer);
     }
 
-    /// Nanoseconds as microseconds: whole ones without a fraction, others with three digits.
+    /// Writes nanoseconds as microseconds: without a fraction if whole, else with three decimals.
     pub fn micros(&mut self, ns: i64) {
         if ns < 0 {
             self.buffer.push(b'-');
@@ -75,13 +75,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// `"0x1f"`.
+    /// Writes a hexadecimal string: `"0x1f"`.
     pub fn hex(&mut self, value: u64) {
         use std::io::Write;
         let _ = write!(self.buffer, "\"0x{value:x}\"");
     }
 
-    /// Text that usually is JSON; if it is not, a JSON string of it.
+    /// Writes text that usually is JSON; anything else as a JSON string.
     pub fn json_or_text(&mut self, text: &str) {
         let mut parser = crate::base::json::Parser::new(text.as_bytes(), crate::base::json::Dialect::Lenient);
         let whole = parser.skip_value().is_ok() && parser.peek().is_none();
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
         self.raw("}");
     }
 
-    /// A metadata event about a process or thread; `value` is JSON.
+    /// Writes a metadata event about a process or thread; `value` writes JSON.
     pub fn metadata(&mut self, what: &str, pid: u64, tid: Option<u64>, key: &str, value: &dyn Fn(&mut Self)) {
         self.open(what, None, "M");
         self.place(pid, tid);
@@ -134,9 +134,9 @@ impl<'a> Writer<'a> {
         self.close();
     }
 
-    /// Name and sort index of a thread, or of a process if `tid` is `None`.
+    /// Writes name and sort index of a thread, or of a process if `tid` is `None`.
     ///
-    /// `main` is a thread of the process: without a tid, readers would think of a main thread that is not there.
+    /// `main` is a thread of the process: without a tid, readers would invent a main thread.
     pub fn name_and_index(
         &mut self,
         pid: u64,

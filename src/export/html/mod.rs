@@ -1,7 +1,7 @@
-//! Reports as one HTML file: read without scripts, sorted and filtered with its own one, and shut off from the network by
-//! its own content security policy, so that it can be opened from a disk or out of a letter.
+//! Reports as a single HTML file. It is readable without scripts; a built-in script sorts and filters. Its content security
+//! policy blocks all network access, so that it is safe to open from a disk or a mail attachment.
 //!
-//! All text out of files is escaped, and only the style and the script whose checksums stand in the policy are let run.
+//! All text from files is escaped. The policy allows only the style and the script with the listed checksums.
 
 use super::{ExporterInfo, Input, LeftOut, always, notes};
 use crate::base::text;
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
     id: "html",
-    title: "Web page, in one file",
+    title: "HTML report (single file)",
     extension: "html",
     media_type: "text/html; charset=utf-8",
     in_menu: true,
@@ -29,17 +29,17 @@ pub const INFO: ExporterInfo = ExporterInfo {
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// Rows of a table; what is left out is counted below it.
+/// Row limit of a table; the rest is counted below it.
 const MAX_ROWS: usize = 1000;
-/// Bytes of all tables. Tables after that are cut to [`FEW_ROWS`].
+/// Size in bytes of all tables, beyond which further tables are cut to [`FEW_ROWS`].
 const MAX_TABLE_BYTES: usize = 16 << 20;
 const FEW_ROWS: usize = 25;
-/// Rows with notes that are there beyond those, in one table.
+/// Additional rows of a table that are included because of their notes.
 const MAX_MARKED_ROWS: usize = 1_000;
-/// Letters of a cell, and those that show without pointing at it.
+/// Limits in characters on the text of a cell, in full and without hovering.
 const MAX_LETTERS: usize = 2000;
 const LETTERS_THAT_SHOW: usize = 60;
-/// Width of pictures, in pixels of CSS.
+/// Width of charts in CSS pixels.
 const CHART_WIDTH: f64 = 1000.0;
 
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -72,7 +72,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     page.raw("</main>\n<footer><p>Made by Tracedrop ");
     page.raw(env!("CARGO_PKG_VERSION"));
-    page.raw(". This page asks nothing of any network.</p></footer>\n<script>");
+    page.raw(". This page makes no network requests.</p></footer>\n<script>");
     page.raw(SCRIPT);
     page.raw("</script>\n</body>\n</html>\n");
     page.flush()
@@ -85,12 +85,12 @@ struct Page<'a> {
     notes: &'a Notes,
 }
 
-/// `sha256-…`, as policies have it.
+/// `sha256-…` source for the policy.
 fn source_hash(content: &str) -> String {
     format!("'sha256-{}'", base64(&Sha256::digest(content.as_bytes())))
 }
 
-/// RFC 4648, section 4.
+/// Base64 by RFC 4648, section 4.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
@@ -149,7 +149,7 @@ impl Page<'_> {
         self.raw(&format!("</h{level}>\n"));
     }
 
-    /// What people wrote, each with the way to where it belongs.
+    /// User notes, each with a link to its row.
     fn notes(&mut self, reports: &[Report]) {
         if self.notes.list.is_empty() {
             return;
@@ -182,7 +182,7 @@ impl Page<'_> {
         self.escaped(&format!("{report}.{table}.row-{row}"));
     }
 
-    /// The ways from a row to its notes.
+    /// Links from a row to its notes.
     fn marks(&mut self, notes: &[usize]) {
         for number in notes {
             let number = number + 1;
@@ -214,7 +214,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// `level` is that of their heading: in the head of the page they stand under its title, else under that of a report.
+    /// `level` is the heading level: facts are under the page title or under a report title.
     fn facts(&mut self, facts: &Facts, known_title: &str, level: u8) {
         if facts.facts.is_empty() {
             return;
@@ -280,7 +280,7 @@ impl Page<'_> {
         let scene = layout(chart, CHART_WIDTH);
         self.heading(3, &chart.title);
         self.paragraph("soft", &chart.caption);
-        // It scrolls where the window is narrow, also by keys.
+        // Scrollable in narrow windows, also by keyboard.
         self.raw("<figure tabindex=\"0\">");
         if !scene.legend.is_empty() {
             self.raw("<ul class=\"legend\">");
@@ -308,10 +308,10 @@ impl Page<'_> {
         self.paragraph("soft", &table.caption);
         let n_rows = table.n_rows();
         if n_rows == 0 {
-            self.paragraph("", if table.empty.is_empty() { "There are no rows." } else { &table.empty });
+            self.paragraph("", if table.empty.is_empty() { "No rows." } else { &table.empty });
             return Ok(());
         }
-        // It scrolls, also by keys.
+        // Scrollable, also by keyboard.
         self.raw("<div class=\"frame\" tabindex=\"0\" role=\"region\" aria-label=\"");
         self.escaped(&table.title);
         self.raw("\"><table><thead><tr>");
@@ -336,11 +336,11 @@ impl Page<'_> {
         let mut marks = marks.iter().peekable();
         let (mut n_shown, mut n_marked) = (0, 0);
         for row in 0..n_rows {
-            // Both ascend.
+            // Both are ascending.
             let notes = marks.next_if(|(marked, _)| *marked == row).map_or(&[][..], |(_, notes)| notes);
             let is_cut = row >= MAX_ROWS || (self.n_table_bytes > MAX_TABLE_BYTES && row >= FEW_ROWS);
             n_marked += usize::from(is_cut && !notes.is_empty());
-            // Rows that someone wrote on are there, unless one note is on very many.
+            // Rows with notes are included, unless a single note is on very many.
             if is_cut && (notes.is_empty() || n_marked > MAX_MARKED_ROWS) {
                 continue;
             }
@@ -360,7 +360,7 @@ impl Page<'_> {
                 if matches!(value, Value::Text(_)) {
                     self.raw("<td class=\"text\"");
                     if is_marked {
-                        // Sorted by its own text, without the marks.
+                        // Sort by the plain text, without the note links.
                         self.raw(" data-v=\"");
                         self.escaped(&text);
                         self.raw("\"");
@@ -391,13 +391,16 @@ impl Page<'_> {
         let n_left_out = (n_rows - n_shown) as u64 + table.n_left_out;
         if n_left_out > 0 {
             let n = group_digits(i128::from(n_left_out));
-            self.paragraph("left-out", &format!("{n} more rows are left out here."));
+            self.paragraph(
+                "left-out",
+                &format!("{n} more {} not shown.", if n_left_out == 1 { "row" } else { "rows" }),
+            );
         }
         Ok(())
     }
 }
 
-/// Report, table and number of the first row that each note is on.
+/// Report, table and number of the first row of each note.
 fn first_rows(notes: &Notes, reports: &[Report]) -> Vec<Option<(String, String, usize)>> {
     let mut places = vec![None; notes.list.len()];
     for (report, table) in reports.iter().flat_map(|report| report.tables().map(move |table| (report, table)))

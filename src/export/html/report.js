@@ -1,4 +1,4 @@
-// Sorting and filtering of the tables. Without it the page says the same.
+// Table sorting and filtering. The page has the same content without it.
 'use strict';
 for (const table of document.querySelectorAll('table')) {
   const body = table.tBodies[0];
@@ -17,7 +17,7 @@ for (const table of document.querySelectorAll('table')) {
       const sign = isDown ? -1 : 1;
       const compare = (a, b) => {
         const [x, y] = [value(a, at), value(b, at)];
-        // What is missing comes last either way.
+        // Missing values come last in both directions.
         if (x === '' || y === '') return (x === '') - (y === '');
         return sign * (isNumber ? Number(x) - Number(y) : x.localeCompare(y));
       };

@@ -1,11 +1,11 @@
-//! What a link holds, as JSON, and back.
+//! Content of a link: conversion to and from JSON.
 //!
 //! ```text
 //! { "by": "tracedrop 0.1.0", "title": …, "files": [{ name, bytes, sha256?, side? }], "top": 10, "own_tables": true?,
 //!   "given_title": …?, "notes": [NOTE]?, "show": "gpu-kernels", "tables": [{ report, table, sort: [column, descending]?, filter }],
 //!   "reports": [{ id, title, summary, blocks: [ { facts } | { table } | { findings } | { note } ] }] }
 //! ```
-//! NOTE is as in `export::notes`. Readers step over members they do not know. Values are of the kind that their column says; what is missing is `null`.
+//! NOTE is as in `export::notes`. Readers ignore unknown members. Values have the kind of their column; missing values are `null`.
 
 use super::json::JsonWriter;
 use super::{LinkOptions, Refusal, write_file};
@@ -22,12 +22,12 @@ use crate::report::{
 use crate::trace::Trace;
 use serde::{Deserialize, Serialize};
 
-/// What holds more is no report that someone made: rows of a table, anything else that is a list, columns of a table.
+/// Limits beyond which content is rejected: rows of a table, items of any other list, columns of a table.
 const MAX_ROWS: usize = 20_000;
 const MAX_ITEMS: usize = 1_000;
 const MAX_COLUMNS: usize = 200;
 
-/// Which side of a comparison a file is of.
+/// Side of a file in a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum LinkedSide {
     A,
@@ -35,7 +35,7 @@ pub enum LinkedSide {
 }
 
 impl LinkedSide {
-    /// As links write it.
+    /// Letter used in links.
     pub fn letter(self) -> &'static str {
         match self {
             LinkedSide::A => "a",
@@ -48,51 +48,51 @@ impl LinkedSide {
     }
 }
 
-/// A file that a link is of.
+/// A source file of a linked report.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LinkedFile {
     pub name: String,
     /// Size on disk; 0 if unknown.
     pub bytes: u64,
-    /// Hexadecimal digits, if it is known.
+    /// Hexadecimal digits, if known.
     pub sha256: Option<String>,
-    /// Where it is of a comparison; links of before this was written do not say so.
+    /// Set in comparisons, except by older versions.
     pub side: Option<LinkedSide>,
 }
 
-/// How someone looked at a table.
+/// View of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TableSpot {
     /// `id` of the report and of the table in it.
     pub report: String,
     pub table: String,
     pub query: TableQuery,
-    /// The rows that go along, where they were chosen before something was taken out of the table.
+    /// Rows to include, if they were selected before redaction.
     #[serde(skip)]
     pub chosen: Option<Vec<u32>>,
 }
 
-/// A report that came with a link.
+/// A report from a link.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LinkedReport {
-    /// Which program wrote it.
+    /// Program that wrote it.
     pub by: String,
     pub title: String,
-    /// Where each has a side, those of A stand first.
+    /// In comparisons, files of A come first.
     pub files: Vec<LinkedFile>,
-    /// Length of the lists of slowest and longest.
+    /// Length of top lists.
     pub top: u32,
-    /// Tables of one's own took part in the numbers, and are not in the link.
+    /// Custom tables affected the numbers, and are not in the link.
     pub own_tables: bool,
-    /// `id` of the report that showed.
+    /// `id` of the selected report.
     pub show: String,
     pub tables: Vec<TableSpot>,
-    /// What someone wrote on it.
+    /// User notes.
     pub notes: Notes,
     pub reports: Vec<Report>,
 }
 
-/// The letter of a kind of values.
+/// Letter of a value kind.
 fn kind_of(cells: &Cells) -> &'static str {
     match cells {
         Cells::Text(_) => "t",
@@ -113,7 +113,7 @@ fn kind_of_value(value: &Value) -> &'static str {
     }
 }
 
-/// The content for what was asked.
+/// The content selected by the options.
 pub fn write(input: &Input<'_>) -> String {
     let options = &input.options.link;
     let reports = input.document.reports;
@@ -123,7 +123,7 @@ pub fn write(input: &Input<'_>) -> String {
     json.object(|json| {
         json.member("by", concat!("tracedrop ", env!("CARGO_PKG_VERSION")));
         json.member("title", &input.document.title);
-        // Those on rows of reports that stay behind stay, too.
+        // Notes on rows of omitted reports are omitted, too.
         let notes = input.notes();
         let notes = if options.all_reports { notes.clone() } else { notes.with_report(shown) };
         notes::write_members(&notes, "given_title", json);
@@ -146,7 +146,7 @@ pub fn write(input: &Input<'_>) -> String {
     json.into_text()
 }
 
-/// The files that the report is of, as far as they are known.
+/// The source files of the report, as far as known.
 pub fn files(input: &Input<'_>) -> Vec<LinkedFile> {
     if !input.options.link.files.is_empty() {
         return input.options.link.files.clone();
@@ -161,7 +161,7 @@ pub fn files(input: &Input<'_>) -> Vec<LinkedFile> {
     traces.iter().enumerate().map(file).collect()
 }
 
-/// Columns are named by their ids, as their places may be others in a later version.
+/// Columns are referenced by id, as their positions can change between versions.
 fn write_spots(options: &LinkOptions, reports: &[Report], json: &mut JsonWriter) {
     if options.tables.is_empty() {
         return;
@@ -213,7 +213,7 @@ fn write_report(report: &Report, options: &LinkOptions, json: &mut JsonWriter) {
                         }
                     });
                 }
-                // Pictures have tables with the same numbers.
+                // Charts are left out, as tables have the same numbers.
                 Block::Chart(_) => {}
             });
         });
@@ -294,7 +294,7 @@ fn write_table(table: &Table, report: &str, options: &LinkOptions, json: &mut Js
                 json.text(&column.label);
                 json.text(unit_name(column.unit));
                 json.text(kind_of(&column.cells));
-                // What it is: part of the row's name, drawn as a bar.
+                // Flags: key column, drawn as a bar.
                 json.number(u8::from(column.key) + 2 * u8::from(column.bar));
             });
         });
@@ -317,7 +317,7 @@ fn write_table(table: &Table, report: &str, options: &LinkOptions, json: &mut Js
     });
 }
 
-/// Names of units in a link; frozen, new ones come behind. Who does not know a name takes the number without a unit.
+/// Names of units in a link; frozen, new ones are appended. Readers treat unknown names as no unit.
 const UNITS: [(&str, Unit); 17] = [
     ("", Unit::None),
     ("count", Unit::Count),
@@ -342,12 +342,12 @@ pub(in crate::export) fn unit_name(unit: Unit) -> &'static str {
     UNITS.iter().find(|(_, known)| *known == unit).map_or("plain", |(name, _)| name)
 }
 
-/// A unit that this version does not know is none.
+/// An unknown unit becomes no unit.
 pub(in crate::export) fn unit_of(name: &str) -> Unit {
     UNITS.iter().find(|(known, _)| *known == name).map_or(Unit::Plain, |(_, unit)| *unit)
 }
 
-/// A text member; empty if it is not there.
+/// A string member; empty if missing.
 pub(in crate::export) fn text(json: &Json, key: &str) -> String {
     json.get(key).and_then(Json::as_str).unwrap_or_default().to_string()
 }
@@ -356,7 +356,7 @@ fn list<'a>(json: &'a Json, key: &str) -> &'a [Json] {
     json.get(key).and_then(Json::as_array).unwrap_or_default()
 }
 
-/// The same, if it is not longer than anybody would make it.
+/// A list member within the length limit.
 pub(in crate::export) fn short_list<'a>(
     json: &'a Json,
     key: &str,
@@ -366,18 +366,18 @@ pub(in crate::export) fn short_list<'a>(
     if items.len() > max { Err(Refusal::NoReport("a list is too long")) } else { Ok(items) }
 }
 
-/// Whether no two are the same: what shows them tells them apart by that.
+/// Checks that ids are unique, as views are keyed by them.
 fn are_distinct<'a>(ids: impl Iterator<Item = &'a str>) -> Result<(), Refusal> {
     let mut seen = HashSet::default();
     let mut ids = ids;
-    if ids.all(|id| seen.insert(id)) { Ok(()) } else { Err(Refusal::NoReport("two parts have one name")) }
+    if ids.all(|id| seen.insert(id)) { Ok(()) } else { Err(Refusal::NoReport("duplicate id")) }
 }
 
 fn is_true(json: &Json, key: &str) -> bool {
     json.get(key) == Some(&Json::Bool(true))
 }
 
-/// The report of a content.
+/// Parses a report from content.
 pub fn read(json: &Json) -> Result<LinkedReport, Refusal> {
     if json.get("reports").and_then(Json::as_array).is_none() {
         return Err(Refusal::NoReport("no reports"));
@@ -411,7 +411,7 @@ pub fn read(json: &Json) -> Result<LinkedReport, Refusal> {
     })
 }
 
-/// The column is looked for in the table that came along; without that the order stays the table's own.
+/// Resolves the sort column in the table of the link; without that table, the default order stays.
 fn read_spot(spot: &Json, reports: &[Report]) -> TableSpot {
     let (report, table) = (text(spot, "report"), text(spot, "table"));
     let sort = match list(spot, "sort") {
@@ -451,7 +451,7 @@ fn read_report(json: &Json) -> Result<Report, Refusal> {
 }
 
 fn read_value(kind: &str, json: &Json) -> Result<Value, Refusal> {
-    let wrong = || Refusal::NoReport("a value of another kind than its column");
+    let wrong = || Refusal::NoReport("a value doesn't match the kind of its column");
     Ok(match (kind, json) {
         (_, Json::Null) => Value::Missing,
         ("t", Json::String(text)) => Value::Text(text.clone()),
@@ -481,7 +481,7 @@ fn read_facts(facts: &[Json]) -> Result<Vec<Fact>, Refusal> {
                 mark: None,
             })
         }
-        _ => Err(Refusal::NoReport("a fact is not whole")),
+        _ => Err(Refusal::NoReport("a fact is incomplete")),
     };
     facts.iter().map(read).collect()
 }
@@ -494,7 +494,7 @@ fn read_findings(json: &Json) -> Result<Findings, Refusal> {
             time: finding.get("ns").and_then(Json::as_i64),
             share: finding.get("share").and_then(Json::as_f64),
             evidence: read_facts(short_list(finding, "evidence", MAX_ITEMS)?)?,
-            // The rows may not have come along.
+            // The rows may not be part of the link.
             rows: None,
         })
     };
@@ -511,15 +511,15 @@ fn read_findings(json: &Json) -> Result<Findings, Refusal> {
 fn read_table(json: &Json) -> Result<Table, Refusal> {
     let columns = short_list(json, "columns", MAX_COLUMNS)?;
     let rows = short_list(json, "rows", MAX_ROWS)?;
-    let wrong = Refusal::NoReport("a row of another length than the columns");
+    let wrong = Refusal::NoReport("a row doesn't match the number of columns");
     let mut made: Vec<Column> = Vec::new();
     for (at, column) in columns.iter().enumerate() {
         let Some([Json::String(id), Json::String(label), Json::String(unit), Json::String(kind), rest @ ..]) =
             column.as_array()
         else {
-            return Err(Refusal::NoReport("a column is not whole"));
+            return Err(Refusal::NoReport("a column is incomplete"));
         };
-        let mut cells = empty_cells(kind).ok_or(Refusal::NoReport("a column of no known kind"))?;
+        let mut cells = empty_cells(kind).ok_or(Refusal::NoReport("a column has an unknown kind"))?;
         for row in rows {
             let value = row.as_array().filter(|row| row.len() == columns.len()).and_then(|row| row.get(at));
             push_cell(&mut cells, read_value(kind, value.ok_or_else(|| wrong.clone())?)?);
@@ -541,7 +541,7 @@ fn read_table(json: &Json) -> Result<Table, Refusal> {
     table.caption = text(json, "caption");
     table.empty = text(json, "empty");
     table.sort = sort;
-    // Sums with it fit, whatever a link claims.
+    // Bounded, so that sums with it can't overflow.
     let n_left_out = json.get("left_out").and_then(Json::as_u64).unwrap_or(0);
     table.n_left_out = n_left_out.min(1 << 53);
     Ok(table)
@@ -558,12 +558,12 @@ fn empty_cells(kind: &str) -> Option<Cells> {
     })
 }
 
-/// Cells of the same kind, none so far.
+/// Empty cells of the same kind.
 pub(super) fn like(cells: &Cells) -> Cells {
     empty_cells(kind_of(cells)).unwrap_or_else(|| Cells::Text(Default::default()))
 }
 
-/// The value is of the kind of the cells, or missing.
+/// Appends a value, which has the kind of the cells or is missing.
 pub(super) fn push_cell(cells: &mut Cells, value: Value) {
     match (cells, value) {
         (Cells::Text(cells), Value::Text(text)) => cells.push(Some(&text)),

@@ -1,16 +1,16 @@
-//! JSON piece by piece, without blanks.
+//! Incremental JSON writer, without whitespace.
 
 use crate::base::json::write::{push_f64, push_string};
 use crate::report::Value;
 
-/// JSON piece by piece.
+/// Incremental JSON writer.
 #[derive(Default)]
 pub struct JsonWriter {
     out: Vec<u8>,
 }
 
 impl JsonWriter {
-    /// All that was written.
+    /// Output so far.
     pub fn into_text(self) -> String {
         String::from_utf8(self.out).unwrap_or_default()
     }
@@ -19,27 +19,27 @@ impl JsonWriter {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// A comma, unless something has just been opened.
+    /// Writes a comma, unless a list or object was just opened.
     fn separate(&mut self) {
         if !matches!(self.out.last(), None | Some(b'{' | b'[' | b':')) {
             self.out.push(b',');
         }
     }
 
-    /// The name of a member; its value comes next.
+    /// Writes a key; its value follows.
     pub fn key(&mut self, key: &str) {
         self.separate();
         push_string(key, &mut self.out);
         self.out.push(b':');
     }
 
-    /// A text as a value.
+    /// Writes a string value.
     pub fn text(&mut self, text: &str) {
         self.separate();
         push_string(text, &mut self.out);
     }
 
-    /// A member that is a text; nothing if it is empty.
+    /// Writes a string member, unless it is empty.
     pub fn member(&mut self, key: &str, text: &str) {
         if !text.is_empty() {
             self.key(key);
@@ -47,13 +47,13 @@ impl JsonWriter {
         }
     }
 
-    /// A value that is written as it shows.
+    /// Writes a value in its display form.
     pub fn number(&mut self, value: impl std::fmt::Display) {
         self.separate();
         self.raw(&value.to_string());
     }
 
-    /// A list; `write` writes each of `items`.
+    /// Writes a list; `write` writes each of `items`.
     pub fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut write: impl FnMut(T, &mut JsonWriter)) {
         self.separate();
         self.raw("[");
@@ -63,7 +63,7 @@ impl JsonWriter {
         self.raw("]");
     }
 
-    /// An object; `write` writes its members.
+    /// Writes an object; `write` writes its members.
     pub fn object(&mut self, write: impl FnOnce(&mut JsonWriter)) {
         self.separate();
         self.raw("{");
@@ -71,7 +71,7 @@ impl JsonWriter {
         self.raw("}");
     }
 
-    /// A value of a report; of doubles nine digits.
+    /// Writes a report value; doubles with nine digits.
     pub fn value(&mut self, value: &Value) {
         match value {
             Value::Missing => {
@@ -92,8 +92,8 @@ impl JsonWriter {
     }
 }
 
-/// A number with nine digits, and with three behind the point where it is large, which is more than anything shows; the
-/// others would be most of a link.
+/// Formats a number with nine digits, or three decimals if it is large. That exceeds the displayed precision; more digits
+/// would dominate the link.
 fn rounded(value: f64) -> f64 {
     let text = if value.abs() < 1e5 { format!("{value:.8e}") } else { format!("{value:.3}") };
     text.parse().unwrap_or(value)

@@ -1,10 +1,10 @@
-//! A report as the fragment of an address: what is behind `#` stays in the browser and is sent to no server.
+//! A report as a URL fragment: browsers don't send the part after `#` to servers.
 //!
 //! ```text
 //! r1=  base64url of  [CRC-32 of all that follows: u32 LE][length of the content: u32 LE][content, packed with DEFLATE]
 //! ```
-//! The content is JSON (`content`). `docs/link-format.md` describes both; version 1 is frozen, and the vectors in
-//! `tests/data/link` hold it. Another layout gets another number.
+//! The content is JSON (`content`). `docs/link-format.md` describes both. Version 1 is frozen, with test vectors in
+//! `tests/data/link`. Another layout needs a new version number.
 
 pub(super) mod content;
 pub(super) mod json;
@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{self, Write};
 
-/// What a fragment starts with, behind `#`.
+/// Prefix of a fragment, after `#`.
 pub const PREFIX: &str = "r1=";
-/// Longer fragments are refused, by who writes and who reads.
+/// Limit on the length of fragments, for writing and reading.
 pub const MAX_FRAGMENT_BYTES: usize = 64 << 10;
-/// Bytes of content, however well they were packed.
+/// Limit on the decompressed content in bytes.
 pub const MAX_CONTENT_BYTES: usize = 1 << 20;
 /// CRC and length.
 const HEAD_BYTES: usize = 8;
@@ -32,7 +32,7 @@ const CRC_BYTES: usize = 4;
 
 pub static INFO: ExporterInfo = ExporterInfo {
     id: "link",
-    title: "Link with the numbers in it (the part behind #)",
+    title: "Link with embedded report (the part after #)",
     extension: "link.txt",
     media_type: "text/plain; charset=utf-8",
     in_menu: false,
@@ -53,28 +53,28 @@ pub static INFO: ExporterInfo = ExporterInfo {
     takes_notes: true,
 };
 
-/// What of a report goes into a link.
+/// Content selected for a link.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LinkOptions {
-    /// `id` of the report that shows; `None` for the first one.
+    /// `id` of the selected report; `None` for the first one.
     pub report: Option<String>,
-    /// Whether the other reports go along.
+    /// Whether to include the other reports.
     pub all_reports: bool,
-    /// Rows of each table.
+    /// Row limit of each table.
     pub rows: u32,
-    /// What makes it longer than [`MAX_SHORT_FRAGMENT_BYTES`] stays behind.
+    /// Omits content until the fragment fits [`MAX_SHORT_FRAGMENT_BYTES`].
     pub is_short: bool,
-    /// How tables are sorted and filtered, where they are not in their own order.
+    /// Sorting and filters of tables, where not default.
     pub tables: Vec<TableSpot>,
-    /// SHA-256 of the files that were read, in the order of their traces, as hexadecimal digits; empty, or `None` at some
-    /// place, if it is not known.
+    /// SHA-256 of the source files in the order of their traces, as hexadecimal digits; empty, or `None` for a file, if
+    /// unknown.
     pub sha256: Vec<Option<String>>,
-    /// The files that it is of, where that is not a run: those of both sides of a comparison. Whoever asks for one gives those
-    /// whose SHA-256 is known, those of A first.
+    /// The source files of a comparison, which is not a run: files of both sides with known SHA-256, those of A
+    /// first.
     pub files: Vec<LinkedFile>,
-    /// Tables of one's own took part in the numbers, whatever the query says.
+    /// Custom tables affected the numbers, regardless of the query.
     pub own_tables: bool,
-    /// Tables go along in their own order and with all rows, whatever they are sorted and filtered by.
+    /// Includes tables in default order and with all rows, ignoring sorting and filters.
     pub whole_tables: bool,
 }
 
@@ -105,20 +105,20 @@ pub(super) fn write_file(file: &LinkedFile, json: &mut json::JsonWriter) {
     });
 }
 
-/// Why there is no link, or why a fragment is none.
+/// Reason why a link cannot be made or parsed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// So many bytes; see [`MAX_FRAGMENT_BYTES`].
+    /// Length in bytes; see [`MAX_FRAGMENT_BYTES`].
     TooLong(usize),
-    /// It starts with something else, maybe the number of a later version.
+    /// Unknown prefix, possibly of a later version.
     OtherVersion(String),
-    /// Letters that base64url has not, or too few.
+    /// Characters outside base64url, or too few.
     Garbled,
-    /// The checksum or the length is wrong: a part of it is missing.
+    /// Wrong checksum or length: part of the link is missing.
     Damaged,
-    /// It says that it holds so many bytes; see [`MAX_CONTENT_BYTES`].
+    /// Claimed content size in bytes; see [`MAX_CONTENT_BYTES`].
     TooMuch(usize),
-    /// The content is not what version 1 says; what is missing or wrong.
+    /// Content that violates version 1; the problem.
     NoReport(&'static str),
 }
 
@@ -127,17 +127,17 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::TooLong(bytes) => write!(
                 f,
-                "the link has {bytes} letters, and more than {MAX_FRAGMENT_BYTES} get lost on their way; take fewer rows, or send a file"
+                "the link has {bytes} characters; the limit is {MAX_FRAGMENT_BYTES}. Include fewer rows, or send a file instead"
             ),
             Refusal::OtherVersion(start) => {
-                write!(f, "the link starts with '{start}', which this version does not know")
+                write!(f, "unknown link format '{start}'")
             }
-            Refusal::Garbled => write!(f, "the link has letters in it that are of no link"),
-            Refusal::Damaged => write!(f, "a part of the link is missing or was changed"),
+            Refusal::Garbled => write!(f, "invalid characters in the link"),
+            Refusal::Damaged => write!(f, "the link is incomplete or was changed"),
             Refusal::TooMuch(bytes) => {
-                write!(f, "the link says that it holds {bytes} bytes, which is too much for one")
+                write!(f, "the link claims {bytes} bytes of content, which exceeds the limit")
             }
-            Refusal::NoReport(what) => write!(f, "the link holds no report ({what})"),
+            Refusal::NoReport(what) => write!(f, "no valid report in the link ({what})"),
         }
     }
 }
@@ -161,14 +161,14 @@ pub fn encode(content: &str) -> Result<String, Refusal> {
     Ok(out)
 }
 
-/// As gzip and zip have it.
+/// CRC-32 as in gzip and zip.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = Crc::new();
     crc.update(bytes);
     crc.sum()
 }
 
-/// Puts the checksum where it belongs.
+/// Fills in the checksum.
 fn seal(bytes: &mut [u8]) {
     if let Some((crc, rest)) = bytes.split_at_mut_checked(CRC_BYTES) {
         crc.copy_from_slice(&crc32(rest).to_le_bytes());
@@ -187,12 +187,12 @@ fn pack(content: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The report of a fragment, with or without `#` before it.
+/// Parses the report of a fragment, with or without a leading `#`.
 pub fn read(fragment: &str) -> Result<LinkedReport, Refusal> {
-    content::read(&Json::parse(&decode(fragment)?).ok_or(Refusal::NoReport("no JSON"))?)
+    content::read(&Json::parse(&decode(fragment)?).ok_or(Refusal::NoReport("not valid JSON"))?)
 }
 
-/// The content of a fragment.
+/// Decodes the content of a fragment.
 pub fn decode(fragment: &str) -> Result<Vec<u8>, Refusal> {
     let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
     if fragment.len() > MAX_FRAGMENT_BYTES {
@@ -217,7 +217,7 @@ pub fn decode(fragment: &str) -> Result<Vec<u8>, Refusal> {
     if content.len() == length { Ok(content) } else { Err(Refusal::Damaged) }
 }
 
-/// No more than a byte beyond `length` comes out, whatever goes in. `None` if it is no whole stream with nothing behind it.
+/// Decompresses at most one byte beyond `length`. `None` unless the input is one complete stream without trailing data.
 fn unpack(packed: &[u8], length: usize) -> Option<Vec<u8>> {
     let mut unpacker = Decompress::new(false);
     let mut out = Vec::with_capacity(length + 1);
@@ -237,7 +237,7 @@ fn unpack(packed: &[u8], length: usize) -> Option<Vec<u8>> {
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// RFC 4648, section 5, without padding.
+/// Base64url by RFC 4648, section 5, without padding.
 fn push_base64url(bytes: &[u8], out: &mut String) {
     for chunk in bytes.chunks(3) {
         let [a, b, c] = [0, 1, 2].map(|at| u32::from(chunk.get(at).copied().unwrap_or(0)));
@@ -248,7 +248,7 @@ fn push_base64url(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// `None` for letters that are none of it, and for ends that no bytes give. Padding may be there.
+/// `None` for invalid characters and invalid endings. Padding is optional.
 fn from_base64url(text: &str) -> Option<Vec<u8>> {
     let letters = text.trim_end_matches('=').as_bytes();
     let mut out = Vec::with_capacity(letters.len() / 4 * 3 + 3);
@@ -325,6 +325,6 @@ mod tests {
         assert_eq!(decode(&made(bomb.len(), &bomb)), Err(Refusal::TooMuch(40 << 20)));
         assert_eq!(decode(&made(100, &bomb)), Err(Refusal::Damaged));
         assert_eq!(decode(&made(10, b"five!")), Err(Refusal::Damaged));
-        assert_eq!(read(&made(5, b"five!")), Err(Refusal::NoReport("no JSON")));
+        assert_eq!(read(&made(5, b"five!")), Err(Refusal::NoReport("not valid JSON")));
     }
 }

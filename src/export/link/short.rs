@@ -1,7 +1,7 @@
-//! A link that is short enough for mail and chat: reports in, less and less of them out, until they fit.
+//! A link short enough for mail and chat: omits content step by step until the report fits.
 //!
-//! What stays behind first is what the reader misses least: explanations, then columns that follow from others, the ends of
-//! long names, and tables, the last ones first. The layout is the same, and a note in each report says what is not in it.
+//! The least important content goes first: explanations, then derived columns, the ends of long names, and tables, the
+//! last ones first. The layout stays the same, and a note in each report lists what is omitted.
 
 use super::content;
 use super::{LinkOptions, Refusal, TableSpot, encode};
@@ -11,21 +11,21 @@ use crate::export::{Input, Options};
 use crate::report::view::{self, TableQuery};
 use crate::report::{Block, Column, Document, Findings, Note, NoteLevel, Report, Sort, Table, Value};
 
-/// Fragments of short links have so many letters at most, so that with an address before them there are hardly 2000.
+/// Length limit of short fragments, so that the whole URL stays below about 2000 characters.
 pub const MAX_SHORT_FRAGMENT_BYTES: usize = 1900;
 
-/// Columns that are neither part of the row's name nor drawn as bars.
+/// Limit on columns that are neither keys nor drawn as bars.
 const MAX_FURTHER_COLUMNS: usize = 4;
-/// Letters of a text, where they are cut.
+/// Length in characters to which texts are cut.
 const LETTERS: [usize; 2] = [96, 64];
 const FEW_LETTERS: usize = 48;
 const FEW_FINDINGS: usize = 3;
 
-/// How much of a report goes along.
+/// How much of a report to include.
 #[derive(Clone, Copy)]
 struct Extent {
     has_captions: bool,
-    /// Only the most important columns, and only so many letters of a text.
+    /// Only the most important columns, with texts cut to this many characters.
     letters: Option<usize>,
     n_tables: usize,
     has_facts: bool,
@@ -43,8 +43,8 @@ impl Extent {
         n_findings: usize::MAX,
     };
 
-    /// From all there is to the least, where a report has so many tables. What someone looked at is not left behind for the sake
-    /// of the rest.
+    /// Extents from everything to the minimum, for a report with this many tables. Tables that the user sorted or filtered are kept
+    /// the longest.
     fn all(n_tables: usize, is_table_wanted: bool) -> Vec<Extent> {
         let cut = |n_tables: usize, letters: usize| Extent {
             has_captions: false,
@@ -67,7 +67,7 @@ impl Extent {
     }
 }
 
-/// The fragment with the most in it that is short enough; the one with the least where none is.
+/// The fragment with the most content that is short enough; the shortest one if none is.
 pub(super) fn encode_short(input: &Input<'_>) -> Result<String, Refusal> {
     let options = &input.options.link;
     let mut made = Err(Refusal::NoReport("no reports"));
@@ -88,7 +88,7 @@ pub(super) fn encode_short(input: &Input<'_>) -> Result<String, Refusal> {
     made
 }
 
-/// As `gpu-kernels` is after `kernels`.
+/// Whether a report is named after a table, as `gpu-kernels` after `kernels`.
 fn is_named_after(report: &Report, table: &Table) -> bool {
     report.title == table.title || report.id.rsplit('-').next() == Some(table.id.as_ref())
 }
@@ -100,7 +100,7 @@ fn findings(report: &Report) -> impl Iterator<Item = &Findings> {
     })
 }
 
-/// The content, so much of it.
+/// The content at the given extent.
 fn write(input: &Input<'_>, extent: Extent) -> String {
     if extent.letters.is_none() && extent.has_captions {
         return content::write(input);
@@ -113,7 +113,7 @@ fn write(input: &Input<'_>, extent: Extent) -> String {
         .iter()
         .map(|report| cut_report(report, options, extent, &mut tables))
         .collect();
-    // Its rows are chosen and in order.
+    // Its rows are already selected and sorted.
     let link = LinkOptions { tables, whole_tables: true, ..options.clone() };
     let options = Options { link, ..input.options.clone() };
     let document = Document {
@@ -125,11 +125,11 @@ fn write(input: &Input<'_>, extent: Extent) -> String {
     content::write(&Input { document: &document, options: &options, ..*input })
 }
 
-/// The report without what stays behind; how its tables are looked at is added to `spots`.
+/// The reduced report; the views of its tables are added to `spots`.
 fn cut_report(report: &Report, options: &LinkOptions, extent: Extent, spots: &mut Vec<TableSpot>) -> Report {
     let spot_of =
         |table: &Table| options.tables.iter().find(|spot| spot.report == report.id && spot.table == table.id);
-    // Those that someone looked at come first, then the one that the report is called after; those with nothing in them last.
+    // Priority: tables that the user sorted or filtered, then the one the report is named after; empty tables last.
     let mut by_worth: Vec<&Table> = report.tables().collect();
     by_worth
         .sort_by_key(|table| (spot_of(table).is_none(), table.n_rows() == 0, !is_named_after(report, table)));
@@ -143,7 +143,7 @@ fn cut_report(report: &Report, options: &LinkOptions, extent: Extent, spots: &mu
                 let short = cut_table(table, spot, options, extent, &mut n_texts_cut);
                 n_columns_left += table.columns.len() - short.columns.len();
                 if let Some(spot) = spot {
-                    // It has the order by now, if that was not its own.
+                    // Already sorted if the order was not the default.
                     let sort = spot.query.sort.and(short.sort);
                     let query = TableQuery { sort, ..spot.query.clone() };
                     spots.push(TableSpot { query, chosen: None, ..spot.clone() });
@@ -171,12 +171,12 @@ fn cut_report(report: &Report, options: &LinkOptions, extent: Extent, spots: &mu
     .into_iter()
     .flatten()
     .collect();
-    let text = format!("Shortened for a link; left out: {}.", left_behind.join(", "));
+    let text = format!("Shortened for a link. Omitted: {}.", left_behind.join(", "));
     cut.blocks.insert(0, Block::Note(Note { level: NoteLevel::Info, text }));
     cut
 }
 
-/// As many rows as go along, in order, and the columns that say most.
+/// The table with the included rows, in order, and the most important columns.
 fn cut_table(
     table: &Table,
     spot: Option<&TableSpot>,

@@ -1,4 +1,4 @@
-//! Reports with what is to be taken out taken out of cells and sentences.
+//! Redaction of cells and sentences in reports.
 
 use super::{Redactor, is_prose};
 use crate::base::hash::{HashMap, HashSet};
@@ -8,7 +8,7 @@ use crate::report::{
 };
 use crate::trace::Run;
 
-/// Columns of names of code, by their ids.
+/// Ids of columns with symbols.
 const SYMBOLS: [&str; 20] = [
     "name",
     "function",
@@ -31,18 +31,18 @@ const SYMBOLS: [&str; 20] = [
     "previous",
     "meanwhile",
 ];
-/// Columns and facts of what stands in arguments, by their ids.
+/// Ids of columns and facts with argument values.
 const ARGUMENTS: [&str; 5] = ["shapes", "types", "dtype", "group", "collective"];
-/// Shorter values of arguments are left alone in sentences, where they may be words: `float`.
+/// Shorter argument values are not replaced in sentences, where they can be ordinary words: `float`.
 const MIN_ARGUMENT_IN_SENTENCE: usize = 8;
-/// Shorter names are left alone in sentences, where they would be parts of words.
+/// Shorter symbols are not replaced in sentences, where they would match parts of words.
 const MIN_IN_SENTENCE: usize = 3;
-/// Sentences have long names cut, with a mark; so many bytes of one tell it.
+/// Sentences truncate long names with an ellipsis; this many bytes identify one.
 const TOLD_BY: usize = 24;
-/// Names are cut long before they have so many bytes.
+/// Upper bound on the bytes of a truncated name.
 const NAME_BYTES: usize = 1024;
 
-/// A document that may go out.
+/// A redacted document.
 pub struct Redacted {
     title: String,
     source: Vec<Facts>,
@@ -52,7 +52,7 @@ pub struct Redacted {
 }
 
 impl Redacted {
-    /// `run` is what the document is of, for the names that it has; `notes` is what someone wrote on it.
+    /// Redacts a document on `run`, which provides the names to look for, and the user's `notes` on it.
     pub fn new(document: &Document<'_>, run: &Run, notes: &Notes, redactor: &mut Redactor) -> Redacted {
         let mut names = Vec::new();
         if redactor.classes.symbols {
@@ -62,7 +62,7 @@ impl Redacted {
             let is_long = |text: &String| text.len() >= MIN_ARGUMENT_IN_SENTENCE;
             names.extend(arguments_of(document).into_iter().filter(is_long).map(|text| (ARGUMENT, text)));
         }
-        // So that none is cut by one that is a part of it.
+        // Longest first, so that no name is split by a shorter one inside it.
         names.sort_by(|(a_class, a), (b_class, b)| (b.len(), a, b_class).cmp(&(a.len(), b, a_class)));
         let prose = if redactor.classes.prompts { prose_of(document, run) } else { Vec::new() };
         let mut work = Work::new(names, files_of(document), redactor);
@@ -76,7 +76,7 @@ impl Redacted {
         }
     }
 
-    /// The notes, at the same rows of the redacted tables.
+    /// The notes, attached to the same rows of the redacted tables.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -91,7 +91,7 @@ impl Redacted {
     }
 }
 
-/// Classes of what is found by its text, as tokens say them.
+/// Token classes of values found by their text.
 const SYMBOL: &str = "symbol";
 const ARGUMENT: &str = "argument";
 
@@ -103,7 +103,7 @@ fn is_symbol(column: &Column) -> bool {
     SYMBOLS.contains(&column.id.as_ref())
 }
 
-/// Names of the files that the document is of, the longest first.
+/// File names of the document, longest first.
 fn files_of(document: &Document<'_>) -> Vec<String> {
     let facts = document.source.iter().flat_map(|facts| &facts.facts);
     let mut names: Vec<String> = facts
@@ -118,7 +118,7 @@ fn files_of(document: &Document<'_>) -> Vec<String> {
     names
 }
 
-/// All that tables have of arguments.
+/// All argument values in tables.
 fn arguments_of(document: &Document<'_>) -> HashSet<String> {
     let columns = document.reports.iter().flat_map(Report::tables).flat_map(|table| &table.columns);
     texts_of(columns.filter(|column| is_argument(&column.id))).collect()
@@ -131,7 +131,7 @@ fn texts_of<'a>(columns: impl Iterator<Item = &'a Column>) -> impl Iterator<Item
     })
 }
 
-/// All names of code.
+/// All symbols.
 fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
     let mut names: HashSet<String> = HashSet::default();
     for trace in &run.traces {
@@ -145,7 +145,7 @@ fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
     names.into_iter().filter(|name| !name.trim().is_empty()).collect()
 }
 
-/// How each text of the trace starts that prompts could be, for the names of its slices and for what reports quote.
+/// Beginnings of all trace texts that could be prompts, to find them in slice names and quotes.
 fn prose_of(document: &Document<'_>, run: &Run) -> Vec<String> {
     let mut starts: HashSet<String> = HashSet::default();
     let mut add = |text: &str| {
@@ -177,22 +177,22 @@ fn prose_of(document: &Document<'_>, run: &Run) -> Vec<String> {
 }
 
 struct Work<'a> {
-    /// How texts start that prompts could be.
+    /// Beginnings of texts that could be prompts.
     prose: Vec<String>,
-    /// What is taken out wherever it stands, with its class; the longest first.
+    /// Texts that are redacted everywhere, with their class; longest first.
     names: Vec<(&'static str, String)>,
-    /// Names of files, the longest first, behind what stands for them.
+    /// Tokens and file names, longest first.
     files: Vec<(String, String)>,
     whole: HashMap<String, &'static str>,
-    /// By its first bytes: the numbers of the names that start so, the longest first.
+    /// Numbers of the names by their first bytes, longest first.
     starts: HashMap<[u8; MIN_IN_SENTENCE], Vec<u32>>,
-    /// What sentences have become, as many come again.
+    /// Cache of redacted sentences, as many recur.
     known: HashMap<String, String>,
     redactor: &'a mut Redactor,
 }
 
 impl<'a> Work<'a> {
-    /// `names` are the longest first, `files` are names of files that were opened.
+    /// `names` are sorted longest first; `files` are the names of opened files.
     fn new(names: Vec<(&'static str, String)>, files: Vec<String>, redactor: &'a mut Redactor) -> Work<'a> {
         let mut starts: HashMap<[u8; MIN_IN_SENTENCE], Vec<u32>> = HashMap::default();
         for (number, (_, name)) in names.iter().enumerate() {
@@ -202,7 +202,7 @@ impl<'a> Work<'a> {
         }
         let mut whole = HashMap::default();
         for (class, name) in &names {
-            // What is both has one token wherever it stands: that of the first.
+            // A text in both gets a single token, that of the first class.
             whole.entry(name.clone()).or_insert(*class);
         }
         let files = match redactor.classes.paths {
@@ -221,7 +221,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What names a row becomes what the cells of the row have become.
+    /// Row keys become the redacted cells of the row.
     fn notes(&mut self, notes: &Notes, reports: &[Report]) -> Notes {
         let mut notes = notes.clone();
         notes.title = self.sentence(&notes.title);
@@ -249,7 +249,7 @@ impl<'a> Work<'a> {
         notes
     }
 
-    /// Whether a value of what has that id is an argument that does not go out.
+    /// Whether values with that id are arguments to redact.
     fn takes_out(&self, id: &str, value: &str) -> bool {
         self.redactor.classes.arguments && is_argument(id) && !value.is_empty()
     }
@@ -308,7 +308,7 @@ impl<'a> Work<'a> {
         table.title = self.own(&table.title);
         table.caption = self.own(&table.caption);
         table.empty = self.own(&table.empty);
-        // Two columns of names and values, as metadata has them.
+        // Tables of names and values, such as metadata.
         let keys = table.columns.iter().find(|column| column.id == "name" || column.id == "key").cloned();
         for column in &mut table.columns {
             let is_symbol = is_symbol(column);
@@ -346,7 +346,7 @@ impl<'a> Work<'a> {
         chart.caption = self.own(&chart.caption);
         let texts: Vec<&mut String> = match &mut chart.plot {
             Plot::Bars(bars) => of_bars(bars),
-            // Thresholds are called what Tracedrop calls them.
+            // Threshold names come from Tracedrop itself.
             Plot::Measured(measured) => of_bars(&mut measured.bars),
             Plot::Lines(lines) => lines.lines.iter_mut().map(|line| &mut line.name).collect(),
             Plot::Heat(heat) => heat.labels.iter_mut().collect(),
@@ -362,12 +362,12 @@ impl<'a> Work<'a> {
         chart
     }
 
-    /// A sentence of Tracedrop's own, which is no prompt however long it is; unless it quotes a text that could be one.
+    /// Redacts a sentence by Tracedrop, which is never a prompt itself but may quote one.
     fn own(&mut self, text: &str) -> String {
         if !self.redactor.classes.prompts || self.prose.iter().any(|start| text.contains(start.as_str())) {
             return self.sentence(text);
         }
-        // What is known of texts of the trace is not known of such sentences, nor the other way round.
+        // Trace texts and sentences need separate caches, as they are redacted differently.
         let known = (std::mem::take(&mut self.known), self.redactor.forget_known());
         self.redactor.classes.prompts = false;
         let out = self.sentence(text);
@@ -377,7 +377,7 @@ impl<'a> Work<'a> {
         out
     }
 
-    /// A text in which names may stand among other words.
+    /// Redacts a text in which names can occur among other words.
     fn sentence(&mut self, text: &str) -> String {
         if self.files.iter().any(|(_, name)| text.contains(name.as_str())) {
             let without =
@@ -417,8 +417,8 @@ impl<'a> Work<'a> {
         out
     }
 
-    /// The longest name that stands by itself at a place of a text, or the beginning of one with a mark where it was cut; and
-    /// where it ends.
+    /// The longest name at a position of a text that forms a word of its own, or a truncated name with its ellipsis; and
+    /// its end.
     fn name_at(&self, text: &str, at: usize) -> Option<(usize, usize)> {
         let rest = &text[at..];
         let names = self.starts.get(rest.as_bytes().first_chunk()?)?;
@@ -440,7 +440,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Texts in bars.
+/// Redacts the texts of bars.
 fn of_bars(bars: &mut Bars) -> Vec<&mut String> {
     bars.labels.iter_mut().chain(bars.parts.iter_mut().map(|part| &mut part.name)).collect()
 }

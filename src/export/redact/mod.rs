@@ -1,16 +1,16 @@
-//! What is taken out before something is handed on: paths, hosts, symbols, arguments, prompts.
+//! Redaction before sharing: paths, hosts, symbols, arguments, prompts.
 //!
-//! What is taken out leaves a token, `[path 3]`; the same text has the same token wherever it stands in one export, so that
-//! what belongs together still does. Tokens are numbered as they come and say nothing of the text.
+//! Redacted text is replaced by a token such as `[path 3]`. Within one export, equal texts get the same token, so that
+//! related data stays related. Tokens are numbered in order of appearance and reveal nothing about the text.
 //!
-//! - paths: files and folders by their form, anywhere in a text: `/srv/x.py`, `C:\x`, `torch/nn/module.py`, `train.py`
-//! - hosts: addresses, mail addresses, names under the usual domains; values of what is called host, user, node
-//! - symbols: names of slices, frames and arrows, and what tables have as names, as a whole and in sentences; arguments that
-//!   are such a name, or are called stack, function, kernel, module
-//! - arguments: those of events, all of them, and what tables have of them (shapes, types, groups); examples of broken records
-//! - prompts: texts of more than so many letters with blanks in them; values of what is called prompt, text, messages
+//! - paths: files and folders, recognized anywhere in a text: `/srv/x.py`, `C:\x`, `torch/nn/module.py`, `train.py`
+//! - hosts: network addresses, mail addresses, names in common domains; values of keys such as host, user, node
+//! - symbols: names of slices, frames and flows, and name columns of tables, in cells and in sentences; arguments that
+//!   equal such a name, or are called stack, function, kernel, module
+//! - arguments: all event arguments, and table columns derived from them (shapes, types, groups); examples of broken records
+//! - prompts: long texts with spaces; values of keys such as prompt, text, messages
 //!
-//! Nobody can tell by its form that `blue-harbour` is the name of a machine: [`outgoing`] lists what is left, to be looked at.
+//! No pattern can recognize `blue-harbour` as a host name, so [`outgoing`] lists the remaining texts for review.
 
 mod document;
 mod outgoing;
@@ -25,7 +25,7 @@ use crate::report::{Document, view};
 use regex_lite::{Captures, Regex};
 use serde::{Deserialize, Serialize};
 
-/// What is taken out.
+/// Classes of text to redact.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Classes {
     pub paths: bool,
@@ -35,11 +35,11 @@ pub struct Classes {
     pub prompts: bool,
 }
 
-/// Names of the classes, as the command takes them.
+/// Names of the classes on the command line.
 pub const CLASSES: [&str; 5] = ["paths", "hosts", "symbols", "arguments", "prompts"];
 
 impl Classes {
-    /// Whether everything goes out.
+    /// Whether nothing is redacted.
     pub fn is_none(&self) -> bool {
         *self == Classes::default()
     }
@@ -57,20 +57,20 @@ impl Classes {
     }
 }
 
-/// Texts above this length with blanks in them are taken for prose.
+/// Longer texts with spaces in them count as prose.
 const PROSE_LETTERS: usize = 120;
 const PROSE_BLANKS: usize = 8;
 
-/// Texts that were looked at are remembered, as most come again.
+/// Limit on cached texts; most recur.
 const MAX_KNOWN: usize = 200_000;
 
-/// Endings of files that are told without a folder before them.
+/// File extensions that identify a path even without a folder.
 const ENDINGS: &str = "py|pyc|pyx|so|dll|dylib|exe|cc|cpp|cxx|hpp|cu|cuh|rs|js|ts|json|jsonl|gz|zst|txt|log|yaml|yml|toml|pt|pth|bin|onnx|safetensors|gguf|parquet|csv|html|sh|ipynb|tdx";
 
-/// Usual ends of names of hosts.
+/// Common domain endings of host names.
 const DOMAINS: &str = "com|org|net|io|ai|dev|edu|gov|local|lan|internal|intra|corp|home|cloud|app";
 
-/// Takes out what it is told to, the same everywhere.
+/// Redacts the selected classes consistently.
 pub struct Redactor {
     pub classes: Classes,
     tokens: HashMap<(&'static str, String), usize>,
@@ -78,12 +78,12 @@ pub struct Redactor {
     known: HashMap<String, String>,
     address: Option<Regex>,
     paths: Vec<Regex>,
-    /// A word with a folder in it, where it is known to be a path.
+    /// A word with a folder in it, for values known to be paths.
     with_folder: Option<Regex>,
     hosts: Vec<Regex>,
 }
 
-/// Patterns of this file, which a test has tried.
+/// Compiles the patterns of this file; a test checks that they are valid.
 fn patterns(texts: &[&str]) -> Vec<Regex> {
     texts.iter().filter_map(|text| Regex::new(text).ok()).collect()
 }
@@ -96,9 +96,9 @@ impl Redactor {
             n_tokens: HashMap::default(),
             known: HashMap::default(),
             address: Regex::new(r#"([A-Za-z][A-Za-z0-9+.-]*://)([^\s/"'<>?#]*)([^\s"'<>]*)"#).ok(),
-            // What stands before a path is the first group, and stays.
+            // The first group precedes the path and is kept.
             paths: patterns(&[
-                // Behind the name of a host, as those of images of containers: `nvcr.io/team/image`.
+                // After a host name, such as container images: `nvcr.io/team/image`.
                 &format!(r"(\[host \d+\]|\b(?:[A-Za-z0-9-]+\.)+(?:{DOMAINS})\b(?::\d+)?)(?:/[\w.@%+~=-]+)+"),
                 r#"()(?:[A-Za-z]:\\|\\\\)[^\s"'<>|*?:;,]+"#,
                 r#"(^|[\s"'(=:,\[<>])(?:~|\.{1,2})?(?:/[\w.@%+~=-]+)+/?"#,
@@ -114,7 +114,7 @@ impl Redactor {
         }
     }
 
-    /// What stands for a text of a class: `[path 3]`.
+    /// Token for a text of a class: `[path 3]`.
     pub fn token(&mut self, class: &'static str, text: &str) -> String {
         let key = (class, text.to_string());
         let number = match self.tokens.get(&key) {
@@ -129,7 +129,7 @@ impl Redactor {
         format!("[{class} {number}]")
     }
 
-    /// Any text: what can be told by its form is taken out.
+    /// Redacts what can be recognized by pattern in any text.
     pub fn text(&mut self, text: &str) -> String {
         let Classes { paths, hosts, prompts, .. } = self.classes;
         if !(paths || hosts || prompts) || text.len() < 3 {
@@ -145,7 +145,7 @@ impl Redactor {
         redacted
     }
 
-    /// Lets go of what texts have become, to be given back to [`Redactor::remember_known`].
+    /// Takes the cache of redacted texts, to be returned to [`Redactor::remember_known`].
     fn forget_known(&mut self) -> HashMap<String, String> {
         std::mem::take(&mut self.known)
     }
@@ -157,7 +157,7 @@ impl Redactor {
     fn look_at(&mut self, text: &str) -> String {
         let Classes { paths, hosts, prompts, .. } = self.classes;
         if prompts && is_prose(text) {
-            return format!("{} ({} letters)", self.token("prompt", text), text.chars().count());
+            return format!("{} ({} characters)", self.token("prompt", text), text.chars().count());
         }
         let has = |letters: &[char]| text.contains(letters);
         let mut out = text.to_string();
@@ -183,7 +183,7 @@ impl Redactor {
         out
     }
 
-    /// An address as a scheme, a host and the rest.
+    /// Redacts a URL by scheme, host and the rest.
     fn address_of(&mut self, found: &Captures<'_>) -> String {
         let part = |at: usize| found.get(at).map_or("", |part| part.as_str());
         let (scheme, mut host, mut path) = (part(1), part(2).to_string(), part(3).to_string());
@@ -196,18 +196,18 @@ impl Redactor {
         format!("{scheme}{host}{path}")
     }
 
-    /// A path or, where that is none, itself: a part of a token, or of an address that has been looked at.
+    /// Redacts a path; leaves parts of tokens and of already redacted URLs alone.
     fn path(&mut self, found: &str) -> String {
         let is_mark = found.starts_with("//") || found.trim_matches(['/', '.']).is_empty();
         if is_mark { found.to_string() } else { self.token("path", found) }
     }
 
-    /// The name of a file that was opened.
+    /// Redacts the name of an opened file.
     pub fn file_name(&mut self, name: &str) -> String {
         if self.classes.paths && !name.is_empty() { self.token("path", name) } else { self.text(name) }
     }
 
-    /// A name of code, as a whole.
+    /// Redacts a whole symbol.
     pub fn symbol(&mut self, name: &str) -> String {
         if self.classes.symbols && !name.trim().is_empty() {
             self.token("symbol", name)
@@ -216,7 +216,7 @@ impl Redactor {
         }
     }
 
-    /// A value among the arguments of an event. Names of code are told once the trace's own have been taken out.
+    /// Redacts an argument value of an event. Symbols are recognized once those of the trace have tokens.
     pub fn argument(&mut self, key: &str, text: &str) -> String {
         if self.classes.symbols && !text.trim().is_empty() {
             let lower = key.to_ascii_lowercase();
@@ -228,7 +228,7 @@ impl Redactor {
         self.value_of(key, text)
     }
 
-    /// A value of something that is called `key`.
+    /// Redacts the value of `key`.
     pub fn value_of(&mut self, key: &str, text: &str) -> String {
         let key = key.to_ascii_lowercase();
         let is_one_of = |names: &[&str]| names.iter().any(|name| key.contains(name));
@@ -242,10 +242,10 @@ impl Redactor {
             && !text.is_empty()
             && (key == "text" || is_one_of(&["prompt", "message", "completion", "content", "chat", "_text"]))
         {
-            return format!("{} ({} letters)", self.token("prompt", text), text.chars().count());
+            return format!("{} ({} characters)", self.token("prompt", text), text.chars().count());
         }
         let text = self.text(text);
-        // Relative ones without an ending are told by what they are called alone: `out/Release/chrome --headless`.
+        // Only the key identifies relative paths without an extension: `out/Release/chrome --headless`.
         if self.classes.paths
             && is_one_of(&["path", "file", "folder", "directory", "command", "cmdline", "argv"])
             && let Some(with_folder) = self.with_folder.clone()
@@ -256,8 +256,8 @@ impl Redactor {
     }
 }
 
-/// What was chosen, with the texts in it taken out: names of files and filters of tables in a link. Rows are chosen here, of
-/// the tables as they were.
+/// Redacts the texts in the options: file names and table filters of a link. Rows are selected here, from the unredacted
+/// tables.
 pub fn options(options: &super::Options, document: &Document<'_>, redactor: &mut Redactor) -> super::Options {
     let mut options = options.clone();
     for file in &mut options.link.files {
@@ -267,18 +267,18 @@ pub fn options(options: &super::Options, document: &Document<'_>, redactor: &mut
         let report = document.reports.iter().find(|report| report.id == spot.report);
         let table = report.and_then(|report| report.tables().find(|table| table.id == spot.table));
         spot.chosen = table.map(|table| view::row_order_or_all(table, &spot.query));
-        // What was looked for may be what is to be hidden.
+        // A search text may itself be sensitive.
         spot.query.filter.clear();
     }
     options
 }
 
-/// All places of a pattern, each replaced by what `by` gives.
+/// Replaces all matches of a pattern by the result of `by`.
 fn replaced(pattern: &Regex, text: &str, mut by: impl FnMut(&Captures<'_>) -> String) -> String {
     pattern.replace_all(text, |found: &Captures<'_>| by(found)).into_owned()
 }
 
-/// Whether a text reads like something that a person wrote.
+/// Whether a text looks like prose.
 fn is_prose(text: &str) -> bool {
     text.len() > PROSE_LETTERS && text.split_whitespace().nth(PROSE_BLANKS).is_some() && !text.contains("::")
 }
@@ -303,7 +303,7 @@ mod tests {
         check("void gemm<float, 128/2>(a)", "void gemm<float, 128/2>(a)");
         check("3.5 ms, 1/2 of 0.25", "3.5 ms, 1/2 of 0.25");
         let prose = "the quick brown fox jumps over the lazy dog ".repeat(4);
-        check(&prose, "[prompt 1] (176 letters)");
+        check(&prose, "[prompt 1] (176 characters)");
     }
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
             [symbols.symbol("f"), symbols.symbol("g"), symbols.symbol("f")],
             ["[symbol 1]", "[symbol 2]", "[symbol 1]"]
         );
-        // Also as an argument, by itself or by what it is called.
+        // Also as an argument, by value or by key.
         let mut argument = |key: &str, text: &str| symbols.argument(key, text);
         assert_eq!(
             [argument("op", "g"), argument("op", "h"), argument("Call stack", "h;k")],

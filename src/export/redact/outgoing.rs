@@ -1,4 +1,4 @@
-//! Which texts go out: those of what was written, read off the bytes themselves.
+//! Preview of the texts in an export, extracted from the exported bytes.
 
 use super::super::stacks::collapsed;
 use super::super::{
@@ -12,12 +12,12 @@ use crate::base::secrets::HIDDEN;
 use crate::base::strings::StringId;
 use std::io::{self, Write};
 
-/// Different texts that are told apart; others are counted.
+/// Limit on distinct texts; further ones are only counted.
 const MAX_TEXTS: usize = 500_000;
-/// Bytes of a text that are kept.
+/// Bytes kept of a text.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// What a text looks like, in the order in which texts are listed: what says most first, and what says nothing any more last.
+/// Class of a text, in listing order: most revealing first, redacted last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Sort {
     Path,
@@ -25,14 +25,14 @@ pub enum Sort {
     Prompt,
     /// Any other text.
     Other,
-    /// Name of a member of JSON.
+    /// JSON key.
     Key,
-    /// Stands for what was taken out.
+    /// Token for redacted text.
     Token,
 }
 
 impl Sort {
-    /// For people and programs.
+    /// Display name.
     pub fn name(self) -> &'static str {
         match self {
             Sort::Token => "token",
@@ -45,16 +45,16 @@ impl Sort {
     }
 }
 
-/// The texts of an export, each with what it looks like and how often it is there, the least usual first.
+/// The texts of an export with class and count, most revealing first.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Outgoing {
     pub texts: Vec<(Sort, String, u64)>,
-    /// Texts that there was no room to tell apart, counted one by one.
+    /// Number of texts beyond the limit.
     pub n_more: u64,
 }
 
 impl Outgoing {
-    /// Those that hold `search` in any case.
+    /// Texts that contain `search`, ignoring case.
     pub fn matching<'a>(&'a self, search: &str) -> impl Iterator<Item = &'a (Sort, String, u64)> {
         let search = search.to_lowercase();
         self.texts
@@ -62,7 +62,7 @@ impl Outgoing {
             .filter(move |(_, text, _)| search.is_empty() || text.to_lowercase().contains(&search))
     }
 
-    /// How many there are of each sort.
+    /// Count by class.
     pub fn sorts(&self) -> Vec<(Sort, u64)> {
         let mut sorts: Vec<(Sort, u64)> = Vec::new();
         for (sort, ..) in &self.texts {
@@ -75,7 +75,7 @@ impl Outgoing {
     }
 }
 
-/// Takes JSON as it is written and picks out the texts.
+/// A writer that extracts the strings from JSON.
 #[derive(Default)]
 struct Picker {
     counts: HashMap<(bool, Vec<u8>), u64>,
@@ -83,7 +83,7 @@ struct Picker {
     text: Vec<u8>,
     in_text: bool,
     escaped: bool,
-    /// A text is over; a colon behind it makes it a key.
+    /// A string has ended; a following colon makes it a key.
     pending: bool,
 }
 
@@ -91,7 +91,7 @@ impl Picker {
     fn settle(&mut self, is_key: bool) {
         if std::mem::take(&mut self.pending) {
             let text = std::mem::take(&mut self.text);
-            // It says nothing.
+            // Not revealing.
             if text.is_empty() {
                 return;
             }
@@ -140,7 +140,7 @@ impl Write for Picker {
     }
 }
 
-/// The texts that `exporter` writes of `input`. Layouts of reports that are no JSON hold the same texts as their JSON.
+/// The texts that `exporter` writes for `input`. Report formats other than JSON contain the same texts as JSON.
 pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoing> {
     let mut picker = Picker::default();
     if exporter.id == link::INFO.id {
@@ -153,7 +153,7 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
     } else if [collapsed::INFO.id, collapsed::SAMPLES_INFO.id].contains(&exporter.id) {
         let mut lines = Vec::new();
         render(exporter, input, &mut lines)?;
-        // Frames with semicolons between them, and a weight at the end.
+        // Frames separated by semicolons, with a weight at the end.
         let mut quoted = Vec::new();
         for line in String::from_utf8_lossy(&lines).lines() {
             let stack = line.rsplit_once(' ').map_or(line, |(stack, _)| stack);
@@ -191,8 +191,8 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
     Ok(Outgoing { texts, n_more: picker.n_more })
 }
 
-/// What such a file has beside the report and the notes: filters of tables, and the trace if its index goes along. The index has
-/// no arguments of events but those that can not be read again; here they are listed all the same.
+/// Texts of a Tracedrop file besides report and notes: table filters, and the trace if its index is included. The index contains
+/// event arguments only if they cannot be read again; they are listed here in any case.
 fn in_tracedrop_file(input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
     if !input.options.redact.is_none() {
         return Ok(());
@@ -207,14 +207,14 @@ fn in_tracedrop_file(input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
         return Ok(());
     }
     let mut quoted = Vec::new();
-    // Those of accesses to memory are in no trace of events.
+    // Event exports don't contain the texts of memory accesses.
     for trace in &input.run.traces {
         for id in 0..trace.strings.len() as u32 {
             quoted.push(b',');
             push_string(trace.strings.get(StringId(id)), &mut quoted);
         }
     }
-    // What was asked goes along, with rules and tables that somebody wrote.
+    // Settings are included, with custom rules and tables.
     for text in input.query.texts().into_iter().filter(|text| !text.is_empty()) {
         quoted.push(b',');
         push_string(text, &mut quoted);

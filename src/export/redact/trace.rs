@@ -1,4 +1,4 @@
-//! A trace with what is to be taken out taken out of all its texts.
+//! Redaction of all texts in a trace.
 
 use super::{Classes, Redactor};
 use crate::base::hash::HashMap;
@@ -10,16 +10,16 @@ use crate::trace::tracks::Key;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What a text is in the trace.
+/// Role of a text in the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Role {
-    /// Name of a slice, a frame, an arrow.
+    /// Name of a slice, frame or flow.
     Symbol,
     /// Anything else.
     Text,
 }
 
-/// Texts of the new trace by those of the old.
+/// Map from old to redacted texts.
 struct Texts<'a> {
     old: &'a StringTable,
     new: StringTable,
@@ -51,14 +51,14 @@ impl Texts<'_> {
             match key {
                 Key::Number(_) => {}
                 Key::Text(id) => *id = self.id(*id, Role::Text),
-                // A number like others, of which none is taken out.
+                // A number, which is never redacted.
                 Key::Digits(id) => *id = self.new.intern(self.old.get(*id)),
             }
         }
     }
 }
 
-/// The trace as it may go out. Arguments are looked through when they are read.
+/// The redacted trace. Arguments are redacted when they are read.
 pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>>) -> Trace {
     let mut out = trace.clone();
     let mut borrowed = redactor.borrow_mut();
@@ -128,12 +128,12 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
     out
 }
 
-/// A fact of the file's own: JSON, or a text.
+/// A metadata value of the file: JSON, or plain text.
 fn metadata(name: &str, value: &str, redactor: &mut Redactor) -> String {
     if value.starts_with(['{', '[', '"']) {
         let raw = json(value.as_bytes(), redactor);
         let text = String::from_utf8_lossy(&raw).into_owned();
-        // A plain text may be the name of a host, which its key says.
+        // Only the key shows whether plain text is a host name.
         return match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
             Some(inner) => redactor.value_of(name, inner),
             None => text,
@@ -142,7 +142,7 @@ fn metadata(name: &str, value: &str, redactor: &mut Redactor) -> String {
     redactor.value_of(name, value)
 }
 
-/// Arguments with their texts looked through.
+/// Arguments with redacted texts.
 fn json(raw: &[u8], redactor: &mut Redactor) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
     push_value_with(raw, &mut |key, text| redactor.argument(key, text), &mut out);

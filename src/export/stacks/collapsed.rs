@@ -1,8 +1,8 @@
-//! Collapsed stacks: a line a stack, `root;…;leaf weight`, as flamegraph.pl, inferno and speedscope read them.
+//! Collapsed stacks for flamegraph.pl, inferno and speedscope: one line per stack, `root;…;leaf weight`.
 //!
-//! The first frame is process and thread. A line says nothing of its unit, so there is a format for each:
+//! The first frame is process and thread. The format has no units, so there is one exporter for each:
 //! self times of slices in nanoseconds, and samples with the weights of the file.
-//! Semicolons in names become colons, as they part frames; control characters become visible.
+//! Semicolons separate frames, so those in names become colons; control characters become visible.
 
 use super::{ByTrack, Out, file_prefix, has_samples, has_thread_slices};
 use super::{place_name, profile_name, thread_path};
@@ -19,11 +19,11 @@ use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
     id: "collapsed",
-    title: "Collapsed stacks, self time in ns",
+    title: "Collapsed stacks (self time in ns)",
     extension: "collapsed.txt",
     media_type: "text/plain; charset=utf-8",
     in_menu: true,
-    needs: "slices of threads",
+    needs: "thread slices",
     applies: has_thread_slices,
     write: |input, out| write_slices(input, out).map(LeftOut::nothing),
     reference: None,
@@ -34,7 +34,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
 
 pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     id: "collapsed-samples",
-    title: "Collapsed stacks, samples",
+    title: "Collapsed stacks (samples)",
     extension: "samples.collapsed.txt",
     media_type: "text/plain; charset=utf-8",
     in_menu: true,
@@ -47,18 +47,18 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// Frames of one line. A line holds all frames of its stack, so without a limit a file of deep stacks would be as long as
-/// their number times their depth.
+/// Limit on the frames of one line. Each line repeats all frames of its stack, so without a limit the file size would grow
+/// with the number of stacks times their depth.
 const MAX_FRAMES: u32 = 2000;
-/// Stands for what is further in.
+/// Placeholder for deeper frames.
 const FURTHER_IN: &str = "[deeper frames]";
 
-/// A tree of stacks with what each weighs.
+/// A tree of stacks with their weights.
 struct Tree {
-    /// By node: name of its frame, already fit for a line.
+    /// By node: name of its frame, already escaped for a line.
     names: Vec<String>,
     by_name: HashMap<String, u32>,
-    /// By node: number of the name, the node below it (`u32::MAX` at the root), frames up to it.
+    /// By node: number of the name, parent node (`u32::MAX` at the root), depth.
     nodes: Vec<(u32, u32, u32)>,
     by_place: HashMap<(u32, u32), u32>,
 }
@@ -86,7 +86,7 @@ impl Tree {
         number
     }
 
-    /// The node of that name inside `parent`.
+    /// The child node of that name in `parent`.
     fn node(&mut self, parent: u32, name: u32) -> u32 {
         let depth = self.nodes.get(parent as usize).map_or(0, |node| node.2);
         if depth > MAX_FRAMES {
@@ -132,7 +132,7 @@ fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         let by_track = ByTrack::new(trace);
         let prefix = file_prefix(input.run, trace);
         let mut names: HashMap<StringId, u32> = HashMap::default();
-        // By slice.
+        // Indexed by slice.
         let mut nodes = vec![u32::MAX; trace.slices.len()];
         for track in 0..trace.tracks.len() {
             let is_of_thread =
@@ -213,7 +213,7 @@ fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// The node of a stack inside `root`; a sample without a stack is `root`'s own.
+/// The node of a stack below `root`; `root` itself for a sample without a stack.
 fn stack_node(trace: &Trace, stack: StackId, root: u32, tree: &mut Tree) -> u32 {
     let frames = super::stack_frames(trace, stack);
     frames.iter().fold(root, |node, frame| {

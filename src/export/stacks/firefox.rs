@@ -1,9 +1,9 @@
-//! The processed profile format of the Firefox Profiler, version 58, which later versions of it read and bring up to date.
+//! The processed profile format of the Firefox Profiler, version 58, which later versions read and upgrade.
 //!
-//! A thread a track: each stretch of self time is a sample that weighs as many milliseconds, as that format has traces.
-//! Where nothing runs, there is a sample without a stack. Instants, states and asynchronous slices are markers.
-//! Times are from the start of the run, with every nanosecond in their digits; counters and arrows are left out.
-//! Samples of the file are threads of their own, with the weights of the file; counts without times are all at time 0.
+//! One thread per track: each interval of self time becomes a sample weighted by its milliseconds, as in that format's
+//! tracing profiles. Idle time becomes a sample without a stack. Instants, states and async slices become markers.
+//! Times are from the start of the run with nanosecond precision; counters and flows are left out.
+//! Samples of the file get separate threads, with the weights of the file; counts without timestamps are all at time 0.
 
 use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, walk};
 use super::{frame_name, place_name, profile_name};
@@ -33,18 +33,18 @@ pub const INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// Version of the format that is written.
+/// Version of the format written.
 const VERSION: u32 = 58;
-/// Version of the browser's own format that belongs to it.
+/// Matching version of the browser's own format.
 const GECKO_VERSION: u32 = 31;
 
-/// Colours of the format, by turns; grey is for what has no category.
+/// Colors of the format, used in rotation; grey means no category.
 const COLORS: [&str; 9] =
     ["blue", "green", "orange", "purple", "yellow", "lightblue", "magenta", "brown", "lightred"];
-/// Categories with a colour of their own; those that come later share the last one.
+/// Number of categories with a separate entry; later ones share the last entry.
 const MAX_CATEGORIES: usize = 60;
 
-/// What all threads share.
+/// Data shared by all threads.
 struct Shared {
     texts: Vec<String>,
     by_text: HashMap<String, u32>,
@@ -72,7 +72,7 @@ impl Shared {
         number
     }
 
-    /// 0 is what has none.
+    /// Category number; 0 means none.
     fn category(&mut self, category: Option<&str>) -> u32 {
         let Some(category) = category.filter(|category| !category.is_empty()) else { return 0 };
         if let Some(known) = self.by_category.get(category) {
@@ -82,7 +82,7 @@ impl Shared {
         if number > MAX_CATEGORIES {
             number = MAX_CATEGORIES;
         } else {
-            let name = if number == MAX_CATEGORIES { "further categories" } else { category };
+            let name = if number == MAX_CATEGORIES { "other categories" } else { category };
             self.categories.push(name.to_string());
         }
         self.by_category.insert(category.to_string(), number as u32);
@@ -90,7 +90,7 @@ impl Shared {
     }
 }
 
-/// What becomes a thread of the profile.
+/// Source of a thread in the profile.
 struct Entry {
     name: String,
     process_name: String,
@@ -99,7 +99,7 @@ struct Entry {
     is_main: bool,
     /// Its slices become samples.
     track: Option<usize>,
-    /// The slices on these become markers; of [`Entry::track`] the instants do.
+    /// Tracks whose slices become markers; of [`Entry::track`], only instants do.
     marker_tracks: Vec<usize>,
 }
 
@@ -109,7 +109,7 @@ struct Stacks {
     /// Text and category of each frame.
     frames: Vec<(u32, u32)>,
     by_frame: HashMap<(u32, u32), u32>,
-    /// Frame and the stack around it.
+    /// Frame and parent stack.
     stacks: Vec<(u32, Option<u32>)>,
     by_stack: HashMap<(u32, Option<u32>), u32>,
 }
@@ -134,7 +134,7 @@ impl Stacks {
     }
 }
 
-/// Texts and categories of slices by their numbers in one trace, so that each is looked up once.
+/// Cache of texts and categories by their numbers in one trace.
 #[derive(Default)]
 struct Known {
     texts: HashMap<StringId, u32>,
@@ -216,13 +216,13 @@ fn write_meta(input: &Input<'_>, shared: &Shared, out: &mut Out<'_>) {
     out.raw("]}");
 }
 
-/// An id that no process of another trace has.
+/// A process id that is unique across traces.
 fn pid(run: &Run, number: usize, process: Option<usize>) -> String {
     let process = process.map_or("none".to_string(), |process| process.to_string());
     if run.traces.len() > 1 { format!("{number}-{process}") } else { process }
 }
 
-/// What becomes a thread, process by process.
+/// Sources of threads, process by process.
 fn entries(run: &Run, trace: &Trace, number: usize, by_track: &ByTrack) -> Vec<Entry> {
     let (tracks, prefix) = (&trace.tracks, file_prefix(run, trace));
     let process_of = |track: usize| {
@@ -255,15 +255,15 @@ fn entries(run: &Run, trace: &Trace, number: usize, by_track: &ByTrack) -> Vec<E
                 }
             }
             (_, None) => {
-                let entry = *of_process.entry(process).or_insert_with(|| {
-                    add("asynchronous and process-wide".to_string(), format!("async-{track}"))
-                });
+                let entry = *of_process
+                    .entry(process)
+                    .or_insert_with(|| add("async and process-wide".to_string(), format!("async-{track}")));
                 entries[entry].1.marker_tracks.push(track);
             }
         }
     }
     entries.sort_by_key(|(process, _)| process.map_or(usize::MAX, |process| process));
-    // The profiler draws a process by its main thread.
+    // The profiler represents a process by its main thread.
     let mut has_main = HashSet::default();
     for (process, entry) in &mut entries {
         entry.is_main = has_main.insert(*process);
@@ -271,7 +271,7 @@ fn entries(run: &Run, trace: &Trace, number: usize, by_track: &ByTrack) -> Vec<E
     entries.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// The members of a thread that stand before its tables.
+/// Writes the members of a thread that precede its tables.
 fn write_head(entry: &Entry, out: &mut Out<'_>) {
     out.raw("{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,\"registerTime\":0,");
     out.raw("\"unregisterTime\":null,\"pausedRanges\":[],\"showMarkersInTimeline\":true,\"name\":");
@@ -286,7 +286,7 @@ fn write_head(entry: &Entry, out: &mut Out<'_>) {
     out.string(&entry.tid);
 }
 
-/// An array of one member a row.
+/// Writes an array with one value per row.
 fn column<T>(
     name: &str,
     rows: impl IntoIterator<Item = T>,
@@ -312,14 +312,14 @@ fn integer_or_null(value: Option<u32>, out: &mut Out<'_>) {
     }
 }
 
-/// `"length":n}`, the last of every table.
+/// Writes `"length":n}`, the end of every table.
 fn length(n: usize, out: &mut Out<'_>) {
     out.raw("\"length\":");
     out.integer(n as i64);
     out.raw("}");
 }
 
-/// Stacks, frames and functions, and the tables that stay empty; ends the thread.
+/// Writes stacks, frames, functions and the empty tables; ends the thread.
 fn write_stacks(stacks: &Stacks, out: &mut Out<'_>) -> io::Result<()> {
     out.raw(",\"stackTable\":{");
     column("frame", &stacks.stacks, out, |(frame, _), out| out.integer(i64::from(*frame)))?;
@@ -406,7 +406,7 @@ fn write_thread(
     write_stacks(&stacks, out)
 }
 
-/// Tells of all samples in order of time: stack, start, length in nanoseconds.
+/// Calls back for all samples in time order: stack, start, duration in nanoseconds.
 fn for_each_sample(
     trace: &Trace,
     (by_track, track): (&ByTrack, Option<usize>),
@@ -418,7 +418,7 @@ fn for_each_sample(
 ) -> io::Result<()> {
     let mut open: Vec<u32> = Vec::new();
     let mut last = origin;
-    // Nothing runs from here on.
+    // Idle from here on.
     let mut idle_from = Some(origin);
     let Some(track) = track else { return Ok(()) };
     walk(trace, by_track, track, |step| match step {
@@ -474,7 +474,7 @@ fn write_markers(
         UNFINISHED => out.raw("null"),
         dur => out.millis(slices.ts[*slice].saturating_add(dur).saturating_sub(origin)),
     })?;
-    // A point, a stretch, or one that only starts.
+    // Marker phase: instant, interval, or interval start.
     column("phase", markers, out, |slice, out| match slices.dur.get(*slice) {
         _ if is_instant(*slice) => out.raw("0"),
         UNFINISHED => out.raw("2"),
@@ -522,7 +522,7 @@ fn write_samples(
     write_stacks(&stacks, out)
 }
 
-/// The stack of a thread's own table for one of the trace.
+/// Maps a stack of the trace to the thread's own table.
 fn stack_of(
     trace: &Trace,
     stack: StackId,

@@ -1,14 +1,14 @@
-//! What a trace says of stacks, for tools that draw flame graphs: collapsed stacks, speedscope, Firefox Profiler.
+//! Stacks for flame graph tools: collapsed stacks, speedscope, Firefox Profiler.
 //!
-//! Slices become stacks by their parents, all lanes of a thread together:
+//! Slices become stacks through their parents, with all lanes of a thread combined:
 //!
 //! ```text
-//! A [              ]     opens A, B; A;B has 5 to itself, then B closes; A goes on alone
+//! A [              ]     opens A, B; self time of A;B is 5, then B closes; A continues alone
 //!   [B  ]
 //! ```
-//! Self times are those of the reports: of overlapping slices, the one that started last runs. An unfinished slice ends with
-//! the trace.
-//! Samples keep their own stacks, and counts by place, which have none, are stacks of one frame.
+//! Self times are those of the reports: where slices overlap, time goes to the one that started last. An unfinished slice
+//! ends with the trace.
+//! Samples keep their stacks; counts by code location, which have none, become stacks of one frame.
 
 pub mod collapsed;
 pub mod firefox;
@@ -25,10 +25,10 @@ use crate::trace::{Run, Trace};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Bytes gathered before they are handed on.
+/// Buffer size in bytes before a flush.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// The samples of each thread, in their order.
+/// The samples of each thread, in order.
 fn samples_by_thread(trace: &Trace) -> BTreeMap<ThreadId, Vec<usize>> {
     let mut rows: BTreeMap<ThreadId, Vec<usize>> = BTreeMap::new();
     for (row, thread) in trace.samples.thread.iter().enumerate() {
@@ -37,7 +37,7 @@ fn samples_by_thread(trace: &Trace) -> BTreeMap<ThreadId, Vec<usize>> {
     rows
 }
 
-/// Text and JSON as bytes, handed on in pieces.
+/// Buffered writer for text and JSON.
 struct Out<'a> {
     buffer: Vec<u8>,
     out: &'a mut dyn Write,
@@ -65,7 +65,7 @@ impl<'a> Out<'a> {
         push_f64(value, &mut self.buffer);
     }
 
-    /// Nanoseconds as milliseconds, every digit of them.
+    /// Writes nanoseconds as milliseconds, with all digits.
     fn millis(&mut self, ns: i64) {
         let sign = if ns < 0 { "-" } else { "" };
         let ns = ns.unsigned_abs();
@@ -77,7 +77,7 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Hands on what has been gathered if it is enough.
+    /// Flushes the buffer if it is full.
     fn pass_on(&mut self) -> io::Result<()> {
         if self.buffer.len() >= CHUNK_BYTES { self.flush() } else { Ok(()) }
     }
@@ -89,18 +89,18 @@ impl<'a> Out<'a> {
     }
 }
 
-/// Whether every slice is there to be written.
+/// Whether all slices are in memory.
 fn is_whole(run: &Run) -> bool {
     run.traces.iter().all(|trace| trace.folded.is_none())
 }
 
-/// Whether there are slices of threads.
+/// Whether there are thread slices.
 fn has_thread_slices(run: &Run) -> bool {
     let is_of_thread = |trace: &Trace| trace.slices.kind.iter().any(|kind| Class::of(*kind) == Class::Thread);
     is_whole(run) && run.traces.iter().any(is_of_thread)
 }
 
-/// Whether there are slices that take time, of whatever kind.
+/// Whether there are slices with a duration, of any kind.
 fn has_slices(run: &Run) -> bool {
     let takes_time = |trace: &Trace| trace.slices.kind.iter().any(|kind| Class::of(*kind) != Class::Instant);
     is_whole(run) && run.traces.iter().any(takes_time)
@@ -112,35 +112,35 @@ fn has_samples(run: &Run) -> bool {
     is_whole(run) && run.traces.iter().any(|trace| !trace.samples.is_empty() || counts(trace))
 }
 
-/// First and last time of anything in a run.
+/// First and last timestamp of a run.
 fn span(run: &Run) -> (i64, i64) {
     let spans = run.traces.iter().filter_map(Trace::span);
     spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 0))
 }
 
-/// What happens on a thread or track, in order of time.
+/// Events of a thread or track, in time order.
 #[derive(Clone, Copy)]
 enum Step {
-    /// A slice starts, or goes on after one that overlaps it, inside those that are open.
+    /// A slice starts, or continues after one that overlaps it, inside those that are open.
     Open { slice: usize, at: i64 },
     /// The innermost open slice runs from `start` on, `len` nanoseconds.
     Alone { start: i64, len: i64 },
-    /// The innermost open slice ends, or gives way to one that overlaps it.
+    /// The innermost open slice ends, or is interrupted by one that overlaps it.
     Close { at: i64 },
 }
 
-/// The stack that is shown in [`walk`].
+/// The current stack of [`walk`].
 struct Shown<'a, F> {
     trace: &'a Trace,
     by_track: &'a ByTrack,
-    /// Outermost first, and where each one is.
+    /// Open slices, outermost first, and the position of each.
     open: Vec<u32>,
     places: HashMap<u32, usize>,
     see: F,
 }
 
 impl<F: FnMut(Step) -> io::Result<()>> Shown<'_, F> {
-    /// Closes what is further in than the first `n` slices.
+    /// Closes all but the outermost `n` slices.
     fn close(&mut self, n: usize, at: i64) -> io::Result<()> {
         while self.open.len() > n
             && let Some(slice) = self.open.pop()
@@ -151,7 +151,7 @@ impl<F: FnMut(Step) -> io::Result<()>> Shown<'_, F> {
         Ok(())
     }
 
-    /// Makes of the stack that of `slice`.
+    /// Changes the stack to that of `slice`.
     fn show(&mut self, slice: u32, at: i64) -> io::Result<()> {
         let mut missing = Vec::new();
         let mut around = Some(slice);
@@ -183,10 +183,10 @@ impl<F: FnMut(Step) -> io::Result<()>> Shown<'_, F> {
     }
 }
 
-/// Tells what happens on a thread or track whose slices are in the order of their table. Instants are stepped over.
+/// Emits the events of a thread or track whose slices are in table order. Skips instants.
 ///
-/// At any time the slice runs that started last and has not ended, as in the self times of the reports; around it are its
-/// parents.
+/// The running slice is always the one that started last and has not ended, as in the self times of the reports; its parents
+/// enclose it.
 fn walk(
     trace: &Trace,
     by_track: &ByTrack,
@@ -196,7 +196,7 @@ fn walk(
     let table = &trace.slices;
     let end_of_trace = trace.span().map_or(0, |(_, end)| end);
     let mut shown = Shown { trace, by_track, open: Vec::new(), places: HashMap::default(), see };
-    // Slices that have not ended, and their ends, in order of start.
+    // Open slices and their ends, in order of start.
     let mut open: Vec<(u32, i64)> = Vec::new();
     let mut now = i64::MIN;
     let slices = by_track.of(track).iter().copied();
@@ -209,7 +209,7 @@ fn walk(
         }
         match open.last() {
             Some((slice, _)) => shown.run(*slice, now, ts)?,
-            // What was open has ended by now.
+            // The open slices have ended by now.
             None => shown.close(0, now)?,
         }
         if let Some(slice) = next {
@@ -221,12 +221,12 @@ fn walk(
     Ok(())
 }
 
-/// Slices by track, in the order of their table. Those of all lanes of a thread lie together, under the first lane.
+/// Slices by track, in table order. All lanes of a thread are grouped under the first lane.
 struct ByTrack {
     order: Vec<u32>,
-    /// By track: where its slices start in `order`; one more at the end.
+    /// By track: start of its slices in `order`; one extra entry at the end.
     starts: Vec<u32>,
-    /// By track: the one under which its slices are.
+    /// By track: the track that its slices are grouped under.
     leads: Vec<usize>,
 }
 
@@ -275,7 +275,7 @@ impl ByTrack {
         self.leads.get(trace.slices.track[slice].0 as usize).copied()
     }
 
-    /// The innermost slice around another that is no instant, on the same track or thread.
+    /// The innermost enclosing slice that is not an instant, on the same track or thread.
     fn timed_parent(&self, trace: &Trace, slice: usize) -> Option<u32> {
         let table = &trace.slices;
         let mut parent = table.parent[slice].some()?;
@@ -286,12 +286,12 @@ impl ByTrack {
     }
 }
 
-/// `file: ` where a run has several, as their processes may have the same names.
+/// `file: ` if the run has several files, as their processes can have the same names.
 fn file_prefix(run: &Run, trace: &Trace) -> String {
     if run.traces.len() > 1 { format!("{}: ", trace.source.file_name) } else { String::new() }
 }
 
-/// Process and thread for people: `python (71) / worker (72)`.
+/// Display name of a thread: `python (71) / worker (72)`.
 fn thread_path(trace: &Trace, thread: usize) -> String {
     let process = trace.threads.process.get(thread).map(|process| process_label(trace, process.0 as usize));
     match process.filter(|label| !label.is_empty()) {
@@ -300,7 +300,7 @@ fn thread_path(trace: &Trace, thread: usize) -> String {
     }
 }
 
-/// A track for people: its thread, or its process and what is asynchronous there; with what it is if it is not the
+/// Display name of a track: its thread, or its process and async name; with the kind of track if it is not the
 /// thread's own.
 fn track_path(trace: &Trace, track: usize) -> String {
     let tracks = &trace.tracks;
@@ -336,7 +336,7 @@ fn frame_name(trace: &Trace, frame: FrameId) -> &str {
     shown(trace.frames.name.get(frame.0 as usize).and_then(|name| trace.strings.get_opt(*name)))
 }
 
-/// What a run of a sampling profiler is called among `n_runs`.
+/// Display name of a sampling profile among `n_runs`.
 fn profile_name(profile: &ProfileRun, number: usize, n_runs: usize) -> String {
     match (n_runs, profile.run_id.as_str()) {
         (1, "") => "samples".to_string(),
@@ -346,7 +346,7 @@ fn profile_name(profile: &ProfileRun, number: usize, n_runs: usize) -> String {
     }
 }
 
-/// A place of a sampling profile: `function (path:line)`.
+/// Display name of a code location in a sampling profile: `function (path:line)`.
 fn place_name(trace: &Trace, profile: &ProfileRun, row: usize) -> String {
     let text = |id| trace.strings.get_opt(id).filter(|text| !text.is_empty());
     let frames = &profile.frames;
@@ -356,7 +356,7 @@ fn place_name(trace: &Trace, profile: &ProfileRun, row: usize) -> String {
         (Some(path), Some(line)) => format!("{func} ({path}:{line})"),
         (Some(path), None) => format!("{func} ({path})"),
         (None, _) if frames.has_frame[row] => func.to_string(),
-        // Only its counts are in the file.
+        // The file has only counts for it.
         (None, _) => format!("frame {}", frames.frame_id[row]),
     }
 }

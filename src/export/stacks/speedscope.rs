@@ -1,8 +1,8 @@
-//! The file format of speedscope: a profile a track, of events where slices open and close, and a profile a thread of
-//! samples.
+//! The speedscope file format: one evented profile per track, with open and close events of slices, and one sampled profile
+//! per thread.
 //!
-//! Times are nanoseconds from the start of the run. Slices without a length are kept, instants, counters and arrows have
-//! no place in the format. Frames are names: slices of one name are one frame, whatever their category.
+//! Times are nanoseconds from the start of the run. Zero-length slices are kept; the format has no instants, counters or
+//! flows. Frames are names: slices with the same name are one frame, whatever their category.
 
 use super::{
     ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, track_path, walk,
@@ -101,7 +101,7 @@ fn head(n_profiles: &mut u32, kind: &str, name: &str, unit: &str, out: &mut Out<
     out.raw("\",\"startValue\":0,");
 }
 
-/// One event after the other.
+/// Writes the events in order.
 fn write_events(
     run: &Run,
     trace: &Trace,
@@ -113,7 +113,7 @@ fn write_events(
     out.raw("\"endValue\":");
     out.integer(end.saturating_sub(start));
     out.raw(",\"events\":[");
-    // Frames of the open slices; no event is before the one ahead of it.
+    // Frames of the open slices; events never go back in time.
     let mut open: Vec<u32> = Vec::new();
     let (mut last, mut is_first) = (start, true);
     walk(trace, by_track, track, |step| {
@@ -180,7 +180,7 @@ fn write_samples(
     Ok(())
 }
 
-/// Counts by place as stacks of one frame: the file has no others.
+/// Counts by code location as stacks of one frame: the file has no real stacks.
 fn write_counts(
     trace: &Trace,
     profile: &ProfileRun,

@@ -1,4 +1,4 @@
-//! Pictures of the reports, as JSON, and back.
+//! Conversion of charts to and from JSON.
 //!
 //! ```text
 //! { "charts": [{ report, before: 2, id, title, caption?,
@@ -9,8 +9,8 @@
 //!                     points: [[name, tone, x, y, weight]] } }] }
 //! BARS    { labels, unit, what, strip: true?, parts: [[name, tone, [value]]] }
 //! ```
-//! A chart stands in its report before the block of that number in `report.json`. Readers step over charts of a kind that
-//! they do not know; what is drawn of any numbers lies within the picture (`scene::layout`), so only their count is bounded.
+//! `before` is the number of the block in `report.json` that follows the chart. Readers skip charts of an unknown
+//! kind. Drawing clips all values to the chart (`scene::layout`), so only their count is limited.
 
 use crate::base::json::Json;
 use crate::export::link::Refusal;
@@ -24,16 +24,16 @@ use crate::report::chart::{
 use crate::report::{Block, Report, Value};
 use std::io::{self, Write};
 
-/// Charts of a file, and what is in a list of one.
+/// Limits on the charts of a file, and on the items of a list in a chart.
 const MAX_CHARTS: usize = 1_000;
 const MAX_ITEMS: usize = 20_000;
-/// Numbers of all charts together: each may become a mark on the page.
+/// Limit on the numbers in all charts: each may become a mark on the page.
 const MAX_VALUES: usize = 500_000;
 
-/// Writes the pictures alone, for those who ask which texts go out.
+/// Writes only the charts, for the preview of exported texts.
 pub static INFO: ExporterInfo = ExporterInfo {
     id: "charts",
-    title: "Pictures of a Tracedrop file",
+    title: "Charts of a Tracedrop file",
     extension: "json",
     media_type: "application/json",
     in_menu: false,
@@ -49,7 +49,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-/// The pictures of these reports; `None` if there are none, or so many that nobody would read them.
+/// The charts of these reports; `None` if there are none, or more than readers accept.
 pub(super) fn write(reports: &[Report]) -> Option<String> {
     reports.iter().find(|report| report.charts().next().is_some())?;
     let mut json = JsonWriter::default();
@@ -235,7 +235,7 @@ fn write_spans(spans: &Spans, json: &mut JsonWriter) {
     });
 }
 
-/// A list of things of several kinds.
+/// A heterogeneous list.
 fn tuple(json: &mut JsonWriter, write: impl FnOnce(&mut JsonWriter)) {
     let mut write = Some(write);
     json.list([()], |(), json| {
@@ -258,7 +258,7 @@ fn float(value: f64, json: &mut JsonWriter) {
     json.value(&Value::Float(value));
 }
 
-/// Names of tones in such a file; frozen.
+/// Names of tones in the file; frozen.
 const TONES: [(&str, Tone); 6] = [
     ("computation", Tone::Computation),
     ("communication", Tone::Communication),
@@ -275,13 +275,13 @@ fn tone_name(tone: Tone) -> String {
     }
 }
 
-/// A tone that this version does not know is the first of the others.
+/// An unknown tone becomes the first of [`Tone::Other`].
 fn tone_of(name: &str) -> Tone {
     let known = TONES.iter().find(|(known, _)| *known == name).map(|(_, tone)| *tone);
     known.unwrap_or_else(|| Tone::Other(name.parse().unwrap_or(0)))
 }
 
-/// Names of what lines go over; frozen.
+/// Names of the x axes of line charts; frozen.
 const OVERS: [(&str, Over); 3] =
     [("time", Over::Time), ("duration", Over::Duration), ("number", Over::Number)];
 
@@ -289,7 +289,7 @@ fn over_name(over: Over) -> &'static str {
     OVERS.iter().find(|(_, known)| *known == over).map_or("", |(name, _)| name)
 }
 
-/// Puts the pictures of a file into the reports that came with them.
+/// Inserts the charts of a file into its reports.
 pub(super) fn read_into(json: &Json, reports: &mut [Report]) -> Result<(), Refusal> {
     let mut budget = MAX_VALUES;
     let mut charts: Vec<(String, usize, Chart)> = Vec::new();
@@ -297,7 +297,7 @@ pub(super) fn read_into(json: &Json, reports: &mut [Report]) -> Result<(), Refus
         if let Some(plot) = read_plot(item, &mut budget)? {
             let (report, id) = (text(item, "report"), text(item, "id"));
             if charts.iter().any(|(of, _, chart)| *of == report && chart.id == id) {
-                return Err(Refusal::NoReport("two pictures have one name"));
+                return Err(Refusal::NoReport("two charts have the same id"));
             }
             let before = item.get("before").and_then(Json::as_u64).unwrap_or(u64::MAX);
             let chart =
@@ -305,7 +305,7 @@ pub(super) fn read_into(json: &Json, reports: &mut [Report]) -> Result<(), Refus
             charts.push((report, usize::try_from(before).unwrap_or(usize::MAX), chart));
         }
     }
-    // From the last on, so that places before are what they were.
+    // In reverse, so that earlier positions stay valid.
     charts.sort_by_key(|(_, before, _)| *before);
     for (of, before, chart) in charts.into_iter().rev() {
         if let Some(report) = reports.iter_mut().find(|report| report.id == of) {
@@ -316,9 +316,9 @@ pub(super) fn read_into(json: &Json, reports: &mut [Report]) -> Result<(), Refus
     Ok(())
 }
 
-const NOT_WHOLE: Refusal = Refusal::NoReport("a picture is not whole");
+const NOT_WHOLE: Refusal = Refusal::NoReport("a chart is incomplete");
 
-/// `None` of a kind that is not known.
+/// `None` for an unknown kind.
 fn read_plot(json: &Json, budget: &mut usize) -> Result<Option<Plot>, Refusal> {
     Ok(Some(if json.get("bars").is_some() {
         Plot::Bars(read_bars(json, budget)?)
@@ -346,13 +346,13 @@ fn read_plot(json: &Json, budget: &mut usize) -> Result<Option<Plot>, Refusal> {
     }))
 }
 
-/// Each of a list, which is counted first.
+/// Parses each item of a list, after checking its length against the budget.
 fn all<T>(
     list: &[Json],
     budget: &mut usize,
     read: impl Fn(&Json) -> Result<T, Refusal>,
 ) -> Result<Vec<T>, Refusal> {
-    *budget = budget.checked_sub(list.len()).ok_or(Refusal::NoReport("pictures of too many numbers"))?;
+    *budget = budget.checked_sub(list.len()).ok_or(Refusal::NoReport("the charts have too many numbers"))?;
     list.iter().map(read).collect()
 }
 
@@ -375,7 +375,7 @@ fn read_named(json: &Json) -> Result<(String, Tone, &[Json]), Refusal> {
     }
 }
 
-/// The one list that stands behind name and tone.
+/// The list that follows name and tone.
 fn only_list(rest: &[Json]) -> Result<&[Json], Refusal> {
     rest.first().and_then(Json::as_array).ok_or(NOT_WHOLE)
 }
@@ -427,7 +427,7 @@ fn read_periods(json: &Json, budget: &mut usize) -> Result<Vec<Period>, Refusal>
         _ => Err(NOT_WHOLE),
     };
     match json.get("periods") {
-        // Files of before there were any have none.
+        // Older files have no periods.
         None => Ok(Vec::new()),
         Some(_) => all(short_list(json, "periods", MAX_ITEMS)?, budget, period),
     }
@@ -567,7 +567,7 @@ mod tests {
         ]
     }
 
-    /// A report with facts before, between and behind charts.
+    /// A report with facts before, between and after charts.
     fn report() -> Report {
         let mut report = Report::new("r", "R");
         report.facts(Facts::new("first"));

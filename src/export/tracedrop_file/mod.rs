@@ -1,17 +1,17 @@
-//! A report as one file to hand on: its numbers, how it was looked at, what people wrote on it, its tables as Parquet, and, if
-//! wished, all that was read of the trace.
+//! A report as a single file for sharing: numbers, view settings, notes, tables as Parquet, and optionally the index of
+//! the trace.
 //!
 //! ```text
 //! X.tracedrop     a zip archive
 //!   report.json           as in a link (`link::content`), with many more rows
 //!   notes.json            as in `notes`
-//!   charts.json           the pictures, see [`charts`]
+//!   charts.json           the charts, see [`charts`]
 //!   tables/*.parquet      all rows of all tables, as the exporter `parquet` writes them
-//!   index.tdx             the index, see [`crate::index`]; only if it was wished
-//!   manifest.json         written last: what the file is, of which traces, and size and SHA-256 of all others
+//!   index.tdx             the index, see [`crate::index`]; optional
+//!   manifest.json         written last: format, source traces, and size and SHA-256 of all other members
 //! ```
-//! `docs/tracedrop-format.md` describes it. It comes from anywhere: sizes are bounded before anything is unpacked, and what is
-//! read is held against the manifest.
+//! `docs/tracedrop-format.md` describes it. The file is untrusted input: sizes are checked before decompression, and members
+//! are checked against the manifest.
 
 pub mod charts;
 mod read;
@@ -21,11 +21,11 @@ pub use read::{Refusal, TracedropFile, is_one, open};
 
 use super::{ExporterInfo, LeftOut, always};
 
-/// Ending of its name, without the dot.
+/// File extension, without the dot.
 pub const EXTENSION: &str = "tracedrop";
-/// What `format` is in the manifest.
+/// Value of `format` in the manifest.
 const FORMAT: &str = "tracedrop";
-/// Number of the format that is written, and the highest that is read.
+/// Format version written, and the highest one read.
 pub const VERSION: u64 = 1;
 
 const MANIFEST: &str = "manifest.json";
@@ -35,22 +35,22 @@ const CHARTS: &str = "charts.json";
 const INDEX: &str = "index.tdx";
 const TABLES: &str = "tables/";
 
-/// Rows of each table in `report.json`; all of them are in the Parquet files.
+/// Row limit of tables in `report.json`; the Parquet files have all rows.
 pub const MAX_ROWS: u32 = 20_000;
-/// Bytes of `report.json`. Where it would have more, tables have fewer rows.
+/// Size limit of `report.json` in bytes. Beyond it, tables get fewer rows.
 pub const MAX_REPORT_BYTES: u64 = 16 << 20;
-/// Bytes of `manifest.json`.
+/// Size limit of `manifest.json` in bytes.
 const MAX_MANIFEST_BYTES: u64 = 4 << 20;
-/// Bytes of `notes.json`: more than as many notes as there may be take, whatever letters they are in.
+/// Size limit of `notes.json` in bytes: enough for the maximum number of notes in any script.
 const MAX_NOTES_BYTES: u64 = 32 << 20;
-/// Bytes of `charts.json`: pictures are small whatever the trace.
+/// Size limit of `charts.json` in bytes: charts are small whatever the trace.
 const MAX_CHARTS_BYTES: u64 = 16 << 20;
-/// Bytes of an index when it is unpacked.
+/// Size limit of a decompressed index in bytes.
 pub const MAX_INDEX_BYTES: u64 = 2 << 30;
 
 pub static INFO: ExporterInfo = ExporterInfo {
     id: "tracedrop",
-    title: "Tracedrop file (report, notes and view)",
+    title: "Tracedrop file (report, notes, view)",
     extension: EXTENSION,
     media_type: "application/vnd.tracedrop",
     in_menu: false,

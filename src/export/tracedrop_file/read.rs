@@ -1,4 +1,4 @@
-//! Reads such a file, which may come from anywhere.
+//! Parses a Tracedrop file, which is untrusted input.
 
 use super::{
     CHARTS, EXTENSION, FORMAT, INDEX, MANIFEST, MAX_CHARTS_BYTES, MAX_INDEX_BYTES, MAX_MANIFEST_BYTES,
@@ -13,59 +13,61 @@ use crate::trace::args::Content;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// What is in such a file. Its index, if there is one, is not unpacked.
+/// Content of a Tracedrop file. Its index, if any, is not decompressed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TracedropFile {
     pub report: LinkedReport,
-    /// Where the index lies; [`archive::unpack`] gives its bytes, [`MAX_INDEX_BYTES`] at most.
-    /// Or why it is of no use.
+    /// Location of the index; [`archive::unpack`] returns its bytes, at most [`MAX_INDEX_BYTES`].
+    /// Or the reason why it is unusable.
     pub index: Result<Option<Entry>, Refusal>,
-    /// When it was written, in milliseconds since the Unix epoch; 0 if that was not said.
+    /// Creation time in milliseconds since the Unix epoch; 0 if unknown.
     pub made_ms: u64,
 }
 
-/// Why a file is none, or can not be read.
+/// Reason why a file cannot be parsed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// It is no whole archive; a sentence fragment.
+    /// Not a complete archive; a sentence fragment.
     Archive(String),
-    /// A member that has to be there is not, or can not be had.
+    /// A required member is missing or unreadable.
     Missing(&'static str),
-    /// It is of a later version of the format.
+    /// A later version of the format.
     OtherVersion(u64),
-    /// A member is not what the manifest says of it, or says nothing that can be read.
+    /// A member differs from its manifest entry, or is malformed.
     Damaged(&'static str),
-    /// A member would have so many bytes, which is more than such a file may hold.
+    /// A member claims this many bytes, which exceeds the limit.
     TooLarge(&'static str, u64),
-    /// The report in it is none.
+    /// Invalid report.
     Report(link::Refusal),
-    /// The notes in it are none; a sentence fragment.
+    /// Invalid notes; a sentence fragment.
     Notes(String),
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Archive(why) => write!(f, "it is no whole Tracedrop file: {why}"),
-            Refusal::Missing(member) => write!(f, "it is no Tracedrop file: {member} is not in it"),
+            Refusal::Archive(why) => write!(f, "incomplete Tracedrop file: {why}"),
+            Refusal::Missing(member) => write!(f, "not a Tracedrop file: {member} is missing"),
             Refusal::OtherVersion(version) => write!(
                 f,
-                "it is of version {version} of the format, and this program reads up to version {VERSION}"
+                "unsupported version {version} of the format; this version of Tracedrop reads up to version {VERSION}"
             ),
             Refusal::Damaged(member) => {
-                write!(f, "a part of it was changed or is missing: {member} is not what its manifest says")
+                write!(f, "damaged Tracedrop file: {member} doesn't match the manifest")
             }
             Refusal::TooLarge(member, bytes) => {
-                write!(f, "{member} in it says that it has {bytes} bytes, which is too much for one")
+                write!(f, "{member} claims {bytes} bytes, which exceeds the limit")
             }
-            Refusal::Report(link::Refusal::NoReport(what)) => write!(f, "it holds no report ({what})"),
+            Refusal::Report(link::Refusal::NoReport(what)) => {
+                write!(f, "no valid report in the file ({what})")
+            }
             Refusal::Report(refusal) => write!(f, "{refusal}"),
-            Refusal::Notes(why) => write!(f, "its notes can not be read ({why})"),
+            Refusal::Notes(why) => write!(f, "cannot parse its notes ({why})"),
         }
     }
 }
 
-/// Whether the content is such a file: it says so, or is an archive and called so.
+/// Whether the content is a Tracedrop file, by its manifest, or by file name if it is an archive.
 pub fn is_one(content: &dyn Content, file_name: &str) -> bool {
     let mut head = [0; 4];
     if content.read_at(0, &mut head).is_err() || !archive::is_archive(&head) {
@@ -76,7 +78,7 @@ pub fn is_one(content: &dyn Content, file_name: &str) -> bool {
         || archive::list(content).is_ok_and(|listed| manifest(content, &listed).is_ok())
 }
 
-/// Reads all of it but the index.
+/// Parses everything except the index.
 pub fn open(content: &dyn Content) -> Result<TracedropFile, Refusal> {
     let listed = archive::list(content).map_err(Refusal::Archive)?;
     let manifest = manifest(content, &listed)?;
@@ -106,7 +108,7 @@ pub fn open(content: &dyn Content) -> Result<TracedropFile, Refusal> {
     Ok(TracedropFile { report, index, made_ms })
 }
 
-/// The manifest of an archive that is such a file.
+/// The manifest, if the archive is a Tracedrop file.
 fn manifest(content: &dyn Content, listed: &Archive) -> Result<Json, Refusal> {
     let entry = entry(listed, MANIFEST).ok_or(Refusal::Missing(MANIFEST))?;
     let bytes = unpacked(content, entry, MANIFEST, MAX_MANIFEST_BYTES)?;
@@ -119,7 +121,7 @@ fn entry<'a>(listed: &'a Archive, path: &str) -> Option<&'a Entry> {
     listed.files.iter().find(|entry| entry.path == path)
 }
 
-/// All bytes of a member, if it does not claim to have more than `max`.
+/// All bytes of a member, unless it claims more than `max`.
 fn unpacked(content: &dyn Content, entry: &Entry, name: &'static str, max: u64) -> Result<Vec<u8>, Refusal> {
     if entry.n_bytes > max {
         return Err(Refusal::TooLarge(name, entry.n_bytes));
@@ -132,7 +134,7 @@ fn unpacked(content: &dyn Content, entry: &Entry, name: &'static str, max: u64) 
     taken.map(|()| out).map_err(|_| Refusal::Damaged(name))
 }
 
-/// The members of such a file, as list and manifest have them.
+/// The members of the file, by archive directory and manifest.
 struct Members<'a> {
     content: &'a dyn Content,
     listed: &'a Archive,
@@ -140,7 +142,7 @@ struct Members<'a> {
 }
 
 impl Members<'_> {
-    /// Where a member lies, which is there if the manifest says so, and has the size that it says.
+    /// Location of a member that the manifest lists, if its size matches.
     fn listed(&self, name: &'static str) -> Result<Option<&Entry>, Refusal> {
         let Some(told) = self.told(name) else { return Ok(None) };
         let entry = entry(self.listed, name).ok_or(Refusal::Missing(name))?;
@@ -148,7 +150,7 @@ impl Members<'_> {
         if is_as_told { Ok(Some(entry)) } else { Err(Refusal::Damaged(name)) }
     }
 
-    /// The bytes of a member, held against the manifest. `None` if there is no such member.
+    /// The bytes of a member, checked against the manifest. `None` if there is no such member.
     fn checked(&self, name: &'static str, max: u64) -> Result<Option<Vec<u8>>, Refusal> {
         let Some(entry) = self.listed(name)? else { return Ok(None) };
         let bytes = unpacked(self.content, entry, name, max)?;
@@ -157,7 +159,7 @@ impl Members<'_> {
         if told == Some(digest.as_str()) { Ok(Some(bytes)) } else { Err(Refusal::Damaged(name)) }
     }
 
-    /// What the manifest says of a member.
+    /// The manifest entry of a member.
     fn told(&self, name: &str) -> Option<&Json> {
         let members = self.manifest.get("members").and_then(Json::as_array).unwrap_or_default();
         members.iter().find(|member| member.get("path").and_then(Json::as_str) == Some(name))

@@ -1,4 +1,4 @@
-//! Writes such a file, member by member.
+//! Writes a Tracedrop file, member by member.
 
 use super::{
     CHARTS, FORMAT, INDEX, MANIFEST, MAX_CHARTS_BYTES, MAX_INDEX_BYTES, MAX_NOTES_BYTES, MAX_REPORT_BYTES,
@@ -13,17 +13,17 @@ use crate::export::{Input, Options, index, notes, parquet};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 
-/// Rows of tables are made fewer by this until the report is small enough.
+/// Factor by which table rows are reduced until the report is small enough.
 const FEWER: u32 = 4;
 
-/// A member as the manifest has it.
+/// Manifest entry of a member.
 struct Member {
     path: String,
     bytes: u64,
     sha256: String,
 }
 
-/// Counts and hashes what it passes on.
+/// A writer that counts and hashes the bytes it forwards.
 struct Measured<'a> {
     out: &'a mut dyn Write,
     bytes: u64,
@@ -43,7 +43,7 @@ impl Write for Measured<'_> {
     }
 }
 
-/// The archive, and what is in it so far.
+/// The archive and its members so far.
 struct Members<'a> {
     archive: ArchiveWriter<&'a mut dyn Write>,
     list: Vec<Member>,
@@ -69,7 +69,7 @@ impl Members<'_> {
 }
 
 impl Members<'_> {
-    /// An error if what was added last would not be read again.
+    /// Fails if the last member exceeds the limit that readers enforce.
     fn hold_last(&self, max: u64, why: &str) -> io::Result<()> {
         match self.list.last() {
             Some(last) if last.bytes > max => Err(io::Error::new(io::ErrorKind::Unsupported, why)),
@@ -78,11 +78,11 @@ impl Members<'_> {
     }
 }
 
-/// Writes all of it. [`io::ErrorKind::Unsupported`] if the index shall go along and there can be none.
+/// Writes the file. Fails with [`io::ErrorKind::Unsupported`] if an index is requested but not possible.
 pub fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let with_index = input.options.with_index;
     if with_index && !(index::INFO.applies)(input.run) {
-        let why = "there is no index of what was read here; write the file without it";
+        let why = "there is no index of this trace; write the file without it";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     let (report, max_rows) = report(input)?;
@@ -90,49 +90,52 @@ pub fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     members.add(REPORT, Effort::Usual, |out| out.write_all(report.as_bytes()))?;
     if !input.notes().is_empty() {
         members.add(NOTES, Effort::Usual, |out| out.write_all(notes::to_json(input.notes()).as_bytes()))?;
-        members.hold_last(MAX_NOTES_BYTES, "the notes are too long for such a file")?;
+        members.hold_last(MAX_NOTES_BYTES, "the notes are too long for a Tracedrop file")?;
     }
     let charts = charts::write(input.document.reports);
     if let Some(charts) = charts.filter(|charts| charts.len() as u64 <= MAX_CHARTS_BYTES) {
         members.add(CHARTS, Effort::Usual, |out| out.write_all(charts.as_bytes()))?;
     }
     for (name, bytes) in parquet::files(input.document) {
-        // It is packed already.
+        // Already compressed.
         members.add(&format!("{TABLES}{name}"), Effort::None, |out| out.write_all(&bytes))?;
     }
     if with_index {
         members.add(INDEX, Effort::Fast, |out| (index::INFO.write)(input, out).map(drop))?;
-        members.hold_last(MAX_INDEX_BYTES, "what was read is too much for such a file; write it without")?;
+        members.hold_last(
+            MAX_INDEX_BYTES,
+            "the index is too large for a Tracedrop file; write the file without it",
+        )?;
     }
     let manifest = manifest(input, max_rows, &members.list);
     members.archive.add(MANIFEST, Effort::Usual, |out| out.write_all(manifest.as_bytes()))?;
     members.archive.finish().map(drop)
 }
 
-/// The report with as many rows as there is room for, and how many of each table that is at most.
+/// The report with as many rows as fit, and the resulting row limit of each table.
 fn report(input: &Input<'_>) -> io::Result<(String, u32)> {
     let mut rows = MAX_ROWS;
     loop {
         let link = LinkOptions { all_reports: true, whole_tables: true, rows, ..input.options.link.clone() };
-        // Notes have a file of their own.
+        // Notes have their own member.
         let options = Options { link, notes: None, ..input.options.clone() };
         let text = content::write(&Input { options: &options, ..*input });
         if text.len() as u64 <= MAX_REPORT_BYTES {
-            // Readers take no lists of any length, whatever rows are left out.
+            // Readers limit the length of lists, so dropping rows doesn't always help.
             let read = Json::parse(text.as_bytes()).map(|json| content::read(&json));
             return match read {
                 Some(Ok(_)) => Ok((text, rows)),
                 Some(Err(refusal)) => {
-                    let why = format!("the report can not be put into such a file: {refusal}");
+                    let why = format!("cannot write the report into a Tracedrop file: {refusal}");
                     Err(io::Error::new(io::ErrorKind::Unsupported, why))
                 }
-                None => Err(io::Error::other("the report is no JSON")),
+                None => Err(io::Error::other("the report is not valid JSON")),
             };
         }
         if rows == 0 {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                "the report is too large for such a file",
+                "the report is too large for a Tracedrop file",
             ));
         }
         rows /= FEWER;

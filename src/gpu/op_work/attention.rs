@@ -13,13 +13,13 @@ enum Order {
     Bnhd,
 }
 
-/// Where the arguments of an operator stand.
+/// Indices of the arguments of an operator.
 #[derive(Clone, Copy)]
 struct Form {
     /// Q; K and V follow.
     q: usize,
     order: Order,
-    /// Whether a token sees only those before it: a truth value, or a mask type above zero.
+    /// Whether attention is causal: a boolean, or a mask type above zero.
     causal: Option<usize>,
     is_backward: bool,
 }
@@ -87,7 +87,7 @@ fn is_causal(args: &OpArgs, at: usize) -> bool {
     input.as_bool().unwrap_or_else(|| input.as_i64().is_some_and(|mask| mask > 0))
 }
 
-/// `None` where Q, K and V do not belong together.
+/// `None` if Q, K and V are inconsistent.
 fn heads(q: &[i64], k: &[i64], v: &[i64], order: Order) -> Option<Heads> {
     if [q, k, v].iter().any(|shape| shape.len() != 4) {
         return None;
@@ -111,7 +111,7 @@ fn heads(q: &[i64], k: &[i64], v: &[i64], order: Order) -> Option<Heads> {
     })
 }
 
-/// Operations of attention over all pairs of tokens.
+/// FLOPs of attention over all pairs of tokens.
 ///
 /// Forward 2·B·H·Nq·Nkv·(d_qk + d_v). Backward the four gradients 2·B·H·Nq·Nkv·(2·d_qk + 2·d_v), Q·Kᵀ once more, since
 /// none of these kernels keeps it, and the sum over the heads that share K and V, B·Nkv·(d_qk + d_v)·(H/Hkv − 1). Half
@@ -176,9 +176,8 @@ struct Varlen {
 }
 
 /// Sequences of different lengths, one after the other: Q, K and V are tokens, heads, size.
-///
-/// The arguments say how many sequences there are and how long the longest is, so this is the least it can be: the
-/// longest one, and the rest of the tokens in sequences of the same length (TraceLens). Bytes are those of all tokens.
+/// The arguments contain the number of sequences and the longest length, so this is a lower bound: the longest one, and the
+/// remaining tokens in sequences of equal length (TraceLens). Bytes are those of all tokens.
 fn varlen(args: &OpArgs, form: Varlen) -> Option<Work> {
     let [q, k, v] = [0, 1, 2].map(|i| args.shape(form.q + i).filter(|shape| shape.len() == 3));
     let (q, k, v) = (q?, k?, v?);
@@ -213,9 +212,8 @@ fn varlen(args: &OpArgs, form: Varlen) -> Option<Work> {
     Some(work.with_facts(&facts(all, causal)))
 }
 
-/// What the annotation of a step of an inference server says about its tokens: sums over its requests of query tokens
-/// (`sq`), of key tokens (`sk`), of `sq²` and of `sq·sk`, of the requests that read their prompt and of those that
-/// generate.
+/// Token sums from the annotation of a step of an inference server: query tokens (`sq`), key tokens (`sk`), `sq²` and `sq·sk`,
+/// separately for requests in prefill and in decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StepTokens {
     pub context: Sums,
@@ -234,7 +232,7 @@ pub struct Sums {
 
 impl StepTokens {
     /// Reads `execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_generation_37(sq37sk34489sqsq37sqsk34489)`, as
-    /// vLLM and SGLang write it with detailed annotations. `None` for all others, which say less.
+    /// written by vLLM and SGLang with detailed annotations. `None` for all others, which contain less.
     pub fn parse(annotation: &str) -> Option<StepTokens> {
         let (_, rest) = annotation.strip_prefix("execute_")?.split_once("context_")?;
         let (context, generation) = rest.split_once("_generation_")?;
@@ -255,10 +253,9 @@ impl Sums {
 }
 
 /// Attention over a paged cache in a step (`vllm::unified_attention_with_output`): Q and K are tokens, heads, size.
-///
-/// Operations H·(d_qk + d_v)·(2·sqsk − sqsq of context + 2·sqsk of generation): new tokens of a prompt see all before
-/// them and half of each other. Bytes: Q, O and new K and V once, (sq)·(H + Hkv)·(d_qk + d_v)·q, and what the cache
-/// holds of the rest, (sk − sq)·Hkv·(d_qk + d_v)·kv (TraceLens).
+/// FLOPs H·(d_qk + d_v)·(2·sqsk − sqsq of context + 2·sqsk of generation): new prompt tokens attend to all before them and half of
+/// each other. Bytes: Q, O and new K and V once, (sq)·(H + Hkv)·(d_qk + d_v)·q, and the cached rest,
+/// (sk − sq)·Hkv·(d_qk + d_v)·kv (TraceLens).
 pub(super) fn paged(op: &str, args: &OpArgs, step: &StepTokens) -> Option<Work> {
     if op != "vllm::unified_attention_with_output" {
         return None;

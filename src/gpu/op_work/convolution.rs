@@ -4,7 +4,7 @@ use super::count::{dim, elements, plus, times};
 use super::{Kind, Spec, Work};
 use crate::gpu::op_args::{Input, OpArgs};
 
-/// Where the arguments of an operator stand. The weights follow the input.
+/// Indices of the arguments of an operator. The weights follow the input.
 struct Form {
     input: usize,
     stride: usize,
@@ -13,7 +13,7 @@ struct Form {
     transposed: Option<usize>,
     output_padding: Option<usize>,
     groups: usize,
-    /// Which gradients are asked for: of the input, of the weights, of the bias.
+    /// Requested gradients: of the input, the weights, the bias.
     mask: Option<usize>,
 }
 
@@ -51,8 +51,7 @@ fn form(op: &str) -> Option<Form> {
 
 /// Forward 2 · output elements · (C_in ÷ groups) · kernel volume, or · input elements · C_out ÷ groups if transposed;
 /// bytes of input, weights and output (specification Part C). A bias is not counted.
-///
-/// Backward as much again for each gradient that the mask asks for: that of the input and that of the weights.
+/// Backward the same for each requested gradient: of the input and of the weights.
 pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
     let form = form(op)?;
     let (x, w) = (args.shape(form.input)?, args.shape(form.input + 1)?);
@@ -85,7 +84,7 @@ pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
     ]))
 }
 
-/// How many of the gradients of input and weights are asked for; both if that is not said.
+/// Number of requested gradients of input and weights; both if not recorded.
 fn gradients(mask: Option<&Input>) -> u64 {
     match mask.and_then(Input::as_bools) {
         Some(mask) => mask.iter().take(2).filter(|wanted| **wanted).count() as u64,
@@ -93,7 +92,7 @@ fn gradients(mask: Option<&Input>) -> u64 {
     }
 }
 
-/// Sizes of the output's dimensions behind batch and channels.
+/// Output dimensions after batch and channels.
 ///
 /// ⌊(in + 2·padding − dilation·(kernel − 1) − 1) ÷ stride⌋ + 1, and where transposed
 /// (in − 1)·stride − 2·padding + dilation·(kernel − 1) + output padding + 1.
@@ -124,7 +123,7 @@ fn output_sizes(args: &OpArgs, form: &Form, x: &[i64], w: &[i64], transposed: bo
     (0..n).map(size).collect()
 }
 
-/// One number per dimension; a single one is meant for all of them. Fails where the file does not say.
+/// One number per dimension; a single one applies to all. Fails if not recorded.
 fn parameter(args: &OpArgs, at: usize, default: i64, n: usize) -> Option<Vec<i64>> {
     let input = args.get(at)?;
     let list = if input.concrete.is_empty() && input.type_name.is_empty() {

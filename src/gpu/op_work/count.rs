@@ -1,4 +1,4 @@
-//! Sums and products that say so when they do not fit.
+//! Checked sums and products.
 
 /// The product; `None` above 64 bits.
 pub(super) fn times(factors: &[u64]) -> Option<u64> {
@@ -19,7 +19,7 @@ pub(super) fn elements(dims: &[i64]) -> Option<u64> {
     times(&dims?)
 }
 
-/// A dimension, if it can be one.
+/// A dimension, if not negative.
 pub(super) fn dim(dims: &[i64], at: usize) -> Option<u64> {
     u64::try_from(*dims.get(at)?).ok()
 }

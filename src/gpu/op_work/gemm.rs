@@ -1,22 +1,22 @@
-//! Products of matrices.
+//! Matrix products.
 
 use super::count::{dim, elements, plus, times};
 use super::{Kind, Precision, Spec, Unit, Work};
 use crate::gpu::op_args::{DType, OpArgs};
 
-/// Where the operands of an operator stand, and what becomes of them.
+/// Indices of the operands of an operator, and their layout.
 #[derive(Clone, Copy)]
 struct Form {
     a: usize,
     b: usize,
-    /// B is stored as N × K, as the weights of a linear layer are.
+    /// Whether B is stored as N × K, like the weights of a linear layer.
     b_is_n_by_k: bool,
     bias: Bias,
-    /// Bytes of an element of the result; those of A if `None`.
+    /// Bytes per element of the result; those of A if `None`.
     out: Option<u64>,
-    /// Values of A and of B that stand in one element.
+    /// Values of A and of B packed into one element.
     packed: (u64, u64),
-    /// Whether the leading dimensions of A are rows like all others.
+    /// Whether the leading dimensions of A count as rows.
     flat: bool,
 }
 
@@ -24,11 +24,11 @@ struct Form {
 enum Bias {
     Never,
     Always,
-    /// If there is a tensor at this place.
+    /// `Some` if there is a tensor at this index.
     At(usize),
 }
 
-/// A × B of the arguments at these places, M × K and K × N.
+/// A × B of the arguments at these indices, M × K and K × N.
 const fn plain(a: usize, b: usize) -> Form {
     Form { a, b, b_is_n_by_k: false, bias: Bias::Never, out: None, packed: (1, 1), flat: false }
 }
@@ -94,11 +94,11 @@ pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
     product(args, form)
 }
 
-/// One product, or one for each of a batch.
+/// One product, or one per batch element.
 ///
 /// Operations 2·M·N·K (+ M·N with a bias), times the batch; bytes M·K·a + K·N·b + M·N·out (+ N·bias), times the batch,
-/// with the sizes of the elements (specification Part C, GEMM). A bias is read as a row, whatever its shape. The result
-/// has elements like A where its type does not show in the arguments.
+/// with the element sizes (specification Part C, GEMM). A bias is read as a row, whatever its shape. The result has the element
+/// type of A if its own is not in the arguments.
 fn product(args: &OpArgs, form: Form) -> Option<Work> {
     let (a, b) = (args.shape(form.a)?, args.shape(form.b)?);
     let of_a = args.dtype(form.a);
@@ -110,7 +110,7 @@ fn product(args: &OpArgs, form: Form) -> Option<Work> {
     let (lead_b, &[b0, b1]) = b.split_at_checked(b.len().checked_sub(2)?)? else { return None };
     let (in_b, n) = if form.b_is_n_by_k { (b1, b0) } else { (b0, b1) };
     let k = times(&[elements(&[in_a])?, pack_a])?;
-    // Operands that do not fit together mean something else than this takes them for.
+    // Inconsistent operands mean that the arguments are something else.
     if k != times(&[elements(&[in_b])?, pack_b])? {
         return None;
     }
@@ -149,7 +149,7 @@ struct Sizes {
     has_bias: bool,
 }
 
-/// The numbers of a product, with how many elements A and B are stored in.
+/// Cost of a product, given the stored elements of A and B.
 fn counted(dims: Dims, (in_a, in_b): (u64, u64), sizes: Sizes) -> Option<Work> {
     let Dims { batch, m, n, k } = dims;
     let bias = u64::from(sizes.has_bias);
@@ -163,13 +163,13 @@ fn counted(dims: Dims, (in_a, in_b): (u64, u64), sizes: Sizes) -> Option<Work> {
         ]),
         _ => None,
     };
-    // Activations quantised on the way are multiplied as what the weights are.
+    // Activations quantized on the fly are multiplied in the type of the weights.
     let by = if sizes.b.size() == Some(1) { sizes.b } else { sizes.a };
     let work = Work::new(Kind::Gemm, flops, bytes, Spec::matrix(by));
     Some(work.with_facts(&[("batch", batch), ("m", m), ("n", n), ("k", k)]))
 }
 
-/// `aten::matmul`, as its broadcasting makes it a product for each of a batch; formulas as for one product.
+/// `aten::matmul`, broadcast to a product per batch element; formulas as for one product.
 fn matmul(args: &OpArgs) -> Option<Work> {
     let (a, b) = (args.shape(0)?, args.shape(1)?);
     let (lead_a, &[m, k]) = a.split_at_checked(a.len().checked_sub(2)?)? else { return None };
@@ -183,7 +183,7 @@ fn matmul(args: &OpArgs) -> Option<Work> {
     counted(dims, (elements(a)?, elements(b)?), sizes)
 }
 
-/// A product for each of G groups of rows: M × K in all, with weights G × K × N or G × N × K.
+/// A product for each of G groups of rows: M × K in total, with weights G × K × N or G × N × K.
 ///
 /// Operations 2·M·N·K; bytes (M·K + G·K·N)·in + M·N·out (TraceLens' grouped GEMM).
 fn grouped(args: &OpArgs, out: Option<u64>) -> Option<Work> {

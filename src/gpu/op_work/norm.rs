@@ -1,22 +1,21 @@
-//! Normalisations and their gradients.
-//!
-//! n is the number of elements, C that of the parameters (channels, or what the normalised dimensions hold).
+//! Normalization and its gradients.
+//! n is the number of elements, C that of the parameters (channels, or elements of the normalized dimensions).
 //! The formulas are TraceLens'; Part C of the specification has none.
 
 use super::count::{dim, elements, plus, times};
 use super::{Kind, Spec, Work};
 use crate::gpu::op_args::{DType, Input, OpArgs};
 
-/// What is normalised.
+/// Input of a normalization.
 #[derive(Clone, Copy)]
 struct Norm {
     n: u64,
     c: u64,
-    /// There are weights.
+    /// Whether there are weights.
     is_affine: bool,
-    /// There is a bias as well.
+    /// Whether there is a bias.
     has_bias: bool,
-    /// Mean and variance are computed, not given.
+    /// Whether mean and variance are computed instead of given.
     is_training: bool,
     dtype: DType,
 }
@@ -80,7 +79,7 @@ fn norm(args: &OpArgs, input: usize, c: u64, weight: usize, is_training: bool) -
     Some(Norm { n, c, is_affine, has_bias: is_affine, is_training, dtype: args.dtype(input) })
 }
 
-/// How many elements are normalised together, from the list of their dimensions.
+/// Number of elements normalized together, from the list of their dimensions.
 fn normalised(args: &OpArgs, at: usize) -> Option<u64> {
     elements(&args.get(at)?.as_list()?)
 }
@@ -90,7 +89,7 @@ fn last(args: &OpArgs, at: usize) -> Option<u64> {
     dim(shape, shape.len().checked_sub(1)?)
 }
 
-/// Which gradients are asked for; empty where the file does not say.
+/// Requested gradients; empty if not recorded.
 fn mask(args: &OpArgs, at: usize) -> Vec<bool> {
     args.get(at).and_then(Input::as_bools).unwrap_or_default()
 }
@@ -138,7 +137,7 @@ impl Norm {
         )
     }
 
-    /// Rows that are normalised, of C elements each; `None` if they do not come out even.
+    /// Number of normalized rows of C elements each; `None` if not a whole number.
     fn rows(self) -> Option<u64> {
         let rows = self.n.checked_div(self.c)?;
         (rows.checked_mul(self.c) == Some(self.n)).then_some(rows)

@@ -1,4 +1,4 @@
-//! Work on each element by itself, and sums over elements.
+//! Elementwise operations and reductions.
 
 use super::count::{dim, elements, plus, times};
 use super::{Kind, Spec, Work};
@@ -6,7 +6,7 @@ use crate::gpu::op_args::{DType, Input, OpArgs};
 
 pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
     let name = op.strip_prefix("aten::").unwrap_or(op);
-    // What works in place differs by an underscore at the end only.
+    // In-place variants only differ by a trailing underscore.
     match name.strip_suffix('_').unwrap_or(name) {
         "copy" | "clamp_min" | "clamp_max" | "sigmoid" | "rsqrt" | "silu" | "neg" | "pow" | "abs" | "cos"
         | "exp" | "gelu" | "log" | "reciprocal" | "relu" | "sin" | "sqrt" | "tanh" => unary(args),
@@ -31,13 +31,13 @@ pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
     }
 }
 
-/// A tensor, perhaps without dimensions.
+/// A tensor, possibly without dimensions.
 fn tensor(args: &OpArgs, at: usize) -> Option<&Input> {
     args.get(at).filter(|input| input.is_tensor() || !input.dims.is_empty())
 }
 
-/// One operation an element; read and written is each once, written as the type of the second tensor where there is one
-/// (as in `aten::copy_`), else as it was read (TraceLens' unary elementwise).
+/// One operation per element, each read and written once; written in the type of the second tensor if there is one (as in
+/// `aten::copy_`), else in the input type (TraceLens' unary elementwise).
 fn unary(args: &OpArgs) -> Option<Work> {
     let out = if args.shape(1).is_some() { args.dtype(1) } else { args.dtype(0) };
     one_to_one(args, out)
@@ -53,11 +53,10 @@ fn one_to_one(args: &OpArgs, out: DType) -> Option<Work> {
     Some(Work::new(Kind::Elementwise, n, bytes, Spec::vector(input.dtype)).with_facts(&[("n", n)]))
 }
 
-/// One operation an element of the result, which has the two shapes' common one; both inputs are read and the result is
-/// written (specification Part C).
-///
-/// The type of the result is that of a third tensor where there is one, else the larger of the two, or the first one's
-/// where one of the two is a number (TraceLens' binary elementwise).
+/// One operation per element of the result, which has the broadcast shape; both inputs are read and the result is written
+/// (specification Part C).
+/// The result type is that of a third tensor if there is one, else the larger of the two, or the first if one of the two is a
+/// scalar (TraceLens' binary elementwise).
 fn binary(args: &OpArgs, out: Option<DType>) -> Option<Work> {
     let (a, b) = (tensor(args, 0)?, args.get(1)?);
     let n = elements(&broadcast(&a.dims, &b.dims)?)?;
@@ -79,7 +78,7 @@ fn binary(args: &OpArgs, out: Option<DType>) -> Option<Work> {
     Some(Work::new(Kind::Elementwise, n, bytes, Spec::vector(a.dtype)).with_facts(&[("n", n)]))
 }
 
-/// The common shape of two, as PyTorch broadcasts them; `None` if there is none.
+/// Broadcast shape of two, as in PyTorch; `None` if they don't broadcast.
 pub(super) fn broadcast(a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let mut shape = long.to_vec();
@@ -94,8 +93,8 @@ pub(super) fn broadcast(a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
     Some(shape)
 }
 
-/// One operation an element of the result, whose height and width are given or come from factors; input and output are
-/// moved once.
+/// One operation per element of the result, whose height and width are given or computed from factors; input and output are moved
+/// once.
 fn upsample(args: &OpArgs) -> Option<Work> {
     let input = args.shape(0).filter(|shape| shape.len() == 4)?;
     let (height, width) = (dim(input, 2)?, dim(input, 3)?);
@@ -119,18 +118,18 @@ fn factors(text: &str) -> Option<(f64, f64)> {
     Some((down.trim().parse().ok()?, across.trim().parse().ok()?))
 }
 
-/// The size as PyTorch rounds it: down.
+/// The size, rounded down as in PyTorch.
 fn scaled(size: u64, factor: f64) -> Option<u64> {
     let scaled = size as f64 * factor;
-    // Larger ones are no sizes of pictures.
+    // Larger ones are not plausible.
     (0.0..1e15).contains(&scaled).then_some(scaled as u64)
 }
 
-/// One operation an element read; the input is read and what is left of it written, in the input's type.
+/// One operation per input element; the input is read and the result written in the input type.
 ///
-/// Which dimensions go, the argument at `dims` says; all of them where there is none. It is a list, as a number there is
-/// a type or a correction, except for those operators where it `may_be_one`. TraceLens always takes the result for a
-/// single element, as it does not find the dimensions.
+/// The argument at `dims` lists the reduced dimensions; all of them if missing. It must be a list, since a number is a type or a
+/// correction, except for operators where it `may_be_one`. TraceLens always assumes a single result element, as it doesn't find the
+/// dimensions.
 fn reduction(args: &OpArgs, dims: usize, may_be_one: bool) -> Option<Work> {
     let input = tensor(args, 0)?;
     let n = elements(&input.dims)?;
@@ -140,7 +139,7 @@ fn reduction(args: &OpArgs, dims: usize, may_be_one: bool) -> Option<Work> {
     reduced(input, n, left)
 }
 
-/// Running sums leave as many elements as there were.
+/// Running sums keep the number of elements.
 fn running(args: &OpArgs) -> Option<Work> {
     let input = tensor(args, 0)?;
     let n = elements(&input.dims)?;
@@ -153,8 +152,8 @@ fn reduced(input: &Input, n: u64, left: u64) -> Option<Work> {
     Some(work.with_facts(&[("n", n), ("left", left)]))
 }
 
-/// Elements that are left without these dimensions; negative ones count from the end, none means all. `None` where the
-/// tensor has no such dimension.
+/// Number of elements without these dimensions; negative ones count from the end, an empty list means all. `None` if the tensor has
+/// no such dimension.
 fn remaining(shape: &[i64], gone: &[i64]) -> Option<u64> {
     if gone.is_empty() || shape.is_empty() {
         return Some(1);

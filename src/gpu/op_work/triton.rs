@@ -1,11 +1,11 @@
-//! Kernels that torch.compile makes of several operators and names after them: `triton_red_fused_add_mean_0`.
+//! Kernels fused by torch.compile and named after their operators: `triton_red_fused_add_mean_0`.
 
 use super::count::{elements, plus, times};
 use super::{Kind, Spec, Work};
 use crate::gpu::op_args::{Input, OpArgs};
 
-/// Operations an element of what stands in a name. Those up to `embedding` are TraceLens'; it leaves out the others, and
-/// so counts nothing for a cosine and nothing for one comparison of two. What only moves or looks at bits counts none.
+/// Operations per element, by word in the name. Those up to `embedding` are TraceLens'; it ignores the others, such as a cosine.
+/// Words that only move or inspect data count as 0.
 const OPERATIONS: [(&str, u64); 45] = [
     ("add", 1),
     ("sub", 1),
@@ -48,16 +48,16 @@ const OPERATIONS: [(&str, u64); 45] = [
     ("view", 0),
     ("transpose", 0),
     ("unsqueeze", 0),
-    // Made of several words, so that none of them is taken for an operation.
+    // Names of several words, so that no single word is taken for an operation.
     ("index_add", 1),
     ("slice_scatter", 0),
     ("select_scatter", 0),
     ("embedding_dense_backward", 0),
 ];
 
-/// Operations: those of the fused operators for each element that is gone through, which the last numbers among the
-/// arguments say (`xnumel`, and `rnumel` of reductions). Bytes: all tensors once; element by element, the result in
-/// the type of the first tensor beside them, as it is written in place of one that is read (TraceLens).
+/// FLOPs: those of the fused operators per element, with the number of elements from the last arguments (`xnumel`, and `rnumel` for
+/// reductions). Bytes: all tensors once; for pointwise kernels also the result in the type of the first tensor, as it is written in
+/// place of an input (TraceLens).
 pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
     let (is_reduction, rest) = match op.split_at_checked("triton_xxx_".len())? {
         ("triton_poi_", rest) => (false, rest),
@@ -86,7 +86,7 @@ fn scalar(input: &Input) -> Option<u64> {
     u64::try_from(input.as_i64()?).ok()
 }
 
-/// Operations an element of all that is named. Words that name no operator are passed over.
+/// Operations per element of all named operators. Unknown words are skipped.
 fn per_element(names: &str) -> Option<u64> {
     let mut rest = names;
     let mut sum: u64 = 0;
@@ -94,7 +94,7 @@ fn per_element(names: &str) -> Option<u64> {
         let named = |name: &&(&str, u64)| {
             rest.strip_prefix(name.0).is_some_and(|after| after.is_empty() || after.starts_with('_'))
         };
-        // The longest one: `_unsafe_view` is not `view`.
+        // Longest match: `_unsafe_view` is not `view`.
         let len = match OPERATIONS.iter().filter(named).max_by_key(|(name, _)| name.len()) {
             Some((name, operations)) => {
                 sum = sum.checked_add(*operations)?;
@@ -103,7 +103,7 @@ fn per_element(names: &str) -> Option<u64> {
             None => rest.char_indices().skip(1).find(|(_, c)| *c == '_').map_or(rest.len(), |(at, _)| at),
         };
         rest = &rest[len..];
-        // One underscore divides two names, a second one belongs to the name behind it.
+        // One underscore separates two names; a second one belongs to the name after it.
         rest = rest.strip_prefix('_').unwrap_or(rest);
     }
     Some(sum)

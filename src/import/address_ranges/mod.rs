@@ -1,4 +1,4 @@
-//! Lists that say what lies at which addresses of a trace of memory accesses: `kv_ranges.json` and the like.
+//! Address ranges of a memory-access trace and their kinds: `kv_ranges.json` and the like.
 //!
 //! ```text
 //! [{"addr_start": 4096, "addr_end": 8192, "region_type": "kv_cache"}]
@@ -20,7 +20,7 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: &[],
 };
 
-/// A list whose first object has the start of a range, and nothing of an event.
+/// A list whose first object has the start of a range, and no key of an event.
 fn sniff(head: &[u8]) -> Confidence {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let Some(object) =

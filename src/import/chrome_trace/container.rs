@@ -1,7 +1,7 @@
-//! What lies around the events: brackets, top-level members, lines, and whatever is broken there.
+//! Text around events: brackets, top-level members, lines, and recovery from broken syntax.
 //!
-//! Takes chunks cut anywhere and finds the elements in them; [`Layouts`] reads an element once it is whole.
-//! What an element means is decided in [`Rows`].
+//! Takes chunks cut anywhere and finds the elements in them; [`Layouts`] scans an element once it is complete, and [`Rows`]
+//! interprets it.
 //!
 //! ```text
 //! Start ─┬─ [ ───────────────────────────── List ── ] ── End
@@ -26,25 +26,26 @@ use super::scanner::{RawEvent, scan_headless, skip_value};
 use super::sniff;
 use crate::base::json::{JsonError, RawStr, unescape_to_string};
 use crate::base::text;
+use crate::base::units::counted;
 use crate::import::ImportError;
 use crate::trace::TraceBuilder;
 use crate::trace::builder::add_named_frame;
 use crate::trace::ledger::{IssueKind, Position};
 use memchr::{memchr, memmem};
 
-/// Elements and values longer than this are stepped over without holding them in memory.
+/// Largest element or value held in memory; larger ones are skipped.
 const MAX_ELEMENT_BYTES: usize = 256 << 20;
-/// How far the end of a broken element is looked for by its brackets.
+/// Range in which brackets are matched to find the end of a broken element.
 const RECOVERY_BYTES: usize = 64 << 10;
-/// How much may be looked through for that beyond the bytes read so far.
+/// Bytes that may be searched for ends of broken elements, beyond those read so far.
 const FREE_SEARCH_BYTES: u64 = 16 << 20;
-/// Where each line is an event, one that seems longer than this is looked at for lines that it has swallowed.
+/// Line length from which a line of an event-per-line file is checked for swallowed lines.
 pub const LONG_LINE_BYTES: usize = 1 << 20;
-/// How much of a broken event is kept to be shown.
+/// Bytes kept of a broken event, as the example.
 const EXAMPLE_BYTES: usize = 200;
-/// How much is looked at to tell an event from the object around all events.
+/// Bytes needed to distinguish an event from the top-level object.
 const HEAD_BYTES: usize = 64 << 10;
-/// While an element is cut, at least this much more of the chunk is added to it before trying again.
+/// Minimum bytes added to an incomplete element before it is retried.
 const MIN_CARRY_STEP: usize = 16 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,51 +57,51 @@ enum State {
         in_object: bool,
         comma: Comma,
     },
-    /// Events one after the other without brackets.
+    /// Events in a row without brackets.
     Lines,
-    /// In the object around all.
+    /// In the top-level object.
     Object,
     /// In `stackFrames`.
     Frames,
-    /// Stepping over a value that is too long.
+    /// Skipping a value that is too large.
     Skipping {
         scan: SkipScan,
         start: u64,
         back: Back,
     },
-    /// After broken syntax in an element that started at `start`, looking for the next one.
+    /// After broken syntax in an element that started at `start`, looking for the next element.
     Resync {
         start: u64,
         /// An event may start at the next `{`.
         ready: bool,
         back: Back,
     },
-    /// Behind the end of the list, or of the object around all.
+    /// After the end of the list or the top-level object.
     End(Behind),
 }
 
-/// What comes behind the end. An event there says that the list was closed too early.
+/// Text after the end. An event there means that the list was closed too early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Behind {
-    /// What starts here may be an event.
+    /// An event may start here.
     Element,
     /// In a line of text.
     Text,
-    /// More JSON, which is not read.
+    /// More JSON, which is ignored.
     Json,
 }
 
-/// What has been seen since the last element of a list.
+/// Text since the last element of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Comma {
     AtStart,
     None,
     One,
-    /// Text that belongs to nothing.
+    /// Stray text.
     Stray,
 }
 
-/// The state to go back to.
+/// State to return to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Back {
     List { kind: ListKind, in_object: bool },
@@ -110,7 +111,7 @@ enum Back {
 }
 
 impl Back {
-    /// The same in front of an event that is to be read, whatever stands before it.
+    /// The same state, before an event that is read whatever precedes it.
     fn at_event(self) -> State {
         match self {
             Back::List { kind, in_object } => State::List { kind, in_object, comma: Comma::One },
@@ -128,7 +129,7 @@ impl Back {
     }
 }
 
-/// Finds the end of a value in pieces.
+/// Finds the end of a value piece by piece.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct SkipScan {
     depth: u64,
@@ -137,7 +138,7 @@ struct SkipScan {
 }
 
 impl SkipScan {
-    /// Takes the next piece; where the value ends in it, if it does.
+    /// Takes the next piece; returns the end of the value if it is in it.
     fn feed(&mut self, bytes: &[u8]) -> Option<usize> {
         for (at, byte) in bytes.iter().enumerate() {
             if self.in_string {
@@ -164,7 +165,7 @@ impl SkipScan {
                         return Some(at + 1);
                     }
                 }
-                // Only a bare word can be here without brackets around it.
+                // Without brackets, only a bare word can be here.
                 b',' if self.depth == 0 => return Some(at),
                 _ => {}
             }
@@ -173,26 +174,26 @@ impl SkipScan {
     }
 }
 
-/// What could not be read yet because it is not whole.
+/// Bytes that could not be read yet because they are incomplete.
 #[derive(Default)]
 pub struct Carry {
     bytes: Vec<u8>,
-    /// Length at which trying again makes sense.
+    /// Length at which a retry makes sense.
     retry_at: usize,
 }
 
 impl Carry {
-    /// Bytes that wait.
+    /// Number of waiting bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Has `run` read what waited, and then `chunk`; it says how many of the bytes that it was given it has used.
-    /// With `at_once` it is not waited until trying again makes sense.
+    /// Calls `run` on the waiting bytes, then on `chunk`; it returns how many bytes it used. `at_once` retries even if that
+    /// seems premature.
     pub fn feed(&mut self, chunk: &[u8], at_once: bool, mut run: impl FnMut(&[u8]) -> usize) {
         let mut rest = chunk;
         while !self.bytes.is_empty() && !rest.is_empty() {
-            // Only as much of the chunk is copied as the element at the front may need.
+            // Copies only as much of the chunk as the first element may need.
             let old_len = self.bytes.len();
             let wanted = self.retry_at.saturating_sub(old_len).max(MIN_CARRY_STEP);
             let take = if at_once { rest.len() } else { wanted.min(rest.len()) };
@@ -203,7 +204,7 @@ impl Carry {
             }
             let used = run(&self.bytes);
             if used >= old_len {
-                // What is left lies whole in the chunk.
+                // The rest is entirely in the chunk.
                 let back = self.bytes.len() - used;
                 rest = &chunk[chunk.len() - rest.len() - back..];
                 self.bytes.clear();
@@ -222,52 +223,52 @@ impl Carry {
     }
 }
 
-/// What a step came to.
+/// Result of a step.
 enum Step {
-    /// Go on at this place of the slice.
+    /// Continue at this offset of the slice.
     At(usize),
-    /// The slice ends too early from this place on.
+    /// More bytes are needed from this offset on.
     NeedMore(usize),
 }
 
 pub struct Container {
     state: State,
     carry: Carry,
-    /// Byte of the file of the start of `carry`, or of the next chunk.
+    /// File offset of the start of `carry`, or of the next chunk.
     offset: u64,
-    /// No event that starts here or behind it is read.
+    /// Events that start at or after this offset are not read.
     pub limit: u64,
-    /// It stands in front of such an event, or where a part ended.
+    /// Reading stands before such an event, or where a part ended.
     at_limit: bool,
     max_element: usize,
     layouts: Layouts,
     pub rows: Rows,
     pub facts: Facts,
-    /// The `]` behind which no event has come yet.
+    /// Offset of a `]` that no event has followed yet.
     closed_at: Option<u64>,
-    /// The first byte behind the end that is not blank, and where it stands, until it is filed.
+    /// Offset and value of the first non-blank byte after the end, until it is reported.
     behind_end: Option<(u64, u8)>,
     stray_filed_at: Option<u64>,
     n_lists: u32,
     events_not_a_list: bool,
     foreign_key: bool,
-    /// Bytes looked through for the ends of broken events.
+    /// Bytes searched for ends of broken events.
     searched_bytes: u64,
-    /// An event of the file is broken, so that others may be.
+    /// The file has a broken event, so others may be broken too.
     is_hurt: bool,
-    /// Bytes of elements looked at since, some of them several times.
+    /// Bytes of elements checked since, some several times.
     looked_at_bytes: u64,
-    /// The beginning of the event that is being left behind.
+    /// Start of the event being abandoned.
     broken_example: Vec<u8>,
-    /// The file's object has a member that holds what a trace is made of.
+    /// The top-level object has a member with trace data.
     has_rows: bool,
-    /// There has been a list in the file's object, by [`ListKind`].
+    /// Lists seen in the top-level object, by [`ListKind`].
     has_list: [bool; 2],
-    /// The first members of the file's object, for the message if none of them is of a trace.
+    /// First top-level members, for the error if none has trace data.
     first_keys: Vec<String>,
 }
 
-/// Members that a message lists.
+/// Maximum number of members in the error.
 const MAX_LISTED_KEYS: usize = 4;
 
 impl Container {
@@ -302,14 +303,14 @@ impl Container {
         }
     }
 
-    /// Takes the next chunk; nothing of it from the limit on.
+    /// Feeds the next chunk, up to the limit.
     pub fn feed(&mut self, chunk: &[u8], out: &mut TraceBuilder) {
         if self.at_limit && self.offset >= self.limit {
             return;
         }
         self.at_limit = false;
         let mut carry = std::mem::take(&mut self.carry);
-        // Whether an event starts at the limit has to be known now.
+        // Whether an event starts at the limit has to be decided now.
         let at_once = self.offset + (carry.len() + chunk.len()) as u64 > self.limit;
         carry.feed(
             chunk,
@@ -324,23 +325,22 @@ impl Container {
         self.carry = carry;
     }
 
-    /// Byte that is to be fed next.
+    /// Offset of the byte to feed next.
     pub fn wants(&self) -> u64 {
         self.offset + self.carry.len() as u64
     }
 
-    /// Whether parts of what comes can be read by others.
+    /// Whether others can read parts of the rest.
     pub fn is_among_events(&self) -> bool {
         matches!(self.state, State::List { kind: ListKind::Events, .. } | State::Lines)
     }
 
-    /// Where it stands, if that is in front of an event and nothing else is open.
+    /// Current offset, if it is before an event and nothing else is open.
     pub fn joint(&self) -> Option<u64> {
         self.at_limit.then_some(self.offset)
     }
 
-    /// Whether a part that starts where this stands has taken the right things for granted. Between lines, commas make no
-    /// difference.
+    /// Whether a part that starts here made the right assumptions. Between lines, commas make no difference.
     pub fn fits(&self, notes: &Notes) -> bool {
         match self.state {
             State::Lines => true,
@@ -348,7 +348,7 @@ impl Container {
         }
     }
 
-    /// Leaves out what a part has read, which starts where this stands.
+    /// Skips what a part has read, starting here.
     pub fn go_on_behind(&mut self, end: u64, notes: &Notes) {
         if let State::List { comma, .. } = &mut self.state {
             *comma = if notes.after_comma { Comma::One } else { Comma::None };
@@ -358,7 +358,7 @@ impl Container {
         notes.add_to(&mut self.rows.seen);
     }
 
-    /// The content is over.
+    /// Ends the content.
     pub fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
         self.limit = u64::MAX;
         let carry = std::mem::take(&mut self.carry).bytes;
@@ -425,14 +425,14 @@ impl Container {
             if self.events_not_a_list {
                 return Err(ImportError {
                     code: "unsupported",
-                    what: "traceEvents is not a list of events".to_string(),
+                    what: "traceEvents is not a list".to_string(),
                     hint: "check the tool that wrote the file".to_string(),
                 });
             }
             if self.foreign_key {
                 return Err(ImportError {
                     code: "unsupported",
-                    what: "this JSON holds spans of a distributed trace, not Chrome trace events".to_string(),
+                    what: "this JSON contains distributed-tracing spans, not Chrome trace events".to_string(),
                     hint: "export it as Chrome trace JSON with a traceEvents list".to_string(),
                 });
             }
@@ -440,28 +440,28 @@ impl Container {
                 return Err(ImportError {
                     code: "no-events",
                     what: format!(
-                        "the file ends too early: after {} bytes, before the list of events (traceEvents)",
-                        self.offset
+                        "the file is truncated: it ends after {}, before the event list (traceEvents)",
+                        counted(self.offset, "byte", "bytes")
                     ),
-                    hint: "copy it again from where it was written, or wait until the tool that writes it has finished"
-                        .to_string(),
+                    hint: "copy the file again, or wait until the tool has finished writing it".to_string(),
                 });
             }
             if !self.has_rows && !self.first_keys.is_empty() {
                 return Err(ImportError {
                     code: "no-events",
                     what: format!(
-                        "this JSON is no trace: it has no traceEvents; it starts with the members {}",
+                        "this JSON is not a trace: it has no traceEvents; it starts with members {}",
                         self.first_keys.join(", ")
                     ),
-                    hint: "see the list of formats for what is read and which tools write it".to_string(),
+                    hint: "see the supported formats, on the start page or with `tracedrop formats`"
+                        .to_string(),
                 });
             }
         }
         Ok(())
     }
 
-    /// Reads as far as it can; gives the number of bytes used.
+    /// Reads as far as possible; returns the number of bytes used.
     fn run(&mut self, bytes: &[u8], eof: bool, out: &mut TraceBuilder) -> usize {
         let mut at = 0;
         let start = self.offset;
@@ -498,11 +498,11 @@ impl Container {
         out.trace.ledger.file(kind, Position { byte: self.offset + at as u64, line: None }, example);
     }
 
-    /// Notes text that belongs to nothing, once for each run of it, and steps over one byte.
+    /// Reports stray text, once per run of it, and skips one byte.
     fn stray(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> Step {
         let byte = self.offset + at as u64;
         if self.stray_filed_at != Some(byte) {
-            // Where a chunk is cut must not show: only the byte itself is the example.
+            // Chunk boundaries must not show, so the example is this byte only.
             let example = &bytes[at..at + 1];
             out.trace.ledger.file(&STRAY_TEXT, Position { byte, line: None }, example);
         }
@@ -511,7 +511,7 @@ impl Container {
         Step::At(at + 1)
     }
 
-    /// Steps over blanks, which end no run of text that belongs to nothing. They are framing.
+    /// Skips blanks, which are framing and do not end a run of stray text.
     fn skip_space(&mut self, bytes: &[u8], at: usize, out: &mut TraceBuilder) -> usize {
         let next = skip_space(bytes, at);
         frame(at, next, out);
@@ -521,12 +521,13 @@ impl Container {
         next
     }
 
-    /// Whether so much has been looked through for the ends of broken events that a near one has to do.
+    /// Whether so much was searched for ends of broken events that only near ones are still considered.
     fn is_out_of_patience(&self, at: usize) -> bool {
         self.searched_bytes > self.offset + at as u64 + FREE_SEARCH_BYTES
     }
 
-    /// Reads the element at `at`. Where others were broken, only its beginning is looked at if it shows there that it is, too.
+    /// Reads the element at `at`. If others were broken, its start alone is checked first, in case it shows there that this
+    /// one is broken too.
     #[inline]
     fn scan<'a>(&mut self, bytes: &'a [u8], at: usize, event: &mut RawEvent<'a>) -> Result<usize, JsonError> {
         event.clear();
@@ -557,8 +558,8 @@ impl Container {
         result
     }
 
-    /// Where an event starts near the start of the element at `at`, which is broken before that; what ends near is not looked at.
-    /// `Err` if more bytes have to be there to tell.
+    /// Start of an event near the start of the element at `at`, which is broken before it; elements that end near are not
+    /// checked. `Err` if more bytes are needed to decide.
     fn event_near(&mut self, bytes: &[u8], at: usize, eof: bool) -> Result<Option<usize>, JsonError> {
         for len in NEAR_BYTES {
             let window = &bytes[at..bytes.len().min(at + len)];
@@ -657,7 +658,7 @@ impl Container {
                     if comma == Comma::None {
                         self.file(&MISSING_COMMA, &bytes[..at + 1], at, out);
                     }
-                    // Noted once, also if the element has to be tried again.
+                    // Reported once, even if the element is retried.
                     comma = Comma::One;
                     self.state = State::List { kind, in_object, comma };
                     if self.offset + at as u64 >= self.limit && kind == ListKind::Events {
@@ -735,7 +736,7 @@ impl Container {
                                 Ok(None) => {}
                                 Err(_) => return Step::NeedMore(at),
                             }
-                            // Brackets left open by a line that was cut would take in all lines after it.
+                            // Brackets left open by a truncated line would swallow all lines after it.
                             let is_long = bytes.len() - at > LONG_LINE_BYTES;
                             let is_open = matches!(problem, Ok(_) | Err(JsonError::Cut));
                             if is_open && (is_long || eof) {
@@ -762,7 +763,7 @@ impl Container {
         }
     }
 
-    /// An object that is cut, broken, or too long (`None`).
+    /// Handles an object that is truncated, broken, or too large (`None`).
     fn bad_element(
         &mut self,
         bytes: &[u8],
@@ -785,7 +786,7 @@ impl Container {
                 }
             }
             Some(JsonError::Syntax { at: error_at, .. }) => {
-                // What looking for the ends of broken events costs is kept in proportion to the file.
+                // The cost of searching for ends of broken events stays proportional to the file.
                 if back == Back::Lines || self.is_out_of_patience(at) {
                     return self.lose_sync(bytes, at, error_at, back);
                 }
@@ -802,7 +803,7 @@ impl Container {
                 }
                 self.charge(end.as_ref().map_or(limit, |end| *end) - at);
                 let end = end.ok().filter(|_| is_end.unwrap_or(limit == bytes.len()));
-                // A quote too many makes of brackets what they are not, so that the end is behind other events, or in one.
+                // A stray quote changes the meaning of brackets, so the end may be after other events, or inside one.
                 let next = next_event(&bytes[..end.unwrap_or(limit)], at + 1);
                 match (next, end) {
                     (Some(next), _) => self.go_to_event(bytes, at, next, back, out),
@@ -813,8 +814,7 @@ impl Container {
         }
     }
 
-    /// Where the first event starts in a value that does not end, though so much of it is there that it should have, or all that
-    /// there is.
+    /// Start of the first event in a value that should have ended by now but has not.
     fn event_in_open(&mut self, bytes: &[u8], at: usize, eof: bool) -> Option<usize> {
         let max_bytes = if self.is_out_of_patience(at) { NEAR_BYTES[1] } else { MAX_INTACT_BYTES };
         let limit = bytes.len().min(at + max_bytes);
@@ -828,14 +828,14 @@ impl Container {
         next
     }
 
-    /// So much was looked through for the end of an element.
+    /// Adds to the bytes searched for the end of an element.
     fn charge(&mut self, n_bytes: usize) {
         self.is_hurt = true;
         self.searched_bytes += n_bytes as u64;
         self.looked_at_bytes += n_bytes as u64;
     }
 
-    /// Leaves out the element at `at`, in which another event starts at `next`.
+    /// Skips the element at `at`, since another event starts in it at `next`.
     fn go_to_event(
         &mut self,
         bytes: &[u8],
@@ -849,16 +849,16 @@ impl Container {
         step
     }
 
-    /// The element at `at` is broken at `error_at`, and where it ends is not to be told.
+    /// Handles an element at `at` that is broken at `error_at` and whose end is unknown.
     fn lose_sync(&mut self, bytes: &[u8], at: usize, error_at: usize, back: Back) -> Step {
         let start = self.offset + at as u64;
         self.broken_example.clear();
         self.broken_example.extend_from_slice(&bytes[at..error_at.clamp(at + 1, at + EXAMPLE_BYTES)]);
-        // What shows that it is broken may be the next one.
+        // The byte that shows the error may be in the next element.
         let before = bytes[at..error_at.max(at)].iter().rev().find(|byte| !byte.is_ascii_whitespace());
         let ready = matches!(back, Back::List { .. }) && before == Some(&b',');
         self.state = State::Resync { start, ready, back };
-        // A line may have ended long before what shows that it is broken.
+        // A line may have ended long before the error shows.
         Step::At(if back == Back::Lines { at + 1 } else { error_at.max(at + 1) })
     }
 
@@ -883,7 +883,7 @@ impl Container {
         Step::At(at)
     }
 
-    /// A list element that is no object.
+    /// Handles a list element that is not an object.
     fn other_element(
         &mut self,
         bytes: &[u8],
@@ -894,7 +894,7 @@ impl Container {
         out: &mut TraceBuilder,
     ) -> Step {
         if !in_stray && is_key_of_event(&bytes[at..]) {
-            // An event whose first bracket is missing.
+            // An event whose opening bracket is missing.
             let window = &bytes[..bytes.len().min(at + RECOVERY_BYTES)];
             match scan_headless(window, at) {
                 Ok((_, end)) => match next_event(&bytes[..end], at) {
@@ -927,7 +927,7 @@ impl Container {
         }
         let end = skip_value(bytes, at);
         if let Some(b'"' | b'[') = bytes.get(at) {
-            // Quotes and brackets that belong to nothing end where others start.
+            // Stray quotes and brackets end where others start.
             let is_stray = match end {
                 Ok(end) => match ends_element(bytes, end, eof) {
                     None => return Step::NeedMore(at),
@@ -963,7 +963,7 @@ impl Container {
         }
     }
 
-    /// Text between elements that belongs to nothing.
+    /// Handles stray text between elements.
     fn stray_in(&mut self, bytes: &[u8], at: usize, back: Back, out: &mut TraceBuilder) -> Step {
         if let Back::List { kind, in_object } = back {
             self.state = State::List { kind, in_object, comma: Comma::Stray };
@@ -1012,8 +1012,7 @@ impl Container {
         }
     }
 
-    /// Which list starts at `at`, or an element of which one, in front of which the bracket is missing; `None` if that is not to be told
-    /// yet.
+    /// Kind of the list that starts at `at`, or whose element starts there without a bracket before it; `None` if undecided.
     fn list_at(&self, bytes: &[u8], at: usize, eof: bool) -> Option<Option<ListKind>> {
         if self.is_out_of_patience(at) {
             return Some(None);
@@ -1027,7 +1026,7 @@ impl Container {
         kind_at(bytes, first, eof)
     }
 
-    /// A list starts at `at`, with its bracket or without.
+    /// Enters the list at `at`, with or without its bracket.
     fn go_into_list(&mut self, bytes: &[u8], at: usize, kind: ListKind, out: &mut TraceBuilder) -> Step {
         let n_brackets = usize::from(bytes.get(at) == Some(&b'['));
         frame(at, at + n_brackets, out);
@@ -1037,7 +1036,7 @@ impl Container {
         Step::At(at + n_brackets)
     }
 
-    /// Leaves out the member at `at`, which is broken: another one starts at `next`.
+    /// Skips the broken member at `at`; another one starts at `next`.
     fn lose_member(&mut self, bytes: &[u8], at: usize, next: usize, out: &mut TraceBuilder) -> Step {
         self.file(&BROKEN_MEMBER, bytes, at, out);
         out.trace.ledger.leave_out((next - at) as u64);
@@ -1046,7 +1045,7 @@ impl Container {
         Step::At(next)
     }
 
-    /// Where another member starts in a value that does not end, though so much of it is there that it should have, or all that there is.
+    /// Start of another member in a value that should have ended by now but has not.
     fn member_in_open(bytes: &[u8], value: usize, eof: bool) -> Option<usize> {
         let limit = bytes.len().min(value + MAX_INTACT_BYTES);
         if !eof && limit < value + MAX_INTACT_BYTES {
@@ -1055,7 +1054,7 @@ impl Container {
         next_member(&bytes[..limit], value)
     }
 
-    /// A member of the object around all; its key starts at `at`, its value at `value`.
+    /// Handles a top-level member; its key starts at `at`, its value at `value`.
     fn top_member(
         &mut self,
         bytes: &[u8],
@@ -1070,7 +1069,7 @@ impl Container {
         self.has_rows |= matches!(known, b"traceEvents" | b"samples" | b"stackFrames");
         if self.first_keys.len() < MAX_LISTED_KEYS {
             let name = text::example(key.bytes, 24);
-            // A member that is not whole yet comes by again.
+            // An incomplete member comes again.
             if self.first_keys.last() != Some(&name) {
                 self.first_keys.push(name);
             }
@@ -1103,7 +1102,7 @@ impl Container {
             (None, Some(b'[')) => match self.list_at(bytes, value, eof) {
                 None => return Step::NeedMore(at),
                 Some(None) => {}
-                // Another list may hold the same once more.
+                // A second list may repeat the first.
                 Some(Some(kind)) if self.has_list[kind as usize] => is_list_left_out = true,
                 Some(Some(kind)) => {
                     self.file(&LIST_OF_OTHER_NAME, bytes, at, out);
@@ -1114,7 +1113,7 @@ impl Container {
             _ => {}
         }
         let end = skip_value(bytes, value);
-        // A quote too many or too few makes one value of several members.
+        // A stray or missing quote joins several members into one value.
         let next = match &end {
             Ok(end) if bytes.get(value) == Some(&b'"') => match is_member_at(bytes, end - 1, eof) {
                 None => return Step::NeedMore(at),
@@ -1128,7 +1127,7 @@ impl Container {
             return self.lose_member(bytes, at, next, out);
         }
         match end {
-            // A bare word or number may go on in the next chunk, which the scanner knows.
+            // A bare word or number may continue in the next chunk, which only the scanner knows.
             Ok(end) if end - at <= self.max_element => {
                 if list.is_some() {
                     self.events_not_a_list |= list == Some(ListKind::Events);
@@ -1158,7 +1157,7 @@ impl Container {
         }
     }
 
-    /// Steps over the value of a member that starts at `at`.
+    /// Skips the value of a member that starts at `at`.
     fn skip_long_member(&mut self, at: usize, value: usize, back: Back, out: &mut TraceBuilder) -> Step {
         frame(at, value, out);
         self.skip_long(value, back)
@@ -1252,7 +1251,7 @@ impl Container {
         }
     }
 
-    /// After broken syntax: goes to the next `{` after a comma, or where events are lines, at the start of one.
+    /// After broken syntax, moves to the next `{` after a comma, or to the next line if events are lines.
     #[allow(clippy::too_many_arguments, reason = "the parts of the state, taken apart by the caller")]
     fn resync(
         &mut self,
@@ -1302,7 +1301,7 @@ impl Container {
         Step::NeedMore(bytes.len())
     }
 
-    /// Whether an event starts at `at`, behind the end of the list; `None` if that is not to be told yet.
+    /// Whether an event starts at `at`, after the end of the list; `None` if undecided.
     fn is_event_behind(&mut self, bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
         if self.closed_at.is_none() || self.is_out_of_patience(at) {
             return Some(false);
@@ -1314,7 +1313,7 @@ impl Container {
         Some(is_event)
     }
 
-    /// The list of events was closed too early: an event starts at `at`.
+    /// Handles an event at `at` after the end of the list, which was closed too early.
     fn go_back_into_list(&mut self, at: usize, out: &mut TraceBuilder) -> Step {
         let ledger = &mut out.trace.ledger;
         let closed_at = self.closed_at.take().unwrap_or(self.offset + at as u64);
@@ -1328,7 +1327,7 @@ impl Container {
     }
 
     fn end(&mut self, bytes: &[u8], at: usize, eof: bool, behind: Behind, out: &mut TraceBuilder) -> Step {
-        // Goes on behind `end`, having used nothing of what comes before that.
+        // Continues at `end` and counts the bytes before it as unused.
         let leave_out = |end: usize, out: &mut TraceBuilder| out.trace.ledger.leave_out((end - at) as u64);
         match behind {
             Behind::Json => {
@@ -1362,7 +1361,7 @@ impl Container {
                 }
                 Some(false) => Behind::Text,
             },
-            // An object without events may be the first line of several.
+            // An object without events may be the first of several lines.
             b'{' if self.n_lists == 0 && !self.events_not_a_list => {
                 self.state = State::Start;
                 return Step::At(at);
@@ -1397,7 +1396,7 @@ impl Container {
         Step::At(at + 1)
     }
 
-    /// What comes behind the end is no part of the trace.
+    /// Reports text after the end as not part of the trace.
     fn file_behind_end(&mut self, out: &mut TraceBuilder) {
         if let Some((byte, example)) = self.behind_end.take() {
             out.trace.ledger.file(&TEXT_AFTER_END, Position { byte, line: None }, &[example]);
@@ -1405,7 +1404,7 @@ impl Container {
     }
 }
 
-/// What lies between two places is framing.
+/// Counts the bytes between two offsets as framing.
 #[inline]
 pub fn frame(from: usize, to: usize, out: &mut TraceBuilder) {
     out.trace.ledger.frame((to - from) as u64);
@@ -1419,7 +1418,7 @@ pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Whether what comes from `at` on may stand behind an event in a list; `None` if that is not to be told yet.
+/// Whether the text at `at` may follow an event in a list; `None` if undecided.
 fn may_follow(bytes: &[u8], at: usize) -> Option<bool> {
     let at = skip_space(bytes, at);
     let next = if *bytes.get(at)? == b',' { skip_space(bytes, at + 1) } else { at };
@@ -1430,21 +1429,21 @@ fn may_follow(bytes: &[u8], at: usize) -> Option<bool> {
     }
 }
 
-/// Whether an element of a list may end before `at`; `None` if that is not to be told yet.
+/// Whether a list element may end before `at`; `None` if undecided.
 fn ends_element(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
     let at = skip_space(bytes, at);
     match bytes.get(at) {
         None => eof.then_some(false),
         Some(b',') => match bytes.get(skip_space(bytes, at + 1)) {
             None => eof.then_some(true),
-            // A key would be one of the object around the list.
+            // A key would belong to the object around the list.
             Some(byte) => Some(*byte != b'"' || !is_key(bytes, skip_space(bytes, at + 1), eof)?),
         },
         Some(byte) => Some(*byte == b']'),
     }
 }
 
-/// Whether the text at `at` is a key; `None` if that is not to be told yet.
+/// Whether the text at `at` is a key; `None` if undecided.
 fn is_key(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
     match key_and_value(bytes, at) {
         Ok(_) => Some(true),
@@ -1453,7 +1452,7 @@ fn is_key(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
     }
 }
 
-/// The key that starts at `at`, and where its value starts.
+/// The key that starts at `at`, and the start of its value.
 fn key_and_value(bytes: &[u8], at: usize) -> Result<(RawStr<'_>, usize), JsonError> {
     let end = skip_value(bytes, at)?;
     let colon = skip_space(bytes, end);
@@ -1475,7 +1474,7 @@ fn key_and_value(bytes: &[u8], at: usize) -> Result<(RawStr<'_>, usize), JsonErr
 mod tests {
     use super::*;
 
-    /// Records kept and skipped, and the codes of the issues.
+    /// Records kept and skipped, and the issue codes.
     fn read(text: &[u8], max_element: usize, step: usize) -> (u64, u64, Vec<&'static str>) {
         let mut container = Container::with_max_element(max_element);
         let mut out = TraceBuilder::default();
@@ -1522,7 +1521,7 @@ mod tests {
         let event = r#"{"name":"n","ph":"X","ts":1,"dur":1,"args":{"a":"],[","b":[{},{"c":1}]}}"#;
         let long = "x".repeat(2000);
         for (broken, n_skipped) in [
-            // A quote too many.
+            // A stray quote.
             (r#"{"name":"q","ph":"X","ts":1,"args":{"a":"b"c"}}"#.to_string(), 1),
             (r#"{"name":"q"r","ph":"X","ts":1,"args":{"a":"],["}}"#.to_string(), 1),
             (format!(r#"{{"name":"q","ph":"X","ts":1,"args":{{"a":"b"{long}"}}}}"#), 1),
@@ -1532,11 +1531,11 @@ mod tests {
                 ),
                 2,
             ),
-            // A bracket too few.
+            // A missing bracket.
             (r#"{"name":"q","ph":"X","ts":1,"args":{"a":1"#.to_string(), 1),
             (r#"{"name":"q","ph":"X","ts":1,"args":{"a":[1"#.to_string(), 1),
             (r#"{"name":"q","ph":"X","ts":1,"args":{"a":{"b":2}"#.to_string(), 1),
-            // What belongs to nothing.
+            // Stray text.
             (r#"""#.to_string(), 0),
             (r#"["#.to_string(), 0),
         ] {
@@ -1588,7 +1587,7 @@ mod tests {
                 assert_eq!(read(text.as_bytes(), 1 << 24, step).1, 1, "{broken} {step}");
             }
         }
-        // Also where more than can be held for one event comes after it.
+        // Also if more follows than fits for one event.
         let text = format!("{event}\n{{\"args\":{{\"a\":[\n{}", format!("{event}\n").repeat(60_000));
         for step in [1000, text.len()] {
             assert_eq!(read(text.as_bytes(), 1 << 24, step).0, 60_001, "{step}");
@@ -1622,7 +1621,7 @@ mod tests {
                 }
             }
         }
-        // What is no part of the trace stays that.
+        // Text that is not part of the trace is not read as such.
         for behind in [
             format!("[{event},\n{event}]"),
             format!("\n{{\"traceEvents\":[\n{event},\n{event}]}}"),
@@ -1673,7 +1672,7 @@ mod tests {
         }
     }
 
-    /// Where many events are hurt, the others are found, and each costs a look at what is near.
+    /// If many events are broken, the others are still found, and each costs one look at its neighborhood.
     #[test]
     fn many_broken_events_take_no_quadratic_time() {
         let text = format!("[{}", r#"{"a" [,"#.repeat(300_000));

@@ -1,4 +1,4 @@
-//! What a file says of itself: top-level members as facts, and which tool wrote it.
+//! Metadata of a file: top-level members, and the tool that wrote it.
 
 use super::issues::{FTRACE_TEXT, LONG_VALUE};
 use super::rows::{PHASE_NAMES, Seen};
@@ -8,21 +8,21 @@ use crate::trace::ledger::Position;
 use crate::trace::links::PROFILER_MEMBERS;
 use crate::trace::{SourceInfo, TraceBuilder};
 
-/// Longest text of one fact, in bytes.
+/// Longest metadata text, in bytes.
 const MAX_VALUE_BYTES: usize = 64 << 10;
-/// Most facts that are kept.
+/// Maximum number of metadata entries.
 const MAX_FACTS: usize = 2000;
-/// Members whose own members are facts.
+/// Members whose own members are metadata entries.
 const NESTED: &[&[u8]] = &[b"metadata", b"otherData"];
 
 #[derive(Clone, Default)]
 pub struct Facts {
-    /// The file is a list of events without anything around it.
+    /// The file is a bare list of events.
     pub is_bare_list: bool,
 }
 
 impl Facts {
-    /// A top-level member.
+    /// Adds a top-level member.
     pub fn member(&mut self, key: RawStr<'_>, value: &[u8], at: Position, out: &mut TraceBuilder) {
         let name = unescape_to_string(key);
         if PROFILER_MEMBERS.iter().any(|member| member.as_bytes() == key.bytes) {
@@ -44,7 +44,7 @@ impl Facts {
         push(name, value, at, out);
     }
 
-    /// Fills in what can be said now.
+    /// Fills in what is known so far.
     pub fn apply(&self, seen: &Seen, source: &mut SourceInfo) {
         source.record_kinds.clear();
         let mut n_other = seen.n_by_phase.iter().sum::<u64>();
@@ -103,7 +103,7 @@ fn push(name: String, value: &[u8], at: Position, out: &mut TraceBuilder) {
     out.trace.source.metadata.push((name, text));
 }
 
-/// The inside of a raw string.
+/// Inside of a raw string.
 fn text_of(value: &[u8]) -> RawStr<'_> {
     let bytes = value.get(1..value.len().saturating_sub(1)).unwrap_or(&[]);
     RawStr { bytes, escaped: bytes.contains(&b'\\') }

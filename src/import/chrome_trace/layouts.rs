@@ -1,51 +1,50 @@
-//! The scanner for files in which one event is laid out like the next, as in all that programs write.
+//! Fast scanner for files whose events have similar layouts, as programs write them.
 //!
-//! What stands between two values (comma, white space, the key, the colon) is learned as a run of bytes with the
-//! member it leads to, in a tree of all orders of members that were met. Values that hardly vary (phase, category,
-//! process, thread) become part of the run. The next event is compared with these runs in words instead of being
-//! taken apart again:
+//! The bytes between two values (comma, white space, key, colon) are learned as a run that leads to a member, in a tree of all
+//! member orders seen. Values that rarely change (phase, category, process, thread) become part of the run. The next event is
+//! compared with these runs word by word instead of being tokenized:
 //!
 //! ```text
 //! {"ph":"X","cat":"op","ts":17,"pid":7,"tid":1,"dur":5}
 //! ==========================  =======================      runs; the values between them are read as ever
 //! ```
-//! What follows no known run is scanned the plain way and learned. So a layout never decides what an event means: the
-//! result is that of the plain scanner, always. Where a value turns out to vary, the place forgets its runs, and
+//! Bytes that match no known run are scanned by the general scanner and learned. So a layout never decides what an event
+//! means: the result always equals that of the general scanner. If a value turns out to change, the node forgets its runs and
 //! learns shorter ones that end before it.
 
 use super::scanner::{Field, RawEvent, RawId, Scan, Stop};
 use crate::base::json::{JsonError, RawStr};
 
-/// Longest run that is learned, in bytes.
+/// Longest run, in bytes.
 const MAX_RUN: usize = 96;
 const WORDS: usize = MAX_RUN / 8;
-/// Runs that may follow one place; in a file with more variety there, values are no part of them, and with still more
-/// it is scanned the plain way from that place.
+/// Maximum number of runs per node. Beyond it, values are not part of runs; if there are still too many, the node always uses
+/// the general scanner.
 const MAX_BRANCHES: usize = 12;
-/// Places known at most, which bounds the memory.
+/// Maximum number of nodes, which bounds memory.
 const MAX_NODES: usize = 4096;
 
 /// Members whose values are part of a run.
 #[derive(Clone, Copy, Default)]
 struct Known {
     phase: Option<u8>,
-    /// Start and end of the text within the run.
+    /// Range of the text within the run.
     category: Option<(u8, u8)>,
     /// Number of the run, from 1.
     number: u16,
     pid: Option<i64>,
     tid: Option<i64>,
     n_keys: u8,
-    /// As in [`RawEvent::seen`], and whether one of them is there twice.
+    /// As in [`RawEvent::seen`], and whether a member is duplicated.
     seen: u32,
     repeated: bool,
-    /// The last of the keys in the lower bits, as in [`RawEvent::key_order`].
+    /// The last keys in the low bits, as in [`RawEvent::key_order`].
     key_order: u64,
 }
 
 impl Known {
-    /// Adds the member that has just been read from the place `from` in a run that starts at `start`. `false` if its
-    /// value is not of the kind that is learned.
+    /// Adds the member just read, which starts at `from` in a run that starts at `start`. `false` if its value is not of a
+    /// kind that is learned.
     fn add(&mut self, field: Field, event: &RawEvent<'_>, bytes: &[u8], start: usize, from: usize) -> bool {
         match (field, bytes.get(from)) {
             (Field::Phase, Some(b'"')) => self.phase = Some(event.phase),
@@ -73,7 +72,7 @@ impl Known {
         true
     }
 
-    /// Does what reading the members of the run, which starts at `start`, would do.
+    /// Has the effect of reading the members of the run, which starts at `start`.
     #[inline(always)]
     fn apply<'a>(&self, event: &mut RawEvent<'a>, bytes: &'a [u8], start: usize) {
         if let Some(phase) = self.phase {
@@ -97,18 +96,18 @@ impl Known {
     }
 }
 
-/// A run and where it leads.
+/// A run and the node it leads to.
 #[derive(Clone, Copy)]
 struct Branch {
-    /// The run in words of eight bytes, as far as they are whole.
+    /// The whole words of the run, eight bytes each.
     words: [u64; WORDS],
     n_words: u8,
     len: u8,
-    /// The last eight bytes of the run, or all if there are fewer; where they start, and which bits of them count.
+    /// The last eight bytes of the run, or all if there are fewer; their start, and a mask of the relevant bits.
     last: u64,
     last_at: u8,
     last_mask: u64,
-    /// The member whose value comes next; `None` for the end of the event.
+    /// Member whose value comes next; `None` at the end of the event.
     field: Option<Field>,
     node: u16,
     known: Known,
@@ -159,13 +158,13 @@ impl Branch {
     }
 }
 
-/// A place between two values.
+/// Node: a position between two values.
 #[derive(Clone)]
 struct Node {
-    /// What may follow, the likeliest first: indexes into [`Layouts::branches`].
+    /// Branches, most likely first: indexes into [`Layouts::branches`].
     branches: [u16; MAX_BRANCHES],
     n_branches: u8,
-    /// Values may be part of the runs from here.
+    /// Runs from here may include values.
     takes_values: bool,
 }
 
@@ -182,7 +181,7 @@ impl Node {
 /// Layouts learned so far.
 #[derive(Clone)]
 pub struct Layouts {
-    /// The first place is the start of an event.
+    /// Nodes; the first one is the start of an event.
     nodes: Vec<Node>,
     branches: Vec<Branch>,
     /// See [`Scan::time_digits`].
@@ -196,7 +195,7 @@ impl Default for Layouts {
 }
 
 impl Layouts {
-    /// Reads the object whose `{` is at `start` into `event`, which must be new; gives the place after its `}`.
+    /// Scans the object whose `{` is at `start` into `event`, which must be new; returns the offset after its `}`.
     #[inline]
     pub fn scan<'a>(
         &mut self,
@@ -242,8 +241,8 @@ impl Layouts {
         }
     }
 
-    /// The branch at `place` that the bytes at `at` follow. It moves forward among its likes, so that what is frequent
-    /// is tried first.
+    /// Branch of `place` that matches the bytes at `at`. It moves forward among its siblings, so that frequent ones are tried
+    /// first.
     #[inline(always)]
     fn follow(&mut self, place: usize, bytes: &[u8], at: usize) -> Option<&Branch> {
         let window = bytes.get(at..)?.first_chunk::<MAX_RUN>()?;
@@ -261,8 +260,8 @@ impl Layouts {
         None
     }
 
-    /// Reads on the plain way up to the end of a value that is no part of a run, and learns the run before it. Gives
-    /// the place after that, if it is known; `None` at the end of the event.
+    /// Uses the general scanner up to the end of a value that is not part of a run, and learns the run before it. Returns the
+    /// node after it, if known; `None` at the end of the event.
     #[cold]
     fn step<'a>(
         &mut self,
@@ -279,7 +278,7 @@ impl Layouts {
         while takes_values && let Some(member) = field {
             let (from, before) = (scan.at, known);
             scan.value(member, event)?;
-            // An odd value has to be noticed every time.
+            // An invalid value has to be noticed every time.
             let fits = !scan.odd_id && known.add(member, event, bytes, start, from);
             if fits {
                 field = plain_step(scan, false)?;
@@ -287,8 +286,8 @@ impl Layouts {
                     continue;
                 }
             }
-            // The run ends before this value. Where it took part in a run that became too long, what has been read
-            // beyond it is left for the next event to learn.
+            // The run ends before this value. If the value was part of a run that became too long, the next event learns what
+            // follows.
             let next = place.and_then(|place| self.learn(place, &bytes[start..from], before, Some(member)));
             if !fits {
                 return Ok(Some(next));
@@ -303,20 +302,20 @@ impl Layouts {
         Ok(Some(next))
     }
 
-    /// Remembers that `run` leads from `place` to `field`; gives the place after its value.
+    /// Learns that `run` leads from `place` to `field`; returns the node after its value.
     fn learn(&mut self, place: usize, run: &[u8], known: Known, field: Option<Field>) -> Option<usize> {
         let next = self.nodes.len();
         let at = self.nodes.get_mut(place)?;
         let node = if field.is_some() { u16::try_from(next).ok()? } else { 0 };
         let known = Known { number: u16::try_from(self.branches.len() + 1).ok()?, ..known };
         let branch = Branch::new(run, known, field, node)?;
-        // Near the end of a chunk, where there is no whole window to compare with, a known run comes by again.
+        // Near the end of a chunk there is no full window to compare, so a known run may come again.
         let known = at.branches().iter().filter_map(|index| self.branches.get(usize::from(*index)));
         if let Some(same) = known.into_iter().find(|other| other.is_run(&branch)) {
             return same.field.map(|_| usize::from(same.node));
         }
         if at.branches().len() >= MAX_BRANCHES && at.takes_values {
-            // A value varies after all.
+            // A value changes after all.
             at.takes_values = false;
             at.n_branches = 0;
             return None;
@@ -331,8 +330,8 @@ impl Layouts {
     }
 }
 
-/// From the end of a value (or the start of the event) to the start of the next one, which belongs to the member
-/// given; `None` at the end of the event.
+/// Moves from the end of a value (or the start of the event) to the start of the next one and returns its member; `None` at
+/// the end of the event.
 fn plain_step(scan: &mut Scan<'_>, is_first: bool) -> Result<Option<Field>, Stop> {
     if is_first {
         scan.at += 1;
@@ -346,7 +345,7 @@ fn plain_step(scan: &mut Scan<'_>, is_first: bool) -> Result<Option<Field>, Stop
             _ => return scan.syntax("',' or '}'"),
         }
     }
-    // One comma too many before the end does no harm.
+    // A trailing comma is accepted.
     if scan.next()? == b'}' {
         scan.at += 1;
         return Ok(None);
@@ -372,7 +371,7 @@ mod tests {
             (random >> 33) % n
         };
         for i in 0..6_000u64 {
-            // Few values at first, then more than a place has room for.
+            // Few values at first, then more than a node has room for.
             let n = if i < 500 { 3 } else { 40 };
             let (phase, cat, pid) = (["X", "B", "i"][below(3) as usize], below(n), below(n));
             let tid = match below(20) {
@@ -404,13 +403,13 @@ mod tests {
         assert!(texts.iter().flatten().count() > 3);
     }
 
-    /// Both scanners must give the same of `text`, from its start and cut anywhere.
+    /// Both scanners must agree on `text`, from its start and cut anywhere.
     fn agree(layouts: &mut Layouts, text: &str) {
         for len in (1..=text.len()).rev() {
             let bytes = &text.as_bytes()[..len];
             let mut event = RawEvent::default();
             let learned = layouts.scan(bytes, 0, &mut event);
-            // Only learned ones are numbered.
+            // Only learned categories are numbered.
             event.cat_number = 0;
             let learned = learned.map(|end| (format!("{event:?}"), end));
             let plain = scan_event(bytes, 0).map(|(event, end)| (format!("{event:?}"), end));

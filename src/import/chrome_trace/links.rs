@@ -1,6 +1,6 @@
-//! What is taken along of the arguments of calls and of work on a GPU: see [`crate::trace::links`].
+//! Arguments of GPU calls, kernels and copies that are extracted while scanning: see [`crate::trace::links`].
 //!
-//! Categories and keys are those of the PyTorch profiler, today's and those of 2021.
+//! Categories and keys are those of the PyTorch profiler, current ones and those of 2021.
 
 use crate::base::json::Number;
 use crate::base::strings::{StringId, StringTable};
@@ -9,7 +9,7 @@ use crate::trace::builder::for_each_member;
 use crate::trace::links::{Link, LinkTable};
 use twox_hash::XxHash64;
 
-/// Categories of events whose links are of use.
+/// Categories of events with useful links.
 const LINKED: &[&str] = &[
     "kernel",
     "cuda_runtime",
@@ -23,38 +23,38 @@ const LINKED: &[&str] = &[
     "Runtime",
 ];
 
-/// Those of them that are kernels.
+/// Categories of kernels.
 const KERNELS: &[&str] = &["kernel", "Kernel"];
 
-/// Categories of copies and fills.
+/// Categories of copies and memsets.
 const COPIES: &[&str] = &["gpu_memcpy", "gpu_memset", "Memcpy", "Memset"];
 
 /// Categories of operators.
 const OPERATORS: &[&str] = &["cpu_op", "Operator"];
 
-/// What is taken along of an event.
+/// Arguments extracted from an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linked {
     No,
     /// Ids, stream and bytes.
     Ids,
-    /// The same, and a hash of how a kernel was launched.
+    /// Like `Ids`, plus a hash of the launch configuration.
     Kernel,
-    /// The same, and the bandwidth that a copy claims.
+    /// Like `Ids`, plus the bandwidth a copy claims.
     Copy,
     /// A hash of the inputs of an operator.
     Inputs,
 }
 
-/// Knows what is taken along of events of a category, by its number.
+/// Kind of extraction by category id.
 #[derive(Default)]
 pub struct LinkedCategories {
-    /// `None` where not yet looked at.
+    /// `None` if not yet looked up.
     by_id: Vec<Option<Linked>>,
 }
 
 impl LinkedCategories {
-    /// What is to be taken along of events of that category.
+    /// Kind of extraction for a category.
     #[inline]
     pub fn get(&mut self, category: StringId, strings: &StringTable) -> Linked {
         match self.by_id.get(category.0 as usize) {
@@ -87,29 +87,29 @@ impl LinkedCategories {
     }
 }
 
-/// What is taken along of the arguments of one event.
+/// Arguments extracted from one event.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Taken {
     pub link: Option<Link>,
     /// See [`crate::trace::links::SignatureTable`].
     pub signature: Option<u64>,
-    /// All of them are worth keeping: reports look at each event of this make, and reading each from the file again takes
-    /// long.
+    /// The arguments are worth keeping whole: reports need them for every event of this kind, and reading each from the file
+    /// again is slow.
     pub keep: bool,
 }
 
-/// What is taken along of the arguments of an event of such a category.
+/// Extracts from the arguments of an event of a linked category.
 pub fn taken_of(linked: Linked, args: &[u8]) -> Taken {
     let taken = match linked {
         Linked::No => Taken::default(),
         Linked::Ids => {
             let (mut hash, mut keep) = (0u64, false);
             let link = link_and(args, |key, value| match launch_seed(key) {
-                // ROCm writes grid and block with the call, and not always with the kernel too. Its shared memory is only what is
-                // asked for besides the kernel's own.
+                // ROCm writes grid and block with the call, and not always with the kernel too. Its shared memory is only what
+                // is requested in addition to the kernel's own.
                 Some(seed @ 1..=2) => hash = hash.wrapping_add(hash_of(seed, value)),
                 Some(_) => {}
-                // Of ranges, those of collectives have inputs.
+                // Among ranges, those of collectives have inputs.
                 None => {
                     keep |= key.starts_with(b"wait_on_") || key == b"Input Dims" || is_of_collective(key);
                 }
@@ -123,7 +123,7 @@ pub fn taken_of(linked: Linked, args: &[u8]) -> Taken {
     Taken { keep: taken.keep && args.len() <= MAX_MARKED_BYTES, ..taken }
 }
 
-/// Whether only collectives have it: what reports look at in kernels and operators that are some.
+/// Whether only collectives have this key, which reports need of their kernels and operators.
 fn is_of_collective(key: &[u8]) -> bool {
     matches!(
         key,
@@ -139,12 +139,12 @@ fn is_of_collective(key: &[u8]) -> bool {
     )
 }
 
-/// A hash of the inputs that an operator names, if it names any.
+/// Hash of the inputs of an operator, if it states any.
 fn of_operator(args: &[u8]) -> Taken {
     let mut hash = 0u64;
     let mut keep = false;
     for_each_member(args, |key, value| {
-        // Members may come in any order, so each is hashed by itself.
+        // Members come in any order, so each is hashed separately.
         let seed = match key.bytes {
             b"Input Dims" | b"Input dims" => 1,
             b"Input type" => 2,
@@ -157,12 +157,12 @@ fn of_operator(args: &[u8]) -> Taken {
     Taken { link: None, signature: (hash != 0).then_some(hash), keep }
 }
 
-/// The same on every machine, as parts are read by others and indexes keep it. 0 stands for none.
+/// Stable across machines, since parts come from other workers and indexes store it. 0 means none.
 fn hash_of(seed: u8, value: &[u8]) -> u64 {
     XxHash64::oneshot(u64::from(seed), value) | 1
 }
 
-/// What the hash of a member starts with that says how a kernel is launched.
+/// Hash seed of a member of the launch configuration.
 fn launch_seed(key: &[u8]) -> Option<u8> {
     match key {
         b"grid" => Some(1),
@@ -173,7 +173,7 @@ fn launch_seed(key: &[u8]) -> Option<u8> {
     }
 }
 
-/// Ids, and a hash of a kernel's launch configuration, if it names one.
+/// Ids, and a hash of the launch configuration if the kernel states one.
 fn of_kernel(args: &[u8]) -> Taken {
     let mut hash = 0u64;
     let mut keep = false;
@@ -199,7 +199,7 @@ fn of_copy(args: &[u8]) -> Taken {
     Taken { link, signature, keep: false }
 }
 
-/// `rest` is given the other members.
+/// Extracts ids; passes the other members to `rest`.
 fn link_and(args: &[u8], mut rest: impl FnMut(&[u8], &[u8])) -> Option<Link> {
     const NONE: i64 = LinkTable::NONE;
     let mut link = Link { correlation: NONE, external: NONE, stream: LinkTable::NO_STREAM, bytes: NONE };

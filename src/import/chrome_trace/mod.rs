@@ -3,10 +3,10 @@
 //! ```json
 //! {"traceEvents":[{"name":"step","cat":"cpu","ph":"X","ts":12.5,"dur":3,"pid":1,"tid":2,"args":{"n":1}}]}
 //! ```
-//! Bytes go through `container` (what lies around events) and `scanner` (one event) to `rows` (numbers for texts
-//! and threads); pairing and nesting are the builder's. Times are microseconds, read from their digits.
+//! Bytes go through `container` (text around events) and `scanner` (one event) to `rows` (ids of texts and threads); the
+//! builder pairs and nests events. Times are microseconds, parsed from their digits.
 //!
-//! Quirks: files are often not closed, or cut; times and ids come as numbers or texts; `args` may hold anything.
+//! Quirks: files are often unclosed or truncated; times and ids are numbers or texts; `args` may be anything.
 
 mod container;
 mod facts;

@@ -1,8 +1,7 @@
-//! A part of the list of events, read by itself. See [`crate::import::parts`].
+//! Parts of the event list, read independently. See [`crate::import::parts`].
 //!
-//! Only what is regular is read: events with one comma between them, or, where the file has no brackets around them, with
-//! nothing but white space. At anything else the part ends, and the reader of the whole, which knows what to do then, goes on
-//! from there.
+//! A part only reads regular input: events separated by one comma, or by white space if the file has no brackets around them.
+//! It ends at anything else, which is left to the reader of the whole file.
 
 use super::container::{Carry, LONG_LINE_BYTES, frame, skip_space};
 use super::layouts::Layouts;
@@ -16,23 +15,23 @@ use crate::trace::args::ArgsTable;
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 
-/// What looks like an event but does not end within so many bytes is not taken for one.
+/// Maximum size of a guessed event.
 const MAX_GUESS_BYTES: usize = 1 << 20;
-/// The first event of a stretch is looked for so far behind its end, at most.
+/// Maximum distance past the end of a range at which its first event is looked for.
 const MAX_CUT_BYTES: u64 = 2 * MAX_GUESS_BYTES as u64;
-/// A part in which more than this was looked through in vain is left to the reader of the whole.
+/// Bytes searched in vain after which a part is left to the reader of the whole file.
 const MAX_VAIN_BYTES: usize = 16 << 20;
-/// Longer events are left to it as well, which looks at some of them for lines that they have swallowed.
+/// Longer events are left to the reader of the whole file, which checks some of them for swallowed lines.
 const MAX_EVENT_BYTES: usize = LONG_LINE_BYTES;
 
-/// What the reader of the whole has to know of a part besides its rows.
+/// State of a part besides its rows.
 #[derive(Serialize, Deserialize)]
 pub struct Notes {
-    /// The part ended in front of an event that is not its own.
+    /// The part ended before an event that is not its own.
     pub at_event: bool,
-    /// A comma was the last thing that was read.
+    /// The last token read was a comma.
     pub after_comma: bool,
-    /// There are no commas between the events.
+    /// There are no commas between events.
     pub are_lines: bool,
     n_by_phase: Vec<(u8, u64)>,
     only_ferrum_like: bool,
@@ -40,12 +39,12 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// `None` if `bytes` are something else.
+    /// Decodes notes; `None` if `bytes` are invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<Notes> {
         postcard::from_bytes(bytes).ok()
     }
 
-    /// Adds the part's counts to those of the whole.
+    /// Adds the part's counts to those of the whole file.
     pub fn add_to(&self, seen: &mut Seen) {
         for (phase, n) in &self.n_by_phase {
             seen.n_by_phase[usize::from(*phase)] += n;
@@ -55,10 +54,10 @@ impl Notes {
     }
 }
 
-/// Where a part starts in which no event was found: at no place where anyone will ever stand.
+/// Start of a part without events: an offset that is never reached.
 const NOWHERE: u64 = u64::MAX;
 
-/// More bytes have to be seen to tell.
+/// More bytes are needed to decide.
 struct Cut;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,17 +68,17 @@ enum State {
     Over,
 }
 
-/// Reads parts of a list of events.
+/// Reader of parts of an event list.
 pub struct ChromePart {
     state: State,
-    /// Byte of the file of the start of `head` or `carry`.
+    /// File offset of the start of `head` or `carry`.
     offset: u64,
     until: u64,
     start: u64,
-    /// Bytes in which no event has been found yet, and up to where they were looked through.
+    /// Bytes without an event so far, and the offset up to which they were searched.
     head: Vec<u8>,
     sought: usize,
-    /// Bytes of what turned out to be no event.
+    /// Bytes that turned out not to be an event.
     vain: usize,
     carry: Carry,
     after_comma: bool,
@@ -120,7 +119,7 @@ impl PartReader for ChromePart {
             offset: from,
             until,
             start: NOWHERE,
-            // What was learned of the writer's ways holds for the next part too.
+            // Learned layouts are reused for the next part.
             layouts: std::mem::take(&mut self.layouts),
             out,
             ..ChromePart::default()
@@ -152,15 +151,15 @@ impl PartReader for ChromePart {
             start: self.start,
             end: if self.start == NOWHERE { NOWHERE } else { self.offset },
             rows: PartRows::Tables(Box::new(std::mem::take(&mut self.out))),
-            // Writing into memory has no way to fail.
+            // Writing to memory cannot fail.
             notes: postcard::to_allocvec(&notes).unwrap_or_default(),
         }
     }
 }
 
 impl ChromePart {
-    /// Looks for the start of an event: a whole object that says what phase it is of, behind a comma, or at the start of a line.
-    /// That it is none inside a string or an argument shows later.
+    /// Looks for the start of an event: a complete object with a phase, after a comma or at the start of a line. Whether it is
+    /// inside a string or an argument shows later.
     fn seek(&mut self, bytes: &[u8]) {
         self.head.extend_from_slice(bytes);
         let head = std::mem::take(&mut self.head);
@@ -180,9 +179,9 @@ impl ChromePart {
                     self.read(&head[at..]);
                     return;
                 }
-                // Whatever else stands in the blanks in between leads there, too.
+                // Anything else between the blanks leads there too.
                 Ok(None) => self.sought = skip_space(&head, mark + 1),
-                // There is no end to the blanks.
+                // The blanks do not end.
                 Err(Cut) if self.offset + head.len() as u64 >= self.until.saturating_add(MAX_CUT_BYTES) => {
                     self.state = State::Over;
                     return;
@@ -194,7 +193,7 @@ impl ChromePart {
                 }
             }
         }
-        // No event can start in what has been looked through.
+        // No event can start in what was searched.
         self.offset += head.len() as u64;
         self.sought = 0;
         if self.offset >= self.until {
@@ -202,8 +201,8 @@ impl ChromePart {
         }
     }
 
-    /// Where the event behind the comma or LF at `mark` starts, and whether there are no commas between events; `None` if there
-    /// is no event.
+    /// Start of the event after the comma or LF at `mark`, and whether events have no commas between them; `None` if there is
+    /// no event.
     fn event_behind(&mut self, head: &[u8], mark: usize) -> Result<Option<(usize, bool)>, Cut> {
         let at = skip_space(head, mark + 1);
         match head.get(at) {
@@ -228,7 +227,7 @@ impl ChromePart {
         if head.get(mark) == Some(&b',') {
             return Ok(Some((at, false)));
         }
-        // What follows tells whether a comma comes before the line.
+        // What follows shows whether a comma precedes the line.
         match head.get(skip_space(head, end)) {
             None => Err(Cut),
             Some(b'{') => Ok(Some((at, true))),
@@ -250,7 +249,7 @@ impl ChromePart {
         self.carry = carry;
     }
 
-    /// Reads as far as it can; gives the number of bytes used.
+    /// Reads as far as possible; returns the number of bytes used.
     fn run(&mut self, bytes: &[u8]) -> usize {
         let start = self.offset;
         let mut at = 0;

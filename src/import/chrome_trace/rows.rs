@@ -1,7 +1,7 @@
 //! From a scanned event to a row of the event table.
 //!
-//! Takes borrowed members, gives numbers: texts are interned, processes and threads looked up. What can not be used
-//! whatever else is in the file is counted as skipped here.
+//! Takes borrowed members and returns ids: texts are interned, processes and threads looked up. Events that are unusable by
+//! themselves are counted as skipped here.
 
 use super::issues::*;
 use super::links::{Linked, LinkedCategories, Taken, taken_of};
@@ -16,7 +16,7 @@ use crate::trace::ledger::{IssueKind, Position, Severity};
 use crate::trace::tracks::{Key, ThreadId};
 use crate::trace::{Trace, TraceBuilder};
 
-/// Takes along what reports will look at of the arguments of the event at `offset`; `args` is where they lie, and they.
+/// Extracts the arguments that reports need from the event at `offset`; `args` has their place and bytes.
 #[inline]
 fn take(taken: Taken, offset: u64, args: (u64, &[u8]), trace: &mut Trace) {
     if let Some(link) = taken.link {
@@ -33,11 +33,11 @@ fn take(taken: Taken, offset: u64, args: (u64, &[u8]), trace: &mut Trace) {
 /// Slots of the thread cache; a power of two.
 const THREAD_SLOTS: usize = 64;
 
-/// What has been seen of the events as a whole.
+/// Facts about all events so far.
 #[derive(Clone)]
 pub struct Seen {
     pub n_by_phase: [u64; 256],
-    /// Every event so far is as ferrum-bench writes it.
+    /// Every event so far looks like those of ferrum-bench.
     pub only_ferrum_like: bool,
     pub n_elements: u64,
 }
@@ -45,12 +45,12 @@ pub struct Seen {
 pub struct Rows {
     pub seen: Seen,
     recent: RecentStrings,
-    /// Categories by [`RawEvent::cat_number`]; [`StringId::NONE`] where not met yet, and at 0.
+    /// Category ids by [`RawEvent::cat_number`]; [`StringId::NONE`] if not seen yet, and at 0.
     numbered: Vec<StringId>,
     threads: Vec<Option<((i64, i64), ThreadId)>>,
     linked: LinkedCategories,
     text: String,
-    /// A text of the event at hand had to be repaired.
+    /// A text of the current event was repaired.
     bad_text: bool,
 }
 
@@ -74,7 +74,7 @@ impl Default for Rows {
     }
 }
 
-/// Where an element lies.
+/// Place of an element.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     pub offset: u64,
@@ -90,7 +90,7 @@ impl Place<'_> {
         self.bytes.len() as u64
     }
 
-    /// Where `part`, which has to be a part of the bytes, lies in the content.
+    /// Place in the content of `part`, which must be a subslice of the bytes.
     fn of(&self, part: &[u8]) -> ArgsPlace {
         let at = (part.as_ptr() as usize).saturating_sub(self.bytes.as_ptr() as usize);
         ArgsPlace { offset: self.offset + at as u64, len: part.len() as u32 }
@@ -127,7 +127,7 @@ impl Rows {
             );
         let ts = match event.ts {
             Time::Ns(ts) => ts,
-            // Metadata need no time.
+            // Metadata events need no time.
             _ if event.phase == b'M' => 0,
             Time::Absent => return Err(&NO_TIME),
             Time::Bad => return Err(&BAD_TIME),
@@ -158,19 +158,19 @@ impl Rows {
             _ => StringId::NONE,
         };
         let extra = self.extra(event, phase, place, out);
-        // Most ids are plain numbers, of events that have no duration.
+        // Most ids are plain numbers of events without a duration.
         let (extra, int_id) = match extra {
             Some(EventExtra { id: EventKey::Int(id), .. }) if event.has_only_id() => (None, Some(id)),
             extra => (extra, None),
         };
         let dur = int_id.unwrap_or(dur);
-        let mut is_repaired = self.file_oddities(event, place, out);
+        let mut is_repaired = self.file_issues(event, place, out);
         if let Some(kind) = odd_duration {
             out.trace.ledger.file(kind, place.position(), place.bytes);
             is_repaired = true;
         }
         let args = match event.args {
-            // Only a counter tells an empty object from none.
+            // An empty object matters only for counters.
             Some(raw) if raw.len() > 2 || phase == Phase::Counter => place.of(raw),
             _ => ArgsPlace::NONE,
         };
@@ -218,7 +218,7 @@ impl Rows {
         } else {
             out.trace.ledger.keep(place.len());
         }
-        // It would stretch the trace by as long as its clock has run.
+        // It would stretch the trace by the age of its clock.
         if !is_held || is_untimed {
             return Ok(());
         }
@@ -260,9 +260,9 @@ impl Rows {
         Ok(())
     }
 
-    /// Notes what is odd about an event that is kept; gives whether something in it was changed.
+    /// Reports issues of an event that is kept; returns whether anything was repaired.
     #[inline]
-    fn file_oddities(&self, event: &RawEvent<'_>, place: Place<'_>, out: &mut TraceBuilder) -> bool {
+    fn file_issues(&self, event: &RawEvent<'_>, place: Place<'_>, out: &mut TraceBuilder) -> bool {
         if !(self.bad_text || event.wrong_type || event.odd_id || event.repeated || event.has_rare) {
             return false;
         }
@@ -283,7 +283,7 @@ impl Rows {
         is_repaired
     }
 
-    /// Members that few events have, if this one has any of use.
+    /// Collects the rare members of an event, if any are useful.
     #[inline]
     fn extra(
         &mut self,
@@ -346,7 +346,7 @@ impl Rows {
         }
     }
 
-    /// Frames are named by texts; a number counts as its digits.
+    /// Frames are named by texts; a number becomes its digits.
     fn frame(&mut self, id: RawId<'_>, out: &mut TraceBuilder) -> StringId {
         match id {
             RawId::Absent => StringId::NONE,
@@ -355,7 +355,7 @@ impl Rows {
         }
     }
 
-    /// A text's number, through a cache of recent ones.
+    /// Id of a text, through a cache of recent ones.
     #[inline]
     fn text(&mut self, raw: RawStr<'_>, strings: &mut StringTable) -> StringId {
         if raw.escaped {
@@ -367,12 +367,12 @@ impl Rows {
         }
     }
 
-    /// The same for a category, remembered by its number.
+    /// Id of a category, cached by its number.
     #[cold]
     fn category(&mut self, raw: RawStr<'_>, number: u16, strings: &mut StringTable) -> StringId {
         let id = self.text(raw, strings);
         let number = usize::from(number);
-        // A text that has to be repaired is to be noted every time.
+        // A text that was repaired is reported every time.
         if number > 0 && !self.bad_text {
             if self.numbered.len() <= number {
                 self.numbered.resize(number + 1, StringId::NONE);
@@ -412,7 +412,8 @@ impl Rows {
         let process_key = self.process_key(pid, out);
         let process = out.process(process_key);
         let thread_key = match tid {
-            // As in Perfetto: an event of no thread, or of thread 0, is of the main thread, which has the process's number.
+            // As in Perfetto: an event without a thread, or with thread 0, belongs to the main thread, whose id is the process
+            // id.
             RawId::Absent | RawId::Int(0) => process_key,
             tid => self.process_key(tid, out),
         };
@@ -452,7 +453,7 @@ impl Rows {
         let frame = self.frame(event.rare.sf, out);
         let weight =
             event.rare.weight.and_then(Number::as_f64).filter(|weight| weight.is_finite()).unwrap_or(1.0);
-        if self.file_oddities(event, place, out) {
+        if self.file_issues(event, place, out) {
             out.trace.ledger.repair(place.len());
         } else {
             out.trace.ledger.keep(place.len());
@@ -463,7 +464,7 @@ impl Rows {
     }
 }
 
-/// `None` for phases that mean nothing here.
+/// Phase of an event; `None` if unsupported.
 fn phase_of(byte: u8, has_dur: bool) -> Option<Phase> {
     Some(match byte {
         b'X' => Phase::Complete,
@@ -494,7 +495,7 @@ fn phase_of(byte: u8, has_dur: bool) -> Option<Phase> {
     })
 }
 
-/// Phases in the order in which they are listed, with what they are called.
+/// Phases and their names, in listing order.
 pub const PHASE_NAMES: &[(u8, &str)] = &[
     (b'X', "X complete"),
     (b'B', "B begin"),

@@ -1,8 +1,8 @@
-//! Finding the events that a broken one has swallowed.
+//! Recovery of events swallowed by a broken one.
 //!
-//! A quote too many turns texts inside out from there on, and a bracket too few lets what follows be part of the value that was
-//! left open. So an event may seem to end far behind its end, or nowhere. What tells is that there are whole events in it: objects
-//! behind a comma or at the start of a line, with the members that events have.
+//! A stray quote swaps the inside and outside of all later texts, and a missing bracket makes what follows part of the open
+//! value. So an event may seem to end far too late, or never. The sign is whole events inside it: objects after a comma or at
+//! the start of a line, with the members of events.
 
 use super::container::skip_space;
 use super::scanner::{Field, RawEvent, scan_event, skip_value};
@@ -10,28 +10,28 @@ use crate::base::json::JsonError;
 use memchr::{memchr_iter, memmem};
 use std::sync::LazyLock;
 
-/// Where an element does not end within so many bytes, events are looked for in these.
+/// Element size from which its bytes are searched for events.
 pub const MAX_INTACT_BYTES: usize = 4 << 20;
-/// An element that goes on behind so many bytes is looked at in these first, as most that swallow others show there that they are
-/// no JSON. Where many events of a file are broken, this is what each of them costs.
+/// Sizes of the windows at the start of a long element that are checked first, since most elements that swallow others turn
+/// out to be invalid JSON there. This is the cost of each broken event if there are many.
 pub const NEAR_BYTES: [usize; 2] = [1 << 10, 16 << 10];
-/// In an event that is broken itself, the phase is looked for within so many bytes.
+/// Range in which the phase of a broken event is looked for.
 const HEAD_BYTES: usize = 512;
-/// Events longer than this are not found.
+/// Largest event that is found.
 pub const MAX_FOUND_BYTES: usize = 64 << 10;
-/// So much is looked through for events in one element, some of it several times.
+/// Bytes searched for events per element, some several times.
 const MAX_SEARCHED_BYTES: usize = 8 << 20;
 
-/// What stands in the members of an event at the least, besides its phase.
+/// Members an event has at least one of, besides its phase.
 const OF_EVENTS: u32 = Field::Name.bit() | Field::Ts.bit() | Field::Pid.bit() | Field::Tid.bit();
 
-/// What stands in the members of a sample, besides its weight or its frame.
+/// Members of a sample, besides weight or frame.
 const OF_SAMPLES: u32 = Field::Ts.bit() | Field::Tid.bit();
 
-/// Where the first event starts that an element, which was read as `event`, has swallowed; `None` if it has swallowed none. What is
-/// sound is one event, whatever is in it.
+/// Start of the first event swallowed by an element that was read as `event`; `None` if there is none. A valid element is one
+/// event, whatever is in it.
 ///
-/// An event can only be swallowed by a container that is stepped over: what comes behind a text is always looked at. And it comes with
+/// Only a skipped container can swallow an event, since the text after a string is always checked, and the event brings
 /// brackets of its own.
 #[inline]
 pub fn swallowed(event: &RawEvent<'_>, element: &[u8]) -> Option<usize> {
@@ -47,31 +47,31 @@ pub fn swallowed(event: &RawEvent<'_>, element: &[u8]) -> Option<usize> {
     swallowed_by(element)
 }
 
-/// The key that all events have.
+/// Key that all events have.
 const PHASE: &[u8] = b"\"ph\"";
 
-/// Made once, as that takes about as long as looking through the arguments of an event.
+/// Built once, since that takes about as long as searching the arguments of an event.
 static PHASES: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(PHASE));
 
-/// The beginnings of an element that goes on behind them.
+/// Windows at the start of an element that continues after them.
 fn near_windows(element: &[u8]) -> impl Iterator<Item = &[u8]> {
     NEAR_BYTES.into_iter().filter_map(|len| element.get(..len).filter(|window| window.len() < element.len()))
 }
 
-/// Where an event starts in what an element begins with, behind a place that shows that the element is no JSON.
+/// Start of an event in `window`, the start of an element, after a place that shows it is not valid JSON.
 pub fn swallowed_near(window: &[u8]) -> Option<usize> {
     PHASES.find_iter(window).nth(1)?;
     let error_at = first_error(window)?;
     places(window, error_at).find(|at| is_head_of_event(window, *at))
 }
 
-/// Whether a long element may be one that was left open: there are whole events in what it begins with.
+/// Whether a long element may be unclosed: its start contains whole events.
 #[inline]
 pub fn may_be_open(element: &[u8]) -> bool {
     element.len() > NEAR_BYTES[1] && next_event(&element[..NEAR_BYTES[1]], 1).is_some()
 }
 
-/// Whether the object at `at` is an event, or the beginning of one that is broken or goes on behind the window.
+/// Whether the object at `at` is an event, or the start of one that is broken or continues after the window.
 fn is_head_of_event(window: &[u8], at: usize) -> bool {
     match scan_event(window, at) {
         Ok((event, _)) => is_event(&event),
@@ -87,14 +87,14 @@ fn is_event(event: &RawEvent<'_>) -> bool {
     is_phase && event.seen & OF_EVENTS != 0
 }
 
-/// What lists hold.
+/// Kind of list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListKind {
     Events,
     Samples,
 }
 
-/// What a whole object at `at` is an element of, if it is one; `None` if that is not to be told yet.
+/// Kind of list that the complete object at `at` belongs to, if any; `None` if undecided.
 pub fn kind_at(bytes: &[u8], at: usize, eof: bool) -> Option<Option<ListKind>> {
     let window = &bytes[..bytes.len().min(at + MAX_FOUND_BYTES)];
     match scan_event(window, at) {
@@ -110,23 +110,23 @@ pub fn kind_at(bytes: &[u8], at: usize, eof: bool) -> Option<Option<ListKind>> {
     }
 }
 
-/// Whether a whole event starts at `at`; `None` if that is not to be told yet.
+/// Whether a complete event starts at `at`; `None` if undecided.
 pub fn is_event_at(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
     kind_at(bytes, at, eof).map(|kind| kind == Some(ListKind::Events))
 }
 
-/// What may come next in JSON.
+/// Token that may come next in JSON.
 #[derive(Clone, Copy)]
 enum Expected {
     Value,
     Key,
     Colon,
-    /// A comma, or the end of what is open.
+    /// A comma, or the end of the open container.
     CommaOrEnd,
 }
 
-/// The first place in the value at the start that can not be in JSON. Commas before a closing bracket and words of any kind may.
-/// In a list, whose end may be what is missing, that is the start of the list.
+/// First invalid position in the JSON value at the start. Trailing commas and any bare words are accepted. In a list, whose
+/// end may be missing, it is the start of the list.
 fn first_error(bytes: &[u8]) -> Option<usize> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
     let mut open = Vec::new();
@@ -163,7 +163,7 @@ fn first_error(bytes: &[u8]) -> Option<usize> {
                 open.pop();
                 Expected::CommaOrEnd
             }
-            // What comes behind the value is no part of it.
+            // Text after the value is not part of it.
             _ => return open.last().map(|(end, start)| if *end == b']' { *start } else { at }),
         };
         at = end;
@@ -175,23 +175,23 @@ fn swallowed_by(element: &[u8]) -> Option<usize> {
     if is_sound(element) {
         return None;
     }
-    // Those that are swallowed may be broken themselves.
+    // The swallowed events may be broken themselves.
     next_event(element, 1).or_else(|| places(element, 1).find(|at| has_key_of_event(element, *at)))
 }
 
-/// Whether the first key of the object at `at` is one that events begin with.
+/// Whether the first key of the object at `at` is a usual first key of events.
 fn has_key_of_event(bytes: &[u8], at: usize) -> bool {
     is_key_of_event(bytes[at + 1..].trim_ascii_start())
 }
 
-/// Whether these bytes start with a key that events begin with.
+/// Whether the bytes start with a usual first key of events.
 pub fn is_key_of_event(rest: &[u8]) -> bool {
     [PHASE, b"\"name\"", b"\"cat\"", b"\"ts\"", b"\"pid\"", b"\"tid\""]
         .iter()
         .any(|key| rest.starts_with(key))
 }
 
-/// Whether brackets close those of their kind, and behind each text comes what may.
+/// Whether brackets match and each text is followed by a valid token.
 fn is_sound(element: &[u8]) -> bool {
     let mut open = Vec::new();
     let mut at = 0;
@@ -215,8 +215,8 @@ fn is_sound(element: &[u8]) -> bool {
     open.is_empty()
 }
 
-/// Where the first whole event from `from` on starts, that is behind a comma or at the start of a line. Bytes behind the last are
-/// taken for what may follow an event.
+/// Start of the first complete event from `from` on, after a comma or at the start of a line. At the end of `bytes` anything
+/// may follow.
 pub fn next_event(bytes: &[u8], from: usize) -> Option<usize> {
     let mut n_searched = 0;
     for at in places(bytes, from) {
@@ -238,24 +238,24 @@ pub fn next_event(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Where objects may start that are elements, from `from` on.
+/// Possible starts of elements from `from` on.
 fn places(bytes: &[u8], from: usize) -> impl Iterator<Item = usize> {
     let rest = bytes.get(from..).unwrap_or_default();
     let starts = memchr_iter(b'{', rest).map(move |at| from + at);
     starts.filter(|at| is_behind_event(&bytes[..*at]) && first_of(&bytes[at + 1..]) == Some(b'"'))
 }
 
-/// Whether another event may start behind these bytes.
+/// Whether another event may start after these bytes.
 fn is_behind_event(bytes: &[u8]) -> bool {
     let mut before = bytes.iter().rev();
     let last = before.find(|byte| **byte == b'\n' || !byte.is_ascii_whitespace());
     matches!(last, Some(b'\n' | b','))
 }
 
-/// Members of the file's object that a trace is made of.
+/// Top-level members with trace data.
 const MEMBERS: [&[u8]; 3] = [b"\"traceEvents\"", b"\"samples\"", b"\"stackFrames\""];
 
-/// Whether a member that a trace is made of starts at `at`: its key, and a bracket. `None` if that is not to be told yet.
+/// Whether a top-level member with trace data starts at `at`: its key and a bracket. `None` if undecided.
 pub fn is_member_at(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
     let rest = bytes.get(at..).unwrap_or_default();
     for key in MEMBERS {
@@ -277,7 +277,7 @@ pub fn is_member_at(bytes: &[u8], at: usize, eof: bool) -> Option<bool> {
     Some(false)
 }
 
-/// Where the next member of the file's object starts that a trace is made of, in a value from `at` on that is broken before that.
+/// Start of the next top-level member with trace data, in a value from `at` on that is broken before it.
 pub fn next_member(bytes: &[u8], at: usize) -> Option<usize> {
     let value = bytes.get(at..)?;
     let places = MEMBERS.iter().filter_map(|key| {
@@ -285,11 +285,11 @@ pub fn next_member(bytes: &[u8], at: usize) -> Option<usize> {
         places.find(|place| is_member_at(bytes, *place, true) == Some(true)).map(|place| (place, key.len()))
     });
     let (place, len) = places.min()?;
-    // In JSON that is sound, a list of that name is a part of the value.
+    // In valid JSON, a list of that name is part of the value.
     first_error(&bytes[at..place + len + 1]).map(|_| place)
 }
 
-/// The first byte that is not blank.
+/// First non-blank byte.
 pub fn first_of(bytes: &[u8]) -> Option<u8> {
     bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }

@@ -1,33 +1,33 @@
-//! One event object out of contiguous bytes.
+//! Scanner of one event object in contiguous bytes.
 //!
-//! Takes a slice and the place of a `{`; gives the members a trace needs, borrowed from the slice, and where the
-//! object ends. It keeps no state and knows nothing of what lies around the object, so that parts of a file can be
-//! scanned apart. Members it does not know are stepped over; `args` is not looked into.
+//! Takes a slice and the offset of a `{`; returns the members a trace needs, borrowed from the slice, and the end of the
+//! object. It is stateless and knows nothing about the text around the object, so parts of a file can be scanned
+//! independently. Unknown members are skipped; `args` is not parsed.
 
 use crate::base::json::{JsonError, Number, RawStr, skip_and_watch, unescape_to_string};
 use crate::base::time::parse_ns;
 use memchr::memchr2;
 use wide::u8x16;
 
-/// A time member, in nanoseconds.
+/// Time member in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Time {
     #[default]
     Absent,
-    /// There, but no number of microseconds that fits.
+    /// Present, but not a number of microseconds in range.
     Bad,
     Ns(i64),
 }
 
-/// An id as written. Other types than these count as absent.
+/// Id as written. Values of other types count as absent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum RawId<'a> {
     #[default]
     Absent,
-    /// A fraction is cut off.
+    /// Integer; a fraction is truncated.
     Int(i64),
     Text(RawStr<'a>),
-    /// A whole number that 64 bits with a sign do not hold, as written.
+    /// Integer beyond `i64`, as written.
     Digits(RawStr<'a>),
 }
 
@@ -46,7 +46,7 @@ pub enum Scope {
     Global,
 }
 
-/// The members of one event. Of equal keys the last one counts.
+/// Members of one event. The last of duplicate keys wins.
 #[derive(Clone, Default, Debug)]
 pub struct RawEvent<'a> {
     /// First byte of `ph`; 0 if absent, empty or not a text.
@@ -57,25 +57,25 @@ pub struct RawEvent<'a> {
     pub tid: RawId<'a>,
     pub name: Option<RawStr<'a>>,
     pub cat: Option<RawStr<'a>>,
-    /// Not 0 if `cat` is the same text as in all events with this number.
+    /// If not 0, all events with this number have the same `cat`.
     pub cat_number: u16,
     pub id: RawId<'a>,
     /// From `{` to `}`; `None` if absent or not an object.
     pub args: Option<&'a [u8]>,
-    /// A member had a value of a type that it can not have, and counts as absent. `null` is absent for good.
+    /// A member had the wrong type and counts as absent. `null` is simply absent.
     pub wrong_type: bool,
-    /// An id had a fraction, which was cut off, or was neither a number nor a text, and counts as absent.
+    /// An id had a fraction, which was truncated, or was neither number nor text and counts as absent.
     pub odd_id: bool,
-    /// There are brackets within a container that was stepped over. Only then it may hold other events.
+    /// A skipped container has nested brackets. Only then can it contain other events.
     pub has_brackets: bool,
-    /// A known key is there more than once.
+    /// A known key occurs more than once.
     pub repeated: bool,
-    /// The known keys met so far, one bit each.
+    /// Known keys so far, one bit each.
     pub seen: u32,
-    /// `rare` holds something.
+    /// `rare` is not empty.
     pub has_rare: bool,
     pub n_keys: u32,
-    /// Codes of the keys in the order in which they stand, four bits each; tells writers apart.
+    /// Key codes in order of appearance, four bits each; identifies the writer.
     pub key_order: u64,
     pub rare: RareMembers<'a>,
 }
@@ -98,12 +98,12 @@ pub struct RareMembers<'a> {
     pub esf: RawId<'a>,
     /// Raw JSON array.
     pub stack: Option<&'a [u8]>,
-    /// Only samples have it.
+    /// Weight of a sample.
     pub weight: Option<&'a [u8]>,
 }
 
 impl RawEvent<'_> {
-    /// Of what few events have there is `id` and nothing else that goes into a table.
+    /// Whether `id` is the only rare member that goes into a table.
     pub fn has_only_id(&self) -> bool {
         let rare = &self.rare;
         !self.id.is_absent()
@@ -115,7 +115,7 @@ impl RawEvent<'_> {
                     && rare.stack.is_none()))
     }
 
-    /// Makes it as new, for the next event. It is cheaper than a new one, as it is large and mostly not used.
+    /// Resets it for the next event, which is cheaper than a new one: it is large and mostly unused.
     #[inline(always)]
     pub fn clear(&mut self) {
         self.phase = 0;
@@ -135,10 +135,10 @@ impl RawEvent<'_> {
 
 /// [`RawEvent::key_order`] of `name cat ph ts dur pid tid`.
 pub const ORDER_NAME_CAT_PH_TS_DUR_PID_TID: u64 = 0x0123_4567;
-/// The same with `args` at the end.
+/// [`RawEvent::key_order`] of the same keys, then `args`.
 pub const ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS: u64 = 0x1234_5678;
 
-/// A member of an event, by its key.
+/// Member of an event, by its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
     Name,
@@ -152,12 +152,12 @@ pub enum Field {
     Id,
     Tts,
     Tdur,
-    /// `s`: how far an instant reaches.
+    /// `s`: scope of an instant.
     InstantScope,
     BindPoint,
     Id2,
     BindId,
-    /// `scope`: within which `id` counts.
+    /// `scope`: scope of `id`.
     IdScope,
     FlowIn,
     FlowOut,
@@ -165,7 +165,7 @@ pub enum Field {
     EndFrame,
     Stack,
     Weight,
-    /// Any other; stepped over.
+    /// Any other; skipped.
     Unknown,
 }
 
@@ -208,25 +208,25 @@ impl Field {
         }
     }
 
-    /// A bit for [`RawEvent::seen`]; none for unknown keys.
+    /// Bit of the key in [`RawEvent::seen`]; none for unknown keys.
     #[inline(always)]
     pub(super) const fn bit(self) -> u32 {
         if let Field::Unknown = self { 0 } else { 1 << self as u32 }
     }
 
-    /// Four bits for [`RawEvent::key_order`].
+    /// Code of the key in [`RawEvent::key_order`], four bits.
     #[inline(always)]
     fn order_code(self) -> u64 {
         if (self as u64) < Field::InstantScope as u64 { self as u64 + 1 } else { 15 }
     }
 }
 
-/// Reads the object whose `{` is at `start`; gives it and the place after its `}`.
+/// Scans the object whose `{` is at `start`; returns it and the offset after its `}`.
 pub fn scan_event(bytes: &[u8], start: usize) -> Result<(RawEvent<'_>, usize), JsonError> {
     scan_headless(bytes, start + 1)
 }
 
-/// The same of an object whose `{` is missing before `at`.
+/// Scans an object whose `{` is missing before `at`.
 pub fn scan_headless(bytes: &[u8], at: usize) -> Result<(RawEvent<'_>, usize), JsonError> {
     let mut scan = Scan::new(bytes, at);
     let mut event = RawEvent::default();
@@ -247,7 +247,7 @@ fn scan_members<'a>(scan: &mut Scan<'a>, event: &mut RawEvent<'a>) -> Result<(),
         last = scan.next()?;
         if last == b',' {
             scan.at += 1;
-            // One comma too many before the end does no harm.
+            // A trailing comma is accepted.
             last = scan.next()?;
         } else if last != b'}' {
             return scan.syntax("',' or '}'");
@@ -257,7 +257,7 @@ fn scan_members<'a>(scan: &mut Scan<'a>, event: &mut RawEvent<'a>) -> Result<(),
     Ok(())
 }
 
-/// The end of the value that starts at `at` (no white space before it), however deep; strings are respected.
+/// End of the value that starts at `at` (without leading white space), at any depth; strings are respected.
 pub fn skip_value(bytes: &[u8], at: usize) -> Result<usize, JsonError> {
     let mut scan = Scan::new(bytes, at);
     match scan.skip() {
@@ -266,10 +266,10 @@ pub fn skip_value(bytes: &[u8], at: usize) -> Result<usize, JsonError> {
     }
 }
 
-/// Blocks of sixteen bytes in which the end of a string is looked for before a wider search.
+/// Number of 16-byte blocks searched for the end of a string before a wider search.
 const SHORT_BLOCKS: usize = 6;
 
-/// One bit for each byte that is a quote or a backslash, the first byte lowest.
+/// Bit mask of the bytes that are a quote or a backslash, first byte lowest.
 #[inline(always)]
 fn quotes_in(block: &[u8; 16]) -> u32 {
     let block = u8x16::new(*block);
@@ -278,23 +278,23 @@ fn quotes_in(block: &[u8; 16]) -> u32 {
 
 const POWERS_OF_TEN: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// The digits at the start of eight bytes, the first one lowest, as a number; and how many they are.
+/// Number made of the leading digits of eight bytes (first one lowest), and how many digits there are.
 #[inline(always)]
 fn leading_digits(word: u64) -> (u64, usize) {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
-    // Digits become 0 to 9; of other bytes, those that do not exceed 9 here do so with what is added.
+    // Digits become 0 to 9; other bytes exceed 9, at the latest after the addition.
     let values = word ^ (ONES * b'0' as u64);
     let others = (values | values.wrapping_add(ONES * 0x76)) & (ONES << 7);
-    // A carry only runs on behind the first byte that is no digit.
+    // A carry only affects bytes after the first one that is not a digit.
     let n = others.trailing_zeros() as usize / 8;
     if n == 0 {
         return (0, 0);
     }
-    // Zeros in front, so that eight digits are there in any case.
+    // Leading zeros make it eight digits in any case.
     (eight_digits(values << (64 - 8 * n)), n)
 }
 
-/// Eight bytes from 0 to 9 as a number: pairs, then fours, then all of them.
+/// Number made of eight bytes from 0 to 9: pairs, then fours, then all.
 #[inline(always)]
 fn eight_digits(digits: u64) -> u64 {
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
@@ -304,7 +304,7 @@ fn eight_digits(digits: u64) -> u64 {
     high.wrapping_add(low) >> 32
 }
 
-/// Whether all eight bytes are digits, and these as bytes from 0 to 9.
+/// Whether all eight bytes are digits, and their values from 0 to 9.
 #[inline(always)]
 fn all_digits(word: u64) -> Option<u64> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -312,24 +312,24 @@ fn all_digits(word: u64) -> Option<u64> {
     ((values | values.wrapping_add(ONES * 0x76)) & (ONES << 7) == 0).then_some(values)
 }
 
-/// Why scanning ended. One byte, as it comes back from every call; [`Scan::error`] says more.
+/// Reason why scanning ended. One byte, since every call returns it; [`Scan::error`] has details.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stop {
     Cut,
     Syntax,
 }
 
-/// A place in the bytes of an event.
+/// Position in the bytes of an event.
 pub(super) struct Scan<'a> {
     pub bytes: &'a [u8],
     pub at: usize,
-    /// Digits before the point in the last `ts`; the next one is likely to have as many.
+    /// Digits before the point of the last `ts`; the next one probably has as many.
     pub time_digits: usize,
     /// See [`RawEvent::odd_id`].
     pub odd_id: bool,
     /// See [`RawEvent::has_brackets`].
     pub has_brackets: bool,
-    /// What stood not where it should at [`Stop::Syntax`].
+    /// Token missing at [`Stop::Syntax`].
     expected: &'static str,
 }
 
@@ -338,7 +338,7 @@ impl<'a> Scan<'a> {
         Scan { bytes, at, time_digits: 0, odd_id: false, has_brackets: false, expected: "" }
     }
 
-    /// What `stop` means at the current place.
+    /// Error for `stop` at the current position.
     #[cold]
     pub(super) fn error(&self, stop: Stop) -> JsonError {
         match stop {
@@ -353,7 +353,7 @@ impl<'a> Scan<'a> {
         Err(Stop::Syntax)
     }
 
-    /// The next byte that is not white space, not consumed.
+    /// Peeks at the next byte that is not white space.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Result<u8, Stop> {
         loop {
@@ -366,7 +366,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A key and the colon after it.
+    /// Reads a key and the colon after it.
     #[inline(always)]
     pub(super) fn key(&mut self) -> Result<RawStr<'a>, Stop> {
         if self.next()? != b'"' {
@@ -380,11 +380,11 @@ impl<'a> Scan<'a> {
         Ok(key)
     }
 
-    /// A string whose opening quote is at the current place.
+    /// Reads a string whose opening quote is at the current position.
     #[inline(always)]
     fn text(&mut self) -> Result<RawStr<'a>, Stop> {
         let start = self.at + 1;
-        // Most strings are short: no set-up of a wider search.
+        // Most strings are short, so setting up a wider search does not pay.
         let mut at = start;
         for _ in 0..SHORT_BLOCKS {
             let Some(block) = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) else { break };
@@ -402,7 +402,7 @@ impl<'a> Scan<'a> {
         self.long_text(start, at)
     }
 
-    /// The rest of a string from `at` on.
+    /// Reads the rest of a string from `at` on.
     fn long_text(&mut self, start: usize, mut at: usize) -> Result<RawStr<'a>, Stop> {
         let mut escaped = false;
         loop {
@@ -419,7 +419,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A number or a bare word, up to what ends it.
+    /// Reads a number or a bare word.
     #[inline]
     fn literal(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
@@ -441,7 +441,7 @@ impl<'a> Scan<'a> {
         Ok(literal)
     }
 
-    /// Steps over any value.
+    /// Skips any value.
     fn skip(&mut self) -> Result<(), Stop> {
         match self.next()? {
             b'"' => self.text().map(drop),
@@ -450,7 +450,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Steps over a container, however deep. Only brackets and strings are looked at.
+    /// Skips a container of any depth, looking only at brackets and strings.
     fn skip_container(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
         let skipped = skip_and_watch(self.bytes, start).map_err(|_| Stop::Cut)?;
@@ -459,7 +459,7 @@ impl<'a> Scan<'a> {
         Ok(&self.bytes[start..self.at])
     }
 
-    /// The same of an object. Where a square bracket ends it, one is missing in it, and what comes behind it is in it.
+    /// Skips an object. If a square bracket ends it, a bracket is missing inside, and what follows belongs to it.
     #[inline(always)]
     fn object(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
@@ -471,7 +471,7 @@ impl<'a> Scan<'a> {
         Ok(object)
     }
 
-    /// A text; `None` for a value of another type.
+    /// Reads a text; `None` for a value of another type.
     #[inline(always)]
     fn text_value(&mut self) -> Result<Option<RawStr<'a>>, Stop> {
         if self.next()? == b'"' {
@@ -481,7 +481,7 @@ impl<'a> Scan<'a> {
         Ok(None)
     }
 
-    /// The same, put in place; gives whether the type was wrong.
+    /// Reads a text into a field; returns whether the type was wrong.
     #[inline]
     fn text_into(&mut self, out: &mut Option<RawStr<'a>>) -> Result<bool, Stop> {
         let first = self.next()?;
@@ -501,7 +501,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Microseconds as a number, or a text that holds one.
+    /// Reads microseconds as a number, or as a text with a number.
     #[inline(always)]
     fn time(&mut self) -> Result<Time, Stop> {
         let literal = match self.next()? {
@@ -521,12 +521,12 @@ impl<'a> Scan<'a> {
         Ok(parse_ns(literal, 6).map_or(Time::Bad, Time::Ns))
     }
 
-    /// The digits at `at` as a number, and how many there are. More than 19 wrap around.
+    /// Number made of the digits at `at`, and how many there are. More than 19 digits wrap around.
     #[inline(always)]
     fn digits(&self, mut at: usize) -> (u64, usize) {
         let start = at;
         let mut value = 0u64;
-        // Eight at a time, as long as there are so many bytes.
+        // Eight at a time, while there are enough bytes.
         while let Some(word) = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
             let (part, n) = leading_digits(u64::from_le_bytes(*word));
             value = value.wrapping_mul(POWERS_OF_TEN[n]).wrapping_add(part);
@@ -542,13 +542,13 @@ impl<'a> Scan<'a> {
         (value, at - start)
     }
 
-    /// Whether the byte at `at` ends a number, as nothing that could go on does.
+    /// Whether the byte at `at` ends a number.
     #[inline(always)]
     fn ends_number(&self, at: usize) -> bool {
         matches!(self.bytes.get(at), Some(b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t'))
     }
 
-    /// `digits` or `digits.digits` with at most three decimals, as nearly all times are written; `None` for others.
+    /// Reads `digits` or `digits.digits` with at most three decimals, as in nearly all times; `None` for others.
     #[inline(always)]
     fn plain_microseconds(&mut self) -> Option<i64> {
         let (whole, n_whole) = self.digits(self.at);
@@ -571,7 +571,7 @@ impl<'a> Scan<'a> {
         Some(ns as i64)
     }
 
-    /// Microseconds with three decimals and as many digits before them as the last time had: nothing has to be searched.
+    /// Reads microseconds with three decimals and as many digits before the point as the last time had, without searching.
     #[inline(always)]
     fn expected_microseconds(&mut self) -> Option<i64> {
         let n = self.time_digits;
@@ -583,7 +583,7 @@ impl<'a> Scan<'a> {
             return None;
         }
         let first = eight_digits(all_digits(word(0)?)?);
-        // The eight digits before the point, of which some are among the first.
+        // The last eight digits before the point, overlapping the first ones.
         let shift = 8 * (16 - n);
         let rest = eight_digits(all_digits(word(n - 8)?)? >> shift << shift);
         let fraction = window[n + 1..n + 4].iter().map(|digit| u64::from(digit.wrapping_sub(b'0')));
@@ -615,7 +615,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// An id that is no plain integer.
+    /// Reads an id that is not a plain integer.
     #[cold]
     fn odd_number(&mut self) -> Result<RawId<'a>, Stop> {
         let literal = self.literal()?;
@@ -655,13 +655,13 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// The value of `field`, from the white space before it to its end.
+    /// Reads the value of `field`, from the white space before it to its end.
     #[inline(always)]
     pub(super) fn value(&mut self, field: Field, event: &mut RawEvent<'a>) -> Result<(), Stop> {
         match field {
             Field::Name => event.wrong_type |= self.text_into(&mut event.name)?,
             Field::Phase => {
-                // One letter and its quotes, as good as always.
+                // Nearly always one letter in quotes.
                 if let Some([b'"', phase, b'"']) =
                     self.bytes.get(self.at..).and_then(|rest| rest.first_chunk())
                     && !matches!(phase, b'"' | b'\\')
@@ -755,22 +755,22 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The first byte of a text; 0 of an empty one.
+/// First byte of a text; 0 if empty.
 fn first_byte(text: RawStr<'_>) -> u8 {
     let first =
         if text.escaped { unescape_to_string(text).bytes().next() } else { text.bytes.first().copied() };
     first.unwrap_or(0)
 }
 
-/// An integer, or a number with a fraction cut off; absent for other words.
+/// Integer, or a number with its fraction truncated; absent for other words.
 fn number_id(literal: &[u8]) -> RawId<'_> {
     if let Some(value) = std::str::from_utf8(literal).ok().and_then(|text| text.parse::<i64>().ok()) {
         return RawId::Int(value);
     }
-    // Beyond this, doubles are no numbers of 64 bits.
+    // Doubles beyond this do not fit in 64 bits.
     const LIMIT: f64 = (1u64 << 63) as f64;
     match Number::as_f64(literal) {
-        // Digits alone that were not taken above do not fit, even where the nearest double does.
+        // Plain digits that were not taken above do not fit, even if the nearest double does.
         Some(value)
             if (-LIMIT..LIMIT).contains(&value) && literal.iter().any(|byte| b".eE".contains(byte)) =>
         {

@@ -1,41 +1,41 @@
-//! Telling the format by its beginning.
+//! Format detection by the start of the file.
 
 use super::scanner::skip_value;
 use crate::base::json::{JsonError, RawStr, unescape_to_string};
 use crate::import::Confidence;
 use memchr::memmem;
 
-/// Elements of a list that are looked at.
+/// Maximum number of list elements checked.
 const MAX_ELEMENTS: usize = 8;
 
-/// What the keys of an object say.
+/// Keys found in an object.
 #[derive(Default)]
 struct Keys {
     n: usize,
     has_phase: bool,
     /// `ts`, `dur`, `pid`, `tid`, `name` or `cat`.
     n_event_keys: usize,
-    /// One of the first four of them.
+    /// One of the first four.
     has_place: bool,
     has_args: bool,
     has_trace_events: bool,
-    /// A member is a list that starts with an event, whatever it is called.
+    /// A member is a list that starts with an event, under any name.
     has_event_list: bool,
-    /// A top-level key that goes with `traceEvents`.
+    /// A top-level key that belongs with `traceEvents`.
     has_container_key: bool,
     has_foreign_key: bool,
-    /// The end of the object, if it is there.
+    /// End of the object, if found.
     end: Option<Result<usize, JsonError>>,
 }
 
-/// Walks the keys of the object at `at` up to its end, an error, or the key that decides.
+/// Reads the keys of the object at `at` up to its end, an error, or a decisive key.
 fn keys_of(bytes: &[u8], at: usize) -> Keys {
     let mut keys = Keys::default();
     keys.end = walk(bytes, at + 1, &mut keys, false).transpose();
     keys
 }
 
-/// The same, looking also for a list of events that has another name than it should.
+/// Like [`keys_of`], also looking for an event list under another name.
 fn keys_and_lists_of(bytes: &[u8], at: usize) -> Keys {
     let mut keys = Keys::default();
     keys.end = walk(bytes, at + 1, &mut keys, true).transpose();
@@ -48,7 +48,7 @@ fn is_event_list(bytes: &[u8], at: usize) -> bool {
     bytes.get(at) == Some(&b'[') && bytes.get(first) == Some(&b'{') && keys_of(bytes, first).end.is_none()
 }
 
-/// `None`: decided before the end.
+/// Returns `None` if decided before the end.
 fn walk(
     bytes: &[u8],
     mut at: usize,
@@ -108,7 +108,7 @@ fn walk(
     }
 }
 
-/// Whether a member of the object around all events goes with `traceEvents` and with no other kind of file.
+/// Whether a top-level member belongs with `traceEvents` and occurs in no other kind of file.
 pub fn is_container_key(key: &[u8]) -> bool {
     matches!(
         key,
@@ -123,8 +123,8 @@ pub fn is_container_key(key: &[u8]) -> bool {
     )
 }
 
-/// Whether the object at the start of `window` is an event, rather than the object around all events; `None` if the
-/// window has to be longer to know. `complete`: it can not be longer.
+/// Whether the object at the start of `window` is an event rather than the top-level object; `None` if more bytes are needed
+/// to decide. `complete`: there are no more.
 pub fn is_event(window: &[u8], complete: bool) -> Option<bool> {
     let keys = keys_and_lists_of(window, 0);
     if keys.has_trace_events || keys.has_event_list {
@@ -132,22 +132,22 @@ pub fn is_event(window: &[u8], complete: bool) -> Option<bool> {
     }
     match keys.end {
         None => Some(true),
-        // One without a phase is counted as such.
+        // An event without a phase is counted as such.
         Some(Ok(_)) => {
             Some(keys.has_phase || (keys.n_event_keys > 1 && keys.has_place && !keys.has_container_key))
         }
-        // Long arguments may come before all else.
+        // Long arguments may come first.
         Some(Err(JsonError::Cut)) => {
             complete.then_some(keys.has_phase || (keys.has_args && !keys.has_container_key))
         }
-        // Broken: take it for an event if it has the look of one.
+        // Broken: take it for an event if it looks like one.
         Some(Err(JsonError::Syntax { .. })) => {
             complete.then(|| looks_like_events(window) && !is_around_events(window))
         }
     }
 }
 
-/// Whether the first phase stands in an object of its own, which is the first element of a list, and not in the object at the start.
+/// Whether the first phase is in an object that is the first element of a list, and not in the object at the start.
 fn is_around_events(window: &[u8]) -> bool {
     let Some(phase) = memmem::find(window, b"\"ph\"") else { return false };
     let before = &window[..phase];
@@ -159,7 +159,7 @@ fn looks_like_events(bytes: &[u8]) -> bool {
     memmem::find(bytes, b"\"ph\"").is_some() && memmem::find(bytes, b"\"traceEvents\"").is_none()
 }
 
-/// Judges the beginning of a file.
+/// Rates the start of a file.
 pub fn sniff(head: &[u8]) -> Confidence {
     let bytes = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let at = skip_space(bytes, 0);
@@ -170,11 +170,11 @@ pub fn sniff(head: &[u8]) -> Confidence {
     }
 }
 
-/// So many lines are looked at.
+/// Maximum number of lines checked.
 const MAX_LINES: usize = 64;
 
-/// Programs print messages and trace to the same file, and servers put a line before JSON: the first line of a trace counts, wherever
-/// it is.
+/// Programs print messages and traces to the same file, and servers put a line before JSON: the first line of a trace counts,
+/// wherever it is.
 fn sniff_behind_text(bytes: &[u8]) -> Confidence {
     let starts = memchr::memchr2_iter(b'\n', 0, bytes).map(|end| end + 1).take(MAX_LINES);
     let kinds = starts.map(|at| match bytes.get(at) {
@@ -183,7 +183,7 @@ fn sniff_behind_text(bytes: &[u8]) -> Confidence {
         _ => Confidence::No,
     });
     let is_trace = |kind: Confidence| matches!(kind, Confidence::Certain | Confidence::Likely);
-    // What other formats make of the text comes first.
+    // Other formats that accept the text have precedence.
     if kinds.into_iter().any(is_trace) { Confidence::Possible } else { Confidence::No }
 }
 
@@ -201,7 +201,7 @@ fn sniff_object(bytes: &[u8], at: usize) -> Confidence {
         Some(Ok(_)) if keys.has_container_key => Confidence::Likely,
         Some(Ok(_)) if keys.has_foreign_key => Confidence::Possible,
         Some(Ok(end)) => {
-            // The first of several lines may be no event.
+            // The first of several lines may not be an event.
             let next = skip_space(bytes, end);
             if bytes.get(next) == Some(&b'{') && keys_of(bytes, next).end.is_none() {
                 Confidence::Likely

@@ -1,5 +1,4 @@
-//! Configurations of experiments for mrm-trace (YAML). What is in one is for [`crate::memory_config`] to say; here it is only told
-//! from other files.
+//! Detection of experiment configurations for mrm-trace (YAML). Parsing is left to [`crate::memory_config`].
 //!
 //! ```text
 //! experiment: {name: pilot}
@@ -14,8 +13,8 @@ use memchr::memchr;
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "memory-config",
-    title: "Configuration of an experiment (mrm-trace YAML)",
-    producers: "people, for mrm-trace",
+    title: "Experiment configuration (mrm-trace YAML)",
+    producers: "hand-written configurations for mrm-trace",
     extensions: &["yaml", "yml"],
     sniff,
     reader: || Box::new(WholeText::default()),
@@ -24,7 +23,7 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: &[],
 };
 
-/// Keys at the left edge.
+/// Top-level keys.
 const KEYS: [&[u8]; 9] = [
     b"experiment",
     b"models",
@@ -65,7 +64,7 @@ fn sniff(head: &[u8]) -> Confidence {
     }
 }
 
-/// The key with which a line starts, if it starts with one at the left edge.
+/// Top-level key at the start of a line.
 fn key_of(line: &[u8]) -> Option<&[u8]> {
     let end = memchr(b':', line)?;
     let is_key = line.get(end + 1).is_none_or(u8::is_ascii_whitespace);

@@ -1,22 +1,22 @@
-//! Functions that give and take memory.
+//! Allocator functions.
 
-/// One of them.
+/// Allocator function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Allocator {
-    /// As memray prints it, in lower case.
+    /// Name as memray prints it, in lower case.
     pub name: &'static str,
-    /// Gives memory back.
+    /// Frees memory.
     pub is_free: bool,
 }
 
 impl Allocator {
-    /// Gives memory back without saying how much.
+    /// Whether it frees memory without stating a size.
     pub fn is_simple_free(self) -> bool {
         self.is_free && self.name != "munmap"
     }
 }
 
-/// Names by number from 1, as of version 12.
+/// Names by number from 1, since version 12.
 pub const NUMBERS: &[&str; 15] = &[
     "pymalloc_free",
     "pymalloc_malloc",
@@ -35,7 +35,7 @@ pub const NUMBERS: &[&str; 15] = &[
     "munmap",
 ];
 
-/// The same in version 11.
+/// Names by number from 1, in version 11.
 pub const NUMBERS_V11: &[&str; 15] = &[
     "malloc",
     "free",
@@ -54,7 +54,7 @@ pub const NUMBERS_V11: &[&str; 15] = &[
     "pymalloc_free",
 ];
 
-/// The allocator of a number; `None` if there is none.
+/// Allocator by number; `None` if unknown.
 pub fn allocator(number: u8, names: &'static [&'static str; 15]) -> Option<Allocator> {
     let name = *names.get(usize::from(number).checked_sub(1)?)?;
     Some(Allocator { name, is_free: matches!(name, "free" | "pymalloc_free" | "munmap") })

@@ -1,15 +1,15 @@
-//! Numbers and texts as captures hold them, read from bytes that may be cut anywhere.
+//! Numbers and texts of captures, read from bytes that may be cut anywhere.
 
 /// Why a value could not be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// It goes on behind the bytes that are here.
+    /// The value is incomplete: more bytes are needed.
     More,
-    /// No capture holds this.
+    /// Invalid value.
     Bad,
 }
 
-/// Where reading stands.
+/// Read position in bytes.
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -55,7 +55,7 @@ impl<'a> Cursor<'a> {
         Ok(i64::from_le_bytes(self.array()?))
     }
 
-    /// LEB128; what does not fit into 64 bits is no number.
+    /// Reads LEB128; values beyond 64 bits are invalid.
     pub fn unsigned(&mut self) -> Result<u64, Stop> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
@@ -68,13 +68,13 @@ impl<'a> Cursor<'a> {
         Err(Stop::Bad)
     }
 
-    /// LEB128 with the sign in the lowest bit.
+    /// Reads LEB128 with the sign in the lowest bit.
     pub fn signed(&mut self) -> Result<i64, Stop> {
         let value = self.unsigned()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// Text up to a zero.
+    /// Reads zero-terminated text.
     pub fn text(&mut self) -> Result<&'a [u8], Stop> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let end = memchr::memchr(0, rest).ok_or(Stop::More)?;

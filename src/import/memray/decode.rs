@@ -1,4 +1,4 @@
-//! From bytes to allocations with their threads, times and stacks.
+//! From bytes to allocations with their threads, timestamps and stacks.
 
 use super::allocators::Allocator;
 use super::cursor::{Cursor, Stop};
@@ -7,17 +7,17 @@ use super::records::{N_RECENT, Number, Pointer, Record, read, read_v11};
 use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 
-/// A longer record is none.
+/// Maximum size of a record.
 const MAX_RECORD_BYTES: usize = 64 << 20;
-/// What is cut is tried again at once while so little of it is here, and later each time it has doubled.
+/// An incomplete record up to this size is retried on every push, a larger one each time it has doubled.
 const TRY_AT_ONCE_BYTES: usize = 4096;
 
-/// A function that may stand on a stack.
+/// Function of a stack frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
     pub function: StringId,
     pub file: StringId,
-    /// The line that was running; later versions than 11 keep it in tables of the Python version at hand, which are not read.
+    /// Current line; since version 12 it needs the line tables of the Python version that ran, which are not parsed.
     pub line: Option<i64>,
 }
 
@@ -26,40 +26,40 @@ pub struct Frame {
 pub struct Allocation {
     pub tid: u64,
     pub address: u64,
-    /// Bytes; 0 where the function does not say.
+    /// Bytes; 0 if the function does not state them.
     pub size: u64,
     pub allocator: Allocator,
-    /// Milliseconds since the Unix epoch of the last measurement of memory before.
+    /// Timestamp of the last memory sample before, in milliseconds since the Unix epoch.
     pub ms: i64,
 }
 
-/// What comes next in a capture.
+/// Next item of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// Nothing until there are more bytes.
+    /// More bytes are needed.
     More,
     /// The header has been read.
     Header,
-    /// Not a capture, or of a version that is not read (which it is).
+    /// Not a capture, or one of this unsupported version.
     Version(Option<i32>),
     Allocation(Allocation),
-    /// A measurement of memory: when, and the bytes that the process takes.
+    /// A memory sample: timestamp and memory of the process in bytes.
     Memory {
         ms: i64,
         rss: u64,
     },
-    /// What a thread is called.
+    /// Name of a thread.
     ThreadName {
         tid: u64,
         name: StringId,
     },
-    /// A record of which only later ones make something; whether it was odd.
+    /// A record that only affects later ones, and its issue if it has one.
     Other(Option<Oddity>),
-    /// Zeros behind the last record.
+    /// Zeros after the last record.
     Padding,
-    /// The capture is closed.
+    /// End of the capture.
     End,
-    /// Bytes that are no record.
+    /// Invalid record.
     Bad,
 }
 
@@ -69,22 +69,22 @@ pub enum Oddity {
     Underflow,
 }
 
-/// Is pushed bytes cut anywhere and asked for what comes next.
+/// Decoder that is pushed bytes cut anywhere and asked for the next item.
 #[derive(Default)]
 pub struct Decoder {
     header: Option<Header>,
     buffer: Vec<u8>,
-    /// First byte of the buffer that is not read.
+    /// Index of the first unread byte of the buffer.
     at: usize,
-    /// Byte of the capture at which the buffer starts.
+    /// Offset of the buffer in the capture.
     offset: u64,
-    /// A cut record is tried again once so many bytes are here.
+    /// Bytes needed before an incomplete record is retried.
     wanted: usize,
     start: u64,
     state: State,
 }
 
-/// What records refer to.
+/// State that records refer to.
 #[derive(Default)]
 struct State {
     ms: i64,
@@ -104,7 +104,7 @@ impl Decoder {
         self.header.as_ref()
     }
 
-    /// Adds bytes that come next.
+    /// Appends the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.at);
         self.offset += self.at as u64;
@@ -112,12 +112,12 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// There will be no more bytes: what is left is looked at once more.
+    /// Ends the input: what is left is tried once more.
     pub fn finish(&mut self) {
         self.wanted = 0;
     }
 
-    /// Byte of the capture at which the last record starts, and that behind its end.
+    /// Start and end offset of the last record.
     pub fn last_record(&self) -> (u64, u64) {
         (self.start, self.offset + self.at as u64)
     }
@@ -127,7 +127,7 @@ impl Decoder {
         self.buffer.get(self.at..).unwrap_or_default()
     }
 
-    /// Reads on; texts go to `strings`.
+    /// Decodes the next item; texts go to `strings`.
     pub fn next(&mut self, strings: &mut StringTable) -> Next {
         let Decoder { header, buffer, at, offset, wanted, start, state } = self;
         let rest = buffer.get(*at..).unwrap_or_default();
@@ -154,7 +154,7 @@ impl Decoder {
         }
     }
 
-    /// Frames of a thread, innermost first, without those of memray itself.
+    /// Stack of a thread, innermost frame first, without the frames of memray itself.
     pub fn stack(&self, tid: u64) -> impl Iterator<Item = Option<Frame>> + '_ {
         let stack = self.state.stacks.get(&tid).map(Vec::as_slice).unwrap_or_default();
         let n_skipped = match &self.header {
@@ -255,7 +255,7 @@ impl State {
         })
     }
 
-    /// The address that a record means, remembered for those that follow.
+    /// Address of a record, remembered for later ones.
     fn address(&mut self, pointer: Pointer) -> u64 {
         match pointer {
             Pointer::Bytes(difference) => {

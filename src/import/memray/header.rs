@@ -1,27 +1,27 @@
-//! What a capture says of itself before its first record.
+//! Header of a capture.
 
 use super::cursor::{Cursor, Stop};
 
 /// First bytes of every capture.
 pub const MAGIC: &[u8] = b"memray\0";
 
-/// Header versions that are read: memray 1.11 to 1.18, 1.19, 1.20.
+/// Supported header versions: memray 1.11 to 1.18, 1.19, 1.20.
 pub const VERSIONS: std::ops::RangeInclusive<i32> = 11..=13;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     pub version: i32,
-    /// As `sys.hexversion`; not told before version 12.
+    /// `sys.hexversion`; not recorded before version 12.
     pub python_version: Option<i32>,
     pub native_traces: bool,
-    /// 0: every allocation, 1: sums of allocations.
+    /// 0: every allocation; 1: aggregated allocations.
     pub file_format: u8,
     /// 0 until the capture is closed.
     pub n_allocations: u64,
     pub n_frames: u64,
     /// Milliseconds since the Unix epoch.
     pub start_ms: i64,
-    /// The same; 0 until the capture is closed.
+    /// Milliseconds since the Unix epoch; 0 until the capture is closed.
     pub end_ms: i64,
     pub command_line: String,
     pub pid: i32,
@@ -34,7 +34,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// What follows [`MAGIC`] and a version that is one of [`VERSIONS`].
+    /// Reads what follows [`MAGIC`] and a supported version.
     pub fn read(version: i32, cursor: &mut Cursor<'_>) -> Result<Header, Stop> {
         let header = Header {
             version,
@@ -75,7 +75,7 @@ impl Header {
         }
     }
 
-    /// `3.12.1`, if the capture tells it.
+    /// `3.12.1`, if recorded.
     pub fn python_version_text(&self) -> Option<String> {
         let version = self.python_version? as u32;
         Some(format!("{}.{}.{}", version >> 24, version >> 16 & 0xff, version >> 8 & 0xff))

@@ -1,8 +1,8 @@
-//! What is allocated and not freed yet, and how it was at the peak.
+//! Live memory: allocations not freed yet, now and at the peak.
 
 use crate::base::hash::HashMap;
 
-/// Threads and allocators that are told apart; the last number of each stands for all others.
+/// Maximum number of separate threads and allocators; the last one stands for all others.
 pub const MAX_THREADS: usize = 64;
 const MAX_ALLOCATORS: usize = 32;
 
@@ -16,7 +16,7 @@ pub struct Amount {
 /// Live memory by thread and allocator.
 #[derive(Clone, Default)]
 pub struct Amounts {
-    /// By thread, then allocator; as long as the last one that has any.
+    /// By thread, then allocator; up to the last one with an amount.
     all: Vec<Amount>,
 }
 
@@ -36,40 +36,40 @@ impl Amounts {
         })
     }
 
-    /// Of all threads and allocators.
+    /// Sum over all threads and allocators.
     pub fn total(&self) -> Amount {
         self.sum(|_| true)
     }
 
-    /// Of one thread, by its number.
+    /// Amount of a thread, by number.
     pub fn of_thread(&self, thread: usize) -> Amount {
         self.sum(|at| at / MAX_ALLOCATORS == thread)
     }
 
-    /// Of one allocator, by its number.
+    /// Amount of an allocator, by number.
     pub fn of_allocator(&self, allocator: usize) -> Amount {
         self.sum(|at| at % MAX_ALLOCATORS == allocator)
     }
 }
 
-/// What is live now, and what was at the peak.
+/// Live memory, now and at the peak.
 #[derive(Default)]
 pub struct Live {
-    /// By address: size and place in [`Amounts`].
+    /// Size and place in [`Amounts`], by address.
     by_address: HashMap<u64, (u64, u32)>,
     now: Amounts,
     bytes: u64,
     peak_bytes: u64,
     peak_ms: i64,
-    /// As it was at the peak; not yet set while the peak is now.
+    /// Amounts at the peak; unset while the peak is now.
     at_peak: Amounts,
     peak_is_now: bool,
-    /// Frees of what was allocated before the capture began.
+    /// Frees of memory allocated before the capture began.
     pub n_unknown_frees: u64,
 }
 
 impl Live {
-    /// An allocation; one at the same address is over.
+    /// Adds an allocation, which ends an earlier one at the same address.
     pub fn allocate(&mut self, address: u64, size: u64, thread: usize, allocator: usize, ms: i64) {
         let at = thread.min(MAX_THREADS) * MAX_ALLOCATORS + allocator.min(MAX_ALLOCATORS - 1);
         if let Some(before) = self.by_address.insert(address, (size, at as u32)) {
@@ -83,7 +83,7 @@ impl Live {
         }
     }
 
-    /// The end of the allocation at an address, or of its first `bytes`: mappings may end in parts.
+    /// Ends the allocation at an address, or its first `bytes`: mappings may end in parts.
     pub fn free(&mut self, address: u64, bytes: Option<u64>) {
         let Some((size, at)) = self.by_address.remove(&address) else {
             self.n_unknown_frees += 1;
@@ -100,7 +100,7 @@ impl Live {
     }
 
     fn take(&mut self, (size, at): (u64, u32)) {
-        // Copied only where the peak is left: memory mostly grows by many allocations in a row.
+        // Copied only when memory leaves the peak, since it usually grows by many allocations in a row.
         if self.peak_is_now {
             (self.at_peak, self.peak_is_now) = (self.now.clone(), false);
         }
@@ -109,12 +109,12 @@ impl Live {
         self.bytes = self.bytes.saturating_sub(size);
     }
 
-    /// What was live at the peak, and when that was.
+    /// Amounts at the peak, and its timestamp.
     pub fn peak(&self) -> (&Amounts, i64) {
         (if self.peak_is_now { &self.now } else { &self.at_peak }, self.peak_ms)
     }
 
-    /// What is live now.
+    /// Live memory now.
     pub fn now(&self) -> Amount {
         self.now.total()
     }

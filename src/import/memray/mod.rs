@@ -1,12 +1,12 @@
 //! Captures of memray 1.11 to 1.20 (header versions 11 to 13): every allocation of a Python program.
 //!
-//! A capture is a header and records of a byte or more, each of which counts on those before it: differences of addresses,
-//! entered and left functions, numbers of code. They are read as they come; a capture that was packed is one LZ4 frame,
-//! which is undone like any other compression.
+//! A capture is a header and records of one or more bytes. Records depend on earlier ones: address deltas, pushed and popped
+//! functions, code ids. They are read as they come. A compressed capture is one LZ4 frame, which is decompressed like any
+//! other file.
 //!
-//! What becomes of it are memory accesses: an allocation is a store by the innermost Python function, a deallocation a load
-//! without a function. Records have no time; each takes that of the last measurement of memory before it.
-//! Layout of the file: memray, `src/memray/_memray/records.h` and `record_reader.cpp`.
+//! The result is memory accesses: an allocation is a store by the innermost Python function, a deallocation a load without a
+//! function. Records have no timestamps; each gets the one of the last memory sample before it. File layout: memray,
+//! `src/memray/_memray/records.h` and `record_reader.cpp`.
 
 mod allocators;
 mod cursor;
@@ -40,11 +40,11 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: issues::ALL,
 };
 
-/// The same files with the times that mrm-trace 0.1.0 gives them: all are 0.
+/// memray captures with the timestamps of mrm-trace 0.1.0, which are all 0.
 pub static SEED_INFO: FormatInfo = FormatInfo {
     id: "memray-seed",
-    title: "memray capture, with the times that mrm-trace 0.1.0 gives",
-    producers: "memray, for comparing with mrm-trace",
+    title: "memray capture, timestamps as in mrm-trace 0.1.0",
+    producers: "memray (to compare with mrm-trace)",
     extensions: &[],
     sniff: |_| Confidence::No,
     reader: || Box::new(MemrayReader { has_no_clock: true, ..MemrayReader::default() }),
@@ -55,36 +55,36 @@ pub static SEED_INFO: FormatInfo = FormatInfo {
 
 #[derive(Default)]
 struct MemrayReader {
-    /// All times are 0.
+    /// All timestamps are 0.
     has_no_clock: bool,
     decoder: Decoder,
-    /// Allocations by the function that made them, in order of first appearance.
+    /// Allocation counts by allocator, in order of first appearance.
     counts: Vec<(Allocator, u64)>,
     /// Threads in order of first appearance.
     threads: Vec<Thread>,
-    /// Bytes that were asked for in all, and at once at the most.
+    /// Bytes allocated in total, and peak bytes.
     allocated_bytes: u64,
     largest_bytes: u64,
     max_rss: u64,
     live: Live,
     is_closed: bool,
-    /// Bytes that are no record have been met; nothing is read behind them.
+    /// An invalid record was found; reading stopped there.
     is_damaged: bool,
-    /// First byte behind the end that is not zero, if there is one, and where reading stands there.
+    /// First non-zero byte after the end, if any, and the read position there.
     trailing: Option<u64>,
     n_bytes: u64,
 }
 
-/// What is known of a thread.
+/// Facts about a thread.
 struct Thread {
     tid: u64,
-    /// The last name it was given.
+    /// Its last name.
     name: Option<StringId>,
     n_allocations: u64,
     allocated_bytes: u64,
 }
 
-/// Of so many threads it is said what they have allocated.
+/// Maximum number of threads whose allocations are listed.
 const MAX_THREADS_TOLD: usize = 64;
 
 impl Reader for MemrayReader {
@@ -112,14 +112,15 @@ impl Reader for MemrayReader {
         let (_, end) = self.decoder.last_record();
         let at = Position { byte: end, line: None };
         if self.is_damaged {
-            // How much of what follows is here depends on how the file was cut.
+            // How many bytes follow depends on chunk boundaries, so only one is shown.
             let first = self.decoder.rest().get(..1).unwrap_or_default();
             ledger.skip_record(&DAMAGED, at, self.n_bytes.saturating_sub(end), hex(first).as_bytes());
         } else if !self.decoder.rest().is_empty() && !self.is_closed {
             let rest = self.decoder.rest();
             ledger.skip_record(&CUT, at, rest.len() as u64, hex(rest).as_bytes());
         } else if !self.is_closed {
-            let counts = format!("{} allocations are told at its start", header.n_allocations);
+            let counts =
+                format!("the header states {}", counted(header.n_allocations, "allocation", "allocations"));
             ledger.file(&NO_TRAILER, at, counts.as_bytes());
         }
         if let Some(byte) = self.trailing {
@@ -190,7 +191,7 @@ impl MemrayReader {
         }
     }
 
-    /// What was read is no record.
+    /// Bytes that are not records count as framing.
     fn frame(&self, out: &mut TraceBuilder) {
         let (start, end) = self.decoder.last_record();
         out.trace.ledger.frame(end - start);
@@ -245,7 +246,7 @@ impl MemrayReader {
         });
     }
 
-    /// What is known of a thread; `None` of those that are too many.
+    /// Facts about a thread; `None` for threads beyond the limit.
     fn thread(&mut self, tid: u64) -> Option<&mut Thread> {
         if let Some(at) = self.threads.iter().position(|thread| thread.tid == tid) {
             return self.threads.get_mut(at);
@@ -257,7 +258,7 @@ impl MemrayReader {
         None
     }
 
-    /// Files of memory maps are filled up with zeros; anything else behind the end is worth a word.
+    /// Memory-mapped files are padded with zeros; anything else after the end is an issue.
     fn look_behind_end(&mut self, bytes: &[u8], out: &mut TraceBuilder) {
         let n_zeros = match self.trailing {
             None => bytes.iter().take_while(|byte| **byte == 0).count(),
@@ -298,7 +299,7 @@ impl MemrayReader {
         ];
         let (at_peak, peak_ms) = self.live.peak();
         let peak = at_peak.total();
-        // Times of records are since the start, or since 1970.
+        // Timestamps are relative to the start, or to 1970.
         let after_ms = Some(peak_ms.saturating_sub(header.start_ms)).filter(|ms| *ms >= 0).unwrap_or(peak_ms);
         let names = self.threads.iter().map(|thread| {
             let name = thread.name.map(|name| out.trace.strings.get(name)).filter(|name| !name.is_empty());
@@ -327,7 +328,7 @@ impl MemrayReader {
 }
 
 impl MemrayReader {
-    /// Each thread with its name, if it has one, and what it has asked for.
+    /// Allocations of each thread, by name if it has one, as JSON.
     fn threads_told(&self, strings: &StringTable) -> String {
         let told = self.threads.iter().map(|thread| {
             let name = thread.name.map(|name| strings.get(name)).filter(|name| !name.is_empty());
@@ -339,7 +340,7 @@ impl MemrayReader {
     }
 }
 
-/// As JSON, those that have any.
+/// Amounts above 0 as JSON.
 fn amounts_told<'a>(amounts: impl Iterator<Item = (&'a str, Amount)>) -> String {
     let told = amounts.filter(|(_, amount)| amount.n > 0).map(|(name, amount)| {
         let mut quoted = Vec::new();
@@ -350,7 +351,7 @@ fn amounts_told<'a>(amounts: impl Iterator<Item = (&'a str, Amount)>) -> String 
     format!("[{}]", told.collect::<Vec<_>>().join(","))
 }
 
-/// The first bytes, for an example.
+/// First bytes in hexadecimal, for an example.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().take(16).map(|byte| format!("{byte:02x} ")).collect::<String>().trim_end().to_string()
 }
@@ -358,24 +359,25 @@ fn hex(bytes: &[u8]) -> String {
 fn aggregated() -> ImportError {
     ImportError {
         code: "memray-aggregated",
-        what: "this memray capture holds sums of allocations, not single ones".to_string(),
+        what: "this memray capture contains aggregated allocations only".to_string(),
         hint: "record it without --aggregate".to_string(),
     }
 }
 
 fn unknown_version(version: Option<i32>) -> ImportError {
-    let read = format!("versions {} to {} are read (memray 1.11 to 1.20)", VERSIONS.start(), VERSIONS.end());
+    let read =
+        format!("versions {} to {} are supported (memray 1.11 to 1.20)", VERSIONS.start(), VERSIONS.end());
     let what = match version {
         Some(version) => format!("this memray capture has header version {version}; {read}"),
-        None => format!("this is no memray capture; {read}"),
+        None => format!("this is not a memray capture; {read}"),
     };
-    ImportError { code: "memray-version", what, hint: "record it again with one of these".to_string() }
+    ImportError { code: "memray-version", what, hint: "record again with a supported version".to_string() }
 }
 
 fn cut_in_header() -> ImportError {
     ImportError {
         code: "memray-cut",
-        what: "the capture ends within its header".to_string(),
+        what: "the capture ends inside its header".to_string(),
         hint: "check that the file was copied completely".to_string(),
     }
 }

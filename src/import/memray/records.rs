@@ -1,9 +1,9 @@
-//! Records as they stand in a capture, not yet joined with what came before them.
+//! Records as stored in a capture, before deltas are resolved.
 
 use super::allocators::{Allocator, NUMBERS, NUMBERS_V11, allocator};
 use super::cursor::{Cursor, Stop};
 
-/// One record; differences are still differences.
+/// One record; deltas are unresolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Record<'a> {
     Allocation {
@@ -11,26 +11,26 @@ pub enum Record<'a> {
         allocator: Allocator,
         size: u64,
     },
-    /// A Python object came or went: no allocation, but its pointer is remembered like one.
+    /// A Python object was created or destroyed: not an allocation, but its pointer is remembered like one.
     Object {
         pointer: Pointer,
     },
-    /// A function was entered: its number, or in version 11 the difference from the number before.
+    /// A function was entered: its id, or in version 11 the delta from the previous id.
     Push {
         frame: Number,
     },
-    /// So many functions were left.
+    /// This many functions were left.
     Pop {
         n: usize,
     },
-    /// What a number of [`Record::Push`] stands for.
+    /// Meaning of an id of [`Record::Push`].
     Code {
         id: Number,
         function: &'a [u8],
         file: &'a [u8],
         line: i64,
     },
-    /// Milliseconds since the start, and the bytes that the process takes.
+    /// Milliseconds since the start, and memory of the process in bytes.
     Memory {
         rss: u64,
         ms: u64,
@@ -38,24 +38,24 @@ pub enum Record<'a> {
     Thread {
         tid: u64,
     },
-    /// What the current thread is called.
+    /// Name of the current thread.
     ThreadName {
         name: &'a [u8],
     },
-    /// Something that is not looked into: native frames, memory maps.
+    /// A record that is not used: native frames, memory maps.
     Aside,
     Padding,
     End,
 }
 
-/// The address of an allocation.
+/// Address of an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pointer {
-    /// Difference from the address before, in bytes.
+    /// Delta from the previous address, in bytes.
     Bytes(i64),
-    /// The same in units of eight bytes; it goes to the front of the recent ones.
+    /// Delta from the previous address, in units of eight bytes; moves to the front of the recent ones.
     Words(i64),
-    /// One of the recent ones.
+    /// Index into the recent addresses.
     Recent(usize),
 }
 
@@ -65,10 +65,10 @@ pub enum Number {
     Difference(i64),
 }
 
-/// How many pointers are remembered.
+/// Number of pointers remembered.
 pub const N_RECENT: usize = 15;
 
-/// The next record of version 12 or 13.
+/// Reads the next record of version 12 or 13.
 pub fn read<'a>(cursor: &mut Cursor<'a>, native: bool) -> Result<Record<'a>, Stop> {
     let first = cursor.u8()?;
     if first & 0x80 != 0 {
@@ -118,7 +118,7 @@ fn read_pointer(cursor: &mut Cursor<'_>, index: u8) -> Result<Pointer, Stop> {
     }
 }
 
-/// The next record of version 11.
+/// Reads the next record of version 11.
 pub fn read_v11<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, Stop> {
     let first = cursor.u8()?;
     let (kind, flags) = (first & 15, first >> 4);
@@ -149,7 +149,7 @@ fn read_memory<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, Stop> {
     Ok(Record::Memory { rss: cursor.unsigned()?, ms: cursor.unsigned()? })
 }
 
-/// Records that all versions share.
+/// Reads a record that all versions share.
 fn read_aside<'a>(cursor: &mut Cursor<'a>, kind: u8) -> Result<Record<'a>, Stop> {
     match kind {
         5 => {

@@ -1,4 +1,4 @@
-//! The row groups of a file, one after the other.
+//! Row groups of a file, in order.
 
 use super::ImportError;
 use super::held::Held;
@@ -10,27 +10,27 @@ use crate::memory_run::trace_table::{self, TraceInfo};
 use crate::parquet::{Error, ParquetFile, Source};
 use crate::trace::{Position, TraceBuilder};
 
-/// Columns without which rows mean nothing.
+/// Required columns.
 const NEEDED: [&str; 3] = ["timestamp_ns", "address", "op_type"];
 
-/// Larger row groups are read by one alone: each who reads holds all columns of its group, some 200 bytes a row.
+/// Row groups with more rows are read by one worker: each worker holds all columns of its group, some 200 bytes per row.
 const MAX_SHARED_ROWS: usize = 1 << 20;
 
-/// Of row groups that take more than this, columns are read one by one.
+/// Row groups larger than this are read column by column.
 const MAX_HELD_BYTES: u64 = 32 << 20;
 
-/// A trace of memory accesses, of which some row groups have been read.
+/// Memory-access trace that is being read by row groups.
 pub struct Groups<S> {
     file: ParquetFile<S>,
     info: TraceInfo,
     missing_columns: Vec<&'static str>,
-    /// The group that is read next, and the one that was first.
+    /// The next group, and the first one.
     next: usize,
     first: usize,
 }
 
 impl<S: Source> Groups<S> {
-    /// Opens a file; an error if it is another table, or none.
+    /// Opens a file; an error if it is another table, or not Parquet.
     pub fn open(source: S) -> Result<Groups<S>, ImportError> {
         let file = ParquetFile::open(source).map_err(refused)?;
         let missing_columns = match schema::check(Kind::Trace, &file) {
@@ -44,7 +44,7 @@ impl<S: Source> Groups<S> {
         Ok(Groups { file, info: TraceInfo::default(), missing_columns, next: 0, first: 0 })
     }
 
-    /// Says what is odd about the columns.
+    /// Reports issues of the columns.
     pub fn begin(&self, out: &mut TraceBuilder) {
         let start = Position::default();
         if !self.missing_columns.is_empty() {
@@ -68,8 +68,7 @@ impl<S: Source> Groups<S> {
         }
     }
 
-    /// Whether others may read groups of it: rows have numbers of their own and name their run, and groups stand in their order and
-    /// are not too large.
+    /// Whether workers can share the groups: rows have their own numbers and run, and groups are in order and not too large.
     pub fn can_be_shared(&self) -> bool {
         let groups = 0..self.file.n_row_groups();
         let has_columns = ["sample_id", "run_id"].iter().all(|name| self.file.column(name).is_some());
@@ -79,26 +78,26 @@ impl<S: Source> Groups<S> {
             && self.starts().is_sorted()
     }
 
-    /// Where the groups start; in order if they [can be shared](Groups::can_be_shared).
+    /// Offsets of the groups; ascending if they [can be shared](Groups::can_be_shared).
     pub fn starts(&self) -> Vec<u64> {
         (0..self.file.n_row_groups()).map(|group| self.file.start_of(group)).collect()
     }
 
-    /// Goes on with the first group that starts at `byte` or behind it.
+    /// Moves to the first group that starts at or after `byte`.
     fn skip_to(&mut self, byte: u64) {
         while self.is_before(byte) {
             self.next += 1;
         }
     }
 
-    /// Begins anew with the first group that starts at `byte` or behind it.
+    /// Restarts with the first group that starts at or after `byte`.
     pub fn start_at(&mut self, byte: u64) {
         (self.next, self.info) = (0, TraceInfo::default());
         self.skip_to(byte);
         self.first = self.next;
     }
 
-    /// Whether any group was read since then.
+    /// Whether any group was read since the start.
     pub fn has_read(&self) -> bool {
         self.next > self.first
     }
@@ -108,7 +107,7 @@ impl<S: Source> Groups<S> {
         self.next < self.file.n_row_groups() && self.file.start_of(self.next) < byte
     }
 
-    /// Goes on behind a part that ends at `byte`, and others have read.
+    /// Skips to the end `byte` of a part read by another worker.
     pub fn go_on_behind(&mut self, byte: u64, notes: Notes) {
         self.skip_to(byte);
         self.info.n_skipped += notes.n_skipped;
@@ -134,7 +133,7 @@ impl<S: Source> Groups<S> {
         let (n_skipped, n_out_of_range) = (info.n_skipped, info.n_out_of_range);
         let trace = &mut out.trace;
         let n_before = trace.accesses.n_seen();
-        // Rows of a group lie by columns, so none has a place of its own.
+        // Rows are stored by column, so a row has no offset of its own.
         let at = Position { byte: file.start_of(group), line: None };
         let (n_rows, n_bytes) = (file.rows_of(group) as u64, file.bytes_of(group));
         let read = trace_table::read_group(file, group, &mut trace.strings, &mut trace.accesses, info);
@@ -153,7 +152,7 @@ impl<S: Source> Groups<S> {
         }
         let n_kept = trace.accesses.n_seen() - n_before;
         let n_out = info.n_skipped - n_skipped;
-        // The bytes of a group are shared out between rows that were kept and left out.
+        // The bytes of a group are divided between kept and skipped rows.
         let n_bytes_out = if n_rows > 0 {
             (u128::from(n_bytes) * u128::from(n_out) / u128::from(n_rows)) as u64
         } else {
@@ -162,7 +161,7 @@ impl<S: Source> Groups<S> {
         trace.ledger.keep_records(n_kept, if n_kept > 0 { n_bytes - n_bytes_out } else { 0 });
         if n_out > 0 {
             trace.ledger.skip_records(n_out, n_bytes_out);
-            // Where all rows are without it, the reason mostly is the type of a column.
+            // If all rows lack a value, the column type is usually the reason.
             let odd = trace_table::odd_columns(file);
             let why = odd.iter().find(|odd| NEEDED.contains(&odd.name));
             let why = why.map_or(String::new(), |odd| format!(": {odd}"));
@@ -170,18 +169,18 @@ impl<S: Source> Groups<S> {
         }
     }
 
-    /// Byte behind the next group, and how many lie between its first and that.
+    /// Offset after the next group, and the bytes from its start to there.
     fn end_of_next(&self) -> (u64, u64) {
         let (start, end) = (self.file.start_of(self.next), self.file.end_of(self.next));
         (end, end.saturating_sub(start))
     }
 
-    /// What the groups that were read say of the run.
+    /// Facts about the run from the groups read so far.
     pub fn info(&self) -> &TraceInfo {
         &self.info
     }
 
-    /// Says what the groups that were read say of the run, and the file of itself.
+    /// Adds facts about the run and the file to the trace.
     pub fn describe(&self, out: &mut TraceBuilder) {
         if self.info.has_several_runs {
             out.trace.ledger.file(&SEVERAL_RUNS, Position::NOWHERE, b"");
@@ -195,13 +194,13 @@ impl<S: Source> Groups<S> {
 }
 
 impl<S: Source> Groups<Held<S>> {
-    /// What is fed next lies at `byte`.
+    /// Sets the offset of the byte fed next.
     pub fn feed_from(&mut self, byte: u64) {
         self.file.source_mut().start_at(byte);
     }
 
-    /// Takes the next bytes of the file, and reads the groups that lie in what was fed and start before `until`, for as long as `each`
-    /// says. Whether further ones need more bytes.
+    /// Feeds the next bytes of the file, and reads the groups that are complete and start before `until`, as long as `each`
+    /// returns true. Returns whether further groups need more bytes.
     pub fn feed(
         &mut self,
         bytes: &[u8],
@@ -216,7 +215,7 @@ impl<S: Source> Groups<Held<S>> {
             if !self.is_before(until) {
                 return false;
             }
-            // A file may say anything of the places of its columns.
+            // Column offsets in a file can have any value.
             if end > at && n_bytes <= MAX_HELD_BYTES {
                 let start = self.file.start_of(self.next);
                 self.file.source_mut().forget_before(start);
@@ -232,26 +231,26 @@ impl<S: Source> Groups<Held<S>> {
 
 fn refused(error: Error) -> ImportError {
     let hint = match &error {
-        Error::Unsupported(_) => "write it again with another library, for instance pyarrow",
+        Error::Unsupported(_) => "write it with another library, for instance pyarrow",
         _ => "check that the file was copied completely and that its writer has finished",
     };
     ImportError { code: "parquet-unreadable", what: error.to_string(), hint: hint.to_string() }
 }
 
 fn other_version(what: String) -> ImportError {
-    ImportError { code: "parquet-version", what, hint: "write it with a version that is read".to_string() }
+    ImportError { code: "parquet-version", what, hint: "write it with a supported version".to_string() }
 }
 
-/// `missing` are columns that a trace needs.
+/// Error for a table that lacks the columns `missing`.
 fn other_table<S: Source>(file: &ParquetFile<S>, missing: &[&str]) -> ImportError {
     let (without, with): (Vec<&str>, Vec<&str>) = NEEDED.iter().partition(|needed| missing.contains(needed));
-    // Other tables of a run have one of them as well.
+    // Other tables of a run have one of them too.
     let what = if with.len() < 2 {
         let names: Vec<&str> = file.columns().iter().map(|column| column.name.as_str()).take(12).collect();
-        format!("this Parquet file is no trace of memory accesses; its columns are {}", names.join(", "))
+        format!("this Parquet file is not a memory-access trace; its columns are {}", names.join(", "))
     } else {
         format!(
-            "this Parquet file has no {}, without which its rows are no accesses to memory",
+            "this Parquet file is not a memory-access trace: it has no {}",
             without.iter().map(|name| format!("column {name}")).collect::<Vec<_>>().join(" and no ")
         )
     };

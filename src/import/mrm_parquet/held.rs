@@ -1,12 +1,12 @@
-//! A file of which a piece is at hand.
+//! A file with one piece of it in memory.
 
 use crate::parquet::Source;
 
-/// Reads what lies in the piece from there, and everything else from the file.
+/// Reads from the piece where possible, else from the file.
 pub struct Held<S> {
     file: S,
     piece: Vec<u8>,
-    /// Where in the file the piece starts.
+    /// File offset of the piece.
     start: u64,
 }
 
@@ -15,23 +15,23 @@ impl<S> Held<S> {
         Held { file, piece: Vec::new(), start: 0 }
     }
 
-    /// Lets go of the piece; the next one starts at `byte`.
+    /// Drops the piece; the next one starts at `byte`.
     pub fn start_at(&mut self, byte: u64) {
         self.piece.clear();
         self.start = byte;
     }
 
-    /// Makes the piece longer.
+    /// Appends to the piece.
     pub fn push(&mut self, bytes: &[u8]) {
         self.piece.extend_from_slice(bytes);
     }
 
-    /// Byte behind the piece.
+    /// Offset of the end of the piece.
     pub fn end(&self) -> u64 {
         self.start + self.piece.len() as u64
     }
 
-    /// Lets go of what lies before `byte`.
+    /// Drops the bytes before `byte`.
     pub fn forget_before(&mut self, byte: u64) {
         let n_bytes = byte.clamp(self.start, self.end()) - self.start;
         self.piece.drain(..n_bytes as usize);

@@ -1,11 +1,9 @@
 //! `trace.parquet` of mrm-trace 0.1.0 to 0.1.23: labelled memory accesses, 18 columns.
 //!
-//! What a Parquet file holds is said at its end. Where the file can be read at any place, its bytes are let by and the row groups
-//! are read one after the other when the last byte has come, so no more than one is in memory as it lies in the file; where it
-//! can not (it was packed, or comes from a pipe), it is kept until then, up to `MAX_KEPT_BYTES`.
-//! Several may read it at the same time: a row group belongs to the part of the file in which it starts, and is decoded as soon as its
-//! bytes have come.
-//! Columns and their meaning: [`crate::memory_run::trace_table`].
+//! The metadata of a Parquet file is at its end. With random access, the bytes fed are ignored and the row groups are read in
+//! order after the last byte, so that at most one is in memory. Without it (compressed files and pipes), the file is kept
+//! until then, up to `MAX_KEPT_BYTES`. Several workers can share a file: a row group belongs to the part in which it starts,
+//! and is decoded as soon as its bytes have come. Columns and their meaning: [`crate::memory_run::trace_table`].
 
 mod groups;
 mod held;
@@ -33,25 +31,25 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: issues::ALL,
 };
 
-/// A file that can not be read at any place is no larger than this.
+/// Largest file without random access.
 const MAX_KEPT_BYTES: usize = if usize::BITS == 32 { 512 << 20 } else { 4 << 30 };
 
 #[derive(Default)]
 struct ParquetReader {
     content: Option<Rc<dyn Content>>,
     kept: Vec<u8>,
-    /// Byte that comes next.
+    /// Offset of the next byte.
     at: u64,
-    /// Nothing is taken from here on; `None` if there is no such place.
+    /// Offset at which reading stops.
     limit: Option<u64>,
-    /// The lent file, once it was looked at to see whether others can help.
+    /// The file, once it was opened to see whether workers can share it.
     groups: Option<Groups<Rc<dyn Content>>>,
     is_looked_at: bool,
     is_begun: bool,
 }
 
 impl ParquetReader {
-    /// The file that was lent, with its columns told to the ledger.
+    /// Opens the file and reports issues of its columns.
     fn begun(&mut self, out: &mut TraceBuilder) -> Option<&mut Groups<Rc<dyn Content>>> {
         let groups = self.groups.as_mut()?;
         if !std::mem::replace(&mut self.is_begun, true) {
@@ -89,7 +87,7 @@ impl Reader for ParquetReader {
         if self.is_begun
             && let Some(groups) = &mut self.groups
         {
-            // Others could not read them.
+            // Workers could not read these.
             groups.read_until(self.at, out);
         }
         Ok(())
@@ -107,8 +105,8 @@ impl Reader for ParquetReader {
                 None => read(std::mem::take(&mut self.kept).as_slice(), out),
             }
         };
-        // The end of the file says where all rows lie; what lies elsewhere are that end, indexes and filters.
-        // Of a file that could not be read nothing is known.
+        // The footer gives the place of all rows; all other bytes are the footer, indexes and filters. Nothing is known about
+        // a file that could not be read.
         if read.is_ok() {
             let ledger = &mut out.trace.ledger;
             ledger.frame(ledger.unaccounted_bytes());
@@ -124,7 +122,7 @@ impl Reader for ParquetReader {
 
     fn joins(&mut self) -> Option<&mut dyn Joins> {
         if self.groups.is_none() && !std::mem::replace(&mut self.is_looked_at, true) {
-            // Of a file that can not be opened, reading says why.
+            // If the file cannot be opened, reading reports why.
             self.groups = self.content.clone().and_then(|content| Groups::open(content).ok());
         }
         self.content.is_some().then_some(self)
@@ -148,7 +146,7 @@ impl Joins for ParquetReader {
         self.groups.as_ref().map_or(Vec::new(), Groups::starts)
     }
 
-    /// Row groups are read by their places, so reading stands nowhere in the middle of one.
+    /// Row groups are read by offset, so reading never stands in the middle of one.
     fn joint(&self) -> Option<u64> {
         Some(self.at)
     }
@@ -157,7 +155,7 @@ impl Joins for ParquetReader {
         let Some(notes) = Notes::from_bytes(&part.notes) else { return false };
         let Some(groups) = self.begun(out) else { return false };
         groups.read_until(part.start, out);
-        // Parts of which this is not true are of no use.
+        // Parts without positions are rejected.
         out.trace.accesses.set_given_positions();
         let is_joined = part.rows.join_to(out, issues::ALL, 0);
         if is_joined {
@@ -180,9 +178,9 @@ fn too_large() -> ImportError {
     ImportError {
         code: "parquet-too-large",
         what: format!(
-            "a Parquet file above {} MiB can not be read from a pipe or packed",
+            "Parquet files over {} MiB cannot be read from a pipe or compressed",
             MAX_KEPT_BYTES >> 20
         ),
-        hint: "unpack it first, or open it from a disk".to_string(),
+        hint: "decompress it first, or open it from disk".to_string(),
     }
 }

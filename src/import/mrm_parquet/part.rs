@@ -1,4 +1,4 @@
-//! Row groups that are read for another reader, which joins them.
+//! Parts of a file: row groups read by a worker and joined by another.
 
 use super::groups::Groups;
 use super::held::Held;
@@ -13,30 +13,30 @@ use std::rc::Rc;
 pub static PARTS: PartsInfo = PartsInfo {
     reader: || Box::new(ParquetPart::default()),
     min_readers: 2,
-    // Each part is a stream of its own, which takes time to start; and packed rows take little memory.
+    // Each part is a stream that takes time to start, and encoded rows take little memory.
     max_bytes: 64 << 20,
 };
 
-/// Where a part starts that is of no use.
+/// Start of a part that cannot be used.
 const NOWHERE: u64 = u64::MAX;
 
-/// What whoever joins a part has to know besides its rows.
+/// State of a part besides its rows.
 #[derive(Serialize, Deserialize)]
 pub struct Notes {
-    /// The run that all rows are of; `None` if there are no rows.
+    /// Run of all rows; `None` if there are no rows.
     pub run_id: Option<String>,
-    /// Rows that were left out.
+    /// Number of skipped rows.
     pub n_skipped: u64,
 }
 
 impl Notes {
-    /// What [`ParquetPart`] wrote.
+    /// Decodes what [`ParquetPart`] wrote.
     pub fn from_bytes(bytes: &[u8]) -> Option<Notes> {
         postcard::from_bytes(bytes).ok()
     }
 }
 
-/// Reads the row groups that start in its part, from what it is fed and, where that ends too early, from the file.
+/// Reads the row groups that start in its part, from the bytes fed, and from the file where those end too early.
 #[derive(Default)]
 struct ParquetPart {
     content: Option<Rc<dyn Content>>,
@@ -45,7 +45,7 @@ struct ParquetPart {
     out: TraceBuilder,
 }
 
-/// Whether rows before the first that names a run are of another one depends on what is before them.
+/// Whether the run of all rows is known; rows before the first one with a run id depend on what precedes the part.
 fn names_run(info: &TraceInfo) -> bool {
     info.run_id.is_some()
 }
@@ -86,7 +86,7 @@ impl PartReader for ParquetPart {
 }
 
 impl ParquetPart {
-    /// `None` if what becomes of the rows depends on rows before them.
+    /// `None` if the treatment of rows depends on rows before them.
     fn notes(&mut self) -> Option<Notes> {
         let groups = self.groups.as_mut()?;
         while groups.is_before(self.bytes.end) && (names_run(groups.info()) || !groups.has_read()) {

@@ -1,16 +1,16 @@
-//! Text of `perf script`: a line a sample of a load or a store, with the address of its data.
+//! Text of `perf script`: one line per sampled load or store, with its data address.
 //!
 //! ```text
 //!        llama-cli  46817 [003] 12345.000120:       4000           cpu/mem-stores/P:     7f3a40064700 … (/opt/llama/lib/libllama.so)
 //! ```
 //!
-//! perf prints the fields that were selected and recorded, in a fixed order, and nothing says which these are: see
-//! [`tolerant`]. [`SEED_INFO`] reads by the grammar of mrm-trace 0.1.0 instead, for comparing with its output; it is not
-//! found by content, only asked for.
+//! perf prints the selected and recorded fields in a fixed order, and nothing says which these are: see [`tolerant`].
+//! [`SEED_INFO`] parses by the grammar of mrm-trace 0.1.0 instead, to compare with its output; it is never detected, only
+//! requested.
 //!
-//! Quirks: the number behind the command is a thread's in perf's default output; times count since the computer was
-//! started; the weight of a memory event is in cycles; a file without the data's address has the instruction's in its
-//! place, which the text does not tell.
+//! Quirks: the number after the command is a thread id in perf's default output; timestamps count from system start; the
+//! weight of a memory event is in cycles; a file without data addresses has instruction addresses in their place, and the text
+//! does not show which.
 
 mod issues;
 pub mod sample;
@@ -44,11 +44,11 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: issues::ALL,
 };
 
-/// The same files by the grammar of mrm-trace 0.1.0.
+/// `perf script` text, parsed by the grammar of mrm-trace 0.1.0.
 pub static SEED_INFO: FormatInfo = FormatInfo {
     id: "perf-text-seed",
-    title: "perf script text, as mrm-trace 0.1.0 reads it",
-    producers: "perf script, for comparing with mrm-trace",
+    title: "perf script text, parsed as in mrm-trace 0.1.0",
+    producers: "perf script (to compare with mrm-trace)",
     extensions: &[],
     sniff: |_| Confidence::No,
     reader: || Box::new(LineReader::new(Samples::new(Grammar::Seed))),
@@ -61,21 +61,21 @@ pub static SEED_INFO: FormatInfo = FormatInfo {
     issues: issues::ALL,
 };
 
-/// Which lines are samples, and what they say.
+/// Grammar: which lines are samples, and how they are parsed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grammar {
     Tolerant,
     Seed,
 }
 
-/// A line of perf is below one kilobyte, but for names of C++.
+/// Longest line; those of perf are below one kilobyte, except for C++ names.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// What is kept between lines, and how they are read.
+/// State between lines, and the grammar.
 struct Samples {
     grammar: Grammar,
     recent: RecentStrings,
-    /// Names of levels of memory: they are few.
+    /// Ids of memory levels; there are few of them.
     levels: Vec<(&'static str, StringId)>,
 }
 
@@ -103,7 +103,7 @@ impl Samples {
         }
     }
 
-    /// A line with several samples, the further ones of which start at `starts`: each is a record.
+    /// Reads a line with several samples, the further ones starting at `starts`; each is a record.
     fn read_several(&mut self, line: Line<'_>, starts: &[usize], out: &mut TraceBuilder) {
         let at = |place: usize| Position { byte: line.offset + place as u64, line: Some(line.number) };
         out.trace.ledger.file(&SEVERAL_SAMPLES, at(0), line.bytes);
@@ -155,7 +155,7 @@ impl LineRows for Samples {
     const MAX_LINE_BYTES: usize = MAX_LINE_BYTES;
     const ISSUES: &'static [&'static IssueKind] = issues::ALL;
 
-    /// One line becomes one access, or one entry in the ledger; a blank one is framing.
+    /// Turns one line into an access or a ledger entry; blank lines are framing.
     fn read(&mut self, line: Line<'_>, _is_last: bool, out: &mut TraceBuilder) {
         out.trace.accesses.set_expected();
         let at = Position { byte: line.offset, line: Some(line.number) };
@@ -211,7 +211,7 @@ impl LineRows for Samples {
     }
 }
 
-/// Lines of other formats start like this. The name of a command may start with a bracket as a list in JSON does, but goes on otherwise.
+/// Starts of lines of other formats. A command name may start with a bracket like a JSON list, but continues differently.
 fn is_foreign(line: &[u8]) -> bool {
     let mut said = line.iter().filter(|byte| !is_blank(**byte));
     match said.next() {
@@ -221,8 +221,7 @@ fn is_foreign(line: &[u8]) -> bool {
     }
 }
 
-/// Looks for lines that are samples; what comes first may be a header, or what perf said of itself.
-/// How the second line of `perf script --header` begins, which tells a capture without samples.
+/// Start of the second line of `perf script --header`, which identifies a file without samples.
 const HEADER: &[u8] = b"# captured on";
 
 fn sniff(head: &[u8]) -> Confidence {
@@ -243,7 +242,7 @@ fn sniff(head: &[u8]) -> Confidence {
         n_lines += 1;
         if !is_foreign(bytes) && matches!(tolerant::parse(bytes), Some(Ok(_))) {
             n_samples += 1;
-            // A processor in brackets or an event before the address: lines of nothing else.
+            // With a CPU in brackets, or an event before the address; other formats have no such lines.
             let has_event = memchr(b'[', bytes).is_some() || memchr::memchr_iter(b':', bytes).count() > 1;
             n_telling += u32::from(has_event);
         }

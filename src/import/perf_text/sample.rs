@@ -1,6 +1,6 @@
-//! What a line says, and the numbers in it.
+//! Content of a line, and its numbers.
 
-/// One sample as it stands in its line.
+/// One sample as in its line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sample<'a> {
     /// Nanoseconds on the clock of the capture.
@@ -11,7 +11,7 @@ pub struct Sample<'a> {
     pub dso: &'a [u8],
     pub cpu: Option<u32>,
     pub thread: Option<i64>,
-    /// The thread's number is below 0.
+    /// The thread id is negative.
     pub is_negative_thread: bool,
     /// Weight, in cycles.
     pub latency: Option<u64>,
@@ -20,19 +20,19 @@ pub struct Sample<'a> {
     pub remote: Option<u32>,
 }
 
-/// Why a line that looks like a sample is none.
+/// Reason why a line that looks like a sample is not one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Problem {
     OutOfRange,
 }
 
-/// White space of ASCII, as Python's patterns understand it.
+/// ASCII white space, as in Python's byte patterns.
 #[inline]
 pub fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// Digits of seconds and of their fraction as nanoseconds, further digits cut off. `None` if they are too many.
+/// Nanoseconds from digits of seconds and of their fraction, which is truncated. `None` if there are too many digits.
 #[inline]
 pub fn nanoseconds(seconds: &[u8], fraction: &[u8]) -> Option<i64> {
     let mut whole = 0i64;
@@ -46,7 +46,7 @@ pub fn nanoseconds(seconds: &[u8], fraction: &[u8]) -> Option<i64> {
     whole.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
-/// Hexadecimal digits as a number; `None` if they are too many.
+/// Number from hexadecimal digits; `None` if there are too many.
 #[inline]
 pub fn address_of(digits: &[u8]) -> Option<u64> {
     let mut value = 0u64;

@@ -1,22 +1,21 @@
-//! The grammar of lines of mrm-trace 0.1.0, exactly: for comparing with what that version reads.
+//! The exact line grammar of mrm-trace 0.1.0, to compare with what that version reads.
 //!
 //! ```text
 //! comm pid [cpu] seconds.fraction: [period] event: addr sym [dso]
 //! ```
 //!
-//! What it takes that perf does not mean: after the address the first two words are symbol and object, whatever they are;
-//! parentheses stay on the object; the symbol ends at its first plus sign. White space is that of ASCII, which is
-//! what the reference's pattern means by it.
+//! Where it differs from perf: after the address the first two words are symbol and object, whatever they are; parentheses
+//! stay on the object; the symbol ends at its first plus sign. White space is ASCII white space, as in the reference's
+//! pattern.
 
 use super::sample::{Problem, Sample, address_of, is_blank, nanoseconds};
 use memchr::{memchr, memchr_iter};
 
-/// The sample of a line; `None` if the pattern does not match.
+/// Sample of a line; `None` if the pattern does not match.
 pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
     let n_blank = line.iter().take_while(|byte| is_blank(**byte)).count();
-    // The name of the command is anything, so the process number is the first word at which the rest fits; the first word
-    // of the line is tried last, where blanks before it have to do for a name.
-    // A line of nothing but blanks has no word.
+    // The command can be any text, so the process id is the first word at which the rest matches. The first word of the line
+    // is tried last, when blanks before it have to serve as the command. A blank line has no word.
     let is_first_tried = (2..line.len()).contains(&n_blank);
     let words = (2..line.len()).filter(|at| *at != n_blank).chain(is_first_tried.then_some(n_blank));
     for at in words {
@@ -28,19 +27,19 @@ pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
     None
 }
 
-/// Digits at the start, and the rest.
+/// Splits off leading digits.
 fn digits(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let n = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (n > 0).then(|| text.split_at(n))
 }
 
-/// The rest behind one blank or more.
+/// Rest after one or more blanks.
 fn blanks(text: &[u8]) -> Option<&[u8]> {
     let n = text.iter().take_while(|byte| is_blank(**byte)).count();
     (n > 0).then(|| &text[n..])
 }
 
-/// A word, and the rest.
+/// Splits off a word.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let n = text.iter().take_while(|byte| !is_blank(**byte)).count();
     (n > 0).then(|| text.split_at(n))
@@ -52,7 +51,7 @@ fn at_pid(text: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
     let (seconds, rest) = digits(blanks(rest.strip_prefix(b"]")?)?)?;
     let (fraction, rest) = digits(rest.strip_prefix(b".")?)?;
     let rest = rest.strip_prefix(b":")?;
-    // A period is digits and blanks, which an event may be as well; so all up to the next colon is the event.
+    // A period is digits and blanks, which an event may be too, so everything up to the next colon is the event.
     let (event, rest) = rest.split_at(memchr(b':', rest)?);
     if event.len() < 2 || !is_blank(event[0]) {
         return None;
@@ -82,10 +81,10 @@ fn at_pid(text: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
     }))
 }
 
-/// Whether the name of an event says that it counts stores: `mem-store` in any case.
+/// Whether an event counts stores by its name: `mem-store` in any case.
 pub fn is_store_event(event: &[u8]) -> bool {
     const STORE: &[u8] = b"mem-store";
-    // By the hyphen, as a line is read for every sample.
+    // Searches for the hyphen, since this runs for every sample.
     memchr_iter(b'-', event).any(|hyphen| {
         let start = hyphen.checked_sub(3);
         let part = start.and_then(|start| event.get(start..start + STORE.len()));

@@ -1,21 +1,21 @@
-//! Lines as perf prints them, whichever fields were selected.
+//! Lines as perf prints them, with any selection of fields.
 //!
 //! ```text
 //! [comm] pid|tid|pid/tid [[cpu]] seconds.fraction: [period] [event:] addr [tail]
 //! tail: [data symbol (object)] [data source |…|] [weight [more latencies]] [ip [symbol (object)]]
 //! ```
 //!
-//! Nothing in a line says which of these are there, so each part is told by its form: numbers in hexadecimal digits,
-//! the piped text of a data source, objects in parentheses. The instruction's symbol is taken before that of the data,
-//! since rules for regions name functions.
+//! Nothing in a line says which fields are present, so each is recognized by its form: hexadecimal numbers, the piped text of
+//! a data source, objects in parentheses. The symbol of the instruction is preferred to that of the data, since rules for
+//! regions name functions.
 
 use super::sample::{Problem, Sample, address_of, is_blank, nanoseconds};
 use super::seed::is_store_event;
 use memchr::{memchr, memchr_iter, memrchr, memrchr_iter};
 
-/// The sample of a line that is no comment and no frame; `None` if it is none.
+/// Sample of a line that is neither comment nor frame; `None` if it is not a sample.
 pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
-    // The time is the first number with a fraction and a colon behind which a sample makes sense.
+    // The time is the first number with a fraction and a colon after which a sample is valid.
     memchr_iter(b':', line).find_map(|colon| {
         let after = &line[colon + 1..];
         if after.first().is_some_and(|byte| !is_blank(*byte)) {
@@ -31,8 +31,8 @@ pub fn parse(line: &[u8]) -> Option<Result<Sample<'_>, Problem>> {
     })
 }
 
-/// Where further samples start in a line, of which the line ends before them were lost: behind the object that ends the one before. Empty
-/// for lines with one sample or none; `None` if where they start cannot be told.
+/// Starts of further samples in a line whose line ends were lost: after the object that ends the previous sample. Empty for
+/// lines with at most one sample; `None` if the starts are ambiguous.
 pub fn further_samples(line: &[u8]) -> Option<Vec<usize>> {
     let mut marks = times(line);
     let Some((mut before, _)) = marks.next() else { return Some(Vec::new()) };
@@ -45,7 +45,7 @@ pub fn further_samples(line: &[u8]) -> Option<Vec<usize>> {
     Some(starts)
 }
 
-/// Places of the colons behind the times of samples, and of the threads before them.
+/// Positions of the colons after the times of samples, and of the thread ids before them.
 fn times(line: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
     memchr_iter(b':', line).filter_map(|colon| {
         let is_near = line[..colon].last().is_some_and(u8::is_ascii_digit)
@@ -63,13 +63,13 @@ fn times(line: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
             (rest, word) = last_word(rest);
         }
         thread_of(word)?;
-        // The word stands behind what is before it and blanks.
+        // The word follows the rest and blanks.
         let blanks = trim_start(&line[rest.len()..]);
         Some((colon, line.len() - blanks.len()))
     })
 }
 
-/// What is before the digits at the end, and these.
+/// Splits off trailing digits.
 fn split_digits_off(text: &[u8]) -> (&[u8], &[u8]) {
     let n = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     text.split_at(text.len() - n)
@@ -85,26 +85,27 @@ fn trim_end(text: &[u8]) -> &[u8] {
     &text[..text.len() - n]
 }
 
-/// The first word, and what is behind it and the blanks that follow. `text` starts with no blank.
+/// Splits off the first word and the blanks after it. `text` starts with no blank.
 fn next_word(text: &[u8]) -> (&[u8], &[u8]) {
     let n = text.iter().position(|byte| is_blank(*byte)).unwrap_or(text.len());
     let (word, rest) = text.split_at(n);
     (word, trim_start(rest))
 }
 
-/// What is before the last word, and this. `text` ends with no blank.
+/// Splits off the last word. `text` ends with no blank.
 fn last_word(text: &[u8]) -> (&[u8], &[u8]) {
     let n = text.iter().rev().position(|byte| is_blank(*byte)).unwrap_or(text.len());
     let (rest, word) = text.split_at(text.len() - n);
     (trim_end(rest), word)
 }
 
-/// Where the first of several bytes that start with a rare one are. In a line, making a searcher for them takes longer than searching.
+/// Position of the first match of `what`, which starts with a rare byte. Building a searcher takes longer than searching a
+/// line.
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     memchr_iter(*what.first()?, text).find(|at| text[*at..].starts_with(what))
 }
 
-/// The same of the last ones.
+/// Position of the last match of `what`.
 fn rfind(text: &[u8], what: &[u8]) -> Option<usize> {
     memrchr_iter(*what.first()?, text).find(|at| text[*at..].starts_with(what))
 }
@@ -122,12 +123,12 @@ fn is_hex(word: &[u8]) -> bool {
     all(word, u8::is_ascii_hexdigit)
 }
 
-/// Whether a word of a tail is a number and not the name of a function, such as `add`.
+/// Whether a word of the tail is a number rather than a function name such as `add`.
 fn is_number(word: &[u8]) -> bool {
     is_hex(word) && (word.iter().any(u8::is_ascii_digit) || word.len() >= 12)
 }
 
-/// Everything around the time.
+/// Parses everything around the time.
 fn at_time<'a>(
     head: &'a [u8],
     seconds: &[u8],
@@ -165,7 +166,7 @@ fn at_time<'a>(
     }))
 }
 
-/// The thread that `pid`, `tid` or `pid/tid` names. `None` if it is no such word.
+/// Thread id of `pid`, `tid` or `pid/tid`. `None` if it is not such a word.
 fn thread_of(word: &[u8]) -> Option<Option<i64>> {
     let is_integer = |part: &[u8]| is_decimal(part.strip_prefix(b"-").unwrap_or(part));
     let tid = match memchr(b'/', word) {
@@ -176,11 +177,11 @@ fn thread_of(word: &[u8]) -> Option<Option<i64>> {
     is_integer(tid).then(|| std::str::from_utf8(tid).ok()?.parse().ok())
 }
 
-/// So many words of an event, and parentheses of a name, are looked at: each look may go along the whole line, which can be
+/// Maximum number of event words, and of parentheses in a name, that are tried: each try may scan the whole line, which can be
 /// a mebibyte long.
 const MAX_TRIES: usize = 64;
 
-/// Event, digits of the address, and what is behind them. Only a line without a command may be without an event.
+/// Event, address digits, and the rest. Only a line without a command may lack an event.
 fn event_and_address(text: &[u8], has_comm: bool) -> Option<(&[u8], &[u8], &[u8])> {
     let mut at = 0;
     let mut start = 0;
@@ -201,7 +202,7 @@ fn event_and_address(text: &[u8], has_comm: bool) -> Option<(&[u8], &[u8], &[u8]
                 let event = &text[start..at + name.len()];
                 return Some((event, address, tail));
             }
-            // The event goes on.
+            // The event continues.
         } else if n_words == 1 && is_decimal(word) {
             // The period.
             start = behind;
@@ -224,7 +225,7 @@ struct Tail<'a> {
     remote: Option<u32>,
 }
 
-/// `text` starts with no blank.
+/// Parses the tail. `text` starts with no blank.
 fn read_tail(text: &[u8]) -> Tail<'_> {
     let text = trim_end(text);
     let mut tail = Tail::default();
@@ -254,11 +255,11 @@ fn read_tail(text: &[u8]) -> Tail<'_> {
     tail
 }
 
-/// What is before the data source, its digits, and the piped text with all behind it.
+/// Splits a tail into the text before the data source, its digits, and the piped text with the rest.
 fn find_data_source(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     memchr_iter(b'|', text).find_map(|pipe| {
         let before = trim_end(&text[..pipe]);
-        // Without a blank there is no word to look back for, along a line that may be all pipes.
+        // Without a blank there is no word to search for, in a line that may be all pipes.
         if before.len() == pipe {
             return None;
         }
@@ -267,8 +268,8 @@ fn find_data_source(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     })
 }
 
-/// The description of a data source, and the numbers behind it. The last part of it is a word in capitals and what
-/// that says; numbers come next.
+/// Splits the description of a data source from the numbers after it. Its last part is an upper-case word and its value;
+/// numbers follow.
 fn split_piped(text: &[u8]) -> (&[u8], &[u8]) {
     let mut last = 0;
     for pipe in memchr_iter(b'|', text) {
@@ -278,7 +279,7 @@ fn split_piped(text: &[u8]) -> (&[u8], &[u8]) {
             last = pipe;
         }
     }
-    // Behind the key.
+    // After the key.
     let (_, mut rest) = next_word(&text[last..]);
     while !rest.is_empty() {
         let (word, after) = next_word(rest);
@@ -290,7 +291,7 @@ fn split_piped(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.len() - rest.len())
 }
 
-/// Load or store by the data source, where it says one of these.
+/// Whether a data source is a store; `None` if it says neither load nor store.
 fn op_of(source: &[u8], described: &[u8]) -> Option<bool> {
     let says = |what: &[u8]| find(described, what).is_some();
     match (says(b"|OP STORE"), says(b"|OP LOAD")) {
@@ -305,7 +306,7 @@ fn op_of(source: &[u8], described: &[u8]) -> Option<bool> {
     }
 }
 
-/// The level of the memory hierarchy in `|LVL L1 hit`.
+/// Level of the memory hierarchy in `|LVL L1 hit`.
 fn cache_level(described: &[u8]) -> Option<&'static str> {
     const LEVELS: [(&[u8], &str); 8] = [
         (b"DRAM", "DRAM"),
@@ -325,8 +326,8 @@ fn cache_level(described: &[u8]) -> Option<&'static str> {
     LEVELS.iter().find(|(name, _)| has(name)).map(|(_, level)| *level)
 }
 
-/// Without a data source: the group of the data, and what is behind it. The group is what ends with an object in
-/// parentheses in front of a number; without one it is everything, unless that starts with a number.
+/// Splits the data group from the rest, without a data source. The group ends with an object in parentheses before a number;
+/// without one it is the whole text, unless that starts with a number.
 fn split_data_group(text: &[u8]) -> (&[u8], &[u8]) {
     if is_number(next_word(text).0) {
         return (b"", text);
@@ -343,7 +344,7 @@ fn split_data_group(text: &[u8]) -> (&[u8], &[u8]) {
     (text, b"")
 }
 
-/// Where the parenthesis opens that closes at the end of `text`, behind a blank.
+/// Position of the parenthesis, after a blank, that closes at the end of `text`.
 fn open_of(text: &[u8]) -> Option<usize> {
     let mut depth = 0usize;
     for (at, byte) in text.iter().enumerate().rev() {
@@ -356,11 +357,11 @@ fn open_of(text: &[u8]) -> Option<usize> {
             return (*byte == b'(' && (at == 0 || is_blank(text[at - 1]))).then_some(at);
         }
     }
-    // It does not balance: the last one that may open an object.
+    // Unbalanced: use the last one that may open an object.
     rfind(text, b" (").map(|at| at + 1)
 }
 
-/// Weight, and the group of the instruction, which is empty where its address stands alone; `None` without an address.
+/// Weight and instruction group, which is empty if only its address is present; `None` without an address.
 fn read_numbers(text: &[u8]) -> (Option<u64>, Option<&[u8]>) {
     let mut rest = text;
     let mut first: Option<&[u8]> = None;
@@ -377,7 +378,7 @@ fn read_numbers(text: &[u8]) -> (Option<u64>, Option<&[u8]>) {
         rest = after;
     }
     let Some(first) = first else { return (None, None) };
-    // The address of the instruction is the last number if a name follows, and any that can not be a weight.
+    // The instruction address is the last number if a name follows, or if it cannot be a weight.
     let has_ip = !rest.is_empty() || !is_decimal(last);
     let weight = if has_ip && n == 1 || !is_decimal(first) {
         None
@@ -395,7 +396,7 @@ fn read_group(text: &[u8]) -> (&[u8], &[u8]) {
         let name = trim_end(&text[..open]);
         return (without_offset(name), &text[open + 1..text.len() - 1]);
     }
-    // With an offset the name ends there and the object is the next word; without one the object is the last word.
+    // With an offset the name ends there and the object is the next word; otherwise the object is the last word.
     if let Some(end) = end_of_offset(text) {
         let (object, _) = next_word(trim_start(&text[end..]));
         return (without_offset(&text[..end]), object);
@@ -404,7 +405,7 @@ fn read_group(text: &[u8]) -> (&[u8], &[u8]) {
     if name.is_empty() { (object, b"") } else { (name, object) }
 }
 
-/// Where the first offset ends that is followed by a blank or by nothing.
+/// End of the first offset that is followed by a blank or the end.
 fn end_of_offset(text: &[u8]) -> Option<usize> {
     memchr_iter(b'+', text).filter(|at| text[*at..].starts_with(b"+0x")).find_map(|at| {
         let digits = &text[at + 3..];

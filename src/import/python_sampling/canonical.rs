@@ -1,11 +1,11 @@
-//! Table entries exactly as the profiler writes them, read without looking at keys one by one.
+//! Fast path for table entries exactly as the profiler writes them, read without parsing keys one by one.
 //!
-//! Nearly all bytes of a file are such entries. Anything else (other keys, another order, blanks, floats) is declined
-//! and left to the plain way in [`record`](super::record), which gives the same for what is accepted here.
+//! Nearly all bytes of a file are such entries. Anything else (other keys, another order, blanks, floats) is left to
+//! [`record`](super::record), which gives the same result for what is accepted here.
 
 use super::record::{AggEntry, FrameEntry};
 
-/// An entry of `frames` that starts at `at`, and where it ends.
+/// Parses an entry of `frames` at `at`; returns it and its end.
 #[inline]
 pub(super) fn frame(line: &[u8], at: usize) -> Option<(FrameEntry, usize)> {
     let mut rest = Rest { bytes: line.get(at..)? };
@@ -20,7 +20,7 @@ pub(super) fn frame(line: &[u8], at: usize) -> Option<(FrameEntry, usize)> {
     Some((FrameEntry { id, path, func, line: source_line, end_line, col, end_col }, end))
 }
 
-/// An entry of `entries` that starts at `at`, and where it ends.
+/// Parses an entry of `entries` at `at`; returns it and its end.
 #[inline]
 pub(super) fn agg(line: &[u8], at: usize) -> Option<(AggEntry, usize)> {
     let mut rest = Rest { bytes: line.get(at..)? };
@@ -31,15 +31,15 @@ pub(super) fn agg(line: &[u8], at: usize) -> Option<(AggEntry, usize)> {
     Some((AggEntry { frame, self_samples, cumulative }, end))
 }
 
-/// What is left of the line.
+/// Rest of the line.
 struct Rest<'a> {
     bytes: &'a [u8],
 }
 
 impl Rest<'_> {
-    /// `key` and an integer of up to 19 digits after it; nothing is consumed if they are not there.
+    /// Consumes `key` and an integer of up to 19 digits; consumes nothing if they are not there.
     ///
-    /// A literal that goes on (fraction, exponent) is noticed by what is expected next.
+    /// A literal that continues (fraction, exponent) is caught by the text expected next.
     #[inline]
     fn number_after(&mut self, key: &[u8]) -> Option<u64> {
         let digits = self.bytes.strip_prefix(key)?;
@@ -59,7 +59,7 @@ impl Rest<'_> {
         Some(value)
     }
 
-    /// Position in `line` after the closing bracket.
+    /// Offset in `line` after the closing bracket.
     #[inline]
     fn end(&self, line: &[u8]) -> Option<usize> {
         (self.bytes.first() == Some(&b'}')).then(|| line.len() - self.bytes.len() + 1)

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 const FREE: u32 = u32::MAX;
 
-/// Rows by id. Ids usually count from 0, so most lie in a plain vector; any others go to a tree, whose worst case is
-/// no worse than its best, and the vector never grows out of proportion to what is in it.
+/// Rows by id. Ids usually count from 0, so most are in a vector; others go to a tree, whose worst case is as good as its
+/// best. The vector never grows out of proportion to its content.
 #[derive(Clone, Default)]
 pub(super) struct IdIndex {
     dense: Vec<u32>,
@@ -14,7 +14,7 @@ pub(super) struct IdIndex {
 }
 
 impl IdIndex {
-    /// The row of `id`, and whether it is new: then it is the number of rows so far.
+    /// Row of `id`, and whether it is new (then it is the number of rows so far).
     #[inline]
     pub fn row(&mut self, id: u64) -> (usize, bool) {
         if let Some(row) = self.dense.get(id as usize)

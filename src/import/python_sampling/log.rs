@@ -1,6 +1,6 @@
-//! Entries of tables as a part of a file notes them down, for whoever joins it to the rest.
+//! Table entries logged by a part of a file, to be applied when it is joined.
 //!
-//! Plain numbers of 32 bits, since nearly all of them fit; a table with a larger one is written wide.
+//! Numbers of 32 bits, since nearly all fit; a table with a larger one is written in the wide form.
 //!
 //! ```text
 //! [table][kind][n entries] then n times, by kind:
@@ -9,7 +9,7 @@
 
 use super::record::{AggEntry, FrameEntry};
 
-/// What a table was touched by.
+/// Kind of a table entry.
 pub(super) enum Entry {
     Frame(FrameEntry),
     Count(AggEntry),
@@ -21,10 +21,10 @@ const WIDE_FRAMES: u32 = 2;
 const WIDE_COUNTS: u32 = 3;
 
 const HEAD_WORDS: usize = 3;
-/// A number that is not there, in a table that is not wide.
+/// Missing number, in tables that are not wide.
 const MISSING: u32 = u32::MAX;
 
-/// 32-bit numbers, the lowest byte first.
+/// 32-bit numbers, little-endian.
 #[derive(Clone, Default)]
 pub(super) struct Log {
     bytes: Vec<u8>,
@@ -39,7 +39,7 @@ impl Log {
         self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 
-    /// The frames of the table of that number.
+    /// Logs the frames of a table, by its number.
     pub fn add_frames(&mut self, table: u32, frames: &[FrameEntry]) {
         let n = frames.len() as u32;
         let start = self.bytes.len();
@@ -54,7 +54,7 @@ impl Log {
         }
     }
 
-    /// The counts of the table of that number.
+    /// Logs the counts of a table, by its number.
     pub fn add_counts(&mut self, table: u32, counts: &[AggEntry]) {
         let n = counts.len() as u32;
         let start = self.bytes.len();
@@ -70,7 +70,7 @@ impl Log {
         }
     }
 
-    /// Whether `bytes` are a log of so many tables.
+    /// Whether `bytes` are a valid log of `n_tables` tables.
     pub fn is_sound(bytes: &[u8], n_tables: usize) -> bool {
         let (words, odd) = bytes.as_chunks::<4>();
         let mut at = 0;
@@ -84,7 +84,7 @@ impl Log {
         odd.is_empty() && at == words.len()
     }
 
-    /// Calls `each` for every entry in a log that is sound, in order, with the number of its table.
+    /// Calls `each` for every entry of a valid log, in order, with the number of its table.
     pub fn for_each(bytes: &[u8], mut each: impl FnMut(u32, Entry)) {
         let words = bytes.as_chunks::<4>().0;
         let mut at = 0;
@@ -116,7 +116,7 @@ impl Log {
     }
 }
 
-/// Numbers of an entry.
+/// Words per entry.
 fn width(kind: u32) -> Option<usize> {
     match kind {
         FRAMES => Some(7),
@@ -162,7 +162,7 @@ fn frame_of_narrow([id, path, func, line, end_line, col, end_col]: [u32; 7]) -> 
     }
 }
 
-/// Three ids, and four numbers each behind whether it is there.
+/// Three ids, and four numbers, each after a flag for whether it is present.
 const WIDE_FRAME_WORDS: usize = 3 * 2 + 4 * 5;
 
 fn wide_frame(frame: &FrameEntry) -> [u32; WIDE_FRAME_WORDS] {

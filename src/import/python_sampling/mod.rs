@@ -11,12 +11,12 @@
 //! {"type":"end","v":0,"run_id":"…","samples_total":9}
 //! ```
 //!
-//! Quirks it copes with: runs one after another or interleaved, records in any order and repeated, a file that ends
-//! early, names with lone surrogates (file names that are not UTF-8), fields and record types of later versions.
-//! It does not make up stacks or times, which the format does not have.
+//! Quirks handled: runs one after another or interleaved, records in any order and repeated, truncated files, names with lone
+//! surrogates (file names that are not UTF-8), fields and record types of later versions. Stacks and timestamps, which the
+//! format lacks, are not made up.
 //!
-//! Lines refer to others by number, and the last one of a number counts. So a part of a file only notes down what its
-//! tables say, by the file's numbers, and whoever joins it adds that to what comes before (`part`, `log`).
+//! Lines refer to others by id, and the last definition of an id wins. So a part of a file only logs its table entries, by the
+//! ids of the file, and they are applied when the part is joined (`part`, `log`).
 
 mod canonical;
 mod ids;
@@ -32,6 +32,7 @@ use crate::base::json::JsonError;
 use crate::base::lines::{Line, LineEnds};
 use crate::base::strings::StringId;
 use crate::base::text;
+use crate::base::units::counted;
 use crate::trace::profiles::ProfileRun;
 use crate::trace::{IssueKind, Ledger, Position, TraceBuilder};
 use ids::IdIndex;
@@ -58,15 +59,16 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: issues::ALL,
 };
 
-/// The profiler writes lines of some 30 kB. Entries of a line are held until all of it has proved valid.
+/// Longest line; those of the profiler have some 30 kB. Entries of a line are held until the whole line proves valid.
 const MAX_LINE_BYTES: usize = 64 << 20;
 
-/// Runs have tables of their own, so a file of nothing but new run ids would need far more memory than its size.
+/// Maximum number of runs: each has its own tables, so a file of nothing but new run ids would need far more memory than its
+/// size.
 const MAX_RUNS: usize = 1 << 16;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Looks at every line of the head: noise before the first record says nothing.
+/// Looks at every line of the head, since it may start with noise.
 fn sniff(head: &[u8]) -> Confidence {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let mut record = Record::default();
@@ -88,10 +90,10 @@ fn sniff(head: &[u8]) -> Confidence {
     best
 }
 
-/// How much the fields of a line, perhaps cut off, speak for this format.
+/// Confidence from the fields of a line, which may be cut off.
 fn judge(record: &Record, line: &[u8]) -> Confidence {
     let ours = match record.kind {
-        // A list of entries that comes before the type can fill all of the head.
+        // A list of entries before the type can fill the whole head.
         RecordType::Other => {
             let is_table = [&b"{\"str_id\":"[..], b"{\"frame_id\":"]
                 .iter()
@@ -105,12 +107,12 @@ fn judge(record: &Record, line: &[u8]) -> Confidence {
     match (record.has_run_id || record.has_version, ours) {
         (true, _) => Confidence::Certain,
         (false, true) => Confidence::Likely,
-        // Many kinds of JSON lines have a `meta` or an `end`.
+        // Many JSON Lines formats have a `meta` or an `end`.
         (false, false) => Confidence::Possible,
     }
 }
 
-/// Blanks, tabs and CRs off both ends: how many bytes went before, and what is left.
+/// Trims blanks, tabs and CRs; returns the number of bytes removed at the start, and the rest.
 fn trim(line: &[u8]) -> (usize, &[u8]) {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let start = line.iter().take_while(|byte| is_blank(byte)).count();
@@ -156,8 +158,8 @@ fn nothing_found(ledger: &Ledger) -> ImportError {
     ImportError {
         code: "unknown-format",
         what: format!(
-            "no record of a Python sampling profile in {} lines; the first is: {example}",
-            ledger.n_records()
+            "no Python sampling profile record in {}; the first line is: {example}",
+            counted(ledger.n_records(), "line", "lines")
         ),
         hint: "write one with python -m profiling.sampling run --jsonl -o FILE".to_string(),
     }
@@ -172,26 +174,26 @@ struct Records {
     /// Run of the last record.
     last_run: usize,
     n_by_type: [u64; 6],
-    /// What these are records of a part for; `None` for those of the whole.
+    /// State of a part; `None` for the whole file.
     part: Option<part::OfPart>,
 }
 
-/// A run being read. Ids are replaced by row numbers at once, in whatever order the tables come.
+/// A run being read. Ids are mapped to row numbers at once, in whatever order the tables come.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct RunTables {
-    /// Until the run is handed over, paths and functions in its frames hold numbers of rows of `strings`.
+    /// Until the run is handed over, paths and functions of its frames are row numbers of `strings`.
     run: ProfileRun,
     #[serde(skip)]
     string_rows: IdIndex,
-    /// The file's own number of each string, in the order in which they first appear.
+    /// Id of each string in the file, in order of first appearance.
     string_ids: Vec<u64>,
     /// [`StringId::NONE`]: referred to, but not defined so far.
     strings: Vec<StringId>,
     #[serde(skip)]
     frame_rows: IdIndex,
-    /// Which of `tables` a row of the frames was last touched by.
+    /// Index into `tables` of the last table that touched each row of the frames.
     frame_table: Vec<u32>,
-    /// Where records with frames or counts start.
+    /// Places of records with frames or counts.
     tables: Vec<Place>,
     /// In a part: the entries of these records.
     #[serde(skip)]
@@ -200,7 +202,7 @@ struct RunTables {
     end: Option<Place>,
 }
 
-/// A place in the file, without room for what all lines have.
+/// Compact file position.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Place {
     byte: u64,
@@ -212,14 +214,14 @@ impl Place {
         Position { byte: self.byte, line: Some(self.line) }
     }
 
-    /// The same place where `n_lines` lines come before the first.
+    /// The same place after `n_lines` more lines.
     fn behind(self, n_lines: u64) -> Place {
         Place { line: self.line.saturating_add(n_lines), ..self }
     }
 }
 
 impl Records {
-    /// Of a part, at its start.
+    /// Creates the state at the start of a part.
     fn of_part() -> Records {
         Records { part: Some(part::OfPart::default()), ..Records::default() }
     }
@@ -263,7 +265,7 @@ impl Records {
         self.runs[run].add(&self.record, bytes, place, self.part.is_some(), out);
     }
 
-    /// The number of the run that the record belongs to.
+    /// Number of the run of the record.
     fn run(&mut self, place: Place) -> Option<usize> {
         let run_id = &self.record.run_id;
         if self.runs.get(self.last_run).is_some_and(|last| last.run.run_id == *run_id) {
@@ -277,7 +279,7 @@ impl Records {
         Some(self.last_run)
     }
 
-    /// A run that is new, whose first record is at `place`.
+    /// Adds a run whose first record is at `place`.
     fn add_run(&mut self, run_id: String, place: Place) -> usize {
         let number = self.runs.len();
         let run = ProfileRun { run_id: run_id.clone(), ..ProfileRun::default() };
@@ -286,7 +288,7 @@ impl Records {
         number
     }
 
-    /// Puts the runs into the trace.
+    /// Adds the runs to the trace.
     fn hand_over(self, out: &mut TraceBuilder) {
         let trace = &mut out.trace;
         const NAMES: [&str; 6] = ["meta", "string_table", "frame_table", "agg", "end", "other"];
@@ -316,7 +318,7 @@ impl Records {
 }
 
 impl RunTables {
-    /// Takes one record of the run; `line` is its text. Entries of frames and counts are only noted down for a part.
+    /// Applies one record of the run; `line` is its text. In a part, frames and counts are only logged.
     fn add(&mut self, record: &Record, line: &[u8], place: Place, is_part: bool, out: &mut TraceBuilder) {
         let n_bytes = line.len() as u64;
         let at = place.position();
@@ -400,7 +402,7 @@ impl RunTables {
         if skipped.n == 0 && !replaced { ledger.keep(n_bytes) } else { ledger.repair(n_bytes) }
     }
 
-    /// A place in the source, of the table of that number.
+    /// Sets the code location of a frame, from a table given by number.
     #[inline]
     fn add_frame(&mut self, entry: &FrameEntry, table: u32) {
         let row = self.frame_row(entry.id, table);
@@ -416,7 +418,7 @@ impl RunTables {
         frames.has_frame[row] = true;
     }
 
-    /// The counts of a place, of the table of that number.
+    /// Sets the counts of a frame, from a table given by number.
     #[inline]
     fn add_count(&mut self, entry: &AggEntry, table: u32) {
         let row = self.frame_row(entry.frame, table);
@@ -426,7 +428,7 @@ impl RunTables {
         frames.has_counts[row] = true;
     }
 
-    /// The row of a string id, added if new.
+    /// Row of a string id, added if new.
     fn string_row(&mut self, id: u64) -> usize {
         let (row, new) = self.string_rows.row(id);
         if new {
@@ -436,7 +438,7 @@ impl RunTables {
         row
     }
 
-    /// The row of a frame id, added if new, and marked as touched by the table of that number.
+    /// Row of a frame id, added if new and marked as touched by a table given by number.
     #[inline]
     fn frame_row(&mut self, id: u64, table: u32) -> usize {
         let (row, new) = self.frame_rows.row(id);
@@ -448,7 +450,7 @@ impl RunTables {
         row
     }
 
-    /// Row numbers to names, rows in order of their ids; what is missing or does not add up goes to the ledger.
+    /// Resolves row numbers to names and sorts rows by id; missing data and wrong sums go to the ledger.
     fn hand_over(mut self, ledger: &mut Ledger) -> ProfileRun {
         let frames = &mut self.run.frames;
         for row in 0..frames.len() {
@@ -493,7 +495,7 @@ impl RunTables {
         if let Some((agg, end)) = checks.totals_differ {
             ledger.file(&TOTALS_DIFFER, at, format!("{agg} and {end}").as_bytes());
         }
-        // A run of which nothing could be read is reported as such already.
+        // A run without any readable record is reported as such already.
         if !self.run.complete && (self.run.has_meta || !self.tables.is_empty() || self.run.n_strings > 0) {
             ledger.file(&INCOMPLETE_RUN, self.first.position(), self.run.run_id.as_bytes());
         }

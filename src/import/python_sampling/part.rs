@@ -1,10 +1,10 @@
-//! A part of a file, read by itself, and adding it to what comes before.
+//! Parts of a file, read independently and joined in order.
 //!
-//! A part looks nothing up: entries of frames and counts are noted down in their order, by the ids that the file gives them
-//! ([`Log`]), and added when it is joined. So a definition may come from any part, a later one replaces an earlier one, and rows
-//! come in the order in which reading in one go finds them. Of each string the part keeps the last definition.
+//! A part resolves nothing: frames and counts are logged in order, by the ids of the file ([`Log`]), and applied when the part
+//! is joined. So a definition may come from any part, a later one replaces an earlier one, and rows come in the order of
+//! sequential reading. Of each string the part keeps the last definition.
 //!
-//! Only the first header of a run counts, and whether the first one in a part is that is not known before it is joined.
+//! Only the first header of a run counts; whether a part contains it is known only when it is joined.
 
 use super::issues::{self, DUPLICATE_META};
 use super::log::{Entry, Log};
@@ -15,24 +15,24 @@ use crate::trace::TraceBuilder;
 use crate::trace::ledger::{Issue, NamedIssue};
 use serde::{Deserialize, Serialize};
 
-/// What a part has to know of itself besides its records.
+/// State of a part besides its records.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct OfPart {
-    /// The first header of each run that has one, in the order of the file.
+    /// First header of each run that has one, in file order.
     pub metas: Vec<FirstMeta>,
-    /// It has more runs than are read.
+    /// The part has more runs than the limit.
     pub has_too_many_runs: bool,
 }
 
-/// A header that is the first of its run, or another one if there is one before the part.
+/// A header that is the first of its run unless an earlier part has one.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct FirstMeta {
     /// Number of the run in the part.
     run: usize,
     n_bytes: u64,
-    /// Kinds of oddities in the part before it.
+    /// Number of issue kinds in the part before it.
     n_issues_before: usize,
-    /// What is wrong if it is another one.
+    /// Issue to report if it is a duplicate.
     issue: NamedIssue,
 }
 
@@ -44,7 +44,7 @@ impl FirstMeta {
     }
 }
 
-/// All but texts, the account, and the logs, which lie behind it.
+/// Everything except texts, ledger and logs, which follow it.
 #[derive(Serialize, Deserialize)]
 struct Head {
     runs: Vec<RunTables>,
@@ -54,7 +54,7 @@ struct Head {
     of_part: OfPart,
 }
 
-/// The records of a part as bytes. `None` if what became of them depends on what is before the part.
+/// Encodes the records of a part. `None` if their treatment depends on what precedes the part.
 pub(super) fn to_bytes(records: &mut Records) -> Option<Vec<u8>> {
     let of_part = records.part.take().unwrap_or_default();
     if of_part.has_too_many_runs {
@@ -69,8 +69,8 @@ pub(super) fn to_bytes(records: &mut Records) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Goes on behind the part of those `rows` and `notes`, before which there are `n_lines` lines. False, and nothing happens, if it
-/// has to be read again.
+/// Joins the part with these `rows` and `notes`, preceded by `n_lines` lines. Returns false and changes nothing if it has to
+/// be read again.
 pub(super) fn join(
     records: &mut Records,
     rows: PartRows,
@@ -131,7 +131,7 @@ pub(super) fn join(
 }
 
 impl RunTables {
-    /// What a part says of this run, `texts` being the numbers here of the part's texts.
+    /// Adds the part's data of this run; `texts` maps the part's text ids to ids here.
     fn add_part(&mut self, part: RunTables, log: &[u8], texts: &[StringId], n_lines: u64) {
         for (id, text) in part.string_ids.iter().zip(&part.strings) {
             let row = self.string_row(*id);

@@ -1,8 +1,8 @@
-//! One line to one record, whatever the order of its keys.
+//! One line to one record, in any order of keys.
 //!
-//! Takes the bytes of a line, fills buffers that are used again for the next one. Nothing in them counts before
-//! [`Record::parse`] says that the whole line is a JSON object: a later key may replace an earlier one, and a line
-//! that breaks off is not used at all. It does not know other records; ids are not looked up here.
+//! Takes the bytes of a line and fills buffers that are reused for the next one. They are valid only after [`Record::parse`]
+//! has accepted the whole line as a JSON object: a later key may replace an earlier one, and a truncated line is not used at
+//! all. Other records are not known here; ids are not resolved.
 
 use super::canonical;
 use crate::base::json::{Dialect, JsonError, Number, Parser, RawStr, Token, unescape, unescape_to_string};
@@ -16,7 +16,7 @@ pub(super) enum RecordType {
     FrameTable,
     Agg,
     End,
-    /// Another one, or none.
+    /// Unknown or missing type.
     #[default]
     Other,
 }
@@ -38,9 +38,9 @@ impl RecordType {
 #[derive(Clone)]
 pub(super) struct StringEntry {
     pub id: u64,
-    /// In [`Record::text`].
+    /// Range of [`Record::text`].
     pub text: Range<usize>,
-    /// Something in it was replaced by U+FFFD.
+    /// Some of it was replaced by U+FFFD.
     pub replaced: bool,
 }
 
@@ -64,23 +64,23 @@ pub(super) struct AggEntry {
     pub cumulative: u64,
 }
 
-/// Entries that could not be used.
+/// Entries that were skipped.
 #[derive(Clone, Default)]
 pub(super) struct SkippedEntries {
     pub n: u64,
-    /// Where in the line the first of them stands.
+    /// Range of the first one in the line.
     pub first: Option<Range<usize>>,
 }
 
-/// The known fields of one record; the last of equal keys wins.
+/// Known fields of one record; the last of duplicate keys wins.
 #[derive(Clone, Default)]
 pub(super) struct Record {
     pub kind: RecordType,
     pub run_id: String,
-    /// `run_id` is there and is text.
+    /// `run_id` is present and is text.
     pub has_run_id: bool,
     pub has_version: bool,
-    /// Where in the line the version stands, if it is one that is not read.
+    /// Range of the version in the line, if unsupported.
     pub unsupported: Option<Range<usize>>,
     pub interval_us: Option<u64>,
     pub mode: Option<String>,
@@ -93,23 +93,23 @@ pub(super) struct Record {
     pub strings: Vec<StringEntry>,
     pub frames: Vec<FrameEntry>,
     pub entries: Vec<AggEntry>,
-    /// Unusable entries of each list.
+    /// Skipped entries of each list.
     pub skipped_strings: SkippedEntries,
     pub skipped_frames: SkippedEntries,
     pub skipped_entries: SkippedEntries,
     scratch: Scratch,
 }
 
-/// Buffers of the parser itself.
+/// Buffers of the parser.
 #[derive(Clone, Default)]
 struct Scratch {
-    /// Brackets open around the value being skipped: true for an object.
+    /// Open brackets around the value being skipped: true for an object.
     open: Vec<bool>,
     key: String,
 }
 
 impl Record {
-    /// Reads one line. An error says where it stops being a JSON object.
+    /// Parses one line. An error says where it stops being a JSON object.
     pub fn parse(&mut self, line: &[u8]) -> Result<(), JsonError> {
         self.clear();
         let mut parser = Parser::new(line, Dialect::Python);
@@ -120,18 +120,18 @@ impl Record {
         }
     }
 
-    /// Reads as many fields as the line has, which may be cut off.
+    /// Parses as many fields as the line has, which may be cut off.
     pub fn parse_head(&mut self, line: &[u8]) -> Result<(), JsonError> {
         self.clear();
         self.fields(&mut Parser::new(line, Dialect::Python), line)
     }
 
-    /// Whether it is a header of a version that is read.
+    /// Whether it is a header of a supported version.
     pub fn is_meta_read(&self) -> bool {
         self.kind == RecordType::Meta && self.unsupported.is_none()
     }
 
-    /// Forgets the last record, not its buffers.
+    /// Clears the record but keeps its buffers.
     fn clear(&mut self) {
         self.kind = RecordType::Other;
         self.run_id.clear();
@@ -238,9 +238,9 @@ impl Record {
     }
 }
 
-/// Reads a list of objects; `entry` starts after the `{`, is told where that was, and says whether it is usable.
+/// Parses a list of objects. `entry` starts after the `{`, gets its offset, and returns whether the entry is valid.
 ///
-/// A value that is no list has no entries.
+/// A value that is not a list has no entries.
 fn list(
     parser: &mut Parser<'_>,
     scratch: &mut Scratch,
@@ -298,7 +298,7 @@ fn string_entry(
     Ok(Some(StringEntry { id, text: start..text.len(), replaced: !odd.is_clean() }))
 }
 
-/// An id that no string has, as far as programs count from 0.
+/// An id that no string has, since ids count from 0.
 const NO_STRING: u64 = u64::MAX;
 
 fn frame_entry(parser: &mut Parser<'_>, scratch: &mut Scratch) -> Result<Option<FrameEntry>, JsonError> {
@@ -343,7 +343,7 @@ fn agg_entry(parser: &mut Parser<'_>, scratch: &mut Scratch) -> Result<Option<Ag
 }
 
 impl Scratch {
-    /// The name a key stands for.
+    /// Field name of a key.
     #[inline]
     fn name<'a>(&'a mut self, key: RawStr<'a>) -> &'a [u8] {
         if !key.escaped {
@@ -354,7 +354,7 @@ impl Scratch {
         self.key.as_bytes()
     }
 
-    /// The text of a value that is a string.
+    /// Text of a string value.
     fn text_of<'a>(&'a mut self, value: Token<'a>) -> Option<&'a [u8]> {
         match value {
             Token::String(text) => Some(self.name(text)),
@@ -362,7 +362,7 @@ impl Scratch {
         }
     }
 
-    /// The next value, whole: of a container only the bracket is given, but all of it is checked and consumed.
+    /// Consumes and checks the next value; of a container only the bracket is returned.
     #[inline]
     fn value<'a>(&mut self, parser: &mut Parser<'a>) -> Result<Token<'a>, JsonError> {
         let token = parser.token()?;
@@ -373,7 +373,7 @@ impl Scratch {
         Ok(token)
     }
 
-    /// Checks and consumes the rest of a container whose bracket has been consumed. Depth costs a byte a level.
+    /// Consumes and checks the rest of a container after its bracket. Nesting costs one byte per level.
     fn skip_rest(&mut self, parser: &mut Parser<'_>, is_object: bool) -> Result<(), JsonError> {
         self.open.clear();
         self.open.push(is_object);
@@ -401,7 +401,7 @@ impl Scratch {
     }
 }
 
-/// A number equal to zero, however it is written.
+/// Whether a number is zero, in any notation.
 fn is_zero(value: Token<'_>) -> bool {
     match value {
         Token::Number(b"0") => true,
@@ -410,23 +410,23 @@ fn is_zero(value: Token<'_>) -> bool {
     }
 }
 
-/// An integer in 0..2^64, perhaps written as a float.
+/// Integer in 0..2^64, possibly written as a float.
 #[inline]
 fn id(value: Token<'_>) -> Option<u64> {
     u64::try_from(integer(value)?).ok()
 }
 
-/// The id of a string. A negative one is that of no string, and the frame has no such name.
+/// Id of a string. Negative ids mean that the frame has no such name.
 #[inline]
 fn string_id(value: Token<'_>) -> Option<u64> {
     integer(value).map(|id| u64::try_from(id).unwrap_or(NO_STRING))
 }
 
-/// An integer of at most 64 bits, signed or not, perhaps written as a float.
+/// Integer of at most 64 bits, signed or not, possibly written as a float.
 #[inline]
 fn integer(value: Token<'_>) -> Option<i128> {
     let Token::Number(literal) = value else { return None };
-    // Nineteen digits can not overflow; nearly every number is like that.
+    // Nineteen digits cannot overflow, and nearly all numbers are shorter.
     if literal.len() < 20 && literal.iter().all(u8::is_ascii_digit) {
         let value = literal.iter().fold(0u64, |value, digit| value * 10 + u64::from(digit - b'0'));
         return Some(i128::from(value));
@@ -442,7 +442,7 @@ fn integer_of_any_form(literal: &[u8]) -> Option<i128> {
         return Some(0);
     }
     let exponent = number.exponent.saturating_add(n_zeros as i64);
-    // More than twenty digits are beyond 64 bits, and 128 bits hold all that have fewer.
+    // More than twenty digits exceed 64 bits; 128 bits are enough for all shorter ones.
     if !(0..=20).contains(&exponent) || digits.len() as i64 + exponent > 20 {
         return None;
     }
@@ -492,7 +492,7 @@ mod tests {
         assert!(record.skipped_entries.n == 0 && record.unsupported.is_none() && !record.has_run_id);
     }
 
-    /// The short way must never give anything but what the plain way gives.
+    /// The fast path must give exactly what the general one gives.
     #[test]
     fn the_short_way_equals_the_plain_way() {
         let mut n_short = 0;

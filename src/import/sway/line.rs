@@ -1,7 +1,7 @@
 //! One line to one call, by the rules of the reference reader.
 //!
-//! Two ways to the same result: [`parse_usual`] for a line exactly as the writer emits it, without allocation, and
-//! [`parse_any`] for everything else that the reference accepts. Whatever the first takes, the second takes alike.
+//! Two parsers with the same result: [`parse_usual`] for lines exactly as the writer emits them, without allocation, and
+//! [`parse_any`] for everything else the reference accepts.
 
 use crate::base::json::{Dialect, JsonError, Parser, RawStr, Token, Unescape, unescape};
 use crate::base::python;
@@ -10,7 +10,7 @@ use crate::trace::scoring_calls::ProbeKind;
 use std::borrow::Cow;
 use wide::u8x16;
 
-/// Containers deeper than this are not looked into. The reference gives up somewhere below 100 000 levels.
+/// Maximum nesting that is parsed. The reference fails somewhere below 100,000 levels.
 pub const MAX_DEPTH: usize = 50_000;
 
 /// Values of one line.
@@ -36,13 +36,13 @@ pub enum TopK {
 }
 
 impl TopK {
-    /// `decimal` is the plain text of an integer.
+    /// Parses `decimal`, the plain text of an integer.
     fn from_decimal(decimal: String) -> TopK {
         decimal.parse().map_or(TopK::Wide(decimal), TopK::Small)
     }
 }
 
-/// Why a line is no call.
+/// Reason why a line is not a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     NotJson,
@@ -56,7 +56,7 @@ pub enum Refusal {
     BadWallMs,
     BadTopK,
     BadProbe,
-    /// An integer beyond every double as a time, or an infinite `top_k`.
+    /// An integer too large for a double as a time, or an infinite `top_k`.
     OutOfRange,
 }
 
@@ -69,22 +69,22 @@ impl From<JsonError> for Refusal {
     }
 }
 
-/// What was odd about a line that was kept.
+/// Issues of a line that was kept.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Oddities {
+pub struct LineIssues {
     pub missing_field: bool,
     pub unknown_field: bool,
     pub repeated_field: bool,
-    /// A value had another type than the writer gives and was converted.
+    /// A value had the wrong type and was converted.
     pub converted: bool,
     pub lone_surrogate: bool,
 }
 
-/// A line as the writer emits it: its keys in its order and spacing, plain ASCII text without escapes.
+/// Parses a line as the writer emits it: keys in its order and spacing, plain ASCII without escapes.
 ///
-/// `None` says nothing about the line but that [`parse_any`] has to look at it.
+/// `None` only means that [`parse_any`] has to parse it.
 pub fn parse_usual(line: &[u8]) -> Option<Call<'_>> {
-    // One pass that the compiler turns into vector instructions: no control, nothing beyond ASCII, no backslash.
+    // One pass, vectorized by the compiler: no control characters, nothing beyond ASCII, no backslash.
     if !line.iter().fold(true, |plain, byte| plain & (*byte >= b' ') & (*byte < 0x80) & (*byte != b'\\')) {
         return None;
     }
@@ -121,14 +121,14 @@ pub fn parse_usual(line: &[u8]) -> Option<Call<'_>> {
     })
 }
 
-/// What comes after `prefix`, if the text starts with it.
+/// Rest of the text after `prefix`.
 #[inline(always)]
 fn after<'a, const N: usize>(text: &'a str, prefix: &[u8; N]) -> Option<&'a str> {
     let start = text.as_bytes().first_chunk::<N>()?;
     if same_bytes(start, prefix) { text.get(N..) } else { None }
 }
 
-/// The place of the first `byte` in the first 48 bytes.
+/// Position of the first `byte` in the first 48 bytes.
 #[inline(always)]
 fn find_near(text: &[u8], byte: u8) -> Option<usize> {
     let (blocks, rest) = text.as_chunks::<16>();
@@ -151,14 +151,14 @@ fn usual_string(text: &str) -> Option<(&str, &str)> {
     Some((text.get(..end)?, text.get(end + 1..)?))
 }
 
-/// A number as JSON has it, short enough that an integer can overflow nothing; what is not checked here is refused by the
-/// parsers of the standard library.
+/// Splits off a JSON number short enough not to overflow; what is not checked here is rejected by the parsers of the standard
+/// library.
 #[inline(always)]
 fn usual_literal(text: &str) -> Option<(&str, &str)> {
     let end = find_near(text.as_bytes(), b',').filter(|end| *end <= 40)?;
     let (literal, rest) = text.split_at_checked(end)?;
     let bytes = literal.strip_prefix('-').unwrap_or(literal).as_bytes();
-    // The standard library also takes a plus sign, words, and points and zeros where JSON has none.
+    // The standard library also accepts a plus sign, words, and points and zeros that JSON does not.
     let starts_well = match bytes {
         [b'0', next, ..] => !next.is_ascii_digit(),
         [b'0'..=b'9', ..] => true,
@@ -186,7 +186,7 @@ fn usual_int(text: &str) -> Option<(i64, &str)> {
 /// The fields in the writer's order.
 const FIELDS: [&str; 8] = ["ts", "probe", "view_id", "prompt_hash", "top_k", "op", "wall_ms", "hit"];
 
-/// A field's value as it stands in the line.
+/// Value of a field as in the line.
 #[derive(Clone, Copy)]
 enum Raw<'a> {
     Missing,
@@ -200,8 +200,8 @@ enum Raw<'a> {
     Container(&'a str),
 }
 
-/// Any line, white space around it cut off.
-pub fn parse_any(line: &str) -> Result<(Call<'_>, Oddities), Refusal> {
+/// Parses any line, trimmed.
+pub fn parse_any(line: &str) -> Result<(Call<'_>, LineIssues), Refusal> {
     if line.starts_with('\u{feff}') {
         return Err(Refusal::ByteOrderMark);
     }
@@ -213,7 +213,7 @@ pub fn parse_any(line: &str) -> Result<(Call<'_>, Oddities), Refusal> {
         return Err(Refusal::NotAnObject);
     }
     let mut fields = [Raw::Missing; FIELDS.len()];
-    let mut odd = Oddities::default();
+    let mut odd = LineIssues::default();
     let mut first = true;
     let mut key_text = String::new();
     while let Some(key) = parser.next_key(&mut first)? {
@@ -245,7 +245,7 @@ pub fn parse_any(line: &str) -> Result<(Call<'_>, Oddities), Refusal> {
     Ok((call, odd))
 }
 
-/// Whether a line is an object, and which of the writer's fields and of the given `others` it has at its top.
+/// Whether a line is an object, and which of the writer's fields and of `others` it has at the top level.
 pub fn find_keys(line: &str, others: &[&str]) -> Option<([bool; FIELDS.len()], bool)> {
     let mut parser = Parser::new(line.as_bytes(), Dialect::Python);
     if parser.token() != Ok(Token::Object) {
@@ -266,7 +266,7 @@ pub fn find_keys(line: &str, others: &[&str]) -> Option<([bool; FIELDS.len()], b
     Some((seen, other))
 }
 
-/// `text` is left holding the key.
+/// Leaves the key in `text`.
 fn find_field(key: RawStr<'_>, text: &mut String) -> Option<usize> {
     text.clear();
     unescape(key, text);
@@ -285,9 +285,9 @@ fn expect_end(parser: &mut Parser<'_>) -> Result<(), Refusal> {
     if parser.peek().is_none() { Ok(()) } else { Err(Refusal::NotJson) }
 }
 
-/// Reads on to the end of the value that starts with `token`, checking all of it; `depth` containers are open.
+/// Consumes and checks the rest of the value that starts with `token`; `depth` containers are open.
 fn finish_value<'a>(parser: &mut Parser<'a>, mut token: Token<'a>, depth: usize) -> Result<(), Refusal> {
-    // Whether each open container is an object, and whether its first item is still to come.
+    // For each open container: whether it is an object, and whether its first item is still to come.
     let mut open: Vec<(bool, bool)> = Vec::new();
     loop {
         match token {
@@ -316,7 +316,7 @@ fn finish_value<'a>(parser: &mut Parser<'a>, mut token: Token<'a>, depth: usize)
     }
 }
 
-fn convert<'a>(fields: [Raw<'a>; FIELDS.len()], odd: &mut Oddities) -> Result<Call<'a>, Refusal> {
+fn convert<'a>(fields: [Raw<'a>; FIELDS.len()], odd: &mut LineIssues) -> Result<Call<'a>, Refusal> {
     let [ts, probe, view_id, prompt_hash, top_k, op, wall_ms, hit] = fields;
     let ts = to_float(ts, Refusal::BadTs, odd)?;
     let (probe_kind, probe) = to_probe(probe, odd)?;
@@ -333,7 +333,7 @@ fn convert<'a>(fields: [Raw<'a>; FIELDS.len()], odd: &mut Oddities) -> Result<Ca
     })
 }
 
-fn to_float(raw: Raw<'_>, refusal: Refusal, odd: &mut Oddities) -> Result<f64, Refusal> {
+fn to_float(raw: Raw<'_>, refusal: Refusal, odd: &mut LineIssues) -> Result<f64, Refusal> {
     odd.converted |= matches!(raw, Raw::Bool(_) | Raw::String(_));
     match raw {
         Raw::Missing => Ok(0.0),
@@ -348,14 +348,14 @@ fn to_float(raw: Raw<'_>, refusal: Refusal, odd: &mut Oddities) -> Result<f64, R
     }
 }
 
-fn to_int(raw: Raw<'_>, odd: &mut Oddities) -> Result<TopK, Refusal> {
+fn to_int(raw: Raw<'_>, odd: &mut LineIssues) -> Result<TopK, Refusal> {
     odd.converted |= matches!(raw, Raw::Bool(_) | Raw::String(_) | Raw::Float(_));
     match raw {
         Raw::Missing => Ok(TopK::Small(0)),
         Raw::Integer(literal) => Ok(TopK::from_decimal(plain_int(literal))),
         Raw::Float(value) if value.is_nan() => Err(Refusal::BadTopK),
         Raw::Float(value) if value.is_infinite() => Err(Refusal::OutOfRange),
-        // Without decimals, every digit of a double is printed.
+        // Prints every digit of the double.
         Raw::Float(value) => Ok(TopK::from_decimal(plain_int(&format!("{:.0}", value.trunc())))),
         Raw::Bool(value) => Ok(TopK::Small(i64::from(value))),
         Raw::String(text) => {
@@ -365,12 +365,12 @@ fn to_int(raw: Raw<'_>, odd: &mut Oddities) -> Result<TopK, Refusal> {
     }
 }
 
-/// No sign on zero.
+/// Drops the sign of zero.
 fn plain_int(literal: &str) -> String {
     python::plain_int(literal.strip_prefix('-').unwrap_or(literal), literal.starts_with('-'))
 }
 
-fn to_text<'a>(raw: Raw<'a>, odd: &mut Oddities) -> Result<Cow<'a, str>, Refusal> {
+fn to_text<'a>(raw: Raw<'a>, odd: &mut LineIssues) -> Result<Cow<'a, str>, Refusal> {
     odd.converted |= !matches!(raw, Raw::Missing | Raw::String(_));
     Ok(match raw {
         Raw::Missing => Cow::Borrowed(""),
@@ -390,7 +390,7 @@ fn to_text<'a>(raw: Raw<'a>, odd: &mut Oddities) -> Result<Cow<'a, str>, Refusal
     })
 }
 
-fn to_probe<'a>(raw: Raw<'a>, odd: &mut Oddities) -> Result<(ProbeKind, Cow<'a, str>), Refusal> {
+fn to_probe<'a>(raw: Raw<'a>, odd: &mut LineIssues) -> Result<(ProbeKind, Cow<'a, str>), Refusal> {
     let kind = match raw {
         Raw::Missing | Raw::Null => return Ok((ProbeKind::Null, Cow::Borrowed(""))),
         Raw::Container(_) => return Err(Refusal::BadProbe),
@@ -402,7 +402,7 @@ fn to_probe<'a>(raw: Raw<'a>, odd: &mut Oddities) -> Result<(ProbeKind, Cow<'a, 
     Ok((kind, to_text(raw, odd)?))
 }
 
-fn to_bool(raw: Raw<'_>, odd: &mut Oddities) -> bool {
+fn to_bool(raw: Raw<'_>, odd: &mut LineIssues) -> bool {
     odd.converted |= !matches!(raw, Raw::Missing | Raw::Bool(_));
     match raw {
         Raw::Missing | Raw::Null => false,
@@ -416,7 +416,7 @@ fn to_bool(raw: Raw<'_>, odd: &mut Oddities) -> bool {
     }
 }
 
-fn to_string<'a>(raw: RawStr<'a>, odd: &mut Oddities) -> Cow<'a, str> {
+fn to_string<'a>(raw: RawStr<'a>, odd: &mut LineIssues) -> Cow<'a, str> {
     if !raw.escaped
         && let Ok(text) = str::from_utf8(raw.bytes)
     {
@@ -432,10 +432,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Both ways must agree wherever the first gives an answer; a NaN can not come from it.
+    /// Both parsers must agree wherever the first one answers; NaN never comes from it.
     fn check_both(line: &str) {
         if let Some(call) = parse_usual(line.as_bytes()) {
-            assert_eq!(parse_any(line), Ok((call, Oddities::default())), "{line}");
+            assert_eq!(parse_any(line), Ok((call, LineIssues::default())), "{line}");
         }
     }
 
@@ -445,7 +445,7 @@ mod tests {
         assert!(parse_usual(line.as_bytes()).is_some());
         check_both(line);
         assert!(parse_usual(line.replace("base", r"b\u0061se").as_bytes()).is_none());
-        // An integer zero has no sign, so the short way must not keep one.
+        // An integer zero has no sign, so the fast path must not keep one.
         check_both(&line.replace("1.1007630000676727", "-0"));
     }
 

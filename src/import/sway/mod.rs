@@ -1,19 +1,18 @@
-//! Forward-pass traces of dlm-sway 0.1.0 (its backend instrumentation): JSON Lines, one object a scoring call.
+//! Forward-pass traces of dlm-sway 0.1.0 (its backend instrumentation): JSON Lines, one object per scoring call.
 //!
 //! ```text
 //! {"ts": 1795252179.9499438, "probe": null, "view_id": "base", "prompt_hash": "b648df64f46f", "top_k": 8, "op": "next_token_dist", "wall_ms": 1.1007630000676727, "hit": false}
 //! ```
 //!
-//! Quirks: `ts` is taken at the *end* of the call; files are appended to, so several runs may follow one another;
-//! `probe` is null outside of probes; the reference reader is Python's and takes much more than its writer gives
-//! (see [`line`]), and stops on some lines, where this one skips the line and says so.
-//! This module keeps calls as they stand; it computes nothing from them.
+//! Quirks: `ts` is taken at the *end* of the call; files are appended to, so several runs may follow one another; `probe` is
+//! null outside of probes. The reference reader is Python's: it accepts much more than the writer emits (see [`line`]), and
+//! fails on some lines that this one skips with an issue. This module keeps calls as they are and computes nothing.
 
 mod issues;
 mod line;
 
 use self::issues::*;
-use self::line::{Call, Oddities, Refusal, TopK, find_keys, parse_any, parse_usual};
+use self::line::{Call, LineIssues, Refusal, TopK, find_keys, parse_any, parse_usual};
 use super::by_line::{LinePart, LineReader, LineRows};
 use super::parts::{MAX_PART_BYTES, PartsInfo};
 use super::{Confidence, FormatInfo, detect};
@@ -41,7 +40,7 @@ pub static INFO: FormatInfo = FormatInfo {
     issues: issues::ALL,
 };
 
-/// A line of the writer is below one kilobyte.
+/// Longest line; those of the writer are below one kilobyte.
 const MAX_LINE_BYTES: usize = 16 << 20;
 
 impl Refusal {
@@ -62,7 +61,7 @@ impl Refusal {
     }
 }
 
-/// Probes, views and operations are few.
+/// Caches of recent texts: probes, views and operations are few.
 #[derive(Default)]
 struct Calls(RecentStrings);
 
@@ -90,7 +89,7 @@ fn describe_source(out: &mut TraceBuilder) {
     out.trace.source.record_kinds = vec![("hit".to_string(), hits), ("miss".to_string(), misses)];
 }
 
-/// One line becomes one call, or one entry in the ledger; a blank one is framing.
+/// Turns one line into a call or a ledger entry; blank lines are framing.
 fn read_line(line: Line<'_>, last_line: bool, recent: &mut RecentStrings, out: &mut TraceBuilder) {
     if !line.too_long
         && let Some(call) = parse_usual(line.bytes)
@@ -123,7 +122,7 @@ fn read_line(line: Line<'_>, last_line: bool, recent: &mut RecentStrings, out: &
     } else {
         ledger.keep(line.text_bytes);
     }
-    if bad_utf8 || odd != Oddities::default() {
+    if bad_utf8 || odd != LineIssues::default() {
         for (there, kind) in [
             (bad_utf8, &BAD_UTF8),
             (odd.lone_surrogate, &LONE_SURROGATE),
@@ -165,12 +164,12 @@ fn push_call(call: Call<'_>, offset: u64, recent: &mut RecentStrings, out: &mut 
     calls.offset.push(offset);
 }
 
-/// Keys of other line formats and of Chrome traces: an object with one of them is none of ours.
+/// Keys of other line formats and of Chrome traces: an object with one of them is not a call.
 const FOREIGN_KEYS: [&str; 5] = ["ph", "type", "traceEvents", "run_id", "pid"];
 
-/// Looks for a line with the writer's keys anywhere in the head, since what comes first may be garbage.
+/// Looks for a line with the writer's keys anywhere in the head, since it may start with garbage.
 fn sniff(head: &[u8]) -> Confidence {
-    // A full head is cut somewhere; its last line counts by the key words in it only.
+    // A full head is cut somewhere; its last line counts only by its keywords.
     let is_cut = head.len() >= detect::HEAD_BYTES;
     let mut best = Confidence::No;
     let mut all_ours = true;
@@ -187,13 +186,13 @@ fn sniff(head: &[u8]) -> Confidence {
     let mut lines = LineSplitter::new(LineEnds::Universal, usize::MAX);
     lines.feed(head, |line| judge(line, true));
     lines.finish(|line| judge(line, !is_cut));
-    // An object or two with nothing of ours prove little unless there is nothing else.
+    // An object or two without our keys prove little if there are other lines.
     if best == Confidence::Possible && !all_ours { Confidence::No } else { best }
 }
 
 fn judge_line(text: &str, whole: bool) -> Confidence {
     if whole && let Some((seen, foreign)) = find_keys(text, &FOREIGN_KEYS) {
-        // In the writer's order: ts and probe are words that others use as well.
+        // In the writer's order; ts and probe are too common to count.
         let [_, _, view_id, prompt_hash, top_k, op, wall_ms, hit] = seen;
         let telling =
             [view_id, prompt_hash, top_k, op, wall_ms, hit].into_iter().filter(|seen| *seen).count();

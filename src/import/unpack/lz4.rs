@@ -1,4 +1,4 @@
-//! LZ4 frames (the LZ4 frame format 1.6.4), any number of them one after the other.
+//! LZ4 frames (LZ4 frame format 1.6.4), any number in a row.
 
 use super::issues::*;
 use super::{PIECE_BYTES, Step};
@@ -7,17 +7,17 @@ use twox_hash::XxHash32;
 
 pub const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// How far back a block may refer to what blocks before it held.
+/// Distance a block may refer back into earlier blocks.
 const WINDOW_BYTES: usize = 64 << 10;
 
 /// Decoder of one file.
 #[derive(Default)]
 pub struct Lz4 {
     frame: Option<Frame>,
-    /// Bytes of a header or block that was cut.
+    /// Bytes of an incomplete header or block.
     pub carry: Vec<u8>,
     any_frame_done: bool,
-    /// Room for one block, as large as the largest so far allows.
+    /// Buffer for one block, as large as the largest block size so far.
     block: Vec<u8>,
 }
 
@@ -27,7 +27,7 @@ struct Frame {
     has_block_checksums: bool,
     has_content_checksum: bool,
     max_block_bytes: usize,
-    /// The last [`WINDOW_BYTES`] of content, for blocks that are linked.
+    /// The last [`WINDOW_BYTES`] of content, for linked blocks.
     window: Vec<u8>,
     checksum: XxHash32,
 }
@@ -47,7 +47,7 @@ impl Lz4 {
 
     fn start_frame(&mut self, rest: &[u8]) -> Step {
         if self.any_frame_done {
-            // A file that was mapped into memory while it was written ends with zeros.
+            // A memory-mapped file that was being written ends with zeros.
             let n_zeros = rest.iter().take_while(|byte| **byte == 0).count();
             if n_zeros > 0 {
                 return Step::Used(n_zeros);
@@ -130,7 +130,7 @@ impl Lz4 {
         Ok(Step::Used(n_all))
     }
 
-    /// The file is over: emits what there is of a block that was cut.
+    /// Ends the file: emits what is left of an incomplete block.
     pub fn give_rest<E>(&mut self, emit: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let (Some(frame), Some((size, packed))) = (self.frame.take(), self.carry.split_first_chunk::<4>())
         else {
@@ -138,7 +138,7 @@ impl Lz4 {
         };
         let size = u32::from_le_bytes(*size);
         let (is_plain, n_bytes) = (size >> 31 == 1, (size & 0x7fff_ffff) as usize);
-        // Behind it there may be its checksum.
+        // Its checksum may follow.
         let packed = &packed[..packed.len().min(n_bytes)];
         if is_plain {
             return packed.chunks(PIECE_BYTES).try_for_each(emit);
@@ -162,11 +162,11 @@ impl Lz4 {
     }
 }
 
-/// Copies are no shorter.
+/// Shortest copy.
 const MIN_COPY: usize = 4;
 
-/// Content of the first bytes of a block (the LZ4 block format): literals, then a copy of what was before, and so on. Ends where the bytes
-/// do, or at the first copy that can not be.
+/// Content of the start of a block (LZ4 block format): literals, then a copy of earlier bytes, and so on. Ends with the input,
+/// or at the first invalid copy.
 fn start_of_block(mut packed: &[u8], frame: &Frame) -> Vec<u8> {
     let mut out = frame.window.clone();
     let n_before = out.len();
@@ -183,13 +183,13 @@ fn start_of_block(mut packed: &[u8], frame: &Frame) -> Vec<u8> {
         if out.len() + n_copied + MIN_COPY > max {
             break;
         }
-        // It may reach into what it makes.
+        // A copy may overlap its own output.
         (from..from + n_copied + MIN_COPY).for_each(|at| out.push(out[at]));
     }
     out.split_off(n_before)
 }
 
-/// A length of which the token has the start: 15 says that bytes follow which add to it, up to one below 255.
+/// Length that starts in the token: 15 means that bytes follow that add to it, the last one below 255.
 fn length(start: u8, packed: &mut &[u8]) -> Option<usize> {
     let mut length = usize::from(start);
     let mut goes_on = start == 15;
@@ -202,7 +202,7 @@ fn length(start: u8, packed: &mut &[u8]) -> Option<usize> {
 }
 
 impl Frame {
-    /// Remembers what later blocks and the checksum need of `content`.
+    /// Keeps what later blocks and the checksum need of `content`.
     fn take(&mut self, content: &[u8]) {
         if self.has_content_checksum {
             self.checksum.write(content);

@@ -1,14 +1,14 @@
-//! Work that moves between threads: begin and end joined by an id.
+//! Async slices, which move between threads: begin and end joined by an id.
 //!
-//! Within an identity an end belongs to the last open begin of its name, and a slice may end before others that began in it:
+//! Within an id an end belongs to the last open begin of its name, and a slice may end before others that began in it:
 //!
 //! ```text
 //! [root                          ]
 //!    [fetch_a      ]                  several futures of one task
 //!       [fetch_b                ]     on a lane of its own, its parent is root
 //! ```
-//! From its first begin until nothing of it is open an identity has its lanes to itself; identities of one name that do not
-//! overlap in time share them.
+//! From its first begin until nothing of it is open, an id has its lanes to itself; ids of one name that do not overlap in
+//! time share lanes.
 
 use super::issues::*;
 use super::members::{as_string, find_member};
@@ -25,15 +25,15 @@ use crate::trace::tracks::{ProcessId, TrackId, TrackKind};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What joins the events of one identity.
+/// Identity of async events.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Identity {
     category: StringId,
     scope: StringId,
     id: EventKey,
-    /// For ids that count within their process.
+    /// Process of process-local ids.
     process: Option<ProcessId>,
-    /// Only the older form tells identities apart by name.
+    /// Name, which is part of the identity only in the legacy form.
     name: Option<StringId>,
 }
 
@@ -57,38 +57,38 @@ struct Group {
     name: StringId,
 }
 
-/// Lanes that nobody uses, first made first.
+/// Unused lanes, oldest first.
 type Idle = BinaryHeap<Reverse<TrackId>>;
 
-/// Lanes of an identity in which slices may nest; see `pairing::NESTING_LANES`.
+/// Maximum number of lanes of an id in which slices may nest; see `pairing::NESTING_LANES`.
 const NESTING_LANES: usize = 32;
 
-/// What is open of an identity.
+/// Open slices of an id.
 struct Open {
     group: Group,
     lanes: Vec<Lane>,
-    /// Lanes without nesting, by the time at which they are free.
+    /// Lanes without nesting, by the time they are free.
     flat: BinaryHeap<Reverse<(i64, TrackId)>>,
-    /// A slice stays here until its end comes in the file, so that what happens at that very time keeps the order of the file.
+    /// A slice stays here until its end comes in the file, so that events at that time keep file order.
     holders: Holders,
-    /// Slices by the event of their end, which has not come.
+    /// Slices by their end event, which has not come yet.
     ends: HashMap<u32, u32>,
-    /// Slices without an end are open for good.
+    /// Slices without an end stay open.
     has_unfinished: bool,
 }
 
-/// A track with the slices that are open on it.
+/// A track with its open slices.
 struct Lane {
     track: TrackId,
-    /// When each ends, and its duration; the innermost last.
+    /// End and duration of each, innermost last.
     open: Vec<(i64, i64)>,
 }
 
-/// The end of what has none.
+/// End of a slice that has none.
 const NEVER: i64 = i64::MAX;
 
 impl Open {
-    /// The track for a slice from `ts` to `end`: beside the shortest one that holds it, else the first with room.
+    /// Track for a slice from `ts` to `end`: next to the shortest one that contains it, else the first with room.
     fn track_for(
         &mut self,
         (ts, end, dur): (i64, i64, i64),
@@ -125,7 +125,7 @@ impl Open {
         track
     }
 
-    /// Gives back the lanes once nothing is open any more.
+    /// Releases the lanes once nothing is open any more.
     fn release(&mut self, idle: &mut HashMap<Group, Idle>) {
         if self.has_unfinished || !self.ends.is_empty() {
             return;
@@ -137,7 +137,7 @@ impl Open {
     }
 }
 
-/// The end of each begin that has one.
+/// End of each begin that has one.
 fn ends_of_begins(walk: &Walk<'_>, order: &[u32]) -> HashMap<u32, u32> {
     let mut ends = HashMap::default();
     if !walk.events.rows.phases().any(|phase| phase == Phase::AsyncEnd) {
@@ -168,28 +168,28 @@ fn ends_of_begins(walk: &Walk<'_>, order: &[u32]) -> HashMap<u32, u32> {
     ends
 }
 
-/// A slice of the older form, with its end already known.
+/// Legacy slice whose end is already known.
 pub(super) struct LegacyPart {
     pub ts: i64,
     dur: i64,
     name: StringId,
     event: u32,
-    /// Number of the start this belongs to.
+    /// Number of the start it belongs to.
     session: u32,
     is_step: bool,
     end_args: ArgsPlace,
 }
 
 pub(super) struct Asyncs {
-    /// By begin: the event of its end.
+    /// End event by begin event.
     end_of: HashMap<u32, u32>,
     open: HashMap<Identity, Open>,
     idle: HashMap<Group, Idle>,
-    /// Slices without an end, in order of their start.
+    /// Slices without an end, in order of start.
     unfinished: Vec<u32>,
-    /// Per session of the older form: track and slice of its whole.
+    /// Track and slice of the whole, per legacy session.
     sessions: HashMap<u32, (TrackId, u32)>,
-    /// Lanes of the older form by the time they are free.
+    /// Lanes of the legacy form, by the time they are free.
     legacy_lanes: HashMap<Group, BinaryHeap<Reverse<(i64, TrackId)>>>,
 }
 
@@ -212,7 +212,7 @@ impl Asyncs {
         }
     }
 
-    /// `b`, `n` or `e`.
+    /// Handles `b`, `n` or `e`.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let id = walk.events.id_of(i);
         if id.key == EventKey::None {
@@ -250,7 +250,7 @@ impl Asyncs {
             None => (UNFINISHED, NEVER),
         };
         open.holders.retire(ts.saturating_sub(1), false);
-        // One without an end is drawn further than what it began in.
+        // A slice without an end is drawn past the end of its parent.
         let parent = open.holders.around(if dur == UNFINISHED { ts } else { end });
         let parent = parent.map_or(SliceId::NONE, |(slice, _)| SliceId(slice));
         let length = if dur == UNFINISHED { i64::MAX } else { dur };
@@ -277,7 +277,7 @@ impl Asyncs {
         walk.bind(i, slice);
     }
 
-    /// A part of the older form.
+    /// Adds a part of the legacy form.
     pub fn legacy(&mut self, walk: &mut Walk<'_>, part: &LegacyPart) {
         let end = if part.dur == UNFINISHED { i64::MAX } else { part.ts.saturating_add(part.dur) };
         let (track, depth, parent) = if part.is_step {
@@ -312,29 +312,29 @@ impl Asyncs {
         }
     }
 
-    /// Slices without an end, in order of their start.
+    /// Slices without an end, in order of start.
     pub fn unfinished(&self) -> &[u32] {
         &self.unfinished
     }
 }
 
-/// A start of the older form whose finish has not come yet.
+/// Legacy start whose finish has not come yet.
 struct Session {
     number: u32,
     start: u32,
     last_step_ts: i64,
     /// Part that runs until the next step or the finish.
     running: Option<usize>,
-    /// Part of the whole.
+    /// Part for the whole.
     whole: usize,
 }
 
-/// Takes the older form apart beforehand: a step may begin before the event that tells of it.
+/// Resolves the legacy form in advance: a step may begin before the event that reports it.
 ///
 /// ```text
 /// S───────────────F
 /// [ p step ]p
-///            T[   ]   a step lasts to the next one or to the finish
+///            T[   ]   a step lasts until the next one or the finish
 /// ```
 pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart> {
     let mut parts: Vec<LegacyPart> = Vec::new();
@@ -410,7 +410,7 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
     parts
 }
 
-/// The text in `args.step`.
+/// Text in `args.step`.
 fn step_name(walk: &mut Walk<'_>, args: ArgsPlace) -> Option<StringId> {
     let trace = walk.trace();
     let text = unescape_to_string(as_string(find_member(trace.args.kept(args)?, "step")?)?);

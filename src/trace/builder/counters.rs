@@ -12,7 +12,7 @@ use crate::trace::tracks::ProcessId;
 
 #[derive(Default)]
 pub(super) struct Counters {
-    /// By process, name, id, key.
+    /// Series by process, name, id, key.
     series: HashMap<(ProcessId, StringId, StringId, StringId), u32>,
     key: String,
 }
@@ -66,7 +66,7 @@ impl Counters {
     }
 }
 
-/// A number, or a text that holds one in C's notation; finite.
+/// Finite number, or text with one in C notation.
 fn counter_value(raw: &[u8]) -> Option<f64> {
     let value = match as_string(raw) {
         Some(text) => parse_c_double(text.bytes)?,
@@ -75,7 +75,7 @@ fn counter_value(raw: &[u8]) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// What `strtod` makes of the whole text: leading white space, sign, decimal or hexadecimal with exponent.
+/// Parses the whole text like `strtod`: leading white space, sign, decimal or hexadecimal with exponent.
 fn parse_c_double(bytes: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(bytes).ok()?.trim_start_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}']);
     let (negative, body) = match text.as_bytes().first()? {
@@ -86,7 +86,7 @@ fn parse_c_double(bytes: &[u8]) -> Option<f64> {
     let value = match body.strip_prefix("0x").or_else(|| body.strip_prefix("0X")) {
         Some(hex) => parse_hex_double(hex)?,
         None => {
-            // Rust's grammar is C's once words and a second sign are ruled out.
+            // Rust's grammar equals C's once words and a second sign are excluded.
             let starts_well = body.starts_with(|c: char| c.is_ascii_digit() || c == '.');
             if !starts_well {
                 return None;

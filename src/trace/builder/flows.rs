@@ -1,4 +1,4 @@
-//! Arrows between slices, from flow events and from `bind_id`.
+//! Flow arrows between slices, from flow events and from `bind_id`.
 
 use super::Ways;
 use super::issues::*;
@@ -9,7 +9,7 @@ use crate::trace::events::{EventKey, Phase, flag};
 use crate::trace::slices::SliceId;
 use crate::trace::tracks::ThreadId;
 
-/// What joins the events of one flow. Arrows given by `bind_id` have neither category nor name.
+/// Identity of a flow. Arrows given by `bind_id` have neither category nor name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct FlowKey {
     id: FlowId,
@@ -18,7 +18,7 @@ struct FlowKey {
     bound: bool,
 }
 
-/// `"0x10"` and `16` are the same flow, other texts are themselves.
+/// Flow id: `"0x10"` and `16` are equal, other texts stand for themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum FlowId {
     Number(u64),
@@ -30,7 +30,7 @@ enum FlowId {
 
 #[derive(Default)]
 pub(super) struct Flows {
-    /// The slice the next arrow of a flow starts from.
+    /// Slice the next arrow of a flow starts from.
     last: HashMap<FlowKey, u32>,
     /// Flow ends that wait for the next slice of their thread, with their events.
     pending: HashMap<ThreadId, Vec<(FlowKey, u32)>>,
@@ -42,7 +42,7 @@ impl Flows {
         !self.pending.is_empty() && self.pending.contains_key(&thread)
     }
 
-    /// `s`, `t` or `f`.
+    /// Handles `s`, `t` or `f`.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let id = walk.events.id_of(i).key;
         let Some(id) = flow_id(walk, id) else { return walk.drop_event(i, &FLOW_NO_ID) };
@@ -72,13 +72,13 @@ impl Flows {
     }
 
     fn arrive_or_note(&mut self, walk: &mut Walk<'_>, key: FlowKey, i: u32, slice: u32, goes_on: bool) {
-        // The PyTorch profiler ends a flow also where nothing came of a call: most of its ends have no start.
+        // The PyTorch profiler also ends flows of calls that launched nothing: most of its ends have no start.
         if !self.arrive(walk, key, slice, goes_on) && walk.builder.ways != Ways::Kineto {
             walk.note(i, &FLOW_NO_START);
         }
     }
 
-    /// A slice with a `bind_id`.
+    /// Handles a slice with a `bind_id`.
     pub fn bound(&mut self, walk: &mut Walk<'_>, i: u32, id: EventKey, slice: u32) {
         let Some(id) = flow_id(walk, id) else { return };
         if matches!(id, FlowId::Text(_)) {
@@ -100,14 +100,14 @@ impl Flows {
         }
     }
 
-    /// A slice has started on a thread that flow ends wait for.
+    /// Resolves flow ends that wait for a slice of this thread.
     pub fn slice_started(&mut self, walk: &mut Walk<'_>, thread: ThreadId, slice: u32) {
         for (key, event) in self.pending.remove(&thread).unwrap_or_default() {
             self.arrive_or_note(walk, key, event, slice, false);
         }
     }
 
-    /// Flow ends that still wait come to nothing.
+    /// Reports flow ends that still wait.
     pub fn finish(&mut self, walk: &mut Walk<'_>) {
         let mut events: Vec<u32> = self.pending.values().flatten().map(|(_, event)| *event).collect();
         events.sort_unstable();
@@ -117,7 +117,7 @@ impl Flows {
         self.pending.clear();
     }
 
-    /// False if the flow exists.
+    /// Starts a flow; false if it exists.
     fn start(&mut self, key: FlowKey, slice: u32) -> bool {
         let mut is_new = false;
         self.last.entry(key).or_insert_with(|| {
@@ -147,7 +147,7 @@ impl Flows {
     }
 }
 
-/// A number, hexadecimal text with or without `0x`, or another text.
+/// Flow id from a number, hexadecimal text with or without `0x`, or other text.
 fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<FlowId> {
     match id {
         EventKey::None => None,
@@ -155,7 +155,7 @@ fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<FlowId> {
             let number = u64::try_from(value);
             Some(number.map_or(FlowId::Negative(value), FlowId::Number))
         }
-        // Programs count in 64 bits without a sign too.
+        // Unsigned 64-bit numbers are common too.
         EventKey::Digits(id) => {
             let number = walk.builder.trace.strings.get(id).parse();
             Some(number.map_or(FlowId::Digits(id), FlowId::Number))
@@ -163,7 +163,7 @@ fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<FlowId> {
         EventKey::Text(id) => {
             let text = walk.builder.trace.strings.get(id);
             let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-            // `from_str_radix` would take a sign.
+            // `from_str_radix` would accept a sign.
             let number = match digits.starts_with(|c: char| c.is_ascii_hexdigit()) {
                 true => u64::from_str_radix(digits, 16).ok(),
                 false => None,

@@ -1,8 +1,7 @@
-//! More events than can be held: those of threads are packed away, put together thread by thread at the end, and added up.
+//! More events than fit in memory: events of threads are packed away, joined thread by thread at the end, and aggregated.
 //!
-//! What comes of it is the same as if all had been held: every event is paired and nested with all others of its thread. Only the
-//! slices themselves do not stay, but for the longest ones. What joins slices of different threads (arrows) and what few
-//! slices have (stacks, CPU times) is given up, and said to be.
+//! The result equals that of keeping all events: every event is paired and nested with all others of its thread. But only the
+//! longest slices remain. Links between threads (arrows) and rare data (stacks, CPU times) are dropped, and that is reported.
 
 use super::{TraceBuilder, issues, nesting, pairing, renumbered, samples};
 use crate::base::column;
@@ -15,36 +14,36 @@ use crate::trace::ledger::Position;
 use crate::trace::links::{LinkTable, SignatureTable};
 use crate::trace::tracks::ThreadId;
 
-/// Events that are packed together.
+/// Events packed together.
 const BLOCK_EVENTS: usize = 1 << 19;
-/// What the median of its name takes for each event.
+/// Bytes per event needed to compute medians.
 const BYTES_TO_ADD_UP: usize = 8;
 /// Numbers of a packed event.
 const LANES: usize = 10;
 
-/// What is said of arrows.
+/// Flags of arrows.
 const ARROWS: u16 = flag::FLOW_IN | flag::FLOW_OUT | flag::BIND_ENCLOSING;
 
-/// Events packed away, in the order of the file.
+/// Packed events in file order.
 #[derive(Clone, Default)]
 pub struct Cold {
     blocks: Vec<Vec<u8>>,
-    /// Events by thread.
+    /// Number of events by thread.
     n_by_thread: Vec<u64>,
     n_bytes: usize,
-    /// First and last time; the two ends of all times if there is nothing.
+    /// First and last time; the extreme values if there is nothing.
     first: i64,
     last: i64,
     n_flow_events: u64,
-    /// Times are no whole microseconds.
+    /// Times are not whole microseconds.
     has_decimals: bool,
-    /// Events that are put together at once.
+    /// Number of events joined at once.
     batch_rows: u64,
-    /// Where the first event was given up.
+    /// Offset of the first packed event.
     since: u64,
 }
 
-/// Whether an event lies on a thread, by itself.
+/// Whether an event belongs to a thread and stands on its own.
 fn is_of_thread(event: &Event) -> bool {
     let elsewhere = flag::PROCESS_SCOPE | flag::GLOBAL_SCOPE;
     match event.phase {
@@ -63,7 +62,7 @@ fn lanes(event: &Event) -> [i64; LANES] {
         event.args_at.into(),
         event.args_len.into(),
         event.thread.0.into(),
-        // That there is none is the largest of all numbers, or -1.
+        // Missing ids are the largest number, or -1.
         i64::from(event.name.0 as i32),
         i64::from(event.category.0 as i32),
         event.phase as i64 | i64::from(event.flags) << 8,
@@ -99,7 +98,7 @@ impl Cold {
 
     /// Adds the events of the threads in `wanted` to `events`.
     ///
-    /// Nothing of a block is lost for want of memory in silence: the program ends then, as it does wherever else that happens.
+    /// Running out of memory here aborts the program, as it does elsewhere, so that no block is lost silently.
     fn unpack(&self, wanted: &[bool], events: &mut EventTable) {
         for block in &self.blocks {
             let mut rest = block.as_slice();
@@ -107,7 +106,7 @@ impl Cold {
             for lane in &mut columns {
                 let Some((len, behind)) = rest.split_first_chunk::<8>() else { break };
                 let (packed, behind) = behind.split_at(u64::from_le_bytes(*len) as usize);
-                // They were packed just here, so only memory can be lacking.
+                // Packed by this module, so only memory can be lacking.
                 *lane = column::read(packed).unwrap_or_else(|| std::process::abort());
                 rest = behind;
             }
@@ -144,12 +143,12 @@ impl TraceBuilder {
         self.max_rows.is_some_and(|max_rows| self.events.n_events() > max_rows)
     }
 
-    /// Whether single events have been given up.
+    /// Whether events are being aggregated.
     pub fn is_folding(&self) -> bool {
         self.cold.is_some()
     }
 
-    /// Bytes of what is packed away, with those that adding it up is going to take for each event.
+    /// Bytes of packed events, including those that aggregation will need for each.
     pub fn n_packed_bytes(&self) -> usize {
         self.cold.as_ref().map_or(0, |cold| {
             let n_events: u64 = cold.n_by_thread.iter().sum();
@@ -157,7 +156,7 @@ impl TraceBuilder {
         })
     }
 
-    /// Events that have to be held at once, now or at the end: those of no thread, and those of the thread that has most.
+    /// Maximum number of events needed in memory at once: those without a thread, and those of the largest thread.
     pub fn n_held_together(&self) -> u64 {
         let of_threads = self.cold.as_ref().and_then(|cold| cold.n_by_thread.iter().max().copied());
         of_threads.unwrap_or(0).max(self.events.n_events() as u64)
@@ -168,7 +167,7 @@ impl TraceBuilder {
         let is_first = self.cold.is_none();
         let mut cold = self.cold.take().unwrap_or_else(|| {
             let since = self.events.places.last().map_or(0, |place| place.offset);
-            // Slices take room beside them.
+            // Leaves memory for slices.
             let batch_rows = self.max_rows.map_or(u64::MAX, |max_rows| max_rows as u64 / 2);
             Box::new(Cold { first: i64::MAX, last: i64::MIN, since, batch_rows, ..Cold::default() })
         });
@@ -196,19 +195,19 @@ impl TraceBuilder {
         }
         cold.pack(&packed);
         if is_first {
-            // The large table gives its memory back, and what comes is packed away sooner.
+            // Frees the large table; later events are packed away sooner.
             self.max_rows = self.max_rows.map(|max_rows| hot.n_events() + max_rows / 4);
         } else if let Some(max_rows) = self.max_rows.as_mut() {
             *max_rows = (*max_rows).max(hot.n_events() * 2);
         }
         self.events = hot;
-        // Reports that need single events are given up, and these with them.
+        // Reports on single events are not made, so their data is dropped.
         self.trace.links = LinkTable::default();
         self.trace.signatures = SignatureTable::default();
         self.cold = Some(cold);
     }
 
-    /// Puts together what was packed away, and all else.
+    /// Joins and aggregates packed events, and everything else.
     pub(super) fn put_together_folded(mut self) -> Trace {
         self.fold();
         let Some(cold) = self.cold.take() else { return self.trace };
@@ -225,13 +224,13 @@ impl TraceBuilder {
         self.tolerance = Some(pairing::tolerance_of(self.ways, || cold.has_decimals));
         let settle = |builder: &TraceBuilder, mut span| loop {
             let (trace, found) = builder.copy().fold_with(&cold, &events, span);
-            // Ends that close nothing, and slices that are cut, may have made it seem longer than it is. The second time it is known.
+            // Stray ends and truncated slices may have overestimated the span. The second pass uses the right one.
             if found == span {
                 return (trace, span);
             }
             span = found;
         };
-        // Threads are put together batch by batch, of which none knows where the whole starts.
+        // Threads are joined in batches, and no batch knows the start of the whole.
         if let Some(range) = self.range.take_if(|held| held.is_from_start()) {
             span = settle(&self, span).1;
             self.range = Some(range.on_clock(span.map_or(0, |(start, _)| start)));
@@ -239,7 +238,7 @@ impl TraceBuilder {
         settle(&self, span).0
     }
 
-    /// Puts everything together for a trace of that span; gives what the span was found to be.
+    /// Joins everything for a trace of that span; returns the actual span.
     fn fold_with(
         mut self,
         cold: &Cold,
@@ -257,7 +256,7 @@ impl TraceBuilder {
                 samples::finish(builder);
             }
             if !builder.holds_all() {
-                // Of all batches: slices without an end reach to that of the whole.
+                // Across batches: slices without an end reach the end of the whole trace.
                 builder.trace.set_span(span);
                 builder.cut_to_range();
             }
@@ -290,11 +289,11 @@ impl TraceBuilder {
         (self.trace, found)
     }
 
-    /// Threads that are put together at once, each time no more than have [`Cold::batch_rows`] events, if they can be parted.
+    /// Threads joined at once, at most [`Cold::batch_rows`] events per batch unless a single thread has more.
     fn batches(&self, cold: &Cold) -> Vec<Vec<bool>> {
         let threads = &self.trace.threads;
         let n_threads = threads.len().max(cold.n_by_thread.len());
-        // What is shown as part of another thread belongs to it.
+        // A thread shown as part of another belongs to it.
         let owner = |thread: usize| {
             threads.overlap_of.get(thread).copied().flatten().map_or(thread, |of| of.0 as usize)
         };
@@ -302,7 +301,7 @@ impl TraceBuilder {
         for (thread, n) in cold.n_by_thread.iter().enumerate() {
             n_by_owner[owner(thread)] += n;
         }
-        // Those of a process together, so that it can be told when it was busy.
+        // Threads of a process together, so that its busy time can be computed.
         let mut order: Vec<usize> = (0..n_threads).filter(|thread| n_by_owner[*thread] > 0).collect();
         order.sort_by_key(|thread| threads.process.get(*thread).map(|process| process.0));
         let mut n_by_process = vec![0u64; self.trace.processes.len() + 1];

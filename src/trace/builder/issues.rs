@@ -1,4 +1,4 @@
-//! What can be wrong with events once they are put together.
+//! Issues that show only once the events of a trace are joined.
 
 use crate::trace::ledger::issue_kinds;
 
@@ -7,67 +7,67 @@ issue_kinds! {
     STRAY_END = "stray-end", Skipped, "end without a matching begin on its thread, skipped",
         "recording probably started inside the slice";
     /// An `E` of another name than the slice it closes.
-    END_NAME = "end-name-differs", Note, "end closes the innermost open slice, which has another name", "";
+    END_NAME = "end-name-differs", Note, "end has another name than the slice it closes (the innermost open one)", "";
     /// A `B` without `E`.
     UNFINISHED_SLICE = "unfinished-slice", Note,
         "begin without an end, drawn to the end of the trace",
         "recording probably stopped inside the slice";
     /// A begin cut at the end of its finished parent.
     MISPLACED_END = "misplaced-end", Repaired,
-        "slice was still open when its parent had ended, cut at the parent's end", "";
+        "slice still open when its parent ended, cut at the parent's end", "";
     /// A partial overlap.
     OVERLAP = "overlapping-slice", Note,
-        "slice starts inside another one and ends after it, moved to an overflow lane",
-        "rounded times or work of several threads under one thread id cause this";
-    /// There were more events than are held.
+        "slice partially overlaps another one, moved to an overflow lane",
+        "rounded timestamps or several threads under one thread id cause this";
+    /// More events than fit in memory.
     FOLDED = "too-many-to-hold", Note,
-        "more events than are held at once: all were added up, but of single slices only the longest were kept, and arrows and stacks were not",
-        "cut the trace to the time of interest to see single slices";
-    /// There were more memory accesses than are held.
+        "more events than fit in memory: totals include all, but only the longest slices were kept, without arrows and stacks",
+        "open a time range of the trace to see every slice in it";
+    /// More memory accesses than fit in memory.
     ACCESSES_LEFT_OUT = "too-many-accesses", Skipped,
-        "more memory accesses than there is memory for: reports are on those before",
-        "read the file with the tracedrop command, which may use all memory of the computer";
-    /// Events that nobody asked for.
+        "more memory accesses than fit in memory; the reports cover the first ones",
+        "open the file with the tracedrop command, which can use all of the computer's memory";
+    /// Events outside the chosen time range.
     OUTSIDE_RANGE = "outside-range", Note,
-        "events outside of the stretch of time that was chosen while the file was read: read, and in no report",
-        "open the file again for all of it";
-    /// Files beside a trace are others than its manifest lists.
+        "events outside the chosen time range; parsed, but in no report",
+        "reopen the file to see all of it";
+    /// Files of a run directory that differ from its manifest.
     MANIFEST_DIFFERS = "manifest-differs", Repaired,
-        "files of the run directory that differ from its manifest, or are missing: read as they are",
-        "copy the directory again, or find out who changed it";
+        "files of the run directory are missing or differ from its manifest; read as they are",
+        "copy the directory again, or check what changed it";
     /// The run was disturbed while it was measured.
     RUN_CONTAMINATED = "run-contaminated", Repaired,
-        "the run was disturbed while it was measured, so its numbers don't count as valid", "measure it again";
+        "the run is contaminated: it was disturbed while measuring, so its numbers are not valid", "repeat the run";
     STRAY_ASYNC_END = "stray-async-end", Skipped,
-        "asynchronous end without a matching begin, skipped", "recording probably started inside the slice";
+        "async end without a matching begin, skipped", "recording probably started inside the slice";
     UNFINISHED_ASYNC = "unfinished-async", Note,
-        "asynchronous begin without an end, drawn to the end of the trace",
+        "async begin without an end, drawn to the end of the trace",
         "recording probably stopped inside the slice";
-    ASYNC_WITHOUT_ID = "async-without-id", Skipped, "asynchronous event without an id, skipped", "";
-    ASYNC_WITHOUT_PID = "async-without-pid", Skipped, "asynchronous event without a process id, skipped", "";
-    LEGACY_ASYNC = "legacy-async", Note, "asynchronous event in the older form (S, T, p, F)", "";
+    ASYNC_WITHOUT_ID = "async-without-id", Skipped, "async event without an id, skipped", "";
+    ASYNC_WITHOUT_PID = "async-without-pid", Skipped, "async event without a process id, skipped", "";
+    LEGACY_ASYNC = "legacy-async", Note, "async event in the legacy form (S, T, p, F)", "";
     LEGACY_WITHOUT_START = "legacy-without-start", Skipped,
-        "step or finish of an older asynchronous form without its start, skipped", "";
-    INSTANT_WITHOUT_TID = "instant-without-tid", Skipped, "instant of a thread without a thread id, skipped", "";
-    INSTANT_WITHOUT_PID = "instant-without-pid", Skipped, "instant of a process without a process id, skipped", "";
+        "legacy async step or finish without its start, skipped", "";
+    INSTANT_WITHOUT_TID = "instant-without-tid", Skipped, "thread instant without a thread id, skipped", "";
+    INSTANT_WITHOUT_PID = "instant-without-pid", Skipped, "process instant without a process id, skipped", "";
     COUNTER_WITHOUT_ARGS = "counter-without-args", Skipped, "counter without arguments, skipped", "";
-    COUNTER_VALUE = "bad-counter-value", Note, "counter value is not a finite number, that value dropped", "";
+    COUNTER_VALUE = "bad-counter-value", Note, "counter value is not a finite number, value dropped", "";
     FLOW_NO_ID = "flow-without-id", Skipped, "flow event without an id, skipped", "";
-    FLOW_ID = "bad-flow-id", Note, "flow id is neither a number nor hexadecimal text, joined by the text", "";
-    FLOW_DIRECTION = "flow-without-direction", Note, "bind_id without flow_in or flow_out, no arrow drawn", "";
-    FLOW_NO_SLICE = "flow-without-slice", Skipped, "no slice around the flow event on its thread, skipped", "";
-    FLOW_NO_START = "flow-without-start", Note, "flow step or end without a start before it, no arrow drawn",
-        "its start lies before the recording, or nothing came of the call";
+    FLOW_ID = "bad-flow-id", Note, "flow id is neither a number nor hexadecimal; matched as text", "";
+    FLOW_DIRECTION = "flow-without-direction", Note, "bind_id without flow_in or flow_out, arrow dropped", "";
+    FLOW_NO_SLICE = "flow-without-slice", Skipped, "flow event outside any slice on its thread, skipped", "";
+    FLOW_NO_START = "flow-without-start", Note, "flow step or end without an earlier start, arrow dropped",
+        "the flow started before the recording, or the call started nothing";
     FLOW_NO_END = "flow-without-end", Skipped, "flow end without a later slice on its thread, skipped", "";
-    FLOW_DUPLICATE = "duplicate-flow-start", Skipped, "second start of a flow that exists, skipped", "";
-    BIND_ID = "bad-bind-id", Note, "bind_id is neither a number nor hexadecimal text, joined by the text", "";
+    FLOW_DUPLICATE = "duplicate-flow-start", Skipped, "duplicate start of a flow, skipped", "";
+    BIND_ID = "bad-bind-id", Note, "bind_id is neither a number nor hexadecimal; matched as text", "";
     BIND_NO_START = "bound-flow-without-start", Repaired,
-        "arrow of a slice ends here but started nowhere before, slice kept without it", "";
+        "slice ends an arrow that never started; slice kept without the arrow", "";
     BIND_DUPLICATE = "duplicate-bound-flow", Repaired,
-        "second start of an arrow that exists, slice kept without it", "";
-    METADATA_VALUE = "bad-metadata", Skipped, "metadata event without a usable value, skipped", "";
-    UNKNOWN_FRAME = "unknown-frame", Note, "stack frame is not in the file, stack cut there", "";
-    PROFILE_NODE = "profile-node-without-parent", Note, "profile node whose parent is not in the file, dropped", "";
-    PROFILE_SAMPLE = "profile-sample-without-node", Note, "profile sample of a node that is not in the file, dropped", "";
+        "duplicate start of an arrow; slice kept without the arrow", "";
+    METADATA_VALUE = "bad-metadata", Skipped, "metadata event without a valid value, skipped", "";
+    UNKNOWN_FRAME = "unknown-frame", Note, "stack frame is not in the file, stack truncated there", "";
+    PROFILE_NODE = "profile-node-without-parent", Note, "profile node without its parent in the file, dropped", "";
+    PROFILE_SAMPLE = "profile-sample-without-node", Note, "profile sample without its node in the file, dropped", "";
     PROFILE_START = "profile-without-start", Skipped, "profile chunk whose profile has no start time, skipped", "";
 }

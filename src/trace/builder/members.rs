@@ -1,4 +1,4 @@
-//! Walking the raw JSON of arguments.
+//! Iteration over raw JSON arguments.
 
 use crate::base::json::{Dialect, Parser, RawStr, Token, plain_member};
 
@@ -36,7 +36,7 @@ pub fn for_each_element<'a>(raw: &'a [u8], mut each: impl FnMut(&'a [u8])) {
     }
 }
 
-/// The raw value of the last member `name` of a raw object. Keys written with escapes are not found.
+/// Raw value of the last member `name` of a raw object. Keys written with escapes are not found.
 pub fn find_member<'a>(raw: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut found = None;
     for_each_member(raw, |key, value| {
@@ -47,7 +47,7 @@ pub fn find_member<'a>(raw: &'a [u8], name: &str) -> Option<&'a [u8]> {
     found
 }
 
-/// The string in a raw value; `None` if it is none.
+/// String of a raw value; `None` if it is not a string.
 pub(super) fn as_string(raw: &[u8]) -> Option<RawStr<'_>> {
     match Parser::new(raw, Dialect::Lenient).token() {
         Ok(Token::String(text)) => Some(text),
@@ -55,7 +55,7 @@ pub(super) fn as_string(raw: &[u8]) -> Option<RawStr<'_>> {
     }
 }
 
-/// The text of a number, or of a string that holds one.
+/// Text of a number, or of a string that contains one.
 pub(super) fn number_text(raw: &[u8]) -> &[u8] {
     as_string(raw).map_or(raw, |text| text.bytes)
 }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same without looking for what is plain.
+    /// Reference implementation without the fast path.
     fn slowly(raw: &[u8]) -> Vec<(RawStr<'_>, &[u8])> {
         let mut parser = Parser::new(raw, Dialect::Lenient);
         let mut found = Vec::new();

@@ -12,13 +12,13 @@ use crate::trace::event_table::EventTable;
 use crate::trace::events::Phase;
 use crate::trace::tracks::{Key, ThreadId};
 
-/// Facts from metadata events, at most.
+/// Maximum number of facts from metadata events.
 const MAX_FACTS: usize = 200;
-/// Length of one such fact, at most, in bytes.
+/// Maximum bytes of one such fact.
 const MAX_FACT_BYTES: usize = 4096;
 
-/// Metadata event by which our exports say that a thread holds slices of another that overlap there; its argument `of` is
-/// the other's id.
+/// Metadata event by which Tracedrop exports mark a thread that contains overlapping slices of another; its argument `of` is
+/// the id of the other.
 pub const OVERLAP_EVENT: &str = "tracedrop_overlap";
 
 /// Fills [`crate::trace::tracks::ThreadTable::overlap_of`].
@@ -34,7 +34,7 @@ pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
         let of = process.zip(of).and_then(|key| builder.thread_ids.get(&key)).copied();
         pairs.extend(of.filter(|of| *of != event.thread).map(|of| (event.thread, of)));
     }
-    // No chains: what is shown as part of another has no slices to add to.
+    // No chains: a thread shown as part of another has no slices of its own.
     let parts: HashSet<ThreadId> = pairs.iter().map(|(part, _)| *part).collect();
     for (part, of) in pairs.into_iter().filter(|(_, of)| !parts.contains(of)) {
         builder.trace.threads.overlap_of[part.0 as usize] = Some(of);
@@ -49,7 +49,7 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
     let name = trace.strings.get(event.name).to_string();
     let ok = match name.as_str() {
         OVERLAP_EVENT => trace.threads.overlap_of[thread].is_some(),
-        // A name that only we gave.
+        // A name that only Tracedrop gave.
         "thread_name" if trace.threads.overlap_of[thread].is_some() => true,
         "process_name" | "thread_name" | "process_labels" => {
             let member = if name == "process_labels" { "labels" } else { "name" };
@@ -102,7 +102,7 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
                         };
                         let key = unescape_to_string(key);
                         let row = (format!("{name}.{key}"), text);
-                        // One for each process says nothing more.
+                        // Repeating it for each process adds nothing.
                         if !facts.contains(&row) {
                             facts.push(row);
                         }
@@ -117,7 +117,7 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
     }
 }
 
-/// A text that is not empty.
+/// Non-empty text of a member.
 fn text_member(walk: &Walk<'_>, args: ArgsPlace, member: &str) -> Option<String> {
     let raw = walk.builder.trace.args.kept(args)?;
     let text = unescape_to_string(as_string(find_member(raw, member)?)?);

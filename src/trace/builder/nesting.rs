@@ -1,4 +1,4 @@
-//! Stacks of open slices: depth, parent, overlap, and time a slice has to itself.
+//! Stacks of open slices: depth, parent, overlap, and self time.
 //!
 //! ```text
 //! [A                ]            finished: end known, stays until time passes it
@@ -20,23 +20,23 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub struct Entry {
     pub slice: u32,
     pub start: i64,
-    /// Not meaningful while `open`.
+    /// Undefined while `open`.
     pub end: i64,
     pub open: bool,
     name: StringId,
     category: StringId,
 }
 
-/// How many entries are searched for a begin before an index is built.
+/// Number of entries searched linearly before an index is built.
 const PLAIN_SEARCH: usize = 64;
 
-/// Name and category, `None` standing for any.
+/// Name and category; `None` matches any.
 type OpenKey = (Option<StringId>, Option<StringId>);
 
-/// Positions of open entries by name and category. Closed ones are dropped when they are come upon.
+/// Positions of open entries by name and category. Closed ones are dropped lazily.
 #[derive(Default)]
 struct OpenIndex {
-    /// Invariant: positions ascend; each carries the slice that was there.
+    /// Invariant: positions ascend; each has the slice that was there.
     by_key: HashMap<OpenKey, Vec<(u32, u32)>>,
 }
 
@@ -49,7 +49,7 @@ impl OpenIndex {
     }
 }
 
-/// Begins whose ends have not come yet. Unlike a [`Stack`], it knows no nesting: an end takes the begin that it fits.
+/// Begins without their ends. Unlike a [`Stack`] it has no nesting: an end takes the matching begin.
 #[derive(Default)]
 pub struct OpenBegins {
     entries: Vec<Entry>,
@@ -67,7 +67,7 @@ impl OpenBegins {
         self.entries.push(entry);
     }
 
-    /// Takes out the begin that came last of those that fit, and gives its event. `None` for a name or category fits any.
+    /// Removes the last begin that matches, and returns its event. `None` for a name or category matches any.
     pub fn take(&mut self, name: Option<StringId>, category: Option<StringId>) -> Option<u32> {
         let position = find_open(&self.entries, &mut self.index, name, category)?;
         let entry = self.entries.get_mut(position)?;
@@ -86,7 +86,7 @@ impl OpenBegins {
     }
 }
 
-/// Place of the innermost open entry that fits. `None` for a name or category fits any.
+/// Position of the innermost open entry that matches. `None` for a name or category matches any.
 fn find_open(
     entries: &[Entry],
     index: &mut Option<OpenIndex>,
@@ -123,7 +123,7 @@ fn find_open(
     None
 }
 
-/// The slices open on one track.
+/// Slices open on one track.
 #[derive(Default)]
 pub struct Stack {
     entries: Vec<Entry>,
@@ -131,7 +131,7 @@ pub struct Stack {
     finished: Vec<u32>,
     /// Positions of entries that were finished later, with others above them.
     finished_late: BinaryHeap<u32>,
-    /// Built when a plain search was too long for once.
+    /// Built once a linear search took too long.
     index: Option<OpenIndex>,
 }
 
@@ -148,7 +148,7 @@ impl Stack {
         self.entries.last()
     }
 
-    /// Slices still open, innermost last.
+    /// Open slices, innermost last.
     pub fn open_slices(&self) -> impl Iterator<Item = u32> {
         self.entries.iter().filter(|entry| entry.open).map(|entry| entry.slice)
     }
@@ -169,10 +169,10 @@ impl Stack {
         }
     }
 
-    /// Takes off what has ended by `ts`. `zero_length` says that a slice without length comes next: others without
-    /// length at the same time then stay below it.
+    /// Removes slices that ended by `ts`. `zero_length` means that a zero-length slice comes next: other zero-length slices at
+    /// the same time then stay below it.
     ///
-    /// A slice left open above a finished one is cut at its end, once time has passed that.
+    /// An open slice above a finished one is cut at that one's end, once time has passed it.
     #[inline]
     pub fn close(&mut self, ts: i64, zero_length: bool, slices: &mut SliceTable, cut: &mut Vec<u32>) {
         while let Some(position) = self.innermost_finished() {
@@ -185,7 +185,7 @@ impl Stack {
                 self.truncate(position as usize);
                 continue;
             }
-            // The top is open. Further down may be one that was finished late and has ended before this one.
+            // The top is open. Further down may be one that was finished late and ended before this one.
             let late = self.finished_late.peek().filter(|_| entry.end >= ts);
             let position = late.map_or(position, |late| *late) as usize;
             let Some(end) = self.entries.get(position).map(|entry| entry.end) else { return };
@@ -202,8 +202,8 @@ impl Stack {
         }
     }
 
-    /// Whether a slice from `ts` to `end` would outlast the innermost finished slice it starts in by more than
-    /// `tolerance` (nanoseconds). What was finished late has ended by now and contains nothing.
+    /// Whether a slice from `ts` to `end` would outlast the innermost finished slice it starts in by more than `tolerance`
+    /// (nanoseconds). Slices finished late have ended by now and contain nothing.
     #[inline]
     pub fn sticks_out(&self, ts: i64, end: i64, tolerance: i64) -> bool {
         self.end_around(ts).is_some_and(|around| end.saturating_sub(around) > tolerance)
@@ -218,13 +218,13 @@ impl Stack {
         ends.find(|around| *around > ts)
     }
 
-    /// The innermost slice that ends at `end` or later, as far as is known, of those near the top.
+    /// Innermost slice near the top that is known to end at or after `end`.
     pub fn around(&self, end: i64) -> Option<&Entry> {
         let near = self.entries.iter().rev().take(PLAIN_SEARCH);
         near.into_iter().find(|entry| entry.open || entry.end >= end)
     }
 
-    /// Adds a slice on top; without an `end` it is open.
+    /// Pushes a slice; without an `end` it is open.
     #[inline]
     pub fn push(&mut self, slice: u32, start: i64, end: Option<i64>, name: StringId, category: StringId) {
         let position = self.entries.len() as u32;
@@ -237,7 +237,7 @@ impl Stack {
         self.entries.push(entry);
     }
 
-    /// Ends the innermost open slice that fits, and gives it with its start. `None` for a name or category fits any.
+    /// Ends the innermost open slice that matches, and returns it with its start. `None` for a name or category matches any.
     pub fn end(&mut self, ts: i64, name: Option<StringId>, category: Option<StringId>) -> Option<(u32, i64)> {
         let position = find_open(&self.entries, &mut self.index, name, category)?;
         let is_top = position + 1 == self.entries.len();
@@ -254,7 +254,7 @@ impl Stack {
     }
 }
 
-/// A stack and the track its slices go to.
+/// A stack and the track of its slices.
 pub struct Lane {
     pub track: TrackId,
     pub stack: Stack,
@@ -266,27 +266,27 @@ impl Lane {
     }
 }
 
-/// Entries up to which [`Holders`] keeps a plain list: putting one in the middle moves those above it.
+/// Number of entries up to which [`Holders`] uses a plain list, since inserting moves those above.
 const FEW_HOLDERS: usize = 256;
 
-/// Slices that may hold others, and which is the shortest of them around a stretch of time. Slices come by start.
+/// Slices that may contain others, and the shortest of them around a time range. Slices come in order of start.
 ///
 /// ```text
 /// [A            ]          of two, the one that ends earlier and is no shorter is never the answer:
-///    [B                ]   with C, A and B go as soon as C is there, as C is shorter and ends later
+///    [B                ]   once C is here, A and B go, since C is shorter and ends later
 ///        [C             ]
 /// ```
-/// So those that stay get shorter as they end earlier. Each slice comes and goes once, which makes `n log n` of all.
+/// So the remaining slices get shorter as they end earlier. Each slice is added and removed once, which is `n log n` overall.
 #[derive(Default)]
 pub struct Holders {
-    /// End (nanoseconds), duration, slice. Invariant: both shrink from the first to the last.
+    /// End (nanoseconds), duration, slice. Invariant: both decrease from first to last.
     few: Vec<(i64, i64, u32)>,
-    /// The same by end, once there have been more of them.
+    /// The same by end, once there are more.
     many: BTreeMap<i64, (i64, u32)>,
 }
 
 impl Holders {
-    /// Drops what has ended by `ts`. Slices without a duration hold others without one at the same time.
+    /// Drops slices that ended by `ts`. Zero-length slices contain others at the same time.
     pub fn retire(&mut self, ts: i64, zero_length: bool) {
         let has_ended = |end: i64, dur: i64| end < ts || (end == ts && !(zero_length && dur == 0));
         while self.few.pop_if(|(end, dur, _)| has_ended(*end, *dur)).is_some() {}
@@ -297,7 +297,7 @@ impl Holders {
         }
     }
 
-    /// Takes out a slice that ends at `end`.
+    /// Removes a slice that ends at `end`.
     pub fn remove(&mut self, end: i64, slice: u32) {
         self.few.retain(|holder| holder.2 != slice);
         if self.many.get(&end).is_some_and(|holder| holder.1 == slice) {
@@ -305,7 +305,7 @@ impl Holders {
         }
     }
 
-    /// The shortest slice that ends at `end` or later, with its end; of equally long ones the one that started last.
+    /// Shortest slice that ends at or after `end`, with its end; among equally long ones the last started.
     pub fn around(&self, end: i64) -> Option<(u32, i64)> {
         if self.many.is_empty() {
             let n = self.few.partition_point(|holder| holder.0 >= end);
@@ -314,7 +314,7 @@ impl Holders {
         self.many.range(end..).next().map(|(end, (_, slice))| (*slice, *end))
     }
 
-    /// Adds a slice that starts no earlier than those that are there.
+    /// Adds a slice that starts no earlier than the existing ones.
     pub fn add(&mut self, slice: u32, end: i64, dur: i64) {
         if self.many.is_empty() {
             let at = self.few.partition_point(|holder| holder.0 > end);
@@ -342,16 +342,16 @@ impl Holders {
     }
 }
 
-/// Whether slices of threads lie on such a track.
+/// Whether tracks of this kind have slices of threads.
 fn is_of_thread(kind: TrackKind) -> bool {
     matches!(kind, TrackKind::Thread | TrackKind::ThreadOverflow)
 }
 
-/// Finds parents and depths anew where slices of a thread do not nest: the parent of a slice is the shortest slice of its
-/// thread that holds it whole, whatever lane either is on. A slice may stick out of its parent by `tolerance` nanoseconds.
+/// Recomputes parents and depths where slices of a thread do not nest: the parent of a slice is the shortest slice of its
+/// thread that contains it entirely, on any lane. A slice may exceed its parent by `tolerance` nanoseconds.
 ///
-/// `overlapping` says of which threads that is known; those with more than one lane are looked at in any case. Slices without
-/// an end keep the parent that they have.
+/// `overlapping` marks threads known to need it; those with more than one lane are checked in any case. Slices without an end
+/// keep their parents.
 pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64) {
     let tracks = &trace.tracks;
     let mut n_lanes = vec![0u32; trace.threads.len()];
@@ -387,13 +387,13 @@ pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64) {
         } else {
             let end = ts.saturating_add(dur);
             let parent = holders.around(end.saturating_sub(tolerance).max(ts));
-            // What is open at the time of an instant holds it, also where it is cut or ended at that time later on.
+            // A slice open at the time of an instant contains it, even if it is cut or ended at that time later on.
             let before = slices.parent[i].some().map(|before| before.0 as usize).filter(|before| *before < i);
             let ends_here = |before: usize| slices.ts[before].saturating_add(slices.dur.get(before)) == ts;
             if dur != 0 || !before.is_some_and(ends_here) {
                 slices.parent[i] = parent.map_or(SliceId::NONE, |(parent, _)| SliceId(parent));
             }
-            // What outlasts its parent by no more than rounding does not count as open then.
+            // Exceeding the parent by rounding only does not count as open.
             holders.add(i as u32, parent.map_or(end, |(_, around)| end.min(around)), dur);
         }
         let parent = slices.parent[i].some().filter(|parent| (parent.0 as usize) < i);
@@ -402,7 +402,7 @@ pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64) {
     slices.depth = depth;
 }
 
-/// Adds what a slice ran to what it has to itself.
+/// Adds a run time to the self time of a slice.
 #[inline]
 fn ran(self_ns: &mut [i64]) -> impl FnMut(u32, u64, u64) {
     |slice, from, to| {
@@ -413,8 +413,9 @@ fn ran(self_ns: &mut [i64]) -> impl FnMut(u32, u64, u64) {
 
 /// Fills [`SliceTable::self_ns`].
 ///
-/// Of a thread, that is the time in which it ran (see [`Sweep`]), so its self times add up to the time in which anything is open on
-/// it. Where slices nest, this is the time that no child covers; and that is what asynchronous slices have to themselves, of which
+/// On a thread this is the time in which the slice ran (see [`Sweep`]), so self times add up to the time in which anything is
+/// open. Where slices nest, it is the time that no child covers; the same holds for async slices, which may run at the
+/// same time.
 /// several do run at once.
 pub fn compute_self_times(trace: &mut Trace) {
     let end_of_trace = trace.span().map_or(0, |(_, end)| end);
@@ -430,10 +431,10 @@ pub fn compute_self_times(trace: &mut Trace) {
     sweeps.resize_with(n_threads.unwrap_or(0) as usize, Sweep::default);
     let slices = &mut trace.slices;
     let n = slices.len();
-    // From the first start on, so that no end is beyond what a number holds.
+    // Relative to the first start, so that no end overflows.
     let first = slices.ts.first().copied().unwrap_or(0);
     let mut self_ns = vec![0i64; n];
-    // By parent: up to where children cover it. Made where it is needed first.
+    // By parent: time up to which children cover it. Allocated on first use.
     let mut covered: Vec<i64> = Vec::new();
     for i in 0..n {
         let (ts, dur) = (slices.ts[i], slices.length(i, end_of_trace));
@@ -468,7 +469,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The shortest slice around each, found by looking at all of them.
+    /// Shortest slice around each, found by brute force.
     fn slowly(slices: &[(i64, i64)]) -> Vec<Option<usize>> {
         let holds = |(start, dur): (i64, i64), (ts, len): (i64, i64)| {
             let end = start + dur;

@@ -1,4 +1,4 @@
-//! The order in which events are put together.
+//! Order in which events are processed.
 
 use super::Ways;
 use super::nesting::OpenBegins;
@@ -8,12 +8,11 @@ use crate::trace::event_table::{EventRows, EventTable};
 use crate::trace::events::Phase;
 use crate::trace::tracks::ThreadId;
 
-/// Indexes of all events by time; at equal times first the ends of slices that began earlier, then complete slices with a
-/// length from long to short, then the rest; ties keep file order. So a parent comes before its child wherever it stands in
-/// the file, and a slice that ends when it begins takes nothing from the one around it.
+/// Indexes of all events by time. At equal times: ends of slices that began earlier, then complete slices from long to short,
+/// then the rest; ties keep file order. So a parent comes before its child wherever it is in the file, and a zero-length slice
+/// takes nothing from its parent.
 ///
-/// Of complete slices whose lengths differ by no more than `tolerance` (nanoseconds), the one that comes first in the file
-/// is taken for the parent.
+/// Among complete slices whose durations differ by at most `tolerance` (nanoseconds), the first one in the file is the parent.
 pub fn processing_order(events: &EventTable, tolerance: i64, ways: Ways) -> Vec<u32> {
     let mut order = order_of_time(events);
     let rows = &events.rows;
@@ -46,7 +45,7 @@ pub fn processing_order(events: &EventTable, tolerance: i64, ways: Ways) -> Vec<
     order
 }
 
-/// Finds the ends in `order`, events of one time in the order of the file, whose begins stand before them there.
+/// Finds the ends in `order` (events of one time, in file order) whose begins precede them there.
 fn find_own_ends(order: &[u32], events: &EventTable, ways: Ways, own_ends: &mut HashSet<u32>) {
     let rows = &events.rows;
     let phase = |index: &u32| rows.phase(*index);
@@ -76,11 +75,10 @@ fn find_own_ends(order: &[u32], events: &EventTable, ways: Ways, own_ends: &mut 
     }
 }
 
-/// How far the one before on the same thread is looked for among slices that start at the same time.
+/// How many slices with equal start are searched for the previous one of the same thread.
 const LOOK_BACK: usize = 64;
 
-/// Of complete slices of one thread that are next to each other in `order` and about equally long, has the one come first
-/// that does so in the file.
+/// Sorts neighbors in `order` that are complete slices of one thread with about equal durations into file order.
 fn put_first_in_file_first(order: &mut [u32], rows: &EventRows, tolerance: i64) {
     for at in 1..order.len() {
         let this = rows.get(order[at]);
@@ -96,7 +94,7 @@ fn put_first_in_file_first(order: &mut [u32], rows: &EventRows, tolerance: i64) 
     }
 }
 
-/// Indexes by time, then by place in the file.
+/// Indexes by time, then by file order.
 fn order_of_time(events: &EventTable) -> Vec<u32> {
     let rows = &events.rows;
     if rows.ts.is_sorted() {
@@ -111,8 +109,7 @@ fn order_of_time(events: &EventTable) -> Vec<u32> {
         order.sort();
         return order.into_iter().map(|(_, index)| index).collect();
     }
-    // One word for both: half the memory, and quick to compare. Files are made of stretches that are in order, which a
-    // stable sort makes use of.
+    // One word for both: half the memory, and fast to compare. Files consist of sorted runs, which a stable sort exploits.
     let mut order: Vec<u64> =
         times().zip(0u64..).map(|(ts, index)| ts.abs_diff(first) << index_bits | index).collect();
     order.sort();

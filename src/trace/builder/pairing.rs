@@ -1,4 +1,4 @@
-//! One walk over all events in order of time, which makes slices of them and hands the rest to its own kind.
+//! One pass over all events in time order, which builds slices and dispatches other events.
 
 use super::asyncs::{Asyncs, legacy_parts};
 use super::counters::Counters;
@@ -25,42 +25,42 @@ use std::collections::BinaryHeap;
 
 const NS_PER_US: i64 = 1000;
 
-/// Overflow lanes of a thread in which slices may nest. More are only filled one slice after the other, so that a file
-/// in which everything overlaps everything takes no quadratic time.
+/// Maximum number of overflow lanes of a thread in which slices may nest. Further lanes are filled one slice after the other,
+/// so that a file in which everything overlaps takes no quadratic time.
 const NESTING_LANES: usize = 32;
 
-/// A thread's own stack and what lies beside it.
+/// A thread's own stack and its overflow lanes.
 #[derive(Default)]
 struct ThreadLanes {
-    /// In a box, as it is taken out and put back for every event.
+    /// Boxed, since it is taken out and put back for every event.
     main: Option<Box<Lane>>,
     overflow: Vec<Lane>,
-    /// Lanes without nesting, by the time at which they are free.
+    /// Lanes without nesting, by the time they are free.
     flat: BinaryHeap<Reverse<(i64, TrackId)>>,
     states: Option<TrackId>,
-    /// A slice ended while others that it may not hold were open in it.
+    /// A slice ended while others that it may not contain were open in it.
     has_late_end: bool,
 }
 
-/// The walk's state, and what events of every kind need of it.
+/// State of the pass, shared by handlers of all kinds of events.
 pub(super) struct Walk<'a> {
     pub builder: &'a mut TraceBuilder,
     pub events: &'a EventTable,
     threads: Vec<ThreadLanes>,
     process_instants: HashMap<ProcessId, Lane>,
     global_instants: Option<Lane>,
-    /// Of the slices there are.
+    /// Events of existing slices.
     made_of: MadeOf,
     cut: Vec<u32>,
-    /// Nanoseconds by which a slice may outlast the one around it.
+    /// Nanoseconds by which a slice may outlast its parent.
     tolerance: i64,
-    /// Places in `slices.thread_time` that wait for the end event.
+    /// Rows of `slices.thread_time` wait for the end event.
     has_pending_thread_time: bool,
-    /// In a box, as it is taken out and put back; `None` only meanwhile.
+    /// Boxed, since it is taken out and put back; `None` only meanwhile.
     flows: Option<Box<Flows>>,
 }
 
-/// Puts all events into the tables of `builder`.
+/// Adds all events to the tables of `builder`.
 pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
     let made_of = walk(builder, events);
     let slices = &mut builder.trace.slices;
@@ -70,7 +70,7 @@ pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
     put_places(builder, &events.places, &made_of);
 }
 
-/// The same with events that are not needed any more, which takes less memory: each column goes before there is more of slices.
+/// Like [`pair`], but consumes the events, which saves memory: each column is freed before the next one of slices is made.
 pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
     let made_of = walk(builder, &events);
     let EventTable { rows, places, extras, thread_time } = events;
@@ -85,26 +85,26 @@ pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
     put_places(builder, &places, &made_of);
 }
 
-/// Which event each slice was made of.
+/// Event that each slice was made of.
 #[derive(Default)]
 struct MadeOf {
     /// Event of each slice.
     event: Vec<u32>,
-    /// Slices that do not start with their event, or are not named after it, in order.
+    /// Slices whose start or name differs from their event, in order.
     other: Vec<(u32, i64, StringId)>,
     /// By thread: whether slices of its own track may not nest.
     overlapping: Vec<bool>,
-    /// Nanoseconds by which a slice may outlast the one around it.
+    /// Nanoseconds by which a slice may outlast its parent.
     tolerance: i64,
 }
 
 impl MadeOf {
-    /// Names of slices, by those of events.
+    /// Names of slices, from those of events.
     fn names(&self, of_events: &[StringId]) -> Vec<StringId> {
         self.column(of_events, |(_, _, name)| *name)
     }
 
-    /// Times at which slices start, by those of events.
+    /// Start times of slices, from those of events.
     fn times(&self, of_events: &[i64]) -> Vec<i64> {
         self.column(of_events, |(_, ts, _)| *ts)
     }
@@ -118,7 +118,7 @@ impl MadeOf {
     }
 }
 
-/// Fills the columns of slices that say where their events stand, and what categories they have.
+/// Fills the columns for places and categories of slices.
 fn put_places(builder: &mut TraceBuilder, places: &EventPlaces, made_of: &MadeOf) {
     let slices = &mut builder.trace.slices;
     slices.places = Places::with_capacity(made_of.event.len());
@@ -130,7 +130,7 @@ fn put_places(builder: &mut TraceBuilder, places: &EventPlaces, made_of: &MadeOf
     }
 }
 
-/// Puts all but that into the tables; gives the event of each slice.
+/// Fills all other tables; returns the event of each slice.
 fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
     if events.n_events() == 0 {
         return MadeOf::default();
@@ -176,7 +176,7 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
             Phase::End => walk.end(i),
             Phase::Instant => walk.instant(i),
             Phase::AsyncBegin | Phase::AsyncInstant | Phase::AsyncEnd => asyncs.event(&mut walk, i),
-            // Already taken apart.
+            // Already resolved.
             Phase::LegacyStart | Phase::LegacyStepInto | Phase::LegacyStepPast | Phase::LegacyFinish => {}
             Phase::ThreadState => walk.thread_state(i),
             Phase::Counter => counters.event(&mut walk, i),
@@ -206,7 +206,7 @@ pub(super) fn tolerance_of(ways: Ways, has_decimals: impl FnOnce() -> bool) -> i
     }
 }
 
-/// Whether its times are no whole microseconds.
+/// Whether its times are not whole microseconds.
 pub(super) fn has_decimals(phase: Phase, ts: i64, dur: i64) -> bool {
     ts % NS_PER_US != 0 || (phase == Phase::Complete && dur % NS_PER_US != 0)
 }
@@ -225,8 +225,7 @@ fn reserve(builder: &mut TraceBuilder, events: &EventTable) {
     slices.parent.reserve_exact(n);
 }
 
-/// Whether of two slices around another one the first holds it more closely: it is shorter or, where an end is not known yet,
-/// started later.
+/// Whether the first of two enclosing slices is the closer one: it is shorter or, if an end is not known yet, started later.
 fn is_closer(this: &Entry, other: &Entry) -> bool {
     if this.open || other.open {
         return this.start > other.start;
@@ -248,13 +247,13 @@ pub(super) struct NewSlice {
 }
 
 impl<'a> Walk<'a> {
-    /// What pairing goes by of event `i`.
+    /// Row of event `i`.
     #[inline(always)]
     pub fn event(&self, i: u32) -> EventRow {
         self.events.rows.get(i)
     }
 
-    /// Where event `i` stands in the file, and its category.
+    /// Place of event `i` in the file, and its category.
     #[inline(always)]
     pub fn place(&self, i: u32) -> EventPlace {
         self.events.places.get(i)
@@ -277,18 +276,18 @@ impl<'a> Walk<'a> {
         self.event(i).flags & bit != 0
     }
 
-    /// Notes an oddity at the place of event `i`.
+    /// Reports an issue at the place of event `i`.
     pub fn note(&mut self, i: u32, kind: &'static IssueKind) {
         let event = self.event(i);
         let at = Position { byte: self.place(i).offset, line: None };
         let trace = &mut self.builder.trace;
-        // The text is made anew only where it will be seen.
+        // The example is only made if it will be shown.
         let seen = trace.ledger.issue(kind.code).is_some_and(|issue| issue.first.byte <= at.byte);
         let example = if seen { "" } else { trace.strings.get(event.name) };
         trace.ledger.file(kind, at, example.as_bytes());
     }
 
-    /// Event `i` is not used.
+    /// Drops event `i`.
     pub fn drop_event(&mut self, i: u32, kind: &'static IssueKind) {
         self.note(i, kind);
         self.uncount(i);
@@ -304,7 +303,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Event `i` is used after a change.
+    /// Counts event `i` as repaired.
     pub fn repair_event(&mut self, i: u32, kind: &'static IssueKind) {
         self.note(i, kind);
         if !self.has(i, flag::REPAIRED) {
@@ -313,25 +312,25 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The event that a slice was made of.
+    /// Event of a slice.
     fn event_of(&self, slice: u32) -> Option<u32> {
         self.made_of.event.get(slice as usize).copied()
     }
 
-    /// Of a slice that is not named and does not start like its event, what it is called and when it starts.
+    /// Start and name of a slice if they differ from its event.
     fn other_of(&self, slice: u32) -> Option<(i64, StringId)> {
         let other = &self.made_of.other;
         let at = other.binary_search_by_key(&slice, |row| row.0).ok()?;
         Some((other[at].1, other[at].2))
     }
 
-    /// What a slice is called.
+    /// Name of a slice.
     pub fn name_of(&self, slice: u32) -> StringId {
         let of_event = || self.events.rows.name[self.made_of.event[slice as usize] as usize];
         self.other_of(slice).map_or_else(of_event, |other| other.1)
     }
 
-    /// Nanoseconds at which a slice starts.
+    /// Start of a slice in nanoseconds.
     pub fn start_of(&self, slice: u32) -> i64 {
         let of_event = || self.events.rows.ts[self.made_of.event[slice as usize] as usize];
         self.other_of(slice).map_or_else(of_event, |other| other.0)
@@ -366,13 +365,13 @@ impl<'a> Walk<'a> {
         id
     }
 
-    /// Puts event `i` on a stack as a slice at its place, which must have been closed up to its time.
+    /// Pushes event `i` as a slice on a stack, which must be closed up to its time.
     pub fn stack_slice(&mut self, i: u32, lane: &mut Lane, dur: i64, kind: SliceKind) -> u32 {
         let EventRow { ts, name, .. } = self.event(i);
         let parent = lane.stack.top().map_or(SliceId::NONE, |top| SliceId(top.slice));
         let depth = lane.stack.len() as u32;
         let slice = self.push_slice(i, NewSlice { ts, dur, name, kind, track: lane.track, depth, parent });
-        // What outlasts its parent by no more than rounding does not count as open then.
+        // Exceeding the parent by rounding only does not count as open.
         let end = (dur != UNFINISHED).then(|| {
             let end = ts.saturating_add(dur);
             if self.tolerance > 0 {
@@ -381,20 +380,20 @@ impl<'a> Walk<'a> {
                 end
             }
         });
-        // Only what is open is looked for by its category.
+        // Only open slices are looked up by category.
         let category = if end.is_none() { self.place(i).category } else { StringId::NONE };
         lane.stack.push(slice, ts, end, name, category);
         slice
     }
 
-    /// Takes off `stack` what has ended, and notes what was cut by that.
+    /// Removes ended slices from `stack`, and reports those that were cut.
     #[inline]
     pub fn close(&mut self, stack: &mut Stack, ts: i64, zero_length: bool) {
         stack.close(ts, zero_length, &mut self.builder.trace.slices, &mut self.cut);
         if !self.cut.is_empty() {
             for slice in std::mem::take(&mut self.cut) {
                 if let Some(event) = self.event_of(slice) {
-                    // What began in it may lie behind its end now.
+                    // Slices that began in it may now exceed it.
                     let thread = self.event(event).thread;
                     self.threads[thread.0 as usize].has_late_end = true;
                     self.repair_event(event, &MISPLACED_END);
@@ -403,7 +402,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The stack of a thread, taken out while it is worked on; its track is made if there is none.
+    /// Takes out the stack of a thread; makes its track if it has none.
     fn take_lane(&mut self, thread: ThreadId) -> Box<Lane> {
         match self.threads[thread.0 as usize].main.take() {
             Some(lane) => lane,
@@ -426,7 +425,7 @@ impl<'a> Walk<'a> {
         track
     }
 
-    /// A slice of `thread` has started: arrows may end or start at it.
+    /// Starts and ends arrows at a slice of `thread` that has started.
     #[inline]
     fn started(&mut self, i: u32, thread: ThreadId, slice: u32) {
         if self.flows.as_ref().is_some_and(|flows| flows.has_pending(thread)) {
@@ -437,7 +436,7 @@ impl<'a> Walk<'a> {
         self.bind(i, slice);
     }
 
-    /// Arrows given by the `bind_id` of a slice.
+    /// Adds arrows given by the `bind_id` of a slice.
     #[inline]
     pub fn bind(&mut self, i: u32, slice: u32) {
         if let Some(extra) = self.events.extra_of(i)
@@ -475,8 +474,8 @@ impl<'a> Walk<'a> {
         self.started(i, thread, slice);
     }
 
-    /// Whether a slice that has room on its thread's own track, `main`, is drawn beside it, as there lies the slice that
-    /// holds it more closely. Drawn elsewhere, it would stand apart from what it is a part of.
+    /// Whether a slice that fits on the thread's own track `main` belongs on an overflow lane, because the slice that contains
+    /// it more closely is there. On `main` it would be separated from its parent.
     fn belongs_beside(&mut self, thread: ThreadId, main: &Lane, ts: i64, end: i64, dur: i64) -> bool {
         let mut lanes = std::mem::take(&mut self.threads[thread.0 as usize].overflow);
         let beside = self.lane_around(&mut lanes, ts, end, dur).map(|(_, around)| around);
@@ -485,7 +484,7 @@ impl<'a> Walk<'a> {
         beside.is_some_and(|beside| own.is_none_or(|own| is_closer(&beside, own)))
     }
 
-    /// The lane on which a slice fits into another one, with that: of several the one that holds it most closely.
+    /// Lane on which a slice fits into another one, and that slice; the closest of several.
     fn lane_around(&mut self, lanes: &mut [Lane], ts: i64, end: i64, dur: i64) -> Option<(usize, Entry)> {
         let mut best: Option<(usize, Entry)> = None;
         for (at, lane) in lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.stack.is_empty()) {
@@ -500,7 +499,7 @@ impl<'a> Walk<'a> {
         best
     }
 
-    /// A slice that does not nest goes beside its thread: where one holds it, else to the first lane where it has room.
+    /// Puts a slice that does not nest on an overflow lane: where a slice contains it, else on the first lane with room.
     fn overflow(&mut self, i: u32, thread: ThreadId, ts: i64, end: i64, dur: i64) -> u32 {
         let mut lanes = std::mem::take(&mut self.threads[thread.0 as usize].overflow);
         let around = self.lane_around(&mut lanes, ts, end, dur).map(|(at, _)| at);
@@ -554,7 +553,7 @@ impl<'a> Walk<'a> {
         self.close(&mut lane.stack, ts, false);
         let n_open = lane.stack.len();
         let ended = self.end_slice(i, &mut lane.stack);
-        // Nothing came off the stack: what ended lies further down.
+        // Nothing was popped: the slice that ended is further down.
         let is_late = ended.is_some() && lane.stack.len() == n_open;
         self.threads[thread.0 as usize].has_late_end |= is_late;
         self.threads[thread.0 as usize].main = Some(lane);
@@ -579,7 +578,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ends the slice that event `i` closes, and gives it.
+    /// Ends the slice that event `i` closes, and returns it.
     fn end_slice(&mut self, i: u32, stack: &mut Stack) -> Option<u32> {
         let event = self.event(i);
         let ts = event.ts;
@@ -662,8 +661,8 @@ impl<'a> Walk<'a> {
         self.flows = Some(flows);
     }
 
-    /// The slice on the thread of event `i` that the event is about: one that starts with it, else the innermost that has
-    /// been open last.
+    /// Slice on the thread of event `i` that the event refers to: one that starts with it, else the innermost that was last
+    /// open.
     pub fn enclosing(&self, i: u32) -> Option<u32> {
         let ts = self.event(i).ts;
         let tops = || self.tops(i);
@@ -673,14 +672,14 @@ impl<'a> Walk<'a> {
         found.map(|top| top.slice)
     }
 
-    /// The same, if it really reaches up to the event.
+    /// Like [`Walk::enclosing`], if the slice reaches the event.
     pub fn around(&self, i: u32) -> Option<u32> {
         let ts = self.event(i).ts;
         let holds = |top: &&Entry| top.start <= ts && (top.open || ts <= top.end);
         Some(self.tops(i).filter(holds).max_by_key(|top| top.start)?.slice)
     }
 
-    /// The tops of the stacks of the thread of event `i`, its own first.
+    /// Tops of the stacks of the thread of event `i`, its own first.
     fn tops(&self, i: u32) -> impl Iterator<Item = &Entry> {
         let lanes = self.threads.get(self.event(i).thread.0 as usize).into_iter();
         lanes
@@ -707,7 +706,7 @@ impl<'a> Walk<'a> {
         objects.args.push(place.args());
     }
 
-    /// What is still open, and the order of the sparse columns.
+    /// Closes open slices and sorts sparse columns.
     fn finish(mut self, asyncs: &Asyncs) -> MadeOf {
         let mut flows = self.flows.take().unwrap_or_default();
         flows.finish(&mut self);

@@ -1,7 +1,7 @@
-//! A stretch of time that is held, chosen while a file is read: what lies outside is read and let go.
+//! Time range chosen while a file is read: events outside are parsed and dropped.
 //!
-//! What stands alone is let go when it comes; what has to be paired first, afterwards. So it makes no difference when the
-//! stretch was chosen.
+//! Events that stand alone are dropped at once, those that have to be paired afterwards. So the result does not depend on when
+//! the range was chosen.
 
 use super::TraceBuilder;
 use super::issues::OUTSIDE_RANGE;
@@ -10,22 +10,22 @@ use crate::trace::cut::Cut;
 use crate::trace::events::{Event, EventExtra, Phase};
 use crate::trace::ledger::{Issue, Position};
 
-/// A stretch of time, its ends included.
+/// Time range, including both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimeRange {
     /// First and last nanosecond on the trace's clock.
     OnClock(i64, i64),
-    /// The same from the start of the trace, which is known when all is read.
+    /// First and last nanosecond from the start of the trace, which is known once all is read.
     FromStart(i64, i64),
 }
 
-/// What is held, and what was let go.
+/// Range to keep, and counts of what was dropped.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
     range: TimeRange,
-    /// Events that were let go.
+    /// Number of dropped events.
     n_outside: u64,
-    /// Where the first of them starts.
+    /// Offset of the first one.
     first: u64,
 }
 
@@ -34,7 +34,7 @@ impl Held {
         matches!(self.range, TimeRange::FromStart(..))
     }
 
-    /// The same on the clock of a trace that starts at `start`.
+    /// The range on the clock of a trace that starts at `start`.
     pub(super) fn on_clock(self, start: i64) -> Held {
         let range = match self.range {
             TimeRange::FromStart(from, to) => {
@@ -47,7 +47,7 @@ impl Held {
 }
 
 impl TimeRange {
-    /// Whether an event that stands alone lies outside. False for what has to be paired, or belongs to no time.
+    /// Whether a stand-alone event is outside. False for events that have to be paired or have no time.
     #[inline]
     fn leaves_out(self, phase: Phase, ts: i64, dur: i64) -> bool {
         let TimeRange::OnClock(from, to) = self else { return false };
@@ -65,7 +65,7 @@ impl TimeRange {
 }
 
 impl TraceBuilder {
-    /// Holds only what touches `range`, of what is here and of what comes. To be said once.
+    /// Keeps only what touches `range`, of past and future events. May be called once.
     pub fn hold_only(&mut self, range: TimeRange) {
         self.range = Some(Held { range, n_outside: 0, first: u64::MAX });
         let mut all = std::mem::take(&mut self.events);
@@ -73,7 +73,7 @@ impl TraceBuilder {
         self.take_events(all.iter(), extras, &all.thread_time);
     }
 
-    /// Whether an event is not held; it counts as let go then.
+    /// Whether an event is dropped; counts it if so.
     #[inline]
     pub fn lets_go(&mut self, phase: Phase, ts: i64, dur: i64, offset: u64) -> bool {
         match &mut self.range {
@@ -86,17 +86,17 @@ impl TraceBuilder {
         }
     }
 
-    /// Holds everything after all. To be said before there are events.
+    /// Removes the range. Call before there are events.
     pub(crate) fn hold_all(&mut self) {
         self.range = None;
     }
 
-    /// Whether everything is held.
+    /// Whether there is no range.
     pub(crate) fn holds_all(&self) -> bool {
         self.range.is_none()
     }
 
-    /// Adds the events that are held of a table with these rows, rare members and CPU times.
+    /// Adds the kept events of a table with these rows, rare members and CPU times.
     pub(crate) fn take_events(
         &mut self,
         rows: impl Iterator<Item = Event>,
@@ -118,13 +118,13 @@ impl TraceBuilder {
         self.events.extras.extend(extras);
     }
 
-    /// Leaves out of the finished tables what is not held, and says so.
+    /// Drops the rest from the finished tables, and reports it.
     pub(super) fn leave_out_rest(&mut self) {
         self.cut_to_range();
         self.note_left_out();
     }
 
-    /// Leaves out what could not be left out before it was paired.
+    /// Drops what could not be dropped before pairing.
     pub(super) fn cut_to_range(&mut self) {
         let Some(held) = &mut self.range else { return };
         let window = match held.range {
@@ -149,7 +149,7 @@ impl TraceBuilder {
             kind: &OUTSIDE_RANGE,
             count: n_outside,
             first: Position { byte: first, line: None },
-            example: format!("{} are held", format_ns(length)),
+            example: format!("{} chosen", format_ns(length)),
         });
     }
 }

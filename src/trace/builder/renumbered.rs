@@ -1,8 +1,7 @@
-//! Processes and threads that our own exports had to give other numbers get back those that they had.
+//! Restores the original ids of processes and threads that Tracedrop exports had to change.
 //!
-//! Readers take pid 0 and text for something else than they are, so an export writes free numbers instead, and says in its
-//! metadata what they were. In traces of GPUs the pid is the number of the GPU, so without this, GPU 0 would be another one
-//! after reading an export.
+//! Other readers misinterpret pid 0 and text ids, so an export writes free numbers instead and stores the originals in its
+//! metadata. In GPU traces the pid is the number of the GPU, so without this, GPU 0 would have another number after reimport.
 
 use super::TraceBuilder;
 use crate::base::hash::{HashMap, HashSet};
@@ -11,10 +10,10 @@ use crate::base::strings::StringTable;
 use crate::trace::SourceInfo;
 use crate::trace::tracks::Key;
 
-/// The fact of a file in which our exports say how they were made.
+/// Metadata entry in which Tracedrop exports state how they were made.
 pub const OWN_FACT: &str = "metadata.tracedrop";
 
-/// What the processes and threads of an export were, by the numbers that it gave them.
+/// Original ids by the ids in an export.
 #[derive(Default)]
 pub struct Renumbered {
     pids: HashMap<i64, Json>,
@@ -22,7 +21,7 @@ pub struct Renumbered {
 }
 
 impl Renumbered {
-    /// As a file says of itself; empty for all that we did not write.
+    /// Reads them from the metadata; empty for files that Tracedrop did not write.
     pub fn of(source: &SourceInfo) -> Renumbered {
         let mut all = Renumbered::default();
         let own = source.metadata.iter().find(|(name, _)| name == OWN_FACT);
@@ -44,12 +43,12 @@ impl Renumbered {
         all
     }
 
-    /// What the process of that key was.
+    /// Original id of a process.
     pub fn process(&self, key: Key) -> Option<&Json> {
         self.pids.get(&number(key)?)
     }
 
-    /// What the thread of that key was, in the process of that key.
+    /// Original id of a thread, by the key of its process and its own.
     pub fn thread(&self, process: Key, key: Key) -> Option<&Json> {
         self.tids.get(&(number(process)?, number(key)?))
     }
@@ -77,10 +76,9 @@ fn key_of(was: &Json, strings: &mut StringTable) -> Option<Key> {
     }
 }
 
-/// Gives processes and threads the keys that they had before an export. It comes last, as the file names them by those that it
-/// gave them.
+/// Restores the original keys of processes and threads. It comes last, since the file refers to them by the new ones.
 ///
-/// A key that another one has stays that one's: an export may hold several traces, each with a process 0.
+/// A key that is taken stays with its owner: an export may contain several traces, each with a process 0.
 pub(super) fn undo(builder: &mut TraceBuilder) {
     let renumbered = Renumbered::of(&builder.trace.source);
     if renumbered.is_empty() {

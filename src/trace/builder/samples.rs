@@ -1,4 +1,4 @@
-//! Stack samples: named frames with parents, profiles written in chunks, and lists apart from the events.
+//! Stack samples: named frames with parents, profiles in chunks, and separate sample lists.
 
 use super::TraceBuilder;
 use super::issues::{PROFILE_NODE, PROFILE_SAMPLE, PROFILE_START, UNKNOWN_FRAME};
@@ -15,7 +15,7 @@ use crate::trace::ledger::Position;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
 
-/// Frames and stacks that are there already, so that each is stored once.
+/// Interned frames and stacks.
 #[derive(Clone, Default)]
 pub struct StackInterner {
     frames: HashMap<(StringId, StringId), FrameId>,
@@ -24,7 +24,7 @@ pub struct StackInterner {
 }
 
 impl StackInterner {
-    /// The stack of a frame on top of `below`.
+    /// Stack of a frame on top of `below`.
     fn stack(&mut self, trace: &mut Trace, below: StackId, name: StringId, module: StringId) -> StackId {
         let frame = *self.frames.entry((name, module)).or_insert_with(|| {
             trace.frames.name.push(name);
@@ -48,7 +48,7 @@ pub fn add_named_frames(builder: &mut TraceBuilder, raw: &[u8]) {
     }
 }
 
-/// Adds one frame: its id and the raw object with `name`, `category` and `parent`.
+/// Adds one frame: its id and raw object with `name`, `category` and `parent`.
 pub fn add_named_frame(builder: &mut TraceBuilder, id: &str, raw: &[u8]) {
     let strings = &mut builder.trace.strings;
     let mut frame = NamedFrame { name: StringId::EMPTY, module: StringId::NONE, parent: StringId::NONE };
@@ -71,7 +71,7 @@ pub fn add_named_frame(builder: &mut TraceBuilder, id: &str, raw: &[u8]) {
     builder.named_frames.insert(id, frame);
 }
 
-/// The stack that ends with the frame of this name; [`StackId::NONE`] if there is no such frame.
+/// Stack that ends with the frame of this name; [`StackId::NONE`] if there is none.
 pub(super) fn stack_of_frame(builder: &mut TraceBuilder, frame: StringId) -> StackId {
     let mut chain = Vec::new();
     let mut below = StackId::NONE;
@@ -82,7 +82,7 @@ pub(super) fn stack_of_frame(builder: &mut TraceBuilder, frame: StringId) -> Sta
             break;
         }
         let Some(named) = builder.named_frames.get(&id).copied() else { break };
-        // Whoever comes back here in a circle of parents finds a root.
+        // A cycle of parents ends here with a root.
         builder.interner.by_frame_name.insert(id, StackId::NONE);
         chain.push((id, named));
         id = named.parent;
@@ -94,7 +94,7 @@ pub(super) fn stack_of_frame(builder: &mut TraceBuilder, frame: StringId) -> Sta
     below
 }
 
-/// The stack of a raw array of frames, leaf first.
+/// Stack of a raw array of frames, leaf first.
 pub(super) fn stack_of_list(builder: &mut TraceBuilder, list: ArgsPlace) -> StackId {
     let mut names = Vec::new();
     if let Some(raw) = builder.trace.args.kept(list) {
@@ -113,13 +113,13 @@ pub(super) fn stack_of_list(builder: &mut TraceBuilder, list: ArgsPlace) -> Stac
     below
 }
 
-/// One profile that comes in chunks.
+/// Profile that comes in chunks.
 struct Profile {
     thread: ThreadId,
     /// Time of the last sample.
     ts: i64,
     nodes: HashMap<i64, StackId>,
-    /// Parents that name their children, in the older form.
+    /// Parents by child, in the legacy form.
     parents: HashMap<i64, i64>,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// `P`: one sample, or a part of a profile.
+    /// Handles `P`: one sample, or a part of a profile.
     pub fn event(&mut self, walk: &mut Walk<'_>, i: u32) {
         let name = walk.event(i).name;
         let id = walk.events.id_of(i).key;
@@ -202,7 +202,7 @@ impl Sampler {
 }
 
 impl Profile {
-    /// False if its parent is not there.
+    /// Adds a node; false if its parent is missing.
     fn add_node(&mut self, builder: &mut TraceBuilder, node: &[u8]) -> bool {
         let number = |raw: Option<&[u8]>| raw.and_then(|raw| Number::as_i64(number_text(raw)));
         let Some(id) = number(find_member(node, "id")) else { return false };
@@ -248,7 +248,7 @@ fn push(trace: &mut Trace, ts: i64, thread: ThreadId, stack: StackId, weight: f6
 pub(super) fn finish(builder: &mut TraceBuilder) {
     let listed = std::mem::take(&mut builder.listed_samples);
     if !listed.is_empty() {
-        // A sample mostly names no process: the first thread of that key is meant.
+        // Samples mostly have no process: they belong to the first thread with that key.
         let mut by_key: HashMap<Key, ThreadId> = HashMap::default();
         for (index, key) in builder.trace.threads.key.iter().enumerate() {
             by_key.entry(*key).or_insert(ThreadId(index as u32));

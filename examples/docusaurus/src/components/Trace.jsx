@@ -3,13 +3,13 @@ import Head from '@docusaurus/Head';
 import useBaseUrl from '@docusaurus/useBaseUrl';
 import { useColorMode } from '@docusaurus/theme-common';
 
-/** A report of a trace under static/; `children` show until it does, and where scripts do not run. */
+/** Report of a trace in static/; `children` show until it does, and where scripts do not run. */
 export default function Trace({ src, report, limits, show, label, theme, children }) {
-  // From static/ and past the bundler, so that tracedrop.html is found beside it.
+  // From static/, not bundled, so that it finds tracedrop.html in the same folder.
   const element = useBaseUrl('/tracedrop/trace-drop.js');
   const trace = useBaseUrl(src);
   const budget = useBaseUrl(limits ?? '');
-  // What the switch of the site says, which need not be what the system does.
+  // The site's theme switch, which may differ from the system theme.
   const { colorMode } = useColorMode();
   return (
     <>

@@ -1,0 +1,169 @@
+//! `docs/reports.md` lists every report with its tables, columns and definitions, as the code has them. `UPDATE=1 cargo test --test
+//! reports_page` writes it.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use support::{files, own_dir};
+use tracedrop::analysis::{ANALYSES, CONCLUSIONS, Query};
+use tracedrop::engine::{Session, Shown};
+use tracedrop::report::{Block, Report};
+
+/// Larger files add no tables that smaller ones lack.
+const MAX_BYTES: usize = 120_000;
+
+#[derive(Default)]
+struct Table {
+    title: String,
+    /// Id, label, unit and definition, in the order of the first table that has them.
+    columns: Vec<[String; 4]>,
+}
+
+#[derive(Default)]
+struct Described {
+    title: String,
+    facts: Vec<[String; 4]>,
+    tables: Vec<(String, Table)>,
+}
+
+fn reports_of(path: &Path) -> Option<Vec<Report>> {
+    let bytes = std::fs::read(path).ok().filter(|bytes| bytes.len() <= MAX_BYTES)?;
+    let name = path.file_name()?.to_str()?;
+    let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
+    session.feed(&bytes);
+    session.finish().ok()?;
+    Some(session.reports().to_vec())
+}
+
+/// The id without the number that tables after the first of their kind carry.
+fn base(id: &str) -> &str {
+    match id.rsplit_once('_') {
+        Some((base, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => base,
+        _ => id,
+    }
+}
+
+fn line(list: &mut Vec<[String; 4]>, row: [String; 4]) {
+    match list.iter_mut().find(|known| known[0] == row[0]) {
+        Some(known) if known[3].is_empty() => known[3] = row[3].clone(),
+        Some(_) => {}
+        None => list.push(row),
+    }
+}
+
+/// A definition without numbers and names of the file that it was met in.
+fn definition(hint: &str) -> String {
+    let is_general = !hint.contains(|letter: char| letter.is_ascii_digit());
+    if is_general { hint.replace('|', "\\|").replace('\n', " ") } else { String::new() }
+}
+
+fn described() -> BTreeMap<String, Described> {
+    let mut all: BTreeMap<String, Described> = BTreeMap::new();
+    let mut paths = Vec::new();
+    for dir in [
+        "pytorch",
+        "chrome",
+        "sway",
+        "pysampling",
+        "mrm/inputs",
+        "mrm/memray",
+        "mrm/parquet-variants",
+        "situations",
+    ] {
+        paths.extend(files(&own_dir(dir), &[".json", ".jsonl", ".gz", ".bin", ".parquet", ".txt"]));
+    }
+    for report in paths.iter().filter_map(|path| reports_of(path)).flatten() {
+        let described = all.entry(report.id.to_string()).or_default();
+        described.title.clone_from(&report.title);
+        for block in &report.blocks {
+            match block {
+                Block::Facts(facts) => {
+                    for fact in &facts.facts {
+                        let unit = format!("{:?}", fact.unit);
+                        line(
+                            &mut described.facts,
+                            [fact.id.to_string(), fact.label.clone(), unit, definition(&fact.hint)],
+                        );
+                    }
+                }
+                Block::Table(table) => {
+                    let id = base(&table.id);
+                    let at =
+                        described.tables.iter().position(|(known, _)| known == id).unwrap_or_else(|| {
+                            let title = if table.id == id { table.title.clone() } else { String::new() };
+                            described.tables.push((id.to_string(), Table { title, columns: Vec::new() }));
+                            described.tables.len() - 1
+                        });
+                    for column in &table.columns {
+                        let unit = format!("{:?}", column.unit);
+                        let row =
+                            [column.id.to_string(), column.label.clone(), unit, definition(&column.hint)];
+                        line(&mut described.tables[at].1.columns, row);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    all
+}
+
+fn unit(name: &str) -> &str {
+    match name {
+        "None" => "",
+        "Ns" | "NsOffset" | "NsClock" => "ns",
+        "Ms" => "ms",
+        "Bytes" => "bytes",
+        "Ratio" => "share (0–1)",
+        "Count" => "count",
+        "Samples" => "samples",
+        "Seconds" | "UnixSeconds" => "s",
+        "BytesPerSecond" => "bytes/s",
+        "Flops" => "FLOP",
+        "FlopsPerSecond" => "FLOP/s",
+        _ => "number",
+    }
+}
+
+fn rows(page: &mut String, list: &[[String; 4]]) {
+    page.push_str("| id | shown as | unit | definition |\n| --- | --- | --- | --- |\n");
+    for [id, label, of, hint] in list {
+        let label = label.replace('|', "\\|");
+        writeln!(page, "| `{id}` | {label} | {} | {hint} |", unit(of)).unwrap();
+    }
+    page.push('\n');
+}
+
+#[test]
+fn the_page_lists_what_there_is() {
+    let all = described();
+    let mut page = String::from(
+        "# Reports\n\nEvery report with its values, tables and columns. Ids are what JSON, CSV and `--where` use; times are nanoseconds \
+         there. This page is generated: `UPDATE=1 cargo test --test reports_page`.\n\n",
+    );
+    let ids = CONCLUSIONS.iter().map(|info| (info.id, info.title));
+    for (id, title) in ids.chain(ANALYSES.iter().map(|info| (info.id, info.title))) {
+        writeln!(page, "## {title} (`{id}`)\n").unwrap();
+        let Some(report) = all.get(id) else {
+            page.push_str("Only for runs of several files.\n\n");
+            continue;
+        };
+        if !report.facts.is_empty() {
+            rows(&mut page, &report.facts);
+        }
+        for (id, table) in &report.tables {
+            let title = if table.title.is_empty() { id.as_str() } else { table.title.as_str() };
+            writeln!(page, "### {title} (`{id}`)\n").unwrap();
+            rows(&mut page, &table.columns);
+        }
+    }
+    let page = format!("{}\n", page.trim_end());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reports.md");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page, "docs/reports.md is out of date: UPDATE=1 cargo test --test reports_page");
+}
