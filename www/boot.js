@@ -1,28 +1,28 @@
-// Starts the page: fetches all of it, locks the door, runs the app. The only JavaScript of the page written by hand
-// (www/service-worker.js runs beside it).
+// Starts the page: fetches all files, locks the page, runs the app. The only handwritten JavaScript of the page, apart from
+// www/service-worker.js.
 //
-// Why it exists. A trace must not leave the computer, and a promise is not enough: the browser itself shall refuse.
-// index.html starts with a policy that allows requests to the page's own server only. Here everything the page will
-// ever need is fetched and held in memory; then a second policy is added that allows no request at all. Policies
-// only ever add up, so nothing that runs later can take it back, and workers started afterwards inherit both.
+// A trace must not leave the computer, and a promise isn't enough: the browser itself has to block it.
+// index.html starts with a policy that allows requests to the page's own server only. This script fetches everything the
+// page will ever need and keeps it in memory, then adds a second policy that allows no request at all. Policies can only
+// be added, so nothing that runs later can undo it, and workers started afterwards inherit both.
 // Rust cannot do this: the lock has to be in place before the app's wasm runs.
 //
-// In tracedrop.html the files stand in the page itself, and the first policy already allows no request.
+// In tracedrop.html the files are part of the page itself, and the first policy already allows no request.
 //
-// What the app is given (src/app/browser/ is the other side):
+// Interface to the app (src/app/browser/ uses it):
 //
 //   globalThis.tracedrop = {
 //     version,        // of the package, as in Cargo.toml
-//     build,          // which build this is: SHA-256 as hexadecimal digits
-//     startWorker(),  // a new Worker that is already compiling; post to it at once, nothing gets lost.
-//                     // Whatever stops it arrives as its `error` event, also a failed start, a lost promise, and an end
-//                     // that the browser tells nobody of, for instance for lack of memory.
-//     samples,        // [{ id, title, description, format, name, blob }], as listed in www/samples/index.json
+//     build,          // SHA-256 of the build, hexadecimal
+//     startWorker(),  // a new Worker that is already compiling; messages posted right away are queued.
+//                     // Whatever stops it arrives as its `error` event: a failed start, an unhandled rejection, and an end
+//                     // that the browser does not report, for example when memory runs out.
+//     samples,        // [{ id, title, answer, description, parts, format, name, blob, also, others }], as listed in www/samples/index.json
 //     given,          // [File]: shared with the installed page, or named by `src` in the address of a frame
-//     lost,           // why some of that is missing: '', or words of the browser
-//     keptOffline,    // the browser has the whole site, or is about to
+//     lost,           // why some of that is missing: '', or the browser's message
+//     keptOffline,    // the browser has cached the whole site, or is about to
 //     whenNewer(tell),// calls `tell` once a newer build is ready to take over
-//     takeNewer(),    // has it take over and loads the page again
+//     takeNewer(),    // activates it and reloads the page
 //     locked: true,   // the second policy is in place
 //     openPerfetto(), // after a click: a window of https://ui.perfetto.dev, or null; no other can be opened
 //   }
@@ -30,7 +30,7 @@
 const boot = document.getElementById('boot');
 const files = document.querySelector('meta[name="tracedrop-files"]').dataset;
 
-/** The digits 0 to 84 of tools/finish-site.mjs. Letters that mean something in HTML are not among them. */
+/** The digits 0 to 84 of tools/finish-site.mjs, without characters that are special in HTML. */
 const DIGITS = '!#$%()*+,.0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_abcdefghijklmnopqrstuvwxyz{|}~';
 
 /** Bytes of base 85: five digits are four bytes, in order of weight; at the end, one digit more than bytes. */
@@ -46,7 +46,7 @@ function fromBase85(text) {
   return new Uint8Array(bytes.buffer, 0, Math.floor((text.length * 4) / 5));
 }
 
-/** The file as it stands in the page, in tracedrop.html. */
+/** A file embedded in the page, in tracedrop.html. */
 function fromPage(address) {
   const block = document.querySelector(`script[data-file="${CSS.escape(address)}"]`);
   if (!block) return null;
@@ -63,15 +63,15 @@ async function get(address) {
   try {
     response = await fetch(address);
   } catch {
-    throw new Error(`${address} could not be loaded, is the server still there?`);
+    throw new Error(`${address} could not be loaded: is the server still running?`);
   }
-  if (!response.ok) throw new Error(`${address} could not be loaded, the server said ${response.status}`);
+  if (!response.ok) throw new Error(`${address} could not be loaded: the server returned ${response.status}`);
   return response;
 }
 
 async function compile(address) {
   const response = await get(address);
-  // Streaming is quicker, but refuses servers that do not know the type.
+  // Streaming is faster, but fails on servers that send the wrong content type.
   return response.headers.get('content-type')?.startsWith('application/wasm')
     ? WebAssembly.compileStreaming(response)
     : WebAssembly.compile(await response.arrayBuffer());
@@ -86,15 +86,16 @@ async function load(address) {
 async function fetchSamples(folder) {
   const list = await (await get(`${folder}index.json`)).json();
   return Promise.all(
-    list.map(async ({ id, title, description, format, name }) =>
-      Object.freeze({ id, title, description, format, name, blob: await (await get(folder + name)).blob() }),
-    ),
+    list.map(async ({ name, also = [], ...sample }) => {
+      const [blob, ...others] = await Promise.all([name, ...also].map(async (file) => (await get(folder + file)).blob()));
+      return Object.freeze({ ...sample, name, blob, also, others });
+    }),
   );
 }
 
 /**
- * Has the browser keep the site, so that it starts without a network. Gives the registration once everything is kept,
- * `null` where that can not be: in a frame in a sandbox, in some private windows, on a server without https.
+ * Caches the site in the browser, so that it starts offline. Resolves to the registration once everything is cached,
+ * `null` where that is impossible: in a sandboxed frame, in some private windows, on a server without https.
  */
 async function keepSite() {
   try {
@@ -114,17 +115,17 @@ async function keepSite() {
   }
 }
 
-/** The page does not wait for longer until the browser has kept it, which goes on without it. */
+/** Limit of waiting for the cache; caching goes on without the page. */
 const KEEPING_MS = 5000;
 const later = (ms) => new Promise((resolve) => setTimeout(() => resolve(null), ms));
 
-/** Tells the browser what it takes to install the page. It asks for that late, so it gets it from memory. */
+/** Puts the manifest into memory, because the browser requests it after the page is locked. */
 async function describeApp() {
   const link = document.querySelector('link[rel="manifest"]');
   if (!link || !location.protocol.startsWith('http')) return;
   try {
     const manifest = await (await get(link.getAttribute('href'))).json();
-    // From memory nothing is relative to the page.
+    // A blob URL has no base: make the addresses absolute.
     const here = (path) => new URL(path, document.baseURI).href;
     for (const key of ['start_url', 'scope']) manifest[key] = here(manifest[key]);
     for (const part of [...manifest.file_handlers, manifest.share_target]) part.action = here(part.action);
@@ -135,7 +136,7 @@ async function describeApp() {
   }
 }
 
-/** Files that were shared with the installed page and are kept by www/service-worker.js until they are taken here. */
+/** Files shared with the installed page, which www/service-worker.js keeps until they are taken here. */
 async function takeShared(id) {
   const folder = new URL('./', document.baseURI).pathname;
   const shelf = `tracedrop-shared ${folder}`;
@@ -144,7 +145,7 @@ async function takeShared(id) {
   const taken = [];
   for (const request of await cache.keys()) {
     const [from, at] = new URL(request.url).pathname.slice(`${folder}shared/`.length).split('/');
-    // What nobody came for within an hour is forgotten.
+    // Files that nobody took within an hour are deleted.
     if (from !== id && Date.now() - parseInt(from, 10) < 3_600_000) continue;
     const response = await cache.match(request);
     await cache.delete(request);
@@ -164,7 +165,7 @@ function isOurs(other) {
   }
 }
 
-/** What the address of the page brings along: shared files, or for a frame a trace on the page's own server. */
+/** Files named by the page's address: shared files, or for a frame a trace on the page's own server. */
 async function takeGiven() {
   const asked = new URLSearchParams(location.search);
   const shared = asked.get('shared');
@@ -172,14 +173,14 @@ async function takeGiven() {
   try {
     if (shared) {
       history.replaceState(null, '', location.pathname + location.hash);
-      if (shared === 'failed') throw new Error('the browser could not keep it');
+      if (shared === 'failed') throw new Error('the browser could not store it');
       const given = await takeShared(shared);
       if (given.length === 0) throw new Error('no file came with it');
       return { given, lost: '' };
     }
     if (source) {
-      // Else any site could learn something of what lies here, by what such a frame tells it.
-      if (!isOurs(parent)) throw new Error('frames on other sites are given traces by messages, not by address');
+      // Otherwise any site could learn about files on this server from the messages of such a frame.
+      if (!isOurs(parent)) throw new Error('on other sites, pass the trace in a message instead of src');
       const address = new URL(source, document.baseURI);
       const name = decodeURIComponent(address.pathname.split('/').pop()) || 'trace';
       return { given: [new File([await (await get(address.href)).blob()], name)], lost: '' };
@@ -192,7 +193,7 @@ async function takeGiven() {
 
 /** Two functions for the app: `whenNewer` and `takeNewer`. */
 function newerBuilds(registration) {
-  // The lock takes the way to the service worker off the page.
+  // The lock removes access to the service worker from the page.
   const workers = registration && navigator.serviceWorker;
   return {
     whenNewer(tell) {
@@ -200,7 +201,7 @@ function newerBuilds(registration) {
       const look = () => registration.waiting && registration.active && tell();
       registration.addEventListener('updatefound', () => registration.installing?.addEventListener('statechange', look));
       look();
-      // Another window had it take over: this one still runs the build before.
+      // Another window activated it: this one still runs the old build.
       const before = workers.controller;
       workers.addEventListener('controllerchange', () => before && tell());
     },
@@ -208,14 +209,14 @@ function newerBuilds(registration) {
       const again = () => location.reload();
       if (!registration?.waiting) return again();
       workers.addEventListener('controllerchange', again, { once: true });
-      // Where this page is under no service worker, nothing changes for it.
+      // Without a controlling service worker there is no `controllerchange`.
       setTimeout(again, 1500);
       registration.waiting.postMessage('activate');
     },
   };
 }
 
-// The one address that a window is opened at; nothing is added to it. What is handed over to it is shown beforehand.
+// The only address that the page opens in a window; nothing is added to it. The page shows beforehand what it passes on.
 const PERFETTO = 'https://ui.perfetto.dev/';
 const openWindow = globalThis.open.bind(globalThis);
 
@@ -226,10 +227,9 @@ function lock() {
     "default-src 'none'; script-src 'wasm-unsafe-eval'; img-src data: blob:; manifest-src blob:; worker-src blob:; base-uri 'none'; form-action 'none'";
   document.head.append(policy);
 
-  // What policies have no word for, or browsers do not know yet: calls between browsers, new windows, a page
-  // that goes somewhere by itself, with something in the address, and the service worker, which may fetch and takes no
-  // orders to. Links that a person clicks still work. (This part is a guard against mistakes: the
-  // policy binds all code whatever it does, these lines bind only code that does not set out to get around them.)
+  // Not covered by policies, or not yet by all browsers: WebRTC, new windows, a page that navigates away with data in the
+  // address, and the service worker, which may fetch. Links that a person clicks still work. (This part guards against
+  // mistakes: the policy binds all code, these lines only code that doesn't try to get around them.)
   Object.defineProperty(Navigator.prototype, 'serviceWorker', { value: undefined });
   delete globalThis.RTCPeerConnection;
   delete globalThis.webkitRTCPeerConnection;
@@ -241,14 +241,14 @@ function lock() {
   });
 }
 
-// Runs in the worker, after the script wasm-bindgen made. The first message brings the compiled module; later ones
+// Runs in the worker, after the script from wasm-bindgen. The first message contains the compiled module; later ones
 // wait until the worker's main() has set its handlers.
 function workerStart() {
   const waiting = [];
   const hold = (event) => waiting.push(event);
   const start = async ({ data }) => {
     addEventListener('message', hold);
-    // Held for as long as this worker lives.
+    // Keep the lock for as long as this worker lives.
     const live = () => (postMessage(data.life), new Promise(() => {}));
     navigator.locks?.request(data.life, live).catch(() => {});
     await wasm_bindgen({ module_or_path: data.module });
@@ -256,7 +256,7 @@ function workerStart() {
     for (const event of waiting) dispatchEvent(event);
   };
   addEventListener('message', start, { once: true });
-  // A worker's lost promises are not told to the page, its errors are.
+  // The page does not see a worker's unhandled rejections, but it does see its errors.
   addEventListener('unhandledrejection', (event) => {
     event.preventDefault();
     setTimeout(() => {
@@ -266,8 +266,8 @@ function workerStart() {
 }
 
 /**
- * Starts the worker. Browsers may end one without an event; they let go of its locks then, so whoever is given the lock it held
- * knows that it is gone. Pages without locks (no https, no origin of their own) do not learn of it.
+ * Starts the worker. A browser may end it without an event, but then releases its locks, so whoever gets the lock knows
+ * that the worker is gone. Pages without locks (no https, no origin of their own) do not notice.
  */
 function watch(worker, module) {
   const life = `tracedrop-worker-${Date.now()}-${Math.random()}`;
@@ -282,8 +282,8 @@ function watch(worker, module) {
 }
 
 async function main() {
-  if (!globalThis.WebAssembly) throw new Error('this browser has no WebAssembly, or it is switched off');
-  // Behind # as well: some servers send on to another address without what is behind the question mark.
+  if (!globalThis.WebAssembly) throw new Error('WebAssembly is not available in this browser, or it is disabled');
+  // Behind # as well: some servers redirect and drop the query string.
   const inFrame = [location.search, location.hash.slice(1)].some((part) => new URLSearchParams(part).get('mode') === 'embed');
   const [app, appModule, workerScript, workerModule, samples, { given, lost }, registration] = await Promise.all([
     load(files.appJs),
@@ -327,6 +327,6 @@ async function main() {
 main().catch((error) => {
   boot.classList.add('boot-failed');
   boot.querySelector('.boot-problem').textContent =
-    `Tracedrop could not start: ${error.message}. Loading the page again may help; it needs a browser from 2023 or newer.`;
+    `Tracedrop could not start: ${error.message}. Try reloading the page; it needs a browser from 2023 or newer.`;
   console.error(error);
 });

@@ -1,17 +1,17 @@
-// Keeps one build of the site in the browser, so that it starts without a network, and takes files that are shared
-// with the installed page. Runs beside the page; tools/finish-site.mjs fills in which build and which files.
+// Caches one build of the site in the browser, so that it starts offline, and receives files that are shared with the
+// installed page. tools/finish-site.mjs fills in the build and its files.
 //
-// What must stay true:
-// - A page is made of files of one build. Every file is held against its checksum before it is kept; when one does not
-//   fit, as while a new version is being uploaded, none is kept and the browser tries again later.
-// - A new build waits until no page of the old one is open, or until someone asks for it (`activate`). Where pages of
+// Invariants:
+// - A page uses files of one build. Every file is checked against its checksum before it is cached; if one does not
+//   match, as while a new version is being uploaded, none is cached and the browser tries again later.
+// - A new build waits until no page of the old one is open, or until it is asked to take over (`activate`). If pages of
 //   the old build are open then, its files stay until they are closed.
-// - It asks the network for the files listed here and for nothing else, and no message makes it do so: the page is
-//   under a policy that allows no request, and this is not a way around it.
+// - It requests the files listed here and nothing else, and no message makes it request anything: the page is under a
+//   policy that allows no request, and this is not a way around it.
 
-/** Also in index.html; over all files of the site, see tools/build-hash.mjs. */
+/** Hash over all files of the site, also in index.html; see tools/build-hash.mjs. */
 const BUILD = '0000000000000000000000000000000000000000000000000000000000000000';
-/** Path from here → checksum. index.html, which names the build, has none. */
+/** Relative path → checksum. index.html, which contains the build, has none. */
 const FILES = {};
 
 const FOLDER = new URL('./', self.location).pathname;
@@ -20,21 +20,21 @@ const PREFIX = `tracedrop ${FOLDER} `;
 const CACHE = PREFIX + BUILD;
 const SHARED = `tracedrop-shared ${FOLDER}`;
 const INDEX = 'index.html';
-/** Names that change with what is in the file, so that any build's will do. */
+/** Names with a hash of the content, so that a file of any build will do. */
 const OF_CONTENT = /-[0-9a-f]{16}[./_]/;
 
 async function load(path) {
   const integrity = FILES[path];
   const ask = async (cache) => {
     const response = await fetch(FOLDER + path, { cache, ...(integrity && { integrity }) });
-    if (!response.ok) throw new Error(`${path}: the server said ${response.status}`);
+    if (!response.ok) throw new Error(`${path}: the server returned ${response.status}`);
     return response;
   };
-  // The page has just fetched the same files; what a cache on the way has kept too long does not fit its checksum.
+  // The page has just fetched the same files; a stale copy from an HTTP cache fails its checksum.
   const response = OF_CONTENT.test(path) ? await ask('default').catch(() => ask('reload')) : await ask('no-cache');
   const body = await response.blob();
-  if (!integrity && !(await body.text()).includes(BUILD)) throw new Error(`${path} is of another build`);
-  // Made anew, since a page may not be answered with a response that came by way of a redirect.
+  if (!integrity && !(await body.text()).includes(BUILD)) throw new Error(`${path} belongs to another build`);
+  // A new response, because a navigation may not be answered with a redirected one.
   return new Response(body, { headers: { 'content-type': response.headers.get('content-type') ?? body.type } });
 }
 
@@ -48,7 +48,7 @@ async function keep() {
   }
 }
 
-/** Forgets other builds, unless a page is open that may be of one; `nOwn` pages are known to be of this one. */
+/** Deletes other builds, unless an open page may use one; `nOwn` pages are known to use this one. */
 async function forgetOthers(nOwn) {
   const open = await clients.matchAll({ type: 'window', includeUncontrolled: true });
   if (open.filter(({ url }) => new URL(url).pathname.startsWith(FOLDER)).length > nOwn) return;
@@ -63,17 +63,17 @@ async function kept(path, request) {
     const other = name.startsWith(PREFIX) && (await (await caches.open(name)).match(FOLDER + path));
     if (other) return other;
   }
-  // The browser may have thrown away what was kept. A file of another build in its place is refused.
+  // The browser may have evicted the cache. Never answer with a file of another build.
   return path in FILES && path !== INDEX ? load(path) : fetch(request);
 }
 
-/** Puts shared files where the page finds them when it starts: www/boot.js takes them from there. */
+/** Stores shared files for www/boot.js, which takes them when the page starts. */
 async function takeShared(request) {
   const id = `${Date.now()}-${Math.random().toString(36).slice(2)}`;
   const kept = [];
   const cache = await caches.open(SHARED).catch(() => null);
   try {
-    // A field that is left empty is a file without a name.
+    // An empty field arrives as a file without a name.
     const files = (await request.formData()).getAll('traces').filter((entry) => entry instanceof File && entry.name);
     for (const [at, file] of files.entries()) {
       const headers = { 'x-name': encodeURIComponent(file.name), 'x-modified': String(file.lastModified) };
@@ -83,7 +83,7 @@ async function takeShared(request) {
     }
     return Response.redirect(`${FOLDER}?shared=${id}`, 303);
   } catch {
-    // Nobody would come for a part of them.
+    // Nobody would take only some of them.
     await Promise.all(kept.map((place) => cache.delete(place)));
     return Response.redirect(`${FOLDER}?shared=failed`, 303);
   }

@@ -1,4 +1,4 @@
-//! Two sides that are held against each other: which tabs can be one, and when that is done.
+//! Comparisons: which tabs can be compared, and when.
 
 use super::browser::{self, Picked};
 use super::client::Answer;
@@ -12,14 +12,14 @@ use tracedrop::base::text;
 use tracedrop::compare::{CompareQuery, PhaseFilter};
 use tracedrop::engine::protocol::{DocumentView, Failure, Request, STALE, SidesView};
 
-/// Entries of the menu, by what their ids start with.
+/// Prefixes of the ids of menu items.
 const WITH: &str = "with:";
 const FILE: &str = "file";
 
-/// What the workers of two tabs gave, A first. It does not need those tabs any more.
+/// Data from the workers of two tabs, A first. Independent of those tabs from then on.
 #[derive(Clone)]
 pub struct Sides {
-    /// Ids of those tabs.
+    /// Ids of the two tabs.
     of: [u32; 2],
     names: [String; 2],
     read: Rc<[Vec<u8>; 2]>,
@@ -39,25 +39,25 @@ impl Sides {
     }
 }
 
-/// What the tab of a comparison is called. `None` of anything else.
+/// Name of a comparison's tab; `None` for other sources.
 pub fn name_of(document: &DocumentView) -> Option<String> {
     let SidesView { a, b, .. } = document.sides.as_ref()?;
     Some((words().sides_name)(&text::visible(&a.label), &text::visible(&b.label)))
 }
 
 impl App {
-    /// The tab that shows, if it can be one side of a comparison.
+    /// The visible tab, if it can be compared.
     pub fn may_be_side(self) -> Option<Tab> {
         self.active_tab().filter(|tab| tab.may_be_side())
     }
 
-    /// Compares `tabs`, A first, as soon as both are read.
+    /// Compares `tabs`, A first, as soon as both are parsed.
     pub fn compare_when_read(self, tabs: [Tab; 2]) {
         self.to_compare.update_value(|waiting| waiting.push(tabs.map(|tab| tab.id)));
         self.compare_what_is_read();
     }
 
-    /// Opens files as side B of a comparison with `a`; several of them together.
+    /// Opens files as B of a comparison with `a`; several are combined.
     pub fn open_against(self, a: Tab, mut files: Vec<Picked>) {
         let b = match files.len() {
             0 => return,
@@ -69,24 +69,24 @@ impl App {
         }
     }
 
-    /// Compares what waits for nothing any more.
+    /// Starts the comparisons that are ready.
     pub fn compare_what_is_read(self) {
         let waiting = self.to_compare.try_update_value(std::mem::take).unwrap_or_default();
         let (ready, still): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|ids| {
-            // One that is closed or failed will never be ready.
+            // A closed or failed tab will never be ready.
             ids.iter().all(|id| self.tab(*id).is_none_or(Tab::is_settled))
         });
         self.to_compare.update_value(|waiting| waiting.extend(still));
         for ids in ready {
             match ids.map(|id| self.tab(id).filter(|tab| tab.may_be_side())) {
                 [Some(a), Some(b)] => self.compare([a, b]),
-                // Closed, stopped for good, or not to be read: its own tab says which.
+                // Closed, stopped or unreadable: its own tab shows which.
                 _ => self.alert(words().nothing_to_compare_with.to_string()),
             }
         }
     }
 
-    /// Asks both tabs for what a comparison takes of them, and shows it once both have answered.
+    /// Requests the data for a comparison from both tabs, and shows it once both have answered.
     fn compare(self, tabs: [Tab; 2]) {
         let names = tabs.map(|tab| untrack(|| tab.label()));
         let got: Rc<RefCell<[Option<Vec<u8>>; 2]>> = Rc::default();
@@ -110,7 +110,7 @@ impl App {
                             self.open_tab(Source::Sides(Sides { of, names: names.clone(), read }));
                         }
                     }
-                    // The page reads the file again by itself, and then there is something to compare.
+                    // The page parses the file again on its own; the comparison follows.
                     Answer::Refused(failure) if failure.code == STALE && tab.can_be_read_again() => {
                         put_off();
                     }
@@ -121,8 +121,7 @@ impl App {
         }
     }
 
-    /// Makes comparisons again that were made of what a tab had from an index of another state of its file, as soon as that
-    /// tab has read the file.
+    /// Repeats comparisons that used a stale index of a tab's file, as soon as that tab has parsed the file.
     pub fn compare_anew(self, stale: u32) {
         let made_of_it: Vec<(u32, [u32; 2])> = self.tabs.with_untracked(|tabs| {
             let of = |tab: &Tab| {
@@ -134,7 +133,7 @@ impl App {
             tabs.iter().filter_map(of).collect()
         });
         for (comparison, of) in made_of_it {
-            // Without the other side there is nothing to make it of, and notes would be lost: it stays as it is.
+            // Without the other tab it cannot be repeated, and notes would be lost: it stays as it is.
             let has_notes = self.tab(comparison).is_some_and(|tab| tab.would_lose_notes());
             if !has_notes && of.iter().all(|id| self.tab(*id).is_some()) {
                 self.close_unasked(comparison);
@@ -147,7 +146,7 @@ impl App {
         self.alert((words().refused)(&failure.what, &failure.hint));
     }
 
-    /// What `tab` can be compared with: other tabs, and files that are still to be chosen.
+    /// Menu items to compare `tab` with: other tabs, or a file to choose.
     pub fn ways_to_compare(self, tab: Tab) -> Vec<MenuItem> {
         let others = self.tabs.get().into_iter().filter(|other| other.id != tab.id);
         let mut items: Vec<MenuItem> = others
@@ -171,7 +170,7 @@ impl App {
         items
     }
 
-    /// Does what the entry of [`App::ways_to_compare`] with that id says; `choose_file` has one chosen.
+    /// Runs the item of [`App::ways_to_compare`] with that id; `choose_file` opens the file dialog.
     pub fn compare_by(self, tab: Tab, id: &str, choose_file: impl FnOnce()) {
         if id == FILE {
             choose_file();
@@ -184,22 +183,22 @@ impl App {
 }
 
 impl Tab {
-    /// Whether it is read to its end, and not a comparison itself.
+    /// Whether it is fully parsed, and not a comparison itself.
     pub fn may_be_side(self) -> bool {
         self.phase.with_untracked(|phase| *phase == Phase::Done) && !self.is_comparison() && !self.is_link()
     }
 
-    /// Whether it is a report that came with a link, behind which there is no trace.
+    /// Whether it is a report from a link, without a trace.
     pub fn is_link(self) -> bool {
         self.source.with_value(|source| matches!(source, Some(Source::Link(_))))
     }
 
-    /// Whether it holds two others against each other.
+    /// Whether it compares two other tabs.
     pub fn is_comparison(self) -> bool {
         self.source.with_value(|source| matches!(source, Some(Source::Sides(_))))
     }
 
-    /// The tabs that a comparison was made of, as far as they are open; `None` if it is none.
+    /// The open tabs of a comparison; `None` if it is none.
     pub fn side_tabs(self) -> Option<Vec<Tab>> {
         let of = self.source.with_value(|source| match source {
             Some(Source::Sides(sides)) => Some(sides.of),
@@ -212,12 +211,12 @@ impl Tab {
         self.phase.with_untracked(|phase| !matches!(phase, Phase::Reading | Phase::Stopping | Phase::Waiting))
     }
 
-    /// Makes A of B and B of A.
+    /// Swaps A and B.
     pub fn swap_sides(self, phase: PhaseFilter) {
         self.compare_again(phase, true);
     }
 
-    /// Compares steps of that phase only.
+    /// Compares only steps of that phase.
     pub fn compare_phase(self, phase: PhaseFilter) {
         self.compare_again(phase, false);
     }

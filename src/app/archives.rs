@@ -1,4 +1,4 @@
-//! Zip archives: each is opened as the folder of files that is in it. A worker looks into them.
+//! Zip archives: each is opened as a folder of files. A worker lists and unpacks them.
 
 use super::browser::{self, Dropped, Folder, Picked};
 use super::client::{Answer, Client, Event};
@@ -12,28 +12,28 @@ use tracedrop::base::text;
 use tracedrop::engine::folder::may_be_archive;
 use tracedrop::engine::protocol::Request;
 
-/// Looking into larger ones may take a moment, which is said.
+/// Opening larger ones may take a moment, so a message is shown.
 const LARGE_BYTES: f64 = 64e6;
 
-/// What was let go, while the archives among it are opened.
+/// Dropped files whose archives are being opened.
 pub struct Opening {
     dropped: Dropped,
     waiting: Vec<Waiting>,
     then: Box<dyn FnOnce(Dropped)>,
 }
 
-/// An archive that has not been looked into.
+/// An archive that is not opened yet.
 pub struct Waiting {
     archive: Picked,
-    /// The folder that it lies in, among those that were let go.
+    /// Its folder among those that were dropped.
     folder: Option<usize>,
 }
 
-/// What is to be done with an archive that a worker looks into; `None` once it is done.
+/// Continuation for an archive that the worker opens; `None` once called.
 pub type Work = Rc<RefCell<Option<(Opening, Waiting)>>>;
 
 impl App {
-    /// Puts the files that are in archives in their place, and goes on with `then`. What is no archive but in name stays.
+    /// Replaces archives by their files, then calls `then`. Files that only have the name of an archive stay.
     pub fn with_archives_opened(self, mut dropped: Dropped, then: impl FnOnce(Dropped) + 'static) {
         let mut waiting = Vec::new();
         let mut sort_out = |files: &mut Vec<Picked>, folder| {
@@ -47,7 +47,7 @@ impl App {
         for (at, folder) in dropped.folders.iter_mut().enumerate() {
             sort_out(&mut folder.files, Some(at));
         }
-        // They are taken from the end.
+        // Taken from the end.
         waiting.reverse();
         self.open_next_archive(Opening { dropped, waiting, then: Box::new(then) });
     }
@@ -64,7 +64,7 @@ impl App {
             let on_event = move |event| {
                 if let Event::Died { why, .. } = event {
                     self.alert((words().archive_died)(&why));
-                    // The archive is lost, and nothing that came with it.
+                    // Only the archive is lost, not the files dropped with it.
                     let works = self.unpacking.try_update_value(std::mem::take).unwrap_or_default();
                     let lost = works.into_iter().filter_map(|work| work.take());
                     lost.for_each(|(opening, _)| browser::after(0, move || self.open_next_archive(opening)));
@@ -84,7 +84,7 @@ impl App {
             let Some((mut opening, next)) = own.take() else { return };
             self.take_archive(&mut opening.dropped, next, answer);
             self.n_unpacking.update_value(|n| *n = n.saturating_sub(1));
-            // Not from within its own message.
+            // Not inside its own message handler.
             browser::after(0, move || {
                 self.open_next_archive(opening);
                 if self.n_unpacking.get_value() == 0 {
@@ -104,7 +104,7 @@ impl App {
         });
     }
 
-    /// Puts the files of an archive, as the worker has found them, in its place.
+    /// Replaces an archive by the files that the worker has found.
     fn take_archive(self, dropped: &mut Dropped, waiting: Waiting, answer: Answer) {
         let Waiting { archive, folder } = waiting;
         let shown = text::visible(&archive.name);
@@ -133,7 +133,7 @@ impl App {
                     self.alert((words().folder_is_cut)(&shown));
                 }
             }
-            // Its content says what it is.
+            // Its content decides.
             Answer::Refused(failure) if failure.code == "no-archive" => {
                 match folder.and_then(|at| dropped.folders.get_mut(at)) {
                     Some(folder) => folder.files.push(archive),

@@ -1,4 +1,4 @@
-//! Talks to one worker: sends requests, gives answers to who asked, tells everything else to the tab.
+//! Connection to one worker: sends requests, routes answers to callers and everything else to the tab.
 
 use super::browser::{Attached, Blob, Port, WorkerHandle};
 use std::cell::{Cell, RefCell};
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use tracedrop::base::hash::HashMap;
 use tracedrop::engine::protocol::{
     self, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile, PreviewView,
-    Progress, Request, Response,
+    Progress, Request, Response, SearchHits,
 };
 use tracedrop::report::view::TableRows;
 
-/// What a worker tells without having been asked for it just now.
+/// Unsolicited message of a worker.
 pub enum Event {
     Ready {
         formats: Vec<FormatView>,
@@ -19,25 +19,26 @@ pub enum Event {
     Progress(Progress),
     Document(Arc<DocumentView>),
     Failed(Failure),
-    /// There is something new among the indexes that are kept.
+    /// The list of cached indexes has changed.
     KeptChanged,
-    /// SHA-256 of each file that was read, as hexadecimal digits.
+    /// SHA-256 of each parsed file, hexadecimal.
     Digests(Vec<Option<String>>),
-    /// The index that the document came from does not fit the file any more.
+    /// The index behind the document no longer matches the file.
     Stale(Failure),
-    /// It will not answer any more.
+    /// The worker is gone.
     Died {
-        /// The browser's words; empty where it just ended the worker.
+        /// Message of the browser; empty if it just ended the worker.
         why: String,
-        /// Nobody waited for an answer.
+        /// No answer was pending.
         was_idle: bool,
     },
 }
 
-/// What a request with a ticket leads to.
+/// Answer to a request with a ticket.
 pub enum Answer {
+    Searched(Vec<SearchHits>),
     Rows {
-        /// Revision of the document that they are from.
+        /// Revision of their document.
         revision: u32,
         rows: TableRows,
     },
@@ -45,33 +46,33 @@ pub enum Answer {
         text: String,
         n_rows: u64,
     },
-    /// Not the last answer: so many bytes are written.
+    /// Progress in bytes written; more answers follow.
     ExportProgress(u64),
     Exported {
         file_name: String,
         bytes: u64,
-        /// What is not in it though it belongs there, each in words.
+        /// Descriptions of what the export lacks.
         left_out: Vec<String>,
         blob: Blob,
     },
     Refused(Failure),
-    /// `None` if nothing can be kept.
+    /// `None` if there is no cache.
     Kept(Option<Vec<KeptView>>),
-    /// What a comparison takes of the trace; means nothing here.
+    /// Data of the trace for a comparison; opaque here.
     Side(Vec<u8>),
-    /// What is in an archive.
+    /// Content of an archive.
     Archive {
         files: Vec<(NamedFile, Blob)>,
         left_out: Vec<LeftOutView>,
         is_cut: bool,
     },
-    /// What became of limits.
+    /// Results of checking limits.
     Held(BudgetView),
-    /// The texts that would go out.
+    /// Texts in an export.
     Preview(PreviewView),
 }
 
-/// A worker that serves one tab. Dropping it ends the worker and forgets who waits.
+/// A worker that serves one tab. Dropping it ends the worker and drops pending answers.
 pub struct Client {
     worker: WorkerHandle,
     mail: Rc<Mail>,
@@ -101,7 +102,7 @@ impl Client {
         Ok(Client { worker, mail, next_ticket: Cell::new(0) })
     }
 
-    /// From now on everything is told to `listener`.
+    /// Sends all unsolicited messages to `listener` from now on.
     pub fn listen(&self, listener: impl Fn(Event) + 'static) {
         *self.mail.listener.borrow_mut() = Rc::new(listener);
     }
@@ -110,7 +111,7 @@ impl Client {
         self.mail.dead.get()
     }
 
-    /// Whether nobody waits for an answer.
+    /// Whether no answer is pending.
     pub fn is_idle(&self) -> bool {
         self.mail.waiting.borrow().is_empty()
     }
@@ -119,19 +120,19 @@ impl Client {
         self.send_with(request, &[], Vec::new());
     }
 
-    /// The same with files beside it, and ways to workers that help.
+    /// The same, with files and ports to helpers attached.
     pub fn send_with(&self, request: &Request, blobs: &[Blob], ports: Vec<Port>) {
         if let Err(why) = self.worker.post(&protocol::encode(request), blobs, ports) {
             self.mail.die(why);
         }
     }
 
-    /// Sends the request that `request` makes of a fresh ticket; its answers go to `answer`.
+    /// Sends the request that `request` builds from a new ticket; answers go to `answer`.
     pub fn ask(&self, request: impl FnOnce(u32) -> Request, answer: impl Fn(Answer) + 'static) {
         self.ask_with(request, &[], answer);
     }
 
-    /// The same with files beside it.
+    /// The same, with files attached.
     pub fn ask_with(
         &self,
         request: impl FnOnce(u32) -> Request,
@@ -147,7 +148,7 @@ impl Client {
 
 impl Mail {
     fn tell(&self, event: Event) {
-        // Let go of the cell first: who listens may put another listener in.
+        // Release the cell first: the listener may set another one.
         let listener = self.listener.borrow().clone();
         listener(event);
     }
@@ -171,7 +172,7 @@ impl Mail {
 
     fn take(&self, bytes: &[u8], blobs: Attached) {
         match protocol::decode::<Response>(bytes) {
-            // The exporters that fit the file come with its document.
+            // The exporters for a file come with its document.
             Some(Response::Ready { formats, .. }) => self.tell(Event::Ready { formats }),
             Some(Response::Progress(progress)) => self.tell(Event::Progress(progress)),
             Some(Response::Document(document)) => self.tell(Event::Document(Arc::new(*document))),
@@ -199,6 +200,7 @@ impl Mail {
                 let files = files.into_iter().zip(blobs).collect();
                 self.answer(ticket, Answer::Archive { files, left_out, is_cut });
             }
+            Some(Response::Searched { ticket, hits }) => self.answer(ticket, Answer::Searched(hits)),
             Some(Response::Held { ticket, budget }) => self.answer(ticket, Answer::Held(budget)),
             Some(Response::Preview { ticket, preview }) => self.answer(ticket, Answer::Preview(preview)),
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),

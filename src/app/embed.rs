@@ -1,5 +1,5 @@
-//! The page in a frame of another one: it shows what its host sends and nothing else, remembers nothing, and tells the
-//! host how high it is and what became of the trace.
+//! The page embedded in a frame: it shows only what its host sends, stores nothing, and reports its height and the result of
+//! parsing to the host.
 
 use super::browser::{self, Asked, FromHost, Theme, Told};
 use super::client::Answer;
@@ -8,14 +8,14 @@ use super::words::words;
 use leptos::prelude::*;
 use tracedrop::engine::protocol::{BudgetView, HeldView, Request};
 
-/// What only a frame knows.
+/// State of an embedded page.
 #[derive(Clone, Copy)]
 pub struct Embed {
-    /// Id of the report that is shown alone.
+    /// Id of the only report to show.
     pub report: RwSignal<Option<String>>,
-    /// Limits that the host sent.
+    /// Limits from the host.
     limits: RwSignal<Option<String>>,
-    /// What became of them.
+    /// Results of checking them.
     pub budget: RwSignal<Option<BudgetView>>,
 }
 
@@ -30,7 +30,7 @@ impl Embed {
     }
 }
 
-/// The theme of that id, or the system's.
+/// Theme by id; the system's if unknown.
 pub fn theme_of(asked: &Asked) -> Theme {
     theme(asked.theme.as_deref().unwrap_or_default()).unwrap_or(Theme::System)
 }
@@ -48,7 +48,7 @@ fn problem(what: &str, hint: &str) {
 }
 
 impl App {
-    /// Begins to serve the page around this one.
+    /// Starts serving the host page.
     pub fn serve_host(self, embed: Embed) {
         browser::on_host(move |message| match message {
             FromHost::Open(files) => {
@@ -65,7 +65,7 @@ impl App {
             }
             FromHost::Theme(id) => match theme(&id) {
                 Some(theme) => self.choose_theme(theme),
-                None => problem(&format!("there is no theme {id}"), ""),
+                None => problem(&format!("unknown theme {id}"), ""),
             },
             FromHost::Limits(limits) => embed.limits.set(Some(limits)),
             FromHost::Unknown(why) => problem(&why, ""),
@@ -87,7 +87,7 @@ impl App {
         );
     }
 
-    /// One tab, of one file or of several together.
+    /// Opens one tab, for one file or several combined.
     fn open_given(self, mut files: Vec<browser::Picked>) {
         let source = match files.len() {
             1 => files.pop().map(Source::File),
@@ -103,7 +103,7 @@ impl App {
         self.tabs.with(|tabs| tabs.iter().find(|tab| Some(tab.id) == id).copied())
     }
 
-    /// Tells the host when a trace is read, or can not be, and shows the report that was asked for.
+    /// Tells the host when a trace is parsed or cannot be, and shows the requested report.
     fn tell_of_document(self, embed: Embed) {
         let Some(tab) = self.shown_tab() else { return };
         match tab.phase.get() {
@@ -126,7 +126,7 @@ impl App {
         }
     }
 
-    /// Holds the limits against the trace as soon as both are there.
+    /// Checks the trace against the limits as soon as both are there.
     fn hold_limits(self, embed: Embed) {
         let Some(limits) = embed.limits.get() else { return };
         let Some(tab) = self.shown_tab() else { return };
@@ -160,7 +160,7 @@ impl App {
 }
 
 impl Tab {
-    /// Shows the report that was asked for; says so if there is none of that id.
+    /// Shows the requested report; reports a problem if there is none of that id.
     fn show_asked(self, id: Option<String>) {
         if let Some(id) = &id
             && let Some(document) = self.document.get_untracked()

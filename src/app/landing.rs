@@ -1,4 +1,4 @@
-//! Reports that were handed on, and the files that they are of: whoever opens such a file sees what the sender saw.
+//! Shared reports and their files: opening such a file restores the view of the sender.
 
 use super::browser::{self, Picked};
 use super::own_table::first_query;
@@ -11,41 +11,41 @@ use tracedrop::base::text;
 use tracedrop::engine::folder;
 use tracedrop::engine::protocol::{DocumentView, LinkView, LinkedFile, LinkedSide, Request, SentView};
 
-/// What the part behind `#` of a link starts with; the number says which version.
+/// Start of the fragment of a link; the number is the version.
 fn is_link(fragment: &str) -> bool {
     let digits = fragment.strip_prefix('r').and_then(|rest| rest.split_once('=')).map(|(digits, _)| digits);
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Where files that are being read belong to.
+/// Link that the files being parsed may belong to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Landing {
     link: LinkView,
-    /// Those of the link that have the sizes of what is read.
+    /// Files of the link with the same sizes.
     files: Vec<LinkedFile>,
     top: u32,
 }
 
 impl Landing {
-    /// What the link tells is of these files, and of no others beside them.
+    /// The link covers exactly these files.
     fn is_all(&self) -> bool {
         self.link.files.len() == self.files.len()
     }
 }
 
-/// How the files of a link lie in a comparison.
+/// Order of the files of a link in a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lie {
     InOrder,
-    /// A is B and B is A.
+    /// A and B are swapped.
     Swapped,
-    /// Only their SHA-256 tell, which are not known yet.
+    /// Depends on their SHA-256, which is not known yet.
     Open,
     Elsewhere,
 }
 
-/// By their SHA-256 where all are known; else by their sizes, and by their names where the sizes of both sides are the same.
-/// The files of one side have an order of their own.
+/// Decides by SHA-256 if all are known; otherwise by size, and by name if A and B have the same sizes.
+/// The order of files within A or B does not matter.
 fn lie_of(link: &LinkView, document: &DocumentView, digests: Option<&[Option<String>]>) -> Lie {
     let has_report = document.reports.iter().any(|report| report.id == link.show);
     let is_as_many = link.files.len() == document.files.len();
@@ -72,7 +72,7 @@ fn lie_of(link: &LinkView, document: &DocumentView, digests: Option<&[Option<Str
     }
 }
 
-/// How many files of a link are of side A; `None` where it does not say so.
+/// Number of files of a link that belong to A; `None` if it does not state them.
 fn n_of_a(files: &[LinkedFile]) -> Option<usize> {
     let is_told = !files.is_empty() && files.iter().all(|file| file.side.is_some());
     is_told.then(|| files.iter().filter(|file| file.side == Some(LinkedSide::A)).count())
@@ -84,7 +84,7 @@ fn sorted<'a, T: Ord>(some: &[&'a T]) -> Vec<&'a T> {
     some
 }
 
-/// Whether what is read, of which the first `n_read_a` are A, is what is linked: as it lies, and with A as B and B as A.
+/// Whether the parsed files match the link, as they are and with A and B swapped. The first `n_read_a` are A.
 fn lie<'a, T: Ord + 'a>(
     link: &'a LinkView,
     of: impl Fn(&'a LinkedFile) -> &'a T,
@@ -102,11 +102,12 @@ fn lie<'a, T: Ord + 'a>(
 }
 
 impl App {
-    /// Opens the report that the page's address has with it, now and when it gets another one.
+    /// Opens the report in the page's address, now and whenever the address changes.
     pub fn open_links(self) {
         let open = move || {
             let fragment = browser::fragment();
-            if is_link(&fragment) {
+            // One that was open before comes back by going back.
+            if is_link(&fragment) && self.tab_of_link(&fragment).is_none() {
                 self.open_tab(Source::Link(fragment));
             }
         };
@@ -114,7 +115,7 @@ impl App {
         browser::on_fragment(open);
     }
 
-    /// Opens a link that was pasted, or the part of it from `#` on; false if the text is no such link.
+    /// Opens a pasted link, or its fragment; false if the text is no link.
     pub fn open_pasted_link(self, text: &str) -> bool {
         let fragment = text.trim().split_once('#').map(|(_, fragment)| fragment);
         match fragment.filter(|fragment| is_link(fragment) && !fragment.contains(char::is_whitespace)) {
@@ -126,7 +127,7 @@ impl App {
         }
     }
 
-    /// Opens files as the sides of the comparison that an open link is of; false, and nothing is opened, if there is no such link.
+    /// Opens files as A and B of the comparison in an open link; false, opening nothing, if there is no such link.
     pub fn open_as_sides(self, files: Vec<Picked>) -> bool {
         let sides = self.tabs.with_untracked(|tabs| {
             let list: Vec<(&str, u64)> =
@@ -151,7 +152,7 @@ impl App {
         true
     }
 
-    /// The SHA-256 of the files of `side` are known: comparisons of it may have waited for that.
+    /// Continues comparisons that waited for the SHA-256 of the files of `side`.
     pub fn land_compared_with(self, side: Tab) {
         let waits = |tab: &Tab| {
             tab.awaits_digests.get_value()
@@ -161,7 +162,7 @@ impl App {
         waiting.into_iter().for_each(|tab| self.land(tab));
     }
 
-    /// Files were read, or two sides were compared. If an open link may be of them, their SHA-256 is to decide.
+    /// After parsing or comparing: if an open link may be for these files, requests their SHA-256 to decide.
     pub fn land(self, tab: Tab) {
         let links: Vec<(LinkView, u32)> = self.tabs.with_untracked(|tabs| {
             let documents = tabs.iter().filter_map(|tab| tab.document.get_untracked());
@@ -208,7 +209,7 @@ impl App {
     }
 }
 
-/// A file for each of `wanted`, in whatever order; `None` if one of them has none.
+/// A file for each of `wanted`, in any order; `None` if one is missing.
 fn among<'a, T>(
     files: &'a [LinkedFile],
     wanted: &[T],
@@ -220,7 +221,7 @@ fn among<'a, T>(
 }
 
 impl Tab {
-    /// The SHA-256 of the files are known.
+    /// Called once the SHA-256 of the files is known.
     pub fn check_landing(self, digests: &[Option<String>]) {
         let Some(landing) = self.landing.try_update_value(Option::take).flatten() else { return };
         let words = &words().sharing;
@@ -247,14 +248,14 @@ impl Tab {
                 let is_other = |digest: &&Option<String>| {
                     digest.is_none() || !landing.link.files.iter().any(|file| is_it(file, digest))
                 };
-                // Where a file was chosen twice, each of them is of the link.
+                // If a file was chosen twice, both match the link.
                 let n_others = digests.iter().filter(is_other).count().max(1);
                 self.app.alert((words.other_digests)(n_others, files.len()));
             }
         }
     }
 
-    /// Two sides are compared: the files of a link may be those. Each side has been held against the SHA-256 in its own tab.
+    /// After comparing: checks whether the files of a link are these. Each tab has checked its own SHA-256.
     fn land_compared(self, links: &[(LinkView, u32)], document: &DocumentView) {
         let digests = self.digests_of_sides(document);
         let lies = links.iter().map(|(link, _)| (link, lie_of(link, document, digests.as_deref())));
@@ -273,8 +274,8 @@ impl Tab {
         }
     }
 
-    /// SHA-256 of the files of a comparison, in the order of its document; `None` while they are not all computed, or where a
-    /// tab that has them was closed.
+    /// SHA-256 of the files of a comparison, in the order of its document; `None` until all are computed, or if a tab that has
+    /// them was closed.
     fn digests_of_sides(self, document: &DocumentView) -> Option<Vec<Option<String>>> {
         let mut sides = self.side_tabs().filter(|sides| sides.len() == 2)?;
         if document.sides.as_ref()?.is_swapped {
@@ -284,7 +285,7 @@ impl Tab {
         digests.map(|digests| digests.concat()).filter(|digests| digests.len() == document.files.len())
     }
 
-    /// Has them computed; false where a tab that could is closed, or has computed them already.
+    /// Requests them; false if a tab with them is closed or has computed them already.
     fn want_digests_of_sides(self) -> bool {
         let sides = self.side_tabs().filter(|sides| sides.len() == 2).unwrap_or_default();
         let without = || sides.iter().filter(|side| side.digests.with_untracked(Option::is_none));
@@ -292,11 +293,11 @@ impl Tab {
         without().count() > 0
     }
 
-    /// Shows the report, the order and the filters of the link, if it is of nothing but what is read here.
+    /// Shows the report, order and filters of the link, if it covers exactly the parsed files.
     fn land_at(self, landing: &Landing, message: String) {
         let has_report =
             |it: &Arc<DocumentView>| it.reports.iter().any(|report| report.id == landing.link.show);
-        // Of two files there may be a comparison, and what they say together.
+        // Two files may be open both as a comparison and as one run.
         let has_its_place = landing.files.len() == 1
             || self.document.with_untracked(|document| document.as_ref().is_some_and(has_report));
         if landing.is_all() && has_its_place {
@@ -307,12 +308,11 @@ impl Tab {
     }
 
     fn look_as_in(self, link: &LinkView) {
-        self.report.set(Some(link.show.clone()));
-        self.spots.set(link.tables.clone());
+        self.look_as(Some(link.show.clone()), link.tables.clone());
         self.take_in_notes(&link.notes);
     }
 
-    /// Has lists as long as those of the link.
+    /// Sets the list length of the link.
     fn ask_for_top(self, top: u32) {
         let is_other_top =
             self.document.with_untracked(|document| document.as_ref().is_some_and(|it| it.query.top != top));
@@ -321,27 +321,25 @@ impl Tab {
         }
     }
 
-    /// Whether it is what someone handed on, and no trace that was read here.
+    /// Whether it is a shared report, not a trace parsed here.
     pub fn was_handed_on(self) -> bool {
         let is_handed_on = |document: &Arc<DocumentView>| document.link.is_some() || document.sent.is_some();
         self.document.with_untracked(|document| document.as_ref().is_some_and(is_handed_on))
     }
 
-    /// A report was handed on: shows it as its sender saw it, with what they wrote.
+    /// Shows a shared report as its sender saw it, with their notes.
     pub fn show_as_sent(self, document: &Arc<DocumentView>) {
         if let Some(LinkView { show, tables, notes, is_file, .. }) = &document.link {
-            if *is_file {
-                // The tables of a link have their order and no other rows.
-                self.spots.set(tables.clone());
-            } else {
+            // The tables of a link are already in order and have no other rows.
+            let tables = if *is_file { tables.clone() } else { Vec::new() };
+            if !*is_file {
                 self.name.set((words().sharing.link_name)(&text::visible(&document.file.name)));
             }
-            self.report.set(Some(show.clone()));
+            self.look_as(Some(show.clone()), tables);
             self.take_in_notes(notes);
         }
         if let Some(SentView { show, tables, notes, .. }) = &document.sent {
-            self.report.set(Some(show.clone()));
-            self.spots.set(tables.clone());
+            self.look_as(Some(show.clone()), tables.clone());
             self.take_in_notes(notes);
         }
     }

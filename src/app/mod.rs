@@ -1,7 +1,7 @@
 //! The Leptos page: shows what workers answer.
 //!
-//! Signals go down, callbacks come up. It reads no files and computes nothing: those are the worker's and the
-//! library's. All words are in [`words`], all use of the browser's interfaces in [`browser`].
+//! Signals go down, callbacks go up. The page itself parses and computes nothing: that is done by the worker and the
+//! library. All texts are in [`words`], all uses of browser APIs in [`browser`].
 
 mod against;
 mod archives;
@@ -9,6 +9,7 @@ mod blocks;
 mod browser;
 mod client;
 mod embed;
+mod history;
 mod landing;
 mod own_table;
 mod pool;
@@ -29,7 +30,7 @@ use embed::Embed;
 use leptos::prelude::*;
 use screens::{
     ClosingDialog, DropOverlay, FrameScreen, Header, KeysDialog, NewerNotice, Panel, PrivacyScreen,
-    StartScreen,
+    SearchDialog, StartScreen,
 };
 use state::App as State;
 use widgets::{Tips, Toasts};
@@ -54,10 +55,10 @@ pub fn App() -> impl IntoView {
     }
 }
 
-/// What is shown in a frame of another page: one trace of that page, and nothing to open another with.
+/// The embedded page: one trace of the host, without controls to open another.
 #[component]
 fn Frame(app: State, embed: Embed) -> impl IntoView {
-    // A file that is let go here shall not take the place of the frame.
+    // A dropped file must not navigate the frame.
     browser::on_drag(|_| {}, |_| {});
     app.serve_host(embed);
     view! {
@@ -72,7 +73,7 @@ fn Frame(app: State, embed: Embed) -> impl IntoView {
     }
 }
 
-/// The page by itself.
+/// The standalone page.
 #[component]
 fn WholePage(app: State) -> impl IntoView {
     browser::on_drag(
@@ -98,6 +99,16 @@ fn WholePage(app: State) -> impl IntoView {
     shortcuts::listen(app);
     let would_lose = Memo::new(move |_| app.tabs.with(|tabs| tabs.iter().any(|tab| tab.would_lose_notes())));
     Effect::new(move |_| browser::ask_before_leaving(would_lose.get()));
+    app.follow_history();
+    Effect::new(move |before: Option<()>| {
+        let names: Vec<String> = app.tabs.with(|tabs| tabs.iter().map(|tab| tab.name.get()).collect());
+        // What was open before is offered until something else is.
+        if !names.is_empty() || before.is_some() {
+            browser::remember_session(&names);
+            app.lost_files.update(|lost| lost.retain(|name| !names.contains(name)));
+        }
+    });
+    browser::copy_names_whole();
     app.open_what_came_along();
     app.open_links();
 
@@ -116,6 +127,7 @@ fn WholePage(app: State) -> impl IntoView {
         <Toasts />
         <Tips />
         <KeysDialog />
+        <SearchDialog />
         <ClosingDialog />
     }
 }

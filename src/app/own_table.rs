@@ -1,25 +1,25 @@
-//! What a person may put before or in place of what comes along: classes of kernels, peaks of GPUs, rules for memory.
+//! Custom tables that extend or replace built-in ones: kernel rules, GPU peaks, memory labeling rules.
 
 use crate::app::browser;
 use crate::app::words::words;
 use tracedrop::analysis::Query;
 
-/// Which of them.
+/// Kind of custom table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OwnTable {
     KernelRules,
     Peaks,
     MemoryRules,
     MemoryThresholds,
-    /// Of one trace only, as are ranges.
+    /// For one trace only, as are the ranges.
     MemoryPhases,
     MemoryRanges,
-    /// Which range the critical path is of.
+    /// Range of the critical path.
     Path,
 }
 
 impl OwnTable {
-    /// Those that a report is made with.
+    /// Custom tables of a report.
     pub fn of_report(id: &str) -> &'static [OwnTable] {
         match id {
             "gpu-kernels" | "gpu-breakdown" => &[OwnTable::KernelRules],
@@ -35,7 +35,7 @@ impl OwnTable {
         }
     }
 
-    /// Under which it is remembered for other files; `None` of what other files have nothing to do with.
+    /// Key under which it is saved for other files; `None` if it applies to one file only.
     pub fn key(self) -> Option<&'static str> {
         match self {
             OwnTable::KernelRules => Some("kernel-rules"),
@@ -84,7 +84,7 @@ impl OwnTable {
         }
     }
 
-    /// What comes along, where that can be edited as a whole.
+    /// The built-in table, if it can be edited as a whole.
     pub fn builtin(self, query: &Query) -> Option<String> {
         (self == OwnTable::MemoryRules).then(|| query.memory.builtin_rules())
     }
@@ -111,7 +111,7 @@ impl OwnTable {
     }
 }
 
-/// What a file is read with: tables that were given before, on this computer.
+/// Query for a new file, with the saved custom tables.
 pub fn first_query() -> Query {
     let remembered =
         [OwnTable::KernelRules, OwnTable::Peaks, OwnTable::MemoryRules, OwnTable::MemoryThresholds];

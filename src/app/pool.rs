@@ -1,19 +1,19 @@
-//! Workers that help others to read large files. They are started with the page, and again when another file is in sight, and
-//! belong to whoever reads: each takes some 30 MB, which who looks at a report has no use for.
+//! Helpers that parse parts of large files for other workers. They start with the page, and again before another file is opened.
+//! They exist only while files are parsed, because each takes about 30 MB.
 
 use super::browser::{self, Port, WorkerHandle};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tracedrop::engine::protocol::{self, Request};
 
-/// Workers that read one file, at most, with the one that joins.
+/// Maximum number of workers for one file, including the one that joins the parts.
 const MAX_READERS: usize = 4;
 
-/// Helpers that have nothing to do.
+/// Idle helpers.
 #[derive(Default)]
 pub struct Pool {
     free: Vec<Helper>,
-    /// Those that help somebody.
+    /// Busy helpers.
     n_out: usize,
     is_started: bool,
 }
@@ -24,19 +24,19 @@ impl Pool {
         self.is_started = true;
         let n_helpers = browser::n_processors().min(MAX_READERS) - 1;
         self.free.retain(|helper| !helper.is_dead());
-        // Without helpers reading takes longer, and works.
+        // Without helpers, parsing works but takes longer.
         let n_there = self.free.len() + self.n_out;
         self.free.extend((n_there..n_helpers).map_while(|_| Helper::start().ok()));
     }
 
-    /// A file is in sight: those that have ended are started anew, if there have been any.
+    /// Restarts ended helpers before a file is opened, if there were any.
     pub fn expect_file(&mut self) {
         if self.is_started {
             self.start();
         }
     }
 
-    /// All that are free; those that have ended are started anew. None if all of them help somebody.
+    /// All idle helpers, restarting those that have ended. Empty if all are busy.
     pub fn take(&mut self) -> Vec<Helper> {
         if self.is_started && self.n_out == 0 {
             self.start();
@@ -45,8 +45,7 @@ impl Pool {
         std::mem::take(&mut self.free)
     }
 
-    /// Helpers have done their work. They end: a program for the web never gives back memory that it has taken, and who
-    /// reads is going to need it.
+    /// Ends helpers after use: WebAssembly never returns memory, and the parsing worker is going to need it.
     pub fn dismiss(&mut self, helpers: Vec<Helper>) {
         self.n_out -= helpers.len().min(self.n_out);
     }
@@ -54,7 +53,7 @@ impl Pool {
 
 type OnDeath = Rc<RefCell<Option<Box<dyn Fn()>>>>;
 
-/// A worker that reads parts of files for others.
+/// A worker that parses parts of files for others.
 pub struct Helper {
     worker: WorkerHandle,
     dead: Rc<Cell<bool>>,
@@ -81,7 +80,7 @@ impl Helper {
         self.dead.get()
     }
 
-    /// Has it help the worker at the other end of the port that comes back. `on_death` is told if it ends meanwhile.
+    /// Makes it help the worker at the other end of the returned port. Calls `on_death` if it ends meanwhile.
     pub fn help(&self, on_death: impl Fn() + 'static) -> Option<Port> {
         let (near, far) = browser::channel()?;
         *self.on_death.borrow_mut() = Some(Box::new(on_death));

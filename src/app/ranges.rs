@@ -1,4 +1,4 @@
-//! Lists of address ranges among the files that are opened: they are no traces, but go with one of memory accesses.
+//! Lists of address ranges among opened files: not traces, but settings for a trace of memory accesses.
 
 use super::browser::{self, Dropped, Picked, Ranges};
 use super::own_table::OwnTable;
@@ -8,15 +8,15 @@ use leptos::prelude::*;
 use tracedrop::base::text;
 use tracedrop::engine::folder::{TRACE_OF_RUN, may_be_ranges, starts_ranges};
 
-/// So much of a file says whether it is one.
+/// Bytes needed to recognize one.
 const HEAD_BYTES: u32 = 4096;
 
-/// The report whose traces they go with.
+/// Report that uses them.
 const MEMORY: &str = "mrm";
 
 impl App {
-    /// Takes lists of address ranges from what was let go: they go with the files beside them, or with the trace that shows. Goes on
-    /// with `then` and the rest; a list that goes with nothing stays, and says what it is when it is opened.
+    /// Takes lists of address ranges out of the dropped files and applies them to the files next to them, or to the visible trace.
+    /// Calls `then` with the rest; a list without a trace stays, and is shown as what it is.
     pub fn with_ranges_taken(self, dropped: Dropped, then: impl FnOnce(Dropped) + 'static) {
         let lists = [&dropped.files].into_iter().chain(dropped.folders.iter().map(|folder| &folder.files));
         let candidates: Vec<Picked> = lists.flat_map(|files| candidates(files)).cloned().collect();
@@ -42,8 +42,8 @@ impl App {
         });
     }
 
-    /// Gives ranges to the files that lie beside their own, else to the trace that shows, and takes their file out of the list. Where
-    /// there is neither, nothing happens.
+    /// Applies ranges to the files in the same folder, else to the visible trace, and removes their file from the list. Does
+    /// nothing if there is neither.
     fn place_ranges(self, dropped: &mut Dropped, file: &Picked, ranges: Ranges) {
         let lists = [&mut dropped.files]
             .into_iter()
@@ -64,7 +64,7 @@ impl App {
 }
 
 impl Tab {
-    /// Whether it shows a trace of memory accesses that can be asked.
+    /// Whether it shows a trace of memory accesses that can be queried.
     fn is_of_memory(self) -> bool {
         let is_memory = |document: &tracedrop::engine::protocol::DocumentView| {
             document.link.is_none()
@@ -86,7 +86,7 @@ impl Tab {
     }
 }
 
-/// Files of a list that may hold ranges. In the directory of a run they are found when that is read.
+/// Files that may contain ranges. Those in a run directory are found when that is parsed.
 fn candidates(files: &[Picked]) -> impl Iterator<Item = &Picked> {
     let folder = |file: &Picked| file.path.len() - file.path.rsplit('/').next().unwrap_or_default().len();
     files.iter().filter(move |file| {
@@ -95,7 +95,7 @@ fn candidates(files: &[Picked]) -> impl Iterator<Item = &Picked> {
                 && folder(other) == folder(file)
                 && other.path[..folder(other)] == file.path[..folder(file)]
         };
-        // What is packed can not be looked into here.
+        // Compressed files cannot be inspected here.
         file.unpacked_bytes.is_none()
             && may_be_ranges(&file.name, file.n_bytes())
             && !files.iter().any(is_beside_run)

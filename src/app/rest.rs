@@ -1,5 +1,5 @@
-//! Workers of tabs that nobody looks at end, and come back when the tab is asked something: browsers run a hundred or two of them,
-//! and each takes some 30 MB. The report stays as it is meanwhile, with the order and filters of its tables.
+//! Ends the workers of hidden tabs and restarts them on demand: browsers allow one or two hundred workers, and each takes about
+//! 30 MB. The report stays as it is meanwhile, with the order and filters of its tables.
 
 use super::browser;
 use super::client::{Answer, Client};
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use tracedrop::compare::PhaseFilter;
 use tracedrop::engine::protocol::{Failure, Request};
 
-/// Tabs with a worker, at most, where the others can do without.
+/// Maximum number of tabs with a worker, as far as tabs can do without.
 const MAX_AWAKE: usize = 12;
 
 /// Whether a tab has its worker.
@@ -24,16 +24,16 @@ pub enum Rest {
     Waking,
 }
 
-/// What waits for a worker.
+/// A request waiting for a worker.
 pub enum Waiting {
     Told(Request),
     Asked { request: Box<dyn FnOnce(u32) -> Request>, answer: Rc<dyn Fn(Answer)> },
 }
 
 impl App {
-    /// Ends workers of tabs that have been out of sight the longest, where there are many.
+    /// Ends the workers of the tabs hidden the longest, if there are many.
     pub fn let_idle_rest(self) {
-        // Not from within a message of one of them.
+        // Not inside a message handler of one of them.
         browser::after(0, move || self.end_idle());
     }
 
@@ -59,11 +59,11 @@ impl Tab {
         self.client.with_value(Option::is_some)
     }
 
-    /// Whether it is read, and reading it again gives the same.
+    /// Whether it is parsed, and parsing again would give the same.
     pub fn can_come_back(self) -> bool {
         let is_whole = self.document.with_untracked(|document| {
             document.as_ref().is_some_and(|document| {
-                // A comparison is made again as it was first.
+                // A comparison is repeated as it was made.
                 let sides = document.sides.as_ref();
                 let is_first = sides.is_none_or(|sides| !sides.is_swapped && sides.phase == PhaseFilter::All);
                 !document.partial && document.range.chosen.is_none() && is_first
@@ -76,14 +76,14 @@ impl Tab {
             && self.made_again.with_untracked(Option::is_none)
     }
 
-    /// Whether nothing would be lost but time: nothing is under way.
+    /// Whether nothing is in progress that would be lost.
     fn may_rest(self) -> bool {
         let is_idle = self.client.with_value(|client| client.as_ref().is_some_and(Client::is_idle))
             && self.exporting.with_untracked(Option::is_none)
             && self.share.with_untracked(Option::is_none)
             && !self.awaits_digests.get_value()
             && self.landing.with_value(Option::is_none);
-        // An index that is being written would be lost; what comes last is the SHA-256.
+        // An index being written would be lost; the SHA-256 comes last.
         let is_kept = !self.may_be_kept() || self.digests.with_untracked(Option::is_some);
         self.can_come_back() && is_idle && is_kept
     }
@@ -93,7 +93,7 @@ impl Tab {
         self.client.set_value(None);
     }
 
-    /// Has another worker read the same again, for what waits.
+    /// Parses the same again in a new worker, for the waiting requests.
     fn wake(self) {
         let Some(source) = self.source.with_value(Clone::clone) else { return };
         let Some(query) = self.document.with_untracked(|document| Some(document.as_ref()?.query.clone()))
@@ -104,7 +104,7 @@ impl Tab {
         self.start_worker(source, query, false);
     }
 
-    /// Keeps it until there is a worker again; gives it back where there is one.
+    /// Queues a request until there is a worker; returns it if there is one.
     pub fn keep_waiting(self, waiting: Waiting) -> Option<Waiting> {
         match self.rest.get_value() {
             Rest::Awake => return Some(waiting),
@@ -117,7 +117,7 @@ impl Tab {
         None
     }
 
-    /// There is a worker with what is to be asked.
+    /// Sends the queued requests to the new worker.
     pub fn woke_up(self) {
         self.rest.set_value(Rest::Awake);
         for waiting in self.waiting.try_update_value(std::mem::take).unwrap_or_default() {
@@ -131,11 +131,11 @@ impl Tab {
         }
     }
 
-    /// The worker did not come back: what shows stays, and what was asked is refused.
+    /// After a failed restart: the view stays, queued requests are refused.
     pub fn stays_asleep(self, failure: &Failure) {
         self.rest.set_value(Rest::Asleep);
         self.made_again.set(None);
-        // Not from within its own message.
+        // Not inside its own message handler.
         browser::after(0, move || {
             if self.rest.get_value() == Rest::Asleep {
                 self.client.set_value(None);
@@ -146,7 +146,7 @@ impl Tab {
         self.app.alert((words().refused)(&failure.what, &failure.hint));
     }
 
-    /// What waits for a worker waits for nothing.
+    /// Drops the queued requests.
     pub fn refuse_waiting(self, failure: &Failure) {
         for waiting in self.waiting.try_update_value(std::mem::take).unwrap_or_default() {
             if let Waiting::Asked { answer, .. } = waiting {
@@ -155,7 +155,7 @@ impl Tab {
         }
     }
 
-    /// Nothing can be asked of it: its worker ends, once its message is dealt with.
+    /// Ends the worker of a tab that cannot be queried, after the current message.
     pub fn end_worker(self) {
         browser::after(0, move || {
             let is_over =

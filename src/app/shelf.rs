@@ -1,4 +1,4 @@
-//! What the browser keeps of files that were opened: the list of indexes, and whether anything is kept at all.
+//! Cached files: the list of indexes, and whether caching is on.
 
 use super::browser::{self, Local, Neighbours};
 use super::client::{Answer, Client};
@@ -9,17 +9,17 @@ const REMEMBERED_AS: &str = "tracedrop-keep";
 const NOTHING: &str = "nothing";
 const NEIGHBOURS: &str = "tracedrop-indexes";
 
-/// The list, and who is asked for it.
+/// The list, and the worker that reads it.
 #[derive(Clone, Copy)]
 pub struct Shelf {
-    /// The one written last first. `None` if it is not known, or nothing can be kept here.
+    /// Newest first. `None` if unknown, or if there is no cache.
     pub entries: RwSignal<Option<Vec<KeptView>>>,
-    /// Indexes of files that are opened from now on are kept.
+    /// Whether to cache files from now on.
     pub keeps: RwSignal<bool>,
-    /// Lives while it is asked; `n_asked` answers are not there yet.
+    /// Exists while requests are pending; `n_asked` is their number.
     librarian: Local<Option<Client>>,
     n_asked: StoredValue<u32>,
-    /// Other pages that list the same.
+    /// Other pages with the same list.
     neighbours: Local<Option<Neighbours>>,
 }
 
@@ -34,13 +34,13 @@ impl Shelf {
         }
     }
 
-    /// Reads the list, and from now on again whenever another page has changed it.
+    /// Reads the list, now and whenever another page changes it.
     pub fn follow(self) {
         self.neighbours.set_value(Neighbours::on_change(NEIGHBOURS, move || self.refresh()));
         self.refresh();
     }
 
-    /// Something has been kept or removed: reads the list anew, here and in all other pages.
+    /// Reads the list again, here and in all other pages, after a change.
     pub fn has_changed(self) {
         self.refresh();
         self.tell_neighbours();
@@ -54,12 +54,17 @@ impl Shelf {
         });
     }
 
-    /// Reads the list anew.
+    /// Reads the list again.
     pub fn refresh(self) {
         self.ask(|ticket| Request::ListKept { ticket }, || {});
     }
 
-    /// Forgets one file.
+    /// Cached file of that name.
+    pub fn entry_of(self, name: &str) -> Option<KeptView> {
+        self.entries.with(|entries| entries.iter().flatten().find(|entry| entry.file_name == name).cloned())
+    }
+
+    /// Removes one file from the cache.
     pub fn forget(self, key: String) {
         self.forget_and_tell(Some(key));
     }
@@ -72,9 +77,9 @@ impl Shelf {
         self.ask(|ticket| Request::Forget { ticket, key }, move || self.tell_neighbours());
     }
 
-    /// Who wants nothing to be kept wants nothing to stay there either.
+    /// Switches caching on or off; off also clears the cache.
     ///
-    /// Workers that are about to keep something have to be told: see [`super::state::App::set_keeps`].
+    /// Workers about to write an index have to be notified: see [`super::state::App::set_keeps`].
     pub fn set_keeps(self, keeps: bool) {
         self.keeps.set(keeps);
         browser::remember(REMEMBERED_AS, (!keeps).then_some(NOTHING));
@@ -95,7 +100,7 @@ impl Shelf {
                         then();
                     }
                     self.n_asked.update_value(|n| *n = n.saturating_sub(1));
-                    // Not from within its own message, and not while it has something to do.
+                    // Not inside its own message handler, and not while it is busy.
                     browser::after(0, move || {
                         if self.n_asked.get_value() == 0 {
                             self.librarian.set_value(None);

@@ -1,9 +1,9 @@
-//! What keys do anywhere in the page; the dialog of keys shows the same list.
+//! Keyboard shortcuts of the whole page; the dialog of shortcuts shows the same list.
 
 use super::browser::{self, Theme};
 use super::state::App;
 
-/// Elements say with this attribute which key presses or focuses them.
+/// Attribute with the key that presses or focuses an element.
 const PRESSED: &str = "data-key";
 
 fn in_shown_panel(key: &str) -> String {
@@ -11,6 +11,7 @@ fn in_shown_panel(key: &str) -> String {
 }
 
 pub fn listen(app: App) {
+    browser::on_search_key(move || app.search.set(true));
     browser::on_key(move |key| match key {
         "?" => {
             app.keys.set(true);
@@ -35,10 +36,19 @@ pub fn listen(app: App) {
             }
             None => false,
         },
+        "u" => {
+            app.reopen(None);
+            true
+        }
         "[" => app.step(-1),
         "]" => app.step(1),
-        // Filters of reports that do not show are in the page all the same.
-        "/" => browser::focus_first(&in_shown_panel("/").replace(" [", " .report:not([hidden]) [")),
+        // Filters of hidden reports may be in the page as well.
+        "/" => {
+            if !browser::focus_first(&in_shown_panel("/").replace(" [", " .report:not([hidden]) [")) {
+                app.search.set(true);
+            }
+            true
+        }
         "e" => browser::press(&in_shown_panel("e")),
         "c" => browser::press(&in_shown_panel("c")),
         "x" => browser::press(&in_shown_panel("x")),

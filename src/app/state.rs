@@ -1,4 +1,4 @@
-//! What the page knows: one signal a fact. Everything else is worked out from these where it is shown.
+//! State of the page: one signal per fact. Everything else is derived where it is shown.
 
 use super::against::Sides;
 use super::archives::Work;
@@ -20,102 +20,134 @@ use tracedrop::analysis::Query;
 use tracedrop::base::pace::Pace;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::{
-    DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, NamedFile, OpenFile, Progress, Request,
-    ShareOptions, TableSpot,
+    BlockView, DocumentView, ExporterView, Failure, FormatView, Keep, KeptView, NamedFile, OpenFile,
+    Progress, Request, ShareOptions, TableSpot,
 };
+use tracedrop::report::view::TableQuery;
 use tracedrop::report::{Notes, RowsOf};
 
-/// The way into the tab that shows.
+/// Selector of the heading of the report that shows.
+const SHOWN_REPORT: &str = "[role=tabpanel]:not([hidden]) .report:not([hidden]) h2";
+/// Selector of the selected tab.
 const SHOWN_TAB: &str = "[role=tab][aria-selected=true]";
 
-/// Short messages go away by themselves after this time, those about something that failed stay longer.
+/// Toasts disappear after this time; errors stay longer.
 const TOAST_MS: u64 = 5_000;
 const ALERT_MS: u64 = 12_000;
 
-/// Stopping can be given up after so long, by the same button.
+/// Time after which the same button discards a tab that is stopping.
 const SURELY_MS: f64 = 1_500.0;
 
-/// The list of what is kept is read so long after the page was opened.
+/// Delay of reading the list of cached files after the page has opened.
 const SHELF_AFTER_MS: u64 = 300;
 
-/// Smaller files are read by one worker alone.
+/// Tables with up to this many rows are shown in full and have no filter.
+pub const FULL_ROWS: u64 = 20;
+
+/// Closed tabs that can be opened again.
+const MAX_CLOSED: usize = 10;
+
+/// Smaller files are parsed without helpers.
 const MIN_HELPED_BYTES: f64 = 1e6;
 
-/// Smaller files are read as quickly as they are opened from an index.
+/// Parsing smaller files is as fast as opening them from an index.
 const MIN_KEPT_BYTES: f64 = 4e6;
 
 /// The whole page.
 #[derive(Clone, Copy)]
 pub struct App {
     pub tabs: RwSignal<Vec<Tab>>,
-    /// The tab that shows; `None` for the start screen.
+    /// The visible tab; `None` for the start screen.
     pub active: RwSignal<Option<u32>>,
-    /// What can be read, once a worker has said so.
+    /// Supported formats, once a worker has listed them.
     pub formats: RwSignal<Vec<FormatView>>,
     pub theme: RwSignal<Theme>,
-    /// The half of the window over which files are held.
+    /// The half of the window over which files are dragged.
     pub hover: RwSignal<Option<Half>>,
-    /// The dialog of keys is open.
+    /// Whether the dialog of shortcuts is open.
     pub keys: RwSignal<bool>,
-    /// A tab that is to be closed, with notes that would be lost: whoever wrote them is asked.
+    /// The search over everything is open.
+    pub search: RwSignal<bool>,
+    /// A tab to close that has unsaved notes: a dialog asks first.
     pub closing: RwSignal<Option<Tab>>,
-    /// The page on what leaves the browser shows, in place of the start screen.
+    /// Whether the privacy screen is shown instead of the start screen.
     pub privacy: RwSignal<bool>,
-    /// What a frame of another page knows; `None` where the page stands by itself.
+    /// State of an embedded page; `None` for a standalone page.
     pub embed: Option<Embed>,
     pub toasts: RwSignal<Vec<Toast>>,
     pub tip: RwSignal<Option<Tip>>,
-    /// What is kept of files that were opened before.
+    /// Cached files.
     pub shelf: Shelf,
-    /// Started with the page to ask for the formats; reads the first file.
+    /// Started with the page to list the formats; parses the first file.
     spare: Local<Option<Client>>,
     /// Workers that help with large files.
     pool: Local<Pool>,
-    /// Looks into archives.
+    /// Worker that opens archives.
     pub unpacker: Local<Option<Client>>,
-    /// Archives that it has not answered for yet.
+    /// Number of archives it is working on.
     pub n_unpacking: StoredValue<u32>,
-    /// What goes on once those archives are opened, or are lost.
+    /// Continuations for when those archives are opened or have failed.
     pub unpacking: Local<Vec<Work>>,
-    /// Tabs to be compared, A and B, once both are read.
+    /// Tabs to compare, A and B, once both are parsed.
     pub to_compare: StoredValue<Vec<[u32; 2]>>,
+    /// Names of the files that were open before the page was loaded anew.
+    pub lost_files: RwSignal<Vec<String>>,
+    /// Tabs that were closed, the last one last.
+    closed: Local<Vec<Closed>>,
     next_id: StoredValue<u32>,
-    /// Signals of tabs belong to the page, not to the click that opened them. What weighs something is dropped when
-    /// the tab is closed; the few bytes of its signals stay until the page is left, so that nothing late can miss them.
+    /// Signals of tabs belong to the page, not to the click that opened them. Large values are dropped when the tab is
+    /// closed; the few bytes of its signals stay until the page is left, so that late callbacks find them.
     owner: StoredValue<Owner>,
 }
 
+/// A tab that was closed.
+pub struct Closed {
+    id: u32,
+    source: Source,
+    query: Option<Query>,
+    ranges: Option<Ranges>,
+    columns: Vec<(String, String, Vec<String>)>,
+    drafts: Vec<(OwnTable, String)>,
+    format: Option<&'static str>,
+    only: Option<(i64, i64)>,
+    report: Option<String>,
+    looks: Vec<TableSpot>,
+    notes: Notes,
+}
+
 /// A short message at the edge of the page.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone)]
 pub struct Toast {
     pub id: u32,
     pub text: String,
     pub alert: bool,
+    /// The closed tab that it offers to reopen, by id.
+    pub reopens: Option<u32>,
 }
 
-/// An explanation beside what has the focus or the pointer.
+/// An explanation next to the element with the focus or the pointer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tip {
     pub text: String,
     pub at: Spot,
 }
 
-/// How far a tab is.
+/// State of a tab.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Read when it is shown for the first time: the file is being read together with others.
+    /// Parsed when first shown: meanwhile the file is parsed as part of a run.
     Waiting,
     Reading,
-    /// Asked to stop; the report of what was read is on its way.
+    /// Asked to stop; the report on what was parsed is pending.
     Stopping,
     Done,
     /// The file has nothing to show.
     Failed(Failure),
-    /// The worker ended, in the browser's words.
+    /// The worker crashed, with the browser's message.
     Died(String),
 }
 
-/// How far reading is, with what the clock says of it.
+/// Parsing progress with its timing.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Reading {
     pub progress: Progress,
@@ -123,7 +155,7 @@ pub struct Reading {
     pub seconds_left: Option<f64>,
 }
 
-/// How fast bytes are read, and percents of the reports made.
+/// Pace of parsing, in bytes, and of building reports, in percent.
 #[derive(Clone, Default)]
 struct Paces {
     reading: Pace,
@@ -137,7 +169,7 @@ pub struct Exporting {
     pub bytes: u64,
 }
 
-/// What there is in a tab, as people call it.
+/// Kind of a tab, for its labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shows {
     File,
@@ -146,17 +178,17 @@ pub enum Shows {
     Link,
 }
 
-/// What a tab is opened from.
+/// Source of a tab.
 #[derive(Clone)]
 pub enum Source {
     File(Picked),
     /// Several files as one run, in this order.
     Together(Vec<Picked>),
-    /// An index that is kept, without its file.
+    /// A cached index, without its file.
     Kept(KeptView),
-    /// Two other tabs, held against each other.
+    /// A comparison of two other tabs.
     Sides(Sides),
-    /// The part of a link behind `#`.
+    /// The fragment of a link.
     Link(String),
 }
 
@@ -171,7 +203,7 @@ impl Source {
         }
     }
 
-    /// Address ranges that came with it.
+    /// Address ranges opened with it.
     fn ranges(&self) -> Option<Ranges> {
         match self {
             Source::File(file) => file.ranges.clone(),
@@ -191,7 +223,7 @@ impl Source {
     }
 }
 
-/// An open file, or several that are read together.
+/// An open file, or several combined.
 #[derive(Clone, Copy)]
 pub struct Tab {
     pub id: u32,
@@ -199,62 +231,72 @@ pub struct Tab {
     pub name: RwSignal<String>,
     pub phase: RwSignal<Phase>,
     pub reading: RwSignal<Reading>,
-    /// Percent of the reports that are made, where they are made again for another question and that takes its time.
+    /// Percentage of the reports that are rebuilt after a change of settings, if that takes a while.
     pub made_again: RwSignal<Option<u8>>,
     pub document: RwSignal<Option<Arc<DocumentView>>>,
-    /// How often what was asked of the reports could not be done, so that they are as they were.
+    /// Number of failed requests to rebuild the reports, which are then unchanged.
     pub n_refused: RwSignal<u32>,
-    /// `id` of the report that shows; `None` for the first one.
+    /// `id` of the visible report; `None` for the first one.
     pub report: RwSignal<Option<String>>,
-    /// Rows that someone asked to be led to; their table takes it.
+    /// Rows to navigate to; their table takes the value.
     pub led_to: RwSignal<Option<RowsOf>>,
-    /// `id` of the format that it is read as, where that is not by its content.
+    /// `id` of the format to parse it as, if not detected.
     format: StoredValue<Option<&'static str>>,
-    /// The stretch of time that alone is held when it is read, in nanoseconds from its start; `None` for all of it.
+    /// Time range to keep when it is parsed, in nanoseconds from its start; `None` for all.
     only: StoredValue<Option<(i64, i64)>>,
-    /// The address ranges that came from a file.
+    /// Address ranges from a file.
     pub ranges: RwSignal<Option<Ranges>>,
     pub exporting: RwSignal<Option<Exporting>>,
-    /// Where something is to go, while the dialog on it is open.
+    /// Kind of the open share dialog.
     pub share: RwSignal<Option<Way>>,
-    /// The part of the trace that someone wants to see there, in nanoseconds since its start.
+    /// Time range to open in Perfetto, in nanoseconds from the start of the trace.
     pub window: StoredValue<Option<(i64, i64)>>,
-    /// What someone wrote on it.
+    /// Notes and title.
     pub notes: RwSignal<Notes>,
-    /// What of that is somewhere else too: in the file or link that it came with, or in one that it went into.
+    /// Notes and title that are saved: in the file or link they came from, or in an export.
     pub saved_notes: RwSignal<Notes>,
-    /// What is being written, while the dialog on it is open.
+    /// Content of the note dialog while it is open.
     pub writing: RwSignal<Option<Writing>>,
-    /// Something stands in that dialog that would be lost without it.
+    /// Whether that dialog has unsaved changes.
     pub half_written: RwSignal<bool>,
-    /// How tables are to be looked at, as the sender of a link did.
-    pub spots: RwSignal<Vec<TableSpot>>,
-    /// How tables are looked at, where not in their own order and whole.
-    pub looks: StoredValue<Vec<TableSpot>>,
-    /// The link that the file may be of, until its SHA-256 is known.
+    /// Report and tables as a sender saw them, which the address of a link stands for.
+    pub as_sent: StoredValue<Option<(Option<String>, Vec<TableSpot>)>>,
+    /// What is asked of it when it is read first, where it was closed and reopened.
+    asked: StoredValue<Option<Query>>,
+    /// It was closed and reopened, so it is looked at as it was left.
+    is_reopened: StoredValue<bool>,
+    /// Current order and filters of tables, as far as they differ from the default.
+    pub looks: RwSignal<Vec<TableSpot>>,
+    /// Ids of the columns that are chosen, by report and table.
+    pub columns: StoredValue<Vec<(String, String, Vec<String>)>>,
+    /// What is typed into tables of one's own, and not applied yet.
+    pub drafts: StoredValue<Vec<(OwnTable, String)>>,
+    /// Incremented when Back or Forward leads to other looks.
+    pub gone_to: RwSignal<u32>,
+    /// Link that the file may belong to, until its SHA-256 is known.
     pub landing: StoredValue<Option<Landing>>,
-    /// A comparison of files that a link may be of, once the SHA-256 of its sides are known.
+    /// Whether a link may belong to this comparison, pending the SHA-256 of A and B.
     pub awaits_digests: StoredValue<bool>,
-    /// SHA-256 of each file that was read as hexadecimal digits, in the order of the document, once they are known.
+    /// SHA-256 of each parsed file, hexadecimal, in the order of the document, once known.
     pub digests: RwSignal<Option<Vec<Option<String>>>>,
-    /// Tabs that were opened at once with this one and are not all read yet, this one among them.
+    /// Tabs opened together with this one that are not all parsed yet, including this one.
     pub batch: StoredValue<Vec<u32>>,
-    /// Tabs whose files may be read together with this one's, this one among them.
+    /// Tabs whose files can be combined with this one's, including this one.
     pub fellows: RwSignal<Vec<u32>>,
-    /// Where the page was scrolled to when another tab was chosen.
+    /// Scroll position from when the tab was last left.
     pub top_px: StoredValue<f64>,
     pub app: App,
     pace: StoredValue<Paces>,
-    /// When reading was stopped by hand.
+    /// Time of the user's stop request.
     pub stopped_ms: StoredValue<f64>,
-    /// When it was shown last.
+    /// Time when it was last shown.
     pub seen_ms: StoredValue<f64>,
     pub source: Local<Option<Source>>,
     pub client: Local<Option<Client>>,
     pub rest: StoredValue<Rest>,
-    /// What is asked of a worker that is not back yet.
+    /// Requests queued until the worker is back.
     pub waiting: Local<Vec<Waiting>>,
-    /// Workers that help this tab's with reading.
+    /// Helpers of this tab's worker.
     helpers: Local<Vec<Helper>>,
 }
 
@@ -268,6 +310,7 @@ impl App {
             theme: RwSignal::new(asked.as_ref().map_or_else(browser::stored_theme, embed::theme_of)),
             hover: RwSignal::new(None),
             keys: RwSignal::new(false),
+            search: RwSignal::new(false),
             closing: RwSignal::new(None),
             privacy: RwSignal::new(false),
             embed: asked.map(Embed::new),
@@ -280,12 +323,14 @@ impl App {
             n_unpacking: StoredValue::new(0),
             unpacking: StoredValue::new_local(Vec::new()),
             to_compare: StoredValue::default(),
+            lost_files: RwSignal::new(browser::session_names()),
+            closed: StoredValue::new_local(Vec::new()),
             next_id: StoredValue::new(0),
             owner: StoredValue::new(Owner::current().unwrap_or_default()),
         }
     }
 
-    /// Starts a worker before there is a file, to learn what can be read.
+    /// Starts a worker before there is a file, to list the formats.
     pub fn warm_up(self) {
         let client = Client::start(move |event| {
             if let Event::Ready { formats } = event {
@@ -294,13 +339,13 @@ impl App {
         });
         self.spare.set_value(client.ok());
         self.pool.update_value(Pool::start);
-        // What is kept can wait until everything else is ready.
+        // The list of cached files can wait until everything else is ready.
         if self.embed.is_none() {
             browser::after(SHELF_AFTER_MS, move || self.shelf.follow());
         }
     }
 
-    /// A file is about to be chosen or dropped: workers that help to read it get ready.
+    /// Prepares helpers before a file is chosen or dropped.
     pub fn expect_file(self) {
         self.pool.update_value(Pool::expect_file);
     }
@@ -316,14 +361,14 @@ impl App {
         self.open_tab(Source::Kept(entry));
     }
 
-    /// Opens a tab, shows it and reads what it is of.
+    /// Opens a tab, shows it and parses its source.
     pub fn open_tab(self, source: Source) -> Tab {
         let tab = self.add_tab(source);
         self.show(Some(tab.id));
         tab
     }
 
-    /// Adds a tab that reads what it is of when it is shown.
+    /// Adds a tab that parses its source when shown.
     pub fn add_tab(self, source: Source) -> Tab {
         let tab = self.owner.with_value(|owner| owner.with(|| Tab::new(self, source)));
         self.tabs.update(|tabs| tabs.push(tab));
@@ -369,7 +414,7 @@ impl App {
         }
     }
 
-    /// Shows the page on what leaves the browser.
+    /// Shows the privacy screen.
     pub fn show_privacy(self) {
         self.show(None);
         self.privacy.set(true);
@@ -379,7 +424,7 @@ impl App {
         });
     }
 
-    /// Opens files that came with the start of the page, and those that the system hands to it later.
+    /// Opens files given at the start of the page, and those that the system passes later.
     pub fn open_what_came_along(self) {
         match browser::given_files() {
             Ok(files) if files.is_empty() => {}
@@ -403,7 +448,7 @@ impl App {
         id.is_some()
     }
 
-    /// Shows the tab `step` places on, round at the ends.
+    /// Shows the tab `step` places further, wrapping around.
     pub fn step(self, step: isize) -> bool {
         let n_tabs = self.tabs.with_untracked(Vec::len);
         if n_tabs == 0 {
@@ -430,7 +475,7 @@ impl App {
         }
     }
 
-    /// Closes a tab, whatever was written on it.
+    /// Closes a tab without asking.
     pub fn close_unasked(self, id: u32) {
         let Some(at) = self.place(Some(id)) else { return };
         let tab = self.tabs.with_untracked(|tabs| tabs[at]);
@@ -443,11 +488,69 @@ impl App {
             self.show(next);
         }
         self.tabs.update(|tabs| tabs.retain(|tab| tab.id != id));
+        self.remember_closed(tab);
         tab.drop_contents();
         self.settled(tab);
     }
 
-    /// A tab is read, or will not be: goes on with what waited for it.
+    /// Keeps what it takes to open a tab again, and offers to.
+    fn remember_closed(self, tab: Tab) {
+        // A comparison needs the tabs of its sides, which may be closed next.
+        let source = tab.source.get_value().filter(|source| !matches!(source, Source::Sides(_)));
+        let Some(source) = source.filter(|_| self.embed.is_none()) else { return };
+        let id = tab.id;
+        let closed = Closed {
+            id,
+            source,
+            query: tab.document.with_untracked(|document| Some(document.as_ref()?.query.clone())),
+            ranges: tab.ranges.get_untracked(),
+            columns: tab.columns.get_value(),
+            drafts: tab.drafts.get_value(),
+            format: tab.format.get_value(),
+            only: tab.only.get_value(),
+            report: tab.report.get_untracked(),
+            looks: tab.looks.get_untracked(),
+            notes: tab.notes.get_untracked(),
+        };
+        self.closed.update_value(|list| {
+            list.push(closed);
+            if list.len() > MAX_CLOSED {
+                list.remove(0);
+            }
+        });
+        self.toast((words().tab_closed)(&tab.name.get_untracked()), false, Some(id));
+    }
+
+    /// Opens a closed tab again as it was left: the one that had this id, else the one closed last.
+    pub fn reopen(self, id: Option<u32>) {
+        let closed = self.closed.try_update_value(|list| {
+            let at = match id {
+                Some(id) => list.iter().position(|closed| closed.id == id),
+                None => list.len().checked_sub(1),
+            };
+            at.map(|at| list.remove(at))
+        });
+        let Some(Closed {
+            source, query, ranges, columns, drafts, format, only, report, looks, notes, ..
+        }) = closed.flatten()
+        else {
+            return;
+        };
+        let tab = self.add_tab(source);
+        tab.format.set_value(format);
+        tab.only.set_value(only);
+        tab.asked.set_value(query);
+        tab.ranges.set(ranges);
+        tab.columns.set_value(columns);
+        tab.drafts.set_value(drafts);
+        tab.report.set(report);
+        tab.looks.set(looks);
+        tab.notes.set(notes);
+        tab.is_reopened.set_value(true);
+        self.show(Some(tab.id));
+    }
+
+    /// Continues what waited for a tab to be parsed or to fail.
     fn settled(self, tab: Tab) {
         self.look_at_batch(tab);
         self.compare_what_is_read();
@@ -455,19 +558,19 @@ impl App {
     }
 
     pub fn say(self, text: String) {
-        self.toast(text, false);
+        self.toast(text, false, None);
     }
 
     pub fn alert(self, text: String) {
-        self.toast(text, true);
+        self.toast(text, true, None);
     }
 
-    fn toast(self, text: String, alert: bool) {
+    fn toast(self, text: String, alert: bool, reopens: Option<u32>) {
         let id = self.id();
         self.toasts.update(|toasts| {
-            // The same thing said twice is said once.
+            // Show the same message only once.
             toasts.retain(|toast| toast.text != text);
-            toasts.push(Toast { id, text, alert });
+            toasts.push(Toast { id, text, alert, reopens });
         });
         browser::after(if alert { ALERT_MS } else { TOAST_MS }, move || self.dismiss(id));
     }
@@ -476,7 +579,7 @@ impl App {
         self.toasts.update(|toasts| toasts.retain(|toast| toast.id != id));
     }
 
-    /// Forgets the file of that key, or all of them.
+    /// Removes the file with that key from the cache, or all files.
     pub fn forget(self, key: Option<String>) {
         let n_kept = self.shelf.entries.with_untracked(|entries| entries.as_ref().map_or(0, Vec::len));
         self.say((words().forgotten)(if key.is_some() { 1 } else { n_kept }));
@@ -486,7 +589,7 @@ impl App {
         }
     }
 
-    /// Whether what is read is kept from now on.
+    /// Switches caching on or off.
     pub fn set_keeps(self, keeps: bool) {
         if !keeps {
             self.tabs.with_untracked(|tabs| tabs.iter().for_each(|tab| tab.send(&Request::KeepNothing)));
@@ -521,8 +624,13 @@ impl Tab {
             saved_notes: RwSignal::default(),
             writing: RwSignal::new(None),
             half_written: RwSignal::new(false),
-            spots: RwSignal::default(),
-            looks: StoredValue::default(),
+            as_sent: StoredValue::default(),
+            asked: StoredValue::default(),
+            is_reopened: StoredValue::new(false),
+            looks: RwSignal::default(),
+            columns: StoredValue::default(),
+            drafts: StoredValue::default(),
+            gone_to: RwSignal::new(0),
             landing: StoredValue::default(),
             awaits_digests: StoredValue::default(),
             digests: RwSignal::new(None),
@@ -541,32 +649,32 @@ impl Tab {
         }
     }
 
-    /// Opens the file, with a worker of its own: from its index if that is kept, else it is read.
+    /// Opens the file in a new worker: from its index if cached, else by parsing it.
     pub fn start(self) {
         self.start_with(false);
     }
 
-    /// Reads the file again, as the format of that `id`; `None` to go by its content.
+    /// Parses the file again, as the format of that `id`; `None` to detect it.
     pub fn read_as(self, format: Option<&'static str>) {
         self.format.set_value(format);
-        // Not from within a part of the document that ends with this.
+        // Not inside a component that this removes.
         browser::after(0, move || self.read_again());
     }
 
-    /// Reads the file from its beginning, whatever is kept.
+    /// Parses the file from the beginning, ignoring the cache.
     pub fn read_again(self) {
         self.only.set_value(None);
         self.start_with(true);
     }
 
-    /// Reads the file again and holds only what touches a stretch of time: first and last nanosecond from its start.
+    /// Parses the file again and keeps only what overlaps a time range: first and last nanosecond from its start.
     pub fn read_only(self, from_ns: i64, to_ns: i64) {
         self.only.set_value(Some((from_ns, to_ns)));
-        // Not from within a part of the document that ends with this.
+        // Not inside a component that this removes.
         browser::after(0, move || self.start_with(true));
     }
 
-    /// Whether it shows an index that is kept of a file of that name and size, and has no file yet.
+    /// Whether it shows a cached index for a file of that name and size, without the file.
     pub fn misses(self, file: &Picked) -> bool {
         self.source.with_value(|source| match source {
             Some(Source::Kept(entry)) => {
@@ -576,23 +684,23 @@ impl Tab {
         })
     }
 
-    /// The file that an index is of is at hand now: shows that, with the notes that were written meanwhile. From its index, or
-    /// read again where it is another file.
+    /// Adds the file to a tab opened from its index, keeping the notes. Opens it from the index, or parses it if it differs.
     pub fn take_file(self, file: Picked) {
         self.source.set_value(Some(Source::File(file)));
         self.start();
         self.app.say((words().file_at_hand)(&self.name.get_untracked()));
     }
 
-    /// Whether it shows an index that the browser keeps, without the file.
+    /// Whether it shows a cached index, without the file.
     pub fn lacks_file(self) -> bool {
         self.source.with_value(|source| matches!(source, Some(Source::Kept(_))))
     }
 
     fn start_with(self, afresh: bool) {
         let Some(source) = self.source.with_value(Clone::clone) else { return };
-        // What was asked of it, if it is read again.
+        // Keep the query if it is parsed again.
         let asked = self.document.with_untracked(|document| Some(document.as_ref()?.query.clone()));
+        let asked = asked.or_else(|| self.asked.try_update_value(Option::take).flatten());
         let query = asked.unwrap_or_else(|| match self.ranges.get_untracked() {
             Some(ranges) => OwnTable::MemoryRanges.put(first_query(), ranges.text),
             None => first_query(),
@@ -611,7 +719,7 @@ impl Tab {
 
     /// Starts a worker that opens the source.
     pub fn start_worker(self, source: Source, query: Query, afresh: bool) {
-        // The old worker ends before the new one takes memory.
+        // End the old worker before the new one takes memory.
         self.client.set_value(None);
         let spare = self.app.spare.try_update_value(Option::take).flatten().filter(|spare| !spare.is_dead());
         let client = match spare {
@@ -641,21 +749,21 @@ impl Tab {
         self.send_files(client, vec![file], keep, query);
     }
 
-    /// The time of the last change of a file whose index may be kept, in milliseconds since the Unix epoch.
+    /// Modification time of a file whose index may be cached, in milliseconds since the Unix epoch.
     fn kept_as(self, file: &Picked) -> Option<u64> {
         let Picked { blob, modified_ms, beside, .. } = file;
-        // An index would not have what lies beside the file.
-        // In a frame nothing is kept either: what another page shows is its own.
+        // An index would not contain the other files of the run.
+        // An embedded page caches nothing: the content belongs to the host.
         let is_large = self.app.embed.is_none()
             && blob.size() >= MIN_KEPT_BYTES
             && beside.is_empty()
             && self.app.shelf.keeps.get_untracked();
-        // An index is of what everybody reads in the file.
+        // An index must not depend on settings.
         let is_usual = self.format.with_value(Option::is_none) && self.only.with_value(Option::is_none);
         modified_ms.filter(|_| is_large && is_usual)
     }
 
-    /// Whether an index of its file may be kept.
+    /// Whether an index of its file may be cached.
     pub fn may_be_kept(self) -> bool {
         self.source.with_value(|source| match source {
             Some(Source::File(file)) => self.kept_as(file).is_some(),
@@ -663,7 +771,7 @@ impl Tab {
         })
     }
 
-    /// Files that are read one after the other, with the same helpers, and put together.
+    /// Parses files one after the other, with the same helpers, and combines them.
     fn send_files(self, client: &Client, files: Vec<Picked>, keep: Option<Keep>, query: Query) {
         let is_large = files.iter().any(|file| file.blob.size() >= MIN_HELPED_BYTES);
         let ports = if is_large { self.take_helpers() } else { Vec::new() };
@@ -672,7 +780,7 @@ impl Tab {
         client.send_with(&Request::Open { files, query }, &blobs, ports);
     }
 
-    /// Takes the helpers that are free; gives the ways to them.
+    /// Takes the idle helpers; returns ports to them.
     fn take_helpers(self) -> Vec<Port> {
         self.let_helpers_go();
         let helpers = self.app.pool.try_update_value(Pool::take).unwrap_or_default();
@@ -684,7 +792,7 @@ impl Tab {
         ports
     }
 
-    /// Reading is over: the helpers end. Others are started once another file is in sight.
+    /// Ends the helpers after parsing. New ones start before another file is opened.
     fn let_helpers_go(self) {
         let helpers = self.helpers.try_update_value(std::mem::take).unwrap_or_default();
         if !helpers.is_empty() {
@@ -692,7 +800,7 @@ impl Tab {
         }
     }
 
-    /// Size of the one file that is read; `None` for anything else.
+    /// Size of the only file; `None` for anything else.
     pub fn file_bytes(self) -> Option<u64> {
         self.source.with_value(|source| match source {
             Some(Source::File(file)) => Some(file.blob.size() as u64),
@@ -700,7 +808,7 @@ impl Tab {
         })
     }
 
-    /// What is in it, as people call it.
+    /// Kind of the tab, for labels.
     pub fn shows(self) -> Shows {
         self.source.with_value(|source| match source {
             Some(Source::Together(_)) => Shows::Files,
@@ -710,13 +818,13 @@ impl Tab {
         })
     }
 
-    /// Whether several files are read together in it.
+    /// Whether it combines several files.
     pub fn is_of_several(self) -> bool {
         self.source.with_value(|source| matches!(source, Some(Source::Together(_))))
     }
 
     pub fn send(self, request: &Request) {
-        // A tab whose worker is not there has nothing to stop and keeps nothing.
+        // Without a worker there is nothing to stop and nothing to cache.
         if matches!(request, Request::SetQuery(_) | Request::WantDigests)
             && self.keep_waiting(Waiting::Told(request.clone())).is_none()
         {
@@ -744,7 +852,7 @@ impl Tab {
         }
         if self.rest.get_value() == Rest::Waking {
             match &event {
-                // What shows is whole already.
+                // The visible document is complete already.
                 Event::Document(document) if document.partial => return,
                 Event::Failed(failure) => return self.stays_asleep(failure),
                 Event::Died { .. } => {
@@ -767,7 +875,7 @@ impl Tab {
             Event::Progress(progress) => {
                 let now = browser::now_ms();
                 let mut pace = self.pace.get_value();
-                // How long reports take is not known where nothing is told of it.
+                // Without progress messages, the time for reports is unknown.
                 let seconds_left = match (progress.finishing, progress.made_percent) {
                     (false, _) => {
                         pace.reading.note(now, progress.file_bytes_read);
@@ -788,7 +896,7 @@ impl Tab {
                 let is_whole = !document.partial;
                 if is_whole {
                     if self.phase.get_untracked() == Phase::Stopping {
-                        // What was pressed to stop is gone.
+                        // The Stop button is gone.
                         browser::after(0, || browser::catch_focus(&[SHOWN_TAB]));
                     }
                     if let Some(name) = super::against::name_of(&document)
@@ -806,6 +914,10 @@ impl Tab {
                 self.document.set(Some(document));
                 if is_first {
                     self.app.land(self);
+                    // From where the file was chosen, and not from where someone is already.
+                    if self.app.embed.is_none() && self.app.active.get_untracked() == Some(self.id) {
+                        browser::after(0, || browser::catch_focus(&[SHOWN_REPORT, SHOWN_TAB]));
+                    }
                 }
                 if is_whole {
                     self.woke_up();
@@ -830,7 +942,7 @@ impl Tab {
                 self.app.shelf.has_changed();
                 if self.can_be_read_again() {
                     self.app.alert((words().read_again_because)(&failure.what));
-                    // Not from within the message of a worker that ends with this.
+                    // Not inside a message handler of the worker that this ends.
                     browser::after(0, move || {
                         self.read_again();
                         self.app.compare_anew(self.id);
@@ -839,7 +951,7 @@ impl Tab {
                     self.app.alert((words().refused)(&failure.what, &failure.hint));
                 }
             }
-            // The report stays, and another worker comes when it is asked something.
+            // The report stays; a new worker starts on demand.
             Event::Died { why, was_idle: true } if why.is_empty() && self.can_come_back() => {
                 self.rest.set_value(Rest::Asleep);
             }
@@ -852,13 +964,13 @@ impl Tab {
         }
     }
 
-    /// The title that someone gave to it, else its name.
+    /// Its title, else its name.
     pub fn title(self) -> String {
         let title = self.notes.with(|notes| text::visible(&notes.title));
         if title.is_empty() { self.name.get() } else { title }
     }
 
-    /// What it is called, with a number where an earlier tab has the same name.
+    /// Label of the tab, with a number if an earlier tab has the same name.
     pub fn label(self) -> String {
         let name = self.name.get();
         if self.notes.with(|notes| !notes.title.is_empty()) {
@@ -873,18 +985,78 @@ impl Tab {
         if earlier == 0 { name } else { (words().numbered)(&name, earlier + 1) }
     }
 
-    /// Whether it shows a file that is at hand.
+    /// Whether its file is available.
     pub fn can_be_read_again(self) -> bool {
         self.source.with_value(|source| matches!(source, Some(Source::File(_))))
     }
 
+    /// How a table is looked at; `None` if that is in its own order and whole.
+    pub fn look_at(self, report: &str, table: &str) -> Option<TableQuery> {
+        self.looks.with_untracked(|looks| {
+            looks
+                .iter()
+                .find(|look| look.report == report && look.table == table)
+                .map(|look| look.query.clone())
+        })
+    }
+
+    /// Ids of the columns of a table that are chosen.
+    pub fn columns_of(self, report: &str, table: &str) -> Option<Vec<String>> {
+        self.columns.with_value(|all| {
+            let found = all.iter().find(|(of, it, _)| of == report && it == table);
+            found.map(|(.., chosen)| chosen.clone())
+        })
+    }
+
+    pub fn set_columns(self, report: String, table: String, chosen: Vec<String>) {
+        self.columns.update_value(|all| {
+            all.retain(|(of, it, _)| *of != report || *it != table);
+            all.push((report, table, chosen));
+        });
+    }
+
+    pub fn set_look(self, report: String, table: String, query: TableQuery) {
+        if self.look_at(&report, &table).unwrap_or_default() == query {
+            return;
+        }
+        self.looks.update(|looks| {
+            looks.retain(|look| look.table != table || look.report != report);
+            if query != TableQuery::default() {
+                looks.push(TableSpot { report, table, query, chosen: None });
+            }
+        });
+    }
+
+    /// Shows a report and orders and filters of tables as a sender saw them.
+    pub fn look_as(self, report: Option<String>, mut tables: Vec<TableSpot>) {
+        tables.retain(|spot| spot.query != TableQuery::default());
+        self.as_sent.set_value(Some((report.clone(), tables.clone())));
+        if !self.is_reopened.get_value() {
+            self.report.set(report);
+            self.looks.set(tables);
+            self.gone_to.update(|n| *n += 1);
+        }
+    }
+
     /// Shows rows of a table of some report.
     pub fn lead_to(self, rows: RowsOf) {
+        // With the report, so that both are one step back. A table that is shown in full takes no filter.
+        let takes_filter = self.document.with_untracked(|document| {
+            let reports = document.iter().flat_map(|document| &document.reports);
+            let blocks = reports.filter(|report| report.id == rows.report).flat_map(|report| &report.blocks);
+            blocks.into_iter().any(|block| matches!(block, BlockView::Table(table) if table.id == rows.table && table.n_rows > FULL_ROWS))
+        });
+        if takes_filter {
+            let query = self.look_at(&rows.report, &rows.table).unwrap_or_default();
+            let query = TableQuery { filter: rows.filter.clone(), ..query };
+            self.set_look(rows.report.clone(), rows.table.clone(), query);
+            self.gone_to.update(|n| *n += 1);
+        }
         self.report.set(Some(rows.report.clone()));
         self.led_to.set(Some(rows));
     }
 
-    /// Stops reading and keeps what was read; asked a second time, closes the tab.
+    /// Stops parsing and keeps what was parsed; called a second time, closes the tab.
     pub fn stop(self) {
         match self.phase.get_untracked() {
             Phase::Reading => {
@@ -892,13 +1064,13 @@ impl Tab {
                 self.stopped_ms.set_value(browser::now_ms());
                 self.send(&Request::Stop);
             }
-            // A second click may have been meant for the first button.
+            // Ignore a double click on the Stop button.
             Phase::Stopping if browser::now_ms() - self.stopped_ms.get_value() < SURELY_MS => {}
             _ => self.app.close(self.id),
         }
     }
 
-    /// Holds only a stretch of time of what is read: nanoseconds from `start_ns` on the trace's clock.
+    /// Keeps only a time range of the file being parsed: nanoseconds from `start_ns` on the trace's clock.
     pub fn hold_only(self, start_ns: i64, from_ns: i64, to_ns: i64) {
         self.send(&Request::HoldOnly { start_ns, from_ns, to_ns });
     }
@@ -907,7 +1079,7 @@ impl Tab {
         self.send(&Request::SetQuery(query));
     }
 
-    /// Asks the worker, which comes back where it has ended; a tab without one gives no answer.
+    /// Sends a request to the worker, restarting it if it has ended; a tab without one does not answer.
     pub fn ask(self, request: impl FnOnce(u32) -> Request + 'static, answer: impl Fn(Answer) + 'static) {
         let asked = Waiting::Asked { request: Box::new(request), answer: Rc::new(answer) };
         let Some(Waiting::Asked { request, answer }) = self.keep_waiting(asked) else { return };
@@ -922,14 +1094,14 @@ impl Tab {
         self.export_with(exporter, ShareOptions::default());
     }
 
-    /// The same of a part, or with something taken out. Notes go along where there is a place for them.
+    /// The same for a part or redacted. Includes notes if the format can contain them.
     pub fn export_with(self, exporter: ExporterView, options: ShareOptions) {
         let options = self.with_notes(options);
         if self.exporting.with_untracked(Option::is_some) {
             return;
         }
         let ExporterView { id, title, takes_notes, .. } = exporter;
-        // What is taken out of notes would be lost.
+        // Redacted notes are not saved.
         let saved = options.notes.clone().filter(|_| takes_notes && options.redact.is_none());
         self.exporting.set(Some(Exporting { title, bytes: 0 }));
         let app = self.app;
@@ -958,7 +1130,7 @@ impl Tab {
         );
     }
 
-    /// With what was written here so far.
+    /// Adds the current notes.
     pub fn with_notes(self, options: ShareOptions) -> ShareOptions {
         ShareOptions { notes: Some(self.notes.get_untracked()), ..options }
     }
@@ -972,7 +1144,7 @@ impl Tab {
     }
 }
 
-/// Files as a request names them, and the `Blob`s that go beside it.
+/// Files for a request, and their `Blob`s to attach.
 fn as_sent(
     files: Vec<Picked>,
     keep: Option<Keep>,

@@ -1,10 +1,10 @@
-//! Times as people write them: milliseconds since the start of the trace.
+//! Times in input fields: milliseconds since the start of the trace.
 
 use tracedrop::base::time::parse_ns;
 
-/// Milliseconds that someone wrote, as nanoseconds; `None` if it is no time in a trace.
+/// Nanoseconds from a text in milliseconds; `None` if it is not a valid time.
 pub fn nanoseconds(millis: &str) -> Option<i64> {
-    // A time may be as long as the digits of a double, and has to come back as it was.
+    // A time may have as many digits as a double, and has to survive a round trip.
     parse_ns(millis.trim().as_bytes(), 3).filter(|ns| *ns >= 0)
 }
 

@@ -1,4 +1,4 @@
-//! Which files are read together: those that evidently belong to one run without being asked, others when somebody wants it.
+//! Combining files into one run: automatically if they evidently belong to one run, otherwise on request.
 
 use super::browser::{Dropped, Folder, Half, Picked};
 use super::state::{App, Phase, Source, Tab};
@@ -13,31 +13,31 @@ use tracedrop::engine::folder::{
 };
 use tracedrop::engine::protocol::{DocumentView, FileView};
 
-/// Of more files that are read together there are no tabs beside that of all.
+/// With more files than this, only the combined tab is opened.
 const MAX_TABS: usize = 32;
 
-/// The menu names so many files that the one that shows may be read together with, at most.
+/// Maximum number of files in the menu to combine with the visible one.
 const MAX_PAIRS: usize = 12;
 
-/// Names that a message lists, at most.
+/// Maximum number of names in a message.
 const MAX_NAMES: usize = 8;
 
-/// Entries of the menu, by what their ids start with.
+/// Prefixes of the ids of menu items.
 const FOLDER: &str = "folder";
 const KIND: &str = "kind:";
 const WITH: &str = "with:";
 
-/// What files that are read together are to each other.
+/// Relation of combined files.
 #[derive(Clone, Copy)]
 pub enum Fellows {
     Files,
     /// Ranks of one run.
     Ranks,
-    /// Directories of runs.
+    /// Run directories.
     Runs,
 }
 
-/// What a tab of `files` is called before they are read.
+/// Name of a tab of `files` before they are parsed.
 pub fn name(files: &[Picked]) -> String {
     let fellows = match are_ranks_of_one_run(files.iter().map(|file| file.name.as_str())) {
         true => Fellows::Ranks,
@@ -46,7 +46,7 @@ pub fn name(files: &[Picked]) -> String {
     (words().together_name)(files.len() as u64, fellows)
 }
 
-/// What the tab of files that were read together is called, if they turn out to be more than files. `None` if it keeps its name.
+/// Name of the tab of combined files, if they turn out to be ranks or runs. `None` if it keeps its name.
 pub fn name_of_fellows(document: &DocumentView) -> Option<String> {
     let n_files = document.files.len();
     let are_runs = n_files > 1 && document.reports.iter().any(|report| report.id == REPORT_ON_RUNS);
@@ -58,7 +58,7 @@ pub fn name_of_fellows(document: &DocumentView) -> Option<String> {
     Some((words().together_name)(n_files as u64, fellows))
 }
 
-/// Whether files say that they are of different ranks of one run.
+/// Whether the metadata of files names different ranks of one run.
 fn are_ranks<'a>(files: impl Iterator<Item = &'a FileView>) -> bool {
     let mut ranks = BTreeSet::new();
     let mut sizes = BTreeSet::new();
@@ -73,7 +73,7 @@ fn are_ranks<'a>(files: impl Iterator<Item = &'a FileView>) -> bool {
 }
 
 impl App {
-    /// Opens what was let go over the page or chosen, archives as the folders that they hold, and says what was not opened.
+    /// Opens dropped or chosen files, archives as folders, and reports what was not opened.
     pub fn take(self, dropped: Dropped) {
         if dropped.folders.is_empty() && dropped.files.is_empty() {
             self.alert(words().nothing_to_open.to_string());
@@ -98,7 +98,7 @@ impl App {
                 _ => folders.push(files),
             }
         }
-        // What a link says of them counts for more than how they lie.
+        // A link takes precedence over the folder structure.
         let all = folders.iter().flatten().chain(&single).cloned().collect();
         if self.open_as_sides(all) {
             return;
@@ -110,7 +110,7 @@ impl App {
         self.open(with_loose_run(single));
     }
 
-    /// Opens what was let go as side B of a comparison with `a`.
+    /// Opens dropped files as B of a comparison with `a`.
     pub fn open_dropped_against(self, a: Tab, dropped: Dropped) {
         let in_folders = dropped.folders.into_iter().flat_map(|folder| self.wanted(folder));
         let files = dropped.files.into_iter().chain(in_folders).collect();
@@ -122,13 +122,13 @@ impl App {
         self.take(Dropped { folders: vec![folder], ..Dropped::default() });
     }
 
-    /// Files of a folder that may be traces; says which others there are.
+    /// Files of a folder that may be traces; reports the others.
     fn wanted(self, folder: Folder) -> Vec<Picked> {
         let Folder { name, files, unreadable, is_cut } = folder;
         let (runs, files) = runs_of(files);
         let formats = self.formats.get_untracked();
         let (files, tables) = without_tables_of_runs(files, |file| &file.path);
-        // What is not known yet can not be a reason.
+        // The formats may not be known yet.
         let (files, mut skipped): (Vec<Picked>, Vec<Picked>) =
             files.into_iter().partition(|file| formats.is_empty() || may_be_trace(&file.name, &formats));
         skipped.extend(tables);
@@ -152,7 +152,7 @@ impl App {
         runs.into_iter().chain(files).collect()
     }
 
-    /// Opens each file in a tab; those that are evidently of one run are read together.
+    /// Opens each file in a tab; combines those that evidently belong to one run.
     pub fn open(self, files: Vec<Picked>) {
         if let [file] = &files[..]
             && let Some(tab) =
@@ -173,7 +173,7 @@ impl App {
         }
     }
 
-    /// Opens a tab of all `files`, and one of each that is read when somebody wants to see it.
+    /// Opens a tab for all `files`, and one for each, which is parsed when shown.
     pub fn open_together(self, mut files: Vec<Picked>) -> Tab {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         name_apart(&mut files);
@@ -186,8 +186,8 @@ impl App {
         all
     }
 
-    /// Once all files are read that were opened at once with that of `tab`, or can not be: reads those together that say
-    /// they are of one run, and offers it for others of one kind.
+    /// Once all files opened together with that of `tab` are parsed or have failed: combines those whose metadata names one run,
+    /// and offers it for others of one kind.
     pub fn look_at_batch(self, tab: Tab) {
         let batch = tab.batch.get_value();
         let tabs: Vec<Tab> = batch.iter().filter_map(|id| self.tab(*id)).collect();
@@ -203,7 +203,7 @@ impl App {
             if are_ranks(documents.iter().map(|document| &document.file)) {
                 let files = files_of(&tabs);
                 self.say((words().read_together_now)(files.len() as u64));
-                // Who looks at one of them already is left there.
+                // Do not switch away from a tab that is already visible.
                 self.add_tab(Source::Together(files)).start();
             } else if let ([a, b], 2) = (&tabs[..], batch.len()) {
                 self.compare_when_read([*a, *b]);
@@ -211,7 +211,7 @@ impl App {
         }
     }
 
-    /// Shows the tab of these tabs' files together; opens it if there is none.
+    /// Shows the combined tab of these tabs' files; opens it if there is none.
     pub fn read_together(self, ids: &[u32]) {
         let files = files_of(&ids.iter().filter_map(|id| self.tab(*id)).collect::<Vec<_>>());
         let is_of_these = |tab: &&Tab| {
@@ -231,7 +231,7 @@ impl App {
         }
     }
 
-    /// Further ways to open: a folder, and what is open already together.
+    /// Further ways to open: a folder, or open files combined.
     pub fn ways_to_open(self) -> Vec<MenuItem> {
         let item =
             |id: String, label: String, detail: String| MenuItem { id, label, detail, ..MenuItem::default() };
@@ -253,7 +253,7 @@ impl App {
         items
     }
 
-    /// Does what the entry of [`App::ways_to_open`] with that id says.
+    /// Runs the item of [`App::ways_to_open`] with that id.
     pub fn open_by(self, id: &str) {
         if id == FOLDER {
             self.choose_folder();
@@ -273,14 +273,14 @@ impl App {
     }
 }
 
-/// The file of a tab that is read to its end and has a file.
+/// File of a fully parsed tab.
 fn file_view(tab: &Tab) -> Option<FileView> {
     let is_file = tab.source.with_value(|source| matches!(source, Some(Source::File(_))));
     let document = tab.document.get_untracked().filter(|document| is_file && !document.partial)?;
     Some(document.file.clone())
 }
 
-/// Tabs of files of one format that are read, where there are several.
+/// Groups of parsed tabs of the same format.
 fn by_kind(tabs: &[Tab]) -> Vec<Vec<Tab>> {
     let mut kinds: Vec<(String, Vec<Tab>)> = Vec::new();
     for tab in tabs {
@@ -293,7 +293,7 @@ fn by_kind(tabs: &[Tab]) -> Vec<Vec<Tab>> {
     kinds.into_iter().map(|(_, tabs)| tabs).filter(|tabs| tabs.len() > 1).collect()
 }
 
-/// The files behind tabs, in order of path.
+/// Files of tabs, ordered by path.
 fn files_of(tabs: &[Tab]) -> Vec<Picked> {
     let file = |tab: &Tab| match tab.source.with_value(Clone::clone) {
         Some(Source::File(file)) => Some(file),
@@ -304,7 +304,7 @@ fn files_of(tabs: &[Tab]) -> Vec<Picked> {
     files
 }
 
-/// The files of a run's directory that came one by one, as that run.
+/// Run made from the files of a run directory that were opened one by one.
 fn with_loose_run(files: Vec<Picked>) -> Vec<Picked> {
     let is_loose = |file: &&Picked| !file.path.contains('/') && file.beside.is_empty();
     if !is_run(files.iter().filter(is_loose).map(|file| file.name.as_str())) {
@@ -314,8 +314,7 @@ fn with_loose_run(files: Vec<Picked>) -> Vec<Picked> {
     runs.into_iter().chain(others).collect()
 }
 
-/// Directories of runs among `files`: their traces, called as their directories, each with the files beside it. And all
-/// other files.
+/// Run directories among `files`: their traces, named like the directories, each with its other files. And all other files.
 fn runs_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
     let (runs, others) = runs_among(files, |file| &file.path);
     let run = |RunIn { folder, mut trace, mut beside }: RunIn<Picked>| {
@@ -331,7 +330,7 @@ fn runs_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
     (runs.into_iter().map(run).collect(), others)
 }
 
-/// Where files of several folders have the same name, their paths tell them apart: `rank0/trace.json`.
+/// Uses paths instead of names where files of several folders have the same name: `rank0/trace.json`.
 fn name_apart(files: &mut [Picked]) {
     let names: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
     if names.len() < files.len() {
@@ -347,12 +346,12 @@ fn without_folder<'a>(path: &'a str, folder: &str) -> &'a str {
     path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }
 
-/// The same for people.
+/// The same, for display.
 fn inside(path: &str, folder: &str) -> String {
     text::visible(without_folder(path, folder))
 }
 
-/// The first of the names, and how many more there are.
+/// The first names, and how many more there are.
 pub fn listed(names: &[String]) -> String {
     let some = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MAX_NAMES) {

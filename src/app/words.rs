@@ -1,23 +1,24 @@
-//! All words of the page. What a file or a report says comes from the library.
+//! Texts of the page. Texts of reports and errors come from the library.
 //!
-//! Another language is another constant of [`Words`], and a choice in [`words`].
+//! To add a language, add a constant of [`Words`] and a choice in [`words`].
 
 use super::browser::{Outcome, Theme, WayOut};
 use super::state::Shows;
 use super::together::Fellows;
+use tracedrop::analysis::Group;
 use tracedrop::base::text;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
 use tracedrop::compare::PhaseFilter;
 use tracedrop::engine::protocol::{FileProgress, IndexView, KeptView, TextSort};
 use tracedrop::report::Value;
 
-/// Keys of one subject: their names and what they do.
+/// Keyboard shortcuts of one group: the keys and what they do.
 pub type Keys = &'static [(&'static [&'static str], &'static str)];
 
 /// Records that were kept, repaired and skipped.
 pub type Counts = (u64, u64, u64);
 
-/// Everything the page says by itself.
+/// All texts of the page.
 pub struct Words {
     pub page_title: fn(Option<&str>) -> String,
     pub skip_to_content: &'static str,
@@ -37,7 +38,7 @@ pub struct Words {
     pub version: fn(&str) -> String,
     pub kept_title: &'static str,
     pub kept_about: fn(&KeptView, &str) -> String,
-    /// When the file itself was changed last.
+    /// Time at which the file was last modified.
     pub kept_changed: fn(&str) -> String,
     pub forget: fn(&str) -> String,
     pub forget_all: &'static str,
@@ -55,9 +56,9 @@ pub struct Words {
     pub close: &'static str,
     pub close_tab: fn(Shows) -> &'static str,
     pub dismiss: &'static str,
-    /// Name of what is to be closed.
+    /// Name of the tab to close.
     pub closing_title: fn(&str) -> String,
-    /// Notes that would be lost, and whether a title would be.
+    /// Number of notes that would be lost, and whether a title would be.
     pub closing_about: fn(u64, bool) -> String,
     pub closing_lose: &'static str,
     pub closing_stay: &'static str,
@@ -84,7 +85,7 @@ pub struct Words {
     pub open_menu: &'static str,
     pub open_folder: &'static str,
     pub folder_hint: &'static str,
-    /// Number of files, and whether each is of another rank.
+    /// Number of files, and what they are: files, ranks or runs.
     pub together_name: fn(u64, Fellows) -> String,
     pub read_all_together: fn(u64) -> String,
     pub read_together_with: &'static str,
@@ -99,7 +100,7 @@ pub struct Words {
     pub compare: &'static str,
     pub compare_with: &'static str,
     pub compare_with_file: &'static str,
-    /// What a tab of two sides is called.
+    /// Name of a comparison tab, from the names of A and B.
     pub sides_name: fn(&str, &str) -> String,
     pub sides_card: &'static str,
     pub sides_title: &'static str,
@@ -107,18 +108,18 @@ pub struct Words {
     pub swap_hint: &'static str,
     pub phase_label: &'static str,
     pub phase: fn(PhaseFilter) -> &'static str,
-    /// Files of a side, and files that are missing.
+    /// Number of files of A or B, and of skipped files.
     pub files_of_side: fn(u64, u64) -> String,
-    /// Share of A's time.
+    /// Difference as a share of A's time; 0.01 is 1%.
     pub of_side_a: fn(f64) -> String,
     pub failed_compare_title: &'static str,
     pub rank: fn(i64) -> String,
 
     pub reading: &'static str,
     pub making_reports: &'static str,
-    /// Percent of the reports that are made.
+    /// Percentage of the reports that are built.
     pub making_percent: fn(u8) -> String,
-    /// They are made again for another question.
+    /// Reports are rebuilt after a setting was changed.
     pub making_again: &'static str,
     pub making_again_percent: fn(u8) -> String,
     pub stopping: &'static str,
@@ -135,6 +136,7 @@ pub struct Words {
     pub format_unknown_yet: &'static str,
     pub spoken_progress: fn(u64) -> String,
 
+    pub search: SearchWords,
     pub range: RangeWords,
 
     pub file_card: &'static str,
@@ -144,8 +146,13 @@ pub struct Words {
     pub written_by: &'static str,
     pub compression: &'static str,
     pub digest: &'static str,
-    /// Name of the trace, its index, and when that was made.
+    /// Name of the trace, its index, and when the index was made.
     pub from_index: fn(&str, &IndexView, Option<&str>) -> String,
+    pub tab_closed: fn(&str) -> String,
+    pub reopen: &'static str,
+    pub lost_title: &'static str,
+    pub lost_open: &'static str,
+    pub lost_choose: &'static str,
     pub n_warnings: fn(u64) -> String,
     pub export_needs: fn(&str) -> String,
     pub read_again: &'static str,
@@ -153,16 +160,16 @@ pub struct Words {
     pub file_at_hand: fn(&str) -> String,
     pub read_again_because: fn(&str) -> String,
     pub verdict_clean: fn(u64, &str) -> String,
-    pub verdict_notes: fn(u64, &str) -> String,
+    pub verdict_notes: fn(u64, &str, u64) -> String,
     pub verdict_counts: fn(Counts, &str) -> String,
-    /// Kept, repaired and skipped; what they are called; why there is more that is not among them.
+    /// Counts, noun of the records, and the issues that made bytes outside of records unusable.
     pub verdict_unused: fn(Counts, &str, &[&str]) -> String,
     pub verdict_unreadable: &'static str,
     pub verdict_stopped: fn(u64, u64, u64, &str) -> String,
-    /// Files that were read, and all of them.
+    /// Parsed files, all files, records, noun of the records.
     pub verdict_left_out: fn(u64, u64, u64, &str) -> String,
     pub verdict_so_far: fn(u64, &str) -> String,
-    /// The same while only a stretch of time is held.
+    /// The same while only a time range is kept.
     pub verdict_held_so_far: fn(u64, &str) -> String,
     pub show_account: &'static str,
     pub show_secrets: &'static str,
@@ -184,11 +191,12 @@ pub struct Words {
     pub first_at: fn(Option<u64>, u64) -> String,
 
     pub reports: &'static str,
+    pub report_group: fn(Group) -> &'static str,
     pub no_reports: &'static str,
     pub no_reports_yet: &'static str,
     pub empty_report: &'static str,
     pub note_warning: &'static str,
-    /// Share of all time, 0 to 1.
+    /// Share of the time, 0 to 1.
     pub of_the_time: fn(f64) -> String,
     pub top_label: &'static str,
     pub own_rules_title: &'static str,
@@ -205,14 +213,14 @@ pub struct Words {
     pub memory_ranges_title: &'static str,
     pub ranges_from: fn(&str) -> String,
     pub ranges_taken_with: fn(&str) -> String,
-    /// Of the file, and of the trace.
+    /// Name of the file with the ranges, and of the trace.
     pub ranges_taken: fn(&str, &str) -> String,
     pub memory_ranges_explanation: &'static str,
     pub path_of_title: &'static str,
     pub save_svg: &'static str,
     pub path_of_explanation: &'static str,
     pub unknown_label: &'static str,
-    /// Names of the library, and what they do.
+    /// Name in the library, label.
     pub unknown_policies: [(&'static str, &'static str); 4],
     pub perf_grammar_label: &'static str,
     pub perf_grammars: [&'static str; 2],
@@ -229,10 +237,15 @@ pub struct Words {
     pub rows_of: fn(Option<u64>, u64) -> String,
     pub rows_region: fn(&str) -> String,
     pub rows_left_out: fn(u64) -> String,
+    pub show_all: fn(u64) -> String,
+    pub show_fewer: &'static str,
+    pub choose_columns: fn(&str) -> String,
+    pub clear_filter: &'static str,
+    pub filter_columns: &'static str,
     pub filter: &'static str,
     pub filter_table: fn(&str) -> String,
     pub copy_table: fn(&str) -> String,
-    /// Id, name, what it is good for.
+    /// Id, name, purpose.
     pub copy_formats: [(&'static str, &'static str, &'static str); 3],
     pub copied: fn(u64) -> String,
     pub not_copied: &'static str,
@@ -247,7 +260,7 @@ pub struct Words {
     pub failed_link_title: &'static str,
     pub failed_together_title: &'static str,
     pub died_what: &'static str,
-    /// The file that was being read.
+    /// File that was being parsed.
     pub died_together_what: fn(&FileProgress) -> String,
     pub died_together_hint: &'static str,
     pub died_hint: &'static str,
@@ -260,28 +273,43 @@ pub struct Words {
     pub keys_title: &'static str,
     pub keys: &'static [(&'static str, Keys)],
 
-    /// Why files that came with the start of the page are missing.
+    /// Reason why files given at the start of the page are missing.
     pub not_given: fn(&str) -> String,
     pub not_launched: fn(u64) -> String,
     /// Id of a report.
     pub no_such_report: fn(&str) -> String,
     pub frame_waits: &'static str,
     pub budget_kept: fn(usize) -> String,
-    /// Limits that are not kept, and all of them.
+    /// Limits not met, all limits.
     pub budget_passed: fn(usize, usize) -> String,
     pub budget_empty: &'static str,
     pub limit_kept: &'static str,
     pub limit_passed: &'static str,
     pub limit_unknown: &'static str,
     pub newer_title: &'static str,
-    /// Number of files that are open.
+    /// Number of open files.
     pub newer_about: fn(usize) -> String,
     pub newer_take: &'static str,
     pub newer_later: &'static str,
     pub privacy: PrivacyWords,
 }
 
-/// What the page on privacy says.
+/// Texts of the search.
+pub struct SearchWords {
+    pub open: &'static str,
+    pub key: &'static str,
+    pub title: &'static str,
+    pub placeholder: &'static str,
+    pub hits: &'static str,
+    pub nothing: &'static str,
+    pub reports: &'static str,
+    pub findings: &'static str,
+    pub files: &'static str,
+    pub commands: &'static str,
+    pub all_rows: fn(u64) -> String,
+}
+
+/// Texts of the time range form.
 pub struct RangeWords {
     pub title: &'static str,
     pub what: fn(&str) -> String,
@@ -296,10 +324,11 @@ pub struct RangeWords {
     pub held: fn(&str, &str) -> String,
 }
 
+/// Texts of the privacy screen.
 pub struct PrivacyWords {
     pub link: &'static str,
     pub see_for_yourself: &'static str,
-    /// The first digits of the build.
+    /// First digits of the build hash.
     pub build: fn(&str) -> String,
     pub works_offline: &'static str,
 
@@ -310,23 +339,23 @@ pub struct PrivacyWords {
     pub no_address: &'static str,
     pub try_all: &'static str,
     pub try_again: &'static str,
-    /// Attempts made, and all of them.
+    /// Attempts made, all attempts.
     pub trying: fn(usize, usize) -> String,
-    /// Attempts refused, and all of them.
+    /// Attempts blocked, all attempts.
     pub result: fn(usize, usize) -> String,
     pub table: &'static str,
     pub way: &'static str,
     pub own_server: &'static str,
     /// Host of the other address.
     pub elsewhere: fn(&str) -> String,
-    /// Name, and how it is tried.
+    /// Name, and how it works.
     pub ways: fn(WayOut) -> (&'static str, &'static str),
     pub not_tried: &'static str,
     pub refused: &'static str,
     pub absent: &'static str,
     pub failed: &'static str,
     pub through: &'static str,
-    /// What the browser said.
+    /// Explanation of an outcome.
     pub said: fn(&Outcome) -> String,
     pub not_blocked_title: &'static str,
     pub not_blocked: &'static [&'static str],
@@ -337,13 +366,18 @@ pub struct PrivacyWords {
     pub this_build: &'static str,
 }
 
-/// The words in the language of the page.
+/// Texts in the language of the page.
 pub fn words() -> &'static Words {
     &ENGLISH
 }
 
-/// What became of the records that were read.
-fn records_told((kept, repaired, skipped): (u64, u64, u64), noun: &str) -> String {
+/// A count of records. `noun` is plural: "events", "lines".
+fn records_named(n: u64, noun: &str) -> String {
+    counted(n, noun.strip_suffix('s').unwrap_or(noun), noun)
+}
+
+/// The records of a file: how many were kept, repaired and skipped.
+fn records_told((kept, repaired, skipped): Counts, noun: &str) -> String {
     let mut parts = vec![format!("{} kept", number(kept))];
     if repaired > 0 {
         parts.push(format!("{} repaired", number(repaired)));
@@ -351,7 +385,7 @@ fn records_told((kept, repaired, skipped): (u64, u64, u64), noun: &str) -> Strin
     if skipped > 0 {
         parts.push(format!("{} skipped", number(skipped)));
     }
-    format!("{} {noun} read = {}", number(kept + repaired + skipped), parts.join(" + "))
+    format!("Parsed {}: {}", records_named(kept + repaired + skipped, noun), parts.join(", "))
 }
 
 fn number(n: u64) -> String {
@@ -375,37 +409,37 @@ static ENGLISH: Words = Words {
     },
     skip_to_content: "Skip to content",
 
-    headline: "Drop a trace, read what is slow",
-    lead: "Tracedrop reads a trace as it streams in, says what the time went into, and accounts for every byte it read.",
+    headline: "Drop a trace. See what's slow.",
+    lead: "Tracedrop parses a trace as it streams in, shows where the time went, and reports anything it couldn't read.",
     drop_here: "Drop trace files here",
-    drop_hint: "or a folder of them, or choose files, or paste",
+    drop_hint: "or a folder, or click to choose files, or paste",
     stays_here: "Nothing leaves this page.",
-    why_it_stays: "Files are read here, in your browser, which has been told to refuse this page any connection.",
-    let_go: "Let go to open",
-    let_go_to_compare: "Let go to compare",
-    nothing_to_compare_with: "Nothing was compared: one of the two files was closed or could not be read.",
-    compared_with: |name| format!("as B, with {name} as A"),
+    why_it_stays: "Files are read in your browser, which blocks all network access from this page.",
+    let_go: "Drop to open",
+    let_go_to_compare: "Drop to compare",
+    nothing_to_compare_with: "Nothing to compare: one of the two files was closed or could not be read.",
+    compared_with: |name| format!("as B (A is {name})"),
     samples_title: "Try a sample",
-    formats_title: "What can be read",
+    formats_title: "Supported formats",
     version: |version| format!("Tracedrop {version}"),
-    kept_title: "Opened before",
+    kept_title: "Recent files",
     kept_about: |entry, when| {
         format!(
-            "{}, {}; read on {when}, {} kept",
+            "{}, {}; opened {when}, {} cached",
             format_bytes(entry.file_bytes),
             entry.format_title,
             format_bytes(entry.index_bytes)
         )
     },
-    kept_changed: |when| format!("as the file was on {when}"),
-    forget: |name| format!("Forget {name}"),
-    forget_all: "Forget all",
-    forget_all_of: |n| format!("Forget {}", counted(n as u64, "file", "files")),
+    kept_changed: |when| format!("file modified {when}"),
+    forget: |name| format!("Remove {name} from the cache"),
+    forget_all: "Clear all",
+    forget_all_of: |n| format!("Remove {}", counted(n as u64, "cached file", "cached files")),
     keep_them: "Keep",
     numbered: |name, number| format!("{name} ({number})"),
-    forgotten: |n| format!("Forgot {}.", counted(n as u64, "file", "files")),
-    keep: "Keep what was read of large files.",
-    keep_hint: "From 4 MB on they open at once the next time. What is kept stays in this browser; switching this off deletes it.",
+    forgotten: |n| format!("Removed {} from the cache.", counted(n as u64, "file", "files")),
+    keep: "Cache large files (over 4 MB) in this browser so they reopen instantly.",
+    keep_hint: "The cache never leaves this browser. Turning this off deletes it.",
 
     open: "Open",
     open_files: "Open files",
@@ -427,94 +461,86 @@ static ENGLISH: Words = Words {
             (n, false) => counted(n, "note", "notes"),
         };
         let is_one = n_notes + u64::from(has_title) == 1;
-        let (was, is, them) = if is_one { ("was", "is", "it") } else { ("were", "are", "them") };
-        format!("{what} {was} written here and {is} in no file and no link yet. Closing loses {them}.")
+        let (are_not, them) = if is_one { ("isn't", "it") } else { ("aren't", "them") };
+        format!("{what} {are_not} saved in any file or link. Closing discards {them}.")
     },
     closing_lose: "Close without saving",
-    closing_stay: "Keep it open",
-    tab_reading: "reading",
-    tab_problem: "problem",
+    closing_stay: "Keep open",
+    tab_reading: "parsing",
+    tab_problem: "error",
     theme_menu: "Theme",
     theme: theme_name,
     theme_is: |theme| format!("Theme: {}", theme_name(theme)),
 
     pasted_name: "pasted.txt",
-    nothing_pasted: "There is no text and no file on the clipboard.",
-    nothing_to_open: "There was no file in what you dropped.",
-    the_folder: |name| format!("the folder {name}"),
-    no_traces_in_folder: |folder| format!("There is no trace in {folder}."),
-    skipped_in_folder: |folder, names| {
-        format!("Not opened from {folder}, as their names are not those of traces: {names}.")
-    },
-    unreadable_in_folder: |folder, names| format!("The browser could not read this in {folder}: {names}."),
-    folder_is_cut: |folder| {
-        format!("There are more files in {folder} than are opened at once; some were left out.")
-    },
-    opening_archive: |name| format!("Looking into {name} …"),
-    left_out_of_archive: |name, files| format!("Left out of {name}: {files}."),
-    archive_refused: |name, why| format!("{name} can not be opened: {why}."),
+    nothing_pasted: "The clipboard contains no text and no file.",
+    nothing_to_open: "Nothing to open: the drop contained no file.",
+    the_folder: |name| format!("folder {name}"),
+    no_traces_in_folder: |folder| format!("No traces found in {folder}."),
+    skipped_in_folder: |folder, names| format!("Skipped in {folder} (not named like traces): {names}."),
+    unreadable_in_folder: |folder, names| format!("The browser could not read from {folder}: {names}."),
+    folder_is_cut: |folder| format!("Too many files in {folder}; some were not opened."),
+    opening_archive: |name| format!("Opening {name}…"),
+    left_out_of_archive: |name, files| format!("Skipped in {name}: {files}."),
+    archive_refused: |name, why| format!("Cannot open {name}: {why}."),
     archive_died: |why| match why {
-        "" => {
-            "The archive could not be opened: the browser ended the program that looks into it.".to_string()
-        }
-        why => format!("The archive could not be opened: {why}."),
+        "" => "Cannot open the archive: the worker crashed. Unpack it and open the folder.".to_string(),
+        why => format!("Cannot open the archive: {why}."),
     },
     and_more: |names, n| format!("{names} and {} more", number(n)),
 
     open_menu: "More ways to open",
     open_folder: "Open a folder",
-    folder_hint: "to read the traces in it together, as on the ranks of a distributed run",
+    folder_hint: "to analyze its traces together, such as the ranks of a distributed run",
     together_name: |n, fellows| match fellows {
         Fellows::Files => counted(n, "file", "files"),
         Fellows::Ranks => counted(n, "rank", "ranks"),
         Fellows::Runs => counted(n, "run", "runs"),
     },
-    read_all_together: |n| format!("Read all {} as one run", number(n)),
-    read_together_with: "Read as one run with",
+    read_all_together: |n| format!("Open all {} as one run", number(n)),
+    read_together_with: "Open as one run with",
     read_together_now: |n| {
-        format!("These {} are of one run and are also read together.", counted(n, "file", "files"))
+        format!("These {} belong to one run and were also opened together.", counted(n, "file", "files"))
     },
-    fellows: |n| format!("{} of this kind were opened at once.", counted(n, "file", "files")),
-    read_them_together: "Read them as one run",
+    fellows: |n| format!("Opened {} of this kind.", counted(n, "file", "files")),
+    read_them_together: "Open as one run",
     file_number: |number, n| format!("File {number} of {n}"),
-    left_out_title: "Files that are left out",
+    left_out_title: "Skipped files",
     left_out: |name, what, hint| match hint {
-        "" => format!("{name} is left out: {what}."),
-        hint => format!("{name} is left out: {what}. {}", sentence(hint)),
+        "" => format!("{name} was skipped: {what}."),
+        hint => format!("{name} was skipped: {what}. {}", sentence(hint)),
     },
-    files_title: "The files",
+    files_title: "Files",
 
     compare: "Compare",
     compare_with: "Compare with",
     compare_with_file: "Compare with another file…",
     sides_name: |a, b| format!("{a} ↔ {b}"),
-    sides_card: "The two sides",
-    sides_title: "B against A",
+    sides_card: "A and B",
+    sides_title: "B vs A",
     swap: "Swap",
-    swap_hint: "Make A of B and B of A",
+    swap_hint: "Swap A and B",
     phase_label: "Steps",
     phase: |phase| match phase {
-        PhaseFilter::All => "all, each phase with itself",
+        PhaseFilter::All => "all, phase by phase",
         PhaseFilter::Prefill => "prefill only",
         PhaseFilter::Decode => "decode only",
     },
     files_of_side: |n, n_left_out| match (n, n_left_out) {
         (1, 0) => String::new(),
-        (n, 0) => format!("{} read together.", counted(n, "file", "files")),
-        (n, left_out) => {
-            format!("{} read together, {} left out.", counted(n, "file", "files"), number(left_out))
-        }
+        (n, 0) => format!("{}.", counted(n, "file", "files")),
+        (n, left_out) => format!("{}, {} skipped.", counted(n, "file", "files"), number(left_out)),
     },
-    of_side_a: |share| format!("{:+.1} % of A’s time", 100.0 * share).replace('-', "−"),
-    failed_compare_title: "These can not be compared",
+    of_side_a: |share| format!("{:+.1}% of A’s time", 100.0 * share).replace('-', "−"),
+    failed_compare_title: "Cannot compare these traces",
     rank: |rank| format!("rank {rank}"),
 
-    reading: "Reading",
-    making_reports: "All is read; making the reports",
-    making_percent: |percent| format!("All is read; {percent} % of the reports made"),
-    making_again: "Making the reports again",
-    making_again_percent: |percent| format!("Making the reports again: {percent} %"),
-    stopping: "Stopping; what was read is kept",
+    reading: "Parsing",
+    making_reports: "Building reports",
+    making_percent: |percent| format!("Building reports: {percent}%"),
+    making_again: "Rebuilding reports",
+    making_again_percent: |percent| format!("Rebuilding reports: {percent}%"),
+    stopping: "Stopping; keeping what was parsed",
     stop: "Stop",
     discard: "Discard",
     read_so_far: "Read",
@@ -528,182 +554,208 @@ static ENGLISH: Words = Words {
     seconds_left: duration,
     records: "Records",
     count: number,
-    format_unknown_yet: "finding out",
-    spoken_progress: |percent| format!("{percent} percent read"),
+    format_unknown_yet: "detecting…",
+    spoken_progress: |percent| format!("{percent}% read"),
 
+    search: SearchWords {
+        open: "Search",
+        key: "Ctrl K",
+        title: "Search",
+        placeholder: "Kernels, functions, reports, commands",
+        hits: "Search results",
+        nothing: "No results",
+        reports: "Reports",
+        findings: "Findings",
+        files: "Open files",
+        commands: "Commands",
+        all_rows: |n| format!("All {} rows", number(n)),
+    },
     range: RangeWords {
         title: "Report on a time range",
         what: |span| {
             format!(
-                "Keeps only what overlaps this range, which saves memory. Milliseconds from the start of the trace; {span} ms read so far."
+                "Keeps only what overlaps this range, which saves memory. Milliseconds from the start of the trace; {span} ms parsed so far."
             )
         },
         what_again: |span| {
             format!(
-                "Reads the file again and keeps only what overlaps this range. Milliseconds from the start of the trace, which takes {span} ms."
+                "Parses the file again and keeps only what overlaps this range. Milliseconds from the start of the trace, which is {span} ms long."
             )
         },
         from: "From",
         to: "to",
         hold: "Keep only this range",
         wrong: "\u{201c}From\u{201d} must be before \u{201c}to\u{201d}.",
-        holding: |from, to| format!("Keeping {from} to {to} ms; reading goes on to the end of the file."),
+        holding: |from, to| format!("Keeping {from} to {to} ms; parsing continues to the end of the file."),
         held: |from, to| {
             format!(
-                "These reports cover {from} to {to} ms only. Slices that reach into the range are kept whole."
+                "These reports cover {from} to {to} ms only. Slices that overlap the range are kept whole."
             )
         },
-        far_away: "A few events lie hours or more away from all others and stretch every number that depends on the span.",
+        far_away: "A few events are hours or more away from all others and distort every number that depends on the trace duration.",
         without_far_away: "Report without them",
     },
 
-    file_card: "The file",
+    file_card: "File",
     so_far: "so far",
     format: "Format",
     size: "Size",
-    written_by: "Written by",
+    written_by: "Producer",
     compression: "Compression",
     digest: "SHA-256 of the file:",
     from_index: |file, index, when| {
-        let when = when.map(|when| format!(" of {when}")).unwrap_or_default();
+        let when = when.map(|when| format!(" (made {when})")).unwrap_or_default();
         let mut text = match index.is_alone {
             true => format!(
-                "Opened from the index{when} of {}; the trace itself is not at hand. Of the slices listed here the index has the \
-                 arguments; all others are only in the trace.",
+                "Opened from the index of {}{when}, without the trace. Arguments are available only for the slices listed here; \
+                 open the trace to get the rest.",
                 text::visible(file)
             ),
-            false => format!("Opened from its index{when}, without reading the file again."),
+            false => format!("Opened from its index{when}, without parsing the file again."),
         };
         if index.is_of_other_version {
             text.push_str(
-                " Another version of Tracedrop made the index; the reports were computed anew from it.",
+                " Another version of Tracedrop made the index, so the reports were recomputed from it.",
             );
         }
         text
     },
+    tab_closed: |name| format!("Closed {name}"),
+    reopen: "Reopen",
+    lost_title: "Open before the reload",
+    lost_open: "Open",
+    lost_choose: "Choose",
     n_warnings: |n| counted(n, "warning", "warnings"),
     export_needs: |needs| format!("needs {needs}"),
-    read_again: "Read the file again",
-    choose_trace: "Choose the trace",
-    file_at_hand: |name| format!("{name} is at hand now."),
-    read_again_because: |what| format!("{} It is read again.", sentence(what)),
-    verdict_clean: |records, noun| {
-        format!("Everything was read: {} {noun}, nothing skipped, nothing changed.", number(records))
+    read_again: "Parse the whole file",
+    choose_trace: "Open the trace",
+    file_at_hand: |name| format!("Opened {name}; all arguments are available now."),
+    read_again_because: |what| format!("{} Parsing it again.", sentence(what)),
+    verdict_clean: |records, noun| format!("Parsed {}, no problems", records_named(records, noun)),
+    verdict_notes: |records, noun, n_notes| {
+        format!("Parsed {}, with {}", records_named(records, noun), counted(n_notes, "note", "notes"))
     },
-    verdict_notes: |records, noun| format!("Everything was read: {} {noun}, with remarks.", number(records)),
-    verdict_unreadable: "It could not be read. The reports are on what lies beside it.",
+    verdict_unreadable: "The trace could not be parsed. The reports cover only the other files of the run.",
     verdict_counts: records_told,
     verdict_unused: |counts, noun, unused| {
         let (told, rest) = unused.split_at(unused.len().min(3));
         let more = if rest.is_empty() { "" } else { "; and more" };
-        format!("Not everything was used: {}{more}. {}.", told.join("; "), records_told(counts, noun))
+        format!("Part of the file was ignored: {}{more}. {}", told.join("; "), records_told(counts, noun))
     },
     verdict_stopped: |read, total, records, noun| {
         format!(
-            "Reading ended at {} of {}: {} {noun}.",
+            "Stopped at {} of {}: parsed {}",
             format_bytes(read),
             format_bytes(total),
-            number(records)
+            records_named(records, noun)
         )
     },
     verdict_left_out: |n_read, n_files, records, noun| {
         format!(
-            "{} of {} were read: {} {noun}.",
+            "Parsed {} of {}: {}",
             number(n_read),
             counted(n_files, "file", "files"),
-            number(records)
+            records_named(records, noun)
         )
     },
     verdict_held_so_far: |records, noun| {
         format!(
-            "{} {noun} so far. The numbers below are of those in the stretch of time that is held.",
-            number(records)
+            "{} so far. The numbers below cover only the selected time range.",
+            records_named(records, noun)
         )
     },
     verdict_so_far: |records, noun| {
-        format!("{} {noun} so far. All numbers below are of these.", number(records))
+        format!("{} so far. The numbers below cover only these.", records_named(records, noun))
     },
-    show_account: "Show the account",
-    show_secrets: "Show passwords, tokens and keys in the reports and exports of this tab",
-    hide_account: "Hide the account",
-    account_title: "What became of each byte",
+    show_account: "Parsing details",
+    show_secrets: "Show passwords, tokens and keys in this tab's reports and exports",
+    hide_account: "Hide parsing details",
+    account_title: "Bytes parsed",
     kept: "Kept",
     repaired: "Repaired",
     skipped: "Skipped",
     note: "Note",
     between: "Between records",
-    not_used: "Not used: stray text, text after the end",
-    read: "Read",
+    not_used: "Ignored (stray or trailing text)",
+    read: "Total read",
     not_read: "Not read",
-    unpacked_from: "Unpacked from",
+    unpacked_from: "Compressed size",
     share: "Share",
     bytes: "Bytes",
-    issues_title: "Oddities",
+    issues_title: "Parsing issues",
     times: |n| if n == 1 { "once".to_string() } else { format!("{} times", number(n)) },
     first_at: |line, byte| match line {
-        Some(line) => format!("first on line {}, byte {}", number(line), number(byte)),
+        Some(line) => format!("first at line {}, byte {}", number(line), number(byte)),
         None => format!("first at byte {}", number(byte)),
     },
 
     reports: "Reports",
-    no_reports: "The file was read, but no report fits what is in it.",
-    no_reports_yet: "Reports appear here while the file is read.",
-    empty_report: "There is nothing to report on.",
-    note_warning: "Mind:",
-    of_the_time: |share| format!("{:.1} % of the time", 100.0 * share),
+    report_group: |group| match group {
+        Group::Summary => "Summary",
+        Group::Gpu => "GPU",
+        Group::Memory => "Memory",
+        Group::Trace => "Trace",
+    },
+    no_reports: "Parsed, but no report applies to this file.",
+    no_reports_yet: "Reports appear here while the file is parsed.",
+    empty_report: "Nothing to report.",
+    note_warning: "Warning:",
+    of_the_time: |share| format!("{:.1}% of the time", 100.0 * share),
     top_label: "Rows per list",
-    own_rules_title: "Classify kernels yourself",
-    own_rules_explanation: "One rule a line, before those that come along: operation | family | library | conditions. Conditions are such as \
-                            “base starts my_kernel_” (the function), “space has my_lib” (its namespaces), “args has …”, with “&” between them. \
-                            Kept in this browser.",
-    own_peaks_title: "Say what your GPU can do",
-    own_peaks_explanation: "A heading and one line a GPU, with tabs between the fields: gpu, mem_gb_s (GB/s), and TFLOP/s as matrix_bf16, matrix_fp8, \
-                            vector_fp32 and so on. They come before those of the data sheets. Kept in this browser.",
-    memory_settings: "How accesses are labelled and judged",
-    memory_rules_title: "Label accesses by your own rules",
-    memory_rules_explanation: "JSON, a list of rules of which the first that fits counts, in place of those that come along: region_type, and if wanted phase, op_type, symbol_re, dso_re. Rows that the file has labelled keep their labels. Kept in this browser.",
-    memory_thresholds_title: "Move the thresholds of suitability",
-    memory_thresholds_explanation: "Four numbers: share written once and p99 in seconds for high, share and p50 for medium. Kept in this browser.",
-    memory_phases_title: "Say when which phase was",
-    memory_phases_explanation: "JSON, a list of phase, start_ns and end_ns on the clock of the trace, or of an engine's events (event, wall_ns, mono_ns). By another clock: an object with offset_ns (what is to be added to get the trace's time), clock (wall or monotonic) and phases or events. The report says under Accesses which offset was used. For this file only.",
-    memory_ranges_title: "Say what lies at which addresses",
-    ranges_from: |name| format!("From the file {name}."),
-    ranges_taken_with: |name| format!("{name} is taken as the address ranges of what was opened with it."),
-    ranges_taken: |name, trace| format!("{name} is taken as the address ranges of {trace}."),
-    memory_ranges_explanation: "JSON, a list of addr_start, addr_end and region_type, as in kv_ranges.json; addresses are numbers, or texts in hexadecimal. For this file only.",
-    save_svg: "Save this picture as SVG",
-    path_of_title: "Choose the range that the path is of",
-    path_of_explanation: "A part of the name of a range, and which of them, counted from 0: ProfilerStep @ 2, or ProfilerStep @ 2..4 for several. Without it the path is that of the longest step. For this file only.",
-    unknown_label: "Accesses of no known kind",
+    own_rules_title: "Custom kernel rules",
+    own_rules_explanation: "One rule per line, matched before the built-in rules: operation | family | library | conditions. Conditions are \
+                            “base starts my_kernel_” (function), “space has my_lib” (namespaces) or “args has …”, joined by “&”. \
+                            Saved in this browser.",
+    own_peaks_title: "Set peak FLOP/s and bandwidth",
+    own_peaks_explanation: "A header line and one line per GPU, tab-separated: gpu, mem_gb_s (GB/s), and TFLOP/s as matrix_bf16, matrix_fp8, \
+                            vector_fp32 and so on. They override the data sheet values. Saved in this browser.",
+    memory_settings: "Labeling and validity",
+    memory_rules_title: "Custom labeling rules",
+    memory_rules_explanation: "JSON list of rules that replaces the built-in one; the first match wins. Members: region_type, and optionally phase, op_type, symbol_re, dso_re. Rows already labeled in the file keep their labels. Saved in this browser.",
+    memory_thresholds_title: "Suitability thresholds",
+    memory_thresholds_explanation: "Four numbers: written-once share and p99 (s) for high, share and p50 (s) for medium. Saved in this browser.",
+    memory_phases_title: "Phase times",
+    memory_phases_explanation: "JSON list of phase, start_ns and end_ns in trace time, or of engine events (event, wall_ns, mono_ns). For another clock: an object with offset_ns (added to get trace time), clock (wall or monotonic), and phases or events. The report shows the offset under Accesses. This file only.",
+    memory_ranges_title: "Address ranges",
+    ranges_from: |name| format!("From {name}."),
+    ranges_taken_with: |name| format!("Using {name} as the address ranges of the trace opened with it."),
+    ranges_taken: |name, trace| format!("Using {name} as the address ranges of {trace}."),
+    memory_ranges_explanation: "JSON list of addr_start, addr_end and region_type, as in kv_ranges.json. Addresses are numbers or hexadecimal strings. This file only.",
+    save_svg: "Save as SVG",
+    path_of_title: "Analyze another range",
+    path_of_explanation: "Part of a range's name and its index, counted from 0: ProfilerStep @ 2, or ProfilerStep @ 2..4 for several. Default: the longest step. This file only.",
+    unknown_label: "Unclassified accesses",
     unknown_policies: [
-        ("", "are kept as unknown"),
-        ("skip", "are left out"),
-        ("error", "end the labelling"),
-        ("runtime", "are of the runtime"),
+        ("", "keep as unknown"),
+        ("skip", "skip"),
+        ("error", "stop labeling"),
+        ("runtime", "label as runtime"),
     ],
-    perf_grammar_label: "Lines of perf script are read (reads the file again)",
-    perf_grammars: ["whichever fields they have", "as by mrm-trace 0.1.0"],
-    memray_clock_label: "Times of allocations (reads the file again)",
-    memray_clocks: ["of the last measurement before them", "all 0, as by mrm-trace 0.1.0"],
-    validity_label: "Runs are judged as by mrm-trace",
+    perf_grammar_label: "perf script fields (parses the file again)",
+    perf_grammars: ["all that are present", "as mrm-trace 0.1.0"],
+    memray_clock_label: "Allocation times (parses the file again)",
+    memray_clocks: ["from the last measurement before", "all 0, as mrm-trace 0.1.0"],
+    validity_label: "Validity rules of mrm-trace",
     validity_rules: [("seed", "0.1.0"), ("later", "0.1.23")],
     own_apply: "Apply",
     own_clear: "Remove",
     own_start_from_builtin: "Start from the built-in rules",
 
-    no_rows: "There are no rows.",
-    nothing_matches: "No row holds these words.",
+    no_rows: "No rows",
+    nothing_matches: "No matching rows",
     rows_of: |matching, total| match matching {
         Some(matching) => format!("{} of {}", number(matching), counted(total, "row", "rows")),
         None => counted(total, "row", "rows"),
     },
     rows_region: |title| format!("{title}, rows"),
     rows_left_out: |n| {
-        format!(
-            "{} left out of this table; exports of the trace hold all.",
-            counted(n, "more row is", "more rows are")
-        )
+        format!("{} not shown here; exports of the trace include all.", counted(n, "more row", "more rows"))
     },
+    show_all: |n| format!("Show all {} rows", number(n)),
+    show_fewer: "Show fewer rows",
+    choose_columns: |title| format!("Columns of {title}"),
+    clear_filter: "Clear filter",
+    filter_columns: "Columns",
     filter: "Filter",
     filter_table: |title| format!("Filter {title}"),
     copy_table: |title| format!("Copy {title}"),
@@ -713,12 +765,12 @@ static ENGLISH: Words = Words {
         ("tsv", "TSV", "for spreadsheets"),
     ],
     copied: |n| format!("Copied {}.", counted(n, "row", "rows")),
-    not_copied: "The browser did not allow copying. Try an export instead.",
+    not_copied: "The browser blocked copying. Export the data instead.",
 
     export: "Export",
     exporting: |title, bytes| match bytes {
-        0 => format!("Writing {title} …"),
-        bytes => format!("Writing {title}: {} …", format_bytes(bytes)),
+        0 => format!("Writing {title}…"),
+        bytes => format!("Writing {title}: {}…", format_bytes(bytes)),
     },
     exported: |name, bytes, left_out| {
         format!("Saved {name}, {}.{}", Value::Unsigned(bytes).display(Unit::Bytes), not_in_it(left_out))
@@ -730,37 +782,37 @@ static ENGLISH: Words = Words {
     failed_title: "This file could not be read",
     failed_link_title: "This link could not be read",
     failed_together_title: "These files could not be read",
-    died_title: "The reader stopped",
-    died_what: "The part of the page that reads this file ended unexpectedly. Other open files are not affected.",
+    died_title: "The worker crashed",
+    died_what: "The worker that parses this file stopped unexpectedly. Other open files are not affected.",
     died_together_what: |file| {
         format!(
-            "The part of the page that reads these files ended unexpectedly, at file {} of {}: {}. Other open files are not affected.",
+            "The worker that parses these files stopped unexpectedly at file {} of {}: {}. Other open files are not affected.",
             file.number,
             file.n_files,
             text::visible(&file.name)
         )
     },
-    died_together_hint: "All files together may need more memory than the browser gives to a page. Read fewer of them together, or use \
-                         tracedrop report --together, which may use all memory of the computer.",
-    died_hint: "Start again to read the file from its beginning. If it happens again, the file may need more memory than the browser gives to a page.",
+    died_together_hint: "Together, the files may need more memory than the browser gives to a page. Open fewer at once, or run \
+                         tracedrop report --together, which can use all memory of the computer.",
+    died_hint: "Start again to parse the file from the beginning. If it crashes again, the file may need more memory than the browser gives to a page; use the tracedrop command instead.",
     problem_code: "Details:",
     start_again: "Start again",
 
     sharing: ShareWords {
         open_in_perfetto: "Open in Perfetto…",
         perfetto_title: "Open in Perfetto",
-        perfetto_about: "Perfetto is another page. It reads the trace in your browser, but what it does with it is up to that page and no \
-                         longer to this one. Nothing is handed over before you press the button below.",
-        part: |length| format!("Part of the trace, in ms; all of it is 0 to {length}"),
+        perfetto_about: "Perfetto is another site. It opens the trace in your browser, but this page cannot control what it does with it. \
+                         Nothing is passed on until you press the button below.",
+        part: |length| format!("Time range in ms; the whole trace is 0 to {length}"),
         from: "from",
         to: "to",
-        pack: "Pack this part",
-        depth: "slices inside each other, at most",
-        beyond: |length| format!("The trace is over after {length} ms."),
-        bad_depth: "Slices inside each other are counted from 1; leave it empty for all of them.",
+        pack: "Pack this range",
+        depth: "maximum depth",
+        beyond: |length| format!("The trace ends at {length} ms."),
+        bad_depth: "Enter a depth of 1 or more, or leave it empty to keep all levels.",
         is_large: |bytes| {
             format!(
-                "The file has {}. Perfetto may have no room for all of it, so a first part is proposed.",
+                "The file has {}. Perfetto may not be able to load all of it, so only the first part is selected.",
                 format_bytes(bytes)
             )
         },
@@ -769,29 +821,26 @@ static ENGLISH: Words = Words {
             bytes => format!("Packing… {}", format_bytes(bytes)),
         },
         goes_out: |name, bytes, to, left_out| {
-            format!("{} go to {to}, as {name}.{}", format_bytes(bytes), not_in_it(left_out))
+            format!("{} will be passed to {to} as {name}.{}", format_bytes(bytes), not_in_it(left_out))
         },
-        open_perfetto: "Hand it over",
+        open_perfetto: "Open in Perfetto",
         download_instead: "Download instead",
         calling: "Waiting for Perfetto to start…",
         call_off: "Cancel",
-        handed_over: |bytes| format!("{} were handed over.", format_bytes(bytes)),
-        window_blocked: "The browser allowed no new window. Allow it for this page, or download the trace and open it in Perfetto yourself.",
-        no_answer: "Perfetto did not answer: it may not be reachable, or its window was closed. Download the trace and open it there yourself.",
-        copy_link: "Copy link with the numbers…",
+        handed_over: |bytes| format!("Passed {} to Perfetto.", format_bytes(bytes)),
+        window_blocked: "The browser blocked the new window. Allow pop-ups for this page, or download the trace and open it in Perfetto.",
+        no_answer: "Perfetto did not answer: it may be unreachable, or its window was closed. Download the trace and open it there.",
+        copy_link: "Copy link to the results…",
         link_title: "Copy link",
-        link_about: "The link has the numbers of the report in itself, behind the #, which browsers send to no server. Whoever gets the link reads \
-                     them without the file; whoever has the file drops it there and sees everything. Names in the report go along with the numbers, and so do your notes and the title you gave.",
-        link_on_disk: "This page lies on a disk, where nobody else finds it. So what is copied begins with #: whoever gets it pastes it into Tracedrop, wherever they have it, or puts it behind its address.",
-        link_rows: "Rows of each table",
+        link_about: "The link contains the report's numbers, after the #, which browsers never send to a server. Anyone with the link sees \
+                     them without the file. With the file, they drop it to see everything. Names in the report, your notes and your title are included.",
+        link_on_disk: "This page was opened from disk, so the link has no address and starts with #. Paste it into any Tracedrop, or append it to its address.",
+        link_rows: "Rows per table",
         link_all: "All reports",
-        link_short: "Short, for mail and chat: explanations, further columns and tables stay behind where it would have more than 2,000 letters",
-        link_making: "Making the link…",
+        link_short: "Short, for mail and chat: drops explanations, extra columns and tables to stay under 2,000 characters",
+        link_making: "Creating the link…",
         digests_making: |bytes| {
-            format!(
-                "Computing SHA-256 over {}, so that whoever has the same lands here…",
-                format_bytes(bytes)
-            )
+            format!("Computing SHA-256 of {}, so the link recognizes the same files…", format_bytes(bytes))
         },
         link_length: |letters, report, has_digest| {
             let what = if report.is_empty() {
@@ -799,125 +848,112 @@ static ENGLISH: Words = Words {
             } else {
                 format!("the report “{report}”")
             };
-            let digest = if has_digest {
-                ", and name, size and SHA-256 of what was read"
-            } else {
-                ", and names and sizes of the files"
-            };
-            let long =
-                if letters > 2000 { " Some mail and chat programs cut links of that length." } else { "" };
+            let digest =
+                if has_digest { ", and file names, sizes and SHA-256" } else { ", and file names and sizes" };
+            let long = if letters > 2000 { " Some mail and chat programs cut links this long." } else { "" };
             format!(
-                "The link has {} letters. It carries {what}, order and filters of tables{digest}.{long}",
-                group_digits(i128::from(letters))
+                "{}. Contains {what}, table order and filters{digest}.{long}",
+                counted(letters, "character", "characters")
             )
         },
         link_copy_now: "Copy link",
-        link_copied: "The link is on the clipboard.",
+        link_copied: "Link copied.",
         link: "Link",
         link_name: |name| format!("{name} (from a link)"),
         from_link: |n_files| {
             let drop = if n_files > 1 { "Drop the files together" } else { "Drop the file" };
             format!(
-                "These numbers were sent with the link. No file was read, and nothing checks them. {drop} to see everything:"
+                "These numbers came with the link. No file was read, so they are not verified. {drop} to see everything:"
             )
         },
         drop_file: |name, bytes| match bytes {
             0 => name.to_string(),
             bytes => format!("{name} ({})", format_bytes(bytes)),
         },
-        own_tables: "Rules or tables of the sender's own took part in these numbers; they are not in the link.",
+        own_tables: "The sender's custom rules or tables affected these numbers; the link does not include them.",
         made_by: |by| if by.is_empty() { String::new() } else { format!("Made by {by}.") },
-        landed: |name| format!("This is {name}, the file of the link: size and SHA-256 are the same."),
+        landed: |name| format!("{name} is the link's file: size and SHA-256 match."),
         landed_among: |names| match names {
-            [name] => format!("This is {name}, one of the files of the link: size and SHA-256 are the same."),
-            names => format!(
-                "{} are files of the link: sizes and SHA-256 are the same.",
-                super::together::listed(names)
-            ),
+            [name] => format!("{name} is one of the link's files: size and SHA-256 match."),
+            names => {
+                format!(
+                    "{} are among the link's files: sizes and SHA-256 match.",
+                    super::together::listed(names)
+                )
+            }
         },
         landed_together: |n, by_digest| match by_digest {
-            true => format!("These are the {n} files of the link: sizes and SHA-256 are the same."),
-            false => format!("These have the sizes of the {n} files that the link is of."),
+            true => format!("These are the link's {n} files: sizes and SHA-256 match."),
+            false => format!(
+                "These have the sizes of the link's {n} files; the link has no SHA-256 to verify them."
+            ),
         },
         other_digests: |n_others, n| {
-            let are = if n_others == 1 { "is another" } else { "are others" };
-            format!(
-                "{n_others} of these {n} files {are} than in the link: the sizes are the same, the SHA-256 is not."
-            )
+            let differ = if n_others == 1 { "differs" } else { "differ" };
+            format!("{n_others} of these {n} files {differ} from the link's: same size, different SHA-256.")
         },
         landed_by_size: |name| {
-            format!(
-                "This has the size of {name}, which the link is of; the link has no SHA-256 to make sure."
-            )
+            format!("This has the size of {name}, the link's file; the link has no SHA-256 to verify it.")
         },
         other_digest: |name, linked| {
-            format!(
-                "{name} is another file than {linked}, which the link is of: the size is the same, the SHA-256 is not."
-            )
+            format!("{name} is not {linked}, the link's file: same size, different SHA-256.")
         },
         other_file: |name, linked, bytes| {
-            format!(
-                "{name} is another file than the link is of, which is {linked} with {}.",
-                format_bytes(bytes)
-            )
+            format!("{name} is not the link's file, which is {linked} ({}).", format_bytes(bytes))
         },
-        with_less: "Export with less in it…",
-        file_title: "Export with less in it",
-        file_about: "A trace can be cut to a part of its time and depth. What is taken out leaves a token, the same one wherever the same text stood. Look through what is left: not everything can be told by its form.",
+        with_less: "Export redacted…",
+        file_title: "Export redacted",
+        file_about: "You can also limit a trace to a time range and depth. Redacted text is replaced by tokens: the same text always becomes the same token. Check the preview: not everything confidential can be recognized.",
         file_format: "Format",
         file_export: "Export",
-        take_out: "Take out",
+        take_out: "Redact",
         classes: [
-            ("paths", "paths", "files and folders, wherever they stand in a text"),
+            ("paths", "paths", "files and folders, anywhere in a text"),
             ("hosts", "hosts", "names and addresses of computers and people"),
             ("symbols", "symbols", "names of functions, kernels and other slices"),
-            ("arguments", "arguments", "all arguments of events, and examples of broken records"),
-            ("prompts", "prompts", "long texts, and what is called prompt or message"),
+            ("arguments", "arguments", "all event arguments, and excerpts of broken records"),
+            ("prompts", "prompts", "long texts, and anything named prompt or message"),
         ],
-        preview: "Texts that go out",
-        preview_about: "Every text of what is written, read off its bytes. Numbers go out as well.",
+        preview: "Preview exported text",
+        preview_about: "Every text in the export, read back from its bytes. Numbers are exported too.",
         preview_search: "Search these texts",
-        previewing: "Looking through it…",
-        preview_untold: |n| format!("{} further texts were too many to be told apart.", number(n)),
+        previewing: "Scanning…",
+        preview_untold: |n| format!("{} not listed: too many.", counted(n, "more text", "more texts")),
         preview_more: "Show more",
-        preview_save: "Save the list",
-        preview_name: "texts-that-go-out.tsv",
+        preview_save: "Save list",
+        preview_name: "exported-text.tsv",
         preview_count: |shown, matching, more| {
             let further = match more {
                 0 => String::new(),
-                n => format!(" {} further texts were too many to be told apart.", number(n)),
+                n => format!(" {} not listed: too many.", counted(n, "more text", "more texts")),
             };
-            let hidden = match matching.saturating_sub(shown) {
-                0 => String::new(),
-                n => format!(" {} not shown.", counted(n, "is", "are")),
-            };
-            format!("{} of {} texts are shown.{hidden}{further}", number(shown), number(matching))
+            format!("Showing {} of {}.{further}", number(shown), counted(matching, "text", "texts"))
         },
         sort: |sort| match sort {
-            TextSort::Token => "taken out",
+            TextSort::Token => "redacted",
             TextSort::Path => "path",
             TextSort::Host => "host",
             TextSort::Prompt => "long text",
             TextSort::Other => "text",
-            TextSort::Key => "name of a member",
+            TextSort::Key => "key",
         },
-        not_handed_over: "The trace could not be handed over. Download it and open it in Perfetto yourself.",
+        not_handed_over: "The trace could not be passed to Perfetto. Download it and open it there.",
         hand_on: "Save as a Tracedrop file…",
         hand_on_title: "Save as a Tracedrop file",
-        hand_on_about: "One file with all reports, your notes, and the order and filters of tables. Whoever opens it here sees what you see. It is a \
-                        zip archive whose tables are Parquet, for DuckDB, Polars and pandas.",
+        hand_on_about: "One file with all reports, your notes, and table order and filters. Anyone who opens it here sees what you see. It is a \
+                        zip archive of Parquet tables, for DuckDB, Polars and pandas.",
         everything: |bytes| match bytes {
-            Some(bytes) => format!("with everything that was read ({})", format_bytes(bytes)),
-            None => "with everything that was read".to_string(),
+            Some(bytes) => format!("Include all trace data ({})", format_bytes(bytes)),
+            None => "Include all trace data".to_string(),
         },
-        everything_about: "Then it opens without the trace and answers every question. The arguments of events go along only where the trace is packed.",
-        everything_not: "What is taken out would still be in what was read, so that does not go along.",
+        everything_about: "The file then works without the trace, with all settings. Event arguments are included only if the trace is compressed.",
+        everything_not: "Trace data would still contain the redacted text, so it is not included.",
         hand_on_ready: |name, bytes, n_notes| {
             let notes = match n_notes {
                 0 => String::new(),
                 n => format!(", with {}", counted(n, "note", "notes")),
             };
-            format!("{name} has {}{notes}.", format_bytes(bytes))
+            format!("{name}: {}{notes}", format_bytes(bytes))
         },
         hand_on_save: "Save",
         from_file: |n_files| {
@@ -926,59 +962,60 @@ static ENGLISH: Words = Words {
                 _ => ("traces were", "Drop the traces together"),
             };
             format!(
-                "These numbers were saved by someone in this file. The {traces_were} not read, and nothing checks them. {drop} to see everything:"
+                "These numbers were saved in this file. The {traces_were} not read, so they are not verified. {drop} to see everything:"
             )
         },
-        no_index: |why| format!("What was read of the trace is in the file, and can not be used: {why}."),
+        no_index: |why| format!("The trace data in this file cannot be used: {why}."),
     },
     notes: NoteWords {
         title: "Notes",
         region: "Title and notes",
-        write: "Write a note",
-        write_on_row: "Write a note on this row",
-        write_on_table: |table| format!("Write a note on a row of {table}"),
-        give_title: "Give it a title",
-        change_title: "Change the title",
+        write: "Add a note",
+        write_on_row: "Add a note to this row",
+        write_on_table: |table| format!("Add a note to a row of {table}"),
+        rename: "Rename",
+        give_title: "Rename",
+        change_title: "Rename",
         title_label: "Title of the trace",
-        title_hint: "Leave it empty to call the trace by the name of its file.",
+        title_hint: "Leave it empty to use the file name.",
         new: "New note",
-        old: "Change the note",
-        on: "On",
-        whole: "all of it",
-        range: "a stretch of time",
+        old: "Edit note",
+        on: "Attach to",
+        whole: "the whole trace",
+        range: "a time range",
         event: "an event",
-        from: "from, in ms",
-        to: "to, in ms",
-        name: "name of the event",
-        at: "start, in ms",
+        from: "from (ms)",
+        to: "to (ms)",
+        name: "event name",
+        at: "start (ms)",
         text: "Note",
         save: "Save",
-        not_saved: "What you wrote is not saved.",
-        go_on: "Go on writing",
-        drop: "Discard it",
+        not_saved: "Your changes are not saved.",
+        go_on: "Keep editing",
+        drop: "Discard",
         cancel: "Cancel",
-        edit: "Change",
-        edit_of: |n| format!("Change note {n}"),
+        edit: "Edit",
+        edit_of: |n| format!("Edit note {n}"),
         delete: "Delete",
         delete_of: |n| format!("Delete note {n}"),
         mark: |text| format!("Note: {text}"),
-        length: |length| format!("Times are counted from the start of the trace, which is {length} ms long."),
-        bad_time: "Write times as milliseconds since the start of the trace, such as 12.5.",
-        bad_range: "The first time has to be before the second.",
-        no_name: "The event needs a name.",
-        too_many: "There is no room for more notes.",
+        length: |length| format!("Times count from the start of the trace, which is {length} ms long."),
+        bad_time: "Enter milliseconds from the start of the trace, such as 12.5.",
+        bad_range: "\u{201c}From\u{201d} must be before \u{201c}to\u{201d}.",
+        no_name: "Enter the name of the event.",
+        too_many: "This tab cannot have more notes. Delete one first.",
         left_out: |n, most| {
             format!(
-                "{} left out: there is room for {} in one tab.",
-                counted(n, "note that came along was", "notes that came along were"),
+                "Skipped {}: a tab can have at most {}.",
+                counted(n, "received note", "received notes"),
                 number(most)
             )
         },
-        kept_where: "Notes are kept as long as this tab is open. To keep them, save a Tracedrop file, a web page or a link from the export menu.",
+        kept_where: "Notes last until this tab is closed. To keep them, export a Tracedrop file, a web page or a link.",
         on_what: |words| format!("On {words}"),
     },
 
-    keys_title: "Keys",
+    keys_title: "Keyboard shortcuts",
     keys: &[
         (
             "Files",
@@ -987,19 +1024,20 @@ static ENGLISH: Words = Words {
                 (&["f"], "open a folder"),
                 (&["s"], "start screen and samples"),
                 (&["1 – 9"], "show an open file"),
-                (&["[", "]"], "file before, file after"),
+                (&["[", "]"], "previous, next file"),
                 (&["w"], "close the file"),
+                (&["u"], "reopen the file closed last"),
                 (&["e"], "export"),
                 (&["c"], "compare with another trace"),
-                (&["x"], "swap the sides of a comparison"),
+                (&["x"], "swap A and B"),
             ],
         ),
         (
             "Reports",
             &[
-                (&["j", "k"], "next report, report before"),
+                (&["j", "k"], "next, previous report"),
                 (&["/"], "filter the first table"),
-                (&["Enter"], "on a column: change the order"),
+                (&["Enter"], "on a column header: sort"),
                 (&["↑", "↓"], "in a table: scroll"),
                 (&["Home", "End"], "in a table: first, last row"),
             ],
@@ -1008,8 +1046,9 @@ static ENGLISH: Words = Words {
             "Page",
             &[
                 (&["t"], "change the theme"),
-                (&["?"], "show these keys"),
-                (&["Esc"], "close what is open, clear a filter"),
+                (&["?"], "show these shortcuts"),
+                (&["Ctrl K"], "search names, reports and commands"),
+                (&["Esc"], "close a dialog or menu, clear a filter"),
                 (&["Delete"], "on a file's tab: close it"),
             ],
         ),
@@ -1017,29 +1056,28 @@ static ENGLISH: Words = Words {
 
     not_given: |why| {
         format!(
-            "What was shared with this page, or named in its address, could not be opened: {why}. Open the file itself instead."
+            "The file that was shared with this page or named in its address could not be opened: {why}. Open the file itself instead."
         )
     },
     not_launched: |n| {
+        let them = if n == 1 { "it" } else { "them" };
         format!(
-            "The browser could not read {} that it was asked to open with Tracedrop. Drop them on the page instead.",
+            "The browser could not read {} opened with Tracedrop. Drop {them} on the page instead.",
             counted(n, "file", "files")
         )
     },
-    no_such_report: |id| format!("this trace has no report {id}; the first one is shown"),
-    frame_waits: "Waiting for a trace from the page around this one.",
-    budget_kept: |n| format!("Within budget: {}", counted(n as u64, "limit is kept", "limits are kept")),
-    budget_passed: |n, all| {
-        format!("Over budget: {n} of {} not kept", counted(all as u64, "limit is", "limits are"))
-    },
-    budget_empty: "There is no limit in what was given as limits.",
-    limit_kept: "kept",
-    limit_passed: "passed",
-    limit_unknown: "can not be told",
+    no_such_report: |id| format!("this trace has no report {id}; showing the first one"),
+    frame_waits: "Waiting for a trace from the embedding page.",
+    budget_kept: |n| format!("Within budget: {} met", counted(n as u64, "limit", "limits")),
+    budget_passed: |n, all| format!("Over budget: {n} of {} not met", counted(all as u64, "limit", "limits")),
+    budget_empty: "The limits file contains no limits.",
+    limit_kept: "met",
+    limit_passed: "exceeded",
+    limit_unknown: "not measured",
     newer_title: "A new version of Tracedrop is ready.",
     newer_about: |n| match n {
         0 => String::new(),
-        n => format!("Loading it closes {}.", counted(n as u64, "open file", "open files")),
+        n => format!("Reloading closes {}.", counted(n as u64, "open file", "open files")),
     },
     newer_take: "Reload",
     newer_later: "Later",
@@ -1048,23 +1086,23 @@ static ENGLISH: Words = Words {
 
 const PRIVACY: PrivacyWords = PrivacyWords {
     link: "What leaves this page",
-    see_for_yourself: "See for yourself",
+    see_for_yourself: "Verify it",
     build: |digits| format!("build {digits}"),
-    works_offline: ", kept for use without a network",
+    works_offline: ", works offline",
 
-    title: "What leaves this page: nothing. Try it",
-    lead: "Your browser has been told to refuse this page every connection, also to its own server. Here the page does its best to \
-           send a few words out, in every way it has, and shows what the browser made of it.",
+    title: "What leaves this page: nothing. Try it.",
+    lead: "Your browser blocks every connection from this page, even to its own server. Here the page tries to send a few words out \
+           in every way it knows, and shows what the browser did.",
     address: "Another address to try",
-    address_hint: "Put in one of your own if you wish to watch its log.",
-    no_address: "This is not an address on the web. Try one that starts with https:// or http://",
+    address_hint: "Enter an address of your own to watch its log.",
+    no_address: "This is not a web address. Enter one that starts with https:// or http://",
     try_all: "Try every way out",
     try_again: "Try again",
     trying: |done, all| format!("Trying: {done} of {all}"),
     result: |refused, all| match all - refused {
-        0 => format!("All {all} attempts were refused."),
+        0 => format!("All {all} attempts were blocked."),
         n => format!(
-            "{n} of {all} attempts were not refused. Please do not open anything confidential here, and tell us which browser this is."
+            "{n} of {all} attempts were not blocked. Do not open anything confidential here, and tell us which browser you use."
         ),
     },
     table: "Ways out",
@@ -1073,62 +1111,62 @@ const PRIVACY: PrivacyWords = PrivacyWords {
     elsewhere: |host| format!("To {host}"),
     ways: |way| match way {
         WayOut::Fetch => ("fetch", "a request with a body"),
-        WayOut::Xhr => ("XMLHttpRequest", "the older way to make one"),
-        WayOut::WebSocket => ("WebSocket", "an open line"),
+        WayOut::Xhr => ("XMLHttpRequest", "the older request API"),
+        WayOut::WebSocket => ("WebSocket", "a permanent connection"),
         WayOut::EventSource => ("EventSource", "a stream from a server"),
         WayOut::Beacon => ("Beacon", "sent even when the page is left"),
-        WayOut::Image => ("Image", "its address would say something"),
+        WayOut::Image => ("Image", "data in its address"),
         WayOut::Frame => ("Frame", "a page inside this one"),
-        WayOut::Form => ("Form", "sent off without a click"),
+        WayOut::Form => ("Form", "submitted without a click"),
         WayOut::Script => ("Script", "loaded late"),
         WayOut::Style => ("Style sheet", "loaded late"),
         WayOut::Font => ("Font", "loaded late"),
         WayOut::Worker => ("Worker", "started from an address"),
-        WayOut::FetchInWorker => ("fetch in a worker", "where traces are read"),
-        WayOut::Wasm => ("WebAssembly", "a module that is given fetch"),
+        WayOut::FetchInWorker => ("fetch in a worker", "where traces are parsed"),
+        WayOut::Wasm => ("WebAssembly", "a module that imports fetch"),
         WayOut::WebRtc => ("WebRTC", "calls between browsers"),
-        WayOut::ServiceWorker => ("Service worker", "which may use the network"),
+        WayOut::ServiceWorker => ("Service worker", "can use the network"),
         WayOut::Window => ("New window", "opened by the page"),
     },
     not_tried: "Not tried yet",
-    refused: "Refused",
-    absent: "Not there",
-    failed: "Not refused",
+    refused: "Blocked",
+    absent: "Not available",
+    failed: "Not blocked",
     through: "Got through",
     said: |outcome| match outcome {
         Outcome::Policy(directive) => format!("by {directive}"),
         Outcome::Thrown(words) => words.clone(),
-        Outcome::Absent => "taken off this page".to_string(),
-        Outcome::Failed(words) if words.is_empty() => "it failed for another reason".to_string(),
-        Outcome::Failed(words) => format!("it failed for another reason: {words}"),
+        Outcome::Absent => "removed from this page".to_string(),
+        Outcome::Failed(words) if words.is_empty() => "failed for another reason".to_string(),
+        Outcome::Failed(words) => format!("failed for another reason: {words}"),
         Outcome::Through => "nothing stopped it".to_string(),
     },
-    not_blocked_title: "What a browser can not block",
+    not_blocked_title: "What a browser cannot block",
     not_blocked: &[
-        "Links that you click, and addresses that you type: the browser goes there, and the address could say something. No link of \
-         this page is made from a trace.",
-        "What you take out yourself: exports that you save, rows and links that you copy, a trace that you hand over to Perfetto.",
-        "Extensions that you have installed: they may read every page.",
-        "A page that goes somewhere by itself. This one stops itself from doing so; a policy has no word for it. The same holds for \
-         WebRTC, new windows and the service worker, which are taken off the page before a trace can be opened.",
+        "Links you click and addresses you type: the browser goes there, and the address could contain data. No link on this page is \
+         made from a trace.",
+        "What you take out yourself: saved exports, copied rows and links, a trace you open in Perfetto.",
+        "Extensions you installed: they may read every page.",
+        "A page that navigates away by itself. This page prevents that in code, because no policy covers it. The same goes for WebRTC, \
+         new windows and the service worker: the page removes them before a trace can be opened.",
     ],
-    before_title: "What happened before",
+    before_title: "What happened while loading",
     before: &[
-        "The page fetched its own files from its own server: programs, styles, samples. Then it was locked, and only then it started.",
-        "A service worker keeps these files for use without a network. From time to time the browser asks the server whether \
-         there is a newer version, and sends nothing of the page with it. The worker fetches the files of the site, and takes no other order.",
-        "Traces are read in this browser. It keeps what was read of large ones on this computer, if you let it.",
+        "The page fetched its own files from its own server: programs, styles, samples. Then it was locked, and only then did it start.",
+        "A service worker caches these files for offline use. From time to time the browser asks the server for a newer version, \
+         without sending anything from the page. The worker fetches only the files of the site, and the page cannot make it fetch anything else.",
+        "Traces are parsed in this browser. It caches large ones on this computer, if you allow it.",
     ],
-    check_title: "How to check it without trusting this page",
+    check_title: "How to verify it without trusting this page",
     check: &[
-        "Open the developer tools of your browser (F12), look at the network, and open a trace: no request is made.",
-        "Switch the network off after the page has loaded: everything works.",
-        "Compare the build below with the one that you get from the sources, or with what is published beside a release: node tools/build-hash.mjs dist.",
+        "Open your browser's developer tools (F12), select Network, and open a trace: there are no requests.",
+        "Go offline after the page has loaded: everything still works.",
+        "Compare the build below with your own build from source, or with the one published with a release: node tools/build-hash.mjs dist.",
     ],
     this_build: "This build",
 };
 
-/// What is said before anything leaves.
+/// Texts of the export and share dialogs.
 pub struct ShareWords {
     pub open_in_perfetto: &'static str,
     pub perfetto_title: &'static str,
@@ -1158,9 +1196,9 @@ pub struct ShareWords {
     pub link_all: &'static str,
     pub link_short: &'static str,
     pub link_making: &'static str,
-    /// Bytes of all files.
+    /// Bytes of all files to hash.
     pub digests_making: fn(u64) -> String,
-    /// Letters, title of the one report that goes along, whether there is a SHA-256.
+    /// Characters, title of the report (empty: all reports), whether SHA-256 hashes are included.
     pub link_length: fn(u64, &str, bool) -> String,
     pub link_copy_now: &'static str,
     pub link_copied: &'static str,
@@ -1172,9 +1210,9 @@ pub struct ShareWords {
     pub made_by: fn(&str) -> String,
     pub landed: fn(&str) -> String,
     pub landed_among: fn(&[String]) -> String,
-    /// How many files, whether their SHA-256 are the same.
+    /// Number of files, whether SHA-256 was compared and matches.
     pub landed_together: fn(usize, bool) -> String,
-    /// How many of how many files are others.
+    /// Number of files that differ, number of files.
     pub other_digests: fn(usize, usize) -> String,
     pub landed_by_size: fn(&str) -> String,
     pub other_digest: fn(&str, &str) -> String,
@@ -1185,26 +1223,26 @@ pub struct ShareWords {
     pub file_format: &'static str,
     pub file_export: &'static str,
     pub take_out: &'static str,
-    /// Class, its name, what it is.
+    /// Id of the class, label, explanation.
     pub classes: [(&'static str, &'static str, &'static str); 5],
     pub preview: &'static str,
     pub preview_about: &'static str,
     pub preview_search: &'static str,
     pub previewing: &'static str,
-    /// Texts that there was no room to tell apart.
+    /// Number of texts beyond the limit of the preview.
     pub preview_untold: fn(u64) -> String,
     pub preview_more: &'static str,
     pub preview_save: &'static str,
-    /// Name of the file.
+    /// File name.
     pub preview_name: &'static str,
-    /// Texts on the page, those that match, those that are not told apart.
+    /// Texts shown, texts that match the search, texts beyond the limit of the preview.
     pub preview_count: fn(u64, u64, u64) -> String,
     pub sort: fn(TextSort) -> &'static str,
     pub not_handed_over: &'static str,
     pub hand_on: &'static str,
     pub hand_on_title: &'static str,
     pub hand_on_about: &'static str,
-    /// Bytes of the file then, once that is known.
+    /// Size of the file with the trace data, once known.
     pub everything: fn(Option<u64>) -> String,
     pub everything_about: &'static str,
     pub everything_not: &'static str,
@@ -1215,13 +1253,14 @@ pub struct ShareWords {
     pub no_index: fn(&str) -> String,
 }
 
-/// What is said where people write.
+/// Texts of notes.
 pub struct NoteWords {
     pub title: &'static str,
     pub region: &'static str,
     pub write: &'static str,
     pub write_on_row: &'static str,
     pub write_on_table: fn(&str) -> String,
+    pub rename: &'static str,
     pub give_title: &'static str,
     pub change_title: &'static str,
     pub title_label: &'static str,
@@ -1248,12 +1287,12 @@ pub struct NoteWords {
     pub delete_of: fn(usize) -> String,
     pub mark: fn(&str) -> String,
     pub bad_time: &'static str,
-    /// Length of the trace.
+    /// Duration of the trace, in ms.
     pub length: fn(&str) -> String,
     pub bad_range: &'static str,
     pub no_name: &'static str,
     pub too_many: &'static str,
-    /// Notes that there was no room for, and those that there is room for.
+    /// Skipped notes, maximum number of notes.
     pub left_out: fn(u64, u64) -> String,
     pub kept_where: &'static str,
     pub on_what: fn(&str) -> String,
@@ -1268,12 +1307,12 @@ fn theme_name(theme: Theme) -> &'static str {
     }
 }
 
-/// What a written file is without, as a sentence behind others; nothing if that is nothing.
+/// Sentence on what an export lacks, with a leading space; empty if it lacks nothing.
 fn not_in_it(left_out: &[String]) -> String {
-    if left_out.is_empty() { String::new() } else { format!(" Not in it: {}.", left_out.join("; ")) }
+    if left_out.is_empty() { String::new() } else { format!(" Not included: {}.", left_out.join("; ")) }
 }
 
-/// Messages of the library start small and have no final dot.
+/// Sentence from a message of the library, which starts in lower case and has no final period.
 fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     match chars.next() {

@@ -1,4 +1,4 @@
-//! What a person writes on a report: where notes belong, in words and as rows of tables.
+//! Notes: what they are attached to, as text and as rows of tables.
 
 use super::screens::Way;
 use super::state::Tab;
@@ -11,28 +11,28 @@ use tracedrop::engine::protocol::{BlockView, ColumnView, DocumentView, TableView
 use tracedrop::report::notes::{KeyColumn, MAX_NOTES, TableWords, row_event, row_key};
 use tracedrop::report::{Anchor, Notes, Remark, RowsOf, Value};
 
-/// What is being written.
+/// Content of the note dialog.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Writing {
-    /// The title of it all.
+    /// Title of the trace.
     Title,
-    /// A new note, on one of these, or on anything that is no row.
+    /// New note on one of these, or on anything that is not a row.
     New(Vec<Anchor>),
-    /// A note that is there, by its number.
+    /// Existing note, by its number.
     Old(usize),
 }
 
-/// An event is found in a table with such a column.
+/// Column of tables in which an event can be found.
 const START: &str = "start";
 
-/// What a row of a table can be told by.
+/// Identity of a table row.
 pub struct RowAnchors {
     pub row: Anchor,
-    /// The event that it is, if it is one.
+    /// Its event, if the row is one.
     pub event: Option<(String, i64)>,
 }
 
-/// Of a row with these values.
+/// Identity of a row with these values.
 pub fn row_anchors(report: &str, table: &str, columns: &[ColumnView], values: &[Value]) -> RowAnchors {
     let keys: Vec<KeyColumn<'_>> = columns
         .iter()
@@ -45,7 +45,7 @@ pub fn row_anchors(report: &str, table: &str, columns: &[ColumnView], values: &[
 }
 
 impl RowAnchors {
-    /// What a note on the row may be on.
+    /// Possible anchors of a note on the row.
     pub fn all(self) -> Vec<Anchor> {
         let event = self.event.map(|(name, at_ns)| Anchor::Event { name, at_ns });
         [Some(self.row), event].into_iter().flatten().collect()
@@ -65,7 +65,7 @@ fn find<'a>(document: &'a DocumentView, report: &str, table: &str) -> Option<&'a
     tables(document).find(|(id, known)| *id == report && known.id == table).map(|(_, table)| table)
 }
 
-/// What a note is on, in words that can be shown.
+/// Anchor of a note, for display.
 pub fn words_of(document: Option<&Arc<DocumentView>>, anchor: &Anchor) -> String {
     let words = anchor.words(&|report, table| {
         let table = find(document?, report, table)?;
@@ -75,7 +75,7 @@ pub fn words_of(document: Option<&Arc<DocumentView>>, anchor: &Anchor) -> String
     text::visible(&words)
 }
 
-/// The rows where a note belongs; `None` if that is in no table.
+/// Rows that a note belongs to; `None` if it is not in a table.
 fn rows_of(document: &DocumentView, anchor: &Anchor) -> Option<RowsOf> {
     let (report, table) = match anchor {
         Anchor::Row { report, table, .. } => (report.as_str(), find(document, report, table)?),
@@ -105,7 +105,7 @@ fn rows_of(document: &DocumentView, anchor: &Anchor) -> Option<RowsOf> {
     })
 }
 
-/// Whether there is a way to what a note is on.
+/// Whether the page can navigate to the anchor of a note.
 pub fn leads_somewhere(document: Option<&Arc<DocumentView>>, anchor: &Anchor) -> bool {
     document.is_some_and(|document| match anchor {
         Anchor::Range { .. } => document.exporters.iter().any(|exporter| exporter.opens_in_perfetto),
@@ -114,7 +114,7 @@ pub fn leads_somewhere(document: Option<&Arc<DocumentView>>, anchor: &Anchor) ->
 }
 
 impl Tab {
-    /// Goes to what a note is on: the row, or for a stretch of time the offer to see it in Perfetto.
+    /// Navigates to the anchor of a note: its row, or for a time range the dialog to open it in Perfetto.
     pub fn lead_to_anchor(self, anchor: &Anchor) {
         if let Anchor::Range { from_ns, to_ns } = anchor {
             self.window.set_value(Some((*from_ns, *to_ns)));
@@ -126,7 +126,7 @@ impl Tab {
         }
     }
 
-    /// Puts a note in its place; `number` is that of the one that it replaces.
+    /// Stores a note; `number` is that of the note it replaces.
     pub fn put_note(self, number: Option<usize>, note: Remark) {
         self.notes.update(|notes| {
             match number.and_then(|number| notes.list.get_mut(number)) {
@@ -137,7 +137,7 @@ impl Tab {
         });
     }
 
-    /// Takes in notes that came with a file or a link.
+    /// Adds notes from a file or a link.
     pub fn take_in_notes(self, notes: &Notes) {
         let n_left_out = self.notes.try_update(|own| own.take_in(notes)).unwrap_or_default();
         self.mark_saved(notes);
@@ -146,7 +146,7 @@ impl Tab {
         }
     }
 
-    /// These notes are in a file or a link.
+    /// Marks these notes as saved in a file or a link.
     pub fn mark_saved(self, notes: &Notes) {
         self.saved_notes.update(|saved| {
             let (n_new, is_other_title) = notes.beyond(saved);
@@ -159,12 +159,12 @@ impl Tab {
         });
     }
 
-    /// What was written here and is in no file and no link yet: the number of notes, and whether there is such a title.
+    /// Number of unsaved notes, and whether the title is unsaved.
     pub fn unsaved_notes(self) -> (usize, bool) {
         self.notes.with(|notes| self.saved_notes.with(|saved| notes.beyond(saved)))
     }
 
-    /// Whether something that was written would be lost with the tab.
+    /// Whether closing the tab would lose notes or a title.
     pub fn would_lose_notes(self) -> bool {
         self.unsaved_notes() != (0, false) || self.half_written.get()
     }

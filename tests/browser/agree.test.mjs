@@ -1,4 +1,4 @@
-// The worker in the browser and the native command give the same bytes, for every file there is.
+// The worker in the browser and the native command write the same bytes, for every test file.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -47,9 +47,9 @@ for (const folder of folders) {
         }
         for (const exporter of EXPORTERS) {
           const { status, stdout } = native(path, exporter);
-          // A file whose every record is unusable ends the command with 1; the page shows its ledger.
+          // The command exits with 1 if no record is usable; the page shows the parsing details.
           if (status === 1) continue;
-          // The command ends its output with a line end where the format has none.
+          // The command adds a final newline where the format has none.
           const same = stdout === inBrowser.exported[exporter] || stdout === `${inBrowser.exported[exporter]}\n`;
           assert.ok(same, `${basename(path)}: ${exporter} differs between browser and command`);
         }

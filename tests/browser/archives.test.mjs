@@ -1,9 +1,9 @@
-// Zip archives: run directories and traces in them open as such, and a run is exported as one that opens again.
+// Zip archives: run directories and traces in them open, and an exported run opens again.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync, gzipSync } from 'node:zlib';
-import { pageTests, siteAndBrowser } from './support.mjs';
+import { pageTests, showReport, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 const pageTest = pageTests(given);
@@ -15,7 +15,7 @@ const RUNS = { one: data('mrm/runs-latest/node-a/demo-model/demo_mem_rep1'), two
 /** The CRC-32 of bytes: gzip has it near its end. */
 const crc = (bytes) => gzipSync(bytes).readUInt32LE(gzipSync(bytes).length - 8);
 
-/** An archive with files by their paths, packed or not. */
+/** An archive with files by their paths, compressed or not. */
 function zip(files, { packed = true, flags = 0 } = {}) {
   const parts = [], heads = [];
   let at = 0;
@@ -37,24 +37,24 @@ function zip(files, { packed = true, flags = 0 } = {}) {
   return Buffer.concat([...parts, list, Buffer.from('PK\x05\x06'), end]);
 }
 
-/** The files of a run, each in a folder of the archive. */
+/** Files of a run, in a folder of the archive. */
 const run = (dir, folder) => Object.fromEntries(readdirSync(dir).map((name) => [`${folder}${name}`, readFileSync(`${dir}/${name}`)]));
 const pick = (page, name, buffer) => page.getByTestId('file-input').setInputFiles({ name, mimeType: 'application/zip', buffer });
-const open = (page, title) => page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();
+const open = showReport;
 const summary = (page) => report(page).locator('.report-summary').textContent();
 
 for (const packed of [true, false]) {
-  pageTest(`a run in an archive opens, ${packed ? 'packed' : 'as it is'}, and what is exported opens again`, async (page) => {
+  pageTest(`a run in ${packed ? 'a compressed' : 'an uncompressed'} archive opens, and so does its export`, async (page) => {
     await pick(page, 'results.zip', zip(run(RUNS.one, 'demo_mem_rep1/'), { packed }));
     await panel(page).locator('.file-head').waitFor();
     assert.equal(await page.getByRole('tab').first().textContent().then((text) => text.includes('demo_mem_rep1')), true);
     await open(page, 'Run directory');
-    assert.equal(await summary(page), 'All 6 files are as the manifest says.');
+    assert.equal(await summary(page), 'All 6 files match the manifest.');
     await open(page, 'Memory by kind');
     const before = await summary(page);
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Export' }).click();
-    await page.getByRole('menuitem', { name: /^Run directory of mrm-trace/ }).click();
+    await page.getByRole('menuitem', { name: /^mrm-trace run directory/ }).click();
     const saved = await download;
     assert.equal(saved.suggestedFilename(), 'demo_mem_rep1.zip');
     await page.getByTestId('file-input').setInputFiles(await saved.path().then((path) => ({ name: 'again.zip', mimeType: '', buffer: readFileSync(path) })));
@@ -62,33 +62,33 @@ for (const packed of [true, false]) {
     await panel(page).locator('.file-head').waitFor();
     assert.equal(await summary(page), before);
     await open(page, 'Run directory');
-    assert.match(await summary(page), /^All \d+ files are as the manifest says\.$/);
+    assert.match(await summary(page), /^All \d+ files match the manifest\.$/);
     await report(page).getByText('write_once.svg').waitFor();
   });
 }
 
-pageTest('several runs in one archive are read together', async (page) => {
+pageTest('several runs in one archive are combined', async (page) => {
   await pick(page, 'results.zip', zip({ ...run(RUNS.one, 'a/'), ...run(RUNS.two, 'b/') }));
   await panel(page).locator('.file-head').waitFor();
   await open(page, 'Run directory');
-  assert.equal(await summary(page), '2 runs, none of which is known to be contaminated.');
+  assert.equal(await summary(page), '2 runs, both valid.');
 });
 
-pageTest('a trace of another kind in an archive opens; what is no trace is named', async (page) => {
+pageTest('another kind of trace in an archive opens; other files are listed', async (page) => {
   const files = { '../logs/hand_flows.json': readFileSync(data('chrome/hand_flows.json')), 'logs/README': Buffer.from('nothing') };
   await pick(page, 'logs.zip', zip(files));
-  await page.getByRole('alert').getByText('Not opened from logs.zip, as their names are not those of traces: logs/README.').waitFor();
+  await page.getByRole('alert').getByText('Skipped in logs.zip (not named like traces): logs/README.').waitFor();
   await panel(page).locator('.file-head').waitFor();
   assert.match(await page.getByRole('tab').first().textContent(), /hand_flows\.json/);
 });
 
-pageTest('archives of which nothing can be had say why', async (page) => {
+pageTest('unreadable archives show the reason', async (page) => {
   await pick(page, 'secret.zip', zip(run(RUNS.one, 'run/'), { flags: 1 }));
-  await page.getByRole('alert').getByText(/Left out of secret\.zip: .*trace\.parquet \(it is encrypted\)/).waitFor();
-  await page.getByRole('alert').getByText('There is no trace in secret.zip.').waitFor();
+  await page.getByRole('alert').getByText(/Skipped in secret\.zip: .*trace\.parquet \(it is encrypted\)/).waitFor();
+  await page.getByRole('alert').getByText('No traces found in secret.zip.').waitFor();
   await pick(page, 'cut.zip', zip(run(RUNS.one, 'run/')).subarray(0, 5000));
-  await page.getByRole('alert').getByText('cut.zip can not be opened: the archive has no list of contents at its end').waitFor();
-  // What is no archive but in name is what it is.
+  await page.getByRole('alert').getByText('Cannot open cut.zip: the archive has no list of contents at its end').waitFor();
+  // A trace misnamed as .zip opens as a trace.
   await pick(page, 'trace.zip', readFileSync(data('chrome/hand_flows.json')));
   await panel(page).locator('.file-head').waitFor();
 });

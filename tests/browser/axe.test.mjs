@@ -1,4 +1,4 @@
-// The start screen is usable by everybody.
+// Accessibility of the start screen.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NARROW, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';

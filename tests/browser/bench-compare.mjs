@@ -1,7 +1,7 @@
-// How much longer the page takes to compare two traces than to read both: node tests/browser/bench-compare.mjs A B
+// Extra time to compare two traces after parsing both: node tests/browser/bench-compare.mjs A B
 //
-// Both are chosen at once. What counts is the time until both tabs are read, and until the comparison is on the screen;
-// their ratio is of one run. Of all processes of the browser the peak of memory is told.
+// Both are chosen at once. Measured are the time until both tabs are parsed and the time until the comparison is on screen,
+// in the same run, and the peak memory of all browser processes.
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { watchMemory } from './memory.mjs';
@@ -17,7 +17,7 @@ if (pair.length !== 2) {
   process.exit(2);
 }
 
-/** Milliseconds until both are read and until they are compared, and the peak of memory in bytes. */
+/** Milliseconds until both are parsed and until they are compared, and the peak memory in bytes. */
 async function compared(url) {
   const browser = await launchBrowser();
   try {
@@ -38,7 +38,7 @@ async function compared(url) {
             if (!isThere && gone < limit) return;
             clearInterval(timer);
             if (isThere) resolve({ ...state, all: gone });
-            else reject(new Error('the comparison did not come'));
+            else reject(new Error('the comparison did not appear'));
           }, 10);
         }, { once: true, capture: true });
       });
@@ -58,8 +58,8 @@ try {
   const extra = middle(runs.map(({ read, all }) => (100 * (all - read)) / read));
   const seconds = (name) => (middle(runs.map((run) => run[name])) / 1000).toFixed(2);
   console.log(
-    `${pair.map((path) => basename(path)).join(' and ')}: ${megabytes.toFixed(0)} MB read in ${seconds('read')} s, ` +
-      `compared in ${seconds('all')} s (${extra.toFixed(1)} % more), memory ${(middle(runs.map((run) => run.memory)) / 2 ** 20).toFixed(0)} MiB`,
+    `${pair.map((path) => basename(path)).join(' and ')}: ${megabytes.toFixed(0)} MB parsed in ${seconds('read')} s, ` +
+      `compared in ${seconds('all')} s (${extra.toFixed(1)}% more), memory ${(middle(runs.map((run) => run.memory)) / 2 ** 20).toFixed(0)} MiB`,
   );
 } finally {
   await site.close();

@@ -1,8 +1,9 @@
-// How long the page takes from choosing a file to the whole overview on screen: node tests/browser/bench.mjs FILE…
+// Time from choosing a file to the complete overview on screen: node tests/browser/bench.mjs FILE…
 //
-// Beside it stand, from the same run: how long as many workers take that read the same file and do nothing with it, and for
-// files up to 128 MB how long JSON.parse and one loop over the events take. On a busy computer these ratios say more than
-// the numbers. Then the file is opened again, from its index. Of the page's own thread the longest task is told, and of all processes of the browser the peak of memory.
+// The same run measures the time that the same number of workers need to read the file without parsing it, and for files up to
+// 128 MB the time of JSON.parse and one loop over the events. On a busy computer these ratios are more reliable than the
+// absolute numbers. Then the file is reopened from its index. Also reported: the longest task of the main thread, and the peak
+// memory of all browser processes.
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -12,14 +13,14 @@ import { chromiumOptions, isReady, launchBrowser, openPage, startSite, waitUntil
 
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const N_READERS = Math.min(4, availableParallelism());
-/** Larger texts are no match for JSON.parse. */
+/** Limit for JSON.parse. */
 const MAX_PARSE_BYTES = 128e6;
 
 const middle = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 const ms = (number) => `${number.toFixed(0)} ms`;
 
-/** Through the page, as a person does it. Gives milliseconds to the first report, to the whole overview (of all of the
- * file, in order and nested), to the last report, to when all is read and how many records that is, where reports take a while from then on; and the longest task. */
+/** Opens the file in the page. Returns the milliseconds to the first report, to the complete overview, to the last report and,
+ * where reports take a while to build, to the end of parsing; also the number of records then, and the longest task. */
 async function throughPage(page, path) {
   await page.evaluate(() => {
     const state = { first: 0, whole: 0, all: 0, read: 0, records: 0, longest: 0 };
@@ -35,7 +36,7 @@ async function throughPage(page, path) {
       const watch = new MutationObserver(() => {
         const panel = document.querySelector('[role=tabpanel]:not([hidden])');
         if (!state.start || state.all || !panel) return;
-        if (!state.read && panel.querySelector('[role=progressbar]')?.getAttribute('aria-valuetext')?.startsWith('All is read')) {
+        if (!state.read && panel.querySelector('[role=progressbar]')?.getAttribute('aria-valuetext')?.startsWith('Building reports')) {
           state.read = performance.now() - state.start;
           state.records = Number(panel.querySelector('[data-testid=records]').textContent.replace(/\D/g, ''));
         }
@@ -47,7 +48,7 @@ async function throughPage(page, path) {
         }
         if (!panel.querySelector('.file-head') || !panel.querySelector('.report:not([hidden]) :is(table, .findings)')) return;
         state.all = -1;
-        // It counts once it is drawn.
+        // Measured once it is rendered.
         requestAnimationFrame(() =>
           setTimeout(() => {
             watch.disconnect();
@@ -63,7 +64,7 @@ async function throughPage(page, path) {
   return page.evaluate(() => globalThis.bench);
 }
 
-/** What workers take that do without any of ours: `plain` reads, `parse` does what a simple viewer would. */
+/** Time without Tracedrop: `plain` only reads, `parse` does what a simple viewer would. */
 async function withoutUs(page, path, way, nWorkers) {
   const input = await page.evaluateHandle(() => {
     const element = document.createElement('input');
@@ -75,7 +76,7 @@ async function withoutUs(page, path, way, nWorkers) {
   return input.evaluate(
     async (input, [way, nWorkers]) => {
       const plain = async ({ data: file }) => {
-        // Held by the worker: Chromium forgets a reader that only its reads hold.
+        // A global reference: Chromium collects a reader that only its reads reference.
         globalThis.reader = file.stream().getReader({ mode: 'byob' });
         const read = () => globalThis.reader.read(new Uint8Array(new ArrayBuffer(1 << 20)));
         const reads = [read(), read()];
@@ -112,7 +113,7 @@ async function withoutUs(page, path, way, nWorkers) {
   );
 }
 
-/** Opened again from its index, as after a visit before: the times. None if it is not kept. */
+/** Times to reopen the file from its index; empty if it was not cached. */
 async function again(browser, path, url) {
   const page = await openPage(browser, url);
   await page.waitForTimeout(1500);
@@ -131,8 +132,8 @@ async function again(browser, path, url) {
 }
 
 /**
- * What a browser with one tab and a profile on disk takes, in words: before, and at its peak while it reads. One with a profile
- * that is forgotten would hold the index in memory. Empty where it can not be told.
+ * Memory of a browser with one tab, as text: before, and the peak while parsing. With a profile on disk, because a temporary
+ * one would keep the index in memory. Empty where it cannot be measured.
  */
 async function memoryOf(path, url) {
   if (process.platform !== 'linux' || !hasPlainBrowser) return '';
@@ -150,7 +151,7 @@ async function memoryOf(path, url) {
     return `, memory ${(end() / 2 ** 20).toFixed(0)} MiB (${(before / 2 ** 20).toFixed(0)} before)`;
   } finally {
     await page.close();
-    // Its processes end one after the other.
+    // Its processes end one by one.
     rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
@@ -163,7 +164,7 @@ if (files.length === 0) {
 const site = await startSite();
 try {
   for (const path of files) {
-    // Of packed files the content counts, where it lies beside them.
+    // For compressed files use the size of the content, if it is in the same folder.
     const content = path.replace(/\.gz$/, '');
     const isPacked = path !== content;
     const megabytes = statSync(existsSync(content) ? content : path).size / 1e6;
@@ -175,7 +176,7 @@ try {
     const browser = await launchBrowser();
     try {
       for (let round = 0; round < ROUNDS; round += 1) {
-        // A page of its own for each round, as after it has been looked at for a moment.
+        // A new page for each round, after a moment of rest.
         const page = await openPage(browser, site.url);
         await page.waitForTimeout(1500);
         runs.push(await throughPage(page, path));
@@ -195,14 +196,14 @@ try {
     const whole = middle(runs.map((run) => run.whole));
     const reads = runs.filter((run) => run.read > 0);
     const read = middle(reads.map((run) => run.read));
-    const rows = reads.length > 0 ? `, all read in ${ms(read)} (${(reads[0].records / read / 1e3).toFixed(1)} million records/s)` : '';
+    const rows = reads.length > 0 ? `, parsed in ${ms(read)} (${(reads[0].records / read / 1e3).toFixed(1)} million records/s)` : '';
     const ratio = (whole / middle(plain)).toFixed(2);
     console.log(
       `${basename(path)}: ${megabytes.toFixed(0)} MB in ${ms(whole)} (best ${ms(best)}), ${(megabytes / (whole / 1000)).toFixed(0)} MB/s${rows}, with all reports in ${ms(all)}; ` +
         `first report ${ms(middle(runs.map((run) => run.first)))}, longest task of the page ${ms(Math.max(...runs.map((run) => run.longest)))}${memory}; ` +
-        `${ratio} times plain reading (${ms(middle(plain))}${isPacked ? ', packed' : ''})` +
-        (reopened.length > 0 ? `; again from its index ${ms(middle(reopened))}` : '') +
-        (canParse ? `, ${(whole / middle(parse)).toFixed(2)} times JSON.parse (${ms(middle(parse))})` : ''),
+        `${ratio}× plain reading (${ms(middle(plain))}${isPacked ? ', compressed' : ''})` +
+        (reopened.length > 0 ? `; reopened from its index ${ms(middle(reopened))}` : '') +
+        (canParse ? `, ${(whole / middle(parse)).toFixed(2)}× JSON.parse (${ms(middle(parse))})` : ''),
     );
   }
 } finally {

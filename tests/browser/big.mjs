@@ -1,4 +1,4 @@
-// A trace of 2.5 GB in the page, made first: its exact numbers. `make test-big`; too large for every day.
+// Exact numbers of a generated 2.5 GB trace in the page: `make test-big`. Too large for the regular tests.
 import assert from 'node:assert/strict';
 import { mkdir, rm } from 'node:fs/promises';
 import { checkTotals, makeTrace } from './made-trace.mjs';
@@ -16,7 +16,7 @@ try {
   const start = performance.now();
   await page.getByTestId('file-input').setInputFiles(path);
   await page.locator('.file-head').waitFor({ timeout: 300_000 });
-  console.log(`read in ${((performance.now() - start) / 1000).toFixed(1)} s`);
+  console.log(`parsed in ${((performance.now() - start) / 1000).toFixed(1)} s`);
   await checkTotals(page, made);
   assert.deepEqual(page.console, []);
   console.log('big: the numbers are exact');

@@ -1,4 +1,4 @@
-// The page starts, and says so plainly when it cannot.
+// The page starts, and shows a clear error when it cannot.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { DIST, openPage, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 
-test('the page starts without an error and asks only its own folder for files', async () => {
+test('the page starts without errors and requests only files of its own folder', async () => {
   const { browser, site } = given;
   const page = await openPage(browser, site.url);
   assert.deepEqual(page.console, []);
@@ -20,7 +20,7 @@ test('the page starts without an error and asks only its own folder for files', 
   await page.context().close();
 });
 
-test('index.html names every file relative to itself and holds no inline code', async () => {
+test('index.html uses relative addresses only and contains no inline code', async () => {
   const html = (await readFile(`${DIST}/index.html`, 'utf8')).replace(/<!--[^]*?-->/g, '');
   for (const [, address] of html.matchAll(/\s(?:src|href|data-[a-z-]*(?:js|wasm|samples))="([^"]*)"/g)) {
     assert.match(address, /^(?:\.\/|data:)/);
@@ -29,7 +29,7 @@ test('index.html names every file relative to itself and holds no inline code', 
   assert.doesNotMatch(html, /https?:/);
 });
 
-test('the samples named in their list are in memory', async () => {
+test('all listed samples are in memory', async () => {
   const { browser, site } = given;
   const page = await openPage(browser, site.url);
   const samples = await page.evaluate(() =>
@@ -42,11 +42,11 @@ test('the samples named in their list are in memory', async () => {
   await page.context().close();
 });
 
-test('the sample of a GPU is what its program writes', async () => {
+test('the GPU sample is up to date with its generator', async () => {
   const path = (name) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
   const made = execFileSync(process.execPath, [path('tools/make-gpu-sample.mjs')], { encoding: 'utf8', maxBuffer: 4e6 });
   assert.ok(made === (await readFile(path('www/samples/gpu-serving.json'), 'utf8')), 'run tools/make-gpu-sample.mjs');
-  assert.ok(made.length < 900_000, `${made.length} bytes are many for a page that loads all samples`);
+  assert.ok(made.length < 900_000, `${made.length} bytes are too many for a page that loads all samples`);
 });
 
 test('a worker can be started after the lock, again and again', async () => {
@@ -64,7 +64,7 @@ test('a worker can be started after the lock, again and again', async () => {
   await page.context().close();
 });
 
-// Stands in for the script that wasm-bindgen makes: a worker that is slow to start, then answers what it is sent.
+// Replaces the script from wasm-bindgen: a worker that starts slowly, then answers its messages.
 async function withWorkerScript(script) {
   const { browser, site } = given;
   const page = await openPage(browser, 'about:blank', { ready: false });
@@ -108,9 +108,9 @@ for (const [how, listen] of Object.entries({
 
 for (const [what, script] of Object.entries({
   'that cannot start': "const wasm_bindgen = async () => { throw new Error('out of order'); };",
-  'that loses a promise': "const wasm_bindgen = async () => { onmessage = () => void Promise.reject(new Error('out of order')); };",
+  'with an unhandled rejection': "const wasm_bindgen = async () => { onmessage = () => void Promise.reject(new Error('out of order')); };",
 })) {
-  test(`a worker ${what} tells the page`, async () => {
+  test(`a worker ${what} is reported to the page`, async () => {
     const page = await withWorkerScript(script);
     const message = await page.evaluate(
       () =>
@@ -135,12 +135,12 @@ test('a missing file is reported in the page', async () => {
   await page.goto(site.url);
   const problem = page.locator('.boot-problem');
   await problem.filter({ hasText: 'could not start' }).waitFor();
-  assert.match(await problem.textContent(), /_bg\.wasm could not be loaded, the server said 404/);
+  assert.match(await problem.textContent(), /_bg\.wasm could not be loaded: the server returned 404/);
   assert.equal(await page.locator('.boot-loading').isVisible(), false);
   await page.context().close();
 });
 
-test('without JavaScript the page says what it needs', async () => {
+test('without JavaScript the page says that it needs it', async () => {
   const { browser, site } = given;
   const page = await openPage(browser, site.url, { javaScriptEnabled: false, ready: false }).catch((error) => error);
   assert.ok(!(page instanceof Error), String(page));

@@ -1,4 +1,4 @@
-// Two sides held against each other: how they are opened, told apart, swapped, exported.
+// Comparing A and B: opening, swapping, exporting.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const slices = (names, dur) => JSON.stringify(names.map((name, i) => ({ name, ph
 const names = (page) => page.locator('.tab-name').allTextContents();
 const wait = (page, title) => page.locator(`[role=tab][title="${title}"][aria-selected=true]`).waitFor({ timeout: 120_000 });
 
-/** Lets files go at a place of the window. */
+/** Drops files at a height of the window. */
 function drop(page, files, y) {
   return page.evaluate(
     ([files, y]) => {
@@ -37,7 +37,7 @@ function drop(page, files, y) {
   );
 }
 
-/** What an export holds. */
+/** File name and content of an export. */
 async function exported(page, title) {
   const download = page.waitForEvent('download');
   await page.keyboard.press('e');
@@ -46,14 +46,14 @@ async function exported(page, title) {
   return [file.suggestedFilename(), readFileSync(await file.path(), 'utf8')];
 }
 
-/** What the command writes. */
+/** Output of the command. */
 function compared(...args) {
   const { status, stdout, stderr } = spawnSync(command, ['compare', ...args], { encoding: 'utf8', maxBuffer: 1 << 28 });
   assert.equal(status, 0, stderr);
   return stdout;
 }
 
-pageTest('two traces of one kind are compared; sides are told apart, swapped and exported as by the command', async (page) => {
+pageTest('two traces of the same kind are compared, swapped and exported as by the command', async (page) => {
   await pick(page, [A, B]);
   await wait(page, 'small-bert-h100.json.gz ↔ small-bert-mi300.json.gz');
   assert.deepEqual([await side(page, 'a').textContent(), await side(page, 'b').textContent()], ['small-bert-h100.json.gz', 'small-bert-mi300.json.gz']);
@@ -61,7 +61,7 @@ pageTest('two traces of one kind are compared; sides are told apart, swapped and
   const before = await summary();
   const first = report(page).locator('.finding').first();
   assert.match(await first.locator('.finding-time').textContent(), /^[+−]\d/);
-  // Every line leads to its rows.
+  // Every finding links to its rows.
   await first.getByRole('button').click();
   await page.locator('.table h3:focus').waitFor();
 
@@ -78,7 +78,7 @@ pageTest('two traces of one kind are compared; sides are told apart, swapped and
   const [, swapped] = await exported(page, 'CSV');
   assert.equal(swapped.trimEnd(), compared(B, A, '--format', 'csv').trimEnd());
   assert.deepEqual(await accessibilityProblems(page), []);
-  // A comparison needs the tabs of its sides no more.
+  // A comparison survives closing the tabs of A and B.
   await page.keyboard.press('1');
   await page.keyboard.press('w');
   await page.keyboard.press('w');
@@ -87,7 +87,7 @@ pageTest('two traces of one kind are compared; sides are told apart, swapped and
   assert.equal(await summary(), before);
 });
 
-pageTest('a file let go over the lower half of a report is its other side', async (page) => {
+pageTest('a file dropped on the lower half of a report becomes B', async (page) => {
   await pick(page, file('one.json', slices(['a', 'b'], 10)));
   await panel(page).locator('.file-head').waitFor();
   await page.evaluate(() => {
@@ -95,17 +95,17 @@ pageTest('a file let go over the lower half of a report is its other side', asyn
     data.items.add(new File(['[]'], 'x.json'));
     document.body.dispatchEvent(new DragEvent('dragover', { dataTransfer: data, bubbles: true, cancelable: true, clientX: 300, clientY: 700 }));
   });
-  await page.locator('.drop-overlay-over').getByText('as B, with one.json as A').waitFor();
+  await page.locator('.drop-overlay-over').getByText('as B (A is one.json)').waitFor();
   await drop(page, [['two.json', slices(['b', 'c'], 30)]], 700);
   await wait(page, 'one.json ↔ two.json');
-  assert.match(await report(page).locator('.report-summary').textContent(), /20\.00 µs in A, 60\.00 µs in B \(\+200\.0 %\)/);
-  // Over the upper half it is just opened.
+  assert.match(await report(page).locator('.report-summary').textContent(), /20\.00 µs in A, 60\.00 µs in B \(\+200\.0%\)/);
+  // On the upper half it is just opened.
   await drop(page, [['three.json', slices(['c'], 5)]], 100);
   await wait(page, 'three.json');
   assert.deepEqual(await names(page), ['one.json', 'two.json', 'one.json ↔ two.json', 'three.json']);
 });
 
-pageTest('by the keyboard: the menu compares with other tabs, and says why unlike traces can not be', async (page) => {
+pageTest('the menu compares with other tabs by keyboard, and says why different kinds cannot be compared', async (page) => {
   await pick(page, file('one.json', slices(['a', 'b'], 10)));
   await panel(page).locator('.file-head').waitFor();
   await pick(page, join(root, 'tests/data/sway/coercions.jsonl'));
@@ -114,16 +114,16 @@ pageTest('by the keyboard: the menu compares with other tabs, and says why unlik
   await page.keyboard.press('c');
   await page.getByRole('menuitem', { name: 'Compare with one.json' }).press('Enter');
   const alert = panel(page).getByRole('alert');
-  await alert.getByRole('heading', { name: 'These can not be compared' }).waitFor();
-  assert.match(await alert.textContent(), /traces of different kinds.*A holds .*\(sway\), B holds .*\(chrome-trace\)/);
-  // The other way: a file that is chosen for it.
+  await alert.getByRole('heading', { name: 'Cannot compare these traces' }).waitFor();
+  assert.match(await alert.textContent(), /nothing in common to compare: A contains .*\(sway\), B contains .*\(chrome-trace\)/);
+  // The other way: choosing a file.
   await page.keyboard.press('1');
   await panel(page).getByTestId('compare-input').setInputFiles(file('two.json', slices(['a'], 10)));
   await wait(page, 'one.json ↔ two.json');
   assert.equal(await side(page, 'a').textContent(), 'one.json');
 });
 
-pageTest('a side that can not be read is no side', async (page) => {
+pageTest('an unreadable file is not compared', async (page) => {
   await pick(page, file('one.json', slices(['a'], 10)));
   await panel(page).locator('.file-head').waitFor();
   await panel(page).getByTestId('compare-input').setInputFiles(file('notes.txt', 'remember the milk'));
@@ -131,7 +131,7 @@ pageTest('a side that can not be read is no side', async (page) => {
   assert.deepEqual(await names(page), ['one.json', 'notes.txt']);
 });
 
-test('on a phone the sides stand one below the other and nothing is cut off', async () => {
+test('on a phone A is above B and nothing is cut off', async () => {
   const page = await openPage(given.browser, given.site.url, { viewport: NARROW, colorScheme: 'dark' });
   await pick(page, [A, B]);
   await page.getByTestId('sides').waitFor({ timeout: 120_000 });

@@ -1,5 +1,5 @@
-// Reports in other pages: the element and its package, frames in a sandbox, messages good and bad, badges, and the
-// example for MkDocs as it is built. The page around is on a server of its own and sends no permission of any kind.
+// Reports in other pages: the element and its package, sandboxed frames, valid and invalid messages, badges, and the
+// MkDocs example. The host page has its own server and sends no permission headers.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A page of the host with this body; what the element or frames tell it is in `told`. */
+/** A page of the host with this body; `told` collects the messages of the element and of frames. */
 async function hostPage(name, body, head = '') {
   writeFileSync(
     join(folder, 'site', `${name}.html`),
@@ -56,7 +56,7 @@ async function hostPage(name, body, head = '') {
 }
 
 const ELEMENT = '<script type="module" src="vendor/trace-drop.js"></script>';
-/** Waits until the page was told something of that kind, and gives the last of it. */
+/** Waits for a message of that kind and returns the last one. */
 async function told(page, kind) {
   await page.waitForFunction((kind) => globalThis.told.some(([name]) => name === kind), kind, { timeout: 120_000 });
   return page.evaluate((kind) => globalThis.told.findLast(([name]) => name === kind)[1], kind);
@@ -64,7 +64,7 @@ async function told(page, kind) {
 /** The document in the only frame. */
 const inside = (page) => page.frames().find((frame) => frame.url().includes('mode=embed'));
 
-test('the element shows the report that was asked for, as high as it is, in a sandbox', { timeout: 300_000 }, async () => {
+test('the element shows the requested report at its full height, in a sandbox', { timeout: 300_000 }, async () => {
   const page = await hostPage('element', '<trace-drop src="traces/serving.json" report="slices" theme="dark" label="Slices"><p>not yet</p></trace-drop>', ELEMENT);
   assert.equal(await page.getByText('not yet').isVisible(), true);
   const { name, reports } = await told(page, 'read');
@@ -77,7 +77,7 @@ test('the element shows the report that was asked for, as high as it is, in a sa
   assert.equal(await frame.locator('.report:not([hidden]) h2').textContent(), 'Slices by name');
   assert.equal(await frame.locator('html').getAttribute('data-theme'), 'dark');
   assert.equal(await frame.locator('.header, .start, .report-list, .file-tools:visible').count(), 0);
-  // As high as what it shows.
+  // As high as its content.
   await page.waitForFunction(() => globalThis.told.length > 0);
   const height = () => frame.evaluate(() => [document.body.getBoundingClientRect().height, innerHeight, document.documentElement.scrollHeight]);
   for (let tries = 0; (await height())[1] !== Math.ceil((await height())[0]) && tries < 100; tries += 1) await page.waitForTimeout(20);
@@ -97,7 +97,7 @@ test('the element shows the report that was asked for, as high as it is, in a sa
   await element.evaluate((element) => element.open([{ name: 'own.json', data: '[{"name":"a","ph":"X","ts":0,"dur":5,"pid":1,"tid":1}]' }]));
   await frame.getByRole('heading', { name: 'own.json' }).waitFor();
   assert.equal((await accessibilityProblems(page)).join('\n'), '');
-  // The frame asked for nothing but itself; traces were asked for by the page.
+  // The frame requested only itself; the page requested the traces.
   for (const { url, origin } of host.requests) assert.notEqual(origin, 'null', url);
   assert.deepEqual(page.console, []);
   await element.evaluate((element) => element.remove());
@@ -105,7 +105,7 @@ test('the element shows the report that was asked for, as high as it is, in a sa
   await page.context().close();
 });
 
-test('where a server takes .html off the address, and the question with it, the element works', { timeout: 300_000 }, async () => {
+test('the element works where a server strips .html and the query string', { timeout: 300_000 }, async () => {
   writeFileSync(join(folder, 'site/clean.html'), `<!doctype html><title>clean</title><link rel="icon" href="data:,">${ELEMENT}<trace-drop src="traces/serving.json" report="slices" theme="dark"></trace-drop>`);
   const files = staticServer(join(folder, 'site'));
   const server = createServer((request, response) => {
@@ -126,9 +126,9 @@ test('where a server takes .html off the address, and the question with it, the 
   server.close();
 });
 
-test('a theme and a report that change while the frame starts are not lost', { timeout: 300_000 }, async () => {
+test('changes of theme and report while the frame starts are not lost', { timeout: 300_000 }, async () => {
   const page = await hostPage('early', '<trace-drop src="traces/serving.json" report="slices" theme="light"></trace-drop>', ELEMENT);
-  // Sites do so when their own scripts have run. The frame can not listen yet: its programs are not compiled.
+  // Sites do this once their own scripts have run. The frame does not listen yet: its code is not compiled.
   await page.evaluate(() => {
     const element = document.querySelector('trace-drop');
     element.remove();
@@ -144,10 +144,10 @@ test('a theme and a report that change while the frame starts are not lost', { t
   await page.context().close();
 });
 
-test('what can not be shown is said beside what stands in its place', { timeout: 300_000 }, async () => {
+test('an error is shown next to the fallback content', { timeout: 300_000 }, async () => {
   const page = await hostPage('broken', '<trace-drop src="traces/nothing.json"><p>a picture</p></trace-drop>', ELEMENT);
-  assert.match((await told(page, 'problem')).what, /the trace traces\/nothing\.json: the server said 404/);
-  await page.getByRole('alert').getByText('the server said 404').waitFor();
+  assert.match((await told(page, 'problem')).what, /the trace traces\/nothing\.json: the server returned 404/);
+  await page.getByRole('alert').getByText('the server returned 404').waitFor();
   assert.equal(await page.getByText('a picture').isVisible(), true);
   await page.evaluate(() => (globalThis.told.length = 0));
   await page.locator('trace-drop').evaluate((element) => element.open([{ name: 'letter.txt', data: 'Dear all' }]));
@@ -155,27 +155,27 @@ test('what can not be shown is said beside what stands in its place', { timeout:
   await page.context().close();
 });
 
-test('a badge is green or red by the limits of a small file, and says why', { timeout: 300_000 }, async () => {
+test('a badge is green or red by the limits in a file, and says why', { timeout: 300_000 }, async () => {
   const page = await hostPage('badge', '<trace-drop src="traces/serving.json" limits="traces/kept.txt" show="badge"></trace-drop>', ELEMENT);
   assert.equal((await told(page, 'limits')).state, 'green');
   const frame = inside(page);
   const badge = frame.getByTestId('budget');
-  assert.equal(await badge.locator('summary').textContent(), 'Within budget: 1 limit is kept');
+  assert.equal(await badge.locator('summary').textContent(), 'Within budget: 1 limit met');
   assert.equal(await frame.locator('.panel').isVisible(), false);
   await page.evaluate(() => (globalThis.told.length = 0));
   await page.locator('trace-drop').evaluate((element) => element.setAttribute('limits', 'traces/passed.txt'));
   const { state, limits } = await told(page, 'limits');
   assert.equal(state, 'red');
   assert.deepEqual(limits.map(({ state }) => state), ['kept', 'passed', 'unknown']);
-  assert.match(limits[1].words, /total of the table/);
-  assert.equal(await badge.locator('summary').textContent(), 'Over budget: 2 of 3 limits are not kept');
+  assert.match(limits[1].words, /total of table/);
+  assert.equal(await badge.locator('summary').textContent(), 'Over budget: 2 of 3 limits not met');
   await badge.locator('summary').click();
   await frame.getByText('gpu.per_step > 12 ms').waitFor();
   assert.equal((await accessibilityProblems(page)).join('\n'), '');
   await page.context().close();
 });
 
-test('messages: files of every kind, reports, hostile ones, and those of others', { timeout: 300_000 }, async () => {
+test('messages: files of every type, reports, hostile messages, and messages of others', { timeout: 300_000 }, async () => {
   const page = await hostPage('messages', '<iframe sandbox="allow-scripts" title="trace" src="vendor/tracedrop.html?mode=embed"></iframe><iframe id="other" title="other" srcdoc="<p>other"></iframe>');
   assert.match((await told(page, 'ready')).build, /^[0-9a-f]{64}$/);
   const frame = inside(page);
@@ -211,7 +211,7 @@ test('messages: files of every kind, reports, hostile ones, and those of others'
     await send(message);
     assert.ok((await told(page, 'problem')).what, JSON.stringify(message));
   }
-  // Not meant for it: no answer, no harm.
+  // Messages for others: no answer, no harm.
   for (const message of [null, 1, 'open', [], {}, { type: 'open', files: [] }, { tracedrop: 'x' }, [[[[]]]]]) await send(message);
   await page.waitForTimeout(200);
   assert.deepEqual(await page.evaluate(() => globalThis.told), []);
@@ -221,11 +221,11 @@ test('messages: files of every kind, reports, hostile ones, and those of others'
   });
   await page.waitForTimeout(300);
   assert.equal(await frame.getByRole('heading', { level: 1 }).textContent(), 'text.json');
-  // A name with markup and the like is a name.
+  // Markup in a name is shown as text.
   await send({ tracedrop: 1, type: 'open', files: [{ name: '<img src=x onerror=alert(1)>\u202e.json', data: trace, as: 'text' }] });
   await told(page, 'read');
   assert.equal(await frame.locator('img').count(), 0);
-  // A report that the trace has not is said; random limits hurt nobody.
+  // A missing report is reported; random limits do no harm.
   await send({ tracedrop: 1, type: 'report', report: 'no-such-report' });
   assert.match((await told(page, 'problem')).what, /has no report no-such-report/);
   await send({ tracedrop: 1, type: 'limits', limits: '\n# nothing\n' });
@@ -241,14 +241,14 @@ test('messages: files of every kind, reports, hostile ones, and those of others'
   await page.context().close();
 });
 
-test('a frame beside the site takes a trace by its address, and one on another site does not', { timeout: 300_000 }, async () => {
+test('a frame on the same site takes a trace by its address; one on another site does not', { timeout: 300_000 }, async () => {
   cpSync(DIST, join(folder, 'site/tracedrop'), { recursive: true });
   const address = `${host.url}tracedrop/index.html?mode=embed&src=../traces/serving.json&report=slices&theme=light`;
   const page = await hostPage('beside', `<iframe title="trace" src="${address}"></iframe>`);
   assert.equal((await told(page, 'read')).name, 'serving.json');
   const frame = inside(page);
   assert.equal(await frame.locator('.report:not([hidden]) h2').textContent(), 'Slices by name');
-  // A file that is let go over it goes nowhere.
+  // Dropping a file on it does nothing.
   await frame.evaluate(() => {
     const data = new DataTransfer();
     data.items.add(new File(['[]'], 'mine.json'));
@@ -267,7 +267,7 @@ test('a frame beside the site takes a trace by its address, and one on another s
     addEventListener('message', ({ data }) => globalThis.told.push([data.type, data]));
   });
   await foreign.goto(`http://127.0.0.1:${port}/beside.html`);
-  assert.match((await told(foreign, 'problem')).what, /given traces by messages/);
+  assert.match((await told(foreign, 'problem')).what, /pass the trace in a message/);
   assert.equal(await foreign.evaluate(() => globalThis.told.some(([type]) => type === 'read')), false);
   await foreign.context().close();
   other.closeAllConnections();
@@ -286,7 +286,7 @@ test('the package is ready for npm, and complete', async () => {
   assert.ok(readFileSync(join(folder, 'package/tracedrop.html')).length < (process.env.TRACEDROP_DIST ? 40e6 : 4.5e6));
 });
 
-test('the example for MkDocs is built and shows its traces', { timeout: 300_000 }, async () => {
+test('the MkDocs example builds and shows its traces', { timeout: 300_000 }, async () => {
   const mkdocs = process.env.TRACEDROP_MKDOCS;
   assert.ok(mkdocs, 'tools/setup.sh all installs mkdocs');
   const example = join(folder, 'mkdocs');

@@ -1,4 +1,4 @@
-// The report in one HTML file: read without a server, without scripts, and without a way out.
+// The report in one HTML file: works without a server and without scripts, and nothing leaves it.
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ const given = siteAndBrowser();
 const trace = fileURLToPath(new URL('../data/pytorch/small-bert-h100.json.gz', import.meta.url));
 const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
 
-/** Exports the report of a trace, or of two that are compared, and opens the file from the disk. */
+/** Exports the report of a trace, or a comparison of two, and opens the file from disk. */
 async function exported(options, files = [trace]) {
   const page = await openPage(given.browser, given.site.url);
   await page.getByTestId('file-input').setInputFiles(files);
@@ -17,18 +17,18 @@ async function exported(options, files = [trace]) {
   if (files.length === 2) await panel(page).getByTestId('side-b').waitFor();
   const download = page.waitForEvent('download');
   await page.keyboard.press('e');
-  await page.getByRole('menuitem', { name: 'Web page, in one file' }).click();
+  await page.getByRole('menuitem', { name: 'HTML report (single file)' }).click();
   const file = await download;
   assert.equal(file.suggestedFilename(), files.length === 2 ? 'compare-base-against-compare-test.html' : 'small-bert-h100.html');
   const path = await file.path();
-  // What there is beside the data stays far below 4 MB.
+  // Everything besides the data stays far below 4 MB.
   assert.ok(statSync(path).size < 4e6, `${statSync(path).size}`);
   const context = await given.browser.newContext(options);
   const report = await context.newPage();
   report.console = [];
   report.on('console', (message) => report.console.push(message.text()));
   report.on('pageerror', (error) => report.console.push(String(error)));
-  // Downloads have no ending, which the browser would take for a text.
+  // Downloads have no extension, so the browser would show them as text.
   copyFileSync(path, `${path}.html`);
   await report.goto(`file://${path}.html`);
   await page.context().close();

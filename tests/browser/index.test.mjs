@@ -1,9 +1,9 @@
-// Indexes that the browser keeps: a file that was opened before opens without being read, and says the same.
+// Cached indexes: a recent file opens without being parsed, with the same numbers.
 import assert from 'node:assert/strict';
 import { mkdir, open, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { after, before } from 'node:test';
 import { checkTotals, makeTrace } from './made-trace.mjs';
-import { OUTPUT, pageTests, siteAndBrowser, waitUntilReady } from './support.mjs';
+import { OUTPUT, pageTests, showReport, siteAndBrowser, waitUntilReady } from './support.mjs';
 
 const given = siteAndBrowser();
 const LARGE = `${OUTPUT}/index-100-megabytes.json`;
@@ -23,7 +23,7 @@ const choose = (page, path) => page.getByTestId('file-input').setInputFiles(path
 const kept = (page) => page.getByTestId('kept').locator('li');
 const fromIndex = (page) => panel(page).getByTestId('from-index');
 
-/** Opens the file and waits until its index is kept and says which file it is of. */
+/** Opens the file and waits until its index is cached and its SHA-256 is shown. */
 async function openAndKeep(page, path, totals) {
   await choose(page, path);
   await checkTotals(page, totals);
@@ -31,18 +31,18 @@ async function openAndKeep(page, path, totals) {
 }
 
 async function digest(page) {
-  const account = panel(page).getByRole('button', { name: 'Show the account' });
+  const account = panel(page).getByRole('button', { name: 'Parsing details', exact: true });
   if (await account.isVisible()) await account.click();
   return panel(page).getByTestId('digest').locator('code').textContent();
 }
 
-/** Leaves the page and comes back. */
+/** Reloads the page. */
 async function comeBack(page) {
   await page.reload();
   await waitUntilReady(page);
 }
 
-/** All text of the reports, and an export. */
+/** Text of all reports, and an export. */
 async function contents(page) {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -57,7 +57,7 @@ async function contents(page) {
   };
 }
 
-indexTest('100 MB: closed and opened again, from the index, it says the same', async (page) => {
+indexTest('100 MB: reopened from the index, the numbers are the same', async (page) => {
   await openAndKeep(page, LARGE, made.large);
   assert.equal(await fromIndex(page).count(), 0);
   const sha = await digest(page);
@@ -70,33 +70,33 @@ indexTest('100 MB: closed and opened again, from the index, it says the same', a
   await checkTotals(page, made.large);
   const again = await contents(page);
   assert.equal(again.reports, before.reports);
-  // Its arguments are read from the file.
+  // Arguments come from the file.
   assert.ok(again.trace.equals(before.trace), 'the export differs');
   assert.equal(await digest(page), sha);
-  // Other questions than those that were kept are answered from the tables.
-  await panel(page).getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Longest slices', exact: true }).click();
+  // Other settings are answered from the tables.
+  await showReport(panel(page), 'Longest slices');
   await panel(page).locator('.report:not([hidden])').getByLabel('Rows per list').selectOption('25');
   await panel(page).locator('.report:not([hidden])').getByText('25 rows').first().waitFor();
 });
 
-indexTest('from the list, without the file; and forgotten', async (page) => {
+indexTest('a file opens from the list without the file itself, and can be removed', async (page) => {
   await openAndKeep(page, SMALL, made.small);
   await comeBack(page);
   await kept(page).getByRole('button', { name: /^index-8-megabytes/ }).click();
-  await fromIndex(page).filter({ hasText: 'only in the trace' }).waitFor();
+  await fromIndex(page).filter({ hasText: 'open the trace to get the rest' }).waitFor();
   await checkTotals(page, made.small);
   const { trace } = await contents(page);
   assert.match(trace.toString('utf8', trace.length - 2000), /"arguments":"left out/);
-  await page.getByText('Not in it: the arguments of events, which are only in the trace itself.').waitFor();
-  // Once the trace is chosen, the same tab has its arguments.
-  await page.getByRole('button', { name: 'Choose the trace' }).waitFor();
+  await page.getByText('Not included: event arguments, which only the original trace contains.').waitFor();
+  // Once the trace is opened, the same tab has its arguments.
+  await page.getByRole('button', { name: 'Open the trace' }).waitFor();
   await choose(page, SMALL);
-  await page.getByText('index-8-megabytes.json is at hand now.').waitFor();
-  await fromIndex(page).filter({ hasText: 'without reading the file again' }).waitFor();
+  await page.getByText('Opened index-8-megabytes.json; all arguments are available now.').waitFor();
+  await fromIndex(page).filter({ hasText: 'without parsing the file again' }).waitFor();
   assert.equal(await page.locator('[role=tab]').count(), 1);
   assert.doesNotMatch((await contents(page)).trace.toString('utf8', 0, 1 << 24), /"arguments":"left out/);
   await page.getByRole('button', { name: 'Close this file' }).click();
-  await kept(page).getByRole('button', { name: 'Forget index-8-megabytes.json' }).click();
+  await kept(page).getByRole('button', { name: 'Remove index-8-megabytes.json from the cache' }).click();
   await kept(page).first().waitFor({ state: 'detached' });
   await comeBack(page);
   await choose(page, SMALL);
@@ -104,14 +104,14 @@ indexTest('from the list, without the file; and forgotten', async (page) => {
   assert.equal(await fromIndex(page).count(), 0);
 });
 
-indexTest('a file that changed is read, by its time or by its bytes', async (page) => {
+indexTest('a changed file is parsed again, whether its time or its bytes changed', async (page) => {
   const { atime, mtime } = await stat(SMALL);
   await openAndKeep(page, SMALL, made.small);
   await utimes(SMALL, atime, new Date(mtime.getTime() + 5000));
   await comeBack(page);
   await openAndKeep(page, SMALL, made.small);
   assert.equal(await fromIndex(page).count(), 0);
-  // A byte where no sample is taken, size and time as before: only the SHA-256 can tell.
+  // A changed byte outside the samples, same size and time: only the SHA-256 differs.
   const bytes = await readFile(SMALL);
   const at = bytes.indexOf('"dur":', Math.floor(bytes.length / 3)) + 6;
   const digit = bytes[at];
@@ -122,21 +122,21 @@ indexTest('a file that changed is read, by its time or by its bytes', async (pag
   await utimes(SMALL, atime, new Date(mtime.getTime() + 5000));
   await comeBack(page);
   await choose(page, SMALL);
-  await page.getByText('It is read again.').waitFor();
+  await page.getByText('Parsing it again.').waitFor();
   await panel(page).locator('.file-head').waitFor();
   await fromIndex(page).waitFor({ state: 'detached' });
   bytes[at] = digit;
   await writeFile(SMALL, bytes);
 });
 
-indexTest('by choice nothing is kept', async (page) => {
+indexTest('caching can be turned off', async (page) => {
   await openAndKeep(page, SMALL, made.small);
   await page.keyboard.press('s');
   await kept(page).first().waitFor();
-  await page.getByLabel('Keep what was read').uncheck();
+  await page.getByLabel('Cache large files').uncheck();
   await kept(page).first().waitFor({ state: 'detached' });
   await comeBack(page);
-  assert.equal(await page.getByLabel('Keep what was read').isChecked(), false);
+  assert.equal(await page.getByLabel('Cache large files').isChecked(), false);
   await choose(page, SMALL);
   await checkTotals(page, made.small);
   await page.waitForTimeout(1500);
@@ -149,7 +149,7 @@ indexTest('by choice nothing is kept', async (page) => {
   assert.deepEqual(files, []);
 });
 
-indexTest('an index that is damaged is no index; what is not one is forgotten', async (page) => {
+indexTest('a damaged index is ignored; other files in the cache are deleted', async (page) => {
   await openAndKeep(page, SMALL, made.small);
   await page.evaluate(async () => {
     const root = await navigator.storage.getDirectory();
@@ -175,12 +175,12 @@ indexTest('an index that is damaged is no index; what is not one is forgotten', 
   assert.equal(await kept(page).count(), 1);
 });
 
-indexTest('two pages keep and open the same file', async (page) => {
+indexTest('two pages cache and open the same file', async (page) => {
   const other = await page.context().newPage();
   await other.goto(given.site.url);
   await waitUntilReady(other);
   await Promise.all([openAndKeep(page, SMALL, made.small), openAndKeep(other, SMALL, made.small)]);
-  // Whoever was the last to write, both pages know of it.
+  // Whichever page wrote last, both list the file.
   for (const one of [page, other]) {
     await one.keyboard.press('s');
     await kept(one).nth(0).waitFor();
@@ -193,29 +193,29 @@ indexTest('two pages keep and open the same file', async (page) => {
   }
 });
 
-indexTest('in a frame that may store nothing everything else works', async (page) => {
+indexTest('in a frame without storage everything else works', async (page) => {
   const frameUrl = `${given.site.url}frame.html`;
   await page.route('**/*', async (route) => {
     if (route.request().url() === frameUrl) {
       const body = `<!doctype html><iframe sandbox="allow-scripts" src="${given.site.url}" width="1200" height="700"></iframe>`;
       return route.fulfill({ contentType: 'text/html', body });
     }
-    // Such a frame has no origin, so the site has to be open to all.
+    // Such a frame has no origin, so the site has to allow all origins.
     const response = await route.fetch();
     return route.fulfill({ response, headers: { ...response.headers(), 'access-control-allow-origin': '*' } });
   });
   await page.goto(frameUrl);
   const frame = page.frameLocator('iframe');
   await frame.getByTestId('file-input').setInputFiles(SMALL);
-  await frame.locator('.verdict').getByText(`Everything was read: ${made.small.nEvents.toLocaleString('en-US')} events`).waitFor();
-  // The index can not be kept, which nobody has to hear of; the SHA-256 comes after that.
-  await frame.getByRole('button', { name: 'Show the account' }).click();
+  await frame.locator('.verdict').getByText(`Parsed ${made.small.nEvents.toLocaleString('en-US')} events`).waitFor();
+  // Failing to cache the index shows no error; the SHA-256 comes after that.
+  await frame.getByRole('button', { name: 'Parsing details', exact: true }).click();
   await frame.getByTestId('digest').waitFor();
-  assert.equal(await frame.getByLabel('Keep what was read').count(), 0);
+  assert.equal(await frame.getByLabel('Cache large files').count(), 0);
 });
 
-// Without the site being kept: that counts as well, and the browser adds compiled code to it whenever it likes.
-indexTest('where there is no room what is oldest goes, or nothing is kept, and everything else works', async (page) => {
+// Without the offline cache, which counts towards the quota and to which the browser adds compiled code at any time.
+indexTest('when storage is full the oldest index is deleted, or nothing is cached, and everything else works', async (page) => {
   const session = await page.context().newCDPSession(page);
   const origin = new URL(given.site.url).origin;
   const usage = () => page.evaluate(async () => (await navigator.storage.estimate()).usage);
@@ -225,7 +225,7 @@ indexTest('where there is no room what is oldest goes, or nothing is kept, and e
   await kept(page).first().waitFor();
   const size = (await usage()) - before;
   assert.ok(size > 1e5, `${size}`);
-  // Room for one and a half.
+  // Storage for one and a half indexes.
   await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: before + size * 1.5 });
   const other = `${OUTPUT}/index-other.json`;
   await writeFile(other, await readFile(SMALL));
@@ -235,8 +235,8 @@ indexTest('where there is no room what is oldest goes, or nothing is kept, and e
     await kept(page).first().waitFor();
     assert.equal(await kept(page).count(), 1);
     assert.match(await kept(page).textContent(), /index-other\.json/);
-    // Room for none at all.
-    await page.getByRole('button', { name: 'Forget all' }).click();
+    // Storage for none.
+    await page.getByRole('button', { name: 'Clear all' }).click();
     await page.getByTestId('forget-all').click();
     await kept(page).first().waitFor({ state: 'detached' });
     await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: before + 1000 });
@@ -249,7 +249,7 @@ indexTest('where there is no room what is oldest goes, or nothing is kept, and e
   }
 }, { serviceWorkers: 'block' });
 
-indexTest('an index in a file opens by itself', async (page) => {
+indexTest('an exported index opens on its own', async (page) => {
   await choose(page, SMALL);
   await checkTotals(page, made.small);
   const [download] = await Promise.all([

@@ -1,10 +1,10 @@
-// A trace of 100 MB, which several workers read: its exact numbers, read off the page; and handing on a part of it.
+// A trace of 100 MB, parsed by several workers: its exact numbers on the page, and passing a part of it to Perfetto.
 import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { after, before } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { checkTotals, makeTrace } from './made-trace.mjs';
-import { OUTPUT, givenToPerfetto, pageTests, siteAndBrowser, standInForPerfetto, waitUntilReady } from './support.mjs';
+import { OUTPUT, givenToPerfetto, pageTests, showReport, siteAndBrowser, standInForPerfetto, waitUntilReady } from './support.mjs';
 
 const given = siteAndBrowser();
 const PLAIN = `${OUTPUT}/100-megabytes.json`;
@@ -13,7 +13,7 @@ let made;
 
 before(async () => {
   await mkdir(OUTPUT, { recursive: true });
-  // More than Perfetto is offered unasked, which is 100 MiB.
+  // Above 100 MiB, the limit up to which the page packs the whole trace for Perfetto.
   made = await makeTrace(PLAIN, 106e6);
   await writeFile(PACKED, gzipSync(await readFile(PLAIN), { level: 1 }));
 });
@@ -24,20 +24,22 @@ const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
 const largeTest = pageTests(given);
 
 largeTest('100 MB: the numbers are exact', async (page) => {
+  // Wide enough for the column of arguments.
+  await page.setViewportSize({ width: 2400, height: 900 });
   await page.getByTestId('file-input').setInputFiles(PLAIN);
   await checkTotals(page, made);
-  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Longest slices', exact: true }).click();
-  // Arguments are read back from the file.
+  await showReport(page, 'Longest slices');
+  // Arguments come from the file.
   await panel(page).locator('.report:not([hidden]) tbody').filter({ hasText: 'External id' }).first().waitFor();
 });
 
-largeTest('100 MB, packed: the numbers are the same', async (page) => {
+largeTest('100 MB, compressed: the numbers are the same', async (page) => {
   await page.getByTestId('file-input').setInputFiles(PACKED);
   await checkTotals(page, made);
 });
 
 for (const [path, what] of [[PLAIN, 'reads'], [PACKED, 'unpacks']]) {
-  largeTest(`a worker that ${what} for another may end: the numbers are the same`, async (page) => {
+  largeTest(`losing a worker that ${what}: the numbers are the same`, async (page) => {
     await page.addInitScript(() => {
       globalThis.workers = [];
       globalThis.Worker = class extends globalThis.Worker {
@@ -51,7 +53,7 @@ for (const [path, what] of [[PLAIN, 'reads'], [PACKED, 'unpacks']]) {
     await waitUntilReady(page);
     await page.getByTestId('file-input').setInputFiles(path);
     await panel(page).locator('.reading').waitFor();
-    // The first worker reads, the others help.
+    // The first worker parses, the others help.
     await page.evaluate(() => {
       for (const worker of globalThis.workers.slice(1)) {
         worker.terminate();
@@ -62,33 +64,33 @@ for (const [path, what] of [[PLAIN, 'reads'], [PACKED, 'unpacks']]) {
   });
 }
 
-largeTest('of a large trace Perfetto is given the part that was chosen, when it was asked for', async (page) => {
+largeTest('for a large trace Perfetto gets the selected range, on request', async (page) => {
   await page.getByTestId('file-input').setInputFiles(PLAIN);
   await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
   await standInForPerfetto(page.context());
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Open in Perfetto' });
-  // It says how much there is, proposes a part, and packs nothing unasked.
-  await dialog.getByText(/^The file has 10\d\.\d MiB\. Perfetto may have no room for all of it/).waitFor();
+  // The dialog shows the size, selects the first part, and packs nothing before it is asked to.
+  await dialog.getByText(/^The file has 10\d\.\d MiB\. Perfetto may not be able to load all of it/).waitFor();
   const to = dialog.getByLabel('to', { exact: true });
-  const all = Number((await dialog.getByText(/^Part of the trace, in ms; all of it is 0 to/).textContent()).match(/to ([\d.]+)$/)[1]);
+  const all = Number((await dialog.getByText(/^Time range in ms; the whole trace is 0 to/).textContent()).match(/to ([\d.]+)$/)[1]);
   const proposed = Number(await to.inputValue());
   assert.ok(proposed > all * 0.9 && proposed < all, `${proposed} of ${all}`);
   await page.waitForTimeout(300);
-  assert.equal(await dialog.getByText(/go to https/).count(), 0);
-  // In the middle: from a time when nothing runs, for 10 000 parents of 20 µs.
+  assert.equal(await dialog.getByText(/passed to https/).count(), 0);
+  // In the middle, starting when nothing runs: 10,000 parents of 20 µs.
   await dialog.getByLabel('from', { exact: true }).fill('1000.017');
   await to.fill('1200.017');
-  await dialog.getByRole('button', { name: 'Pack this part' }).click();
-  const size = await dialog.getByText(/ go to https:\/\/ui\.perfetto\.dev, as 100-megabytes\.trace\.json\.gz/).textContent();
+  await dialog.getByRole('button', { name: 'Pack this range' }).click();
+  const size = await dialog.getByText(/ passed to https:\/\/ui\.perfetto\.dev as 100-megabytes\.trace\.json\.gz/).textContent();
   assert.equal(page.context().pages().length, 1);
   const popup = page.context().waitForEvent('page');
-  await dialog.getByRole('button', { name: 'Hand it over' }).click();
+  await dialog.getByRole('button', { name: 'Open in Perfetto' }).click();
   const perfetto = await popup;
   const { bytes } = await givenToPerfetto(perfetto);
-  await dialog.getByText(/were handed over/).waitFor();
-  // What was said is what came.
+  await dialog.getByText(/Passed .* to Perfetto/).waitFor();
+  // The announced size is the size received.
   assert.equal(size.match(/^[\d.]+ (KiB|MiB)/)[0], bytes.length < 2 ** 20 ? `${(bytes.length / 2 ** 10).toFixed(1)} KiB` : `${(bytes.length / 2 ** 20).toFixed(1)} MiB`);
   const events = JSON.parse(gunzipSync(bytes).toString()).traceEvents.filter(({ ph }) => ph === 'X');
   const first = 1_000_000 / 20 + 1;

@@ -1,5 +1,5 @@
-// Once the page has started, nothing leaves it: every way to send something is tried, from the page and from a
-// worker, to the site's own server and to another one. The browser has to refuse, and neither server may notice.
+// Once the page has started, nothing leaves it: tries every way to send something, from the page and from a worker, to the
+// site's own server and to another one. The browser has to block it, and neither server may be contacted.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openPage, siteAndBrowser, startElsewhere } from './support.mjs';
@@ -9,8 +9,8 @@ let elsewhere;
 before(async () => (elsewhere = await startElsewhere()));
 after(() => elsewhere?.close());
 
-// Each returns, or resolves to, whether something got through as far as the page can tell.
-// They run in the page or the worker, so each one stands alone.
+// Each returns, or resolves to, whether something got through as far as the page knows.
+// They run in the page or the worker, so each is self-contained.
 const ATTEMPTS = {
   fetch: async (url) => fetch(url, { mode: 'no-cors' }).then(() => true),
   'fetch with a body': async (url) => fetch(url, { method: 'POST', mode: 'no-cors', body: 'trace', keepalive: true }).then(() => true),
@@ -42,7 +42,7 @@ const ATTEMPTS = {
       worker.onmessage = () => resolve(true);
       worker.onerror = () => resolve(false);
     }),
-  // In a task of its own: while the debugger calls a function, eval works in it.
+  // In a separate task, because eval works inside a function that the debugger calls.
   eval: () =>
     new Promise((resolve, reject) => {
       setTimeout(() => {
@@ -136,8 +136,8 @@ const PAGE_ATTEMPTS = {
     await connection.setLocalDescription(await connection.createOffer());
     return true;
   },
-  'going somewhere else': (url) => void (location.href = url),
-  'going somewhere else, by meta': (url) => {
+  'navigating away': (url) => void (location.href = url),
+  'navigating away by meta refresh': (url) => {
     document.head.append(Object.assign(document.createElement('meta'), { httpEquiv: 'refresh', content: `0;url=${url}` }));
   },
   'a click by the page, a ping, a download': (url) => {
@@ -152,7 +152,7 @@ const PAGE_ATTEMPTS = {
     document.head.append(Object.assign(document.createElement('base'), { href: url }));
     return document.baseURI.startsWith(url);
   },
-  'taking the policies away': async (url) => {
+  'removing the policies': async (url) => {
     for (const meta of document.querySelectorAll('meta[http-equiv]')) meta.remove();
     return fetch(url, { mode: 'no-cors' }).then(() => true);
   },
@@ -177,9 +177,9 @@ const WORKER_ATTEMPTS = {
     }),
 };
 
-/** Tries everything where `evaluate` runs it, and says what got through. */
+/** Runs all attempts with `evaluate` and returns those that got through. */
 async function whatGetsThrough(evaluate, attempts, urls) {
-  // Put there by the debugger, which may evaluate text although the page's policy forbids it.
+  // The debugger may evaluate text although the page's policy forbids it.
   await evaluate(
     `void (globalThis.__attempts = {${Object.entries(attempts)
       .map(([name, attempt]) => `${JSON.stringify(name)}: ${attempt}`)
@@ -190,7 +190,7 @@ async function whatGetsThrough(evaluate, attempts, urls) {
     for (const url of urls) {
       const result = await evaluate(
         async ([name, url]) => {
-          // A promise that is never kept counts as refused; the servers have the last word anyway.
+          // A promise that never settles counts as blocked; the servers decide anyway.
           const late = new Promise((resolve) => setTimeout(resolve, 1000, false));
           try {
             return await Promise.race([globalThis.__attempts[name](url), late]);
@@ -227,13 +227,13 @@ for (const where of ['page', 'worker']) {
     assert.deepEqual(site.requests.slice(before), []);
     // Chromium opens a connection to where a frame points before it asks the policy; nothing is sent over it.
     assert.deepEqual(elsewhere.contacts.slice(away).filter((contact) => contact !== 'tcp connection'), []);
-    if (where === 'page') assert.ok(page.violations.length > 10, 'the browser reported its refusals');
+    if (where === 'page') assert.ok(page.violations.length > 10, 'the browser reported violations');
     assert.equal(page.url().split('#')[0], site.url);
     await page.context().close();
   });
 }
 
-test('the same attempts do get through without the lock, so that the test above means something', async () => {
+test('without the lock the same attempts get through, so the test above is meaningful', async () => {
   const { browser, site } = given;
   const page = await openPage(browser, 'about:blank', { ready: false });
   await page.route(site.url, async (route) => {

@@ -1,4 +1,4 @@
-// A large trace of which every number is known beforehand, and reading those numbers off the page.
+// A large trace with known numbers, and a check of those numbers on the page.
 import assert from 'node:assert/strict';
 import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';
@@ -6,9 +6,8 @@ import { once } from 'node:events';
 const N_NAMES = 11;
 
 /**
- * Writes a trace of about `bytes` bytes: parents with two children each, now and then with texts and arguments that look
- * like events. Gives what is in it: the number of events, and by name how many slices there are, their time and their time
- * without that of others inside them, in nanoseconds.
+ * Writes a trace of about `bytes` bytes: parents with two children each, some with texts and arguments that look like
+ * events. Returns the number of events, and by name the count, total time and self time of the slices, in nanoseconds.
  */
 export async function makeTrace(path, bytes) {
   const names = new Map();
@@ -46,14 +45,14 @@ export async function makeTrace(path, bytes) {
 
 const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
 
-/** What the page says of the file that shows must be exact. */
+/** Checks that the numbers of the visible file are exact. */
 export async function checkTotals(page, { names, nEvents }) {
   await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
   const verdict = await panel(page).locator('.verdict p').textContent();
-  assert.match(verdict, new RegExp(`^Everything was read: ${nEvents.toLocaleString('en-US')} events`));
+  assert.match(verdict, new RegExp(`^Parsed ${nEvents.toLocaleString('en-US')} events`));
   await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Slices by name', exact: true }).click();
   const table = panel(page).locator('.report:not([hidden]) section.table').first();
-  // The texts in cells are rounded; the clipboard has all digits.
+  // Cells are rounded; the clipboard has all digits.
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await table.getByRole('button', { name: 'Copy' }).click();
   await page.getByRole('menuitem', { name: 'CSV' }).click();

@@ -1,12 +1,12 @@
-// How much memory a browser takes, with all its processes. Linux only.
+// Memory of a browser with all its processes. Linux only.
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** What takes longer than this is looked at less often. */
+/** Measurements that take longer are sampled less often. */
 const SLOW_MS = 10_000;
 
 /**
- * Watches the memory of all processes that this one has started; gives the peak in bytes, shared pages counted once (PSS).
- * Looking takes the longer the more memory there is, so it looks less often once it is clear that the tool is slow.
+ * Watches the memory of all child processes. Returns a function that stops and returns the peak in bytes, with shared pages
+ * counted once (PSS). Sampling takes longer the more memory there is, so it slows down after `SLOW_MS`.
  */
 export function watchMemory() {
   const start = Date.now();
@@ -15,7 +15,7 @@ export function watchMemory() {
   const look = () => {
     const family = new Set([String(process.pid)]);
     let sum = 0;
-    // A child has mostly a higher number than its parent, or else it is found the next time.
+    // A child usually has a higher pid than its parent; otherwise the next sample finds it.
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)).sort((a, b) => a - b)) {
       try {
         const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[1];

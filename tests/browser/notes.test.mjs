@@ -1,4 +1,4 @@
-// What people write on a report, and the Tracedrop file that hands it on.
+// Notes on a report, and the Tracedrop file that carries them.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { NARROW, WIDE, accessibilityProblems, openPage, siteAndBrowser } from './support.mjs';
+import { NARROW, WIDE, accessibilityProblems, openPage, showReport, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 const trace = fileURLToPath(new URL('../data/pytorch/small-bert-h100.json.gz', import.meta.url));
@@ -23,13 +23,11 @@ async function opened(file, options = {}, hash = '') {
   return page;
 }
 
-const showReport = (page, title) =>
-  page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();
 
-/** The table of that title in the report that shows. */
+/** The table of that title in the visible report. */
 const tableOf = (page, title) => panel(page).getByRole('table', { name: title, exact: true });
 
-/** Writes a note with the dialog that is open. */
+/** Writes a note in the open dialog. */
 async function write(page, text) {
   const dialog = page.getByRole('dialog', { name: 'New note' });
   await dialog.getByLabel('Note', { exact: true }).fill(text);
@@ -37,26 +35,26 @@ async function write(page, text) {
   await dialog.waitFor({ state: 'hidden' });
 }
 
-/** A page of a sender who wrote on a row, a stretch of time and all of it, and gave a title. */
+/** A page with notes on a row and on a time range, and with a title. */
 async function written() {
   const page = await opened(trace);
   await showReport(page, 'Slices by name');
-  await panel(page).getByRole('button', { name: 'Write a note on a row of Slices by name' }).click();
+  await panel(page).getByRole('button', { name: 'Add a note to a row of Slices by name' }).click();
   const dialog = page.getByRole('dialog', { name: 'New note' });
-  const choices = await dialog.getByRole('combobox', { name: 'On' }).locator('option').allTextContents();
-  await dialog.getByRole('combobox', { name: 'On' }).selectOption({ index: 2 });
+  const choices = await dialog.getByRole('combobox', { name: 'Attach to' }).locator('option').allTextContents();
+  await dialog.getByRole('combobox', { name: 'Attach to' }).selectOption({ index: 2 });
   await write(page, 'why <b>so</b> often?\nsecond line');
-  await notes(page).getByRole('button', { name: 'Write a note' }).click();
-  await dialog.getByRole('combobox', { name: 'On' }).selectOption('a stretch of time');
-  await dialog.getByText(/^Times are counted from the start of the trace, which is [\d.]+ ms long\./).waitFor();
-  await dialog.getByLabel('from, in ms').fill('0.5');
-  await dialog.getByLabel('to, in ms').fill('soon');
+  await notes(page).getByRole('button', { name: 'Add a note' }).click();
+  await dialog.getByRole('combobox', { name: 'Attach to' }).selectOption('a time range');
+  await dialog.getByText(/^Times count from the start of the trace, which is [\d.]+ ms long\./).waitFor();
+  await dialog.getByLabel('from (ms)').fill('0.5');
+  await dialog.getByLabel('to (ms)').fill('soon');
   await dialog.getByLabel('Note', { exact: true }).fill('warm-up');
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await dialog.getByText('Write times as milliseconds since the start of the trace').waitFor();
-  await dialog.getByLabel('to, in ms').fill('2');
+  await dialog.getByText('Enter milliseconds from the start of the trace').waitFor();
+  await dialog.getByLabel('to (ms)').fill('2');
   await write(page, 'warm-up');
-  await notes(page).getByRole('button', { name: 'Give it a title' }).click();
+  await notes(page).getByRole('button', { name: 'Rename' }).click();
   const title = page.getByRole('dialog', { name: 'Title of the trace' });
   await title.getByRole('textbox').fill('Slow since <Tuesday>');
   await page.keyboard.press('Enter');
@@ -80,17 +78,17 @@ async function saved(page, { withAll, name }) {
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Save as a Tracedrop file…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Save as a Tracedrop file' });
-  const all = dialog.getByLabel(/^with everything that was read \(/);
+  const all = dialog.getByLabel(/^Include all trace data \(/);
   await all.waitFor();
   if (withAll) await all.check();
-  await dialog.getByText(/small-bert-h100\.tracedrop has .*, with 2 notes\./).waitFor();
+  await dialog.getByText(/small-bert-h100\.tracedrop: .*, with 2 notes/).waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
-  // Nothing can be taken out of what was read.
+  // Trace data cannot be redacted.
   await dialog.getByLabel('symbols').check();
-  await dialog.getByText(/so that does not go along/).waitFor();
-  assert.ok(await dialog.getByLabel(/^with everything/).isDisabled());
+  await dialog.getByText(/so it is not included/).waitFor();
+  assert.ok(await dialog.getByLabel(/^Include all trace data/).isDisabled());
   await dialog.getByLabel('symbols').uncheck();
-  await dialog.getByText(/\.tracedrop has .*, with 2 notes\./).waitFor();
+  await dialog.getByText(/\.tracedrop: .*, with 2 notes/).waitFor();
   const download = page.waitForEvent('download');
   await dialog.getByRole('button', { name: 'Save' }).click();
   const path = join(folder, name);
@@ -98,7 +96,7 @@ async function saved(page, { withAll, name }) {
   return path;
 }
 
-test('notes stand at their rows and in one list, by keys as by pointer', async () => {
+test('notes are at their rows and in one list, by keyboard and by pointer', async () => {
   const { page, place } = await written();
   assert.deepEqual(await texts(page), ['why <b>so</b> often?\nsecond line', 'warm-up']);
   assert.equal(await heading(page), 'Slow since <Tuesday>');
@@ -119,13 +117,13 @@ test('notes stand at their rows and in one list, by keys as by pointer', async (
   // The mark leads to the note, which can be changed.
   await mark.focus();
   await page.keyboard.press('Enter');
-  const dialog = page.getByRole('dialog', { name: 'Change the note' });
+  const dialog = page.getByRole('dialog', { name: 'Edit note' });
   await dialog.getByLabel('Note', { exact: true }).fill('changed');
   assert.deepEqual(await accessibilityProblems(page), []);
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'hidden' });
   assert.deepEqual(await texts(page), ['changed', 'warm-up']);
-  // A stretch of time leads to the offer to see it elsewhere.
+  // A time range leads to Perfetto.
   await notes(page).getByRole('button', { name: 'On 500.0 µs to 2.000 ms' }).click();
   const perfetto = page.getByRole('dialog', { name: 'Open in Perfetto' });
   assert.equal(await perfetto.getByLabel('from', { exact: true }).inputValue(), '0.5');
@@ -133,7 +131,7 @@ test('notes stand at their rows and in one list, by keys as by pointer', async (
   await page.keyboard.press('Escape');
   await notes(page).getByRole('button', { name: 'Delete note 2' }).click();
   assert.deepEqual(await texts(page), ['changed']);
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Write a note');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Add a note');
   // By the pointer: the place at the end of a row. The way to the note has left its filter.
   await panel(page).getByRole('searchbox', { name: 'Filter Slices by name' }).first().fill('');
   const other = tableOf(page, 'Slices by name').locator('tbody tr').nth(3);
@@ -146,23 +144,23 @@ test('notes stand at their rows and in one list, by keys as by pointer', async (
   await page.context().close();
 });
 
-test('notes go along in a web page, in a link, and land where the file is dropped', async () => {
+test('notes are included in a web page and in a link, and are back once the file is dropped', async () => {
   const { page } = await written();
-  const html = readFileSync(await exported(page, 'Web page, in one file'), 'utf8');
+  const html = readFileSync(await exported(page, 'HTML report (single file)'), 'utf8');
   for (const text of ['<h1>Slow since &lt;Tuesday&gt;</h1>', 'why &lt;b&gt;so&lt;/b&gt; often?', 'second line', 'warm-up', 'href="#note-1">Note 1</a>']) {
     assert.ok(html.includes(text), text);
   }
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.keyboard.press('e');
-  await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).click();
+  await page.getByRole('menuitem', { name: 'Copy link to the results…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Copy link' });
-  // Texts of notes are among those that go out.
-  await dialog.getByText('Texts that go out').click();
+  // The preview includes the texts of notes.
+  await dialog.getByText('Preview exported text').click();
   await dialog.getByRole('searchbox').fill('warm-up');
-  await dialog.getByText('1 of 1 texts are shown.').waitFor();
-  await dialog.getByText(/^The link has [\d,]+ letters/).waitFor();
+  await dialog.getByText('Showing 1 of 1 text.').waitFor();
+  await dialog.getByText(/^[\d,]+ characters\. Contains/).waitFor();
   await dialog.getByRole('button', { name: 'Copy link' }).click();
-  await page.getByText('The link is on the clipboard.').waitFor();
+  await page.getByText('Link copied.').waitFor();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   await page.context().close();
 
@@ -171,13 +169,13 @@ test('notes go along in a web page, in a link, and land where the file is droppe
   assert.deepEqual(await texts(receiver), ['why <b>so</b> often?\nsecond line', 'warm-up']);
   assert.equal(await heading(receiver), 'Slow since <Tuesday>');
   await receiver.getByTestId('file-input').setInputFiles(trace);
-  await receiver.getByText(/the file of the link: size and SHA-256 are the same/).waitFor();
+  await receiver.getByText(/is the link's file: size and SHA-256 match/).waitFor();
   assert.deepEqual(await texts(receiver), ['why <b>so</b> often?\nsecond line', 'warm-up']);
   assert.deepEqual(receiver.console, []);
   await receiver.context().close();
 });
 
-test('a Tracedrop file shows what its sender saw, with and without what was read', async () => {
+test('a Tracedrop file shows what its sender saw, with and without the trace data', async () => {
   const { page } = await written();
   const filter = (page) => panel(page).getByRole('searchbox', { name: 'Filter Slices by name' }).first();
   await filter(page).fill('gemm');
@@ -207,7 +205,7 @@ test('a Tracedrop file shows what its sender saw, with and without what was read
       assert.ok(await receiver.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
       if (kind === 'alone' && viewport === WIDE) {
         await receiver.getByTestId('file-input').setInputFiles(trace);
-        await receiver.getByText(/size and SHA-256 are the same/).waitFor();
+        await receiver.getByText(/size and SHA-256 match/).waitFor();
         assert.deepEqual(await texts(receiver), ['why <b>so</b> often?\nsecond line', 'warm-up']);
         await panel(receiver).getByText(count, { exact: true }).first().waitFor();
       }
@@ -267,7 +265,7 @@ test('DuckDB, pandas and Polars read the tables of a Tracedrop file', async (t) 
   assert.ok(sums.total > 0 && sums.count > rows);
 });
 
-test('files that are cut or of another version say so', async () => {
+test('truncated files show an error', async () => {
   const { page } = await written();
   const whole = readFileSync(await saved(page, { withAll: true, name: 'whole.tracedrop' }));
   await page.context().close();
@@ -275,7 +273,7 @@ test('files that are cut or of another version say so', async () => {
   writeFileSync(cut, whole.subarray(0, whole.length / 2));
   const receiver = await openPage(given.browser, given.site.url);
   await receiver.getByTestId('file-input').setInputFiles(cut);
-  await receiver.getByText(/no whole Tracedrop file/i).first().waitFor();
+  await receiver.getByText(/incomplete Tracedrop file/i).first().waitFor();
   // Called a zip archive it is opened all the same.
   const renamed = join(folder, 'renamed.zip');
   writeFileSync(renamed, whole);
@@ -286,7 +284,7 @@ test('files that are cut or of another version say so', async () => {
   await receiver.context().close();
 });
 
-test('notes that are nowhere else are not lost without a question', async () => {
+test('unsaved notes are not discarded without asking', async () => {
   const { page } = await written();
   const asked = page.getByRole('dialog', { name: 'Close Slow since <Tuesday>?' });
   const tabs = () => page.getByRole('tab').count();
@@ -294,7 +292,7 @@ test('notes that are nowhere else are not lost without a question', async () => 
     await page.evaluate(() => document.activeElement.blur());
     await page.keyboard.press('w');
   };
-  // Whoever leaves the page is asked by the browser.
+  // The browser asks before the page is left.
   let leaving = 0;
   page.on('dialog', async (dialog) => {
     assert.equal(dialog.type(), 'beforeunload');
@@ -309,24 +307,24 @@ test('notes that are nowhere else are not lost without a question', async () => 
   };
   assert.ok(await leave());
   await close();
-  await asked.getByText('2 notes and the title were written here and are in no file and no link yet. Closing loses them.').waitFor();
+  await asked.getByText("2 notes and the title aren't saved in any file or link. Closing discards them.").waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
   await page.keyboard.press('Escape');
   await asked.waitFor({ state: 'hidden' });
   assert.equal(await tabs(), 1);
-  // What went into a file may go.
+  // Saved notes may be discarded.
   await close();
   await asked.getByRole('button', { name: 'Save as a Tracedrop file…' }).click();
   const save = page.getByRole('dialog', { name: 'Save as a Tracedrop file' });
   const download = page.waitForEvent('download');
   await save.getByRole('button', { name: 'Save', exact: true }).click();
   await download;
-  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  await notes(page).getByRole('button', { name: 'Add a note' }).click();
   await write(page, 'one more');
   await close();
-  await asked.getByText('1 note was written here and is in no file and no link yet. Closing loses it.').waitFor();
-  await asked.getByRole('button', { name: 'Keep it open' }).click();
-  await exported(page, 'Web page, in one file');
+  await asked.getByText("1 note isn't saved in any file or link. Closing discards it.").waitFor();
+  await asked.getByRole('button', { name: 'Keep open' }).click();
+  await exported(page, 'HTML report (single file)');
   assert.ok(!(await wouldAsk(page)));
   await close();
   await page.getByRole('tab').waitFor({ state: 'detached' });
@@ -338,27 +336,27 @@ test('notes that are nowhere else are not lost without a question', async () => 
 const wouldAsk = (page) =>
   page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })));
 
-test('a note that is half written is not dropped by Escape', async () => {
+test('Escape does not discard a note in progress', async () => {
   const page = await opened(trace);
-  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  await notes(page).getByRole('button', { name: 'Add a note' }).click();
   const dialog = page.getByRole('dialog', { name: 'New note' });
   const text = dialog.getByLabel('Note', { exact: true });
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'hidden' });
-  await notes(page).getByRole('button', { name: 'Write a note' }).click();
+  await notes(page).getByRole('button', { name: 'Add a note' }).click();
   await text.pressSequentially('halfw');
   assert.ok(await wouldAsk(page));
-  // However often it is pressed.
+  // No matter how often it is pressed.
   for (let at = 0; at < 3; at += 1) await page.keyboard.press('Escape');
-  await dialog.getByText('What you wrote is not saved.').waitFor();
+  await dialog.getByText('Your changes are not saved.').waitFor();
   assert.equal(await text.inputValue(), 'halfw');
   assert.deepEqual(await accessibilityProblems(page), []);
-  await dialog.getByRole('button', { name: 'Go on writing' }).click();
+  await dialog.getByRole('button', { name: 'Keep editing' }).click();
   await page.keyboard.press('End');
   await page.keyboard.type('ay');
   assert.equal(await text.inputValue(), 'halfway');
   await page.mouse.click(5, 400);
-  await dialog.getByRole('button', { name: 'Discard it' }).click();
+  await dialog.getByRole('button', { name: 'Discard' }).click();
   await dialog.waitFor({ state: 'hidden' });
   assert.deepEqual(await texts(page), []);
   assert.ok(!(await wouldAsk(page)));

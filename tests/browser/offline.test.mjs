@@ -1,5 +1,5 @@
-// After one visit the site needs no network; a new version never mixes with the one before; the installed page is given
-// files by the system. Sites of these tests have servers of their own, which are really gone when they are closed.
+// After one visit the site works offline; a new version never mixes with the old one; the system passes files to the
+// installed page. The sites of these tests have their own servers, which are gone once closed.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A server whose folder can be another one from one moment to the next. */
+/** A server whose folder can be switched at any time. */
 async function startSite(site, base = BASE) {
   const requests = [];
   const given = { site, requests };
@@ -43,7 +43,7 @@ async function startSite(site, base = BASE) {
   return given;
 }
 
-/** The same site as another build: every name that tells of contents is another one, and so are version and build. */
+/** The same site as another build: content hashes in names, version and build all differ. */
 function anotherBuild(name, version) {
   const copy = join(folder, name);
   cpSync(DIST, copy, { recursive: true });
@@ -62,12 +62,12 @@ function anotherBuild(name, version) {
 const version = (page) => page.evaluate(() => globalThis.tracedrop.version);
 const caches = (page) => page.evaluate(async () => (await globalThis.caches.keys()).sort());
 const notice = (page) => page.getByText('A new version of Tracedrop is ready.');
-/** Waits until the file that shows is read. */
+/** Waits until the visible file is parsed. */
 const isRead = (page) => page.locator('[role=tabpanel]:not([hidden]) .file-head').waitFor({ timeout: 120_000 });
 async function opensFiles(page) {
   await page.getByTestId('file-input').setInputFiles(FILE);
   await isRead(page);
-  assert.match(await page.locator('[role=tabpanel]:not([hidden]) .verdict p').textContent(), /^Everything was read: 2 events/);
+  assert.match(await page.locator('[role=tabpanel]:not([hidden]) .verdict p').textContent(), /^Parsed 2 events/);
 }
 async function opensSample(page) {
   await page.getByRole('button', { name: 'Tracedrop' }).first().click();
@@ -75,11 +75,11 @@ async function opensSample(page) {
   await isRead(page);
 }
 
-test('after one visit everything works with the network off', { timeout: 300_000 }, async () => {
+test('after one visit everything works offline', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
-  assert.match(await page.locator('.start-foot').textContent(), /kept for use without a network/);
-  // All of it is there when the page is ready, so that nothing is asked for later.
+  assert.match(await page.locator('.start-foot').textContent(), /works offline/);
+  // Everything is loaded when the page is ready, so nothing is requested later.
   const n = site.requests.length;
   await opensSample(page);
   assert.deepEqual(site.requests.slice(n), []);
@@ -101,7 +101,7 @@ test('after one visit everything works with the network off', { timeout: 300_000
   await page.context().close();
 });
 
-test('the build at the foot of the page is the one of its files', async () => {
+test('the build shown in the footer matches the files', async () => {
   assert.equal(buildHash(DIST, writtenBuild(DIST)), writtenBuild(DIST));
   const printed = execFileSync(process.execPath, [new URL('../../tools/build-hash.mjs', import.meta.url).pathname, DIST], { encoding: 'utf8' });
   assert.equal(printed.trim(), writtenBuild(DIST));
@@ -119,7 +119,7 @@ test('the build at the foot of the page is the one of its files', async () => {
   assert.notEqual(buildHash(changed, writtenBuild(changed)), writtenBuild(changed));
 });
 
-test('a new version waits, says so, takes over when asked, and never mixes with the old one', { timeout: 300_000 }, async () => {
+test('a new version waits, shows a notice, takes over on request, and never mixes with the old one', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const first = await openPage(browser, site.url);
   const old = await version(first);
@@ -129,17 +129,17 @@ test('a new version waits, says so, takes over when asked, and never mixes with 
   const second = await first.context().newPage();
   await second.goto(site.url);
   await waitUntilReady(second);
-  // The new files are on the server, the page is of the old ones.
+  // The server has the new files, the page still uses the old ones.
   assert.equal(await version(second), old);
   await notice(second).waitFor({ timeout: 120_000 });
   await notice(first).waitFor();
   assert.equal((await caches(first)).length, 2);
-  // What was asked for meanwhile is of the new build alone, and each file once.
+  // Meanwhile only files of the new build were requested, each once.
   const asked = site.requests.slice(n).map((request) => request.replace(`GET ${BASE}`, ''));
   const there = new Set(filesIn(site.site));
   for (const name of asked) assert.ok(there.has(name), `${name} is not of the new build`);
   assert.equal(new Set(asked).size, asked.length);
-  // Whoever does not want it now goes on with the old one, loaded again as well.
+  // After Later, the old version stays, even after a reload.
   await second.getByRole('button', { name: 'Later' }).press('Enter');
   await second.waitForFunction(() => document.activeElement.matches('.brand'));
   await second.reload();
@@ -147,13 +147,13 @@ test('a new version waits, says so, takes over when asked, and never mixes with 
   assert.equal(await version(second), old);
   await opensFiles(second);
   await notice(second).waitFor();
-  assert.match(await second.locator('.newer').textContent(), /Loading it closes 1 open file\./);
+  assert.match(await second.locator('.newer').textContent(), /Reloading closes 1 open file\./);
   await second.getByRole('button', { name: 'Reload' }).click();
   await second.waitForFunction(() => globalThis.tracedrop?.version === '9.9.9');
   await waitUntilReady(second);
   await opensFiles(second);
   await opensSample(second);
-  // The other window is of the old build, complete, and told.
+  // The other window still has the complete old build, and shows the notice.
   assert.equal(await version(first), old);
   await opensSample(first);
   assert.equal(await notice(first).isVisible(), true);
@@ -184,7 +184,7 @@ test('a new version takes over by itself once no page of the old one is open', {
   await page.context().close();
 });
 
-test('a version that is only half there is not kept', { timeout: 300_000 }, async () => {
+test('an incomplete version is not cached', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
   const old = await version(page);
@@ -193,7 +193,7 @@ test('a version that is only half there is not kept', { timeout: 300_000 }, asyn
   const damaged = filesIn(half).find((name) => name.startsWith('samples-') && name.endsWith('.jsonl'));
   const keeps = Object.fromEntries([damaged, 'index.html'].map((name) => [name, readFileSync(join(half, name))]));
   site.site = half;
-  // A file that did not arrive as a whole, and an index.html that the server has not changed yet.
+  // A truncated file, and an index.html that is not updated yet.
   for (const [name, bad] of [[damaged, '{}'], ['index.html', readFileSync(join(DIST, 'index.html'))]]) {
     writeFileSync(join(half, name), bad);
     const n = site.requests.length;
@@ -207,14 +207,14 @@ test('a version that is only half there is not kept', { timeout: 300_000 }, asyn
     await opensSample(page);
     writeFileSync(join(half, name), keeps[name]);
   }
-  // Once it is whole it is taken.
+  // Once complete, it is used.
   await page.reload();
   await notice(page).waitFor({ timeout: 120_000 });
   await page.context().close();
   await site.close();
 });
 
-test('two copies on one server do not touch each other', { timeout: 300_000 }, async () => {
+test('two copies on one server are independent', { timeout: 300_000 }, async () => {
   const both = join(folder, 'both');
   mkdirSync(both);
   cpSync(DIST, join(both, 'one'), { recursive: true });
@@ -234,7 +234,7 @@ test('two copies on one server do not touch each other', { timeout: 300_000 }, a
   await one.context().close();
 });
 
-test('the page can be installed: Chromium finds nothing wrong with its manifest', async () => {
+test('the page can be installed: Chromium accepts its manifest', async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
   const session = await page.context().newCDPSession(page);
@@ -260,11 +260,11 @@ test('the page can be installed: Chromium finds nothing wrong with its manifest'
   await site.close();
 });
 
-test('files shared with the installed page open in it, and are forgotten then', { timeout: 300_000 }, async () => {
+test('files shared with the installed page open in it and are then deleted', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
   await site.close();
-  // What the system does for a share target: it posts a form.
+  // For a share target the system posts a form.
   const sender = await page.context().newPage();
   await sender.setContent(
     `<form action="${site.url}share-target" method="post" enctype="multipart/form-data"><input type="file" name="traces" multiple><button>Share</button></form>`,
@@ -273,25 +273,25 @@ test('files shared with the installed page open in it, and are forgotten then', 
   await sender.getByRole('button', { name: 'Share' }).click();
   await waitUntilReady(sender);
   await isRead(sender);
-  // Two of a kind are compared as well, as when they are dropped.
+  // Two files of the same kind are also compared, as when they are dropped.
   assert.deepEqual((await sender.getByRole('tab').allTextContents()).slice(0, 2), ['made.json', 'other größe.json']);
-  assert.equal(sender.url(), site.url);
+  assert.equal(sender.url().split('#')[0], site.url);
   assert.deepEqual(await sender.evaluate(async () => {
     const names = (await globalThis.caches.keys()).filter((name) => name.startsWith('tracedrop-shared'));
     return Promise.all(names.map(async (name) => (await (await globalThis.caches.open(name)).keys()).length));
   }), [0]);
-  // Loaded again, the page does not look for what it has taken.
+  // After a reload, the page does not look for files it has taken.
   await sender.reload();
   await waitUntilReady(sender);
   assert.equal(await sender.getByRole('tab').count(), 0);
-  // What could not be kept is said.
+  // A failure to store is reported.
   await sender.goto(`${site.url}?shared=failed`);
   await waitUntilReady(sender);
-  await sender.getByRole('alert').getByText('could not be opened: the browser could not keep it').waitFor();
+  await sender.getByRole('alert').getByText('could not be opened: the browser could not store it').waitFor();
   await page.context().close();
 });
 
-test('what is shared and is no trace, or nothing at all, is said', { timeout: 300_000 }, async () => {
+test('sharing something other than a trace, or nothing, shows an error', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const page = await openPage(browser, site.url);
   await site.close();
@@ -301,7 +301,7 @@ test('what is shared and is no trace, or nothing at all, is said', { timeout: 30
     await fill(sender);
     await sender.getByRole('button', { name: 'Share' }).click();
     await waitUntilReady(sender);
-    assert.equal(sender.url(), site.url);
+    assert.equal(sender.url().split('#')[0], site.url);
     return sender;
   };
   // A picture, as the list of what can be shared with it is only a hint to the system.
@@ -325,8 +325,8 @@ test('what is shared and is no trace, or nothing at all, is said', { timeout: 30
     await sender.close();
   }
   const odd = await share('<input name="traces" value="[]">', undefined, 'text/plain');
-  await odd.getByRole('alert').getByText('could not be opened: the browser could not keep it').waitFor();
-  // Nor by an address that someone made up.
+  await odd.getByRole('alert').getByText('could not be opened: the browser could not store it').waitFor();
+  // Nor do made-up addresses.
   for (const id of ['1-none', '..%2f..', '%00', 'x'.repeat(5000)]) {
     await odd.goto(`${site.url}?shared=${id}`);
     await waitUntilReady(odd);
@@ -336,11 +336,11 @@ test('what is shared and is no trace, or nothing at all, is said', { timeout: 30
   await page.context().close();
 });
 
-test('files that the system opens with the installed page open in it', { timeout: 300_000 }, async () => {
+test('files opened with the installed page open in it', { timeout: 300_000 }, async () => {
   const site = await startSite(DIST);
   const context = await browser.newContext();
   const page = await context.newPage();
-  // Headless Chromium installs nothing, so the queue is made up as the browser would give it.
+  // Headless Chromium installs nothing, so imitate the launch queue.
   await page.addInitScript((text) => {
     const handle = (name, lost) => ({ kind: 'file', name, getFile: async () => (lost ? Promise.reject(new Error('gone')) : new File([text], name)) });
     const launchQueue = {
@@ -355,7 +355,7 @@ test('files that the system opens with the installed page open in it', { timeout
   await page.goto(site.url);
   await waitUntilReady(page);
   await isRead(page);
-  await page.getByRole('alert').getByText('could not read 1 file that it was asked to open').waitFor();
+  await page.getByRole('alert').getByText('could not read 1 file opened with Tracedrop').waitFor();
   await page.evaluate(() => globalThis.__launch());
   await page.getByRole('tab', { name: 'later.json' }).waitFor();
   assert.deepEqual(await page.locator('.tab-name').allTextContents(), ['double-clicked.json', 'later.json']);
@@ -363,7 +363,7 @@ test('files that the system opens with the installed page open in it', { timeout
   await site.close();
 });
 
-test('packed as a zip, unpacked somewhere and served by another server, it is the same page', { timeout: 300_000 }, async (t) => {
+test('unpacked from a zip and served by another server, it is the same page', { timeout: 300_000 }, async (t) => {
   try {
     execFileSync('python3', ['--version']);
   } catch {
@@ -387,19 +387,19 @@ test('packed as a zip, unpacked somewhere and served by another server, it is th
   }
 });
 
-test('without a server at all, from a disk, the page in one file works', { timeout: 300_000 }, async () => {
+test('the single-file page works from disk, without a server', { timeout: 300_000 }, async () => {
   const page = await openPage(browser, `file://${DIST.startsWith('/') ? DIST : join(process.cwd(), DIST)}/tracedrop.html`);
-  assert.doesNotMatch(await page.locator('.start-foot').textContent(), /without a network/);
+  assert.doesNotMatch(await page.locator('.start-foot').textContent(), /works offline/);
   await opensFiles(page);
   await opensSample(page);
   assert.equal(await page.evaluate(() => globalThis.tracedrop.locked), true);
-  // Its links begin with #, without the folder that it lies in, which is said; pasted they open, here as anywhere.
+  // Its links begin with #, without its folder, and the dialog says so; pasted, they open.
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.keyboard.press('e');
-  await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).click();
-  await page.getByText(/^This page lies on a disk/).waitFor();
+  await page.getByRole('menuitem', { name: 'Copy link to the results…' }).click();
+  await page.getByText(/^This page was opened from disk/).waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Copy link' }).click();
-  await page.getByText('The link is on the clipboard.').waitFor();
+  await page.getByText('Link copied.').waitFor();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   assert.match(link, /^#r1=[\w-]+$/);
   const before = await page.getByRole('tab').count();
@@ -412,7 +412,7 @@ test('without a server at all, from a disk, the page in one file works', { timeo
   assert.equal(await page.getByRole('tab').count(), before + 1);
   assert.deepEqual(page.violations, []);
   assert.deepEqual(page.console, []);
-  // index.html needs a server, says so, and leads there.
+  // index.html needs a server, says so, and links to tracedrop.html.
   const index = await openPage(browser, `file://${DIST.startsWith('/') ? DIST : join(process.cwd(), DIST)}/index.html`, { ready: false });
   await index.getByText('browsers run it only from a web server').waitFor({ timeout: 120_000 });
   await index.getByRole('link', { name: 'tracedrop.html' }).click();

@@ -1,18 +1,18 @@
-// A browser as people have it: nothing but the page is looked at, and that from outside.
+// A browser without a debugger on its workers, for memory measurements.
 //
-// A debugger that attaches to workers, as Playwright does, has the browser keep the program of each as text besides, which is
-// tens of MB that nobody else has.
+// A debugger that attaches to workers, as Playwright does, makes the browser keep the code of each as text: tens of MB that
+// users don't have.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** Whether Node.js can speak with one: it has had web sockets since version 22, before that with --experimental-websocket. */
+/** Whether Node.js has WebSocket: since version 22, before that with --experimental-websocket. */
 export const hasPlainBrowser = typeof WebSocket === 'function';
 
 /**
- * Starts Chromium with one tab that shows `url`, and its profile in the folder `profile`. Gives what of Playwright's page `bench.mjs` uses,
- * and `close`.
+ * Starts Chromium with one tab that shows `url`, and its profile in the folder `profile`. Returns the part of
+ * Playwright's page that `bench.mjs` uses, and `close`.
  */
 export async function launchPlain({ executablePath, args }, profile, url) {
   const browser = spawn(
@@ -59,7 +59,7 @@ export async function launchPlain({ executablePath, args }, profile, url) {
     }),
     async close() {
       const ended = once(browser, 'exit');
-      // Asked to, it ends all of its processes; killed, some of them go on writing for a moment.
+      // Closing ends all its processes; after a kill, some keep writing for a moment.
       socket.send(JSON.stringify({ id: 0, method: 'Browser.close' }));
       const timer = setTimeout(() => browser.kill('SIGKILL'), 10_000);
       await ended;

@@ -1,11 +1,11 @@
-// The worker's messages (src/engine/protocol.rs) as far as tests and benches need them, past the page. A test there holds the
-// numbers of variants that stand here.
+// The worker's messages (src/engine/protocol.rs) that tests and benches send without the page. A test there checks the variant
+// numbers used here.
 //
 // Functions here run in the page: they take everything they need as arguments.
 
 /**
- * Reads the file of an <input> in a worker of its own, with others that help it; with `together`, all its files as one run.
- * Gives milliseconds to the first and to the last report, and what each named exporter wrote, as text.
+ * Parses a file of an <input> in a new worker, with helpers; with `together`, all its files as one run.
+ * Returns the milliseconds to the first and to the last report, and the output of each named exporter, as text.
  */
 export async function readInWorker(input, { index = 0, together = false, exporters = [], helpers = 0 } = {}) {
   const files = together ? [...input.files] : [input.files[index]];
@@ -47,7 +47,7 @@ export async function readInWorker(input, { index = 0, together = false, exporte
         if (!started) {
           started = performance.now();
           worker.postMessage([open, ...files, ...ports], ports);
-          silence = setTimeout(() => reject(new Error('the worker does not answer: is the message as it should be?')), 60_000);
+          silence = setTimeout(() => reject(new Error('the worker does not answer: is the message encoded correctly?')), 60_000);
           return;
         }
         clearTimeout(silence);
@@ -75,7 +75,7 @@ export async function readInWorker(input, { index = 0, together = false, exporte
   }
 }
 
-/** An <input> of the page with these files in it. */
+/** An <input> of the page with these files. */
 export async function inputWith(page, paths) {
   const input = await page.evaluateHandle(() => {
     const element = document.createElement('input');

@@ -1,4 +1,4 @@
-// Several files read together: ranks of a distributed run, folders, files of one kind.
+// Several files combined: ranks of a distributed run, folders, files of one kind.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { inputWith, readInWorker } from './protocol.mjs';
-import { NARROW, WIDE, accessibilityProblems, openPage, pageTests, siteAndBrowser } from './support.mjs';
+import { NARROW, WIDE, accessibilityProblems, openPage, pageTests, showReport, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 const pageTest = pageTests(given);
@@ -23,7 +23,7 @@ const tabNames = (page) => page.locator('.tab-name').allTextContents();
 const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
 const report = (page) => panel(page).locator('.report:not([hidden])');
 const pick = (page, files) => page.getByTestId('file-input').setInputFiles(files);
-/** Waits until the tab in front is read, and gives its title and sentence. */
+/** Waits until the visible tab is parsed; returns its title and parse summary. */
 async function read(page) {
   await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
   return [await panel(page).locator('h1').textContent(), await panel(page).locator('.verdict p').first().textContent()];
@@ -31,7 +31,7 @@ async function read(page) {
 const slices = (n) => Buffer.from(JSON.stringify(Array.from({ length: n }, (_, i) => ({ name: `op ${i}`, ph: 'X', ts: i, dur: 1, pid: 1, tid: 1 }))));
 const file = (name, buffer) => ({ name, mimeType: 'application/octet-stream', buffer });
 
-/** A folder with two ranks, one of them in a folder of its own, and what is no trace. */
+/** A folder with two ranks, one in a subfolder, and files that are not traces. */
 function folder(names = [RANKS[0], `node1/${RANKS[1]}`]) {
   const folder = join(mkdtempSync(join(tmpdir(), 'tracedrop-')), 'runs');
   mkdirSync(join(folder, 'node1'), { recursive: true });
@@ -41,24 +41,24 @@ function folder(names = [RANKS[0], `node1/${RANKS[1]}`]) {
   return folder;
 }
 
-pageTest('files of ranks are read together, and each when it is shown', async (page) => {
+pageTest('ranks are combined into one run, and each file is parsed on its own when shown', async (page) => {
   await pick(page, [PATHS[1], PATHS[0]]);
   const [title, verdict] = await read(page);
   assert.equal(title, '2 ranks');
-  assert.match(verdict, /^Everything was read/);
+  assert.match(verdict, /^Parsed \d/);
   assert.deepEqual(await tabNames(page), ['2 ranks', ...RANKS]);
   assert.equal(await page.title(), '2 ranks – Tracedrop');
   assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Findings');
-  assert.match(await report(page).locator('.report-summary').textContent(), /^2 ranks; \d+\.\d % of the time in collectives is waiting/);
-  const bars = report(page).getByRole('img', { name: 'Where the time of each rank went' });
+  assert.match(await report(page).locator('.report-summary').textContent(), /^2 ranks; \d+\.\d% of collective time is waiting/);
+  const bars = report(page).getByRole('img', { name: 'Time breakdown by rank' });
   await bars.waitFor();
   assert.ok((await bars.locator('text').allTextContents()).includes('rank 1'));
-  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Ranks', exact: true }).click();
+  await showReport(page, 'Ranks');
   const arrivals = report(page).getByRole('img', { name: 'Arrival at collectives' });
   await arrivals.locator('path').nth(1).waitFor({ state: 'attached' });
   assert.equal(await arrivals.locator('path').count(), 2);
-  // Each file has its own account.
-  await panel(page).getByRole('button', { name: 'Show the account' }).click();
+  // Each file has its own parsing details.
+  await panel(page).getByRole('button', { name: 'Parsing details', exact: true }).click();
   assert.deepEqual(await panel(page).locator('.file-account h3').allTextContents(), RANKS);
   assert.deepEqual(await panel(page).locator('.file-rank').allTextContents(), ['rank 0', 'rank 1']);
   for (const table of await panel(page).locator('.account').all()) {
@@ -67,15 +67,15 @@ pageTest('files of ranks are read together, and each when it is shown', async (p
     const total = numbers.pop();
     assert.equal(numbers.reduce((sum, n) => sum + n, 0), total);
   }
-  // By the keyboard to the file, which is read now.
+  // By keyboard to the file, which is parsed now.
   await page.keyboard.press(']');
   assert.deepEqual((await read(page))[0], RANKS[0]);
-  await panel(page).getByRole('button', { name: 'Read them as one run' }).click();
+  await panel(page).getByRole('button', { name: 'Open as one run' }).click();
   await page.locator('[role=tab][title="2 ranks"][aria-selected=true]').waitFor();
   assert.equal((await tabNames(page)).length, 3);
 });
 
-pageTest('large files of a run, plain and packed, are read with the same helpers one after the other', async (page) => {
+pageTest('large files of a run, plain and compressed, are parsed one after the other with the same helpers', async (page) => {
   const events = (n, seed) =>
     Array.from({ length: n }, (_, i) => ({ name: `op ${(i * 7919 + seed) % 1009}`, cat: 'cpu_op', ph: 'X', ts: i * 3, dur: 1 + ((i * 31 + seed) % 89) / 31, pid: 1, tid: 1 }));
   const rank = (n, seed) => Buffer.from(JSON.stringify({ distributedInfo: { backend: 'nccl', rank: seed, world_size: 3 }, traceEvents: events(n, seed) }));
@@ -85,50 +85,50 @@ pageTest('large files of a run, plain and packed, are read with the same helpers
   await pick(page, [file('rank0.json', plain[0]), file('rank1.json', plain[1]), file('rank2.json.gz', packed)]);
   const [title, verdict] = await read(page);
   assert.equal(title, '3 ranks');
-  assert.match(verdict, /^Everything was read: 390,000 events/);
+  assert.match(verdict, /^Parsed 390,000 events/);
 });
 
-pageTest('files that say they are of one run are read together though their names do not', async (page) => {
+pageTest('files whose metadata names one run are combined, whatever their names', async (page) => {
   await pick(page, PATHS.map((path, at) => file(`host${at}_1694.pt.trace.json.gz`, readFileSync(path))));
-  await page.getByRole('status').getByText('These 2 files are of one run').waitFor({ timeout: 120_000 });
+  await page.getByRole('status').getByText('These 2 files belong to one run').waitFor({ timeout: 120_000 });
   await page.waitForFunction(() => [...document.querySelectorAll('.tab-name')].some((tab) => tab.textContent === '2 ranks'), null, { timeout: 120_000 });
-  // Whoever looks at a file is left there.
+  // The visible file stays in front.
   assert.equal(await panel(page).locator('h1').textContent(), 'host1_1694.pt.trace.json.gz');
   await page.keyboard.press('3');
   assert.equal((await read(page))[0], '2 ranks');
 });
 
-pageTest('an unreadable file is said and stops nothing', async (page) => {
+pageTest('an unreadable file is reported and skipped', async (page) => {
   await pick(page, [...PATHS.map((path, at) => file(RANKS[at], readFileSync(path))), file('rank2.json.gz', Buffer.from('remember the milk'))]);
   const [title, verdict] = await read(page);
   assert.equal(title, '2 ranks');
-  assert.match(verdict, /^2 of 3 files were read: [\d,]+ events\.$/);
-  assert.match(await page.getByTestId('left-out').textContent(), /^rank2\.json\.gz is left out: no trace format recognised/);
+  assert.match(verdict, /^Parsed 2 of 3 files: [\d,]+ events$/);
+  assert.match(await page.getByTestId('left-out').textContent(), /^rank2\.json\.gz was skipped: unrecognized trace format/);
   assert.match(await report(page).locator('.report-summary').textContent(), /^2 ranks/);
 });
 
-pageTest('when no file can be read, that is said of each', async (page) => {
+pageTest('when no file can be read, each error is shown', async (page) => {
   await pick(page, [file('rank0.json', Buffer.from('milk')), file('rank1.json', Buffer.from(''))]);
   const alert = panel(page).getByRole('alert');
   await alert.getByRole('heading', { name: 'These files could not be read' }).waitFor();
   assert.match(await alert.textContent(), /rank0\.json: .*rank1\.json: /);
 });
 
-pageTest('a dropped folder is walked and read together; what is no trace is named', async (page) => {
+pageTest('the traces in a dropped folder are combined; other files are listed', async (page) => {
   const runs = folder();
   const session = await page.context().newCDPSession(page);
   const data = { items: [], files: [runs], dragOperationsMask: 1 };
   for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
-  await page.getByRole('alert').getByText('Not opened from the folder runs, as their names are not those of traces: node1/log.out, notes.md.').waitFor();
+  await page.getByRole('alert').getByText('Skipped in folder runs (not named like traces): node1/log.out, notes.md.').waitFor();
   assert.equal((await read(page))[0], '2 ranks');
   assert.deepEqual((await tabNames(page)).toSorted(), ['2 ranks', ...RANKS]);
   rmSync(join(runs, '..'), { recursive: true });
 });
 
-pageTest('a folder is chosen by a key; files of one name are told apart by their folders', async (page) => {
+pageTest('a shortcut opens a folder; files of the same name are shown with their folders', async (page) => {
   const runs = folder(['same.json.gz', 'node1/same.json.gz']);
   const chosen = page.waitForEvent('filechooser');
-  // The browser is told of the wish to choose by then.
+  // Let the browser register the file chooser.
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
   await page.keyboard.press('f');
   await (await chosen).setFiles(runs);
@@ -137,7 +137,7 @@ pageTest('a folder is chosen by a key; files of one name are told apart by their
   rmSync(join(runs, '..'), { recursive: true });
 });
 
-pageTest('a folder is chosen by the menu', async (page) => {
+pageTest('the menu opens a folder', async (page) => {
   const runs = folder();
   const chosen = page.waitForEvent('filechooser');
   await page.getByRole('button', { name: 'More ways to open' }).click();
@@ -148,42 +148,42 @@ pageTest('a folder is chosen by the menu', async (page) => {
   rmSync(join(runs, '..'), { recursive: true });
 });
 
-pageTest('the directory of a run opens as one, with what lies beside its trace; several are a data set', async (page) => {
+pageTest('a run directory opens as one run with its other files; several are a data set', async (page) => {
   const mrm = join(root, 'tests/data/mrm');
   await page.getByTestId('folder-input').setInputFiles(join(mrm, 'runs-bad/tampered'));
   assert.equal((await read(page))[0], 'tampered');
   assert.deepEqual(await tabNames(page), ['tampered']);
-  assert.match(await report(page).textContent(), /2 files of the run directory are not as its manifest says/);
-  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Run directory', exact: true }).click();
-  assert.equal(await report(page).locator('.report-summary').textContent(), '2 of 5 files are not as the manifest says.');
+  assert.match(await report(page).textContent(), /2 files in the run directory differ from its manifest/);
+  await showReport(page, 'Run directory');
+  assert.equal(await report(page).locator('.report-summary').textContent(), '2 of 5 files differ from the manifest.');
   await report(page).locator('.table').first().getByText('trace.parquet').first().waitFor();
   assert.match(await report(page).locator('.table').first().textContent(), /trace\.parquet✓ ok/);
   await page.getByTestId('folder-input').setInputFiles(join(mrm, 'runs-latest'));
   await page.locator('[role=tab][title="2 runs"][aria-selected=true]').waitFor();
   await read(page);
-  await panel(page).getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Run directory', exact: true }).click();
-  assert.equal(await report(page).locator('.report-summary').textContent(), '2 runs, none of which is known to be contaminated.');
-  // The list of the runs, which lies above them, is read with them.
-  assert.match(await report(page).textContent(), /The list of the data set against the runs/);
-  assert.equal(await page.getByText('Not opened').count(), 0);
+  await showReport(panel(page), 'Run directory');
+  assert.equal(await report(page).locator('.report-summary').textContent(), '2 runs, both valid.');
+  // The list of the runs in the parent folder is read with them.
+  assert.match(await report(page).textContent(), /Dataset list vs runs/);
+  assert.equal(await page.getByText('not named like traces').count(), 0);
 });
 
-pageTest('other files of one kind are read together when that is wanted', async (page) => {
+pageTest('other files of one kind are combined on request', async (page) => {
   await pick(page, [file('a.json', slices(3)), file('b.json', slices(4))]);
   await page.getByTestId('fellows').first().waitFor({ state: 'attached' });
   await page.locator('[role=tab][title="a.json ↔ b.json"][aria-selected=true]').waitFor();
   assert.deepEqual(await tabNames(page), ['a.json', 'b.json', 'a.json ↔ b.json']);
   await page.keyboard.press('2');
-  assert.equal(await panel(page).getByTestId('fellows').textContent(), '2 files of this kind were opened at once. Read them as one run');
+  assert.equal(await panel(page).getByTestId('fellows').textContent(), 'Opened 2 files of this kind. Open as one run');
   await page.getByRole('button', { name: 'More ways to open' }).click();
   await page.keyboard.press('End');
-  await page.getByRole('menuitem', { name: 'Read all 2 as one run' }).press('Enter');
+  await page.getByRole('menuitem', { name: 'Open all 2 as one run' }).press('Enter');
   const [title, verdict] = await read(page);
-  assert.deepEqual([title, verdict], ['2 files', 'Everything was read: 7 events, nothing skipped, nothing changed.']);
+  assert.deepEqual([title, verdict], ['2 files', 'Parsed 7 events, no problems']);
   assert.equal(await panel(page).getByTestId('fellows').count(), 0);
 });
 
-pageTest('reading together is stopped by the button; what was not reached is said', async (page) => {
+pageTest('Stop ends parsing several files; files not reached are listed', async (page) => {
   const folder = mkdtempSync(join(tmpdir(), 'tracedrop-'));
   const paths = [0, 1, 2].map((rank) => join(folder, `rank${rank}.json`));
   const many = slices(400_000);
@@ -192,11 +192,11 @@ pageTest('reading together is stopped by the button; what was not reached is sai
   await panel(page).getByTestId('reading-file').getByText('File 1 of 3').waitFor();
   await panel(page).getByRole('button', { name: 'Stop' }).click();
   await read(page);
-  assert.match(await page.getByTestId('left-out').textContent(), /rank2\.json is left out: reading was stopped before it\./);
+  assert.match(await page.getByTestId('left-out').textContent(), /rank2\.json was skipped: parsing was stopped before it\./);
   rmSync(folder, { recursive: true });
 }, { slowReading: true });
 
-pageTest('while several files are read, what has been read of all of them shows', async (page) => {
+pageTest('while several files are parsed, the reports cover all files so far', async (page) => {
   const folder = mkdtempSync(join(tmpdir(), 'tracedrop-'));
   const paths = [0, 1, 2].map((rank) => join(folder, `rank${rank}.json`));
   for (const path of paths) writeFileSync(path, slices(200_000));
@@ -210,7 +210,7 @@ pageTest('while several files are read, what has been read of all of them shows'
     }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
   });
   await pick(page, paths);
-  assert.match((await read(page))[1], /^Everything was read: 600,000 events/);
+  assert.match((await read(page))[1], /^Parsed 600,000 events/);
   const seen = await page.evaluate(() => [...globalThis.seen]);
   assert.ok(seen.includes('File 2 of 3') && seen.includes('File 3 of 3'), seen.join());
   rmSync(folder, { recursive: true });
@@ -222,7 +222,7 @@ if (existsSync(corpus)) {
   collections['corpus, sampled'] = [0, 1].map((rank) => join(corpus, `sampled-rank${rank}.json.gz`));
 }
 for (const [name, paths] of Object.entries(collections)) {
-  test(`${name}: exports of ranks together are what the command writes`, { timeout: 300_000 }, async () => {
+  test(`${name}: exports of combined ranks equal the output of the command`, { timeout: 300_000 }, async () => {
     const exporters = ['markdown', 'json', 'csv', 'terminal'];
     const page = await openPage(given.browser, given.site.url);
     const input = await inputWith(page, paths);
@@ -231,12 +231,12 @@ for (const [name, paths] of Object.entries(collections)) {
       const args = ['report', '--together', '--format', exporter, ...paths];
       const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 30 });
       assert.equal(status, 0, stderr);
-      // The command ends its output with a line end where the format has none.
+      // The command adds a final newline where the format has none.
       assert.ok([exported[exporter], `${exported[exporter]}\n`].includes(stdout), `${exporter} differs`);
     }
     const trace = JSON.parse(exported['chrome-trace']);
     assert.ok(trace.traceEvents.length > 1000);
-    // An index is of one trace.
+    // An index contains one trace.
     assert.equal(exported.index, null);
     await page.context().close();
   });
@@ -244,7 +244,7 @@ for (const [name, paths] of Object.entries(collections)) {
 
 for (const colorScheme of ['light', 'dark']) {
   for (const [name, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
-    pageTest(`axe finds nothing where files are read together, ${colorScheme}, ${name}`, async (unused) => {
+    pageTest(`axe finds nothing where files are combined, ${colorScheme}, ${name}`, async (unused) => {
       await unused.close();
       const page = await openPage(given.browser, given.site.url, { colorScheme, viewport });
       assert.equal((await accessibilityProblems(page)).join('\n'), '', 'start');

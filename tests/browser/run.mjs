@@ -1,8 +1,8 @@
 // Runs tests/browser/*.test.mjs against dist/: `make test-browser`, or some of them: `make test-browser ONLY=lock`.
-// The last line says "browser: N passed, N failed".
+// The last line is "browser: N passed, N failed".
 //
-// Files run side by side, each with a browser and a server of its own, so that clipboard, storage and counts of workers are its own
-// as well; JOBS=1 runs one after the other.
+// Files run in parallel, each with its own browser and server, so that they do not share clipboard, storage or worker counts;
+// JOBS=1 runs them one after the other.
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { run } from 'node:test';

@@ -1,32 +1,32 @@
-// Pictures of the screens, for people to look at: `make screenshots` writes them to tests/browser/output/.
-// Add a screen: a name and what to do with a ready page to get there.
+// Screenshots for review: `make screenshots` writes them to tests/browser/output/.
+// To add a screen, add a name and the steps from a ready page to it.
 import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { NARROW, OUTPUT, WIDE, launchBrowser, openPage, startSite } from './support.mjs';
+import { NARROW, OUTPUT, WIDE, launchBrowser, openPage, showReport, startSite } from './support.mjs';
 
-/** Opens the sample in the file of that name. */
+/** Opens the sample with that file name. */
 const sample = async (page, file) => {
   const title = await page.evaluate((file) => globalThis.tracedrop.samples.find((sample) => sample.name === file).title, file);
   await page.getByRole('button', { name: title }).click();
   await page.locator('.file-head').waitFor();
 };
 const report = async (page, title) => {
-  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();
+  await showReport(page, title);
   await page.waitForFunction(() => !document.querySelector('.report:not([hidden]) .table-stale'));
 };
-/** Writes a note on a row of the first table that offers it, and gives a title. */
+/** Adds a note to a row, and a title. */
 const writeNotes = async (page) => {
   await sample(page, 'serving.json');
   await report(page, 'Slices by name');
-  await page.getByRole('button', { name: 'Write a note on a row of Slices by name' }).click();
+  await page.getByRole('button', { name: 'Add a note to a row of Slices by name' }).click();
   await page.getByRole('textbox', { name: 'Note' }).fill('Twice as long as in last week’s build.\nAsk the scheduler team.');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('button', { name: 'Give it a title' }).click();
+  await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByRole('textbox', { name: 'Title of the trace' }).fill('Serving, after the upgrade');
   await page.getByRole('button', { name: 'Save' }).click();
 };
 const pick = (page, name, text) => page.getByTestId('file-input').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
-/** Slices on a thread, many enough that reading them is to be seen. */
+/** Enough slices that parsing takes a while. */
 const MANY = `${OUTPUT}/many.json`;
 await mkdir(OUTPUT, { recursive: true });
 await writeFile(MANY, '[');
@@ -65,20 +65,20 @@ const SCREENS = {
   table: async (page) => {
     await sample(page, 'serving.json');
     await report(page, 'Slices by name');
-    await page.getByRole('button', { name: 'Show the account' }).click();
+    await page.getByRole('button', { name: 'Parsing details', exact: true }).click();
   },
   notes: writeNotes,
   note: async (page) => {
     await writeNotes(page);
-    await page.getByRole('button', { name: 'Change note 1' }).click();
+    await page.getByRole('button', { name: 'Edit note 1' }).click();
     await page.getByRole('dialog').waitFor();
   },
   'tracedrop-file': async (page) => {
     await writeNotes(page);
     await page.keyboard.press('e');
     await page.getByRole('menuitem', { name: 'Save as a Tracedrop file…' }).click();
-    await page.getByLabel(/^with everything that was read \(/).check();
-    await page.getByText(/has .*, with 1 note/).waitFor();
+    await page.getByLabel(/^Include all trace data \(/).check();
+    await page.getByText(/: .*, with 1 note/).waitFor();
   },
   python: (page) => sample(page, 'python-threads.jsonl'),
   sway: (page) => sample(page, 'scoring-suite.jsonl'),
@@ -123,7 +123,19 @@ for (const [screen, goThere] of Object.entries(SCREENS)) {
     }
   }
 }
-// What a person sees before the app runs, and when it cannot.
+// Pictures of the README, kept small.
+const DOCS = fileURLToPath(new URL('../../docs/images', import.meta.url));
+await mkdir(DOCS, { recursive: true });
+const PICTURES = { hero: ['gpu'], findings: ['gpu', '.findings'], compare: ['compare'], memory: ['memory'] };
+for (const [name, [screen, part]] of Object.entries(PICTURES)) {
+  const page = await openPage(browser, site.url, { viewport: { width: 1100, height: 620 } });
+  await SCREENS[screen](page);
+  const path = `${DOCS}/${name}.png`;
+  const box = part && (await page.locator(part).first().boundingBox());
+  await page.screenshot(box ? { path, clip: { ...box, height: Math.min(box.height, 420) }, fullPage: true } : { path });
+  await page.context().close();
+}
+// The page before the app runs, and when it cannot.
 for (const [name, answer] of Object.entries({ loading: () => {}, failed: (route) => route.fulfill({ status: 404, body: '' }) })) {
   const page = await openPage(browser, 'about:blank', { ready: false });
   await page.route('**/*_bg.wasm', answer);
@@ -135,4 +147,4 @@ for (const [name, answer] of Object.entries({ loading: () => {}, failed: (route)
 await browser.close();
 await site.close();
 await rm(MANY);
-console.log('tests/browser/output/');
+console.log('tests/browser/output/, docs/images/');

@@ -1,4 +1,4 @@
-// What is handed on: to Perfetto by its messages, and as a link with the numbers in it.
+// Sharing: with Perfetto by its messages, and as a link that contains the numbers.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -7,14 +7,14 @@ import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { NARROW, WIDE, accessibilityProblems, givenToPerfetto, openPage, siteAndBrowser, standInForPerfetto } from './support.mjs';
+import { NARROW, WIDE, accessibilityProblems, givenToPerfetto, openPage, showReport, siteAndBrowser, standInForPerfetto } from './support.mjs';
 
 const given = siteAndBrowser();
 const data = (name) => fileURLToPath(new URL(`../data/${name}`, import.meta.url));
 const trace = data('pytorch/small-bert-h100.json.gz');
 const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
 
-/** A page in which `file` has been read. */
+/** A page that has parsed `file`. */
 async function opened(file, options = {}) {
   const page = await openPage(given.browser, given.site.url + (options.hash ?? ''), options);
   await page.getByTestId('file-input').setInputFiles(file);
@@ -22,14 +22,14 @@ async function opened(file, options = {}) {
   return page;
 }
 
-/** The rows stand in the order that the header tells: it changes at once, they come from the worker. */
+/** Waits until the rows are in the order of the header, which changes first: rows come from the worker. */
 const sorted = (table) => table.and(table.page().locator('table[aria-busy=false]')).locator('th[aria-sort=ascending]').waitFor();
 
 async function handOver(page) {
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Open in Perfetto' });
-  await dialog.getByText(/go to https:\/\/ui\.perfetto\.dev, as small-bert-h100\.trace\.json\.gz/).waitFor();
+  await dialog.getByText(/passed to https:\/\/ui\.perfetto\.dev as small-bert-h100\.trace\.json\.gz/).waitFor();
   return dialog;
 }
 
@@ -39,21 +39,21 @@ const durations = (json) =>
     .map((event) => `${event.name} ${event.ts} ${event.dur ?? 0}`)
     .sort();
 
-test('Perfetto is given the trace after its answer, all of it or the part that was chosen', async () => {
+test('Perfetto gets the trace after its answer, whole or the selected time range', async () => {
   const page = await opened(trace);
   await standInForPerfetto(page.context());
   let dialog = await handOver(page);
-  // Where it goes and how much it is are said before anything is opened.
+  // Destination and size are shown before anything is opened.
   assert.equal(page.context().pages().length, 1);
   let popup = page.context().waitForEvent('page');
-  await dialog.getByRole('button', { name: 'Hand it over' }).click();
+  await dialog.getByRole('button', { name: 'Open in Perfetto' }).click();
   const perfetto = await popup;
-  await dialog.getByText(/were handed over/).waitFor();
+  await dialog.getByText(/Passed .* to Perfetto/).waitFor();
   const { title, bytes } = await givenToPerfetto(perfetto);
   assert.equal(perfetto.url(), 'https://ui.perfetto.dev/');
   assert.equal(title, 'small-bert-h100.trace.json.gz');
   const events = durations(gunzipSync(bytes).toString());
-  // The same as the trace that is downloaded, whose events the export's own tests hold against the file.
+  // The same as the downloaded trace, whose events the tests of the export compare with the file.
   await page.keyboard.press('Escape');
   const download = page.waitForEvent('download');
   await page.keyboard.press('e');
@@ -63,35 +63,35 @@ test('Perfetto is given the trace after its answer, all of it or the part that w
   assert.deepEqual(events, whole);
 
   dialog = await handOver(page);
-  // What is typed counts at once.
+  // Input takes effect at once.
   await dialog.getByLabel('to', { exact: true }).fill('2');
-  await dialog.getByText(/go to https/).waitFor();
+  await dialog.getByText(/passed to https/).waitFor();
   const part = page.waitForEvent('download');
   await dialog.getByRole('button', { name: 'Download instead' }).click();
   const some = durations(gunzipSync(readFileSync(await (await part).path())).toString());
   assert.ok(some.length > 0 && some.length < whole.length);
   const all = new Set(whole);
   assert.ok(some.every((event) => all.has(event)));
-  // What is wrong with times is said, and nothing goes out meanwhile.
+  // Invalid times are reported, and nothing is passed on meanwhile.
   const [from, to] = ['from', 'to'].map((name) => dialog.getByLabel(name, { exact: true }));
   for (const [start, end, words, marked] of [
-    ['0', 'x', /^Write times as milliseconds since the start of the trace/, to],
-    ['3', '2', /^The first time has to be before the second/, from],
-    ['-1', '2', /^Write times as milliseconds/, from],
-    ['99999', '99999', /^The trace is over after [\d.]+ ms/, from],
+    ['0', 'x', /^Enter milliseconds from the start of the trace/, to],
+    ['3', '2', /must be before/, from],
+    ['-1', '2', /^Enter milliseconds/, from],
+    ['99999', '99999', /^The trace ends at [\d.]+ ms/, from],
   ]) {
     await from.fill(start);
     await to.fill(end);
     await dialog.getByText(words).waitFor();
     assert.equal(await marked.getAttribute('aria-invalid'), 'true');
-    assert.ok(await dialog.getByRole('button', { name: 'Hand it over' }).isDisabled());
-    assert.equal(await dialog.getByText(/go to https/).count(), 0);
+    assert.ok(await dialog.getByRole('button', { name: 'Open in Perfetto' }).isDisabled());
+    assert.equal(await dialog.getByText(/passed to https/).count(), 0);
   }
   assert.deepEqual(await accessibilityProblems(page), []);
   await from.fill('0');
   await to.fill('2');
-  await dialog.getByText(/go to https/).waitFor();
-  assert.ok(await dialog.getByRole('button', { name: 'Hand it over' }).isEnabled());
+  await dialog.getByText(/passed to https/).waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Open in Perfetto' }).isEnabled());
   await page.context().close();
 });
 
@@ -100,16 +100,16 @@ test('without an answer or a window the trace can be downloaded', async () => {
   await standInForPerfetto(page.context(), { silent: true });
   const dialog = await handOver(page);
   const popup = page.context().waitForEvent('page');
-  await dialog.getByRole('button', { name: 'Hand it over' }).click();
+  await dialog.getByRole('button', { name: 'Open in Perfetto' }).click();
   const perfetto = await popup;
   await dialog.getByText('Waiting for Perfetto to start…').waitFor();
   await perfetto.close();
   await dialog.getByText(/Perfetto did not answer/).waitFor();
   assert.ok(await dialog.getByRole('button', { name: 'Download instead' }).isVisible());
-  // Whoever calls it off, or closes the dialog, has nothing handed over when the answer comes after all.
+  // After Cancel, or after closing the dialog, a late answer gets nothing.
   for (const callOff of [() => dialog.getByRole('button', { name: 'Cancel' }).click(), () => page.keyboard.press('Escape')]) {
     const popup = page.context().waitForEvent('page');
-    await dialog.getByRole('button', { name: /^Try again$|^Hand it over$/ }).click();
+    await dialog.getByRole('button', { name: /^Try again$|^Open in Perfetto$/ }).click();
     const late = await popup;
     await late.waitForFunction(() => globalThis.pings === 0);
     await page.bringToFront();
@@ -129,7 +129,7 @@ test('without an answer or a window the trace can be downloaded', async () => {
   await page.context().close();
 });
 
-test('where windows are blocked the trace can be downloaded, and handed over once they are allowed', async () => {
+test('where pop-ups are blocked the trace can be downloaded, and passed to Perfetto once they are allowed', async () => {
   const page = await openPage(given.browser, given.site.url);
   await standInForPerfetto(page.context());
   await page.addInitScript(() => {
@@ -140,8 +140,8 @@ test('where windows are blocked the trace can be downloaded, and handed over onc
   await page.getByTestId('file-input').setInputFiles(trace);
   await panel(page).locator('.file-head').waitFor();
   const dialog = await handOver(page);
-  await dialog.getByRole('button', { name: 'Hand it over' }).click();
-  await dialog.getByText(/The browser allowed no new window/).waitFor();
+  await dialog.getByRole('button', { name: 'Open in Perfetto' }).click();
+  await dialog.getByText(/The browser blocked the new window/).waitFor();
   await page.evaluate(() => (globalThis.allowed = true));
   const popup = page.context().waitForEvent('page');
   await dialog.getByRole('button', { name: 'Try again' }).click();
@@ -150,28 +150,28 @@ test('where windows are blocked the trace can be downloaded, and handed over onc
   await page.context().close();
 });
 
-test('counts of samples without times are not offered to Perfetto', async () => {
+test('sample counts without timestamps are not offered to Perfetto', async () => {
   const page = await opened(data('pysampling/cpu_threads.jsonl'));
   await page.keyboard.press('e');
-  await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).waitFor();
+  await page.getByRole('menuitem', { name: 'Copy link to the results…' }).waitFor();
   assert.equal(await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).count(), 0);
   await page.context().close();
 });
 
-test('a part of a trace is exported: a stretch of time, and slices so deep', async () => {
+test('a part of a trace is exported: a time range, and slices up to a depth', async () => {
   const page = await opened(trace);
   const part = async (to, depth) => {
     await page.evaluate(() => document.activeElement.blur());
     await page.keyboard.press('e');
-    await page.getByRole('menuitem', { name: 'Export with less in it…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Export with less in it' });
+    await page.getByRole('menuitem', { name: 'Export redacted…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Export redacted' });
     assert.equal(await dialog.getByLabel('to', { exact: true }).count(), 0);
     await dialog.getByRole('combobox').selectOption('chrome-trace');
     if (to) await dialog.getByLabel('to', { exact: true }).fill(to);
-    await dialog.getByLabel('slices inside each other, at most').fill('none');
-    await dialog.getByText(/^Slices inside each other are counted from 1/).waitFor();
+    await dialog.getByLabel('maximum depth').fill('none');
+    await dialog.getByText(/^Enter a depth of 1 or more/).waitFor();
     assert.ok(await dialog.getByRole('button', { name: 'Export' }).isDisabled());
-    await dialog.getByLabel('slices inside each other, at most').fill(depth);
+    await dialog.getByLabel('maximum depth').fill(depth);
     assert.deepEqual(await accessibilityProblems(page), []);
     const download = page.waitForEvent('download');
     await dialog.getByRole('button', { name: 'Export' }).click();
@@ -185,26 +185,26 @@ test('a part of a trace is exported: a stretch of time, and slices so deep', asy
 });
 
 async function linkDialog(page) {
-  // Keys are letters while a field has the focus.
+  // Shortcuts are off while a field has the focus.
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('e');
-  await page.getByRole('menuitem', { name: 'Copy link with the numbers…' }).click();
+  await page.getByRole('menuitem', { name: 'Copy link to the results…' }).click();
   return page.getByRole('dialog', { name: 'Copy link' });
 }
 
-/** Makes the link of the page and gives it. */
+/** Copies the link and returns it. */
 async function linkOf(page) {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const dialog = await linkDialog(page);
-  await dialog.getByText(/^The link has [\d,]+ letters/).waitFor();
+  await dialog.getByText(/^[\d,]+ characters\. Contains/).waitFor();
   await dialog.getByRole('button', { name: 'Copy link' }).click();
-  await page.getByText('The link is on the clipboard.').waitFor();
+  await page.getByText('Link copied.').waitFor();
   return page.evaluate(() => navigator.clipboard.readText());
 }
 
-test('who gets a link reads the numbers; who has the file sees what the sender saw', async () => {
+test('a link shows the numbers; with the file it shows what the sender saw', async () => {
   const sender = await opened(trace);
-  await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Slices by name', exact: true }).click();
+  await showReport(sender, 'Slices by name');
   const filter = (page) => panel(page).getByRole('searchbox', { name: 'Filter Slices by name' }).first();
   await filter(sender).fill('gemm');
   await panel(sender).getByText(/^\d+ of \d+ rows/).first().waitFor();
@@ -225,29 +225,32 @@ test('who gets a link reads the numbers; who has the file sees what the sender s
     assert.ok(await receiver.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     assert.deepEqual(receiver.console, []);
     if (viewport === WIDE) {
-      // Another file is said to be another.
+      // A different file is recognized.
       await receiver.getByTestId('file-input').setInputFiles(data('chrome/hand_nesting.json'));
-      await receiver.getByText(/hand_nesting\.json is another file than the link is of/).waitFor();
-      // One of the same size as well: only the SHA-256 tells.
+      await receiver.getByText(/hand_nesting\.json is not the link's file/).waitFor();
+      // So is one of the same size, by its SHA-256.
       const forged = join(mkdtempSync(join(tmpdir(), 'link-')), 'forged.json');
       const bytes = readFileSync(trace);
       const text = JSON.stringify({ traceEvents: [{ name: 'x', ph: 'X', ts: 0, dur: 5, pid: 1, tid: 1 }] });
       writeFileSync(forged, text + ' '.repeat(bytes.length - text.length));
       await receiver.getByTestId('file-input').setInputFiles(forged);
-      await receiver.getByText(/forged\.json is another file than small-bert-h100\.json\.gz/).waitFor();
+      await receiver.getByText(/forged\.json is not small-bert-h100\.json\.gz, the link's file/).waitFor();
       await receiver.getByTestId('file-input').setInputFiles(trace);
-      await receiver.getByText(/the file of the link: size and SHA-256 are the same/).waitFor();
+      await receiver.getByText(/is the link's file: size and SHA-256 match/).waitFor();
       await panel(receiver).getByRole('heading', { name: 'Slices by name', exact: true }).first().waitFor();
       assert.equal(await filter(receiver).inputValue(), 'gemm');
       assert.equal(await panel(receiver).getByText(/^\d+ of \d+ rows/).first().textContent(), count);
     }
     await receiver.context().close();
   }
-  // What is behind the # has reached no server.
+  // The part after # has reached no server.
   assert.ok(given.site.requests.slice(requests).every((request) => !request.includes('r1=')));
 });
 
-test('a link of a comparison is short, names both files, and whoever drops them lands where the sender was', async () => {
+/** All columns fit, whatever is beside the table. */
+const SPACIOUS = { width: 2600, height: 900 };
+
+test('a link to a comparison is short, names both files, and dropping them opens the view of the sender', async () => {
   const sides = ['compare-base', 'compare-test'].map((name) => data(`pytorch/${name}.json.gz`));
   const compared = (page) => page.locator('[role=tab][aria-selected=true]').filter({ hasText: '↔' }).waitFor();
   const operators = (page) => panel(page).getByRole('heading', { level: 2, name: 'Operators', exact: true });
@@ -258,11 +261,11 @@ test('a link of a comparison is short, names both files, and whoever drops them 
     for (let waits = 0; waits < 50 && (await cells(page)).join() !== wanted.join(); waits += 1) await page.waitForTimeout(200);
     assert.deepEqual(await cells(page), wanted);
   };
-  const sender = await openPage(given.browser, given.site.url);
+  const sender = await openPage(given.browser, given.site.url, { viewport: SPACIOUS });
   await sender.getByTestId('file-input').setInputFiles(sides);
   await compared(sender);
-  await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Operators', exact: true }).click();
-  await table(sender).getByRole('button', { name: 'total of' }).click();
+  await showReport(sender, 'Operators');
+  await table(sender).getByRole('button', { name: 'total', exact: true }).click();
   await sorted(table(sender));
   await table(sender).locator('tbody td').first().waitFor();
   const sent = await cells(sender);
@@ -272,13 +275,13 @@ test('a link of a comparison is short, names both files, and whoever drops them 
 
   // In either order: A stays A.
   for (const files of [sides, [...sides].reverse()]) {
-    const receiver = await openPage(given.browser, link);
+    const receiver = await openPage(given.browser, link, { viewport: SPACIOUS });
     const card = receiver.getByTestId('from-link');
     await card.waitFor();
     assert.equal((await card.innerText()).match(/\b[0-9a-f]{64}\b/g).length, 2);
     await shows(receiver, sent);
     await receiver.getByTestId('file-input').setInputFiles(files[0]);
-    await receiver.getByText(/one of the files of the link: size and SHA-256 are the same/).first().waitFor();
+    await receiver.getByText(/is one of the link's files: size and SHA-256 match/).first().waitFor();
     await receiver.locator('[role=tab]').first().click();
     await receiver.getByTestId('file-input').setInputFiles(files);
     await compared(receiver);
@@ -291,7 +294,7 @@ test('a link of a comparison is short, names both files, and whoever drops them 
   }
 });
 
-test('a link of a comparison of several files on each side lands in whatever order the folders are dropped', async () => {
+test('a link to a comparison of several files per side works in any order of dropped folders', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sides-'));
   const side = (name, durations) => {
     mkdirSync(join(folder, name));
@@ -307,7 +310,7 @@ test('a link of a comparison of several files on each side lands in whatever ord
     const session = await page.context().newCDPSession(page);
     const data = { items: [], files, dragOperationsMask: 1 };
     for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
-    await page.locator('[role=tab][aria-selected=true]').filter({ hasText: 'run0.json and 2 files more' }).filter({ hasText: '↔' }).waitFor();
+    await page.locator('[role=tab][aria-selected=true]').filter({ hasText: 'run0.json and 2 more files' }).filter({ hasText: '↔' }).waitFor();
     await panel(page).getByRole('button', { name: 'Close this comparison' }).waitFor();
   };
   const table = (page) => panel(page).getByRole('table', { name: 'Slices by name' });
@@ -340,7 +343,7 @@ test('a link of a comparison of several files on each side lands in whatever ord
     await receiver.getByTestId('from-link').getByText('Drop the files together').waitFor();
     await panel(receiver).getByRole('button', { name: 'Close this link' }).waitFor();
     await drop(receiver, folders);
-    await receiver.getByText(/are files of the link: sizes and SHA-256 are the same/).first().waitFor();
+    await receiver.getByText(/are among the link's files: sizes and SHA-256 match/).first().waitFor();
     await panel(receiver).getByRole('heading', { level: 2, name: 'Slices by name', exact: true }).waitFor();
     // A stays A.
     for (let waits = 0; waits < 50 && (await cells(receiver)).join() !== sent.join(); waits += 1) await receiver.waitForTimeout(100);
@@ -350,7 +353,7 @@ test('a link of a comparison of several files on each side lands in whatever ord
   }
 });
 
-test('whoever drops all files of a linked comparison at once, whatever lies where, lands on it', async () => {
+test('all files of a linked comparison can be dropped at once, in any folder layout', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'loose-'));
   const write = (path, dur) => {
     mkdirSync(join(folder, path, '..'), { recursive: true });
@@ -374,7 +377,7 @@ test('whoever drops all files of a linked comparison at once, whatever lies wher
     assert.deepEqual(await cells(page), wanted);
   };
   for (const { a, b, orders } of [
-    // Files of one name and size: only what is in them tells A from B.
+    // Files of the same name and size: only their content distinguishes A from B.
     { a: [write('p/run.json', 5)], b: [write('q/run.json', 8)], orders: (a, b) => [[...a, ...b], [...b, ...a]] },
     {
       a: [write('all/a/a0.json', 5), write('all/a/a1.json', 77)],
@@ -404,7 +407,7 @@ test('whoever drops all files of a linked comparison at once, whatever lies wher
   }
 });
 
-test('a link of a comparison of two GPU traces is short, says what it leaves out, and can be had whole', async () => {
+test('a link to a comparison of two GPU traces is short, lists what it leaves out, and can be made complete', async () => {
   const sides = ['h100', 'mi300'].map((name) => data(`pytorch/small-bert-${name}.json.gz`));
   const sender = await openPage(given.browser, given.site.url);
   await sender.getByTestId('file-input').setInputFiles(sides);
@@ -415,29 +418,29 @@ test('a link of a comparison of two GPU traces is short, says what it leaves out
   assert.ok(link.length <= 2000, `${link.length}`);
   const dialog = await linkDialog(sender);
   await dialog.getByLabel(/^Short, for mail and chat/).uncheck();
-  await dialog.getByText(/^The link has [5-9],\d+ letters.*Some mail and chat programs cut links of that length/).waitFor();
+  await dialog.getByText(/^[5-9],\d+ characters.*Some mail and chat programs cut links this long/).waitFor();
   await dialog.getByLabel(/^Short, for mail and chat/).check();
-  await dialog.getByText(/^The link has 1,\d+ letters/).waitFor();
+  await dialog.getByText(/^1,\d+ characters/).waitFor();
   // What is in more rows or reports is not short.
   await dialog.getByLabel('All reports').check();
   assert.ok(await dialog.getByLabel(/^Short, for mail and chat/).isDisabled());
   await sender.context().close();
 
   const receiver = await openPage(given.browser, link, { viewport: NARROW, colorScheme: 'dark' });
-  await receiver.getByText(/^Shortened for a link; left out: explanations, /).waitFor();
+  await receiver.getByText(/^Shortened for a link\. Omitted: explanations, /).waitFor();
   await findings(receiver).nth(9).waitFor();
   assert.deepEqual(await accessibilityProblems(receiver), []);
   assert.deepEqual(receiver.console, []);
   await receiver.context().close();
 });
 
-test('a link of files that were read together holds the SHA-256 of each, and whoever drops them in any order lands there', async () => {
+test('a link to combined files contains their SHA-256, and dropping them in any order opens it', async () => {
   const ranks = [0, 1].map((rank) => data(`pytorch/dlrm8/rank${rank}.json.gz`));
   const together = (page) => page.locator('.panel:not([hidden]) h1').filter({ hasText: '2 ranks' }).waitFor();
   const sender = await openPage(given.browser, given.site.url);
   await sender.getByTestId('file-input').setInputFiles(ranks);
   await together(sender);
-  await sender.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Ranks', exact: true }).click();
+  await showReport(sender, 'Ranks');
   const link = await linkOf(sender);
   await sender.context().close();
 
@@ -446,7 +449,7 @@ test('a link of files that were read together holds the SHA-256 of each, and who
   await card.waitFor();
   const digests = (await card.innerText()).match(/\b[0-9a-f]{64}\b/g);
   assert.deepEqual(digests, ranks.map((path) => createHash('sha256').update(readFileSync(path)).digest('hex')));
-  // Others of the same names and sizes are told apart.
+  // Other files of the same names and sizes are recognized as different.
   const folder = mkdtempSync(join(tmpdir(), 'link-'));
   const others = ranks.map((path) => {
     const bytes = readFileSync(path);
@@ -456,34 +459,34 @@ test('a link of files that were read together holds the SHA-256 of each, and who
     return join(folder, basename(path));
   });
   await receiver.getByTestId('file-input').setInputFiles(others);
-  await receiver.getByText(/^2 of these 2 files are others than in the link/).waitFor();
+  await receiver.getByText(/^2 of these 2 files differ from the link's/).waitFor();
   await receiver.locator('[role=tab]').first().click();
   await receiver.getByTestId('file-input').setInputFiles([...ranks].reverse());
-  await receiver.getByText('These are the 2 files of the link: sizes and SHA-256 are the same.').waitFor();
+  await receiver.getByText('These are the link\'s 2 files: sizes and SHA-256 match.').waitFor();
   await panel(receiver).getByRole('heading', { level: 2, name: 'Ranks', exact: true }).waitFor();
   // One of them by itself.
   await receiver.locator('[role=tab]').filter({ hasText: 'rank1.json.gz' }).last().click();
-  await receiver.getByText(/^This is rank1\.json\.gz, one of the files of the link: size and SHA-256 are the same/).waitFor();
+  await receiver.getByText(/^rank1\.json\.gz is one of the link's files: size and SHA-256 match/).waitFor();
   assert.deepEqual(receiver.console, []);
   await receiver.context().close();
 });
 
-test('a link that would be too long is refused, and it is said why', async () => {
+test('a link that would be too long is refused with a reason', async () => {
   const page = await opened(trace);
   const dialog = await linkDialog(page);
   await dialog.getByLabel('All reports').check();
   await dialog.getByRole('combobox').selectOption('1000');
-  await dialog.getByText(/letters, and more than 65536 get lost/).waitFor();
+  await dialog.getByText(/characters; the limit is 65536/).waitFor();
   assert.equal(await dialog.getByRole('button', { name: 'Copy link' }).count(), 0);
   assert.deepEqual(await accessibilityProblems(page), []);
   await dialog.getByRole('combobox').selectOption('10');
   await dialog.getByLabel('All reports').uncheck();
-  await dialog.getByText(/^The link has [\d,]+ letters/).waitFor();
+  await dialog.getByText(/^[\d,]+ characters\. Contains/).waitFor();
   assert.deepEqual(page.console, []);
   await page.context().close();
 });
 
-test('links that were changed anywhere do no harm to a page that is in use', { timeout: 300_000 }, async () => {
+test('modified links do no harm to a page in use', { timeout: 300_000 }, async () => {
   const sender = await opened(data('chrome/hand_nesting.json'));
   const link = (await linkOf(sender)).split('#')[1];
   // The page that is in use gets one after the other.
@@ -524,12 +527,12 @@ test('links that were changed anywhere do no harm to a page that is in use', { t
   await sender.context().close();
 });
 
-test('hostile links say what is wrong and do nothing', async () => {
+test('hostile links show an error and do nothing', async () => {
   for (const [hash, message] of [
-    ['#r1=AAAA', /a part of the link is missing/i],
-    ['#r1=%3Cscript%3E', /letters in it that are of no link/i],
-    ['#r2=AAAA', /starts with 'r2='/],
-    [`#r1=${'A'.repeat(70_000)}`, /get lost on their way/],
+    ['#r1=AAAA', /the link is incomplete/i],
+    ['#r1=%3Cscript%3E', /invalid characters in the link/i],
+    ['#r2=AAAA', /unknown link format 'r2='/],
+    [`#r1=${'A'.repeat(70_000)}`, /the limit is 65536/],
   ]) {
     const page = await openPage(given.browser, given.site.url + hash);
     await page.getByText(message).waitFor();
@@ -543,42 +546,42 @@ test('hostile links say what is wrong and do nothing', async () => {
   await page.context().close();
 });
 
-test('texts that go out: what is in clear comes first, what is not shown is counted, and the list can be saved', async () => {
+test('preview of exported text: unredacted text comes first, the rest is counted, and the list can be saved', async () => {
   for (const viewport of [NARROW, WIDE]) {
     const page = await opened(trace, { viewport });
     await page.keyboard.press('e');
-    await page.getByRole('menuitem', { name: 'Export with less in it…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Export with less in it' });
+    await page.getByRole('menuitem', { name: 'Export redacted…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Export redacted' });
     await dialog.getByRole('combobox').selectOption('chrome-trace');
-    await dialog.getByText('Texts that go out').click();
-    const count = dialog.getByText(/^200 of [\d,]+ texts are shown\. [\d,]+ are not shown\.$/);
+    await dialog.getByText('Preview exported text').click();
+    const count = dialog.getByText(/^Showing 200 of [\d,]+ texts\.$/);
     await count.waitFor();
     const all = Number((await count.textContent()).match(/of ([\d,]+)/)[1].replaceAll(',', ''));
     const sorts = () => dialog.locator('.share-texts tr td:first-child').allTextContents();
-    assert.ok(!(await sorts()).includes('taken out'));
+    assert.ok(!(await sorts()).includes('redacted'));
     // However long the list, the button that it is for is in sight.
     const button = dialog.getByRole('button', { name: 'Export' });
     const { y, height } = await button.boundingBox();
     assert.ok(y > 0 && y + height <= viewport.height, `${y}`);
     assert.deepEqual(await accessibilityProblems(page), []);
     const download = page.waitForEvent('download');
-    await dialog.getByRole('button', { name: 'Save the list' }).click();
+    await dialog.getByRole('button', { name: 'Save list' }).click();
     const saved = await download;
-    assert.equal(saved.suggestedFilename(), 'texts-that-go-out.tsv');
+    assert.equal(saved.suggestedFilename(), 'exported-text.tsv');
     const lines = readFileSync(await saved.path(), 'utf8').trimEnd().split('\n');
     assert.equal(lines.length, all);
-    assert.ok(lines[0].split('\t').length === 3 && lines.at(-1).startsWith('taken out\t'), lines.at(-1));
+    assert.ok(lines[0].split('\t').length === 3 && lines.at(-1).startsWith('redacted\t'), lines.at(-1));
     // By keys: the focus is on the buttons still, and the list goes on where the new ones begin.
     await dialog.getByRole('button', { name: 'Show more' }).focus();
     await page.keyboard.press('Enter');
-    await dialog.getByText(`${Math.min(all, 2000).toLocaleString('en')} of ${all.toLocaleString('en')} texts are shown`).waitFor();
-    if (all <= 2000) assert.equal((await sorts()).at(-1), 'taken out');
+    await dialog.getByText(`Showing ${Math.min(all, 2000).toLocaleString('en')} of ${all.toLocaleString('en')} texts`).waitFor();
+    if (all <= 2000) assert.equal((await sorts()).at(-1), 'redacted');
     const first = dialog.locator('.share-texts tr.new');
     await first.waitFor();
     assert.equal(await first.evaluate((row) => row.rowIndex), 200);
     const [row, list] = [await first.boundingBox(), await dialog.locator('.share-texts').boundingBox()];
     assert.ok(Math.abs(row.y - list.y) <= 2, `${row.y} in ${list.y}`);
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), all > 2000 ? 'Show more' : 'Save the list');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), all > 2000 ? 'Show more' : 'Save list');
     // Nor does it lie under the button that stays in sight.
     assert.ok(await page.evaluate(() => {
       const { left, right, top, bottom } = document.activeElement.getBoundingClientRect();
@@ -589,7 +592,7 @@ test('texts that go out: what is in clear comes first, what is not shown is coun
   }
 });
 
-test('the key after the one that opens a menu is the menu’s, and the menu is whole on a small screen', async () => {
+test('the key after the one that opens a menu goes to the menu, and the menu fits on a small screen', async () => {
   const page = await opened(trace, { viewport: NARROW });
   // Both within one turn of the browser, as fast fingers are.
   const focused = await page.evaluate(async () => {
@@ -600,15 +603,15 @@ test('the key after the one that opens a menu is the menu’s, and the menu is w
     press('ArrowDown');
     return document.activeElement.textContent;
   });
-  assert.match(focused, /^Web page, in one file/);
+  assert.match(focused, /^HTML report \(single file\)/);
   const { x, width } = await page.getByRole('menu').boundingBox();
   assert.ok(x >= 0 && x + width <= NARROW.width, `${x} ${width}`);
   await page.context().close();
 });
 
-for (const viewport of [WIDE, NARROW]) test(`a table says where there are more columns, and the longest slices show how long they are, ${viewport.width} px`, async () => {
+for (const viewport of [WIDE, NARROW]) test(`a table hints at more columns, and the longest slices show their duration, ${viewport.width} px`, async () => {
   const page = await opened(trace, { viewport });
-  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Longest slices', exact: true }).click();
+  await showReport(page, 'Longest slices');
   const frame = panel(page).locator('.report:not([hidden]) .table-frame').first();
   const inSight = async () => {
     const column = await frame.getByRole('columnheader', { name: /^duration/ }).boundingBox();

@@ -1,4 +1,4 @@
-// What every browser test needs: the site on a server of its own, a browser, and a page that is ready.
+// Shared by all browser tests: the site on its own server, a browser, and a page that is ready.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { createServer as createTcpServer } from 'node:net';
@@ -10,7 +10,7 @@ import { chromium } from 'playwright-core';
 import { listen, staticServer } from '../../tools/static-server.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** The site under test; another build than the one at hand for comparing two of them. */
+/** The site under test; TRACEDROP_DIST selects another build, to compare two. */
 export const DIST = process.env.TRACEDROP_DIST || here('../../dist');
 export const OUTPUT = here('output');
 
@@ -19,7 +19,7 @@ export const NARROW = { width: 390, height: 844 };
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The site under some path nobody expects, with a list of every request that reached the server. */
+/** The site under a random path, with a list of every request that reached the server. */
 export async function startSite() {
   const requests = [];
   const base = `/some/${Math.random().toString(36).slice(2, 8)}/path/`;
@@ -37,7 +37,7 @@ export async function startSite() {
   };
 }
 
-/** Another computer, so to speak: counts whatever reaches it, down to a bare connection or one UDP packet. */
+/** Stands for another computer: records everything that reaches it, down to a bare connection or one UDP packet. */
 export async function startElsewhere() {
   const contacts = [];
   const tcp = createTcpServer((socket) => {
@@ -78,7 +78,7 @@ export function chromiumOptions() {
 
 /**
  * A page in a fresh context, loaded and locked.
- * `page.console` collects errors and warnings, `page.violations` what the policy refused (directive and address).
+ * `page.console` collects errors and warnings, `page.violations` what the policy blocked (directive and address).
  */
 export async function openPage(
   browser,
@@ -87,12 +87,12 @@ export async function openPage(
 ) {
   const inContext = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', ...context });
   const page = await inContext.newPage();
-  // Other tests run beside this one, and whatever else the computer does.
+  // Other tests run in parallel.
   page.setDefaultTimeout(90_000);
   page.console = [];
   page.violations = [];
   page.on('console', (message) => {
-    // Said by whom a test asked to block it.
+    // Expected: the test blocks service workers.
     if (context.serviceWorkers === 'block' && message.text().startsWith('Service Worker registration blocked')) return;
     if (['error', 'warning'].includes(message.type())) page.console.push(`${message.type()}: ${message.text()}`);
   });
@@ -111,8 +111,8 @@ export async function openPage(
 }
 
 /**
- * Runs in the page before the site does: its workers get the first 4 MiB of a stream at once and then a piece a second. Tests
- * of what can be done while a file is read do not depend on how fast that is.
+ * Runs in the page before the site does: its workers get the first 4 MiB of a stream at once, then one chunk per second, so
+ * that tests of a page that is parsing do not depend on its speed.
  */
 function slowDownReading() {
   const inWorker = () => {
@@ -133,17 +133,17 @@ function slowDownReading() {
   };
 }
 
-/** In the page: whether the door is locked and the app has taken the place of the loading message. */
+/** In the page: whether it is locked and the app has replaced the loading message. */
 export const isReady = () => globalThis.tracedrop?.locked && !document.getElementById('boot');
 
-/** Waits for that. */
+/** Waits until the page is ready. */
 export async function waitUntilReady(page, timeout = 60_000) {
   await page.waitForFunction(isReady, null, { timeout });
 }
 
 /**
- * Presses `key` in `region`, once more where nothing came of it. Chromium may drop a scroll by keys of a box that was laid out a
- * moment ago: the page gets the key and `scrollend`, and the box stays where it is.
+ * Presses `key` in `region` until it scrolls. Chromium may drop a keyboard scroll of a box that was just laid out: the page
+ * gets the key and `scrollend`, but the box does not move.
  */
 export async function scrollBy(region, key) {
   const top = () => region.evaluate((box) => box.scrollTop);
@@ -158,12 +158,21 @@ export async function scrollBy(region, key) {
   throw new Error(`${key} does not scroll from ${before}`);
 }
 
-/** What axe finds: one line a rule and element, empty when all is well. */
+/** Findings of axe: one line per rule and element, empty if there are none. */
 export async function accessibilityProblems(page) {
-  // Evaluated by the debugger, which the page's policy does not concern.
+  // The debugger is exempt from the page's policy.
   await page.evaluate(axeSource);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
   return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node.target.join(' ')}`));
+}
+
+/** Shows a report of the open tab. On a phone the list of reports is one field. */
+export async function showReport(page, title) {
+  const list = page.getByRole('navigation', { name: 'Reports' });
+  await list.waitFor();
+  const field = list.getByRole('combobox');
+  if (await field.isVisible()) await field.selectOption({ label: title });
+  else await list.getByRole('button', { name: title, exact: true }).click();
 }
 
 /** For test files: a site and a browser for the whole file. */
@@ -180,7 +189,7 @@ export function siteAndBrowser() {
   return given;
 }
 
-/** For test files: tests with a page of their own, closed at the end; nothing may be logged or refused meanwhile. */
+/** For test files: tests with their own page; nothing may be logged or blocked meanwhile. */
 export function pageTests(given) {
   return (name, run, options = {}) =>
     test(name, { timeout: 300_000 }, async () => {
@@ -196,8 +205,8 @@ export function pageTests(given) {
 }
 
 /**
- * In place of Perfetto's page, for all pages of this context: speaks its handshake and keeps what it is given. `silent` does
- * not answer.
+ * Replaces Perfetto's page for all pages of this context: does the handshake and keeps what it receives. `silent` does not
+ * answer.
  */
 export async function standInForPerfetto(context, { silent = false } = {}) {
   await context.route('https://ui.perfetto.dev/**', (route) =>
@@ -214,7 +223,7 @@ export async function standInForPerfetto(context, { silent = false } = {}) {
   );
 }
 
-/** What such a page was given: `{ title, bytes }`. */
+/** What that page received: `{ title, bytes }`. */
 export async function givenToPerfetto(perfetto) {
   await perfetto.waitForFunction(() => globalThis.given);
   const { title, base64 } = await perfetto.evaluate(async () => {

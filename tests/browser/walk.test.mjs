@@ -1,8 +1,8 @@
-// Real files through the whole page: open, read the numbers where a person reads them, export, and open the export.
+// Real files end to end: open, check the visible numbers, export, and open the export.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { pageTests, scrollBy, siteAndBrowser } from './support.mjs';
+import { pageTests, scrollBy, showReport, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 const data = (path) => fileURLToPath(new URL(`../data/${path}`, import.meta.url));
@@ -16,12 +16,12 @@ async function open(page, ...paths) {
   await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
 }
 
-async function showReport(page, title) {
-  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: title, exact: true }).click();
+async function showReportWhole(page, title) {
+  await showReport(page, title);
   await page.waitForFunction(() => !document.querySelector('.report:not([hidden]) .table-stale'));
 }
 
-/** All rows of a table, as objects of its headers' texts; a long one is walked through by keys. */
+/** All rows of a table, as objects keyed by header; long tables are scrolled by keyboard. */
 async function rows(page, title) {
   const section = panel(page).locator('.report:not([hidden]) section.table').filter({
     has: page.getByRole('heading', { name: title, exact: true }),
@@ -49,7 +49,7 @@ async function rows(page, title) {
   return [...all.values()];
 }
 
-/** Exports through the menu; gives the path of the saved file. */
+/** Exports through the menu; returns the path of the saved file. */
 async function exportAs(page, label) {
   await panel(page).getByRole('button', { name: 'Export' }).click();
   const [download] = await Promise.all([
@@ -59,7 +59,7 @@ async function exportAs(page, label) {
   return { path: await download.path(), name: download.suggestedFilename() };
 }
 
-/** The exported Chrome trace, opened as a file of its own name. */
+/** Exports a Chrome trace and opens it. */
 async function reopen(page) {
   const { path, name } = await exportAs(page, 'Chrome trace');
   assert.match(name, /\.trace\.json$/);
@@ -70,17 +70,17 @@ async function reopen(page) {
 
 const walk = pageTests(given);
 
-walk('a Chrome trace: the numbers are those of Perfetto, also after export and re-import', async (page) => {
+walk('a Chrome trace: the numbers match Perfetto, also after export and re-import', async (page) => {
   const perfetto = await json('chrome/expected/ferrum_decode.json');
   const expected = new Map();
   for (const { name: raw, dur } of perfetto.slices) {
-    // A line break inside a name is shown as what it is.
+    // A line break in a name is escaped.
     const name = raw.replaceAll('\n', '\\n');
     const { count, total } = expected.get(name) ?? { count: 0, total: 0 };
     expected.set(name, { count: count + 1, total: total + dur });
   }
   const check = async () => {
-    await showReport(page, 'Slices by name');
+    await showReportWhole(page, 'Slices by name');
     const read = await rows(page, 'Slices by name');
     assert.equal(read.length, expected.size);
     for (const row of read) {
@@ -88,7 +88,7 @@ walk('a Chrome trace: the numbers are those of Perfetto, also after export and r
       const { count, total } = expected.get(row.name);
       assert.equal(number(row.count), count, row.name);
       const scale = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 }[row.total.match(/[a-zµ]+$/)[0]];
-      // Four digits are shown.
+      // Cells show four digits.
       assert.ok(Math.abs(number(row.total) * scale - total) <= total * 5e-4, `${row.name}: ${row.total}, not ${total} ns`);
     }
     return read;
@@ -99,7 +99,7 @@ walk('a Chrome trace: the numbers are those of Perfetto, also after export and r
   assert.deepEqual(await check(), before);
 });
 
-walk('forward passes: calls and hits by probe are those in the file; each call is a slice of the export', async (page) => {
+walk('forward passes: calls and hits by probe match the file; each call is a slice in the export', async (page) => {
   const path = data('sway/run_tinylm_ranks.jsonl');
   const calls = (await readFile(path, 'utf8')).trim().split('\n').map((line) => JSON.parse(line));
   await open(page, path);
@@ -114,14 +114,14 @@ walk('forward passes: calls and hits by probe are those in the file; each call i
   const markdown = await exportAs(page, 'Markdown');
   assert.match(await readFile(markdown.path, 'utf8'), new RegExp(`${calls.length}`));
   await reopen(page);
-  await showReport(page, 'Slices by name');
+  await showReportWhole(page, 'Slices by name');
   const slices = await rows(page, 'Slices by name');
   // Around the calls of each probe there is a slice for it.
   const ofCalls = slices.filter(({ category }) => category !== 'sway,probe');
   assert.equal(ofCalls.reduce((sum, row) => sum + number(row.count), 0), calls.length);
 });
 
-walk('a Python profile: samples add up to those of the profiler', async (page) => {
+walk('a Python profile: samples add up to the total of the profiler', async (page) => {
   const { runs: [run] } = await json('pysampling/expected/cpu_threads.json');
   await open(page, data('pysampling/cpu_threads.jsonl'));
   const facts = await panel(page).locator('.report:not([hidden])').textContent();

@@ -1,9 +1,9 @@
-// Workers and storage that let the page down: it notices, goes on without them, and keeps no more workers than it needs.
+// Failing workers and storage: the page notices, goes on without them, and keeps no more workers than it needs.
 import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { after, before } from 'node:test';
 import { checkTotals, makeTrace } from './made-trace.mjs';
-import { OUTPUT, pageTests, siteAndBrowser, waitUntilReady } from './support.mjs';
+import { OUTPUT, pageTests, showReport, siteAndBrowser, waitUntilReady } from './support.mjs';
 
 const given = siteAndBrowser();
 const LARGE = `${OUTPUT}/workers-8-megabytes.json`;
@@ -26,7 +26,7 @@ const file = (name, text) => ({ name, mimeType: '', buffer: Buffer.from(text) })
 const events = (n) => Array.from({ length: n }, (_, i) => ({ ph: 'X', name: `op ${i}`, pid: 1, tid: 1, ts: 100 * i, dur: 10 + i }));
 const trace = (n) => JSON.stringify(events(n));
 
-/** Loads the page again with `inWorker` at the start of each of its workers. */
+/** Reloads the page with `inWorker` at the start of each of its workers. */
 async function withWorkersThat(page, inWorker) {
   await page.addInitScript(`
     const { createObjectURL } = URL;
@@ -38,10 +38,10 @@ async function withWorkersThat(page, inWorker) {
   await waitUntilReady(page);
 }
 
-pageTest('a worker that the browser ends without an event while it reads is noticed', async (page) => {
+pageTest('the page notices a worker that the browser ends without an event while parsing', async (page) => {
   await withWorkersThat(page, () => {
     const { read } = ReadableStreamBYOBReader.prototype;
-    // Whoever reads ends, as a worker does for which there is no memory.
+    // End the reading worker, as when memory runs out.
     ReadableStreamBYOBReader.prototype.read = function (...given) {
       close();
       return read.apply(this, given);
@@ -49,25 +49,25 @@ pageTest('a worker that the browser ends without an event while it reads is noti
   });
   await choose(page, LARGE);
   const problem = panel(page).getByRole('alert');
-  await problem.getByRole('heading', { name: 'The reader stopped' }).waitFor();
+  await problem.getByRole('heading', { name: 'The worker crashed' }).waitFor();
   await problem.getByRole('button', { name: 'Start again' }).waitFor();
 });
 
-pageTest('a worker that the browser ends later comes back when the report is asked something', async (page) => {
+pageTest('a worker that the browser ends later is restarted when the report needs it', async (page) => {
   await choose(page, file('made.json', trace(40)));
   await head(page);
-  // It may be gone before it can answer.
+  // It may end before it answers.
   await Promise.all(page.workers().map((worker) => worker.evaluate(() => close()).catch(() => {})));
   while (page.workers().length > 0) await page.waitForTimeout(20);
-  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Slices by name', exact: true }).click();
+  await showReport(page, 'Slices by name');
   await report(page).getByRole('columnheader', { name: 'name', exact: true }).getByRole('button').click();
   await report(page).locator('section.table:not(.table-stale) tbody td').first().filter({ hasText: /^op 0$/ }).waitFor();
   assert.match(await panel(page).locator('.verdict p').textContent(), /40 events/);
 });
 
-pageTest('a helper that the browser ends without an event costs time and nothing else', async (page) => {
+pageTest('losing a helper without an event costs only time', async (page) => {
   await withWorkersThat(page, () => {
-    // A helper is told so by a message with a port behind it, and nothing else.
+    // Only helpers get a message with nothing but a port.
     addEventListener('message', ({ data }) => {
       if (Array.isArray(data) && data.length === 2 && data[1] instanceof MessagePort) setTimeout(close, 50);
     });
@@ -76,7 +76,7 @@ pageTest('a helper that the browser ends without an event costs time and nothing
   await checkTotals(page, totals);
 });
 
-pageTest('storage that never answers is done without', async (page) => {
+pageTest('the page works without storage that never responds', async (page) => {
   await withWorkersThat(page, () => {
     StorageManager.prototype.getDirectory = () => new Promise(() => {});
   });
@@ -84,7 +84,7 @@ pageTest('storage that never answers is done without', async (page) => {
   await checkTotals(page, totals);
 });
 
-pageTest('an export of a file that was deleted stops at the first event, and says so', async (page) => {
+pageTest('an export of a deleted file stops at the first event and shows an error', async (page) => {
   await withWorkersThat(page, () => {
     globalThis.nFailed = 0;
     const { readAsArrayBuffer } = FileReaderSync.prototype;
@@ -116,12 +116,12 @@ pageTest('an export of a file that was deleted stops at the first event, and say
   }
 });
 
-pageTest('tabs out of sight give up their workers, and get them back when asked', async (page) => {
+pageTest('hidden tabs release their workers and restart them on demand', async (page) => {
   const N_TABS = 20;
   for (let n = 0; n < N_TABS; n += 1) {
     await choose(page, file(`tab ${n}.json`, trace(30 + n)));
     await head(page);
-    // Two of one kind are not compared: each is alone when it is opened.
+    // They are not compared, because each is opened alone.
     await tabs(page).nth(n).and(page.locator('[aria-selected=true]')).waitFor();
   }
   const nHelpers = await page.evaluate(() => Math.min(4, navigator.hardwareConcurrency) - 1);
@@ -129,10 +129,10 @@ pageTest('tabs out of sight give up their workers, and get them back when asked'
     while (page.workers().length > 13 + nHelpers) await page.waitForTimeout(20);
   };
   await few();
-  // The first tab shows as it was left, and answers.
+  // The first tab looks as before, and responds.
   await tabs(page).first().click();
   assert.match(await panel(page).locator('.verdict p').textContent(), /30 events/);
-  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Slices by name', exact: true }).click();
+  await showReport(page, 'Slices by name');
   const cell = (text) => report(page).locator('section.table:not(.table-stale) tbody tr').first().locator('td').first().filter({ hasText: text });
   await cell(/^op 29$/).waitFor();
   await report(page).getByRole('columnheader', { name: 'name', exact: true }).getByRole('button').click();
@@ -145,10 +145,10 @@ pageTest('tabs out of sight give up their workers, and get them back when asked'
       .then(() => page.getByRole('menuitem', { name: /^Markdown/ }).click()),
   ]);
   assert.match(download.suggestedFilename(), /^tab 0\.md$/);
-  // Going round leaves no more of them.
+  // Visiting all tabs leaves no more workers.
   for (let n = 1; n < N_TABS; n += 1) {
     await tabs(page).nth(n).click();
-    await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Slices by name', exact: true }).click();
+    await showReport(page, 'Slices by name');
     await report(page).getByRole('columnheader', { name: 'name', exact: true }).getByRole('button').click();
     await cell(/^op 0$/).waitFor();
   }

@@ -5,7 +5,7 @@ use crate::app::widgets::{Icon, Number, Shape};
 use leptos::prelude::*;
 use tracedrop::report::{Fact, Facts, Mark, Value};
 
-/// So many are shown large.
+/// Number of values shown large.
 const N_LARGE: usize = 4;
 /// A text longer than this is no headline.
 const LARGE_CHARS: usize = 24;

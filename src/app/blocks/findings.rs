@@ -2,6 +2,7 @@
 
 use super::cells::text_of;
 use crate::app::state::Tab;
+use crate::app::widgets::prose;
 use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::base::units::{format_ns, format_signed_ns};
@@ -76,7 +77,7 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes, most: f64) -> impl I
         <li class="finding">
             {stake}
             <div class="finding-body">
-                <p class="finding-text"><bdi>{text_of(&finding.text)}</bdi></p>
+                <p class="finding-text"><bdi>{prose(&text_of(&finding.text))}</bdi></p>
                 <dl class="finding-evidence">{evidence}</dl>
                 {rows}
             </div>

@@ -1,6 +1,6 @@
 //! A sentence or two.
 
-use crate::app::widgets::{Icon, Shape};
+use crate::app::widgets::{Icon, Shape, prose};
 use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::report::{Note, NoteLevel};
@@ -14,7 +14,7 @@ pub fn NoteBlock(#[prop(into)] note: Signal<Option<Note>>) -> impl IntoView {
                 <p class="note" class:note-warning=warning>
                     <Icon shape=if warning { Shape::Alert } else { Shape::Info } />
                     <span>
-                        {warning.then(|| view! { <strong>{words().note_warning} " "</strong> })} {note.text}
+                        {warning.then(|| view! { <strong>{words().note_warning} " "</strong> })} {prose(&note.text)}
                     </span>
                 </p>
             }

@@ -3,7 +3,7 @@
 use super::cells::{cell_view, column_chars, column_width, growing_column};
 use crate::app::browser::{self, Local, Resizing};
 use crate::app::client::Answer;
-use crate::app::state::{Tab, Tip, app};
+use crate::app::state::{FULL_ROWS, Tab, Tip, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
 use crate::app::words::words;
 use crate::app::writing::{RowAnchors, Writing, row_anchors};
@@ -12,13 +12,11 @@ use leptos::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use tracedrop::base::text;
-use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request, TableAsk, TableId, TableSpot, TableView};
+use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request, TableAsk, TableId, TableView};
 use tracedrop::report::scroll::Scroll;
-use tracedrop::report::view::{TableQuery, TableRows};
+use tracedrop::report::view::{TableQuery, TableRows, WrongFilter};
 use tracedrop::report::{Anchor, Sort, Value};
 
-/// Tables up to this length stand in full; longer ones scroll in a box and can be filtered.
-const FULL_ROWS: u64 = 20;
 /// Height of a row, as `--row` in the style sheets.
 const ROW_REM: f64 = 1.875;
 /// Typing pauses this long before rows are filtered.
@@ -28,23 +26,35 @@ const MAX_OFFERED: usize = 60;
 /// Rows asked for when it is not known how many match.
 const BLIND_ROWS: u64 = 300;
 
-/// The state of one table: what is asked for and what is at hand.
+/// State of a table: its query and the loaded rows.
 #[derive(Clone, Copy)]
 struct State {
     tab: Tab,
     /// `id` of the report it stands in.
     report: StoredValue<String>,
-    /// Names of A and B, where two sides are held against each other.
+    /// Names of A and B in a comparison.
     sides: Memo<Option<[String; 2]>>,
     table: Memo<Option<Arc<TableView>>>,
     query: RwSignal<TableQuery>,
     /// What stands in the field for filtering; it becomes part of the query after a pause.
     typed: RwSignal<String>,
-    /// The rows at hand; while others are on their way, those of the query before.
+    /// Loaded rows; those of the previous query while a request is pending.
     rows: RwSignal<Arc<TableRows>>,
     scroll: RwSignal<Scroll>,
     /// Rows for the query are on their way and what shows is of another one.
     stale: RwSignal<bool>,
+    /// What is wrong with the filter; the rows are those of the one before.
+    wrong: RwSignal<Option<WrongFilter>>,
+    /// The filter that `wrong` is about.
+    judged: StoredValue<String>,
+    /// The last filter that could be used.
+    usable: StoredValue<String>,
+    /// All rows are wanted in a high box, whose rows the wheel moves.
+    is_open: RwSignal<bool>,
+    /// Ids of the columns that are chosen; `None` for those that fit.
+    chosen: RwSignal<Option<Vec<String>>>,
+    /// Width of the box in pixels; 0 until it is laid out.
+    room_px: RwSignal<f64>,
     /// One request at a time: a worker that is busy does not get a queue of what nobody wants any more.
     asked: StoredValue<Option<TableQuery>>,
     /// The answer under way is out of date.
@@ -71,11 +81,20 @@ impl State {
         Some(TableAsk { table, query, sort_by })
     }
 
+    /// The query, with the last filter that could be used while there is something wrong with the one that is typed.
+    fn usable_query(self) -> TableQuery {
+        let query = self.query.get_untracked();
+        match self.wrong.with_untracked(Option::is_some) {
+            true => TableQuery { filter: self.usable.get_value(), ..query },
+            false => query,
+        }
+    }
+
     fn have(self) -> Range<u64> {
         self.rows.with_untracked(|rows| rows.offset..rows.offset + rows.rows.len() as u64)
     }
 
-    /// Asks for the rows that show and are not at hand, or for all that show.
+    /// Requests visible rows that are not loaded, or all visible rows.
     fn ask(self, all: bool) {
         if self.asked.with_value(Option::is_some) {
             if all {
@@ -84,7 +103,7 @@ impl State {
             return;
         }
         let query = self.query.get_untracked();
-        let Some(ask) = self.asking(query.clone()) else { return };
+        let Some(ask) = self.asking(self.usable_query()) else { return };
         let have = if all { 0..0 } else { self.have() };
         let wanted = match self.scroll.with_untracked(|scroll| scroll.wanted(&have)) {
             Some(wanted) => wanted,
@@ -120,6 +139,17 @@ impl State {
         // Rows of a document that has yet to come may have other columns; they are asked for again once it is here.
         if self.revision() != Some(revision) {
             return self.stale.set(true);
+        }
+        if rows.wrong.is_some() {
+            // Once more, with the filter before it; of other columns that may be wrong as well.
+            if self.wrong.with_untracked(Option::is_some) {
+                self.usable.set_value(String::new());
+            }
+            self.wrong.set(rows.wrong);
+            return self.ask(true);
+        }
+        if self.wrong.with_untracked(Option::is_none) {
+            self.usable.set_value(asked.filter);
         }
         self.show(Arc::new(rows));
         self.ask(false);
@@ -182,7 +212,7 @@ impl State {
         })
     }
 
-    /// Opens the dialog for a note on that row, or on one of those that are at hand.
+    /// Opens the note dialog for that row, or for one of the loaded rows.
     fn write_on(self, row: Option<u64>) {
         let Some(table) = self.table.get_untracked() else { return };
         let report = self.report.get_value();
@@ -204,6 +234,39 @@ impl State {
         self.tab.writing.set(Some(Writing::New(anchors)));
     }
 
+    /// Places of the columns that show.
+    fn visible(self) -> Vec<usize> {
+        self.table.with(|table| {
+            let Some(table) = table else { return Vec::new() };
+            let all = 0..table.columns.len();
+            if let Some(chosen) = self.chosen.get() {
+                return all.filter(|at| chosen.contains(&table.columns[*at].id)).collect();
+            }
+            match self.room_px.get() {
+                room if room > 0.0 => {
+                    let sort = self.query.with(|query| query.sort).or(table.sort);
+                    fitting(&table.columns, &column_chars(table), sort.map(|sort| sort.column), room)
+                }
+                _ => all.collect(),
+            }
+        })
+    }
+
+    /// Shows a column, or no longer.
+    fn toggle_column(self, id: &str) {
+        let visible = self.visible();
+        let Some(table) = self.table.get_untracked() else { return };
+        let mut chosen: Vec<String> = visible.iter().map(|at| table.columns[*at].id.clone()).collect();
+        match chosen.iter().position(|known| known == id) {
+            // One is left.
+            Some(at) if chosen.len() > 1 => drop(chosen.remove(at)),
+            Some(_) => return,
+            None => chosen.push(id.to_string()),
+        }
+        self.tab.set_columns(self.report.get_value(), table.id.clone(), chosen.clone());
+        self.chosen.set(Some(chosen));
+    }
+
     fn sort_by(self, column: u32) {
         let own = self.table.with_untracked(|table| table.as_ref().and_then(|table| table.sort));
         let numeric = self.table.with_untracked(|table| {
@@ -211,6 +274,36 @@ impl State {
         });
         self.query.update(|query| query.sort = next_sort(query.sort, own, column, numeric.unwrap_or(false)));
     }
+}
+
+/// Width of a digit in pixels, of the padding of a cell, and the least that a growing column takes in characters.
+const CHAR_PX: f64 = 7.8;
+const CELL_PX: f64 = 26.0;
+const LEAST_GROWN_CHARS: usize = 30;
+/// Columns that stand there however narrow the box is: it scrolls sideways then.
+const MIN_COLUMNS: usize = 3;
+
+/// Places of the columns that fit into `room_px`, in their order, with that of the sort among them.
+fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room_px: f64) -> Vec<usize> {
+    let width = |at: usize| {
+        let most = if columns[at].numeric { usize::MAX } else { LEAST_GROWN_CHARS };
+        chars.get(at).copied().unwrap_or(0).min(most) as f64 * CHAR_PX + CELL_PX
+    };
+    let mut left = room_px;
+    let sorted = sorted.map(|at| at as usize).filter(|at| *at < columns.len());
+    if let Some(at) = sorted {
+        left -= width(at);
+    }
+    let mut is_full = false;
+    let fits = |at: &usize| {
+        if Some(*at) == sorted {
+            return true;
+        }
+        left -= width(*at);
+        is_full |= left < 0.0 && *at >= MIN_COLUMNS;
+        !is_full
+    };
+    (0..columns.len()).filter(fits).collect()
 }
 
 fn same_columns(a: &[ColumnView], b: &[ColumnView]) -> bool {
@@ -248,16 +341,26 @@ pub fn TableBlock(
             Some([sides.a.label.clone(), sides.b.label.clone()])
         })
     });
+    // As it was left.
+    let look =
+        first.as_ref().and_then(|table| tab.look_at(&report.get_value(), &table.id)).unwrap_or_default();
+    let chosen = first.as_ref().and_then(|table| tab.columns_of(&report.get_value(), &table.id));
     let state = State {
         tab,
         report,
         sides,
         table,
-        query: RwSignal::default(),
-        typed: RwSignal::default(),
+        typed: RwSignal::new(look.filter.clone()),
+        query: RwSignal::new(look),
         rows: RwSignal::new(Arc::new(first.map_or_else(TableRows::default, |table| table.first.clone()))),
         scroll: RwSignal::new(Scroll::new(n_first, row_px, FULL_ROWS as f64 * row_px)),
         stale: RwSignal::new(false),
+        wrong: RwSignal::new(None),
+        judged: StoredValue::new(String::new()),
+        usable: StoredValue::new(String::new()),
+        is_open: RwSignal::new(false),
+        chosen: RwSignal::new(chosen),
+        room_px: RwSignal::new(0.0),
         asked: StoredValue::new(None),
         again: StoredValue::new(false),
     };
@@ -269,6 +372,12 @@ pub fn TableBlock(
             state.move_sort(&before.columns, &now.columns);
         }
         let query = state.query.get();
+        // A filter is judged anew once it is another one.
+        let is_judged = state.judged.with_value(|judged| *judged == query.filter);
+        if !is_judged {
+            state.judged.set_value(query.filter.clone());
+            state.wrong.set(None);
+        }
         if let Some(table) = &now {
             state.refresh(table, &query);
         }
@@ -283,30 +392,25 @@ pub fn TableBlock(
             state.ask(true);
         }
     });
-    // As the sender of a link saw it; and what a link from here would say.
-    Effect::new(move |_| {
-        let id = table.with_untracked(|table| table.as_ref().map(|table| table.id.clone()));
-        let Some(id) = id else { return };
-        let is_this =
-            |spot: &TableSpot| spot.table == id && report.with_value(|report| *report == spot.report);
-        if let Some(query) =
-            tab.spots.with(|spots| spots.iter().find(|spot| is_this(spot)).map(|it| it.query.clone()))
-        {
-            state.typed.set(query.filter.clone());
-            state.query.set(query);
-        }
-    });
+    // What a link from here would contain.
     Effect::new(move |_| {
         let query = state.query.get();
         let id = table.with_untracked(|table| table.as_ref().map(|table| table.id.clone()));
         let Some(id) = id else { return };
         let report = report.get_value();
-        tab.looks.update_value(|looks| {
-            looks.retain(|look| look.table != id || look.report != report);
-            if query != TableQuery::default() {
-                looks.push(TableSpot { report, table: id, query, chosen: None });
-            }
-        });
+        tab.set_look(report, id, query);
+    });
+    // Back and forward.
+    Effect::new(move |_| {
+        if tab.gone_to.get() == 0 {
+            return;
+        }
+        let id = table.with_untracked(|table| table.as_ref().map(|table| table.id.clone()));
+        let query = id.and_then(|id| tab.look_at(&report.get_value(), &id)).unwrap_or_default();
+        if state.query.with_untracked(|now| *now != query) {
+            state.typed.set(query.filter.clone());
+            state.query.set(query);
+        }
     });
     let n_rows = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |table| table.n_rows)));
     let long = Memo::new(move |_| n_rows.get() > FULL_ROWS);
@@ -372,6 +476,7 @@ pub fn TableBlock(
 #[component]
 fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     let typed = state.typed;
+    let field = NodeRef::<html::Input>::new();
     let n_typed = StoredValue::new(0u32);
     let filter = move |text: String| {
         typed.set(text.clone());
@@ -393,7 +498,7 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
             "csv" => CopyFormat::Csv,
             _ => CopyFormat::Tsv,
         };
-        let Some(ask) = state.asking(state.query.get_untracked()) else { return };
+        let Some(ask) = state.asking(state.usable_query()) else { return };
         let app = app();
         state.tab.ask(
             move |ticket| Request::Copy { ticket, ask, format },
@@ -407,6 +512,21 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
             },
         );
     });
+    let n_columns =
+        Memo::new(move |_| state.table.with(|table| table.as_ref().map_or(0, |table| table.columns.len())));
+    let columns = Signal::derive(move || {
+        let visible = state.visible();
+        state.table.with(|table| {
+            let columns = table.iter().flat_map(|table| table.columns.iter().enumerate());
+            let item = |(at, column): (usize, &ColumnView)| MenuItem {
+                id: column.id.clone(),
+                label: column.label.clone(),
+                checked: Some(visible.contains(&at)),
+                ..MenuItem::default()
+            };
+            columns.map(item).collect::<Vec<_>>()
+        })
+    });
     let formats = words().copy_formats.map(|(id, label, detail)| MenuItem {
         id: id.to_string(),
         label: label.to_string(),
@@ -419,7 +539,8 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
                 {move || (words().rows_of)(filtered.get().then(|| n_matching.get()), n_rows.get())}
             </p>
             <Show when=move || long.get()>
-                <label class="field">
+                <FilterHelp state field filter=Callback::new(filter) />
+                <label class="field" class:field-wrong=move || state.wrong.with(Option::is_some)>
                     <Icon shape=Shape::Search />
                     <input
                         type="search"
@@ -428,6 +549,8 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
                         autocomplete="off"
                         spellcheck="false"
                         data-key="/"
+                        node_ref=field
+                        aria-invalid=move || state.wrong.with(|wrong| wrong.is_some().then_some("true"))
                         prop:value=typed
                         on:input:target=move |event| filter(event.target().value())
                         on:keydown=move |event| {
@@ -458,6 +581,16 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
                     <Icon shape=Shape::Note />
                 </button>
             </Show>
+            <Show when=move || { n_columns.get() > 1 }>
+                <Menu
+                    label=Signal::derive(move || (words().choose_columns)(&title.get()))
+                    shape=Shape::Columns
+                    icon_only=true
+                    is_choice_of_many=true
+                    items=columns
+                    on_pick=Callback::new(move |id: String| state.toggle_column(&id))
+                />
+            </Show>
             <Menu
                 label=Signal::derive(move || (words().copy_table)(&title.get()))
                 shape=Shape::Copy
@@ -466,6 +599,72 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
                 on_pick=copy
             />
         </div>
+    }
+}
+
+/// Columns that the last word begins, each with what the whole filter would be.
+fn suggestions(state: State, typed: &str) -> Vec<(String, String)> {
+    let start = typed.rfind([' ', '|']).map_or(0, |at| at + 1);
+    let (before, word) = typed.split_at(start);
+    let (sign, word) = if let Some(rest) = word.strip_prefix('-') { ("-", rest) } else { ("", word) };
+    if word.is_empty() || word.contains([':', '<', '>', '=', '"', '/']) {
+        return Vec::new();
+    }
+    let word = word.to_lowercase();
+    let is_it = |column: &&ColumnView| {
+        column.id.to_lowercase().starts_with(&word) || column.label.to_lowercase().starts_with(&word)
+    };
+    state.table.with(|table| {
+        let columns = table.iter().flat_map(|table| &table.columns).filter(is_it);
+        let whole = |column: &ColumnView| {
+            let test = format!("{}{}", column.id, if column.numeric { ">" } else { ":" });
+            (test.clone(), format!("{before}{sign}{test}"))
+        };
+        columns.map(whole).collect()
+    })
+}
+
+/// What is wrong with the filter, below its box.
+#[component]
+fn FilterHelp(state: State, field: NodeRef<html::Input>, filter: Callback<String>) -> impl IntoView {
+    let choose = move |text: String| {
+        filter.run(text);
+        if let Some(field) = field.get_untracked() {
+            let _ = field.focus();
+        }
+    };
+    let wrong = move || {
+        state.wrong.get().map(|WrongFilter { from, to, what }| {
+            let typed = state.query.with_untracked(|query| query.filter.clone());
+            let part = typed.get(from as usize..to as usize).unwrap_or_default().to_string();
+            view! {
+                <Icon shape=Shape::Alert />
+                <span>
+                    <code><bdi>{part}</bdi></code> " " {what} " "
+                    <button type="button" class="link" on:click=move |_| choose(String::new())>
+                        {words().clear_filter}
+                    </button>
+                </span>
+            }
+        })
+    };
+    let offered = Memo::new(move |_| suggestions(state, &state.typed.get()));
+    view! {
+        <p class="filter-wrong" role="status">{wrong}</p>
+        <Show when=move || offered.with(|offered| !offered.is_empty())>
+            <p class="filter-offers">
+                <span class="off-screen">{words().filter_columns}</span>
+                {move || {
+                    offered
+                        .get()
+                        .into_iter()
+                        .map(|(label, text)| {
+                            view! { <button type="button" class="chip" on:click=move |_| choose(text.clone())>{label}</button> }
+                        })
+                        .collect_view()
+                }}
+            </p>
+        </Show>
     }
 }
 
@@ -484,6 +683,15 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
         }
     };
     let measure = move || {
+        if let Some(frame) = frame.try_get_untracked().flatten() {
+            let room = browser::width_of(&frame);
+            // A hidden one has no width.
+            if room > 0.0
+                && state.room_px.try_get_untracked().is_some_and(|before| (before - room).abs() >= 1.0)
+            {
+                state.room_px.set(room);
+            }
+        }
         look_right();
         let (Some(frame), Some(head)) =
             (frame.try_get_untracked().flatten(), head.try_get_untracked().flatten())
@@ -519,10 +727,17 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     let columns = Memo::new(move |_| {
         state.table.with(|table| table.as_ref().map(|table| table.columns.clone()).unwrap_or_default())
     });
+    let visible = Memo::new(move |_| state.visible());
     let numbered = move || {
         // Sides that swap leave the columns as they are.
         state.sides.track();
-        columns.get().into_iter().enumerate().collect::<Vec<_>>()
+        columns.with(|columns| {
+            visible
+                .get()
+                .into_iter()
+                .filter_map(|at| Some((at, columns.get(at)?.clone())))
+                .collect::<Vec<_>>()
+        })
     };
     // As wide as the first rows of the first report need it: columns do not jump while numbers come in.
     let widths = Memo::new(move |before: Option<&(Vec<usize>, Option<usize>)>| {
@@ -544,7 +759,10 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                     let grows = *growing == Some(at);
                     (column_width(at, *chars, column.numeric, grows), grows)
                 };
-                chars.iter().zip(columns).enumerate().map(column).collect::<Vec<_>>()
+                let all = chars.iter().zip(columns).enumerate();
+                all.filter(|(at, _)| visible.with(|visible| visible.contains(at)))
+                    .map(column)
+                    .collect::<Vec<_>>()
             })
         })
     });
@@ -552,6 +770,15 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
         css_widths.track();
         browser::with_next_frame(look_right);
     });
+    let open_all = move || {
+        state.is_open.update(|is_open| *is_open = !*is_open);
+        browser::after(0, move || {
+            measure();
+            if let Some(frame) = frame.try_get_untracked().flatten() {
+                let _ = frame.focus();
+            }
+        });
+    };
     let total = move || {
         css_widths.with(|widths| {
             let widths: Vec<&str> = widths.iter().map(|(width, _)| width.as_str()).collect();
@@ -563,6 +790,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
             class="table-frame"
             class:table-long=move || long.get()
             class:table-more=move || has_more.get()
+            class:table-open=move || state.is_open.get()
             class:table-stale=move || state.stale.get()
             role="region"
             tabindex="0"
@@ -588,7 +816,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
             >
                 <table
                     aria-rowcount=move || (n_matching.get() + 1).to_string()
-                    aria-colcount=move || columns.with(Vec::len).to_string()
+                    aria-colcount=move || visible.with(Vec::len).to_string()
                     aria-label=move || title.get()
                     aria-busy=move || state.stale.get().to_string()
                     style:top=move || {
@@ -637,7 +865,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                     <tbody>
                         <For each=move || drawn.get() key=|row| *row let:row>
                             <tr aria-rowindex=(row + 2).to_string() class:row-odd=row % 2 == 1>
-                                {move || row_view(state, &columns, row)}
+                                {move || row_view(state, &columns, &visible, row)}
                             </tr>
                         </For>
                     </tbody>
@@ -647,25 +875,36 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                 <p class="empty table-none">{words().nothing_matches}</p>
             </Show>
         </div>
+        <Show when=move || long.get() && (n_matching.get() > FULL_ROWS || state.is_open.get())>
+            <button type="button" class="link table-all" aria-expanded=move || state.is_open.get().to_string() on:click=move |_| open_all()>
+                {move || match state.is_open.get() {
+                    true => words().show_fewer.to_string(),
+                    false => (words().show_all)(n_matching.get()),
+                }}
+            </button>
+        </Show>
     }
 }
 
-fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, row: u64) -> AnyView {
+fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, visible: &Memo<Vec<usize>>, row: u64) -> AnyView {
     state.rows.with(|rows| {
         let values = row.checked_sub(rows.offset).and_then(|at| rows.rows.get(usize::try_from(at).ok()?));
+        let visible = visible.get();
         columns.with(|columns| match values {
-            Some(values) => columns
+            Some(values) => visible
                 .iter()
-                .enumerate()
+                .filter_map(|at| Some((*at, columns.get(*at)?)))
                 .map(|(at, column)| {
-                    let mark = (at == 0).then(|| mark_view(state, columns, values, row)).flatten();
+                    let mark = (Some(&at) == visible.first())
+                        .then(|| mark_view(state, columns, values, row))
+                        .flatten();
                     let max = rows.column_max.get(at).copied().unwrap_or(0.0);
                     cell_view(column, values.get(at), max, mark)
                 })
                 .collect_view()
                 .into_any(),
             // On its way.
-            None => columns
+            None => visible
                 .iter()
                 .map(|_| view! { <td class="cell-waiting"><span></span></td> })
                 .collect_view()

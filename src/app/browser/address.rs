@@ -1,16 +1,17 @@
-//! The address of the page, of which the part behind `#` may hold a report.
+//! The address of the page, whose fragment may contain a report.
 
 use leptos::ev;
 use leptos::prelude::{window, window_event_listener};
+use wasm_bindgen::JsValue;
 
-/// The part behind `#`, without it.
+/// The fragment, without `#`.
 pub fn fragment() -> String {
     let hash = window().location().hash().unwrap_or_default();
     hash.strip_prefix('#').unwrap_or(&hash).to_string()
 }
 
-/// The page's own address with `fragment` behind it; of a page on a disk that part alone, as the address is of use to nobody
-/// else, and names folders.
+/// The page's address with `fragment`; for a page opened from disk only `#` and the fragment, because its address is useless to
+/// others and names folders.
 pub fn address_with(fragment: &str) -> String {
     let address = window().location().href().unwrap_or_default();
     if !address.starts_with("http") {
@@ -20,7 +21,52 @@ pub fn address_with(fragment: &str) -> String {
     format!("{own}#{fragment}")
 }
 
-/// Calls `act` when another part behind `#` is gone to.
+/// Calls `act` when the fragment changes.
 pub fn on_fragment(act: impl Fn() + 'static) {
     window_event_listener(ev::hashchange, move |_| act());
+}
+
+/// Text as it stands in a part of an address.
+pub fn encoded(text: &str) -> String {
+    String::from(js_sys::encode_uri_component(text))
+}
+
+/// `None` of what no program has encoded.
+pub fn decoded(text: &str) -> Option<String> {
+    js_sys::decode_uri_component(text).ok().map(String::from)
+}
+
+/// The address with `fragment`, which may be empty; the search, which says how the page shows, stays.
+fn own_address(fragment: &str) -> String {
+    let address = window().location().href().unwrap_or_default();
+    let own = address.split('#').next().unwrap_or_default();
+    if fragment.is_empty() { own.to_string() } else { format!("{own}#{fragment}") }
+}
+
+/// A new entry in the browser's history. Where a page may have none, as in some frames, nothing happens.
+pub fn push_fragment(fragment: &str) {
+    if let Ok(history) = window().history() {
+        let _ = history.push_state_with_url(&JsValue::NULL, "", Some(&own_address(fragment)));
+    }
+}
+
+/// The entry that shows gets another address.
+pub fn replace_fragment(fragment: &str) {
+    if let Ok(history) = window().history() {
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&own_address(fragment)));
+    }
+}
+
+/// Calls `act` when someone has gone back or forward.
+pub fn on_history(act: impl Fn() + 'static) {
+    window_event_listener(ev::popstate, move |_| act());
+}
+
+thread_local! {
+    static LOAD_ID: String = format!("{:x}", js_sys::Date::now() as u64);
+}
+
+/// Tells this load of the page from others in the browser's history.
+pub fn load_id() -> String {
+    LOAD_ID.with(String::clone)
 }

@@ -1,22 +1,23 @@
 //! Text for the clipboard.
 
-use leptos::prelude::{document, window};
+use leptos::ev;
+use leptos::prelude::{document, window, window_event_listener};
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{HtmlDocument, HtmlElement, HtmlTextAreaElement};
+use web_sys::{Element, HtmlDocument, HtmlElement, HtmlTextAreaElement, Node};
 
-/// Puts `text` on the clipboard and says whether that worked.
+/// Copies `text` to the clipboard and passes on whether that worked.
 pub fn copy_text(text: String, done: impl FnOnce(bool) + 'static) {
     spawn_local(async move {
         let clipboard = window().navigator().clipboard();
-        // Absent on pages that do not come over https or from this computer.
+        // Missing on pages that are not from https or localhost.
         let usable = !clipboard.is_undefined();
         let written = usable && JsFuture::from(clipboard.write_text(&text)).await.is_ok();
         done(written || copy_by_command(&text));
     });
 }
 
-/// The older way: select the text in a field and let the browser copy the selection.
+/// Fallback: selects the text in a field and copies the selection.
 fn copy_by_command(text: &str) -> bool {
     let Some(body) = document().body() else { return false };
     let before = document().active_element();
@@ -35,4 +36,26 @@ fn copy_by_command(text: &str) -> bool {
         let _ = before.focus();
     }
     copied
+}
+
+/// Has the selection of a name that is cut in its middle copied as that name: the browser puts a line end where it is cut.
+pub fn copy_names_whole() {
+    window_event_listener(ev::copy, |event| {
+        let Some(selection) = window().get_selection().ok().flatten() else { return };
+        let cell = |node: Option<Node>| {
+            let node = node?;
+            let element = node.dyn_ref::<Element>().cloned().or_else(|| node.parent_element())?;
+            element.closest(".cell-long").ok().flatten()
+        };
+        let (from, to) = (cell(selection.anchor_node()), cell(selection.focus_node()));
+        if from.is_none() || from != to {
+            return;
+        }
+        let text: String = String::from(selection.to_string()).split(['\r', '\n']).collect();
+        if let Some(data) = event.clipboard_data()
+            && data.set_data("text/plain", &text).is_ok()
+        {
+            event.prevent_default();
+        }
+    });
 }

@@ -1,4 +1,4 @@
-//! Files on their way in (dropped, picked, pasted) and out (downloads).
+//! Files in (dropped, picked, pasted) and out (downloads).
 
 use super::Blob;
 use super::folders::{self, Folder};
@@ -13,32 +13,32 @@ use web_sys::{
     HtmlElement, HtmlInputElement, Url,
 };
 
-/// A file someone chose.
+/// A chosen file.
 #[derive(Clone, Debug)]
 pub struct Picked {
     pub name: String,
-    /// Where it lies in the folder that was opened, beginning with that; its name if it was opened by itself.
+    /// Path including the opened folder; the file name if it was opened on its own.
     pub path: String,
     pub blob: Blob,
-    /// Size of a file that is packed in `blob`; `None` if it is not.
+    /// Uncompressed size if `blob` is compressed, else `None`.
     pub unpacked_bytes: Option<u64>,
-    /// When a file on disk was changed last, in milliseconds since the Unix epoch; `None` for anything else.
+    /// Modification time of a file on disk, in milliseconds since the Unix epoch; `None` for other sources.
     pub modified_ms: Option<u64>,
-    /// The other files of the directory of its run, where it was opened as that; else empty.
+    /// The other files of its run directory, if opened as such; else empty.
     pub beside: Vec<Picked>,
-    /// The address ranges that came with it.
+    /// Address ranges opened with it.
     pub ranges: Option<Ranges>,
 }
 
-/// A list of address ranges that was chosen together with a trace, or for one.
+/// A list of address ranges for a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranges {
-    /// Of the file.
+    /// File name.
     pub name: String,
     pub text: String,
 }
 
-/// What was let go over the page.
+/// Content of a drop.
 #[derive(Debug, Default)]
 pub struct Dropped {
     pub files: Vec<Picked>,
@@ -46,7 +46,7 @@ pub struct Dropped {
     pub half: Half,
 }
 
-/// Half of the window.
+/// Upper or lower half of the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Half {
     #[default]
@@ -55,7 +55,7 @@ pub enum Half {
 }
 
 impl Picked {
-    /// Something that does not lie in a folder.
+    /// A file outside of any folder.
     pub fn of_blob(name: String, blob: Blob) -> Picked {
         Picked {
             path: name.clone(),
@@ -92,14 +92,14 @@ pub(super) fn list(files: Option<FileList>) -> Vec<Picked> {
     (0..files.length()).filter_map(|at| files.item(at)).map(picked_file).collect()
 }
 
-/// The files chosen in `input`, which then forgets them: choosing the same file again is a choice as well.
+/// Files chosen in `input`. Clears the input, so that choosing the same file again fires an event.
 pub fn picked(input: &HtmlInputElement) -> Vec<Picked> {
     let files = list(input.files());
     input.set_value("");
     files
 }
 
-/// Files that were let go, and the folders among them, which have to be walked. Afterwards the browser forgets.
+/// Dropped files and folders; folders still have to be walked. The browser drops the data after the event.
 fn dropped(data: &DataTransfer) -> (Vec<Picked>, Vec<FileSystemEntry>) {
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     let items = data.items();
@@ -116,13 +116,13 @@ fn has_files(event: &DragEvent) -> Option<DataTransfer> {
     event.data_transfer().filter(|data| data.types().includes(&"Files".into(), 0))
 }
 
-/// Where in the window the pointer is.
+/// Half of the window under the pointer.
 fn half_of(event: &DragEvent) -> Half {
     let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
     if f64::from(event.client_y()) > height / 2.0 { Half::Lower } else { Half::Upper }
 }
 
-/// Calls `act` when the browser is asked for its dialog in which files are chosen.
+/// Calls `act` when the file dialog is about to open.
 pub fn on_choosing(act: impl Fn() + 'static) {
     window_event_listener(ev::click, move |event| {
         let input = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
@@ -132,7 +132,7 @@ pub fn on_choosing(act: impl Fn() + 'static) {
     });
 }
 
-/// Takes files that are dragged over any part of the page: `hover` says over which half some are held.
+/// Takes files dragged over the page: `hover` gets the half under the pointer.
 pub fn on_drag(hover: impl Fn(Option<Half>) + Clone + 'static, drop: impl Fn(Dropped) + Clone + 'static) {
     let over = hover.clone();
     window_event_listener(ev::dragover, move |event| {
@@ -144,7 +144,7 @@ pub fn on_drag(hover: impl Fn(Option<Half>) + Clone + 'static, drop: impl Fn(Dro
     });
     let leave = hover.clone();
     window_event_listener(ev::dragleave, move |event| {
-        // Moving from one element to another leaves the first one; leaving the window leads nowhere.
+        // Moving between elements also fires `dragleave`; leaving the window has no related target.
         if event.related_target().is_none() {
             leave(None);
         }
@@ -167,8 +167,8 @@ pub fn on_drag(hover: impl Fn(Option<Half>) + Clone + 'static, drop: impl Fn(Dro
     });
 }
 
-/// Takes files and text that are pasted anywhere but into a field. `text_name` names what was pasted as text; of a text, `take`
-/// says first whether it was something else.
+/// Takes files and text pasted outside of fields. Pasted text becomes a file named `text_name`, unless `take` handles the text
+/// itself.
 pub fn on_paste(
     text_name: &'static str,
     take: impl Fn(&str) -> bool + 'static,
@@ -196,7 +196,7 @@ pub fn on_paste(
     });
 }
 
-/// Saves a text under `name` where the browser keeps downloads.
+/// Downloads a text as `name`.
 pub fn download_text(name: &str, text: &str, media_type: &str) {
     let options = BlobPropertyBag::new();
     options.set_type(media_type);
@@ -206,7 +206,7 @@ pub fn download_text(name: &str, text: &str, media_type: &str) {
     }
 }
 
-/// The text in `blob`; `None` if it can not be read.
+/// Text of `blob`; `None` if it cannot be read.
 pub fn text_of_blob(blob: &Blob, done: impl FnOnce(Option<String>) + 'static) {
     let text = blob.text();
     spawn_local(async move {
@@ -214,7 +214,7 @@ pub fn text_of_blob(blob: &Blob, done: impl FnOnce(Option<String>) + 'static) {
     });
 }
 
-/// The beginnings of `blobs` as texts, of so many bytes at most; empty ones of those that can not be read.
+/// First `n_bytes` of `blobs` as texts; empty for those that cannot be read.
 pub fn heads_of_blobs(blobs: Vec<Blob>, n_bytes: u32, done: impl FnOnce(Vec<String>) + 'static) {
     spawn_local(async move {
         let mut heads = Vec::new();
@@ -229,7 +229,7 @@ pub fn heads_of_blobs(blobs: Vec<Blob>, n_bytes: u32, done: impl FnOnce(Vec<Stri
     });
 }
 
-/// Saves `blob` under `name` where the browser keeps downloads.
+/// Downloads `blob` as `name`.
 pub fn download(name: &str, blob: &Blob) {
     let Ok(address) = Url::create_object_url_with_blob(blob) else { return };
     if let Ok(link) = document().create_element("a").map(JsCast::unchecked_into::<HtmlAnchorElement>) {
@@ -237,11 +237,11 @@ pub fn download(name: &str, blob: &Blob) {
         link.set_download(name);
         let hidden: &HtmlElement = &link;
         hidden.set_hidden(true);
-        // Firefox follows only links that are in the page.
+        // Firefox requires the link to be in the page.
         let _ = document().body().map(|body| body.append_child(&link));
         link.click();
         link.remove();
     }
-    // The browser reads the address after this task.
+    // The browser uses the address after this task.
     set_timeout(move || drop(Url::revoke_object_url(&address)), Duration::from_secs(60));
 }

@@ -1,4 +1,4 @@
-//! Folders that are chosen or let go over the page, down to the files in them.
+//! Chosen or dropped folders, walked recursively.
 
 use super::files::{Picked, list, picked_file};
 use js_sys::{Array, Promise, Reflect};
@@ -9,21 +9,21 @@ use web_sys::{
     HtmlInputElement,
 };
 
-/// More files of a folder are not looked at.
+/// Maximum number of files of a folder.
 const MAX_FILES: usize = 4096;
 
-/// A folder with the files in it and in all folders in it, in order of their paths.
+/// A folder with all its files, recursively, ordered by path.
 #[derive(Clone, Debug, Default)]
 pub struct Folder {
     pub name: String,
     pub files: Vec<Picked>,
-    /// Names of what the browser could not read.
+    /// Names of entries that the browser could not read.
     pub unreadable: Vec<String>,
-    /// There are more files than are looked at.
+    /// The maximum was exceeded.
     pub is_cut: bool,
 }
 
-/// The folder chosen in `input`, which then forgets it. `None` if it is empty.
+/// The folder chosen in `input`, which is then cleared. `None` if it is empty.
 pub fn picked_folder(input: &HtmlInputElement) -> Option<Folder> {
     let mut files = list(input.files());
     input.set_value("");
@@ -34,7 +34,7 @@ pub fn picked_folder(input: &HtmlInputElement) -> Option<Folder> {
     Some(Folder { name, files, unreadable: Vec::new(), is_cut })
 }
 
-/// The path of a file inside the folder that was chosen, with that folder's name.
+/// Path of a file including the name of the chosen folder.
 pub fn path_of(file: &File) -> Option<String> {
     let path = Reflect::get(file, &"webkitRelativePath".into()).ok()?.as_string()?;
     Some(path).filter(|path| !path.is_empty())
@@ -70,7 +70,7 @@ async fn entries_of(folder: &FileSystemDirectoryEntry) -> Result<Vec<FileSystemE
     let reader: FileSystemDirectoryReader = folder.create_reader();
     let mut entries = Vec::new();
     loop {
-        // They come by the hundred; after the last ones, none.
+        // Entries come in batches of 100; an empty batch ends them.
         let some = JsFuture::from(Promise::new(&mut |then, fail| {
             if let Err(error) = reader.read_entries_with_callback_and_callback(&then, &fail) {
                 let _ = fail.call1(&JsValue::UNDEFINED, &error);

@@ -1,5 +1,4 @@
-//! The page around this one, when it is shown in a frame: what its address asks for, and messages both ways.
-//! `docs/embed.md` describes them.
+//! The host page of an embedded page: parameters in the address, and messages both ways, as described in `docs/embed.md`.
 
 use super::Blob;
 use super::files::Picked;
@@ -9,32 +8,32 @@ use leptos::prelude::{document, window, window_event_listener_untyped};
 use wasm_bindgen::prelude::*;
 use web_sys::{MessageEvent, UrlSearchParams};
 
-/// What the address of a frame asks for.
+/// Parameters in the address of a frame.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Asked {
-    /// Id of a theme.
+    /// Theme id.
     pub theme: Option<String>,
-    /// Id of the report that is shown alone.
+    /// Id of the only report to show.
     pub report: Option<String>,
-    /// What of it all is shown: `badge`, or everything.
+    /// `badge` to show only the badge.
     pub show: Option<String>,
 }
 
-/// What the host sends.
+/// Message from the host.
 #[derive(Clone, Debug)]
 pub enum FromHost {
-    /// Show these files in place of what shows; several are read together.
+    /// Show these files instead of the current ones; several are combined.
     Open(Vec<Picked>),
     /// Show the report of this id; `None` for all of them.
     Report(Option<String>),
     Theme(String),
-    /// Hold these limits against the trace.
+    /// Check the trace against these limits.
     Limits(String),
-    /// Not understood; why, in words.
+    /// Invalid message, with the reason.
     Unknown(String),
 }
 
-/// What the host is told; values are text, numbers, or lists of such objects.
+/// Value in a message to the host: text, number, or list of objects of such values.
 #[derive(Clone, Debug)]
 pub enum Told {
     Text(String),
@@ -42,13 +41,13 @@ pub enum Told {
     List(Vec<Vec<(&'static str, Told)>>),
 }
 
-/// The version of the messages, in each of them.
+/// Version of the messages, part of each message.
 const VERSION: f64 = 1.0;
 const KEY: &str = "tracedrop";
 
-/// What the address asks for; `None` if this is no frame that shows a trace of its host.
+/// Parameters in the address; `None` if the page is not embedded.
 ///
-/// It stands behind `?`, or behind `#`, which is left where a server sends on to another address without the `?`.
+/// They are in the query string, or in the fragment, which survives servers that redirect without the query string.
 pub fn asked() -> Option<Asked> {
     let location = window().location();
     let hash = location.hash().unwrap_or_default();
@@ -64,7 +63,7 @@ pub fn asked() -> Option<Asked> {
     })
 }
 
-/// Says on the root element that this is a frame, and what is shown in it, for the style sheets.
+/// Marks the root element as embedded, with what is shown, for the style sheets.
 pub fn mark_as_frame(show: Option<&str>) {
     if let Some(root) = document().document_element() {
         let _ = root.set_attribute("data-mode", "embed");
@@ -72,14 +71,13 @@ pub fn mark_as_frame(show: Option<&str>) {
     }
 }
 
-/// The page around this one; `None` if there is none.
+/// The host page; `None` if there is none.
 fn host() -> Option<web_sys::Window> {
     let host = window().parent().ok().flatten()?;
     (!Object::is(&host, &window())).then_some(host)
 }
 
-/// Calls `take` with each message of the page around this one. Messages of anybody else, and those that are not meant for
-/// Tracedrop, are passed over.
+/// Calls `take` with each message of the host page. Ignores messages from others and messages not meant for Tracedrop.
 pub fn on_host(take: impl Fn(FromHost) + 'static) {
     let Some(host) = host() else { return };
     let listener = window_event_listener_untyped("message", move |event| {
@@ -93,13 +91,11 @@ pub fn on_host(take: impl Fn(FromHost) + 'static) {
         }
         match field(&data, KEY).as_f64() {
             Some(VERSION) => take(read(&data)),
-            Some(version) => {
-                take(FromHost::Unknown(format!("version {version} of the messages is not known")))
-            }
+            Some(version) => take(FromHost::Unknown(format!("unknown message version {version}"))),
             None => {}
         }
     });
-    // The frame listens as long as it lives.
+    // Keep the listener for the life of the frame.
     std::mem::forget(listener);
 }
 
@@ -113,22 +109,22 @@ fn read(data: &JsValue) -> FromHost {
     match text("type").as_deref() {
         Some("open") => {
             let Ok(files) = field(data, "files").dyn_into::<Array>() else {
-                return wrong("open needs files, a list");
+                return wrong("open needs files: a list");
             };
             let picked: Option<Vec<Picked>> = files.iter().map(|file| file_of(&file)).collect();
             match picked {
                 Some(files) if !files.is_empty() => FromHost::Open(files),
                 _ => wrong(
-                    "each of files needs a name, and data: a Blob, an ArrayBuffer, a view of one, or a string",
+                    "each file needs a name, and data: a Blob, an ArrayBuffer, a view of one, or a string",
                 ),
             }
         }
         Some("report") => FromHost::Report(text("report").filter(|id| !id.is_empty())),
-        Some("theme") => text("theme").map_or_else(|| wrong("theme needs theme, a string"), FromHost::Theme),
+        Some("theme") => text("theme").map_or_else(|| wrong("theme needs theme: a string"), FromHost::Theme),
         Some("limits") => {
-            text("limits").map_or_else(|| wrong("limits needs limits, a string"), FromHost::Limits)
+            text("limits").map_or_else(|| wrong("limits needs limits: a string"), FromHost::Limits)
         }
-        Some(other) => FromHost::Unknown(format!("there is no message of type {other}")),
+        Some(other) => FromHost::Unknown(format!("unknown message type {other}")),
         None => wrong("a message needs a type"),
     }
 }
@@ -150,16 +146,15 @@ fn file_of(file: &JsValue) -> Option<Picked> {
     Some(Picked::of_blob(name, blob))
 }
 
-/// Tells the page around this one something about what it sent itself. Nothing else is ever shown in such a frame, so
-/// whoever it is may know.
+/// Sends a message about the host's own content to the host. An embedded page shows nothing else, so any host may receive it.
 pub fn tell_host(kind: &str, values: Vec<(&'static str, Told)>) {
     let Some(host) = host() else { return };
     let message = object(values);
     for (key, value) in [(KEY, JsValue::from(VERSION)), ("type", kind.into())] {
-        // A plain object takes any member.
+        // Setting a member of a plain object cannot fail.
         let _ = Reflect::set(&message, &key.into(), &value);
     }
-    // A host that is gone hears nothing.
+    // The host may be gone.
     let _ = host.post_message(&message, "*");
 }
 
@@ -176,7 +171,7 @@ fn object(values: Vec<(&'static str, Told)>) -> Object {
     made
 }
 
-/// Calls `act` with the height of the page in pixels, now and whenever it changes.
+/// Calls `act` with the height of the page in pixels, now and on every change.
 pub fn on_height(act: impl Fn(f64) + 'static) {
     let Some(body) = document().body() else { return };
     let last = std::cell::Cell::new(0.0);
@@ -187,6 +182,6 @@ pub fn on_height(act: impl Fn(f64) + 'static) {
             act(height);
         }
     });
-    // The frame tells as long as it lives.
+    // Keep the observer for the life of the frame.
     std::mem::forget(watch);
 }

@@ -1,11 +1,11 @@
-//! Keys that work anywhere in the page.
+//! Keyboard shortcuts.
 
 use leptos::ev;
 use leptos::prelude::{document, window_event_listener};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, EventTarget, HtmlInputElement};
 
-/// Whether typing here writes text.
+/// Whether typing in this element enters text.
 pub fn takes_text(target: &EventTarget) -> bool {
     let Some(element) = target.dyn_ref::<Element>() else { return false };
     if let Some(input) = element.dyn_ref::<HtmlInputElement>() {
@@ -15,7 +15,7 @@ pub fn takes_text(target: &EventTarget) -> bool {
 }
 
 /// Calls `act` with the names (`KeyboardEvent.key`) of keys pressed outside of fields, menus and dialogs and without Ctrl, Alt or Meta.
-/// It says whether the key meant something.
+/// `act` returns whether it used the key.
 pub fn on_key(act: impl Fn(&str) -> bool + 'static) {
     window_event_listener(ev::keydown, move |event| {
         let busy = event.ctrl_key()
@@ -29,4 +29,28 @@ pub fn on_key(act: impl Fn(&str) -> bool + 'static) {
             event.prevent_default();
         }
     });
+}
+
+/// Calls `act` when someone presses Ctrl-K, or Command-K, wherever the focus is.
+pub fn on_search_key(act: impl Fn() + 'static) {
+    window_event_listener(ev::keydown, move |event| {
+        let is_it = (event.ctrl_key() || event.meta_key()) && !event.alt_key() && !event.shift_key();
+        if is_it && event.key().eq_ignore_ascii_case("k") && !event.is_composing() {
+            event.prevent_default();
+            act();
+        }
+    });
+}
+
+/// Does what the page does when someone presses that key.
+pub fn press_key(key: &str) {
+    let init = web_sys::KeyboardEventInit::new();
+    init.set_key(key);
+    init.set_bubbles(true);
+    init.set_cancelable(true);
+    if let Ok(event) = web_sys::KeyboardEvent::new_with_keyboard_event_init_dict("keydown", &init)
+        && let Some(body) = document().body()
+    {
+        let _ = body.dispatch_event(&event);
+    }
 }

@@ -1,5 +1,4 @@
-//! Files that come with the start of the page: the system opened them with the installed page, someone shared them
-//! with it, or a frame's address names one.
+//! Files given at the start of the page: opened or shared with the installed page, or named in a frame's address.
 
 use super::files::{Picked, picked_file};
 use super::start::given;
@@ -9,7 +8,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::File;
 
-/// Files that `www/boot.js` took along, or why there are none.
+/// Files from `www/boot.js`, or the reason why there are none.
 pub fn given_files() -> Result<Vec<Picked>, String> {
     let Ok(given) = given() else { return Ok(Vec::new()) };
     let get = |key: &str| Reflect::get(&given, &key.into()).unwrap_or(JsValue::UNDEFINED);
@@ -24,8 +23,8 @@ fn files_of(list: JsValue) -> Vec<Picked> {
     list.iter().filter_map(|file| file.dyn_into::<File>().ok()).map(picked_file).collect()
 }
 
-/// Calls `take` with files that the system opens with the installed page, now or later, and with how many of them could
-/// not be read.
+/// Calls `take` with files that the system opens with the installed page, now or later, and with the number of unreadable
+/// ones.
 pub fn on_launch(take: impl Fn(Vec<Picked>, usize) + Clone + 'static) {
     // Not in `web-sys` yet, and only where pages can be installed.
     let queue = Reflect::get(&window(), &"launchQueue".into()).unwrap_or(JsValue::UNDEFINED);
@@ -46,7 +45,7 @@ pub fn on_launch(take: impl Fn(Vec<Picked>, usize) + Clone + 'static) {
             take(files, n_lost);
         });
     });
-    // The page listens as long as it lives.
+    // Keep the listener for the life of the page.
     let _ = consume.call1(&queue, &consumer.into_js_value());
 }
 

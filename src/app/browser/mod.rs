@@ -1,4 +1,4 @@
-//! All that the page does with the browser beyond elements and their events; `web-sys` is used nowhere else.
+//! All browser APIs beyond elements and their events; `web-sys` is used nowhere else.
 
 mod address;
 mod clipboard;
@@ -16,34 +16,37 @@ mod theme;
 mod ways_out;
 mod worker;
 
-pub use address::{address_with, fragment, on_fragment};
-pub use clipboard::copy_text;
+pub use address::{
+    address_with, decoded, encoded, fragment, load_id, on_fragment, on_history, push_fragment,
+    replace_fragment,
+};
+pub use clipboard::{copy_names_whole, copy_text};
 pub use files::{
     Dropped, Half, Picked, Ranges, download, download_text, heads_of_blobs, on_choosing, on_drag, on_paste,
     picked, text_of_blob,
 };
 pub use folders::{Folder, picked_folder};
 pub use host::{Asked, FromHost, Told, asked, mark_as_frame, on_height, on_host, tell_host};
-pub use keys::on_key;
+pub use keys::{on_key, on_search_key, press_key};
 pub use launch::{given_files, on_launch};
 pub use neighbours::Neighbours;
 pub use perfetto::{HandedOver, PERFETTO, hand_over};
 pub use place::{
     Nearing, Resizing, Spot, after, ask_before_leaving, blur, catch_focus, focus_first, focus_inside,
     focus_sibling, focused_inside, focused_inside_as, has_more_right, is_target, lead_to, on_nearing,
-    on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_window_to, set_title,
-    show_dialog, size_of, spot_below, to_top, window_top, with_next_frame,
+    on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_up_to, scroll_window_to,
+    set_title, show_dialog, size_of, spot_below, to_top, width_of, window_top, with_next_frame,
 };
 pub use start::{build, is_kept_offline, local_time, now_ms, samples, take_newer, version, when_newer};
-pub use storage::{remember, remembered};
+pub use storage::{remember, remember_session, remembered, session_names};
 pub use theme::{Theme, apply_theme, on_system_theme, stored_theme};
 pub use ways_out::{Outcome, WayOut, own_address, try_way_out, web_address};
 pub use worker::{Attached, Port, WorkerHandle, channel, n_processors};
 
 use leptos::prelude::{LocalStorage, StoredValue};
 
-/// A file or something like it; never copied.
+/// A file or similar data; never copied.
 pub type Blob = web_sys::Blob;
 
-/// A value of the browser in a copyable box, as signals are.
+/// A browser value in a `Copy` handle, like signals.
 pub type Local<T> = StoredValue<T, LocalStorage>;

@@ -1,6 +1,6 @@
-//! Handing a trace to Perfetto's page, by the messages that it takes: `PING` until it says `PONG`, then the trace.
+//! Passing a trace to Perfetto's page by its message protocol: `PING` until it answers `PONG`, then the trace.
 //!
-//! The window is opened by `www/boot.js`, at that one address and only after a click.
+//! `www/boot.js` opens the window, only at that address and only after a click.
 
 use super::Blob;
 use js_sys::{Array, Function, Object, Reflect};
@@ -11,37 +11,36 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{MessageEvent, Window};
 
-/// Where the trace goes, and nowhere else.
+/// The only target of traces.
 pub const PERFETTO: &str = "https://ui.perfetto.dev";
 
-/// Between two calls to the other page, which listens only once it has started.
+/// Interval of pings: the other page listens only once it has started.
 const PING_EVERY_MS: i32 = 100;
-/// It is not waited for any longer.
+/// Maximum time to wait for an answer.
 const MAX_PINGS: u32 = 300;
 
-/// How handing over ended.
+/// Result of passing a trace on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HandedOver {
     Done,
-    /// The browser let no window be opened.
+    /// The browser blocked the window.
     Blocked,
     /// The other page did not answer, or was closed.
     NoAnswer,
     /// The trace could not be read or sent.
     Failed,
-    /// It is not wanted any more: nothing was sent.
+    /// Cancelled: nothing was sent.
     Dropped,
 }
 
-/// What is given up when it is over.
+/// Listener and timer, released at the end.
 struct Call {
     on_message: Closure<dyn FnMut(MessageEvent)>,
     on_tick: Closure<dyn FnMut()>,
     timer: i32,
 }
 
-/// Opens Perfetto and hands `blob` over to it, as long as `is_wanted`. To be called from a click. `done` is told once how it
-/// ended.
+/// Opens Perfetto and passes `blob` to it, unless `is_wanted` turns false. Call it from a click. Calls `done` once with the result.
 pub fn hand_over(
     blob: &Blob,
     title: &str,
@@ -51,7 +50,7 @@ pub fn hand_over(
     let Some(perfetto) = open() else { return done(HandedOver::Blocked) };
     let (blob, title) = (blob.clone(), title.to_string());
     spawn_local(async move {
-        // The other page starts meanwhile.
+        // Read the blob while the other page starts.
         match JsFuture::from(blob.array_buffer()).await {
             Ok(buffer) => call(perfetto, buffer, &title, is_wanted, done),
             Err(_) => done(if is_wanted() { HandedOver::Failed } else { HandedOver::Dropped }),
@@ -63,11 +62,11 @@ fn open() -> Option<Window> {
     let given = super::start::given().ok()?;
     let open: Function = Reflect::get(&given, &"openPerfetto".into()).ok()?.dyn_into().ok()?;
     let opened = open.call0(&given).ok()?;
-    // A window of another origin is not told to be one by `instanceof`.
+    // `instanceof` does not recognize a window of another origin.
     (!opened.is_null() && !opened.is_undefined()).then(|| opened.unchecked_into())
 }
 
-/// Calls until there is an answer.
+/// Pings until there is an answer.
 fn call(
     perfetto: Window,
     buffer: JsValue,
@@ -85,7 +84,7 @@ fn call(
                 window().clear_interval_with_handle(call.timer);
                 let listener = call.on_message.as_ref().unchecked_ref();
                 let _ = window().remove_event_listener_with_callback("message", listener);
-                // They may be running just now.
+                // They may be running at the moment.
                 super::after(0, move || drop((call.on_message, call.on_tick)));
             }
             if let Some(done) = done.borrow_mut().take() {
@@ -118,7 +117,7 @@ fn call(
             if is_closed || n_pings > MAX_PINGS {
                 return finish(HandedOver::NoAnswer);
             }
-            // Until its page has come the window is of another origin, and the message goes nowhere.
+            // Until its page has loaded, the window has another origin and the message is dropped.
             let _ = perfetto.post_message(&"PING".into(), PERFETTO);
         })
     };
@@ -133,7 +132,7 @@ fn call(
 /// `{ perfetto: { buffer, title, fileName } }`.
 fn trace_message(buffer: &JsValue, title: &str) -> Object {
     let (message, trace) = (Object::new(), Object::new());
-    // Plain objects take any member.
+    // Setting members of plain objects cannot fail.
     let _ = Reflect::set(&trace, &"buffer".into(), buffer);
     let _ = Reflect::set(&trace, &"title".into(), &title.into());
     let _ = Reflect::set(&trace, &"fileName".into(), &title.into());

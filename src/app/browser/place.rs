@@ -1,4 +1,4 @@
-//! Where things are on the screen, and what has the focus.
+//! Positions on the screen, and the focus.
 
 use js_sys::Array;
 use leptos::leptos_dom::helpers::WindowListenerHandle;
@@ -27,14 +27,19 @@ pub fn spot_below(element: &Element) -> Spot {
     Spot { x: place.left() + place.width() / 2.0, y: place.bottom() }
 }
 
-/// Height of what can be seen of `element`.
+/// Width of the inside of an element, in pixels.
+pub fn width_of(element: &Element) -> f64 {
+    f64::from(element.client_width())
+}
+
+/// Visible height of `element`.
 pub fn size_of(element: &Element) -> f64 {
     f64::from(element.client_height())
 }
 
 /// Whether `element` can be scrolled further to the right.
 pub fn has_more_right(element: &Element) -> bool {
-    // Of a pixel that is cut there is nothing to see.
+    // Ignore fractions of a pixel.
     element.scroll_left() + element.client_width() + 1 < element.scroll_width()
 }
 
@@ -46,12 +51,12 @@ pub fn scroll_to(element: &Element, top: f64) {
     element.set_scroll_top(top as i32);
 }
 
-/// Brings `element` to the top of the window and gives it the focus, when the page has been laid out.
+/// Scrolls `element` to the top of the window and focuses it, after layout.
 pub fn lead_to(element: &HtmlElement) {
     let element = element.clone();
     after(0, move || {
         element.scroll_into_view();
-        // What can not take the focus is in sight all the same.
+        // An element that cannot be focused is still scrolled into view.
         let _ = element.focus();
     });
 }
@@ -66,12 +71,12 @@ pub fn root_font_px() -> f64 {
         .unwrap_or(16.0)
 }
 
-/// Calls `act` when the next frame is made. What several of these ask of the layout costs one layout.
+/// Calls `act` in the next frame, so that several callers share one layout.
 pub fn with_next_frame(act: impl FnOnce() + 'static) {
     request_animation_frame(act);
 }
 
-/// Calls `act` whenever `element` gets another size, for as long as the answer is kept.
+/// Calls `act` whenever the size of `element` changes, until the result is dropped.
 pub fn on_resize(element: &Element, act: impl Fn() + 'static) -> Resizing {
     let listener = Closure::<dyn FnMut()>::new(act);
     let observer = ResizeObserver::new(listener.as_ref().unchecked_ref()).ok();
@@ -95,14 +100,13 @@ impl Drop for Resizing {
     }
 }
 
-/// So far outside the window an element is near, in parts of the window's height.
+/// Distance outside the window that counts as near, relative to the window's height.
 const NEAR: &str = "50% 0px";
 
-/// Tells `act` whether `element` is in the window or not far from it, now and whenever that changes, for as long as the answer is
-/// kept.
+/// Calls `act` with whether `element` is in or near the window, now and on every change, until the result is dropped.
 pub fn on_nearing(element: &Element, act: impl Fn(bool) + 'static) -> Nearing {
     let listener = Closure::<dyn FnMut(Array)>::new(move |entries: Array| {
-        // The last one is how it is now.
+        // The last entry is the current state.
         if let Ok(entry) = entries.at(-1).dyn_into::<IntersectionObserverEntry>() {
             act(entry.is_intersecting());
         }
@@ -134,12 +138,12 @@ fn find(selector: &str) -> Option<HtmlElement> {
     document().query_selector(selector).ok().flatten()?.dyn_into().ok()
 }
 
-/// Puts the focus on the first element that fits.
+/// Focuses the first element that matches.
 pub fn focus_first(selector: &str) -> bool {
     find(selector).map(|element| element.focus()).is_some()
 }
 
-/// Puts the focus on the first element that fits one of these, if what had it is gone.
+/// Focuses the first element that matches one of these, if the focused element is gone.
 pub fn catch_focus(selectors: &[&str]) {
     let focused = document().active_element();
     if focused.is_none_or(|focused| focused.tag_name().eq_ignore_ascii_case("body")) {
@@ -147,14 +151,14 @@ pub fn catch_focus(selectors: &[&str]) {
     }
 }
 
-/// Brings the first element that fits to the top of all that scrolls around it.
+/// Scrolls the first element that matches to the top of its scroll containers.
 pub fn to_top(selector: &str) {
     if let Some(element) = find(selector) {
         element.scroll_into_view();
     }
 }
 
-/// Clicks the first element that fits.
+/// Clicks the first element that matches.
 pub fn press(selector: &str) -> bool {
     find(selector).map(|element| element.click()).is_some()
 }
@@ -171,14 +175,14 @@ pub fn focused_inside(element: &Element) -> bool {
     document().active_element().is_some_and(|focused| element.contains(Some(&focused)))
 }
 
-/// Whether an element in `element` that `selector` matches has the focus.
+/// Whether an element inside `element` that matches `selector` has the focus.
 pub fn focused_inside_as(element: &Element, selector: &str) -> bool {
     let focused = document().active_element().filter(|focused| element.contains(Some(focused)));
     focused.is_some_and(|focused| focused.matches(selector).unwrap_or(false))
 }
 
-/// Moves the focus inside `parent` among elements that fit `selector`: `step` ahead or back, round at the ends.
-/// `i32::MIN` and `i32::MAX` lead to the first and the last.
+/// Moves the focus inside `parent` among elements that match `selector`: by `step`, wrapping around.
+/// `i32::MIN` and `i32::MAX` move to the first and the last.
 pub fn focus_sibling(parent: &Element, selector: &str, step: i32) {
     let Ok(list) = parent.query_selector_all(selector) else { return };
     let elements: Vec<HtmlElement> =
@@ -215,13 +219,13 @@ thread_local! {
     static LEAVING: RefCell<Option<WindowListenerHandle>> = const { RefCell::new(None) };
 }
 
-/// Has the browser ask before the page is left, or no longer. Pages that may ask are not kept for the way back, so it is
-/// only switched on while there is something to lose.
+/// Makes the browser ask before the page is left, or stops that. Pages that may ask are excluded from the back/forward cache, so
+/// it is on only while there is something to lose.
 pub fn ask_before_leaving(asks: bool) {
     let listener = asks.then(|| {
         window_event_listener_untyped("beforeunload", |event| {
             event.prevent_default();
-            // What browsers asked for before that.
+            // For older browsers.
             let _ = js_sys::Reflect::set(&event, &"returnValue".into(), &JsValue::TRUE);
         })
     });
@@ -232,6 +236,16 @@ pub fn ask_before_leaving(asks: bool) {
 
 pub fn window_top() -> f64 {
     window().scroll_y().unwrap_or(0.0)
+}
+
+/// Brings the first element that fits below the header, if it lies above that.
+pub fn scroll_up_to(selector: &str) {
+    let Some(element) = find(selector) else { return };
+    let header = find("header.header").map_or(0.0, |header| header.get_bounding_client_rect().bottom());
+    let top = element.get_bounding_client_rect().top() - header - root_font_px();
+    if top < 0.0 {
+        scroll_window_to(window_top() + top);
+    }
 }
 
 pub fn scroll_window_to(top: f64) {
@@ -247,14 +261,14 @@ pub fn after(ms: u64, act: impl FnOnce() + 'static) {
     set_timeout(act, Duration::from_millis(ms));
 }
 
-/// Puts the focus on the first element inside `parent` that fits.
+/// Focuses the first element inside `parent` that matches.
 pub fn focus_inside(parent: &Element, selector: &str) {
     if let Some(element) = inside(parent, selector) {
         let _ = element.focus();
     }
 }
 
-/// Scrolls `parent` sideways so far that the first element inside that fits can be seen.
+/// Scrolls `parent` sideways until the first element inside that matches is visible.
 pub fn reveal(parent: &Element, selector: &str) {
     let Some(element) = inside(parent, selector) else { return };
     let (frame, place) = (parent.get_bounding_client_rect(), element.get_bounding_client_rect());
@@ -271,7 +285,7 @@ fn inside(parent: &Element, selector: &str) -> Option<HtmlElement> {
     parent.query_selector(selector).ok().flatten()?.dyn_into().ok()
 }
 
-/// Whether `event` happened on `element` itself and not on something in it.
+/// Whether `event` happened on the element itself, not on a descendant.
 pub fn is_target(event: &web_sys::MouseEvent, element: &Element) -> bool {
     event.target().is_some_and(|target| target.dyn_ref::<Element>() == Some(element))
 }

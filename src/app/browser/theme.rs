@@ -1,4 +1,4 @@
-//! Light, dark or high contrast: as the system has it, or as someone chose.
+//! Light, dark or high contrast: like the system, or as chosen.
 
 use super::storage::{remember, remembered};
 use leptos::prelude::{document, window};
@@ -38,7 +38,7 @@ fn media(query: &str) -> Option<MediaQueryList> {
     window().match_media(query).ok().flatten()
 }
 
-/// Shows the page in `theme`, and remembers it if asked to.
+/// Applies `theme`, and optionally stores it.
 pub fn apply_theme(theme: Theme, remembers: bool) {
     let shown = match theme {
         Theme::System if media(MORE_CONTRAST).is_some_and(|media| media.matches()) => Theme::Contrast,
@@ -52,12 +52,12 @@ pub fn apply_theme(theme: Theme, remembers: bool) {
     }
 }
 
-/// Calls `act` when the system starts or stops asking for more contrast; light and dark are left to the style sheet.
+/// Calls `act` when the system's contrast preference changes; the style sheet handles light and dark.
 pub fn on_system_theme(act: impl Fn() + 'static) {
     if let Some(media) = media(MORE_CONTRAST) {
         let listener = Closure::<dyn FnMut()>::new(act);
         let _ = media.add_event_listener_with_callback("change", listener.as_ref().unchecked_ref());
-        // The page listens as long as it lives.
+        // Keep the listener for the life of the page.
         listener.forget();
     }
 }

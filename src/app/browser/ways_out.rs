@@ -1,5 +1,5 @@
-//! Ways in which a page could send something away, tried for real. What the browser makes of each is what it says
-//! itself: the error it throws, and the part of the policy it names when it refuses.
+//! Ways in which a page could send data away, tried for real. The outcome comes from the browser itself: the error it throws, and
+//! the policy directive it names.
 
 use super::place::after;
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, WebAssembly};
@@ -14,7 +14,7 @@ use web_sys::{
     XmlHttpRequest,
 };
 
-/// One way to send something away, or to have something fetched whose address says it.
+/// One way to send data, or to fetch an address that contains data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WayOut {
     Fetch,
@@ -58,18 +58,18 @@ impl WayOut {
     ];
 }
 
-/// What became of an attempt.
+/// Outcome of an attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// The browser refused, and named this part of the policy.
+    /// The browser blocked it, naming this policy directive.
     Policy(String),
-    /// The call ended with this error before anything was sent.
+    /// The call threw this error before anything was sent.
     Thrown(String),
-    /// There is no such thing in this page.
+    /// The API does not exist in this page.
     Absent,
-    /// It failed, and nobody said that the policy was the reason: something may have been sent.
+    /// It failed without a policy violation: something may have been sent.
     Failed(String),
-    /// It worked, or nothing kept it from working.
+    /// It worked, or nothing blocked it.
     Through,
 }
 
@@ -79,13 +79,13 @@ impl Outcome {
     }
 }
 
-/// The browser reports a refusal within so long after the call failed.
+/// Time within which the browser reports a violation after a failed call.
 const REPORT_MS: u32 = 300;
-/// What has not been refused by then counts as let through.
+/// Attempts not blocked by then count as having got through.
 const PATIENCE_MS: u32 = 2_500;
 const STEP_MS: u32 = 20;
 
-/// The body that the attempts would send.
+/// Body of the requests.
 const BODY: &str = "tracedrop tries to get out";
 
 /// `(module (import "m" "f" (func)) (func (export "g") call 0))`
@@ -98,14 +98,14 @@ const CALLING_MODULE: &[u8] = &[
     10, 6, 1, 4, 0, 0x10, 0, 0x0b, // which calls the first one
 ];
 
-/// What is known of an attempt so far; told by whoever hears of it first.
+/// Outcome of an attempt so far; the first event decides.
 #[derive(Clone, Default)]
 struct Seen(Rc<RefCell<Option<Outcome>>>);
 
 impl Seen {
     fn tell(&self, outcome: Outcome) {
         let mut seen = self.0.borrow_mut();
-        // The policy's word explains a failure; nothing takes back that something got through.
+        // A violation explains a failure; nothing revokes that something got through.
         let is_better = match &*seen {
             None => true,
             Some(Outcome::Failed(_)) => !matches!(outcome, Outcome::Failed(_)),
@@ -120,11 +120,11 @@ impl Seen {
         self.0.borrow().clone()
     }
 
-    /// For an event that means `outcome`. The browser holds the function as long as it needs it.
+    /// Listens for an event that means `outcome`. The browser keeps the function as long as needed.
     fn on(&self, target: &EventTarget, event: &str, outcome: Outcome) {
         let seen = self.clone();
         let listener = Closure::once_into_js(move |_: Event| seen.tell(outcome));
-        // A target that takes no listener never tells anything, and the attempt counts as let through.
+        // Without a listener there is no event, and the attempt counts as having got through.
         let _ = target.add_event_listener_with_callback(event, listener.unchecked_ref());
     }
 
@@ -139,7 +139,7 @@ impl Seen {
     }
 }
 
-/// What has to be taken away again after an attempt.
+/// Things to remove after an attempt.
 enum Trace {
     Nothing,
     Elements(Vec<Element>),
@@ -165,19 +165,19 @@ impl Drop for Trace {
     }
 }
 
-/// The page's own server, with a name that no file has.
+/// The page's own server, with a name of no file.
 pub fn own_address() -> String {
     let base = document().base_uri().ok().flatten().unwrap_or_default();
     Url::new_with_base("./way-out", &base).map(|url| url.href()).unwrap_or_default()
 }
 
-/// `address` as the browser writes it; `None` if it is not one of the web.
+/// `address` in normalized form; `None` if it is not a web address.
 pub fn web_address(address: &str) -> Option<String> {
     let url = Url::new(address.trim()).ok()?;
     matches!(url.protocol().as_str(), "http:" | "https:").then(|| url.href())
 }
 
-/// Tries `way` to `address` and says what the browser made of it.
+/// Tries `way` to `address` and returns the outcome.
 pub async fn try_way_out(way: WayOut, address: &str) -> Outcome {
     let seen = Seen::default();
     let told = seen.clone();
@@ -185,7 +185,7 @@ pub async fn try_way_out(way: WayOut, address: &str) -> Outcome {
     let host = origin.split_once("://").map_or(String::new(), |(_, host)| host.to_string());
     let on_refusal = Closure::<dyn FnMut(SecurityPolicyViolationEvent)>::new(
         move |event: SecurityPolicyViolationEvent| {
-            // Only what this attempt asked for: a page may be refused other things meanwhile.
+            // Only violations of this attempt: others may occur meanwhile.
             if event.blocked_uri().contains(&host) {
                 told.tell(Outcome::Policy(event.effective_directive()));
             }
@@ -194,7 +194,7 @@ pub async fn try_way_out(way: WayOut, address: &str) -> Outcome {
     const REFUSAL: &str = "securitypolicyviolation";
     let listener = on_refusal.as_ref().unchecked_ref();
     let _ = document().add_event_listener_with_callback(REFUSAL, listener);
-    // Taken away when this is over.
+    // Removed at the end.
     let _trace = start(way, address, &seen).unwrap_or_else(|error| {
         seen.tell(if error.is_undefined() { Outcome::Absent } else { Outcome::Thrown(words_of(&error)) });
         Trace::Nothing
@@ -217,7 +217,7 @@ pub async fn try_way_out(way: WayOut, address: &str) -> Outcome {
     outcome
 }
 
-/// Begins an attempt. An error that is `undefined` means that there is no such way in this page.
+/// Starts an attempt. The error `undefined` means that the API does not exist.
 fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
     Ok(match way {
         WayOut::Fetch => {
@@ -245,7 +245,7 @@ fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
             Trace::Source(source)
         }
         WayOut::Beacon => {
-            // It says that it is on its way even when it is refused a moment later.
+            // It returns true even if it is blocked a moment later.
             if !window().navigator().send_beacon_with_opt_str(address, Some(BODY))? {
                 seen.tell(Outcome::Failed(String::new()));
             }
@@ -278,7 +278,7 @@ fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
             Trace::Worker(worker, None)
         }
         WayOut::FetchInWorker => {
-            // The policy reports to where the request was made, so the worker passes on what it hears.
+            // Violations are reported where the request was made, so the worker forwards them.
             let script = format!(
                 "addEventListener('securitypolicyviolation', (event) => postMessage(['policy', event.effectiveDirective]));\
                  fetch({}, {{ method: 'POST', mode: 'no-cors', body: 'x' }})\
@@ -298,7 +298,7 @@ fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
                     _ => Outcome::Failed(words),
                 });
             });
-            // Given to the browser, which drops it with the worker.
+            // Owned by the browser, which drops it with the worker.
             worker.set_onmessage(Some(listener.into_js_value().unchecked_ref()));
             Trace::Worker(worker, Some(script))
         }
@@ -332,7 +332,7 @@ fn fetch(address: &str) -> Promise {
     window().fetch_with_str_and_init(address, &options)
 }
 
-/// A way that the page takes off itself, as no policy covers it.
+/// An API that the page removes, because no policy covers it.
 fn absent(of: &JsValue, name: &str) -> Result<Trace, JsValue> {
     match Reflect::get(of, &name.into())?.is_undefined() {
         true => Err(JsValue::UNDEFINED),
@@ -340,7 +340,7 @@ fn absent(of: &JsValue, name: &str) -> Result<Trace, JsValue> {
     }
 }
 
-/// Adds an element to the page where nobody sees it.
+/// Adds a hidden element to the page.
 fn add(tag: &str, attributes: &[(&str, &str)]) -> Result<Element, JsValue> {
     let element = document().create_element(tag)?;
     for (name, value) in attributes {
@@ -374,6 +374,6 @@ async fn sleep(ms: u32) {
     let promise = Promise::new(&mut |done, _| {
         after(u64::from(ms), move || drop(done.call0(&JsValue::NULL)));
     });
-    // Such a promise is never broken.
+    // Such a promise never rejects.
     let _ = JsFuture::from(promise).await;
 }

@@ -6,13 +6,13 @@ use leptos::prelude::window;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, Event, MessageChannel, MessageEvent, MessagePort, Worker};
 
-/// An end of a way from worker to worker.
+/// Message port between workers.
 pub type Port = MessagePort;
 
-/// What came beside a message.
+/// Attachments of a message.
 pub type Attached = Vec<Blob>;
 
-/// A running worker; it ends when this is dropped.
+/// A running worker, terminated on drop.
 pub struct WorkerHandle {
     worker: Worker,
     on_message: Closure<dyn FnMut(MessageEvent)>,
@@ -20,7 +20,7 @@ pub struct WorkerHandle {
 }
 
 impl WorkerHandle {
-    /// Starts a worker. `on_death` is told why it will not answer any more.
+    /// Starts a worker. Calls `on_death` with the reason when it crashes.
     pub fn start(
         on_message: impl Fn(Vec<u8>, Attached) + 'static,
         on_death: impl Fn(String) + 'static,
@@ -42,7 +42,7 @@ impl WorkerHandle {
         Ok(WorkerHandle { worker, on_message, on_death })
     }
 
-    /// Sends `bytes`, with `Blob`s and ports beside them. The ports are gone from here then.
+    /// Sends `bytes` with `Blob`s and ports attached. The ports are transferred.
     pub fn post(&self, bytes: &[u8], blobs: &[Blob], ports: Vec<Port>) -> Result<(), String> {
         let message = Array::of1(&Uint8Array::from(bytes));
         for blob in blobs {
@@ -63,18 +63,18 @@ impl Drop for WorkerHandle {
         self.worker.set_onerror(None);
         self.worker.set_onmessageerror(None);
         self.worker.terminate();
-        // Named so that it is clear why they are kept: the worker calls them until here.
+        // Named to show why they are kept: the worker calls them until now.
         let _ = (&self.on_message, &self.on_death);
     }
 }
 
-/// Two ports that lead to each other. `None` if the browser has none.
+/// A pair of connected ports. `None` if the browser has none.
 pub fn channel() -> Option<(Port, Port)> {
     let channel = MessageChannel::new().ok()?;
     Some((channel.port1(), channel.port2()))
 }
 
-/// Workers that can run at the same time on this computer.
+/// Number of workers that can run in parallel on this computer.
 pub fn n_processors() -> usize {
     window().navigator().hardware_concurrency().max(1.0) as usize
 }

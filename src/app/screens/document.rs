@@ -2,15 +2,16 @@
 
 use super::{FileCard, LinkCard, SidesCard};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, NoteBlock, TableBlock};
+use crate::app::browser;
 use crate::app::own_table::OwnTable;
 use crate::app::screens::{MemorySettings, NotesPanel, OwnTableEditor};
 use crate::app::state::{Phase, Tab};
-use crate::app::widgets::{InTurn, Turn};
+use crate::app::widgets::{InTurn, Turn, prose};
 use crate::app::words::words;
 use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
-use tracedrop::analysis::Query;
+use tracedrop::analysis::{Group, Query};
 use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView, TableView};
 
 /// Lengths of "slowest" and "longest" lists to choose from.
@@ -37,15 +38,28 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
     let reports = Memo::new(move |_| {
         document.with(|document| {
             document.as_ref().map_or_else(Vec::new, |document| {
-                document.reports.iter().map(|report| (report.id.clone(), report.title.clone())).collect()
+                let has_content = |report: &&ReportView| {
+                    !report.blocks.is_empty() || !report.summary.is_empty() || document.reports.len() == 1
+                };
+                let entry = |report: &ReportView| Entry {
+                    id: report.id.clone(),
+                    title: report.title.clone(),
+                    group: report.group,
+                };
+                let mut entries: Vec<Entry> =
+                    document.reports.iter().filter(has_content).map(entry).collect();
+                // Groups in the order of their first reports, so that the first report stays the first.
+                let order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
+                entries.sort_by_key(|entry| order.iter().position(|group| *group == entry.group));
+                entries
             })
         })
     });
     let shown = Memo::new(move |_| {
         let chosen = tab.report.get();
         reports.with(|reports| {
-            let place = reports.iter().position(|(id, _)| Some(id) == chosen.as_ref());
-            reports.get(place.unwrap_or(0)).map(|(id, _)| id.clone())
+            let place = reports.iter().position(|entry| Some(&entry.id) == chosen.as_ref());
+            reports.get(place.unwrap_or(0)).map(|entry| entry.id.clone())
         })
     });
     let kind = Memo::new(move |_| {
@@ -86,8 +100,8 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 </Show>
                 <MadeAgain tab />
                 <div class="reports">
-                    <For each=move || reports.get() key=|(id, _)| id.clone() let((id, _))>
-                        <Report tab document id shown />
+                    <For each=move || reports.get() key=|entry| entry.id.clone() let(entry)>
+                        <Report tab document id=entry.id shown />
                     </For>
                 </div>
             </Show>
@@ -112,19 +126,41 @@ fn MadeAgain(tab: Tab) -> impl IntoView {
     }
 }
 
+/// A report in the list of reports.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Entry {
+    id: String,
+    title: String,
+    group: Group,
+}
+
+/// Shorter lists have no headings.
+const MIN_GROUPED: usize = 6;
+
 /// The way from report to report.
 #[component]
-fn ReportList(tab: Tab, reports: Memo<Vec<(String, String)>>, shown: Memo<Option<String>>) -> impl IntoView {
+fn ReportList(tab: Tab, reports: Memo<Vec<Entry>>, shown: Memo<Option<String>>) -> impl IntoView {
     let place = Memo::new(move |_| {
         let shown = shown.get();
-        reports.with(|reports| reports.iter().position(|(id, _)| Some(id) == shown.as_ref()).unwrap_or(0))
+        reports
+            .with(|reports| reports.iter().position(|entry| Some(&entry.id) == shown.as_ref()).unwrap_or(0))
     });
-    let entries = move || reports.get().into_iter().enumerate().collect::<Vec<_>>();
+    // The first of a group carries its heading.
+    let entries = move || {
+        reports.with(|reports| {
+            let is_grouped = reports.len() >= MIN_GROUPED;
+            let starts = |at: usize| at == 0 || reports[at].group != reports[at - 1].group;
+            let of = |(at, entry): (usize, &Entry)| (at, entry.clone(), is_grouped && starts(at));
+            reports.iter().enumerate().map(of).collect::<Vec<_>>()
+        })
+    };
+    let choose = move |id: String| tab.report.set(Some(id));
     view! {
         <nav class="report-list" aria-label=words().reports>
             <ul>
-                <For each=entries key=|entry| entry.clone() let((at, (id, title)))>
+                <For each=entries key=|entry| entry.clone() let((at, entry, is_first))>
                     <li>
+                        {is_first.then(|| view! { <p class="report-group">{(words().report_group)(entry.group)}</p> })}
                         <button
                             type="button"
                             aria-current=move || (place.get() == at).then_some("true")
@@ -134,15 +170,46 @@ fn ReportList(tab: Tab, reports: Memo<Vec<(String, String)>>, shown: Memo<Option
                                 None if at + 1 == place.get() => Some("k"),
                                 _ => None,
                             }
-                            on:click=move |_| tab.report.set(Some(id.clone()))
+                            on:click={
+                                let id = entry.id.clone();
+                                move |_| {
+                                    choose(id.clone());
+                                    to_top_of_reports();
+                                }
+                            }
                         >
-                            {title}
+                            {entry.title.clone()}
                         </button>
                     </li>
                 </For>
             </ul>
+            // On a phone the list is one field.
+            <label class="report-choice">
+                <span class="off-screen">{words().reports}</span>
+                <select
+                    prop:value=move || shown.get().unwrap_or_default()
+                    on:change:target=move |event| choose(event.target().value())
+                >
+                    <For each=move || reports.get() key=|entry| entry.clone() let(entry)>
+                        <option
+                            value=entry.id.clone()
+                            selected={
+                                let id = entry.id.clone();
+                                move || shown.with(|shown| shown.as_ref() == Some(&id))
+                            }
+                        >
+                            {entry.title.clone()}
+                        </option>
+                    </For>
+                </select>
+            </label>
         </nav>
     }
+}
+
+/// A report starts at its top, wherever the one before was scrolled to.
+fn to_top_of_reports() {
+    browser::after(0, || browser::scroll_up_to(".panel:not([hidden]) .reports"));
 }
 
 /// Which block: stays the same while only the numbers change.
@@ -177,11 +244,9 @@ fn find_table(document: &DocumentView, report_id: &str, table_id: &str) -> Optio
 fn Report(tab: Tab, document: Document, id: String, shown: Memo<Option<String>>) -> impl IntoView {
     let id = StoredValue::new(id);
     let is_shown = Memo::new(move |_| id.with_value(|id| shown.with(|shown| shown.as_ref() == Some(id))));
-    // Made when it is first looked at, then kept, with the order and filters of its tables.
-    let visited = Memo::new(move |before| before == Some(&true) || is_shown.get());
     view! {
         <article class="report" hidden=move || !is_shown.get()>
-            <Show when=move || visited.get()>
+            <Show when=move || is_shown.get()>
                 <ReportBody tab document id />
             </Show>
         </article>
@@ -279,14 +344,14 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
     view! {
         <header class="report-head">
             <div>
-                <h2>
+                <h2 tabindex="-1">
                     {title}
                     <Show when=move || so_far.get()>
                         <span class="badge">{words().so_far}</span>
                     </Show>
                 </h2>
                 <Show when=move || summary.with(|summary| !summary.is_empty())>
-                    <p class="report-summary"><bdi>{summary}</bdi></p>
+                    <p class="report-summary"><bdi>{move || prose(&summary.get())}</bdi></p>
                 </Show>
             </div>
             <Show when=move || can_ask.get()>
@@ -357,7 +422,8 @@ fn TopChoice(tab: Tab, document: Document, id: StoredValue<String>) -> impl Into
             })
         });
         // Once shown it stays, also when the list turns out to be shorter than asked for.
-        before == Some(&true) || full == Some(true)
+        let is_other = top.get() != Query::default().top;
+        before == Some(&true) || full == Some(true) || (is_other && full.is_some())
     });
     let select = NodeRef::<html::Select>::new();
     // What could not be done is not what is chosen.

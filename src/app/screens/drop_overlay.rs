@@ -1,4 +1,4 @@
-//! Says what becomes of files, while they are held over the page.
+//! Shows what dropping will do, while files are dragged over the page.
 
 use crate::app::browser::Half;
 use crate::app::state::app;
@@ -9,7 +9,7 @@ use leptos::prelude::*;
 #[component]
 pub fn DropOverlay() -> impl IntoView {
     let app = app();
-    // What shows can be compared with what is let go over the lower half.
+    // Files dropped on the lower half are compared with the visible one.
     let name = move || app.may_be_side().map(|tab| tab.label());
     let is_over = move |half| app.hover.get() == Some(half) || (half == Half::Upper && name().is_none());
     view! {

@@ -1,4 +1,4 @@
-//! Several files that are read together: the account of each, what is left out, and the offer to do it.
+//! Several files combined: parsing details of each, skipped files, and the offer to combine.
 
 use super::ledger::{account_view, issues_view, severity_mark, verdict_of, worst_of};
 use crate::app::state::{Tab, app};
@@ -51,7 +51,7 @@ pub fn Fellows(tab: Tab) -> impl IntoView {
     }
 }
 
-/// The account of each of several files.
+/// Parsing details of each of several files.
 pub fn accounts_view(document: &DocumentView) -> impl IntoView + use<> {
     let one = |FileAccount { file, ledger }: &FileAccount| {
         let (size, rank) = (file.bytes, file.rank);

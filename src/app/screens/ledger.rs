@@ -1,12 +1,13 @@
-//! What the file is and what became of its bytes.
+//! File card: the file, its parse result and parsing details.
 
 use super::files::{Fellows, LeftOut, accounts_view};
 use super::share::{ShareDialog, Way};
-use super::{FarAwayNote, RangeAgain, RangeNote};
+use super::{FarAwayNote, RangeAgain, RangeNote, SearchButton};
 use crate::app::browser::{self, Dropped};
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
 use crate::app::words::words;
+use crate::app::writing::Writing;
 use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     let partial = Memo::new(move |_| {
         document.with(|document| document.as_ref().is_some_and(|document| document.partial))
     });
-    // What became of the file is known once it is read, though reports may still be made.
+    // The parse result is known once the file is parsed, while reports may still be building.
     let so_far = Memo::new(move |_| {
         document.with(|document| document.as_ref().is_some_and(|document| !document.is_read))
     });
@@ -64,11 +65,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             Some((warnings.len() as u64, warnings.first()?.0.to_string()))
         })
     });
-    let mark = move || match warnings.get() {
-        Some(_) => worst.get().max(Some(SeverityView::Repaired)),
-        None => worst.get(),
-    };
-    // Reading was stopped before its end, and the file is at hand.
+    // Parsing was stopped early, and the file is available.
     let can_read_on = Memo::new(move |_| {
         document.with(|document| {
             document.as_ref().is_some_and(|it| {
@@ -86,22 +83,61 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     let controls = details_id.clone();
     view! {
         <section class="file" aria-label=words().file_card>
-            <Show when=move || !partial.get()>
-            <div class="file-head">
-                <div class="file-title">
-                    <h1>
-                        <bdi>{move || tab.title()}</bdi>
-                    </h1>
-                    <FileName tab />
-                    {move || file.get().map(meta_view)}
+            <div class="file-bar" class:file-head=move || !partial.get()>
+                <Show when=move || !partial.get()>
+                    <TabTitle tab />
+                </Show>
+                <div class="verdict">
+                    <Show when=move || !so_far.get() fallback=|| view! { <span class="mark mark-note"><Icon shape=Shape::Info /></span> }>
+                        {move || match warnings.with(Option::is_some) && worst.get() < Some(SeverityView::Repaired) {
+                            true => view! { <span class="mark mark-repaired"><Icon shape=Shape::Alert /></span> }.into_any(),
+                            false => severity_mark(worst.get()).into_any(),
+                        }}
+                    </Show>
+                    <p>{move || document.get().map(|document| verdict(&document))}</p>
+                    {move || {
+                        warnings
+                            .get()
+                            .map(|(n, report)| {
+                                view! {
+                                    <button
+                                        type="button"
+                                        class="link verdict-warnings"
+                                        data-testid="warnings"
+                                        on:click=move |_| tab.report.set(Some(report.clone()))
+                                    >
+                                        <Icon shape=Shape::Alert />
+                                        {(words().n_warnings)(n)}
+                                    </button>
+                                }
+                            })
+                    }}
+                    <Show when=move || can_read_on.get()>
+                        <button type="button" class="link" data-testid="read-whole" on:click=move |_| tab.read_again()>
+                            {words().read_again}
+                        </button>
+                    </Show>
+                    <button
+                        type="button"
+                        class="link"
+                        aria-expanded=move || open.get().to_string()
+                        aria-controls=controls
+                        on:click=move |_| chosen.set(Some(!open.get_untracked()))
+                    >
+                        {move || if open.get() { words().hide_account } else { words().show_account }}
+                    </button>
                 </div>
-                <div class="file-tools">
-                    <CompareMenu tab />
-                    <ExportMenu tab document />
-                    <CloseButton tab />
-                </div>
+                <Show when=move || !partial.get()>
+                    <div class="file-tools">
+                        <Show when=move || tab.app.embed.is_none()>
+                            <SearchButton />
+                        </Show>
+                        <CompareMenu tab />
+                        <ExportMenu tab document />
+                        <CloseButton tab />
+                    </div>
+                </Show>
             </div>
-            </Show>
             <LeftOut document />
             {move || file.get().filter(|_| !is_of_several.get()).and_then(|file| Some((file.index?, file.name))).map(|(index, name)| view! { <FromIndex tab index name /> })}
             {move || range.get().map(|range| view! { <RangeNote tab range /> })}
@@ -109,43 +145,6 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             <p class="exporting" role="status">
                 {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
-            <div class="verdict">
-                <Show when=move || !so_far.get() fallback=|| view! { <span class="mark mark-note"><Icon shape=Shape::Info /></span> }>
-                    {move || severity_mark(mark())}
-                </Show>
-                <p>{move || document.get().map(|document| verdict(&document))}</p>
-                {move || {
-                    warnings
-                        .get()
-                        .map(|(n, report)| {
-                            view! {
-                                <button
-                                    type="button"
-                                    class="link verdict-warnings"
-                                    data-testid="warnings"
-                                    on:click=move |_| tab.report.set(Some(report.clone()))
-                                >
-                                    <Icon shape=Shape::Alert />
-                                    {(words().n_warnings)(n)}
-                                </button>
-                            }
-                        })
-                }}
-                <Show when=move || can_read_on.get()>
-                    <button type="button" class="link" data-testid="read-whole" on:click=move |_| tab.read_again()>
-                        {words().read_again}
-                    </button>
-                </Show>
-                <button
-                    type="button"
-                    class="link"
-                    aria-expanded=move || open.get().to_string()
-                    aria-controls=controls
-                    on:click=move |_| chosen.set(Some(!open.get_untracked()))
-                >
-                    {move || if open.get() { words().hide_account } else { words().show_account }}
-                </button>
-            </div>
             {move || {
                 let file_bytes = file.with(|file| file.as_ref().map_or(0, |file| file.bytes));
                 ledger
@@ -156,6 +155,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             <Fellows tab />
             <div id=details_id hidden=move || !open.get() class="account-body">
                 <Show when=move || open.get()>
+                    {move || file.get().map(meta_view)}
                     <SecretsSwitch tab document />
                     <RangeAgain tab document />
                 </Show>
@@ -219,6 +219,31 @@ pub fn FileName(tab: Tab) -> impl IntoView {
         <Show when=move || tab.notes.with(|notes| !notes.title.is_empty())>
             <p class="file-name"><bdi>{move || tab.name.get()}</bdi></p>
         </Show>
+    }
+}
+
+/// What the tab is called; pressing it gives another title.
+#[component]
+pub fn TabTitle(tab: Tab) -> impl IntoView {
+    let can_write = tab.app.embed.is_none();
+    view! {
+        <div class="file-title">
+            <h1>
+                <bdi>{move || tab.title()}</bdi>
+            </h1>
+            <Show when=move || can_write>
+                <button
+                    type="button"
+                    class="button button-icon file-rename"
+                    aria-label=words().notes.rename
+                    title=words().notes.rename
+                    on:click=move |_| tab.writing.set(Some(Writing::Title))
+                >
+                    <Icon shape=Shape::Note />
+                </button>
+            </Show>
+            <FileName tab />
+        </div>
     }
 }
 
@@ -341,7 +366,7 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
     }
 }
 
-/// Holds this against something else.
+/// Compares this file with another.
 #[component]
 fn CompareMenu(tab: Tab) -> impl IntoView {
     let app = app();
@@ -418,7 +443,7 @@ pub(super) fn verdict_of(file: &FileView, ledger: &LedgerView, is_so_far: bool) 
     } else if ledger.is_clean() {
         (words().verdict_clean)(ledger.records(), noun)
     } else if counts.1 + counts.2 == 0 {
-        (words().verdict_notes)(ledger.records(), noun)
+        (words().verdict_notes)(ledger.records(), noun, ledger.issues.len() as u64)
     } else {
         (words().verdict_counts)(counts, noun)
     }
@@ -473,7 +498,7 @@ fn FromIndex(tab: Tab, index: IndexView, name: String) -> impl IntoView {
     }
 }
 
-/// What the file can be told by.
+/// SHA-256 of the file.
 fn digest_view(digest: String) -> impl IntoView {
     view! { <p class="digest" data-testid="digest">{words().digest} " " <code>{digest}</code></p> }
 }
@@ -501,7 +526,7 @@ fn AccountBar(ledger: LedgerView, file_bytes: u64) -> impl IntoView {
     }
 }
 
-/// The account as a sum.
+/// Parsing details as a table that adds up.
 pub(super) fn account_view(ledger: &LedgerView, file_bytes: u64) -> impl IntoView + use<> {
     let words = words();
     let rows = [

@@ -1,6 +1,7 @@
 //! Where a report that came with a link is from.
 
-use super::ledger::{CloseButton, ExportMenu, FileName};
+use super::SearchButton;
+use super::ledger::{CloseButton, ExportMenu, TabTitle};
 use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -14,12 +15,10 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     let link = Memo::new(move |_| document.with(|document| document.as_ref()?.link.clone()));
     view! {
         <section class="file" aria-label=words().file_card>
-            <div class="file-head">
-                <div class="file-title">
-                    <h1><bdi>{move || tab.title()}</bdi></h1>
-                    <FileName tab />
-                </div>
+            <div class="file-bar file-head">
+                <TabTitle tab />
                 <div class="file-tools">
+                    <SearchButton />
                     <ExportMenu tab document />
                     <CloseButton tab />
                 </div>

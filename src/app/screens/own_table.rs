@@ -34,8 +34,8 @@ impl Reading {
     }
 }
 
-/// How accesses to memory are labelled and judged: what becomes of those of no known kind, by which rules runs are judged,
-/// and `children`, where more is written. Closed until someone opens it, or has asked for something.
+/// Labeling and validity of memory accesses: policy for unclassified ones, validity rules, and editors in `children`.
+/// Collapsed unless a setting differs from the default.
 #[component]
 pub fn MemorySettings(
     tab: Tab,
@@ -123,7 +123,21 @@ pub fn MemorySettings(
 /// A place to write lines, closed until someone opens it.
 #[component]
 pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Query>) -> impl IntoView {
-    let draft = RwSignal::new(query.with_untracked(|query| table.text_of(query)));
+    // The report may have been left and come back to.
+    let kept = tab
+        .drafts
+        .with_value(|drafts| drafts.iter().find(|(of, _)| *of == table).map(|(_, text)| text.clone()));
+    let draft = RwSignal::new(kept.unwrap_or_else(|| query.with_untracked(|query| table.text_of(query))));
+    Effect::new(move |_| {
+        let text = draft.get();
+        let is_applied = query.with(|query| table.text_of(query) == text);
+        tab.drafts.update_value(|drafts| {
+            drafts.retain(|(of, _)| *of != table);
+            if !is_applied {
+                drafts.push((table, text));
+            }
+        });
+    });
     let in_use = Memo::new(move |_| query.with(|query| table.text_of(query)));
     // It may be changed by a file that is dropped.
     Effect::new(move |before: Option<String>| {

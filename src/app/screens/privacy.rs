@@ -1,4 +1,4 @@
-//! Tries every way out of the page in front of the person who wants to know, and says what can not be blocked.
+//! Privacy screen: tries every way out of the page, and lists what cannot be blocked.
 
 use crate::app::browser::{self, Outcome, WayOut};
 use crate::app::state::app;

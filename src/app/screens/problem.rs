@@ -1,4 +1,4 @@
-//! Why a file can not be shown, and what to do.
+//! Error screen: why a file cannot be shown, and what to do.
 
 use super::FormatList;
 use crate::app::state::{Phase, Tab, app};
@@ -10,7 +10,7 @@ use tracedrop::engine::protocol::{Failure, FileProgress};
 /// Failures that knowing the formats helps with.
 const ABOUT_FORMATS: [&str; 2] = ["unknown-format", "empty-file"];
 
-/// What is told of a problem.
+/// Content of the error screen.
 #[derive(Clone, PartialEq, Eq)]
 struct Problem {
     title: String,

@@ -1,4 +1,4 @@
-//! A stretch of time that is held while a large trace is read.
+//! Restricting a report to a time range, during or after parsing.
 
 use crate::app::state::Tab;
 use crate::app::times::{millis, nanoseconds};
@@ -34,7 +34,7 @@ pub fn RangeChooser(tab: Tab) -> impl IntoView {
     }
 }
 
-/// Fields for the two ends of a stretch.
+/// Fields for start and end.
 #[component]
 fn RangeForm(
     #[prop(into)] what: Signal<Option<String>>,

@@ -18,7 +18,7 @@ use tracedrop::engine::protocol::{
 
 /// Of larger files only a part is offered first.
 const LARGE_BYTES: u64 = 100 << 20;
-/// What is handed over to Perfetto.
+/// Exporter for Perfetto.
 const PACKED_TRACE: &str = "chrome-trace-gz";
 
 /// Where something is to go.
@@ -37,7 +37,7 @@ pub enum Way {
 enum Stage {
     /// Something is to be chosen first.
     Asking,
-    /// So many bytes are written.
+    /// Bytes written so far.
     Packing(u64),
     Ready(Packed),
     /// The other page is called.
@@ -103,7 +103,7 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
     // What was packed last.
     let held: Local<Option<Blob>> = StoredValue::new_local(None);
     let classes = RwSignal::new(Classes::default());
-    // Fresh for every packing, so that a late answer to an old one is told apart.
+    // New for every request, to detect late answers.
     let turn = StoredValue::new(0u32);
     let pack = move || {
         let Ok(cut) = cut.get_untracked() else { return };
@@ -159,7 +159,7 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
         turn.set_value(this_turn);
         stage.set(Stage::Calling(packed.clone()));
         let title = packed.file_name.clone();
-        // Whoever closes the dialog, or calls it off, has nothing handed over behind their back.
+        // Pass nothing on after the dialog was closed or cancelled.
         let is_wanted = move || {
             turn.try_get_value() == Some(this_turn)
                 && stage.try_with_untracked(|stage| matches!(stage, Stage::Calling(_))) == Some(true)
@@ -314,7 +314,7 @@ impl Digests {
             Some((tab, files))
         };
         let of: Vec<(Tab, Vec<LinkedFile>)> = match tab.side_tabs() {
-            // A first: files of one name and size are told apart by their order.
+            // A first: order distinguishes files of the same name and size.
             Some(mut sides) => {
                 if document.with_untracked(|it| it.as_ref()?.sides.as_ref().map(|it| it.is_swapped))
                     == Some(true)
@@ -365,7 +365,7 @@ impl Digests {
     }
 }
 
-/// What a link says of files. Those of a comparison are told by their names, as there is no run with them in it.
+/// File information of a link. For a comparison it includes names, because there is no single run with all files.
 fn of_files(tab: Tab, files: Vec<LinkedFile>) -> LinkOptions {
     match tab.is_comparison() {
         true => LinkOptions { files, ..LinkOptions::default() },
@@ -401,7 +401,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
             all_reports,
             rows,
             is_short,
-            tables: tab.looks.get_value(),
+            tables: tab.looks.get_untracked(),
             ..of_files(tab, files)
         };
         let options = tab.with_notes(ShareOptions { link, redact, ..ShareOptions::default() });
@@ -515,8 +515,8 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
     }
 }
 
-/// Texts of the preview that are on the page at first, and so many times more whenever more are asked for; the others are
-/// counted, and in the list that can be saved.
+/// Texts in the preview at first; *Show more* multiplies their number by `MORE_TEXTS`. The others are counted, and included in
+/// the saved list.
 const PREVIEW_TEXTS: u32 = 200;
 const MORE_TEXTS: u32 = 10;
 /// No more are ever on the page, which would become slow.
@@ -527,7 +527,7 @@ const PREVIEW_BUTTON: &str = "dialog[open] .share-preview .actions button";
 /// Typing pauses this long before texts are looked through.
 const TYPING_MS: u64 = 200;
 
-/// What is taken out, and which texts go out then.
+/// Redaction options and preview of the exported text.
 #[component]
 fn Redaction(
     tab: Tab,
@@ -907,7 +907,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
     let options_with = move |with_index: bool, files: Vec<LinkedFile>| {
         let link = LinkOptions {
             report: tab.report.get_untracked(),
-            tables: tab.looks.get_value(),
+            tables: tab.looks.get_untracked(),
             ..of_files(tab, files)
         };
         tab.with_notes(ShareOptions { link, redact: classes.get(), with_index, ..ShareOptions::default() })
@@ -948,7 +948,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
         options_with(with_all.get(), digests.with_value(Digests::known).unwrap_or_default())
     });
     let save = move |packed: &Packed| {
-        // What is taken out of notes would be lost.
+        // Redacted notes are not saved.
         if !takes_out.get_untracked() {
             tab.mark_saved(&tab.notes.get_untracked());
         }

@@ -1,7 +1,8 @@
-//! Both sides of a comparison: which is A and which is B, what became of each, and what of them counts.
+//! Card of a comparison: A and B, their parsing details, and the choice of steps.
 
+use super::SearchButton;
 use super::files::{LeftOut, accounts_view};
-use super::ledger::{CloseButton, ExportMenu, meta_view, severity_mark, verdict_of, worst_of};
+use super::ledger::{CloseButton, ExportMenu, severity_mark, verdict_of, worst_of};
 use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -24,7 +25,7 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
     let controls = details_id.clone();
     view! {
         <section class="file sides" aria-label=words().sides_card data-testid="sides">
-            <div class="file-head">
+            <div class="file-bar file-head">
                 <h1 class="sides-title">
                     <bdi>
                         {move || match tab.notes.with(|notes| notes.title.is_empty()) {
@@ -34,6 +35,15 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
                     </bdi>
                 </h1>
                 <div class="file-tools">
+                    <button
+                        type="button"
+                        class="link"
+                        aria-expanded=move || open.get().to_string()
+                        aria-controls=controls
+                        on:click=move |_| open.update(|open| *open = !*open)
+                    >
+                        {move || if open.get() { words().hide_account } else { words().show_account }}
+                    </button>
                     <Show when=move || { phases.with(|phases| phases.len() > 2) }>
                         <label class="choice">
                             <span>{words().phase_label}</span>
@@ -74,6 +84,7 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
                         <Icon shape=Shape::Swap />
                         <span>{words().swap}</span>
                     </button>
+                    <SearchButton />
                     <ExportMenu tab document />
                     <CloseButton tab />
                 </div>
@@ -85,15 +96,6 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
             <p class="exporting" role="status">
                 {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
-            <button
-                type="button"
-                class="link"
-                aria-expanded=move || open.get().to_string()
-                aria-controls=controls
-                on:click=move |_| open.update(|open| *open = !*open)
-            >
-                {move || if open.get() { words().hide_account } else { words().show_account }}
-            </button>
             <div id=details_id hidden=move || !open.get() class="account-body">
                 {move || open.get().then(|| document.get().map(|document| accounts_view(&document)))}
             </div>
@@ -109,7 +111,7 @@ fn phase_id(phase: PhaseFilter) -> &'static str {
     }
 }
 
-/// One side by its letter, with what it is and what became of it.
+/// A or B with its file and parsing details.
 fn side_view(letter: &'static str, side: SideView) -> AnyView {
     let SideView { label, all, n_files, n_left_out } = side;
     let worst = worst_of(&all.ledger);
@@ -118,7 +120,6 @@ fn side_view(letter: &'static str, side: SideView) -> AnyView {
             <span class="side-letter">{letter}</span>
             <div class="side-body">
                 <h2><bdi>{text::visible(&label)}</bdi></h2>
-                {meta_view(all.file.clone())}
                 <div class="verdict">
                     {severity_mark(worst)}
                     <p>{verdict_of(&all.file, &all.ledger, false)} " " {(words().files_of_side)(n_files, n_left_out)}</p>

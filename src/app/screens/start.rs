@@ -6,8 +6,9 @@ use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
+use tracedrop::engine::protocol::FormatView;
 
-/// So many digits tell builds apart.
+/// Digits of the build hash to show.
 const SHORT_BUILD: usize = 16;
 
 #[component]
@@ -15,28 +16,33 @@ pub fn StartScreen() -> impl IntoView {
     let app = app();
     view! {
         <div class="start" hidden=move || app.active.get().is_some() || app.privacy.get()>
-            <div class="start-promise">
-                <h1>{words().headline}</h1>
-                <p class="start-lead">{words().lead}</p>
+            <div class="start-columns">
+                <div class="start-own">
+                    <div class="start-promise">
+                        <h1>{words().headline}</h1>
+                        <p class="start-lead">{words().lead}</p>
+                    </div>
+                    <button type="button" class="drop-area" on:click=move |_| app.choose_files()>
+                        <span class="drop-area-icon"><Icon shape=Shape::ArrowDown /></span>
+                        <span class="drop-area-title">{words().drop_here}</span>
+                        <span class="drop-area-hint">{words().drop_hint}</span>
+                    </button>
+                    <p class="start-folder">
+                        <button type="button" class="link" on:click=move |_| app.choose_folder()>{words().open_folder}</button>
+                        " "
+                        {words().folder_hint}
+                    </p>
+                    <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().stays_here}</strong> " " {words().why_it_stays} " " <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.see_for_yourself}</button></span></p>
+                    <Reopen />
+                    <KeptFiles />
+                    <section class="start-section" aria-labelledby="formats-title">
+                        <h2 id="formats-title">{words().formats_title}</h2>
+                        <FormatChips />
+                    </section>
+                    <KeepChoice />
+                </div>
+                <Samples />
             </div>
-            <button type="button" class="drop-area" on:click=move |_| app.choose_files()>
-                <span class="drop-area-icon"><Icon shape=Shape::ArrowDown /></span>
-                <span class="drop-area-title">{words().drop_here}</span>
-                <span class="drop-area-hint">{words().drop_hint}</span>
-            </button>
-            <p class="start-folder">
-                <button type="button" class="link" on:click=move |_| app.choose_folder()>{words().open_folder}</button>
-                " "
-                {words().folder_hint}
-            </p>
-            <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().stays_here}</strong> " " {words().why_it_stays} " " <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.see_for_yourself}</button></span></p>
-            <KeptFiles />
-            <Samples />
-            <section class="start-section" aria-labelledby="formats-title">
-                <h2 id="formats-title">{words().formats_title}</h2>
-                <FormatList />
-            </section>
-            <KeepChoice />
             <footer class="start-foot">
                 <Build />
                 <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.link}</button>
@@ -61,30 +67,40 @@ fn Build() -> impl IntoView {
     }
 }
 
+/// Traces that come with the page, each with the answer that its report gives.
 #[component]
 fn Samples() -> impl IntoView {
     let app = app();
     let samples = browser::samples();
     (!samples.is_empty()).then(|| {
         view! {
-            <section class="start-section" aria-labelledby="samples-title">
+            <section class="start-section start-samples" aria-labelledby="samples-title">
                 <h2 id="samples-title">{words().samples_title}</h2>
                 <ul class="samples">
                     {samples
                         .into_iter()
                         .map(|sample| {
-                            let picked: browser::Local<Picked> = StoredValue::new_local(Picked::of_blob(
-                                sample.name.clone(),
-                                sample.blob.clone(),
-                            ));
+                            let files = sample.files.into_iter().map(|(name, blob)| Picked::of_blob(name, blob));
+                            let picked: browser::Local<Vec<Picked>> = StoredValue::new_local(files.collect());
                             view! {
                                 <li>
                                     <button
                                         type="button"
                                         class="sample"
-                                        on:click=move |_| app.open(vec![picked.get_value()])
+                                        on:click=move |_| app.open(picked.get_value())
                                     >
                                         <span class="sample-title">{sample.title}</span>
+                                        <span class="sample-answer">{sample.answer}</span>
+                                        <span class="sample-parts" aria-hidden="true">
+                                            {sample
+                                                .parts
+                                                .into_iter()
+                                                .enumerate()
+                                                .map(|(at, part)| {
+                                                    view! { <span class=format!("sample-part-{}", at % 5) style:flex-grow=part.to_string()></span> }
+                                                })
+                                                .collect_view()}
+                                        </span>
                                         <span class="sample-about">{sample.description}</span>
                                     </button>
                                 </li>
@@ -95,6 +111,98 @@ fn Samples() -> impl IntoView {
             </section>
         }
     })
+}
+
+/// A format read as another version of a tool reads it, which is chosen in the settings of a report.
+fn is_variant(format: &FormatView) -> bool {
+    format.id.ends_with("-seed")
+}
+
+/// What can be read, a line of names; the one that is pressed says more.
+#[component]
+fn FormatChips() -> impl IntoView {
+    let app = app();
+    let open = RwSignal::new(None::<String>);
+    let chip = move |format: FormatView| {
+        let FormatView { id, title, .. } = format;
+        let (is_open, pressed) = (id.clone(), id);
+        view! {
+            <li>
+                <button
+                    type="button"
+                    class="chip"
+                    aria-expanded=move || (open.get().as_ref() == Some(&is_open)).to_string()
+                    on:click=move |_| {
+                        let id = pressed.clone();
+                        open.update(|open| *open = (open.as_ref() != Some(&id)).then_some(id));
+                    }
+                >
+                    {title}
+                </button>
+            </li>
+        }
+    };
+    let details = move || {
+        let format = app.formats.get().into_iter().find(|format| Some(&format.id) == open.get().as_ref());
+        format.map(|format| {
+            let endings =
+                format.extensions.iter().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" ");
+            view! {
+                <p class="chip-details">
+                    <span class="format-from">{format.producers}</span>
+                    " "
+                    <span class="format-endings">{endings}</span>
+                </p>
+            }
+        })
+    };
+    view! {
+        <ul class="chips">
+            {move || app.formats.get().into_iter().filter(|format| !is_variant(format)).map(chip).collect_view()}
+        </ul>
+        <div role="status">{details}</div>
+    }
+}
+
+/// Offers the files that were open when the page was loaded anew.
+#[component]
+fn Reopen() -> impl IntoView {
+    let app = app();
+    let files = move || app.lost_files.get();
+    view! {
+        <Show when=move || app.lost_files.with(|files| !files.is_empty())>
+            <section class="start-section" aria-labelledby="lost-title" data-testid="lost-files">
+                <h2 id="lost-title">{words().lost_title}</h2>
+                <ul class="lost">
+                    {move || {
+                        files()
+                            .into_iter()
+                            .map(|name| {
+                                let kept = app.shelf.entry_of(&name);
+                                let is_kept = kept.is_some();
+                                view! {
+                                    <li>
+                                        <button
+                                            type="button"
+                                            class="link"
+                                            on:click=move |_| match kept.clone() {
+                                                Some(entry) => app.open_kept(entry),
+                                                None => app.choose_files(),
+                                            }
+                                        >
+                                            {if is_kept { words().lost_open } else { words().lost_choose }}
+                                            " "
+                                            <bdi>{name}</bdi>
+                                        </button>
+                                    </li>
+                                }
+                            })
+                            .collect_view()
+                    }}
+                </ul>
+            </section>
+        </Show>
+    }
 }
 
 /// What can be read, as the worker says.

@@ -1,4 +1,4 @@
-//! A number that someone writes, with what it is.
+//! Labeled field for a decimal number.
 
 use leptos::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A dialog above everything else: a title, a button that closes it; Escape and a click beside it close it too.
+//! Modal dialog with a title and a close button; Escape and a click outside close it too.
 
 use super::icon::{Icon, Shape};
 use crate::app::browser;
@@ -9,14 +9,14 @@ use leptos::prelude::*;
 #[component]
 pub fn Dialog(
     #[prop(into)] open: Signal<bool>,
-    /// Someone wants it closed, in whichever way. It stays where `open` still holds after that.
+    /// Called on every attempt to close it. It stays open if `open` is still true afterwards.
     #[prop(into)]
     on_close: Callback<()>,
     /// Id of the heading, which names the dialog.
     #[prop(into)]
     title_id: String,
     #[prop(into)] title: Signal<String>,
-    /// A class of its own, beside that of all dialogs.
+    /// Additional class.
     #[prop(optional)]
     class: &'static str,
     children: Children,
@@ -40,13 +40,13 @@ pub fn Dialog(
             }
             on:close=move |_| {
                 on_close.run(());
-                // A browser closes it unasked when Escape is pressed twice in a row.
+                // Browsers close it without asking when Escape is pressed twice in a row.
                 if let (true, Some(dialog)) = (open.get_untracked(), dialog.get_untracked()) {
                     browser::show_dialog(&dialog, true);
                 }
             }
             on:click=move |event| {
-                // A click beside the dialog is one on its backdrop, which counts as the dialog itself.
+                // A click outside hits the backdrop, which counts as the dialog itself.
                 if dialog.get_untracked().is_some_and(|dialog| browser::is_target(&event, &dialog)) {
                     on_close.run(());
                 }

@@ -10,6 +10,7 @@ pub enum Shape {
     Check,
     Chevron,
     Close,
+    Columns,
     Copy,
     Descending,
     Export,
@@ -40,6 +41,7 @@ impl Shape {
             Shape::Check => "m3 8.5 3.2 3.2L13 5",
             Shape::Chevron => "m4.5 6.5 3.5 3.5 3.5-3.5",
             Shape::Close => "m4 4 8 8M12 4l-8 8",
+            Shape::Columns => "M2.5 3.5h11v9h-11zM6.2 3.5v9M9.8 3.5v9",
             Shape::Copy => {
                 "M5.5 5.5v-2a1 1 0 0 1 1-1h6a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1h-2M3.5 5.5h6a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1h-6a1 1 0 0 1-1-1v-6a1 1 0 0 1 1-1Z"
             }
@@ -75,7 +77,7 @@ impl Shape {
     }
 }
 
-/// An icon beside words that say the same; alone it needs a label on what it stands in.
+/// Decorative icon next to a text; an icon alone needs a label on its parent.
 #[component]
 pub fn Icon(shape: Shape) -> impl IntoView {
     view! {

@@ -1,5 +1,4 @@
-//! Content that is made a little later, so that the page never works for long in one go, nor for what nobody sees while there is
-//! more to do.
+//! Deferred rendering, so that the page never blocks for long, nor renders hidden content while there is more to do.
 
 use crate::app::browser::{self, Local, Nearing};
 use leptos::html::Div;
@@ -7,17 +6,17 @@ use leptos::prelude::*;
 
 /// About the time between two frames.
 const TURN_MS: u64 = 20;
-/// What comes near waits for so many turns at most, as no more come near at once.
+/// Maximum turns that content near the window waits, because no more come near at once.
 const NEIGHBOURS: usize = 4;
 
-/// When content below other content is made, and brought up to date.
+/// Schedule for rendering and updating content.
 #[derive(Clone, Copy)]
 pub struct Turn {
-    /// How many are before it. The first one is made at once.
+    /// Number of turns before it. The first one is rendered at once.
     pub turn: usize,
-    /// It is on the screen, or not far from it.
+    /// Whether it is in or near the window.
     near: RwSignal<bool>,
-    /// There is time for what is not.
+    /// Whether there is time for content elsewhere.
     has_time: Signal<bool>,
 }
 
@@ -26,8 +25,7 @@ impl Turn {
         Turn { turn, near: RwSignal::new(turn == 0), has_time: has_time.into() }
     }
 
-    /// Calls `act` as soon as its turn comes, and again whenever `track` has changed. `act` may find that what it belongs to is
-    /// gone.
+    /// Calls `act` when its turn comes, and again on every change of `track`. The owner of `act` may be gone by then.
     fn when_due(self, track: impl Fn() + 'static, act: impl Fn() + Copy + 'static) {
         Effect::new(move |_| {
             track();
@@ -42,7 +40,7 @@ impl Turn {
         });
     }
 
-    /// What `source` is, once its turn comes after each change.
+    /// Value of `source`, updated when its turn comes after a change.
     pub fn follow<T>(self, source: Memo<T>) -> Signal<T>
     where
         T: Clone + Send + Sync + 'static,
@@ -60,7 +58,7 @@ impl Turn {
     }
 }
 
-/// Makes its content when it is its turn, and keeps it.
+/// Renders its content when its turn comes, and keeps it.
 #[component]
 pub fn InTurn(turn: Turn, children: ChildrenFn) -> impl IntoView {
     let is_made = RwSignal::new(turn.turn == 0);

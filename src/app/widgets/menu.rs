@@ -5,16 +5,16 @@ use crate::app::browser;
 use leptos::html;
 use leptos::prelude::*;
 
-/// One thing to choose.
+/// Item of a menu.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct MenuItem {
     pub id: String,
     pub label: String,
-    /// A word on what it gives, beside the label; may be empty.
+    /// Short explanation next to the label; may be empty.
     pub detail: String,
-    /// `Some` for one of several of which one holds.
+    /// `Some` for a radio item.
     pub checked: Option<bool>,
-    /// It stands there for its `detail`, which says why it cannot be chosen.
+    /// It cannot be chosen; `detail` says why.
     pub unavailable: bool,
 }
 
@@ -24,9 +24,12 @@ const ITEMS: &str = "[role^=menuitem]";
 pub fn Menu(
     #[prop(into)] label: Signal<String>,
     shape: Shape,
-    /// Shows the icon alone; the label is still read out.
+    /// Shows only the icon; screen readers still read the label.
     #[prop(optional)]
     icon_only: bool,
+    /// Several items can be checked at once.
+    #[prop(optional)]
+    is_choice_of_many: bool,
     /// The key that opens it from anywhere in the panel.
     #[prop(optional)]
     key: Option<&'static str>,
@@ -42,14 +45,14 @@ pub fn Menu(
             let _ = button.focus();
         }
     };
-    // Where the focus goes when it opens: to the first item, or to the last.
+    // Item to focus when it opens: the first or the last.
     let first = StoredValue::new(i32::MIN);
     let show = move |step: i32| {
         first.set_value(step);
         open.set(true);
     };
     Effect::new(move |_| {
-        // As soon as the menu is there, so that the next key is its own however fast it comes.
+        // As soon as the menu exists, so that it gets the next key, however fast it comes.
         if let Some(menu) = menu.get() {
             browser::focus_sibling(&menu, ITEMS, first.get_value());
         }
@@ -63,7 +66,7 @@ pub fn Menu(
         <div
             class="menu"
             on:focusout=move |_| {
-                // Asked a moment later: between two items nothing has the focus.
+                // Check a moment later: between two items nothing has the focus.
                 browser::after(0, move || {
                     if let Some(menu) = menu.try_get_untracked().flatten()
                         && !browser::focused_inside(&menu)
@@ -128,7 +131,11 @@ pub fn Menu(
                                         type="button"
                                         class="menu-item"
                                         tabindex="-1"
-                                        role=if item.checked.is_some() { "menuitemradio" } else { "menuitem" }
+                                        role=match (item.checked, is_choice_of_many) {
+                                            (None, _) => "menuitem",
+                                            (Some(_), true) => "menuitemcheckbox",
+                                            (Some(_), false) => "menuitemradio",
+                                        }
                                         aria-checked=item.checked.map(|checked| checked.to_string())
                                         aria-disabled=item.unavailable.then_some("true")
                                         on:click=move |_| {

@@ -1,4 +1,4 @@
-//! Parts that screens are made of; none of them knows what a trace is.
+//! Generic widgets, independent of traces.
 
 mod decimal_field;
 mod dialog;
@@ -6,6 +6,7 @@ mod icon;
 mod in_turn;
 mod menu;
 mod number;
+mod prose;
 mod tip;
 mod toast;
 
@@ -15,5 +16,6 @@ pub use icon::{Icon, Shape};
 pub use in_turn::{InTurn, Turn};
 pub use menu::{Menu, MenuItem};
 pub use number::Number;
+pub use prose::prose;
 pub use tip::Tips;
 pub use toast::Toasts;

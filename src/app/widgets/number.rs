@@ -1,4 +1,4 @@
-//! A number with its unit, the unit quieter than the digits.
+//! A number with its unit in a fainter color.
 
 use leptos::prelude::*;
 

@@ -1,9 +1,9 @@
-//! Explanations beside what has the focus or the pointer.
+//! Explanations next to the element with the focus or the pointer.
 
 use crate::app::state::{Tip, app};
 use leptos::prelude::*;
 
-/// The one explanation that shows. Readers of the page hear it by `aria-describedby` of what it explains.
+/// The visible explanation. Screen readers get it through `aria-describedby`.
 #[component]
 pub fn Tips() -> impl IntoView {
     let tip = app().tip;

@@ -5,7 +5,7 @@ use crate::app::state::{Toast, app};
 use crate::app::words::words;
 use leptos::prelude::*;
 
-/// Both lists are always there, so that what comes into them is read out.
+/// Both lists always exist, so that screen readers read new entries.
 #[component]
 pub fn Toasts() -> impl IntoView {
     let toasts = app().toasts;
@@ -36,11 +36,19 @@ pub fn Toasts() -> impl IntoView {
 #[component]
 fn ToastView(toast: Toast) -> impl IntoView {
     let app = app();
-    let Toast { id, text, alert } = toast;
+    let Toast { id, text, alert, reopens } = toast;
     view! {
         <div class="toast" class:toast-alert=alert>
             <Icon shape=if alert { Shape::Alert } else { Shape::Check } />
             <span class="toast-text">{text}</span>
+            {reopens
+                .map(|tab| {
+                    let press = move |_| {
+                        app.dismiss(id);
+                        app.reopen(Some(tab));
+                    };
+                    view! { <button type="button" class="link" on:click=press>{words().reopen}</button> }
+                })}
             <button
                 type="button"
                 class="button button-icon button-quiet"

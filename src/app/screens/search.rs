@@ -1,0 +1,321 @@
+//! One search over everything: commands, reports, findings, and the rows of all tables, which the browser's own search cannot see.
+
+use crate::app::browser;
+use crate::app::client::Answer;
+use crate::app::state::{App, Tab, app};
+use crate::app::widgets::{Dialog, Icon, Shape};
+use crate::app::words::words;
+use leptos::html;
+use leptos::prelude::*;
+use tracedrop::base::text;
+use tracedrop::engine::protocol::{BlockView, Request, SearchHits};
+use tracedrop::report::RowsOf;
+
+/// Typing pauses this long before the worker is asked.
+const TYPING_MS: u64 = 120;
+/// Hits of a group that are not rows.
+const MAX_HITS: usize = 8;
+const HITS: &str = "[role=option]";
+
+/// Where a hit leads.
+#[derive(Clone)]
+enum Way {
+    Command(&'static str),
+    Tab(u32),
+    Report(String),
+    Rows(RowsOf),
+}
+
+#[derive(Clone)]
+struct Hit {
+    label: String,
+    detail: String,
+    way: Way,
+}
+
+#[derive(Clone)]
+struct HitGroup {
+    title: String,
+    hits: Vec<Hit>,
+}
+
+/// The button that opens it, for the bar of a file.
+#[component]
+pub fn SearchButton() -> impl IntoView {
+    let app = app();
+    view! {
+        <button type="button" class="button search-open" on:click=move |_| app.search.set(true)>
+            <Icon shape=Shape::Search />
+            <span>{words().search.open}</span>
+            <kbd aria-hidden="true">{words().search.key}</kbd>
+        </button>
+    }
+}
+
+#[component]
+pub fn SearchDialog() -> impl IntoView {
+    let app = app();
+    let typed = RwSignal::new(String::new());
+    let found = RwSignal::new(Vec::<SearchHits>::new());
+    let turn = StoredValue::new(0u32);
+    let list = NodeRef::<html::Div>::new();
+    let field = NodeRef::<html::Input>::new();
+    Effect::new(move |_| {
+        if app.search.get() {
+            typed.set(String::new());
+            found.set(Vec::new());
+            browser::after(0, move || {
+                if let Some(field) = field.try_get_untracked().flatten() {
+                    let _ = field.focus();
+                }
+            });
+        }
+    });
+    // One search at a time: a worker gets no queue of what nobody wants any more.
+    let is_asked = StoredValue::new(false);
+    let ask = StoredValue::new(None::<Callback<()>>);
+    ask.set_value(Some(Callback::new(move |()| {
+        let text = typed.get_untracked();
+        let Some(tab) = app.active_tab().filter(|_| !is_asked.get_value() && !text.trim().is_empty()) else {
+            return;
+        };
+        is_asked.set_value(true);
+        let asked = text.clone();
+        tab.ask(
+            move |ticket| Request::Search { ticket, text },
+            move |answer| {
+                is_asked.set_value(false);
+                if let Answer::Searched(hits) = answer {
+                    found.set(hits);
+                }
+                if typed.with_untracked(|typed| *typed != asked)
+                    && let Some(ask) = ask.get_value()
+                {
+                    ask.run(());
+                }
+            },
+        );
+    })));
+    let search = move |text: String| {
+        typed.set(text);
+        let this = turn.get_value().wrapping_add(1);
+        turn.set_value(this);
+        browser::after(TYPING_MS, move || {
+            if turn.get_value() == this
+                && let Some(ask) = ask.get_value()
+            {
+                ask.run(());
+            }
+        });
+    };
+    let groups = Memo::new_with_compare(
+        move |_| if app.search.get() { groups(app, &typed.get(), &found.get()) } else { Vec::new() },
+        |_, _| true,
+    );
+    let go = move |way: Way| {
+        app.search.set(false);
+        browser::after(0, move || follow(app, way));
+    };
+    let move_focus = move |step: i32| {
+        if let Some(list) = list.get_untracked() {
+            browser::focus_sibling(&list, HITS, step);
+        }
+    };
+    let first =
+        move || groups.with_untracked(|groups| groups.iter().flat_map(|group| &group.hits).next().cloned());
+    view! {
+        <Dialog
+            open=app.search
+            on_close=move |_: ()| app.search.set(false)
+            title_id="search-title"
+            title=Signal::stored(words().search.title.to_string())
+            class="search-dialog"
+        >
+            <label class="field search-field">
+                <Icon shape=Shape::Search />
+                <input
+                    type="search"
+                    placeholder=words().search.placeholder
+                    aria-label=words().search.title
+                    autocomplete="off"
+                    spellcheck="false"
+                    node_ref=field
+                    prop:value=typed
+                    on:input:target=move |event| search(event.target().value())
+                    on:keydown=move |event| match event.key().as_str() {
+                        "ArrowDown" => {
+                            event.prevent_default();
+                            move_focus(i32::MIN);
+                        }
+                        "Enter" => {
+                            event.prevent_default();
+                            if let Some(hit) = first() {
+                                go(hit.way);
+                            }
+                        }
+                        _ => {}
+                    }
+                />
+            </label>
+            <div
+                class="search-hits"
+                role="listbox"
+                aria-label=words().search.hits
+                node_ref=list
+                on:keydown=move |event| {
+                    match event.key().as_str() {
+                        "ArrowDown" => move_focus(1),
+                        "ArrowUp" => move_focus(-1),
+                        _ => return,
+                    }
+                    event.prevent_default();
+                }
+            >
+                {move || {
+                    groups
+                        .get()
+                        .into_iter()
+                        .map(|HitGroup { title, hits }| {
+                            let label = title.clone();
+                            view! {
+                                <div role="group" aria-label=label>
+                                    <p class="search-group" aria-hidden="true">{title}</p>
+                                    {hits
+                                        .into_iter()
+                                        .map(|Hit { label, detail, way }| {
+                                            view! {
+                                                <button
+                                                    type="button"
+                                                    class="search-hit"
+                                                    role="option"
+                                                    aria-selected="false"
+                                                    tabindex="-1"
+                                                    on:click=move |_| go(way.clone())
+                                                >
+                                                    <bdi class="search-label">{label}</bdi>
+                                                    <span class="search-detail">{detail}</span>
+                                                </button>
+                                            }
+                                        })
+                                        .collect_view()}
+                                </div>
+                            }
+                        })
+                        .collect_view()
+                }}
+            </div>
+            <p class="hint" role="status">
+                {move || groups.with(Vec::is_empty).then_some(words().search.nothing)}
+            </p>
+        </Dialog>
+    }
+}
+
+fn follow(app: App, way: Way) {
+    match way {
+        Way::Command(key) => {
+            browser::press_key(key);
+        }
+        Way::Tab(id) => app.show(Some(id)),
+        Way::Report(id) => {
+            if let Some(tab) = app.active_tab() {
+                tab.report.set(Some(id));
+            }
+        }
+        Way::Rows(rows) => {
+            if let Some(tab) = app.active_tab() {
+                tab.lead_to(rows);
+            }
+        }
+    }
+}
+
+/// Hits by group: rows by their report, then findings, reports, open files, commands.
+fn groups(app: App, typed: &str, found: &[SearchHits]) -> Vec<HitGroup> {
+    let wanted: Vec<String> = typed.split_whitespace().map(str::to_lowercase).collect();
+    let fits = |text: &str| {
+        let text = text.to_lowercase();
+        wanted.iter().all(|word| text.contains(word.as_str()))
+    };
+    let tab = app.active_tab();
+    let mut groups = Vec::new();
+    let mut add = |title: &str, hits: Vec<Hit>| {
+        if !hits.is_empty() {
+            groups.push(HitGroup { title: title.to_string(), hits });
+        }
+    };
+    add(words().search.reports, reports(tab, &fits));
+    if !wanted.is_empty() {
+        add(words().search.findings, findings(tab, &fits));
+        for hits in found {
+            let rows = |(label, filter): &(String, String)| Hit {
+                label: text::visible(label),
+                detail: String::new(),
+                way: Way::Rows(rows_of(hits, filter)),
+            };
+            let mut list: Vec<Hit> = hits.rows.iter().map(rows).collect();
+            if hits.n_matching > list.len() as u64 {
+                list.push(Hit {
+                    label: (words().search.all_rows)(hits.n_matching),
+                    detail: String::new(),
+                    way: Way::Rows(rows_of(hits, typed)),
+                });
+            }
+            add(&format!("{} › {}", hits.report_title, hits.table_title), list);
+        }
+    }
+    let tabs = app.tabs.get_untracked().into_iter().filter(|other| Some(other.id) != tab.map(|tab| tab.id));
+    let tabs = tabs.filter(|tab| fits(&tab.name.get_untracked()));
+    let of_tab =
+        |tab: Tab| Hit { label: tab.name.get_untracked(), detail: String::new(), way: Way::Tab(tab.id) };
+    add(words().search.files, tabs.map(of_tab).take(MAX_HITS).collect());
+    let commands = words().keys.iter().flat_map(|(_, keys)| *keys);
+    let commands =
+        commands.filter(|(keys, what)| keys.len() == 1 && keys[0].chars().count() == 1 && fits(what));
+    let command = |(keys, what): &(&'static [&'static str], &'static str)| Hit {
+        label: (*what).to_string(),
+        detail: keys[0].to_string(),
+        way: Way::Command(keys[0]),
+    };
+    add(words().search.commands, commands.map(command).take(MAX_HITS).collect());
+    groups
+}
+
+fn rows_of(hits: &SearchHits, filter: &str) -> RowsOf {
+    RowsOf {
+        report: hits.report.clone(),
+        table: hits.table.clone(),
+        filter: filter.to_string(),
+        label: String::new(),
+    }
+}
+
+fn reports(tab: Option<Tab>, fits: &dyn Fn(&str) -> bool) -> Vec<Hit> {
+    let document = tab.and_then(|tab| tab.document.get_untracked());
+    let reports = document.iter().flat_map(|document| &document.reports).filter(|report| fits(&report.title));
+    let hit = |report: &tracedrop::engine::protocol::ReportView| Hit {
+        label: report.title.clone(),
+        detail: String::new(),
+        way: Way::Report(report.id.clone()),
+    };
+    reports.map(hit).take(MAX_HITS).collect()
+}
+
+fn findings(tab: Option<Tab>, fits: &dyn Fn(&str) -> bool) -> Vec<Hit> {
+    let document = tab.and_then(|tab| tab.document.get_untracked());
+    let mut hits = Vec::new();
+    for report in document.iter().flat_map(|document| &document.reports) {
+        for block in &report.blocks {
+            let BlockView::Findings(findings) = block else { continue };
+            for finding in findings.findings.iter().filter(|finding| fits(&finding.text)) {
+                hits.push(Hit {
+                    label: text::visible(&finding.text),
+                    detail: String::new(),
+                    way: Way::Report(report.id.clone()),
+                });
+            }
+        }
+    }
+    hits.truncate(MAX_HITS);
+    hits
+}

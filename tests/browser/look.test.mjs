@@ -1,0 +1,128 @@
+// How tables and reports are looked at: filters, search, Back and Forward, closed tabs.
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+import { accessibilityProblems, pageTests, showReport, siteAndBrowser } from './support.mjs';
+
+const data = (name) => fileURLToPath(new URL(`../data/${name}`, import.meta.url));
+const pageTest = pageTests(siteAndBrowser());
+const panel = (page) => page.locator('[role=tabpanel]:not([hidden])');
+const report = (page) => panel(page).locator('.report:not([hidden])');
+const heading = (page) => report(page).getByRole('heading', { level: 2 });
+const show = showReport;
+/** Slices of 30 names; `f7` runs 7 ms in all. */
+const made = {
+  name: 'made.json',
+  mimeType: 'application/json',
+  buffer: Buffer.from(JSON.stringify(Array.from({ length: 30 }, (_, i) => ({ ph: 'X', name: `f${i}`, cat: i % 2 ? 'odd' : 'even', pid: 1, tid: 1, ts: i * 40_000, dur: i * 1000 })))),
+};
+const open = async (page, file = made) => {
+  await page.getByTestId('file-input').setInputFiles(file);
+  await heading(page).waitFor();
+};
+const filter = (page) => report(page).getByRole('searchbox').first();
+const count = (page) => report(page).locator('.table-count').first();
+
+pageTest('a table is filtered by columns, numbers with units and patterns; a mistake is explained and keeps the rows', async (page) => {
+  await open(page);
+  await show(page, 'Slices by name');
+  await filter(page).fill('total>=28ms category=odd');
+  await count(page).getByText('1 of 30').waitFor();
+  await filter(page).fill('/^f1[0-3]$/');
+  await count(page).getByText('4 of 30').waitFor();
+  await filter(page).fill('total>5');
+  await report(page).getByText('5 needs a unit: total>5ms').waitFor();
+  assert.match(await count(page).textContent(), /4 of 30/);
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await report(page).getByRole('button', { name: 'Clear filter' }).click();
+  await count(page).getByText('30 rows').waitFor();
+  // Columns are offered while one is named.
+  await filter(page).fill('tot');
+  await report(page).getByRole('button', { name: 'total>', exact: true }).click();
+  assert.equal(await filter(page).inputValue(), 'total>');
+});
+
+pageTest('Back and Forward lead through reports, filters and tabs', async (page) => {
+  await open(page);
+  const first = await heading(page).textContent();
+  await show(page, 'Slices by name');
+  await filter(page).fill('f1');
+  await count(page).getByText('11 of 30').waitFor();
+  await page.waitForFunction(() => location.hash.includes('filter='));
+  await page.goBack();
+  await count(page).getByText('30 rows').waitFor();
+  assert.equal(await filter(page).inputValue(), '');
+  await page.goBack();
+  await page.waitForFunction((first) => document.querySelector('[role=tabpanel]:not([hidden]) .report:not([hidden]) h2')?.textContent === first, first);
+  await page.goForward();
+  await page.goForward();
+  await count(page).getByText('11 of 30').waitFor();
+  assert.equal(await filter(page).inputValue(), 'f1');
+  for (let i = 0; i < 3; i++) await page.goBack();
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  assert.equal(await panel(page).count(), 0);
+  await page.goForward();
+  await heading(page).waitFor();
+});
+
+pageTest('one search finds names, reports and commands, by keyboard', async (page) => {
+  await open(page);
+  await page.keyboard.press('Control+k');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('searchbox').fill('f17');
+  await dialog.getByRole('option', { name: 'f17' }).first().waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await dialog.getByRole('searchbox').fill('slices by');
+  await page.keyboard.press('Enter');
+  await heading(page).getByText('Slices by name').waitFor();
+  await page.keyboard.press('Control+k');
+  await dialog.getByRole('searchbox').fill('f17');
+  await dialog.getByRole('group', { name: /Slices by name/ }).getByRole('option', { name: 'f17' }).first().click();
+  await count(page).getByText('1 of 30').waitFor();
+  await page.keyboard.press('Control+k');
+  await dialog.waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+});
+
+pageTest('a closed tab comes back as it was left', async (page) => {
+  await open(page);
+  await show(page, 'Slices by name');
+  await filter(page).fill('f1');
+  await count(page).getByText('11 of 30').waitFor();
+  await page.getByRole('tab').focus();
+  await page.keyboard.press('Delete');
+  await page.getByRole('button', { name: 'Reopen' }).click();
+  await count(page).getByText('11 of 30').waitFor();
+  assert.equal(await filter(page).inputValue(), 'f1');
+});
+
+pageTest('only the report that shows is in the page', async (page) => {
+  await open(page, data('pytorch/small-bert-h100.json.gz'));
+  for (const title of ['Kernels', 'Operators', 'Slices by name']) {
+    await show(page, title);
+    await heading(page).getByText(title).waitFor();
+  }
+  assert.equal(await page.locator('.report h2').count(), 1);
+  const n = await page.evaluate(() => document.querySelectorAll('*').length);
+  assert.ok(n < 6000, `${n} elements`);
+});
+
+pageTest('the wheel over a table moves the page, and rows once the table has the focus', async (page) => {
+  await open(page, data('pytorch/small-bert-h100.json.gz'));
+  await show(page, 'Slices by name');
+  const region = report(page).getByRole('region').first();
+  await region.hover();
+  await page.mouse.wheel(0, 300);
+  await page.waitForFunction(() => scrollY > 100);
+  assert.equal(await region.evaluate((element) => element.scrollTop), 0);
+  await region.focus();
+  await region.hover();
+  await page.mouse.wheel(0, 300);
+  await page.waitForFunction(() => document.querySelector('.report:not([hidden]) .table-long').scrollTop > 0);
+});
+
+pageTest('a reload offers what was open', async (page) => {
+  await open(page);
+  await page.reload();
+  await page.getByTestId('lost-files').getByRole('button', { name: /made\.json/ }).waitFor();
+});
