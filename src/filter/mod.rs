@@ -167,11 +167,6 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// Whether it names a column.
-    pub fn names_columns(&self) -> bool {
-        self.terms.iter().flat_map(|term| &term.any).any(|test| !matches!(test, Test::Row(_)))
-    }
-
     /// Whether a row matches: `cell` gives its cells, `texts` all that a word is looked for in, one text a line.
     pub fn matches<'a>(&self, cell: impl Fn(usize) -> CellRef<'a>, texts: impl Fn(&mut String)) -> bool {
         let (mut text, mut lower) = (String::new(), String::new());

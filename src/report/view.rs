@@ -64,11 +64,15 @@ pub fn column_infos(table: &Table) -> Vec<ColumnInfo<'_>> {
 /// Row numbers that match `query`, in its order. Sorting is stable; missing values come last.
 pub fn row_order(table: &Table, query: &TableQuery) -> Result<Vec<u32>, FilterError> {
     let filter = Filter::parse(&query.filter, &column_infos(table))?;
-    let mut rows: Vec<u32> = (0..table.n_rows() as u32)
-        .filter(|row| filter.is_empty() || matches(table, *row as usize, &filter))
-        .collect();
+    let mut rows = matching_rows(table, &filter);
     sort_by(table, query.sort, &mut rows);
     Ok(rows)
+}
+
+/// Row numbers that match `filter`, in the order of the table.
+fn matching_rows(table: &Table, filter: &Filter) -> Vec<u32> {
+    let rows = 0..table.n_rows() as u32;
+    rows.filter(|row| filter.is_empty() || matches(table, *row as usize, filter)).collect()
 }
 
 /// The numbers of the rows that match `query`, in its order; all of them if there is something wrong with its filter.
@@ -97,8 +101,7 @@ pub fn keep_rows(reports: &mut [Report], filter: &str) -> Result<(), FilterError
         report.blocks.retain_mut(|block| {
             let Block::Table(table) = block else { return true };
             let Some(Ok(filter)) = filters.next() else { return false };
-            let rows: Vec<u32> =
-                (0..table.n_rows() as u32).filter(|row| matches(table, *row as usize, &filter)).collect();
+            let rows = matching_rows(table, &filter);
             if rows.len() < table.n_rows() {
                 *table = table.with_rows(&rows);
                 table.empty = "No matching rows.".to_string();
