@@ -54,28 +54,42 @@ pub fn growing_column(table: &TableView, chars: &[usize]) -> Option<usize> {
         .max_by_key(|at| (chars.get(*at).copied(), std::cmp::Reverse(*at)))
 }
 
-/// One cell. `max` is the largest value of the column, for its bar; `mark` stands at its end.
-pub fn cell_view(column: &ColumnView, value: Option<&Value>, max: f64, mark: Option<AnyView>) -> AnyView {
-    let Some(value) = value else { return view! { <td>{mark}</td> }.into_any() };
+/// One cell, of the column at that place. `max` is the largest value of the column, for its bar; `mark` stands at its end.
+pub fn cell_view(
+    at: usize,
+    column: &ColumnView,
+    value: Option<&Value>,
+    max: f64,
+    mark: Option<AnyView>,
+) -> AnyView {
+    let index = (at + 1).to_string();
+    let Some(value) = value else { return view! { <td aria-colindex=index>{mark}</td> }.into_any() };
     match value {
-        Value::Missing => {
-            view! { <td class="cell-missing" class:cell-number=column.numeric>{value.display(column.unit)} {mark}</td> }
-                .into_any()
+        Value::Missing => view! {
+            <td class="cell-missing" class:cell-number=column.numeric aria-colindex=index>
+                {value.display(column.unit)}
+                {mark}
+            </td>
         }
-        Value::Text(text) => text_cell(&text_of(text), mark),
+        .into_any(),
+        Value::Text(text) => text_cell(index, &text_of(text), mark),
         value if column.bar => {
             let share = bar_share(value, max);
             view! {
-                <td class="cell-number cell-bar" style=("--share", share.to_string())>
+                <td class="cell-number cell-bar" style=("--share", share.to_string()) aria-colindex=index>
                     <Number text=value.display(column.unit) />
                     {mark}
                 </td>
             }
             .into_any()
         }
-        value => {
-            view! { <td class:cell-number=column.numeric><Number text=value.display(column.unit) /> {mark}</td> }.into_any()
+        value => view! {
+            <td class:cell-number=column.numeric aria-colindex=index>
+                <Number text=value.display(column.unit) />
+                {mark}
+            </td>
         }
+        .into_any(),
     }
 }
 
@@ -85,15 +99,16 @@ fn bar_share(value: &Value, max: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
 }
 
-fn text_cell(text: &str, mark: Option<AnyView>) -> AnyView {
+fn text_cell(index: String, text: &str, mark: Option<AnyView>) -> AnyView {
     let n_chars = text.chars().count();
     if n_chars <= KEEP_END_CHARS {
-        return view! { <td class="cell-text"><bdi>{text.to_string()}</bdi> {mark}</td> }.into_any();
+        return view! { <td class="cell-text" aria-colindex=index><bdi>{text.to_string()}</bdi> {mark}</td> }
+            .into_any();
     }
     let cut = text.char_indices().nth(n_chars - END_CHARS).map_or(text.len(), |(at, _)| at);
     let (start, end) = text.split_at(cut);
     view! {
-        <td class="cell-text" title=text.to_string()>
+        <td class="cell-text" title=text.to_string() aria-colindex=index>
             <bdi class="cell-long">
                 <span class="cell-start">{start.to_string()}</span>
                 <span class="cell-end">{end.to_string()}</span>

@@ -26,6 +26,28 @@ const MAX_OFFERED: usize = 60;
 /// Rows asked for when it is not known how many match.
 const BLIND_ROWS: u64 = 300;
 
+/// What the worker said of the filter.
+#[derive(Clone, PartialEq, Eq)]
+enum FilterState {
+    /// The last filter that could be used. The one of the query may have no answer yet.
+    Usable(String),
+    /// `filter` cannot be used, so the rows are those of `before`.
+    Wrong { filter: String, problem: WrongFilter, before: String },
+}
+
+impl FilterState {
+    fn problem(&self) -> Option<&WrongFilter> {
+        match self {
+            FilterState::Usable(_) => None,
+            FilterState::Wrong { problem, .. } => Some(problem),
+        }
+    }
+
+    fn is_wrong(&self) -> bool {
+        self.problem().is_some()
+    }
+}
+
 /// State of a table: its query and the loaded rows.
 #[derive(Clone, Copy)]
 struct State {
@@ -43,18 +65,15 @@ struct State {
     scroll: RwSignal<Scroll>,
     /// Rows for the query are on their way and what shows is of another one.
     stale: RwSignal<bool>,
-    /// What is wrong with the filter; the rows are those of the one before.
-    wrong: RwSignal<Option<WrongFilter>>,
-    /// The filter that `wrong` is about.
-    judged: StoredValue<String>,
-    /// The last filter that could be used.
-    usable: StoredValue<String>,
+    filter: RwSignal<FilterState>,
     /// All rows are wanted in a high box, whose rows the wheel moves.
     is_open: RwSignal<bool>,
     /// Ids of the columns that are chosen; `None` for those that fit.
     chosen: RwSignal<Option<Vec<String>>>,
     /// Width of the box in pixels; 0 until it is laid out.
     room_px: RwSignal<f64>,
+    /// Places of the columns that show.
+    visible: Memo<Vec<usize>>,
     /// One request at a time: a worker that is busy does not get a queue of what nobody wants any more.
     asked: StoredValue<Option<TableQuery>>,
     /// The answer under way is out of date.
@@ -84,9 +103,9 @@ impl State {
     /// The query, with the last filter that could be used while there is something wrong with the one that is typed.
     fn usable_query(self) -> TableQuery {
         let query = self.query.get_untracked();
-        match self.wrong.with_untracked(Option::is_some) {
-            true => TableQuery { filter: self.usable.get_value(), ..query },
-            false => query,
+        match self.filter.get_untracked() {
+            FilterState::Wrong { before, .. } => TableQuery { filter: before, ..query },
+            FilterState::Usable(_) => query,
         }
     }
 
@@ -140,16 +159,26 @@ impl State {
         if self.revision() != Some(revision) {
             return self.stale.set(true);
         }
-        if rows.wrong.is_some() {
-            // Once more, with the filter before it; of other columns that may be wrong as well.
-            if self.wrong.with_untracked(Option::is_some) {
-                self.usable.set_value(String::new());
-            }
-            self.wrong.set(rows.wrong);
+        if let Some(problem) = rows.wrong {
+            self.filter.update(|state| {
+                *state = match std::mem::replace(state, FilterState::Usable(String::new())) {
+                    FilterState::Usable(before) => {
+                        FilterState::Wrong { filter: asked.filter, problem, before }
+                    }
+                    // The filter before it names columns that have gone since.
+                    FilterState::Wrong { filter, problem, .. } => {
+                        FilterState::Wrong { filter, problem, before: String::new() }
+                    }
+                };
+            });
+            // Once more, with the filter before it.
             return self.ask(true);
         }
-        if self.wrong.with_untracked(Option::is_none) {
-            self.usable.set_value(asked.filter);
+        let is_news = self
+            .filter
+            .with_untracked(|state| matches!(state, FilterState::Usable(before) if *before != asked.filter));
+        if is_news {
+            self.filter.set(FilterState::Usable(asked.filter));
         }
         self.show(Arc::new(rows));
         self.ask(false);
@@ -234,27 +263,9 @@ impl State {
         self.tab.writing.set(Some(Writing::New(anchors)));
     }
 
-    /// Places of the columns that show.
-    fn visible(self) -> Vec<usize> {
-        self.table.with(|table| {
-            let Some(table) = table else { return Vec::new() };
-            let all = 0..table.columns.len();
-            if let Some(chosen) = self.chosen.get() {
-                return all.filter(|at| chosen.contains(&table.columns[*at].id)).collect();
-            }
-            match self.room_px.get() {
-                room if room > 0.0 => {
-                    let sort = self.query.with(|query| query.sort).or(table.sort);
-                    fitting(&table.columns, &column_chars(table), sort.map(|sort| sort.column), room)
-                }
-                _ => all.collect(),
-            }
-        })
-    }
-
     /// Shows a column, or no longer.
     fn toggle_column(self, id: &str) {
-        let visible = self.visible();
+        let visible = self.visible.get_untracked();
         let Some(table) = self.table.get_untracked() else { return };
         let mut chosen: Vec<String> = visible.iter().map(|at| table.columns[*at].id.clone()).collect();
         match chosen.iter().position(|known| known == id) {
@@ -306,6 +317,24 @@ fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room_px
     (0..columns.len()).filter(fits).collect()
 }
 
+/// Places of the columns that show: those that are chosen, else those that fit into `room_px`.
+fn visible_columns(
+    table: &TableView,
+    chosen: Option<&[String]>,
+    sort: Option<Sort>,
+    room_px: f64,
+) -> Vec<usize> {
+    let all = 0..table.columns.len();
+    match chosen {
+        Some(chosen) => all.filter(|at| chosen.contains(&table.columns[*at].id)).collect(),
+        None if room_px > 0.0 => {
+            let sorted = sort.or(table.sort).map(|sort| sort.column);
+            fitting(&table.columns, &column_chars(table), sorted, room_px)
+        }
+        None => all.collect(),
+    }
+}
+
 fn same_columns(a: &[ColumnView], b: &[ColumnView]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.id == b.id)
 }
@@ -345,22 +374,32 @@ pub fn TableBlock(
     let look =
         first.as_ref().and_then(|table| tab.look_at(&report.get_value(), &table.id)).unwrap_or_default();
     let chosen = first.as_ref().and_then(|table| tab.columns_of(&report.get_value(), &table.id));
+    let (typed, query) = (RwSignal::new(look.filter.clone()), RwSignal::new(look));
+    let (chosen, room_px) = (RwSignal::new(chosen), RwSignal::new(0.0));
+    let visible = Memo::new(move |_| {
+        let sort = query.with(|query| query.sort);
+        table.with(|table| {
+            let of = |table: &Arc<TableView>| {
+                chosen.with(|chosen| visible_columns(table, chosen.as_deref(), sort, room_px.get()))
+            };
+            table.as_ref().map(of).unwrap_or_default()
+        })
+    });
     let state = State {
         tab,
         report,
         sides,
         table,
-        typed: RwSignal::new(look.filter.clone()),
-        query: RwSignal::new(look),
+        typed,
+        query,
         rows: RwSignal::new(Arc::new(first.map_or_else(TableRows::default, |table| table.first.clone()))),
         scroll: RwSignal::new(Scroll::new(n_first, row_px, FULL_ROWS as f64 * row_px)),
         stale: RwSignal::new(false),
-        wrong: RwSignal::new(None),
-        judged: StoredValue::new(String::new()),
-        usable: StoredValue::new(String::new()),
+        filter: RwSignal::new(FilterState::Usable(String::new())),
         is_open: RwSignal::new(false),
-        chosen: RwSignal::new(chosen),
-        room_px: RwSignal::new(0.0),
+        chosen,
+        room_px,
+        visible,
         asked: StoredValue::new(None),
         again: StoredValue::new(false),
     };
@@ -373,10 +412,10 @@ pub fn TableBlock(
         }
         let query = state.query.get();
         // A filter is judged anew once it is another one.
-        let is_judged = state.judged.with_value(|judged| *judged == query.filter);
-        if !is_judged {
-            state.judged.set_value(query.filter.clone());
-            state.wrong.set(None);
+        if let FilterState::Wrong { filter, before, .. } = state.filter.get_untracked()
+            && filter != query.filter
+        {
+            state.filter.set(FilterState::Usable(before));
         }
         if let Some(table) = &now {
             state.refresh(table, &query);
@@ -416,20 +455,18 @@ pub fn TableBlock(
     let long = Memo::new(move |_| n_rows.get() > FULL_ROWS);
     let head = NodeRef::<html::H3>::new();
     Effect::new(move |_| {
+        // Its filter is set already, see [`Tab::lead_to`].
         let is_meant = tab.led_to.with(|rows| {
-            let rows = rows.as_ref()?;
-            let table = table.get_untracked()?;
-            (report.with_value(|report| *report == rows.report) && table.id == rows.table)
-                .then(|| (rows.filter.clone(), table.n_rows > FULL_ROWS))
+            rows.as_ref().is_some_and(|rows| {
+                let is_this = |table: &Arc<TableView>| table.id == rows.table;
+                report.with_value(|report| *report == rows.report)
+                    && table.with_untracked(|table| table.as_ref().is_some_and(is_this))
+            })
         });
-        let (Some((filter, can_filter)), Some(head)) = (is_meant, head.get()) else { return };
-        tab.led_to.set(None);
-        // A table that shows in full has no field that would take the filter away again.
-        if can_filter {
-            state.typed.set(filter.clone());
-            state.query.update(|query| query.filter = filter);
+        if let (true, Some(head)) = (is_meant, head.get()) {
+            tab.led_to.set(None);
+            browser::lead_to(&head);
         }
-        browser::lead_to(&head);
     });
     let text = move |of: fn(&TableView) -> &String| {
         table.with(|table| table.as_ref().map(|table| of(table).clone()).unwrap_or_default())
@@ -515,7 +552,7 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
     let n_columns =
         Memo::new(move |_| state.table.with(|table| table.as_ref().map_or(0, |table| table.columns.len())));
     let columns = Signal::derive(move || {
-        let visible = state.visible();
+        let visible = state.visible.get();
         state.table.with(|table| {
             let columns = table.iter().flat_map(|table| table.columns.iter().enumerate());
             let item = |(at, column): (usize, &ColumnView)| MenuItem {
@@ -539,8 +576,7 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
                 {move || (words().rows_of)(filtered.get().then(|| n_matching.get()), n_rows.get())}
             </p>
             <Show when=move || long.get()>
-                <FilterHelp state field filter=Callback::new(filter) />
-                <label class="field" class:field-wrong=move || state.wrong.with(Option::is_some)>
+                <label class="field" class:field-wrong=move || state.filter.with(FilterState::is_wrong)>
                     <Icon shape=Shape::Search />
                     <input
                         type="search"
@@ -550,7 +586,7 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
                         spellcheck="false"
                         data-key="/"
                         node_ref=field
-                        aria-invalid=move || state.wrong.with(|wrong| wrong.is_some().then_some("true"))
+                        aria-invalid=move || state.filter.with(|filter| filter.is_wrong().then_some("true"))
                         prop:value=typed
                         on:input:target=move |event| filter(event.target().value())
                         on:keydown=move |event| {
@@ -598,6 +634,9 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
                 items=Signal::stored(formats.to_vec())
                 on_pick=copy
             />
+            <Show when=move || long.get()>
+                <FilterHelp state field filter=Callback::new(filter) />
+            </Show>
         </div>
     }
 }
@@ -634,7 +673,7 @@ fn FilterHelp(state: State, field: NodeRef<html::Input>, filter: Callback<String
         }
     };
     let wrong = move || {
-        state.wrong.get().map(|WrongFilter { from, to, what }| {
+        state.filter.with(|filter| filter.problem().cloned()).map(|WrongFilter { from, to, what }| {
             let typed = state.query.with_untracked(|query| query.filter.clone());
             let part = typed.get(from as usize..to as usize).unwrap_or_default().to_string();
             view! {
@@ -727,7 +766,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     let columns = Memo::new(move |_| {
         state.table.with(|table| table.as_ref().map(|table| table.columns.clone()).unwrap_or_default())
     });
-    let visible = Memo::new(move |_| state.visible());
+    let visible = state.visible;
     let numbered = move || {
         // Sides that swap leave the columns as they are.
         state.sides.track();
@@ -816,7 +855,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
             >
                 <table
                     aria-rowcount=move || (n_matching.get() + 1).to_string()
-                    aria-colcount=move || visible.with(Vec::len).to_string()
+                    aria-colcount=move || columns.with(Vec::len).to_string()
                     aria-label=move || title.get()
                     aria-busy=move || state.stale.get().to_string()
                     style:top=move || {
@@ -899,14 +938,16 @@ fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, visible: &Memo<Vec<us
                         .then(|| mark_view(state, columns, values, row))
                         .flatten();
                     let max = rows.column_max.get(at).copied().unwrap_or(0.0);
-                    cell_view(column, values.get(at), max, mark)
+                    cell_view(at, column, values.get(at), max, mark)
                 })
                 .collect_view()
                 .into_any(),
             // On its way.
             None => visible
                 .iter()
-                .map(|_| view! { <td class="cell-waiting"><span></span></td> })
+                .map(|at| {
+                    view! { <td class="cell-waiting" aria-colindex=(at + 1).to_string()><span></span></td> }
+                })
                 .collect_view()
                 .into_any(),
         })
@@ -982,6 +1023,7 @@ fn HeaderCell(
     view! {
         <th
             scope="col"
+            aria-colindex=(at + 1).to_string()
             class=side.unwrap_or_default()
             class:cell-number=numeric
             aria-sort=move || match order.get() {
