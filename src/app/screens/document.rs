@@ -4,7 +4,7 @@ use super::{FileCard, LinkCard, SidesCard};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, NoteBlock, TableBlock};
 use crate::app::browser;
 use crate::app::own_table::OwnTable;
-use crate::app::screens::{MemorySettings, NotesPanel, OwnTableEditor};
+use crate::app::screens::{MemorySettings, NoteDialog, NotesPanel, OwnTableEditor};
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::{InTurn, Turn, prose};
 use crate::app::words::words;
@@ -74,6 +74,8 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
     // A frame shows what another page sent, and takes nothing down.
     let is_whole = Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
     let can_write = move || tab.app.embed.is_none() && is_whole.get();
+    let has_notes = Memo::new(move |_| tab.notes.with(|notes| !notes.list.is_empty()));
+    let notes_take_focus = StoredValue::new(false);
     let still_reading = move || tab.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
     view! {
         <div class="document" class:document-one=move || is_alone() || reports.with(|reports| reports.len() < 2)>
@@ -82,8 +84,8 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 Kind::Compared => view! { <SidesCard tab document /> }.into_any(),
                 Kind::Linked => view! { <LinkCard tab document /> }.into_any(),
             }}
-            <Show when=can_write>
-                <NotesPanel tab document />
+            <Show when=move || can_write() && has_notes.get()>
+                <NotesPanel tab document takes_focus=notes_take_focus />
             </Show>
             <Show
                 when=move || reports.with(|reports| !reports.is_empty())
@@ -104,6 +106,13 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                         <Report tab document id=entry.id shown />
                     </For>
                 </div>
+            </Show>
+            // Where there are no notes yet, the place for them is below everything else.
+            <Show when=move || can_write() && !has_notes.get()>
+                <NotesPanel tab document takes_focus=notes_take_focus />
+            </Show>
+            <Show when=can_write>
+                <NoteDialog tab document />
             </Show>
         </div>
     }

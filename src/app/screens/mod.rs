@@ -33,7 +33,7 @@ pub use keys_dialog::KeysDialog;
 pub use ledger::FileCard;
 pub use link_card::LinkCard;
 pub use newer::NewerNotice;
-pub use notes::NotesPanel;
+pub use notes::{NoteDialog, NotesPanel};
 pub use own_table::{MemorySettings, OwnTableEditor};
 pub use panel::Panel;
 pub use privacy::PrivacyScreen;

@@ -6,6 +6,7 @@ use crate::app::times::{millis, nanoseconds};
 use crate::app::widgets::{Dialog, Icon, Shape};
 use crate::app::words::words;
 use crate::app::writing::{Writing, leads_somewhere, words_of};
+use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::text;
@@ -20,7 +21,28 @@ const CHOICE_CHARS: usize = 90;
 
 /// Title and notes, all in one place.
 #[component]
-pub fn NotesPanel(tab: Tab, document: Document) -> impl IntoView {
+pub fn NotesPanel(
+    tab: Tab,
+    document: Document,
+    /// Its button to write takes the focus as soon as it is there: the panel is elsewhere without notes than with some.
+    takes_focus: StoredValue<bool>,
+) -> impl IntoView {
+    let write = NodeRef::<html::Button>::new();
+    Effect::new(move |_| {
+        if let Some(write) = write.get().filter(|_| takes_focus.get_value()) {
+            takes_focus.set_value(false);
+            // It is shown, so it can take it.
+            let _ = write.focus();
+        }
+    });
+    let delete = Callback::new(move |number: usize| {
+        // The button that was pressed goes with its note, so the focus moves first.
+        match tab.notes.with_untracked(|notes| notes.list.len()) {
+            0 | 1 => takes_focus.set_value(true),
+            _ => drop(write.get_untracked().map(|write| write.focus())),
+        }
+        tab.delete_note(number);
+    });
     let numbered = move || tab.notes.with(|notes| notes.list.iter().cloned().enumerate().collect::<Vec<_>>());
     let has_title = move || tab.notes.with(|notes| !notes.title.is_empty());
     let has_notes = Memo::new(move |_| tab.notes.with(|notes| !notes.list.is_empty()));
@@ -32,12 +54,17 @@ pub fn NotesPanel(tab: Tab, document: Document) -> impl IntoView {
                     <For
                         each=numbered
                         key=|entry| entry.clone()
-                        children=move |(number, note)| note_view(tab, document, number, note)
+                        children=move |(number, note)| note_view(tab, document, number, note, delete)
                     />
                 </ol>
             </Show>
             <div class="notes-tools">
-                <button type="button" class="link notes-write" on:click=move |_| tab.writing.set(Some(Writing::New(Vec::new())))>
+                <button
+                    type="button"
+                    class="link notes-write"
+                    node_ref=write
+                    on:click=move |_| tab.writing.set(Some(Writing::New(Vec::new())))
+                >
                     <Icon shape=Shape::Note />
                     <span>{words().notes.write}</span>
                 </button>
@@ -48,13 +75,18 @@ pub fn NotesPanel(tab: Tab, document: Document) -> impl IntoView {
                     <p>{words().notes.kept_where}</p>
                 </Show>
             </div>
-            <NoteDialog tab document />
         </section>
     }
 }
 
 /// A note with its place and what can be done with it.
-fn note_view(tab: Tab, document: Document, number: usize, note: Remark) -> impl IntoView {
+fn note_view(
+    tab: Tab,
+    document: Document,
+    number: usize,
+    note: Remark,
+    delete: Callback<usize>,
+) -> impl IntoView {
     let Remark { on, text } = note;
     let anchor = StoredValue::new(on);
     let place = move || {
@@ -90,13 +122,7 @@ fn note_view(tab: Tab, document: Document, number: usize, note: Remark) -> impl 
                     type="button"
                     class="link"
                     aria-label=(words().notes.delete_of)(number + 1)
-                    on:click=move |_| {
-                        tab.delete_note(number);
-                        // The button that was pressed is gone.
-                        browser::after(0, || {
-                            browser::focus_first(".panel:not([hidden]) .notes-write");
-                        });
-                    }
+                    on:click=move |_| delete.run(number)
                 >
                     {words().notes.delete}
                 </button>
@@ -112,7 +138,7 @@ fn lines_of(note: &str) -> String {
 
 /// Where something is written, open while `tab.writing` says so.
 #[component]
-fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
+pub fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
     // What is half written is not dropped unasked.
     let asking = RwSignal::new(false);
     let leave = move || {
@@ -125,10 +151,14 @@ fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
             tab.writing.set(None);
         }
     };
-    Effect::new(move |_| {
+    Effect::new(move |before: Option<()>| {
         if tab.writing.with(Option::is_none) {
             asking.set(false);
             tab.half_written.set(false);
+            if before.is_some() {
+                // The button that opened it is elsewhere once there is a first note.
+                browser::after(0, || browser::catch_focus(&[".panel:not([hidden]) .notes-write"]));
+            }
         }
     });
     let title = move || match tab.writing.get() {
