@@ -7,9 +7,9 @@ use super::client::{Answer, Client, Event};
 use super::embed::{self, Embed};
 use super::landing::Landing;
 use super::pool::{Helper, Pool};
+use super::recent_files::RecentFiles;
 use super::rest::{Rest, Waiting};
 use super::screens::Way;
-use super::shelf::Shelf;
 use super::words::words;
 use super::writing::Writing;
 use crate::app::own_table::{OwnTable, first_query};
@@ -39,7 +39,7 @@ const ALERT_MS: u64 = 12_000;
 const SURELY_MS: f64 = 1_500.0;
 
 /// Delay of reading the list of cached files after the page has opened.
-const SHELF_AFTER_MS: u64 = 300;
+const RECENT_FILES_AFTER_MS: u64 = 300;
 
 /// Tables with up to this many rows are shown in full and have no filter.
 pub const FULL_ROWS: u64 = 20;
@@ -77,7 +77,7 @@ pub struct App {
     pub toasts: RwSignal<Vec<Toast>>,
     pub tip: RwSignal<Option<Tip>>,
     /// Cached files.
-    pub shelf: Shelf,
+    pub recent_files: RecentFiles,
     /// Started with the page to list the formats; parses the first file.
     spare: Local<Option<Client>>,
     /// Workers that help with large files.
@@ -316,7 +316,7 @@ impl App {
             embed: asked.map(Embed::new),
             toasts: RwSignal::default(),
             tip: RwSignal::new(None),
-            shelf: Shelf::new(),
+            recent_files: RecentFiles::new(),
             spare: StoredValue::new_local(None),
             pool: StoredValue::new_local(Pool::default()),
             unpacker: StoredValue::new_local(None),
@@ -341,7 +341,7 @@ impl App {
         self.pool.update_value(Pool::start);
         // The list of cached files can wait until everything else is ready.
         if self.embed.is_none() {
-            browser::after(SHELF_AFTER_MS, move || self.shelf.follow());
+            browser::after(RECENT_FILES_AFTER_MS, move || self.recent_files.follow());
         }
     }
 
@@ -581,11 +581,11 @@ impl App {
 
     /// Removes the file with that key from the cache, or all files.
     pub fn forget(self, key: Option<String>) {
-        let n_kept = self.shelf.entries.with_untracked(|entries| entries.as_ref().map_or(0, Vec::len));
+        let n_kept = self.recent_files.entries.with_untracked(|entries| entries.as_ref().map_or(0, Vec::len));
         self.say((words().forgotten)(if key.is_some() { 1 } else { n_kept }));
         match key {
-            Some(key) => self.shelf.forget(key),
-            None => self.shelf.forget_all(),
+            Some(key) => self.recent_files.forget(key),
+            None => self.recent_files.forget_all(),
         }
     }
 
@@ -594,7 +594,7 @@ impl App {
         if !keeps {
             self.tabs.with_untracked(|tabs| tabs.iter().for_each(|tab| tab.send(&Request::KeepNothing)));
         }
-        self.shelf.set_keeps(keeps);
+        self.recent_files.set_keeps(keeps);
     }
 
     pub fn choose_theme(self, theme: Theme) {
@@ -757,7 +757,7 @@ impl Tab {
         let is_large = self.app.embed.is_none()
             && blob.size() >= MIN_KEPT_BYTES
             && beside.is_empty()
-            && self.app.shelf.keeps.get_untracked();
+            && self.app.recent_files.keeps.get_untracked();
         // An index must not depend on settings.
         let is_usual = self.format.with_value(Option::is_none) && self.only.with_value(Option::is_none);
         modified_ms.filter(|_| is_large && is_usual)
@@ -931,7 +931,7 @@ impl Tab {
                 self.end_worker();
                 self.app.settled(self);
             }
-            Event::KeptChanged => self.app.shelf.has_changed(),
+            Event::KeptChanged => self.app.recent_files.has_changed(),
             Event::Digests(digests) => {
                 self.check_landing(&digests);
                 self.digests.set(Some(digests));
@@ -939,7 +939,7 @@ impl Tab {
             }
             Event::Stale(failure) => {
                 self.n_refused.update(|n| *n += 1);
-                self.app.shelf.has_changed();
+                self.app.recent_files.has_changed();
                 if self.can_be_read_again() {
                     self.app.alert((words().read_again_because)(&failure.what));
                     // Not inside a message handler of the worker that this ends.

@@ -11,7 +11,7 @@ const NEIGHBOURS: &str = "tracedrop-indexes";
 
 /// The list, and the worker that reads it.
 #[derive(Clone, Copy)]
-pub struct Shelf {
+pub struct RecentFiles {
     /// Newest first. `None` if unknown, or if there is no cache.
     pub entries: RwSignal<Option<Vec<KeptView>>>,
     /// Whether to cache files from now on.
@@ -23,9 +23,9 @@ pub struct Shelf {
     neighbours: Local<Option<Neighbours>>,
 }
 
-impl Shelf {
-    pub fn new() -> Shelf {
-        Shelf {
+impl RecentFiles {
+    pub fn new() -> RecentFiles {
+        RecentFiles {
             entries: RwSignal::new(None),
             keeps: RwSignal::new(browser::remembered(REMEMBERED_AS).as_deref() != Some(NOTHING)),
             librarian: StoredValue::new_local(None),
