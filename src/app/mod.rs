@@ -10,7 +10,7 @@ mod browser;
 mod client;
 mod embed;
 mod history;
-mod landing;
+mod link_matching;
 mod own_table;
 mod pool;
 mod ranges;

@@ -82,7 +82,7 @@ impl Tab {
             && self.exporting.with_untracked(Option::is_none)
             && self.share.with_untracked(Option::is_none)
             && !self.awaits_digests.get_value()
-            && self.landing.with_value(Option::is_none);
+            && self.link_match.with_value(Option::is_none);
         // An index being written would be lost; the SHA-256 comes last.
         let is_kept = !self.may_be_kept() || self.digests.with_untracked(Option::is_some);
         self.can_come_back() && is_idle && is_kept

@@ -5,7 +5,7 @@ use super::archives::Work;
 use super::browser::{self, Half, Local, Picked, Port, Ranges, Spot, Theme};
 use super::client::{Answer, Client, Event};
 use super::embed::{self, Embed};
-use super::landing::Landing;
+use super::link_matching::LinkMatch;
 use super::pool::{Helper, Pool};
 use super::recent_files::RecentFiles;
 use super::rest::{Rest, Waiting};
@@ -274,7 +274,7 @@ pub struct Tab {
     /// Incremented when Back or Forward leads to other looks.
     pub gone_to: RwSignal<u32>,
     /// Link that the file may belong to, until its SHA-256 is known.
-    pub landing: StoredValue<Option<Landing>>,
+    pub link_match: StoredValue<Option<LinkMatch>>,
     /// Whether a link may belong to this comparison, pending the SHA-256 of A and B.
     pub awaits_digests: StoredValue<bool>,
     /// SHA-256 of each parsed file, hexadecimal, in the order of the document, once known.
@@ -631,7 +631,7 @@ impl Tab {
             columns: StoredValue::default(),
             drafts: StoredValue::default(),
             gone_to: RwSignal::new(0),
-            landing: StoredValue::default(),
+            link_match: StoredValue::default(),
             awaits_digests: StoredValue::default(),
             digests: RwSignal::new(None),
             batch: StoredValue::default(),
@@ -913,7 +913,7 @@ impl Tab {
                 }
                 self.document.set(Some(document));
                 if is_first {
-                    self.app.land(self);
+                    self.app.match_links(self);
                     // From where the file was chosen, and not from where someone is already.
                     if self.app.embed.is_none() && self.app.active.get_untracked() == Some(self.id) {
                         browser::after(0, || browser::catch_focus(&[SHOWN_REPORT, SHOWN_TAB]));
@@ -933,9 +933,9 @@ impl Tab {
             }
             Event::KeptChanged => self.app.recent_files.has_changed(),
             Event::Digests(digests) => {
-                self.check_landing(&digests);
+                self.check_link_match(&digests);
                 self.digests.set(Some(digests));
-                self.app.land_compared_with(self);
+                self.app.match_links_compared_with(self);
             }
             Event::Stale(failure) => {
                 self.n_refused.update(|n| *n += 1);

@@ -19,14 +19,14 @@ fn is_link(fragment: &str) -> bool {
 
 /// Link that the files being parsed may belong to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Landing {
+pub struct LinkMatch {
     link: LinkView,
     /// Files of the link with the same sizes.
     files: Vec<LinkedFile>,
     top: u32,
 }
 
-impl Landing {
+impl LinkMatch {
     /// The link covers exactly these files.
     fn is_all(&self) -> bool {
         self.link.files.len() == self.files.len()
@@ -35,7 +35,7 @@ impl Landing {
 
 /// Order of the files of a link in a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Lie {
+enum SideOrder {
     InOrder,
     /// A and B are swapped.
     Swapped,
@@ -46,29 +46,29 @@ enum Lie {
 
 /// Decides by SHA-256 if all are known; otherwise by size, and by name if A and B have the same sizes.
 /// The order of files within A or B does not matter.
-fn lie_of(link: &LinkView, document: &DocumentView, digests: Option<&[Option<String>]>) -> Lie {
+fn side_order(link: &LinkView, document: &DocumentView, digests: Option<&[Option<String>]>) -> SideOrder {
     let has_report = document.reports.iter().any(|report| report.id == link.show);
     let is_as_many = link.files.len() == document.files.len();
     let Some(sides) = document.sides.as_ref().filter(|_| has_report && is_as_many) else {
-        return Lie::Elsewhere;
+        return SideOrder::Elsewhere;
     };
     let n_of_a = sides.a.n_files as usize;
     let has_digests = !link.files.is_empty() && link.files.iter().all(|file| file.sha256.is_some());
     if let Some(digests) = digests.filter(|_| has_digests) {
-        return match lie(link, |file| &file.sha256, digests.iter(), n_of_a) {
-            [true, _] => Lie::InOrder,
-            [false, true] => Lie::Swapped,
-            [false, false] => Lie::Elsewhere,
+        return match matches_in_order(link, |file| &file.sha256, digests.iter(), n_of_a) {
+            [true, _] => SideOrder::InOrder,
+            [false, true] => SideOrder::Swapped,
+            [false, false] => SideOrder::Elsewhere,
         };
     }
     let files = || document.files.iter().map(|account| &account.file);
-    let by_size = lie(link, |file| &file.bytes, files().map(|file| &file.bytes), n_of_a);
-    let by_name = lie(link, |file| &file.name, files().map(|file| &file.name), n_of_a);
+    let by_size = matches_in_order(link, |file| &file.bytes, files().map(|file| &file.bytes), n_of_a);
+    let by_name = matches_in_order(link, |file| &file.name, files().map(|file| &file.name), n_of_a);
     match (by_size, by_name) {
-        ([true, true], [true, true]) if has_digests => Lie::Open,
-        ([true, true], [false, true]) | ([false, true], _) => Lie::Swapped,
-        ([true, _], _) => Lie::InOrder,
-        ([false, false], _) => Lie::Elsewhere,
+        ([true, true], [true, true]) if has_digests => SideOrder::Open,
+        ([true, true], [false, true]) | ([false, true], _) => SideOrder::Swapped,
+        ([true, _], _) => SideOrder::InOrder,
+        ([false, false], _) => SideOrder::Elsewhere,
     }
 }
 
@@ -85,7 +85,7 @@ fn sorted<'a, T: Ord>(some: &[&'a T]) -> Vec<&'a T> {
 }
 
 /// Whether the parsed files match the link, as they are and with A and B swapped. The first `n_read_a` are A.
-fn lie<'a, T: Ord + 'a>(
+fn matches_in_order<'a, T: Ord + 'a>(
     link: &'a LinkView,
     of: impl Fn(&'a LinkedFile) -> &'a T,
     read: impl Iterator<Item = &'a T>,
@@ -153,47 +153,47 @@ impl App {
     }
 
     /// Continues comparisons that waited for the SHA-256 of the files of `side`.
-    pub fn land_compared_with(self, side: Tab) {
+    pub fn match_links_compared_with(self, side: Tab) {
         let waits = |tab: &Tab| {
             tab.awaits_digests.get_value()
                 && tab.side_tabs().is_some_and(|sides| sides.iter().any(|it| it.id == side.id))
         };
         let waiting: Vec<Tab> = self.tabs.with_untracked(|tabs| tabs.iter().copied().filter(waits).collect());
-        waiting.into_iter().for_each(|tab| self.land(tab));
+        waiting.into_iter().for_each(|tab| self.match_links(tab));
     }
 
     /// After parsing or comparing: if an open link may be for these files, requests their SHA-256 to decide.
-    pub fn land(self, tab: Tab) {
+    pub fn match_links(self, tab: Tab) {
         let links: Vec<(LinkView, u32)> = self.tabs.with_untracked(|tabs| {
             let documents = tabs.iter().filter_map(|tab| tab.document.get_untracked());
             documents.filter_map(|document| Some((document.link.clone()?, document.query.top))).collect()
         });
         let Some(document) = tab.document.get_untracked().filter(|_| !tab.was_handed_on()) else { return };
         if document.sides.is_some() {
-            return tab.land_compared(&links, &document);
+            return tab.match_compared(&links, &document);
         }
         let sizes = match tab.file_bytes() {
             Some(n_bytes) => vec![n_bytes],
             None => document.files.iter().map(|account| account.file.bytes).collect(),
         };
-        let landing = links.iter().find_map(|(link, top)| {
+        let found = links.iter().find_map(|(link, top)| {
             let files = among(&link.files, &sizes, |file, n_bytes| file.bytes == *n_bytes)?;
-            Some(Landing { files: files.into_iter().cloned().collect(), link: link.clone(), top: *top })
+            Some(LinkMatch { files: files.into_iter().cloned().collect(), link: link.clone(), top: *top })
         });
-        match landing.filter(|landing| !landing.files.is_empty()) {
-            Some(landing) if landing.files.iter().all(|file| file.sha256.is_some()) => {
-                tab.landing.set_value(Some(landing));
+        match found.filter(|found| !found.files.is_empty()) {
+            Some(found) if found.files.iter().all(|file| file.sha256.is_some()) => {
+                tab.link_match.set_value(Some(found));
                 match tab.digests.get_untracked() {
-                    Some(digests) => tab.check_landing(&digests),
+                    Some(digests) => tab.check_link_match(&digests),
                     None => tab.send(&Request::WantDigests),
                 }
             }
-            Some(landing) => match &landing.files[..] {
+            Some(found) => match &found.files[..] {
                 [file] => {
-                    tab.land_at(&landing, (words().sharing.landed_by_size)(&text::visible(&file.name)));
+                    tab.look_as_matched(&found, (words().sharing.landed_by_size)(&text::visible(&file.name)));
                 }
-                files if landing.is_all() => {
-                    tab.land_at(&landing, (words().sharing.landed_together)(files.len(), false));
+                files if found.is_all() => {
+                    tab.look_as_matched(&found, (words().sharing.landed_together)(files.len(), false));
                 }
                 _ => {}
             },
@@ -222,23 +222,23 @@ fn among<'a, T>(
 
 impl Tab {
     /// Called once the SHA-256 of the files is known.
-    pub fn check_landing(self, digests: &[Option<String>]) {
-        let Some(landing) = self.landing.try_update_value(Option::take).flatten() else { return };
+    pub fn check_link_match(self, digests: &[Option<String>]) {
+        let Some(found) = self.link_match.try_update_value(Option::take).flatten() else { return };
         let words = &words().sharing;
         let is_it = |file: &LinkedFile, digest: &Option<String>| file.sha256 == *digest;
         // Several files of a link may have the same size.
-        let same = among(&landing.link.files, digests, is_it).filter(|_| digests.iter().all(Option::is_some));
-        match (same, &landing.files[..]) {
-            (Some(_), [_, _, ..]) if landing.is_all() => {
-                self.land_at(&landing, (words.landed_together)(digests.len(), true));
+        let same = among(&found.link.files, digests, is_it).filter(|_| digests.iter().all(Option::is_some));
+        match (same, &found.files[..]) {
+            (Some(_), [_, _, ..]) if found.is_all() => {
+                self.look_as_matched(&found, (words.landed_together)(digests.len(), true));
             }
             (Some(same), _) => {
                 let names: Vec<String> = same.iter().map(|file| text::visible(&file.name)).collect();
-                let message = match (&names[..], landing.is_all()) {
+                let message = match (&names[..], found.is_all()) {
                     ([name], true) => (words.landed)(name),
                     _ => (words.landed_among)(&names),
                 };
-                self.land_at(&landing, message);
+                self.look_as_matched(&found, message);
             }
             (None, [file]) => {
                 let name = text::visible(&file.name);
@@ -246,7 +246,7 @@ impl Tab {
             }
             (None, files) => {
                 let is_other = |digest: &&Option<String>| {
-                    digest.is_none() || !landing.link.files.iter().any(|file| is_it(file, digest))
+                    digest.is_none() || !found.link.files.iter().any(|file| is_it(file, digest))
                 };
                 // If a file was chosen twice, both match the link.
                 let n_others = digests.iter().filter(is_other).count().max(1);
@@ -256,16 +256,16 @@ impl Tab {
     }
 
     /// After comparing: checks whether the files of a link are these. Each tab has checked its own SHA-256.
-    fn land_compared(self, links: &[(LinkView, u32)], document: &DocumentView) {
+    fn match_compared(self, links: &[(LinkView, u32)], document: &DocumentView) {
         let digests = self.digests_of_sides(document);
-        let lies = links.iter().map(|(link, _)| (link, lie_of(link, document, digests.as_deref())));
-        let found = lies.into_iter().find(|(_, lie)| *lie != Lie::Elsewhere);
+        let orders = links.iter().map(|(link, _)| (link, side_order(link, document, digests.as_deref())));
+        let found = orders.into_iter().find(|(_, order)| *order != SideOrder::Elsewhere);
         self.awaits_digests.set_value(false);
         match (found, &document.sides) {
-            (Some((_, Lie::Open)), _) if self.want_digests_of_sides() => {
+            (Some((_, SideOrder::Open)), _) if self.want_digests_of_sides() => {
                 self.awaits_digests.set_value(true);
             }
-            (Some((link, Lie::Swapped)), Some(sides)) => {
+            (Some((link, SideOrder::Swapped)), Some(sides)) => {
                 self.swap_sides(sides.phase);
                 self.look_as_in(link);
             }
@@ -294,15 +294,15 @@ impl Tab {
     }
 
     /// Shows the report, order and filters of the link, if it covers exactly the parsed files.
-    fn land_at(self, landing: &Landing, message: String) {
+    fn look_as_matched(self, found: &LinkMatch, message: String) {
         let has_report =
-            |it: &Arc<DocumentView>| it.reports.iter().any(|report| report.id == landing.link.show);
+            |it: &Arc<DocumentView>| it.reports.iter().any(|report| report.id == found.link.show);
         // Two files may be open both as a comparison and as one run.
-        let has_its_place = landing.files.len() == 1
+        let has_its_place = found.files.len() == 1
             || self.document.with_untracked(|document| document.as_ref().is_some_and(has_report));
-        if landing.is_all() && has_its_place {
-            self.ask_for_top(landing.top);
-            self.look_as_in(&landing.link);
+        if found.is_all() && has_its_place {
+            self.ask_for_top(found.top);
+            self.look_as_in(&found.link);
         }
         self.app.say(message);
     }
