@@ -3,11 +3,11 @@
 //! Signals go down, callbacks go up. The page itself parses and computes nothing: that is done by the worker and the
 //! library. All texts are in [`words`], all uses of browser APIs in [`browser`].
 
-mod against;
 mod archives;
 mod blocks;
 mod browser;
 mod client;
+mod compare_tabs;
 mod embed;
 mod history;
 mod link_matching;

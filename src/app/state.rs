@@ -1,9 +1,9 @@
 //! State of the page: one signal per fact. Everything else is derived where it is shown.
 
-use super::against::Sides;
 use super::archives::Work;
 use super::browser::{self, Half, Local, Picked, Port, Ranges, Spot, Theme};
 use super::client::{Answer, Client, Event};
+use super::compare_tabs::Sides;
 use super::embed::{self, Embed};
 use super::link_matching::LinkMatch;
 use super::pool::{Helper, Pool};
@@ -899,7 +899,7 @@ impl Tab {
                         // The Stop button is gone.
                         browser::after(0, || browser::catch_focus(&[SHOWN_TAB]));
                     }
-                    if let Some(name) = super::against::name_of(&document)
+                    if let Some(name) = super::compare_tabs::name_of(&document)
                         .or_else(|| super::together::name_of_fellows(&document))
                     {
                         self.name.set(name);
