@@ -2,8 +2,8 @@
 
 use super::browser::{self, Dropped, Folder, Picked};
 use super::client::{Answer, Client, Event};
+use super::file_groups::listed;
 use super::state::App;
-use super::together::listed;
 use super::words::words;
 use leptos::prelude::*;
 use std::cell::RefCell;

@@ -196,7 +196,7 @@ impl Source {
     fn name(&self) -> String {
         match self {
             Source::File(file) => file.name.clone(),
-            Source::Together(files) => super::together::name(files),
+            Source::Together(files) => super::file_groups::name(files),
             Source::Kept(entry) => entry.file_name.clone(),
             Source::Sides(sides) => sides.name(),
             Source::Link(_) => words().sharing.link.to_string(),
@@ -900,7 +900,7 @@ impl Tab {
                         browser::after(0, || browser::catch_focus(&[SHOWN_TAB]));
                     }
                     if let Some(name) = super::compare_tabs::name_of(&document)
-                        .or_else(|| super::together::name_of_fellows(&document))
+                        .or_else(|| super::file_groups::name_of_fellows(&document))
                     {
                         self.name.set(name);
                     }

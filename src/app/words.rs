@@ -3,8 +3,8 @@
 //! To add a language, add a constant of [`Words`] and a choice in [`words`].
 
 use super::browser::{Outcome, Theme, WayOut};
+use super::file_groups::Fellows;
 use super::state::Shows;
-use super::together::Fellows;
 use tracedrop::analysis::Group;
 use tracedrop::base::text;
 use tracedrop::base::units::{Unit, counted, format_bytes, group_digits};
@@ -878,7 +878,7 @@ static ENGLISH: Words = Words {
             names => {
                 format!(
                     "{} are among the link's files: sizes and SHA-256 match.",
-                    super::together::listed(names)
+                    super::file_groups::listed(names)
                 )
             }
         },
