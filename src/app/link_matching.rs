@@ -1,7 +1,7 @@
 //! Shared reports and their files: opening such a file restores the view of the sender.
 
 use super::browser::{self, Picked};
-use super::own_table::first_query;
+use super::custom_rules::first_query;
 use super::state::{App, Source, Tab};
 use super::words::words;
 use leptos::prelude::*;

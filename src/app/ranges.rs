@@ -1,7 +1,7 @@
 //! Lists of address ranges among opened files: not traces, but settings for a trace of memory accesses.
 
 use super::browser::{self, Dropped, Picked, Ranges};
-use super::own_table::OwnTable;
+use super::custom_rules::CustomRules;
 use super::state::{App, Phase, Tab};
 use super::words::words;
 use leptos::prelude::*;
@@ -79,7 +79,7 @@ impl Tab {
         let query =
             self.document.with_untracked(|document| document.as_ref().map(|document| document.query.clone()));
         if let Some(query) = query {
-            let query = OwnTable::MemoryRanges.put(query, ranges.text.clone());
+            let query = CustomRules::MemoryRanges.put(query, ranges.text.clone());
             self.ranges.set(Some(ranges));
             self.set_query(query);
         }

@@ -12,7 +12,7 @@ use super::rest::{Rest, Waiting};
 use super::screens::Way;
 use super::words::words;
 use super::writing::Writing;
-use crate::app::own_table::{OwnTable, first_query};
+use crate::app::custom_rules::{CustomRules, first_query};
 use leptos::prelude::*;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ pub struct Closed {
     query: Option<Query>,
     ranges: Option<Ranges>,
     columns: Vec<(String, String, Vec<String>)>,
-    drafts: Vec<(OwnTable, String)>,
+    drafts: Vec<(CustomRules, String)>,
     format: Option<&'static str>,
     only: Option<(i64, i64)>,
     report: Option<String>,
@@ -270,7 +270,7 @@ pub struct Tab {
     /// Ids of the columns that are chosen, by report and table.
     pub columns: StoredValue<Vec<(String, String, Vec<String>)>>,
     /// What is typed into tables of one's own, and not applied yet.
-    pub drafts: StoredValue<Vec<(OwnTable, String)>>,
+    pub drafts: StoredValue<Vec<(CustomRules, String)>>,
     /// Incremented when Back or Forward leads to other looks.
     pub gone_to: RwSignal<u32>,
     /// Link that the file may belong to, until its SHA-256 is known.
@@ -702,7 +702,7 @@ impl Tab {
         let asked = self.document.with_untracked(|document| Some(document.as_ref()?.query.clone()));
         let asked = asked.or_else(|| self.asked.try_update_value(Option::take).flatten());
         let query = asked.unwrap_or_else(|| match self.ranges.get_untracked() {
-            Some(ranges) => OwnTable::MemoryRanges.put(first_query(), ranges.text),
+            Some(ranges) => CustomRules::MemoryRanges.put(first_query(), ranges.text),
             None => first_query(),
         });
         self.document.set(None);

@@ -3,8 +3,8 @@
 use super::{FileCard, LinkCard, SidesCard};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, NoteBlock, TableBlock};
 use crate::app::browser;
-use crate::app::own_table::OwnTable;
-use crate::app::screens::{MemorySettings, NoteDialog, NotesPanel, OwnTableEditor};
+use crate::app::custom_rules::CustomRules;
+use crate::app::screens::{CustomRulesEditor, MemorySettings, NoteDialog, NotesPanel};
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::{InTurn, Turn, prose};
 use crate::app::words::words;
@@ -372,8 +372,8 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             if !can_ask.get() {
                 return ().into_any();
             }
-            let tables = id.with_value(|id| OwnTable::of_report(id));
-            let editors = tables.iter().map(|table| view! { <OwnTableEditor tab table=*table query /> }).collect_view();
+            let tables = id.with_value(|id| CustomRules::of_report(id));
+            let editors = tables.iter().map(|table| view! { <CustomRulesEditor tab table=*table query /> }).collect_view();
             if id.with_value(|id| id == MEMORY) {
                 view! { <MemorySettings tab query format>{editors}</MemorySettings> }.into_any()
             } else {

@@ -1,6 +1,7 @@
 //! What fills the page: a component a screen or a part that is always there.
 
 mod closing;
+mod custom_rules;
 mod document;
 mod drop_overlay;
 mod files;
@@ -12,7 +13,6 @@ mod ledger;
 mod link_card;
 mod newer;
 mod notes;
-mod own_table;
 mod panel;
 mod privacy;
 mod problem;
@@ -24,6 +24,7 @@ mod sides;
 mod start;
 
 pub use closing::ClosingDialog;
+pub use custom_rules::{CustomRulesEditor, MemorySettings};
 pub use document::DocumentScreen;
 pub use drop_overlay::DropOverlay;
 pub use frame::FrameScreen;
@@ -34,7 +35,6 @@ pub use ledger::FileCard;
 pub use link_card::LinkCard;
 pub use newer::NewerNotice;
 pub use notes::{NoteDialog, NotesPanel};
-pub use own_table::{MemorySettings, OwnTableEditor};
 pub use panel::Panel;
 pub use privacy::PrivacyScreen;
 pub use problem::ProblemScreen;

@@ -1,7 +1,7 @@
 //! Where someone puts lines before a table that comes along.
 
 use crate::app::browser;
-use crate::app::own_table::OwnTable;
+use crate::app::custom_rules::CustomRules;
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -122,7 +122,7 @@ pub fn MemorySettings(
 
 /// A place to write lines, closed until someone opens it.
 #[component]
-pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Query>) -> impl IntoView {
+pub fn CustomRulesEditor(tab: Tab, table: CustomRules, #[prop(into)] query: Signal<Query>) -> impl IntoView {
     // The report may have been left and come back to.
     let kept = tab
         .drafts
@@ -149,7 +149,7 @@ pub fn OwnTableEditor(tab: Tab, table: OwnTable, #[prop(into)] query: Signal<Que
     });
     // Ranges are a file's until someone has written over them.
     let from_file = move || {
-        let ranges = tab.ranges.get().filter(|_| table == OwnTable::MemoryRanges)?;
+        let ranges = tab.ranges.get().filter(|_| table == CustomRules::MemoryRanges)?;
         in_use
             .with(|in_use| *in_use == ranges.text)
             .then(|| (words().ranges_from)(&text::visible(&ranges.name)))
