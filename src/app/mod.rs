@@ -3,6 +3,7 @@
 //! Signals go down, callbacks go up. The page itself parses and computes nothing: that is done by the worker and the
 //! library. All texts are in [`words`], all uses of browser APIs in [`browser`].
 
+mod annotations;
 mod archives;
 mod blocks;
 mod browser;
@@ -23,7 +24,6 @@ mod state;
 mod times;
 mod widgets;
 mod words;
-mod writing;
 
 use browser::Dropped;
 use embed::Embed;

@@ -1,5 +1,6 @@
 //! State of the page: one signal per fact. Everything else is derived where it is shown.
 
+use super::annotations::Writing;
 use super::archives::Work;
 use super::browser::{self, Half, Local, Picked, Port, Ranges, Spot, Theme};
 use super::client::{Answer, Client, Event};
@@ -11,7 +12,6 @@ use super::recent_files::RecentFiles;
 use super::rest::{Rest, Waiting};
 use super::screens::Way;
 use super::words::words;
-use super::writing::Writing;
 use crate::app::custom_rules::{CustomRules, first_query};
 use leptos::prelude::*;
 use std::rc::Rc;

@@ -1,12 +1,12 @@
 //! A table of any length: asks the worker for the rows that show, sorted and filtered there.
 
 use super::cells::{cell_view, column_chars, column_width, growing_column};
+use crate::app::annotations::{RowAnchors, Writing, row_anchors};
 use crate::app::browser::{self, Local, Resizing};
 use crate::app::client::Answer;
 use crate::app::state::{FULL_ROWS, Tab, Tip, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
 use crate::app::words::words;
-use crate::app::writing::{RowAnchors, Writing, row_anchors};
 use leptos::html;
 use leptos::prelude::*;
 use std::ops::Range;

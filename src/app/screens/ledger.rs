@@ -3,11 +3,11 @@
 use super::files::{Fellows, LeftOut, accounts_view};
 use super::share::{ShareDialog, Way};
 use super::{FarAwayNote, RangeAgain, RangeNote, SearchButton};
+use crate::app::annotations::Writing;
 use crate::app::browser::{self, Dropped};
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
 use crate::app::words::words;
-use crate::app::writing::Writing;
 use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! What people write on a report: the list of notes, and the dialog in which one is written.
 
+use crate::app::annotations::{Writing, leads_somewhere, words_of};
 use crate::app::browser;
 use crate::app::state::Tab;
 use crate::app::times::{millis, nanoseconds};
 use crate::app::widgets::{Dialog, Icon, Shape};
 use crate::app::words::words;
-use crate::app::writing::{Writing, leads_somewhere, words_of};
 use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
