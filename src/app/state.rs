@@ -6,8 +6,8 @@ use super::browser::{self, Half, Local, Picked, Port, Ranges, Spot, Theme};
 use super::client::{Answer, Client, Event};
 use super::compare_tabs::Sides;
 use super::embed::{self, Embed};
+use super::helper_pool::{Helper, HelperPool};
 use super::link_matching::LinkMatch;
-use super::pool::{Helper, Pool};
 use super::recent_files::RecentFiles;
 use super::rest::{Rest, Waiting};
 use super::screens::Way;
@@ -81,7 +81,7 @@ pub struct App {
     /// Started with the page to list the formats; parses the first file.
     spare: Local<Option<Client>>,
     /// Workers that help with large files.
-    pool: Local<Pool>,
+    helper_pool: Local<HelperPool>,
     /// Worker that opens archives.
     pub unpacker: Local<Option<Client>>,
     /// Number of archives it is working on.
@@ -318,7 +318,7 @@ impl App {
             tip: RwSignal::new(None),
             recent_files: RecentFiles::new(),
             spare: StoredValue::new_local(None),
-            pool: StoredValue::new_local(Pool::default()),
+            helper_pool: StoredValue::new_local(HelperPool::default()),
             unpacker: StoredValue::new_local(None),
             n_unpacking: StoredValue::new(0),
             unpacking: StoredValue::new_local(Vec::new()),
@@ -338,7 +338,7 @@ impl App {
             }
         });
         self.spare.set_value(client.ok());
-        self.pool.update_value(Pool::start);
+        self.helper_pool.update_value(HelperPool::start);
         // The list of cached files can wait until everything else is ready.
         if self.embed.is_none() {
             browser::after(RECENT_FILES_AFTER_MS, move || self.recent_files.follow());
@@ -347,7 +347,7 @@ impl App {
 
     /// Prepares helpers before a file is chosen or dropped.
     pub fn expect_file(self) {
-        self.pool.update_value(Pool::expect_file);
+        self.helper_pool.update_value(HelperPool::expect_file);
     }
 
     fn id(self) -> u32 {
@@ -783,7 +783,7 @@ impl Tab {
     /// Takes the idle helpers; returns ports to them.
     fn take_helpers(self) -> Vec<Port> {
         self.let_helpers_go();
-        let helpers = self.app.pool.try_update_value(Pool::take).unwrap_or_default();
+        let helpers = self.app.helper_pool.try_update_value(HelperPool::take).unwrap_or_default();
         let ports = helpers.iter().enumerate().map_while(|(index, helper)| {
             helper.help(move || self.send(&Request::HelperLost { index: index as u32 }))
         });
@@ -796,7 +796,7 @@ impl Tab {
     fn let_helpers_go(self) {
         let helpers = self.helpers.try_update_value(std::mem::take).unwrap_or_default();
         if !helpers.is_empty() {
-            self.app.pool.update_value(|pool| pool.dismiss(helpers));
+            self.app.helper_pool.update_value(|pool| pool.dismiss(helpers));
         }
     }
 

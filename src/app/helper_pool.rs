@@ -11,14 +11,14 @@ const MAX_READERS: usize = 4;
 
 /// Idle helpers.
 #[derive(Default)]
-pub struct Pool {
+pub struct HelperPool {
     free: Vec<Helper>,
     /// Busy helpers.
     n_out: usize,
     is_started: bool,
 }
 
-impl Pool {
+impl HelperPool {
     /// Starts the helpers.
     pub fn start(&mut self) {
         self.is_started = true;
