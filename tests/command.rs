@@ -69,6 +69,37 @@ fn a_full_disk_leaves_what_was_there() {
     assert_eq!(names(&dir), ["a.json", "out.html"]);
 }
 
+/// Ctrl-C while an output is written leaves the old file, and nothing unfinished.
+#[test]
+fn ctrl_c_leaves_what_was_there() {
+    let dir = folder("interrupted");
+    // So many events that writing them takes a while.
+    let mut trace = fs::File::create(dir.join("long.json")).unwrap();
+    trace.write_all(b"[").unwrap();
+    for i in 0..400_000 {
+        let comma = if i == 0 { "" } else { "," };
+        write!(trace, "{comma}{{\"name\":\"op {i}\",\"ph\":\"X\",\"ts\":{i},\"dur\":1,\"pid\":1,\"tid\":1}}")
+            .unwrap();
+    }
+    trace.write_all(b"]").unwrap();
+    drop(trace);
+    fs::write(dir.join("out.json"), "before").unwrap();
+    let before = names(&dir);
+    let mut child = tracedrop(&dir)
+        .args(["export", "long.json", "--to", "chrome-trace", "-o", "out.json"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while names(&dir) == before {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it wrote anything");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(fs::read_to_string(dir.join("out.json")).unwrap(), "before");
+    assert_eq!(names(&dir), before);
+}
+
 #[test]
 fn output_that_cannot_be_written_ends_with_2() {
     if !Path::new("/dev/full").exists() {

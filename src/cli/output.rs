@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once, PoisonError};
 
 /// Failure of the output itself, not of making its content.
 #[derive(Debug)]
@@ -77,6 +78,7 @@ impl Replacing {
         let mut unfinished = target.as_os_str().to_owned();
         unfinished.push(format!(".{}.part", std::process::id()));
         let unfinished = PathBuf::from(unfinished);
+        remove_when_interrupted(&unfinished);
         let file = File::create(&unfinished).map_err(cannot_write)?;
         if let Some(there) = there {
             // Permissions stay, where the system allows it.
@@ -112,6 +114,28 @@ impl Drop for Replacing {
             let _ = fs::remove_file(unfinished);
         }
     }
+}
+
+/// Unfinished files of this process.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Exit code of a program that Ctrl-C ended, as shells report it.
+const INTERRUPTED: i32 = 130;
+
+/// Has Ctrl-C remove an unfinished file before it ends the process.
+fn remove_when_interrupted(path: &Path) {
+    static HANDLER: Once = Once::new();
+    let unfinished = || UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    unfinished().push(path.to_path_buf());
+    // Without a handler, Ctrl-C ends the process all the same; the unfinished file stays, beside an intact target.
+    HANDLER.call_once(|| {
+        let _ = ctrlc::set_handler(move || {
+            // The lock is held until the end, so that no further file is created.
+            for path in unfinished().iter() {
+                let _ = fs::remove_file(path);
+            }
+            std::process::exit(INTERRUPTED);
+        });
+    });
 }
 
 /// Writes a whole file, replacing an existing one.
