@@ -539,6 +539,23 @@ fn a_line_that_does_not_end_is_skipped_and_the_next_is_read() {
 }
 
 #[test]
+fn an_endless_first_line_is_named_as_such() {
+    let mut import = Import::with_format("x", 0, None);
+    import.feed(br#"{"type":"meta","v":0,"run_id":"a","sample_interval_usec":1000,"x":""#);
+    let more = vec![b'x'; 1 << 20];
+    (0..65).for_each(|_| import.feed(&more));
+    let error = import.finish().err().unwrap();
+    assert!(
+        error.what.starts_with(
+            "no Python sampling profile record in 1 line; the first line is longer than 64.0 MiB, the limit, and starts with: \
+             {\"type\":\"meta\""
+        ),
+        "{}",
+        error.what
+    );
+}
+
+#[test]
 fn runs_beyond_number_are_skipped_and_counted() {
     let lines: String = (0..70_000)
         .map(|i| format!("{{\"type\":\"end\",\"run_id\":\"{i}\",\"samples_total\":1}}\n"))

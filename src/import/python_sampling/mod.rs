@@ -32,7 +32,7 @@ use crate::base::json::JsonError;
 use crate::base::lines::{Line, LineEnds};
 use crate::base::strings::StringId;
 use crate::base::text;
-use crate::base::units::counted;
+use crate::base::units::{counted, format_bytes};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::{IssueKind, Ledger, Position, TraceBuilder};
 use ids::IdIndex;
@@ -154,11 +154,20 @@ impl LineRows for Records {
 }
 
 fn nothing_found(ledger: &Ledger) -> ImportError {
-    let example = ledger.issues.first().map_or("", |issue| issue.example.as_str());
+    let first = ledger.issues.first();
+    let example = first.map_or("", |issue| issue.example.as_str());
+    // A line that was too long to parse must not look like one that was parsed.
+    let first = match first.filter(|issue| issue.kind.code == LINE_TOO_LONG.code) {
+        Some(_) => format!(
+            "the first line is longer than {}, the limit, and starts with",
+            format_bytes(MAX_LINE_BYTES as u64)
+        ),
+        None => "the first line is".to_string(),
+    };
     ImportError {
         code: "unknown-format",
         what: format!(
-            "no Python sampling profile record in {}; the first line is: {example}",
+            "no Python sampling profile record in {}; {first}: {example}",
             counted(ledger.n_records(), "line", "lines")
         ),
         hint: "write one with python -m profiling.sampling run --jsonl -o FILE".to_string(),
