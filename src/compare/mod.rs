@@ -359,6 +359,9 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
             if let Some(warning) = words::unlike_groups(n_files, &joined) {
                 report.warning(warning);
             }
+            for warning in words::not_counted(&like.id, &joined) {
+                report.warning(warning);
+            }
             report.findings(words::findings(&joined, &report));
             if let Some(chart) = words::chart(&joined) {
                 report.chart(chart);
@@ -438,7 +441,14 @@ pub fn measures_of(side: &Digest) -> Vec<Measure> {
 }
 
 fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Comparison) {
-    let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, .. } = joined;
+    let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, unlike_units, .. } = joined;
+    for (label, [a, b]) in unlike_units {
+        report.warning(format!(
+            "\u{201c}{label}\u{201d} is not compared: A has it in {}, B in {}.",
+            words::unit_name(a),
+            words::unit_name(b)
+        ));
+    }
     add_measures(&table, &totals, of_report, &mut comparison.measures);
     if !totals.is_empty() {
         report.table(totals_table(&table, &totals));

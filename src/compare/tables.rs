@@ -237,6 +237,8 @@ pub struct Joined {
     pub n_rows: [u64; 3],
     /// Total rows left out of the input tables.
     pub n_left_out: u64,
+    /// Columns in different units on the two sides, which are not compared: label, and the units of A and B.
+    pub unlike_units: Vec<(String, [Unit; 2])>,
 }
 
 /// Whether a table is comparable: it has keys and a compared column.
@@ -287,7 +289,7 @@ pub fn key_text_of(table: &Table, row: usize) -> String {
 pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     let first = a.iter().chain(b).find(|table| is_comparable(table))?;
     let keys: Vec<&Column> = first.columns.iter().filter(|column| column.key).collect();
-    let measures = measures(first);
+    let (measures, unlike_units) = in_like_units(measures(first), [a, b]);
     let mut rows: Vec<Row> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::default();
     let mut text = String::new();
@@ -345,7 +347,38 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
         n_noise: rows.iter().filter(|row| row.size() != 0 && row.is_noise()).count() as u64,
         n_rows: [count([true, false]), count([false, true]), count([true, true])],
         n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
+        unlike_units,
     })
+}
+
+/// Milliseconds are compared as nanoseconds.
+fn compared_unit(unit: Unit) -> Unit {
+    if unit == Unit::Ms { Unit::Ns } else { unit }
+}
+
+/// Splits off the measures whose columns have other units, or another type, in some table. A difference of bytes and counts is no
+/// number. Tables of one program version always agree, but a side may come from a file that another version wrote.
+fn in_like_units(measures: Vec<Measure>, sides: [&[&Table]; 2]) -> (Vec<Measure>, Vec<(String, [Unit; 2])>) {
+    let mut unlike = Vec::new();
+    let is_like = |measure: &Measure| {
+        let is_other = |column: &&Column| {
+            compared_unit(column.unit) != measure.unit || Holds::of(column) != measure.holds
+        };
+        let others = sides.map(|tables| {
+            tables
+                .iter()
+                .filter_map(|table| table.column(&measure.id))
+                .find(is_other)
+                .map(|column| column.unit)
+        });
+        if others == [None, None] {
+            return true;
+        }
+        unlike.push((measure.label.clone(), others.map(|unit| unit.unwrap_or(measure.unit))));
+        false
+    };
+    let measures = measures.into_iter().filter(is_like).collect();
+    (measures, unlike)
 }
 
 /// Compared columns, the main one first: the summable column that the table is sorted by, else one with bars, else any.
@@ -368,7 +401,7 @@ fn measures(table: &Table) -> Vec<Measure> {
             id: column.id.clone(),
             label: column.label.clone(),
             hint: column.hint.clone(),
-            unit: if column.unit == Unit::Ms { Unit::Ns } else { column.unit },
+            unit: compared_unit(column.unit),
             adds_up: adds_up(at),
             holds: Holds::of(column),
         }
@@ -634,6 +667,21 @@ mod tests {
                     .adds_up(),
             ],
         )
+    }
+
+    /// Sides written by different versions may have a column in different units: no difference is better than a wrong one.
+    #[test]
+    fn columns_in_unlike_units_are_not_subtracted() {
+        let a = table(&[("x", 2, 1.5)]);
+        let mut b = table(&[("x", 2048, 1.0)]);
+        b.columns[1].unit = Unit::Bytes;
+        for (left, right) in [(&a, &b), (&b, &a)] {
+            let joined = join(&[left], &[right], &Default::default()).unwrap();
+            let units = [left.columns[1].unit, right.columns[1].unit];
+            assert_eq!(joined.unlike_units, [("count".to_string(), units)]);
+            assert!(joined.table.column("count_difference").is_none());
+            assert_eq!(joined.totals.len(), 1);
+        }
     }
 
     #[test]

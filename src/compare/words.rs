@@ -3,6 +3,7 @@
 use super::noise::RULE_OF_REPEATS;
 use super::tables::{ByFile, Change, Joined, Total, narrow, ratio};
 use super::{percent, shown};
+use crate::analysis::mrm;
 use crate::base::units::{Unit, counted, format_ratio};
 use crate::filter::exactly;
 use crate::report::chart::{Bars, Part, Plot, Tone};
@@ -81,6 +82,40 @@ pub fn unlike_groups(n_files: [usize; 2], joined: &Joined) -> Option<String> {
         shown(by_file[1], total.unit),
         percent(by_file[0] as f64, by_file[1] as f64)
     ))
+}
+
+/// Name of a unit in a sentence.
+pub fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Count => "counts",
+        Unit::Ratio => "shares",
+        unit if unit.symbol().is_empty() => "plain numbers",
+        unit => unit.symbol(),
+    }
+}
+
+/// Warnings if only one side counted loads, or stores: a recording counts what its profiler was told to sample, so none may mean
+/// that nobody looked.
+pub fn not_counted(report: &str, joined: &Joined) -> Vec<String> {
+    if report != mrm::INFO.id {
+        return Vec::new();
+    }
+    let warning = |total: &Total| {
+        let what = match &*total.id {
+            "reads" => "loads",
+            "writes" => "stores",
+            _ => return None,
+        };
+        let side = match (total.a, total.b) {
+            (0, b) if b > 0 => "A",
+            (a, 0) if a > 0 => "B",
+            _ => return None,
+        };
+        Some(format!(
+            "{side} has no {what}. If they were not sampled, do not compare reads, writes, or their ratio."
+        ))
+    };
+    joined.totals.iter().filter_map(warning).collect()
 }
 
 /// Largest changes, with the rest in one line, so that lines add up to the total difference. `report` will contain the table.

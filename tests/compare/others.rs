@@ -3,7 +3,9 @@
 use crate::sides::{compared, digest_of, lists, number, sum, table, text};
 use crate::support::Random;
 use proptest::prelude::*;
+use tracedrop::compare::Digest;
 use tracedrop::compare::align::{GAP_EXTEND, GAP_OPEN, Scores, Step, align, align_within, score};
+use tracedrop::report::Block;
 
 /// Letters: equal ones score high, those of equal case low, others are never paired.
 struct Letters(Vec<u8>, Vec<u8>);
@@ -228,4 +230,29 @@ fn frames_are_matched_by_function_and_path() {
     );
     assert_eq!(number(functions, work, "cumulative_at_least_difference"), 50);
     assert_eq!(number(functions, row("idle"), "self_time_ns_difference"), -20_000_000);
+}
+
+/// A side without stores may simply not have sampled them.
+#[test]
+fn a_recording_of_loads_alone_is_not_one_without_stores() {
+    let line = |i: usize, event: &str| {
+        format!("python 7 [000] 1.{i:06}: {event}: ffff{i:08x} decode+0x1 (libtorch.so)\n")
+    };
+    let loads: String = (0..40).map(|i| line(i, "cpu/mem-loads/P")).collect();
+    let stores: String = (40..60).map(|i| line(i, "cpu/mem-stores/P")).collect();
+    let [a, b] = [loads.clone(), loads + &stores].map(|text| digest_of("a.txt", &text));
+    let warnings = |a: &Digest, b: &Digest| -> Vec<String> {
+        let comparison = compared(a, b);
+        let blocks = comparison.reports.iter().flat_map(|report| &report.blocks);
+        let texts = blocks.filter_map(|block| match block {
+            Block::Note(note) => Some(note.text.clone()),
+            _ => None,
+        });
+        texts.filter(|text| text.contains("were not sampled")).collect()
+    };
+    assert_eq!(
+        warnings(&a, &b),
+        ["A has no stores. If they were not sampled, do not compare reads, writes, or their ratio."]
+    );
+    assert!(warnings(&b, &b).is_empty());
 }
