@@ -215,3 +215,22 @@ fn kernels_are_added_up() {
     }
     assert!(n_folded > 0);
 }
+
+/// The warning of a far-away event is that of the trace with all events in memory.
+#[test]
+fn far_away_events_are_found() {
+    let path = data_dirs("situations").into_iter().next().unwrap().join("one-event-years-later.json");
+    let bytes = std::fs::read(path).unwrap();
+    let warnings = |max_events: Option<usize>| -> Vec<String> {
+        let session = read(&bytes, max_events).unwrap();
+        let overview = report(&session, "overview").unwrap();
+        let texts = overview.blocks.iter().filter_map(|block| match block {
+            Block::Note(note) if note.text.contains("all others") => Some(note.text.clone()),
+            _ => None,
+        });
+        texts.collect()
+    };
+    let whole = warnings(None);
+    assert_eq!(whole.len(), 1, "{whole:?}");
+    assert_eq!(warnings(Some(4)), whole);
+}

@@ -1,6 +1,7 @@
 //! Aggregates of slices that did not fit in memory, and the longest of them.
 
 use super::Trace;
+use super::activity::Activity;
 use super::flows::FlowTable;
 use super::links::WORK_CATEGORIES;
 use super::slices::{Class, SliceId, SliceKind, SliceTable};
@@ -27,6 +28,8 @@ pub struct Folded {
     pub n_flow_events: u64,
     /// When GPUs were busy.
     pub work: WorkSpans,
+    /// When there were slices at all.
+    pub activity: Activity,
 }
 
 /// Time spans of all kernels and copies. The breakdown of a GPU's time needs all of them together.
@@ -100,6 +103,7 @@ impl Folder {
         });
         self.folded.counts.absorb(&Counts::of(trace));
         self.folded.work.take(trace);
+        self.folded.activity.add_slices(&trace.slices);
         self.keep_longest(trace);
         trace.slices = SliceTable::default();
         trace.tracks = TrackTable::default();

@@ -5,6 +5,7 @@
 //! finished [`Trace`] does not change. No table knows a file format or a view.
 
 pub mod accesses;
+pub mod activity;
 pub mod args;
 pub mod beside;
 pub mod builder;

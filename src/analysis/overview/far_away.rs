@@ -6,38 +6,24 @@
 //! A single outlier stretches the trace: shares of the span, idle time and unfinished slices, which are drawn
 //! to the end of the trace, all extend to it.
 
+use crate::base::strings::StringId;
 use crate::base::units::{format_ns, group_digits};
 use crate::trace::Trace;
-use crate::trace::slices::UNFINISHED;
+use crate::trace::activity::{Activity, MIN_GAP_NS, Stretch};
 
 const SECOND_NS: i64 = 1_000_000_000;
-/// Smallest gap between the outliers and the other events.
-const MIN_GAP_NS: i64 = 3600 * SECOND_NS;
 /// Smallest ratio of that gap to the span of the other events.
 const MIN_TIMES: i64 = 10;
 /// Outliers allowed regardless of the number of events; beyond that, at most one in a hundred.
 const FEW: u64 = 3;
-/// Most groups of events considered; a trace with more of them simply has many pauses.
-const MAX_STRETCHES: usize = 64;
-
-/// A group of events without long gaps.
-#[derive(Clone, Copy)]
-struct Stretch {
-    start: i64,
-    end: i64,
-    n: u64,
-    /// The first slice in it.
-    slice: Option<usize>,
-}
-
 /// Events far from nearly all others in a trace.
 pub struct FarAway {
     pub n: u64,
     /// Nanoseconds from the other events to the nearest outlier, and whether outliers come after the others.
     pub gap_ns: i64,
     pub is_after: bool,
-    /// The first slice among the outliers.
-    pub slice: Option<usize>,
+    /// Name of the first slice among the outliers.
+    pub name: Option<StringId>,
     /// First and last nanosecond of the other events, from the start of the trace.
     pub others: (i64, i64),
 }
@@ -46,7 +32,7 @@ impl FarAway {
     /// Finds outliers; `None` if there are none. Traces shorter than an hour are not scanned.
     pub fn of(trace: &Trace) -> Option<FarAway> {
         let (start, end) = trace.span()?;
-        if trace.folded.is_some() || end.saturating_sub(start) < MIN_GAP_NS {
+        if end.saturating_sub(start) < MIN_GAP_NS {
             return None;
         }
         let stretches = stretches(trace)?;
@@ -68,7 +54,7 @@ impl FarAway {
             n,
             gap_ns: gap(farthest),
             is_after: farthest.start > main.start,
-            slice: farthest.slice,
+            name: farthest.name,
             others: (main.start.saturating_sub(start), main.end.saturating_sub(start)),
         })
     }
@@ -83,8 +69,7 @@ impl FarAway {
 
     /// Text of the warning in the report.
     pub fn words(&self, trace: &Trace) -> String {
-        let slices = &trace.slices;
-        let name = self.slice.and_then(|slice| trace.strings.get_opt(slices.name[slice]));
+        let name = self.name.and_then(|name| trace.strings.get_opt(name));
         let (what, verb) = match self.n {
             1 => ("event", "is"),
             _ => ("events", "are"),
@@ -120,43 +105,18 @@ fn long_time(ns: i64) -> String {
 
 /// Everything with a timestamp, split at long gaps; `None` if there are too many gaps.
 fn stretches(trace: &Trace) -> Option<Vec<Stretch>> {
-    let slices = &trace.slices;
-    let points = [&trace.counters.ts, &trace.samples.ts, &trace.objects.ts];
-    let mut at_slice = 0;
-    let mut at_point = [0; 3];
-    let mut found: Vec<Stretch> = Vec::new();
-    loop {
-        let next_point = (0..points.len()).filter_map(|i| Some((*points[i].get(at_point[i])?, i))).min();
-        let next_slice = slices.ts.get(at_slice).copied();
-        let (ts, end, slice) = match (next_slice, next_point) {
-            (None, None) => return Some(found),
-            (Some(ts), point) if point.is_none_or(|(at, _)| ts <= at) => {
-                let slice = at_slice;
-                at_slice += 1;
-                let dur = match slices.dur.get(slice) {
-                    UNFINISHED => 0,
-                    // A slice of hours counts as activity; one of years does not.
-                    dur => dur.min(MIN_GAP_NS),
-                };
-                (ts, ts.saturating_add(dur), Some(slice))
-            }
-            (_, Some((ts, i))) => {
-                at_point[i] += 1;
-                (ts, ts, None)
-            }
-            (Some(_), None) => return Some(found),
-        };
-        let n_found = found.len();
-        match found.last_mut().filter(|last| ts.saturating_sub(last.end) < MIN_GAP_NS) {
-            Some(last) => {
-                last.end = last.end.max(end);
-                last.n += 1;
-                last.slice = last.slice.or(slice);
-            }
-            None if n_found >= MAX_STRETCHES => return None,
-            None => found.push(Stretch { start: ts, end, n: 1, slice }),
+    let mut found = match &trace.folded {
+        Some(folded) => folded.activity.clone(),
+        None => {
+            let mut found = Activity::default();
+            found.add_slices(&trace.slices);
+            found
         }
+    };
+    for times in [&trace.counters.ts, &trace.samples.ts, &trace.objects.ts] {
+        found.add_points(times);
     }
+    found.stretches().map(<[Stretch]>::to_vec)
 }
 
 #[cfg(test)]
