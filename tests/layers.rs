@@ -178,3 +178,18 @@ fn the_page_uses_protocol_and_report_only() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn what_one_looks_at_knows_no_browser() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for file in sources(&src.join("app/view_state")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for name in ["web_sys", "js_sys", "wasm_bindgen", "leptos", "gloo", "crate::", "super::super"] {
+            if text.contains(name) {
+                wrong.push(format!("{}: {name}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

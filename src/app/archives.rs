@@ -59,23 +59,23 @@ impl App {
         if next.archive.blob.size() > LARGE_BYTES {
             self.say((words().opening_archive)(&text::visible(&next.archive.name)));
         }
-        if self.unpacker.with_value(|client| client.as_ref().is_none_or(Client::is_dead)) {
-            self.n_unpacking.set_value(0);
+        if self.services.unpacker.with_value(|client| client.as_ref().is_none_or(Client::is_dead)) {
+            self.services.n_unpacking.set_value(0);
             let on_event = move |event| {
                 if let Event::Died { why, .. } = event {
                     self.alert((words().archive_died)(&why));
                     // Only the archive is lost, not the files dropped with it.
-                    let works = self.unpacking.try_update_value(std::mem::take).unwrap_or_default();
+                    let works = self.services.unpacking.try_update_value(std::mem::take).unwrap_or_default();
                     let lost = works.into_iter().filter_map(|work| work.take());
                     lost.for_each(|(opening, _)| browser::after(0, move || self.open_next_archive(opening)));
                 }
             };
-            self.unpacker.set_value(Client::start(on_event).ok());
+            self.services.unpacker.set_value(Client::start(on_event).ok());
         }
         let blob = next.archive.blob.clone();
         // An answer comes once.
         let work: Work = Rc::new(RefCell::new(Some((opening, next))));
-        self.unpacking.update_value(|works| {
+        self.services.unpacking.update_value(|works| {
             works.retain(|work| work.borrow().is_some());
             works.push(work.clone());
         });
@@ -83,17 +83,17 @@ impl App {
         let answer = move |answer| {
             let Some((mut opening, next)) = own.take() else { return };
             self.take_archive(&mut opening.dropped, next, answer);
-            self.n_unpacking.update_value(|n| *n = n.saturating_sub(1));
+            self.services.n_unpacking.update_value(|n| *n = n.saturating_sub(1));
             // Not inside its own message handler.
             browser::after(0, move || {
                 self.open_next_archive(opening);
-                if self.n_unpacking.get_value() == 0 {
-                    self.unpacker.set_value(None);
+                if self.services.n_unpacking.get_value() == 0 {
+                    self.services.unpacker.set_value(None);
                 }
             });
         };
-        self.n_unpacking.update_value(|n| *n += 1);
-        self.unpacker.with_value(|client| match client {
+        self.services.n_unpacking.update_value(|n| *n += 1);
+        self.services.unpacker.with_value(|client| match client {
             Some(client) => client.ask_with(|ticket| Request::ListArchive { ticket }, &[blob], answer),
             None => {
                 self.alert((words().archive_died)(""));

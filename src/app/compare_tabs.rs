@@ -185,7 +185,9 @@ impl App {
 impl Tab {
     /// Whether it is fully parsed, and not a comparison itself.
     pub fn may_be_side(self) -> bool {
-        self.phase.with_untracked(|phase| *phase == Phase::Done) && !self.is_comparison() && !self.is_link()
+        self.run.phase.with_untracked(|phase| *phase == Phase::Done)
+            && !self.is_comparison()
+            && !self.is_link()
     }
 
     /// Whether it is a report from a link, without a trace.
@@ -208,7 +210,9 @@ impl Tab {
     }
 
     fn is_settled(self) -> bool {
-        self.phase.with_untracked(|phase| !matches!(phase, Phase::Reading | Phase::Stopping | Phase::Waiting))
+        self.run
+            .phase
+            .with_untracked(|phase| !matches!(phase, Phase::Reading | Phase::Stopping | Phase::Waiting))
     }
 
     /// Swaps A and B.

@@ -106,7 +106,7 @@ impl App {
     /// Tells the host when a trace is parsed or cannot be, and shows the requested report.
     fn tell_of_document(self, embed: Embed) {
         let Some(tab) = self.shown_tab() else { return };
-        match tab.phase.get() {
+        match tab.run.phase.get() {
             Phase::Done => {
                 let Some(document) = tab.document.get_untracked() else { return };
                 let list = document
@@ -122,7 +122,9 @@ impl App {
             }
             Phase::Failed(failure) => problem(&failure.what, &failure.hint),
             Phase::Died(why) => problem(words().died_what, &why),
-            Phase::Waiting | Phase::Reading | Phase::Stopping => tab.report.set(embed.report.get_untracked()),
+            Phase::Waiting | Phase::Reading | Phase::Stopping => {
+                tab.show_report(embed.report.get_untracked())
+            }
         }
     }
 
@@ -130,7 +132,7 @@ impl App {
     fn hold_limits(self, embed: Embed) {
         let Some(limits) = embed.limits.get() else { return };
         let Some(tab) = self.shown_tab() else { return };
-        if tab.phase.get() != Phase::Done {
+        if tab.run.phase.get() != Phase::Done {
             return;
         }
         tab.ask(
@@ -168,6 +170,6 @@ impl Tab {
         {
             problem(&(words().no_such_report)(id), "");
         }
-        self.report.set(id);
+        self.show_report(id);
     }
 }

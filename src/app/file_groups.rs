@@ -191,7 +191,7 @@ impl App {
     pub fn look_at_batch(self, tab: Tab) {
         let batch = tab.batch.get_value();
         let tabs: Vec<Tab> = batch.iter().filter_map(|id| self.tab(*id)).collect();
-        let is_read = |tab: &Tab| !matches!(tab.phase.get_untracked(), Phase::Reading | Phase::Stopping);
+        let is_read = |tab: &Tab| !matches!(tab.run.phase.get_untracked(), Phase::Reading | Phase::Stopping);
         if batch.is_empty() || !tabs.iter().all(is_read) {
             return;
         }

@@ -13,7 +13,6 @@ mod custom_rules;
 mod embed;
 mod file_groups;
 mod helper_pool;
-mod history;
 mod link_matching;
 mod ranges;
 mod recent_files;
@@ -22,6 +21,9 @@ mod screens;
 mod shortcuts;
 mod state;
 mod times;
+// Tables take no clicks on rows yet.
+#[allow(dead_code)]
+mod view_state;
 mod widgets;
 mod words;
 

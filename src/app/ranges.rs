@@ -71,7 +71,7 @@ impl Tab {
                 && document.sides.is_none()
                 && document.reports.iter().any(|report| report.id == MEMORY)
         };
-        self.phase.with_untracked(|phase| *phase == Phase::Done)
+        self.run.phase.with_untracked(|phase| *phase == Phase::Done)
             && self.document.with_untracked(|document| document.as_deref().is_some_and(is_memory))
     }
 

@@ -49,14 +49,14 @@ impl App {
             |tab: &Tab| self.to_compare.with_value(|waiting| waiting.iter().any(|ids| ids.contains(&tab.id)));
         let may_rest = |tab: &Tab| Some(tab.id) != active && tab.may_rest() && !is_awaited(tab);
         let mut idle: Vec<Tab> = with_worker.into_iter().filter(may_rest).collect();
-        idle.sort_by(|a, b| a.seen_ms.get_value().total_cmp(&b.seen_ms.get_value()));
+        idle.sort_by(|a, b| a.run.seen_ms.get_value().total_cmp(&b.run.seen_ms.get_value()));
         idle.into_iter().take(n_too_many).for_each(Tab::fall_asleep);
     }
 }
 
 impl Tab {
     fn has_worker(self) -> bool {
-        self.client.with_value(Option::is_some)
+        self.run.client.with_value(Option::is_some)
     }
 
     /// Whether it is parsed, and parsing again would give the same.
@@ -70,16 +70,16 @@ impl Tab {
             })
         });
         is_whole
-            && self.rest.get_value() == Rest::Awake
-            && self.phase.with_untracked(|phase| *phase == Phase::Done)
-            && self.stopped_ms.get_value() == 0.0
-            && self.made_again.with_untracked(Option::is_none)
+            && self.run.rest.get_value() == Rest::Awake
+            && self.run.phase.with_untracked(|phase| *phase == Phase::Done)
+            && self.run.stopped_ms.get_value() == 0.0
+            && self.run.made_again.with_untracked(Option::is_none)
     }
 
     /// Whether nothing is in progress that would be lost.
     fn may_rest(self) -> bool {
-        let is_idle = self.client.with_value(|client| client.as_ref().is_some_and(Client::is_idle))
-            && self.exporting.with_untracked(Option::is_none)
+        let is_idle = self.run.client.with_value(|client| client.as_ref().is_some_and(Client::is_idle))
+            && self.run.exporting.with_untracked(Option::is_none)
             && self.share.with_untracked(Option::is_none)
             && !self.awaits_digests.get_value()
             && self.link_match.with_value(Option::is_none);
@@ -89,8 +89,8 @@ impl Tab {
     }
 
     fn fall_asleep(self) {
-        self.rest.set_value(Rest::Asleep);
-        self.client.set_value(None);
+        self.run.rest.set_value(Rest::Asleep);
+        self.run.client.set_value(None);
     }
 
     /// Parses the same again in a new worker, for the waiting requests.
@@ -100,28 +100,28 @@ impl Tab {
         else {
             return;
         };
-        self.rest.set_value(Rest::Waking);
+        self.run.rest.set_value(Rest::Waking);
         self.start_worker(source, query, false);
     }
 
     /// Queues a request until there is a worker; returns it if there is one.
     pub fn keep_waiting(self, waiting: Waiting) -> Option<Waiting> {
-        match self.rest.get_value() {
+        match self.run.rest.get_value() {
             Rest::Awake => return Some(waiting),
             Rest::Asleep => {
-                self.waiting.update_value(|all| all.push(waiting));
+                self.run.waiting.update_value(|all| all.push(waiting));
                 self.wake();
             }
-            Rest::Waking => self.waiting.update_value(|all| all.push(waiting)),
+            Rest::Waking => self.run.waiting.update_value(|all| all.push(waiting)),
         }
         None
     }
 
     /// Sends the queued requests to the new worker.
     pub fn woke_up(self) {
-        self.rest.set_value(Rest::Awake);
-        for waiting in self.waiting.try_update_value(std::mem::take).unwrap_or_default() {
-            self.client.with_value(|client| match (client, waiting) {
+        self.run.rest.set_value(Rest::Awake);
+        for waiting in self.run.waiting.try_update_value(std::mem::take).unwrap_or_default() {
+            self.run.client.with_value(|client| match (client, waiting) {
                 (Some(client), Waiting::Told(request)) => client.send(&request),
                 (Some(client), Waiting::Asked { request, answer }) => {
                     client.ask(request, move |it| answer(it));
@@ -133,12 +133,12 @@ impl Tab {
 
     /// After a failed restart: the view stays, queued requests are refused.
     pub fn stays_asleep(self, failure: &Failure) {
-        self.rest.set_value(Rest::Asleep);
-        self.made_again.set(None);
+        self.run.rest.set_value(Rest::Asleep);
+        self.run.made_again.set(None);
         // Not inside its own message handler.
         browser::after(0, move || {
-            if self.rest.get_value() == Rest::Asleep {
-                self.client.set_value(None);
+            if self.run.rest.get_value() == Rest::Asleep {
+                self.run.client.set_value(None);
             }
         });
         self.refuse_waiting(failure);
@@ -148,7 +148,7 @@ impl Tab {
 
     /// Drops the queued requests.
     pub fn refuse_waiting(self, failure: &Failure) {
-        for waiting in self.waiting.try_update_value(std::mem::take).unwrap_or_default() {
+        for waiting in self.run.waiting.try_update_value(std::mem::take).unwrap_or_default() {
             if let Waiting::Asked { answer, .. } = waiting {
                 answer(Answer::Refused(failure.clone()));
             }
@@ -159,9 +159,9 @@ impl Tab {
     pub fn end_worker(self) {
         browser::after(0, move || {
             let is_over =
-                self.phase.with_untracked(|phase| matches!(phase, Phase::Failed(_) | Phase::Died(_)));
+                self.run.phase.with_untracked(|phase| matches!(phase, Phase::Failed(_) | Phase::Died(_)));
             if is_over {
-                self.client.set_value(None);
+                self.run.client.set_value(None);
             }
         });
     }

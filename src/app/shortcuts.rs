@@ -11,7 +11,7 @@ fn in_shown_panel(key: &str) -> String {
 }
 
 pub fn listen(app: App) {
-    browser::on_search_key(move || app.search.set(true));
+    browser::on_search_key(move || app.open_search());
     browser::on_key(move |key| match key {
         "?" => {
             app.keys.set(true);
@@ -45,7 +45,7 @@ pub fn listen(app: App) {
         // Filters of hidden reports may be in the page as well.
         "/" => {
             if !browser::focus_first(&in_shown_panel("/").replace(" [", " .report:not([hidden]) [")) {
-                app.search.set(true);
+                app.open_search();
             }
             true
         }

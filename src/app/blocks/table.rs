@@ -5,6 +5,7 @@ use crate::app::annotations::{RowAnchors, Writing, row_anchors};
 use crate::app::browser::{self, Local, Resizing};
 use crate::app::client::Answer;
 use crate::app::state::{FULL_ROWS, Tab, Tip, app};
+use crate::app::view_state::{Action, TableName};
 use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
 use crate::app::words::words;
 use leptos::html;
@@ -57,7 +58,7 @@ struct State {
     /// Names of A and B in a comparison.
     sides: Memo<Option<[String; 2]>>,
     table: Memo<Option<Arc<TableView>>>,
-    query: RwSignal<TableQuery>,
+    query: Memo<TableQuery>,
     /// What stands in the field for filtering; it becomes part of the query after a pause.
     typed: RwSignal<String>,
     /// Loaded rows; those of the previous query while a request is pending.
@@ -68,8 +69,6 @@ struct State {
     filter: RwSignal<FilterState>,
     /// All rows are wanted in a high box, whose rows the wheel moves.
     is_open: RwSignal<bool>,
-    /// Ids of the columns that are chosen; `None` for those that fit.
-    chosen: RwSignal<Option<Vec<String>>>,
     /// Width of the box in pixels; 0 until it is laid out.
     room_px: RwSignal<f64>,
     /// Places of the columns that show.
@@ -194,10 +193,8 @@ impl State {
         let Some(sort) = self.query.with_untracked(|query| query.sort) else { return };
         let id = before.get(sort.column as usize).map(|column| &column.id);
         let at = now.iter().position(|column| Some(&column.id) == id);
-        let moved = at.map(|at| Sort { column: at as u32, ..sort });
-        if moved != Some(sort) {
-            self.query.update(|query| query.sort = moved);
-        }
+        let sort = at.map(|at| Sort { column: at as u32, ..sort });
+        self.act(|tab, table| Action::MoveSort { tab, table, sort });
     }
 
     fn show(self, rows: Arc<TableRows>) {
@@ -274,8 +271,7 @@ impl State {
             Some(_) => return,
             None => chosen.push(id.to_string()),
         }
-        self.tab.set_columns(self.report.get_value(), table.id.clone(), chosen.clone());
-        self.chosen.set(Some(chosen));
+        self.act(|tab, table| Action::ChooseColumns { tab, table, columns: Some(chosen) });
     }
 
     fn sort_by(self, column: u32) {
@@ -283,7 +279,21 @@ impl State {
         let numeric = self.table.with_untracked(|table| {
             table.as_ref().and_then(|table| table.columns.get(column as usize).map(|column| column.numeric))
         });
-        self.query.update(|query| query.sort = next_sort(query.sort, own, column, numeric.unwrap_or(false)));
+        let now = self.query.with_untracked(|query| query.sort);
+        let sort = next_sort(now, own, column, numeric.unwrap_or(false));
+        self.act(|tab, table| Action::Sort { tab, table, sort });
+    }
+
+    /// Changes how the table is looked at. Nothing happens once it is gone.
+    fn act(self, action: impl FnOnce(u32, TableName) -> Action) {
+        let id = self.table.with_untracked(|table| table.as_ref().map(|table| table.id.clone()));
+        if let Some(id) = id {
+            self.tab.app.act(action(self.tab.id, TableName::new(self.report.get_value(), id)));
+        }
+    }
+
+    fn filter_by(self, filter: String) {
+        self.act(|tab, table| Action::Filter { tab, table, filter });
     }
 }
 
@@ -370,12 +380,16 @@ pub fn TableBlock(
             Some([sides.a.label.clone(), sides.b.label.clone()])
         })
     });
-    // As it was left.
-    let look =
-        first.as_ref().and_then(|table| tab.look_at(&report.get_value(), &table.id)).unwrap_or_default();
-    let chosen = first.as_ref().and_then(|table| tab.columns_of(&report.get_value(), &table.id));
-    let (typed, query) = (RwSignal::new(look.filter.clone()), RwSignal::new(look));
-    let (chosen, room_px) = (RwSignal::new(chosen), RwSignal::new(0.0));
+    let look = Memo::new(move |_| {
+        let id = table.with(|table| table.as_ref().map(|table| table.id.clone()))?;
+        tab.app.view.with(|view| report.with_value(|report| view.tab(tab.id)?.look(report, &id).cloned()))
+    });
+    let query = Memo::new(move |_| {
+        look.with(|look| look.as_ref().map(|look| look.query.clone()).unwrap_or_default())
+    });
+    let chosen = Memo::new(move |_| look.with(|look| look.as_ref().and_then(|look| look.columns.clone())));
+    let typed = RwSignal::new(query.with_untracked(|query| query.filter.clone()));
+    let room_px = RwSignal::new(0.0);
     let visible = Memo::new(move |_| {
         let sort = query.with(|query| query.sort);
         table.with(|table| {
@@ -397,7 +411,6 @@ pub fn TableBlock(
         stale: RwSignal::new(false),
         filter: RwSignal::new(FilterState::Usable(String::new())),
         is_open: RwSignal::new(false),
-        chosen,
         room_px,
         visible,
         asked: StoredValue::new(None),
@@ -431,24 +444,11 @@ pub fn TableBlock(
             state.ask(true);
         }
     });
-    // What a link from here would contain.
+    // Back and Forward, and what leads to rows, change the filter as well.
     Effect::new(move |_| {
-        let query = state.query.get();
-        let id = table.with_untracked(|table| table.as_ref().map(|table| table.id.clone()));
-        let Some(id) = id else { return };
-        let report = report.get_value();
-        tab.set_look(report, id, query);
-    });
-    // Back and forward.
-    Effect::new(move |_| {
-        if tab.gone_to.get() == 0 {
-            return;
-        }
-        let id = table.with_untracked(|table| table.as_ref().map(|table| table.id.clone()));
-        let query = id.and_then(|id| tab.look_at(&report.get_value(), &id)).unwrap_or_default();
-        if state.query.with_untracked(|now| *now != query) {
-            state.typed.set(query.filter.clone());
-            state.query.set(query);
+        let filter = query.with(|query| query.filter.clone());
+        if typed.with_untracked(|typed| *typed != filter) {
+            typed.set(filter);
         }
     });
     let n_rows = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |table| table.n_rows)));
@@ -520,10 +520,8 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
         let turn = n_typed.get_value().wrapping_add(1);
         n_typed.set_value(turn);
         browser::after(TYPING_MS, move || {
-            if n_typed.try_get_value() == Some(turn)
-                && state.query.with_untracked(|query| query.filter != text)
-            {
-                state.query.update(|query| query.filter = text);
+            if n_typed.try_get_value() == Some(turn) {
+                state.filter_by(text);
             }
         });
     };

@@ -26,16 +26,6 @@ pub fn on_fragment(act: impl Fn() + 'static) {
     window_event_listener(ev::hashchange, move |_| act());
 }
 
-/// Text as it stands in a part of an address.
-pub fn encoded(text: &str) -> String {
-    String::from(js_sys::encode_uri_component(text))
-}
-
-/// `None` of what no program has encoded.
-pub fn decoded(text: &str) -> Option<String> {
-    js_sys::decode_uri_component(text).ok().map(String::from)
-}
-
 /// The address with `fragment`, which may be empty; the search, which says how the page shows, stays.
 fn own_address(fragment: &str) -> String {
     let address = window().location().href().unwrap_or_default();

@@ -17,8 +17,7 @@ mod ways_out;
 mod worker;
 
 pub use address::{
-    address_with, decoded, encoded, fragment, load_id, on_fragment, on_history, push_fragment,
-    replace_fragment,
+    address_with, fragment, load_id, on_fragment, on_history, push_fragment, replace_fragment,
 };
 pub use clipboard::{copy_names_whole, copy_text};
 pub use files::{

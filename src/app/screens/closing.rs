@@ -56,7 +56,7 @@ pub fn ClosingDialog() -> impl IntoView {
 
 /// Whether there is a report that notes can go along with.
 fn can_save(tab: Tab) -> bool {
-    tab.phase.with(|phase| *phase == Phase::Done)
+    tab.run.phase.with(|phase| *phase == Phase::Done)
         && tab
             .document
             .with(|document| document.as_ref().is_some_and(|it| !it.partial && !it.reports.is_empty()))

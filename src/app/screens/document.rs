@@ -76,7 +76,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
     let can_write = move || tab.app.embed.is_none() && is_whole.get();
     let has_notes = Memo::new(move |_| tab.notes.with(|notes| !notes.list.is_empty()));
     let notes_take_focus = StoredValue::new(false);
-    let still_reading = move || tab.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
+    let still_reading = move || tab.run.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
     view! {
         <div class="document" class:document-one=move || is_alone() || reports.with(|reports| reports.len() < 2)>
             {move || match kind.get() {
@@ -121,14 +121,14 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
 /// How far reports are that are made again. They stay as they are until then.
 #[component]
 fn MadeAgain(tab: Tab) -> impl IntoView {
-    let is_on = Memo::new(move |_| tab.made_again.with(Option::is_some));
+    let is_on = Memo::new(move |_| tab.run.made_again.with(Option::is_some));
     view! {
         <p class="off-screen" role="status">{move || is_on.get().then_some(words().making_again)}</p>
         <Show when=move || is_on.get()>
             <div class="made-again" aria-hidden="true">
-                <p>{move || tab.made_again.get().map(words().making_again_percent)}</p>
+                <p>{move || tab.run.made_again.get().map(words().making_again_percent)}</p>
                 <div class="progress">
-                    <div class="progress-bar" style=("--share", move || (f64::from(tab.made_again.get().unwrap_or(0)) / 100.0).to_string())></div>
+                    <div class="progress-bar" style=("--share", move || (f64::from(tab.run.made_again.get().unwrap_or(0)) / 100.0).to_string())></div>
                 </div>
             </div>
         </Show>
@@ -163,7 +163,7 @@ fn ReportList(tab: Tab, reports: Memo<Vec<Entry>>, shown: Memo<Option<String>>) 
             reports.iter().enumerate().map(of).collect::<Vec<_>>()
         })
     };
-    let choose = move |id: String| tab.report.set(Some(id));
+    let choose = move |id: String| tab.show_report(Some(id));
     view! {
         <nav class="report-list" aria-label=words().reports>
             <ul>

@@ -183,7 +183,7 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
         None => app.tabs.with(|tabs| tabs.first().is_some_and(|first| first.id == id)),
     });
     let state = move || {
-        tab.phase.with(|phase| match phase {
+        tab.run.phase.with(|phase| match phase {
             Phase::Reading | Phase::Stopping => Some(("tab-busy", words().tab_reading)),
             Phase::Failed(_) | Phase::Died(_) => Some(("tab-bad", words().tab_problem)),
             Phase::Waiting | Phase::Done => None,

@@ -11,7 +11,7 @@ use tracedrop::engine::protocol::KeptView;
 #[component]
 pub fn KeptFiles() -> impl IntoView {
     let app = app();
-    let shelf = app.recent_files;
+    let shelf = app.services.recent_files;
     let entries = move || shelf.entries.get().unwrap_or_default();
     let n_of_name = move |name: &str| {
         shelf.entries.with_untracked(|entries| {
@@ -104,7 +104,7 @@ pub fn KeptFiles() -> impl IntoView {
 #[component]
 pub fn KeepChoice() -> impl IntoView {
     let app = app();
-    let shelf = app.recent_files;
+    let shelf = app.services.recent_files;
     let can_keep = Memo::new(move |_| shelf.entries.with(Option::is_some));
     view! {
         <Show when=move || can_keep.get()>

@@ -104,7 +104,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                                         type="button"
                                         class="link verdict-warnings"
                                         data-testid="warnings"
-                                        on:click=move |_| tab.report.set(Some(report.clone()))
+                                        on:click=move |_| tab.show_report(Some(report.clone()))
                                     >
                                         <Icon shape=Shape::Alert />
                                         {(words().n_warnings)(n)}
@@ -143,7 +143,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             {move || range.get().map(|range| view! { <RangeNote tab range /> })}
             <FarAwayNote tab document />
             <p class="exporting" role="status">
-                {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
+                {move || tab.run.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
             {move || {
                 let file_bytes = file.with(|file| file.as_ref().map_or(0, |file| file.bytes));
@@ -286,7 +286,7 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
     });
     let can_export = Memo::new(move |_| {
         !partial.get()
-            && tab.phase.with(|phase| *phase == Phase::Done)
+            && tab.run.phase.with(|phase| *phase == Phase::Done)
             && exporters.with(|all| !all.is_empty())
     });
     let can_link =
@@ -395,7 +395,7 @@ fn CompareMenu(tab: Tab) -> impl IntoView {
                 }
             }
         />
-        <Show when=move || tab.phase.with(|phase| *phase == Phase::Done)>
+        <Show when=move || tab.run.phase.with(|phase| *phase == Phase::Done)>
             <Menu
                 label=Signal::stored(words().compare.to_string())
                 shape=Shape::Swap

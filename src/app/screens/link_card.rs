@@ -62,7 +62,7 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 </div>
             </div>
             <p class="exporting" role="status">
-                {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
+                {move || tab.run.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
         </section>
     }

@@ -8,10 +8,10 @@ use leptos::prelude::*;
 pub fn Panel(tab: Tab) -> impl IntoView {
     let app = app();
     let reading =
-        Memo::new(move |_| tab.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping)));
+        Memo::new(move |_| tab.run.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping)));
     let has_document = Memo::new(move |_| tab.document.with(Option::is_some));
     let problem =
-        Memo::new(move |_| tab.phase.with(|phase| matches!(phase, Phase::Failed(_) | Phase::Died(_))));
+        Memo::new(move |_| tab.run.phase.with(|phase| matches!(phase, Phase::Failed(_) | Phase::Died(_))));
     view! {
         <section
             class="panel"

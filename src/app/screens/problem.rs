@@ -57,8 +57,8 @@ fn problem_of(tab: Tab, phase: &Phase, file: Option<&FileProgress>) -> Option<Pr
 pub fn ProblemScreen(tab: Tab) -> impl IntoView {
     let app = app();
     move || {
-        let problem = tab.phase.with(|phase| {
-            tab.reading.with(|reading| problem_of(tab, phase, reading.progress.file.as_ref()))
+        let problem = tab.run.phase.with(|phase| {
+            tab.run.reading.with(|reading| problem_of(tab, phase, reading.progress.file.as_ref()))
         })?;
         Some(view! {
             <div class="problem" role="alert">

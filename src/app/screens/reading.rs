@@ -19,9 +19,9 @@ fn part(reading: &Reading) -> Option<f64> {
 
 #[component]
 pub fn ReadingCard(tab: Tab) -> impl IntoView {
-    let reading = tab.reading;
+    let reading = tab.run.reading;
     let finishing = Memo::new(move |_| reading.with(|reading| reading.progress.finishing));
-    let stopping = Memo::new(move |_| tab.phase.with(|phase| *phase == Phase::Stopping));
+    let stopping = Memo::new(move |_| tab.run.phase.with(|phase| *phase == Phase::Stopping));
     let share = Memo::new(move |_| reading.with(part));
     // What the bar shows: of reading, or of the reports.
     let done = Memo::new(move |_| {

@@ -3,6 +3,7 @@
 use crate::app::browser;
 use crate::app::client::Answer;
 use crate::app::state::{App, Tab, app};
+use crate::app::view_state::Action;
 use crate::app::widgets::{Dialog, Icon, Shape};
 use crate::app::words::words;
 use leptos::html;
@@ -44,7 +45,7 @@ struct HitGroup {
 pub fn SearchButton() -> impl IntoView {
     let app = app();
     view! {
-        <button type="button" class="button search-open" on:click=move |_| app.search.set(true)>
+        <button type="button" class="button search-open" on:click=move |_| app.open_search()>
             <Icon shape=Shape::Search />
             <span>{words().search.open}</span>
             <kbd aria-hidden="true">{words().search.key}</kbd>
@@ -60,10 +61,19 @@ pub fn SearchDialog() -> impl IntoView {
     let turn = StoredValue::new(0u32);
     let list = NodeRef::<html::Div>::new();
     let field = NodeRef::<html::Input>::new();
+    // One search at a time: a worker gets no queue of what nobody wants any more.
+    let is_asked = StoredValue::new(false);
+    let ask = StoredValue::new(None::<Callback<()>>);
     Effect::new(move |_| {
         if app.search.get() {
-            typed.set(String::new());
+            // Back may lead to a search.
+            let text = app.view.with_untracked(|view| view.search.clone()).unwrap_or_default();
+            let is_asked_again = !text.is_empty();
+            typed.set(text);
             found.set(Vec::new());
+            if let (true, Some(ask)) = (is_asked_again, ask.get_value()) {
+                ask.run(());
+            }
             browser::after(0, move || {
                 if let Some(field) = field.try_get_untracked().flatten() {
                     let _ = field.focus();
@@ -71,9 +81,6 @@ pub fn SearchDialog() -> impl IntoView {
             });
         }
     });
-    // One search at a time: a worker gets no queue of what nobody wants any more.
-    let is_asked = StoredValue::new(false);
-    let ask = StoredValue::new(None::<Callback<()>>);
     ask.set_value(Some(Callback::new(move |()| {
         let text = typed.get_untracked();
         let Some(tab) = app.active_tab().filter(|_| !is_asked.get_value() && !text.trim().is_empty()) else {
@@ -102,8 +109,10 @@ pub fn SearchDialog() -> impl IntoView {
         turn.set_value(this);
         browser::after(TYPING_MS, move || {
             if turn.get_value() == this
+                && app.search.get_untracked()
                 && let Some(ask) = ask.get_value()
             {
+                app.act(Action::Search(Some(typed.get_untracked())));
                 ask.run(());
             }
         });
@@ -113,7 +122,7 @@ pub fn SearchDialog() -> impl IntoView {
         |_, _| true,
     );
     let go = move |way: Way| {
-        app.search.set(false);
+        app.close_search();
         browser::after(0, move || follow(app, way));
     };
     let move_focus = move |step: i32| {
@@ -126,7 +135,7 @@ pub fn SearchDialog() -> impl IntoView {
     view! {
         <Dialog
             open=app.search
-            on_close=move |_: ()| app.search.set(false)
+            on_close=move |_: ()| app.close_search()
             title_id="search-title"
             title=Signal::stored(words().search.title.to_string())
             class="search-dialog"
@@ -219,7 +228,7 @@ fn follow(app: App, way: Way) {
         Way::Tab(id) => app.show(Some(id)),
         Way::Report(id) => {
             if let Some(tab) = app.active_tab() {
-                tab.report.set(Some(id));
+                tab.show_report(Some(id));
             }
         }
         Way::Rows(rows) => {

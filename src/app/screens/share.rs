@@ -323,7 +323,7 @@ impl Digests {
                 }
                 sides
                     .into_iter()
-                    .filter(|side| side.phase.with_untracked(|phase| *phase == Phase::Done))
+                    .filter(|side| side.run.phase.with_untracked(|phase| *phase == Phase::Done))
                     .filter_map(|side| with_files(side, side.document.get_untracked()))
                     .collect()
             }

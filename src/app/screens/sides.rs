@@ -94,7 +94,7 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
             </div>
             <LeftOut document />
             <p class="exporting" role="status">
-                {move || tab.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
+                {move || tab.run.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
             </p>
             <div id=details_id hidden=move || !open.get() class="account-body">
                 {move || open.get().then(|| document.get().map(|document| accounts_view(&document)))}

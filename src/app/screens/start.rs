@@ -178,7 +178,7 @@ fn Reopen() -> impl IntoView {
                         files()
                             .into_iter()
                             .map(|name| {
-                                let kept = app.recent_files.entry_of(&name);
+                                let kept = app.services.recent_files.entry_of(&name);
                                 let is_kept = kept.is_some();
                                 view! {
                                     <li>

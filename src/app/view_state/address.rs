@@ -1,0 +1,123 @@
+//! Places in the fragment of the address.
+//!
+//! ```text
+//! #tab=m3k9x.2&report=slices&sort=slices/slices:-4&filter=slices/slices:self%3E1ms&rows=slices/slices:0,4-9
+//! ```
+//! `columns=` lists the chosen columns of a table, `search=` is the text of the search over everything.
+
+use super::{Place, RowSet, TabView, TableLook, TableName};
+use std::fmt::Write as _;
+use tracedrop::report::Sort;
+
+impl Place {
+    /// Numbers of tabs start anew with each load of the page, which `load` tells from others.
+    pub fn fragment(&self, load: &str) -> String {
+        let mut parts = Vec::new();
+        if self.is_privacy {
+            parts.push("privacy".to_string());
+        }
+        if let Some(tab) = &self.tab {
+            parts.push(format!("tab={load}.{}", tab.id));
+            if let Some(report) = &tab.report {
+                parts.push(format!("report={}", encoded(report)));
+            }
+            for TableLook { name, query, columns, rows } in &tab.tables {
+                let name = format!("{}/{}", encoded(&name.report), encoded(&name.table));
+                if let Some(Sort { column, descending }) = query.sort {
+                    parts.push(format!("sort={name}:{}{column}", if descending { "-" } else { "" }));
+                }
+                if !query.filter.is_empty() {
+                    parts.push(format!("filter={name}:{}", encoded(&query.filter)));
+                }
+                if let Some(columns) = columns {
+                    let columns: Vec<String> = columns.iter().map(|id| encoded(id)).collect();
+                    parts.push(format!("columns={name}:{}", columns.join(",")));
+                }
+                if !rows.is_empty() {
+                    parts.push(format!("rows={name}:{}", rows.to_text()));
+                }
+            }
+        }
+        if let Some(text) = &self.search {
+            parts.push(format!("search={}", encoded(text)));
+        }
+        parts.join("&")
+    }
+
+    /// `None` of a part of the page, such as `#main`. A tab of another load of the page is the start screen.
+    pub fn parse(fragment: &str, load: &str) -> Option<Place> {
+        let mut place = Place::default();
+        let mut tab = TabView::default();
+        let mut id = None;
+        let mut is_place = fragment.is_empty();
+        for part in fragment.split('&') {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            match name {
+                "privacy" => place.is_privacy = true,
+                "tab" => {
+                    let number = value.strip_prefix(load).and_then(|rest| rest.strip_prefix('.'));
+                    id = number.and_then(|number| number.parse().ok());
+                }
+                "search" => place.search = decoded(value),
+                "report" => tab.report = decoded(value),
+                "sort" | "filter" | "columns" | "rows" => read_table(&mut tab, name, value),
+                _ => continue,
+            }
+            is_place |= matches!(name, "privacy" | "tab" | "search");
+        }
+        place.tab = id.map(|id| TabView { id, ..tab });
+        is_place.then_some(place)
+    }
+}
+
+/// Reads `report/table:value`; what cannot be read stays as by default.
+fn read_table(tab: &mut TabView, part: &str, text: &str) {
+    let Some((name, value)) = text.split_once(':') else { return };
+    let Some((report, table)) = name.split_once('/') else { return };
+    let (Some(report), Some(table)) = (decoded(report), decoded(table)) else { return };
+    tab.change(&TableName { report, table }, |look| match part {
+        "sort" => {
+            let column = value.strip_prefix('-').unwrap_or(value).parse().ok();
+            look.query.sort = column.map(|column| Sort { column, descending: value.starts_with('-') });
+        }
+        "filter" => look.query.filter = decoded(value).unwrap_or_default(),
+        "columns" => {
+            let columns: Option<Vec<String>> = value.split(',').map(decoded).collect();
+            look.columns = columns.filter(|columns| columns.iter().all(|id| !id.is_empty()));
+        }
+        _ => look.rows = RowSet::parse(value),
+    });
+}
+
+/// Text as it stands in a part of an address, as by `encodeURIComponent`.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(byte.into()),
+            b'-' | b'_' | b'.' | b'!' | b'~' | b'*' | b'\'' | b'(' | b')' => out.push(byte.into()),
+            // Writing to a string cannot fail.
+            _ => drop(write!(out, "%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// `None` of what no program has encoded.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        match byte {
+            b'%' => {
+                let (digits, after) = after.split_at_checked(2)?;
+                let digits = std::str::from_utf8(digits).ok().filter(|it| !it.starts_with('+'))?;
+                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+                rest = after;
+            }
+            byte => bytes.push(*byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,255 @@
+//! What one looks at on the page: actions, addresses, and what is a step back. The module is part of the page's program, which
+//! runs in browsers only; it is pure, so it is tested here.
+
+#[path = "../src/app/view_state/mod.rs"]
+mod view_state;
+
+use proptest::prelude::*;
+use tracedrop::engine::protocol::TableSpot;
+use tracedrop::report::Sort;
+use tracedrop::report::view::TableQuery;
+use view_state::{Action, Entry, Log, Place, RowSet, TabView, TableName, ViewState, reduce};
+
+const LOAD: &str = "m3k9x";
+
+fn slices() -> TableName {
+    TableName::new("slices", "slices")
+}
+
+fn filter(text: &str) -> Action {
+    Action::Filter { tab: 2, table: slices(), filter: text.to_string() }
+}
+
+fn after(actions: impl IntoIterator<Item = Action>) -> ViewState {
+    actions.into_iter().fold(ViewState::default(), reduce)
+}
+
+fn spot(filter: &str) -> TableSpot {
+    let query = TableQuery { sort: None, filter: filter.to_string() };
+    TableSpot { report: "slices".to_string(), table: "slices".to_string(), query, chosen: None }
+}
+
+#[test]
+fn an_address_says_what_shows() {
+    let sort = Some(Sort { column: 4, descending: true });
+    let mut rows = RowSet::of(4..10);
+    rows.toggle(0);
+    let columns = Some(vec!["name".to_string(), "total".to_string()]);
+    let state = after([
+        Action::ShowTab(Some(2)),
+        Action::ShowReport { tab: 2, report: Some("slices".to_string()) },
+        Action::Sort { tab: 2, table: slices(), sort },
+        filter("self>1ms"),
+        Action::ChooseColumns { tab: 2, table: slices(), columns },
+        Action::SelectRows { tab: 2, table: slices(), rows },
+        Action::Search(Some("ge mm".to_string())),
+    ]);
+    let fragment = state.place().fragment(LOAD);
+    assert_eq!(
+        fragment,
+        "tab=m3k9x.2&report=slices&sort=slices/slices:-4&filter=slices/slices:self%3E1ms\
+         &columns=slices/slices:name,total&rows=slices/slices:0,4-9&search=ge%20mm"
+    );
+    assert_eq!(Place::parse(&fragment, LOAD), Some(state.place()));
+    // Of another load of the page nothing is left but the search.
+    let other = Place::parse(&fragment, "another").unwrap();
+    assert_eq!((other.tab, other.search.as_deref()), (None, Some("ge mm")));
+    assert_eq!(Place::parse("", LOAD), Some(Place::default()));
+    assert_eq!(Place::parse("privacy", LOAD).map(|place| place.is_privacy), Some(true));
+    assert_eq!(Place::parse("main", LOAD), None);
+}
+
+#[test]
+fn what_no_program_has_written_is_left_out() {
+    for fragment in [
+        "tab=m3k9x.2&filter=slices:x",
+        "tab=m3k9x.2&filter=slices/slices",
+        "tab=m3k9x.2&filter=slices/slices:%",
+        "tab=m3k9x.2&filter=slices/slices:%+1",
+        "tab=m3k9x.2&filter=slices/slices:%FF",
+        "tab=m3k9x.2&sort=slices/slices:x",
+        "tab=m3k9x.2&rows=slices/slices:x-,9-4",
+        "tab=m3k9x.2&columns=slices/slices:",
+    ] {
+        assert_eq!(
+            Place::parse(fragment, LOAD).and_then(|place| place.tab),
+            Some(TabView::new(2)),
+            "{fragment}"
+        );
+    }
+}
+
+#[test]
+fn another_filter_or_order_selects_nothing() {
+    let rows = RowSet::of(0..3);
+    let selected = Action::SelectRows { tab: 2, table: slices(), rows };
+    let n_selected = |action: Action| {
+        let state = after([filter("a"), selected.clone(), action]);
+        state.tab(2).and_then(|tab| tab.look("slices", "slices")).map_or(0, |look| look.rows.n_rows())
+    };
+    assert_eq!(n_selected(filter("a")), 3);
+    assert_eq!(n_selected(filter("b")), 0);
+    assert_eq!(n_selected(Action::Sort { tab: 2, table: slices(), sort: None }), 0);
+    let filter = Some("b".to_string());
+    assert_eq!(n_selected(Action::LeadTo { tab: 2, table: slices(), filter }), 0);
+    assert_eq!(n_selected(Action::LeadTo { tab: 2, table: slices(), filter: None }), 3);
+}
+
+#[test]
+fn tables_that_show_as_by_default_are_left_out() {
+    let state = after([filter("a"), filter("")]);
+    assert_eq!(state.tab(2), Some(&TabView::new(2)));
+    let sent = [spot("a")];
+    let look_as = Action::LookAs { tab: 2, report: None, tables: sent.to_vec() };
+    let columns = Some(vec!["name".to_string()]);
+    let chosen = Action::ChooseColumns { tab: 2, table: slices(), columns };
+    let state = after([filter("b"), look_as.clone()]);
+    assert_eq!(state.tab(2).map(TabView::queries), Some(sent.to_vec()));
+    assert!(state.tab(2).is_some_and(|tab| tab.is_as_sent(&None, &sent)));
+    let state = after([filter("b"), chosen, look_as]);
+    assert_eq!(state.tab(2).map(TabView::queries), Some(sent.to_vec()));
+    assert!(state.tab(2).is_some_and(|tab| !tab.is_as_sent(&None, &sent)));
+}
+
+#[test]
+fn a_closed_tab_shows_as_it_was_left() {
+    let open = after([Action::ShowTab(Some(2)), filter("a")]);
+    let view = open.tab(2).cloned().unwrap();
+    let closed = reduce(open, Action::Close(2));
+    assert_eq!((closed.active, closed.tab(2)), (None, None));
+    let again = reduce(closed, Action::Restore(TabView { id: 3, ..view.clone() }));
+    assert_eq!(again.tab(3).map(TabView::queries), Some(view.queries()));
+}
+
+#[test]
+fn moved_columns_keep_the_selected_rows() {
+    let sort = |column| Some(Sort { column, descending: true });
+    let rows = RowSet::of(0..2);
+    let select = Action::SelectRows { tab: 2, table: slices(), rows: rows.clone() };
+    let moved = Action::MoveSort { tab: 2, table: slices(), sort: sort(3) };
+    let state = after([Action::Sort { tab: 2, table: slices(), sort: sort(1) }, select, moved]);
+    let look = state.tab(2).and_then(|tab| tab.look("slices", "slices")).unwrap();
+    assert_eq!((look.query.sort, &look.rows), (sort(3), &rows));
+}
+
+#[test]
+fn the_privacy_screen_is_no_tab() {
+    let state = after([Action::ShowTab(Some(2)), Action::ShowPrivacy]);
+    assert_eq!(state.place().fragment(LOAD), "privacy");
+    let state = reduce(state, Action::ShowTab(Some(2)));
+    assert_eq!(state.place().fragment(LOAD), "tab=m3k9x.2");
+}
+
+/// Applies actions, each at its time, as the page does.
+struct Page {
+    state: ViewState,
+    log: Log,
+}
+
+impl Page {
+    fn new() -> Page {
+        Page { state: ViewState::default(), log: Log::default() }
+    }
+
+    fn at(&mut self, now_ms: f64, actions: impl IntoIterator<Item = Action>) -> Entry {
+        for action in actions {
+            let after = reduce(self.state.clone(), action.clone());
+            if after != self.state {
+                self.log.note(&action);
+                self.state = after;
+            }
+        }
+        self.log.settle(&self.state.place(), now_ms)
+    }
+}
+
+#[test]
+fn typing_on_in_a_filter_is_one_step_back() {
+    let mut page = Page::new();
+    assert_eq!(page.at(0.0, [Action::ShowTab(Some(2))]), Entry::Push);
+    assert_eq!(page.at(100.0, [filter("g")]), Entry::Push);
+    assert_eq!(page.at(200.0, [filter("ge")]), Entry::Replace);
+    assert_eq!(page.at(300.0, [filter("ge")]), Entry::None);
+    assert_eq!(page.at(9_000.0, [filter("gem")]), Entry::Push);
+    let other = Action::Filter { tab: 2, table: TableName::new("slices", "other"), filter: "x".to_string() };
+    assert_eq!(page.at(9_100.0, [other]), Entry::Push);
+    // Something else in between.
+    assert_eq!(
+        page.at(9_200.0, [Action::ShowReport { tab: 2, report: Some("gpu".to_string()) }]),
+        Entry::Push
+    );
+    assert_eq!(page.at(9_300.0, [filter("gemm")]), Entry::Push);
+}
+
+#[test]
+fn details_are_no_steps_and_what_happens_at_once_is_one() {
+    let mut page = Page::new();
+    page.at(0.0, [Action::ShowTab(Some(2))]);
+    let select = Action::SelectRows { tab: 2, table: slices(), rows: RowSet::of(0..2) };
+    assert_eq!(page.at(1.0, [Action::Search(Some("a".to_string()))]), Entry::Replace);
+    assert_eq!(page.at(2.0, [select.clone()]), Entry::Replace);
+    assert_eq!(page.at(3.0, [Action::Search(None), filter("a"), select]), Entry::Push);
+    // What is done and undone is nothing.
+    assert_eq!(
+        page.at(
+            4.0,
+            [
+                filter("b"),
+                filter("a"),
+                Action::SelectRows { tab: 2, table: slices(), rows: RowSet::of(0..2) }
+            ]
+        ),
+        Entry::None
+    );
+    // Several tabs that open at once.
+    assert_eq!(page.at(5.0, [Action::ShowTab(Some(3)), Action::ShowTab(Some(4))]), Entry::Push);
+    // Back.
+    let place = Place { tab: Some(TabView::new(2)), ..Place::default() };
+    page.state = reduce(page.state.clone(), Action::GoTo(place.clone()));
+    page.log.went_to(place.clone());
+    assert_eq!(page.log.settle(&page.state.place(), 6.0), Entry::None);
+    assert_eq!(page.state.place(), place);
+}
+
+proptest! {
+    #[test]
+    fn row_sets_are_sets(rows in proptest::collection::vec((0u64..40, 0u64..6), 0..30)) {
+        let mut set = RowSet::default();
+        let mut expected = std::collections::BTreeSet::new();
+        for (start, n) in rows {
+            if n == 0 {
+                set.toggle(start);
+                if !expected.remove(&start) {
+                    expected.insert(start);
+                }
+            } else {
+                set.insert(start..start + n);
+                expected.extend(start..start + n);
+            }
+        }
+        let all: Vec<u64> = set.ranges().iter().cloned().flatten().collect();
+        prop_assert_eq!(&all, &expected.iter().copied().collect::<Vec<_>>());
+        prop_assert_eq!(set.n_rows(), expected.len() as u64);
+        prop_assert!((0..50).all(|row| set.contains(row) == expected.contains(&row)));
+        prop_assert_eq!(RowSet::parse(&set.to_text()), set);
+    }
+
+    #[test]
+    fn any_text_survives_the_address(report in "\\PC*", table in "\\PC*", text in "\\PC*", search in "\\PC*") {
+        let table = TableName::new(report.clone(), table);
+        let state = after([
+            Action::ShowTab(Some(2)),
+            Action::ShowReport { tab: 2, report: Some(report) },
+            Action::Filter { tab: 2, table, filter: text },
+            Action::Search(Some(search)),
+        ]);
+        let fragment = state.place().fragment(LOAD);
+        prop_assert!(fragment.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'));
+        prop_assert_eq!(Place::parse(&fragment, LOAD), Some(state.place()));
+    }
+
+    #[test]
+    fn any_address_is_read(fragment in "[#%&=/:,.a-z0-9+-]*", load in "[a-z0-9]{0,4}") {
+        let _ = Place::parse(&fragment, &load);
+    }
+}
