@@ -8,7 +8,7 @@ use tracedrop::analysis::{self, Query};
 use tracedrop::base::units::Unit;
 use tracedrop::export::{self, Input, Options};
 use tracedrop::parquet::{ParquetFile, Values};
-use tracedrop::report::{Cells, Column, Document, Facts, Report, Table, Value};
+use tracedrop::report::{Cells, Column, Content, Document, Facts, Report, Table, Value};
 use tracedrop::trace::slices::Class;
 use tracedrop::trace::slices::SliceKind;
 use tracedrop::trace::tracks::{Key, TrackKind};
@@ -39,7 +39,7 @@ fn hostile_report() -> Report {
         "t",
         "Table",
         vec![
-            Column::key("name", "name", HOSTILE.into_iter().collect()),
+            Column::key("name", "name", Content::Symbol, HOSTILE.into_iter().collect()),
             Column::unsigned("total", "total", Unit::Ns, numbers.to_vec()),
             Column::float("mean", "mean", Unit::Plain, floats.to_vec()),
         ],

@@ -16,7 +16,7 @@ use tracedrop::export::link::{
 };
 use tracedrop::export::{self, Input, Options};
 use tracedrop::report::view::{TableQuery, row_order};
-use tracedrop::report::{Block, Column, Document, Facts, Report, Sort, Table};
+use tracedrop::report::{Block, Column, Content, Document, Facts, Report, Sort, Table};
 use tracedrop::trace::Run;
 
 fn fragment(document: &Document<'_>, run: &Run, link: LinkOptions) -> Result<String, String> {
@@ -41,7 +41,7 @@ fn report() -> Report {
         "t",
         "Table",
         vec![
-            Column::key("name", "name", names.into_iter().collect()),
+            Column::key("name", "name", Content::Symbol, names.into_iter().collect()),
             Column::unsigned("total", "total", Unit::Ns, vec![Some(u64::MAX), None, Some(3)]).with_bar(),
             Column::integer("change", "change", Unit::Ns, vec![Some(i64::MIN), Some(0), Some(7)]),
             Column::float(
@@ -66,6 +66,11 @@ fn document(reports: &[Report]) -> Document<'_> {
         ledger: Report::new("ledger", "Read"),
         reports,
     }
+}
+
+/// Ids of the columns with what they contain, which decides how they are redacted.
+fn contents(table: &Table) -> Vec<(String, Content)> {
+    table.columns.iter().map(|column| (column.id.to_string(), column.content)).collect()
 }
 
 /// A table as it is shown, in an order.
@@ -131,6 +136,7 @@ fn links_of_real_reports_show_the_same_numbers() {
                 assert_eq!(got.reports[0].tables().count(), sent.tables().count());
                 for (got, sent) in got.reports[0].tables().zip(sent.tables()) {
                     n_checked += 1;
+                    assert_eq!(contents(got), contents(sent), "{name}: {}: {}", got.id, sent.id);
                     let order = row_order(sent, &TableQuery::default()).unwrap();
                     let order = &order[..order.len().min(10)];
                     let all: Vec<u32> = (0..got.n_rows() as u32).collect();
@@ -303,6 +309,8 @@ fn short_links_of_comparisons_are_short_and_say_what_they_leave_out() {
                 assert!(fragment.len() <= MAX_SHORT_FRAGMENT_BYTES, "{what}: {}", fragment.len());
                 let read = link::read(&fragment).unwrap();
                 let got = read.reports[0].tables().find(|it| it.id == table.id).expect(&what);
+                let known = contents(table);
+                assert!(contents(got).iter().all(|content| known.contains(content)), "{what}");
                 assert_eq!(got.n_rows(), table.n_rows().min(10), "{what}");
                 let sort = read.tables[0].query.sort.expect(&what);
                 assert_eq!(got.sort, Some(sort), "{what}");
@@ -346,7 +354,7 @@ fn the_table_that_a_report_is_called_after_goes_along_in_a_short_link() {
 fn what_is_too_long_is_refused_with_a_reason() {
     let mut random = Random(7);
     let names: Vec<String> = (0..20_000).map(|_| format!("{:x}", random.next())).collect();
-    let column = Column::key("name", "name", names.iter().map(String::as_str).collect());
+    let column = Column::key("name", "name", Content::Symbol, names.iter().map(String::as_str).collect());
     let mut report = Report::new("r", "Report");
     report.table(Table::new("t", "Table", vec![column]));
     let reports = [report];

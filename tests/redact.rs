@@ -8,6 +8,7 @@ use tracedrop::analysis::{self, Query};
 use tracedrop::engine::format_title;
 use tracedrop::export::redact::{Classes, Outgoing, Sort, outgoing};
 use tracedrop::export::{self, Input, Options};
+use tracedrop::report::{Cells, Content};
 use tracedrop::trace::{Run, Trace};
 
 const ALL: Classes = Classes { paths: true, hosts: true, symbols: true, arguments: true, prompts: true };
@@ -140,6 +141,35 @@ fn the_preview_lists_what_is_written_and_nothing_that_was_taken_out() {
     assert_eq!(sort_of(&left, "load [path 1]"), Some(Sort::Token));
     let without_args = written("chrome-trace", &run, Classes { arguments: true, ..Classes::default() });
     assert!(!without_args.contains("blue-harbour") && without_args.contains("/srv/secret"));
+}
+
+/// A column of names of code that is declared as plain text would be redacted only where its names are found elsewhere.
+#[test]
+fn columns_of_names_are_declared_as_such() {
+    let mut n_columns = 0;
+    let mut wrong = BTreeSet::new();
+    for (name, trace) in traces() {
+        let names: BTreeSet<String> =
+            long_names(&trace).into_iter().filter(|name| name.contains("::") || name.contains('(')).collect();
+        let run = Run::single(trace);
+        for report in &analysis::reports(&run, &Query::default()) {
+            for (table, column) in
+                report.tables().flat_map(|table| table.columns.iter().map(move |c| (table, c)))
+            {
+                let Cells::Text(cells) = &column.cells else { continue };
+                let texts = || (0..cells.len()).filter_map(|row| cells.get(row));
+                let is_name = texts().next().is_some() && texts().all(|text| names.contains(text));
+                // Sequences and names of steps are texts in which names are found.
+                let is_text = column.id == "sequence" || column.id == "step";
+                if is_name && column.content == Content::Plain && !is_text {
+                    wrong.insert(format!("{}: {}: {} ({name})", report.id, table.id, column.id));
+                }
+                n_columns += usize::from(is_name);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(n_columns > 50, "{n_columns}");
 }
 
 /// Whatever the file is called, and wherever a report names it: titles of tables of several traces, too.

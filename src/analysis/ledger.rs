@@ -1,7 +1,7 @@
 //! Parsing details as a report: bytes and records read, repaired and skipped, and the issues behind that.
 
 use crate::base::units::{Unit, counted};
-use crate::report::{Column, Facts, Report, Table, TextCells};
+use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{IssueKind, Ledger, Run, Severity, SourceInfo};
 
@@ -96,10 +96,15 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
             "issues",
             "Parsing issues",
             vec![
-                Column::key("code", "code", text(&|row| issues[row].kind.code)),
-                Column::text("severity", "severity", text(&|row| severity_name(issues[row].kind.severity))),
+                Column::key("code", "code", Content::Plain, text(&|row| issues[row].kind.code)),
+                Column::text(
+                    "severity",
+                    "severity",
+                    Content::Plain,
+                    text(&|row| severity_name(issues[row].kind.severity)),
+                ),
                 Column::counts("count", "count", Unit::Count, issues.iter().map(|issue| issue.count)),
-                Column::text("what", "issue", text(&|row| issues[row].kind.what)),
+                Column::text("what", "issue", Content::Plain, text(&|row| issues[row].kind.what)),
                 Column::unsigned(
                     "first_line",
                     "first line",
@@ -116,9 +121,10 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
                 Column::text(
                     "example",
                     "example",
+                    Content::Record,
                     issues.iter().map(|issue| issue.example.lines().next().unwrap_or_default()).collect(),
                 ),
-                Column::text("hint", "what to try", text(&|row| issues[row].kind.hint)),
+                Column::text("hint", "what to try", Content::Plain, text(&|row| issues[row].kind.hint)),
             ],
         )
         .if_empty("No issues."),
@@ -136,9 +142,19 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
             "examples",
             "First skipped lines",
             vec![
-                Column::key("code", "code", examples.iter().map(|(code, ..)| *code).collect()),
+                Column::key(
+                    "code",
+                    "code",
+                    Content::Plain,
+                    examples.iter().map(|(code, ..)| *code).collect(),
+                ),
                 Column::counts("number", "number", Unit::Id, examples.iter().map(|(_, n, _)| *n)).as_key(),
-                Column::text("example", "example", examples.iter().map(|(.., example)| *example).collect()),
+                Column::text(
+                    "example",
+                    "example",
+                    Content::Record,
+                    examples.iter().map(|(.., example)| *example).collect(),
+                ),
             ],
         )
         .caption("The start of each line."),

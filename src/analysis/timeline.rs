@@ -3,7 +3,7 @@
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::report::chart::Lines;
-use crate::report::{Cells, Column, Table, TextCells};
+use crate::report::{Cells, Column, Content, Table, TextCells};
 use crate::trace::tracks::Key;
 use crate::trace::{Run, Trace};
 
@@ -119,7 +119,7 @@ pub fn integers(
     unit: crate::base::units::Unit,
     values: impl IntoIterator<Item = i64>,
 ) -> Column {
-    Column::new(id, label, unit, Cells::Integer(values.into_iter().map(Some).collect()))
+    Column::new(id, label, unit, Content::Plain, Cells::Integer(values.into_iter().map(Some).collect()))
 }
 
 /// The data of a line chart over time, one row per point: `name` is the column of line names, `value` the column of values,
@@ -135,7 +135,7 @@ pub fn over_time(
         id,
         title,
         vec![
-            Column::key(name.0, name.1, texts(rows().map(|row| Some(row.0.name.as_str())))),
+            Column::key(name.0, name.1, Content::Plain, texts(rows().map(|row| Some(row.0.name.as_str())))),
             integers("start", "start", crate::base::units::Unit::NsOffset, rows().map(|row| row.1.0))
                 .as_key(),
             integers(value.0, value.1, lines.unit, rows().map(|row| row.1.1 as i64)).with_bar(),

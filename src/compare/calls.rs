@@ -3,7 +3,7 @@
 use crate::analysis::sway_summary::{self, call_names};
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
-use crate::report::{Column, Report, Table, TextCells};
+use crate::report::{Column, Content, Report, Table, TextCells};
 use crate::trace::Run;
 
 /// Sums of calls with the same request.
@@ -37,18 +37,18 @@ pub fn report(run: &Run) -> Option<Report> {
     if rows.is_empty() {
         return None;
     }
-    let key = |id: &'static str, label: &str, at: usize| {
-        Column::key(id, label, rows.iter().map(|row| row.0[at].as_str()).collect::<TextCells>())
+    let key = |id: &'static str, label: &str, content: Content, at: usize| {
+        Column::key(id, label, content, rows.iter().map(|row| row.0[at].as_str()).collect::<TextCells>())
     };
     let table = Table::new(
         "calls",
         "Calls by request",
         vec![
-            key("probe", "probe", 0),
-            key("view_id", "view", 1),
-            key("op", "operation", 2),
-            key("prompt_hash", "prompt", 3),
-            key("top_k", "top k", 4),
+            key("probe", "probe", Content::Plain, 0),
+            key("view_id", "view", Content::Plain, 1),
+            key("op", "operation", Content::Symbol, 2),
+            key("prompt_hash", "prompt", Content::Plain, 3),
+            key("top_k", "top k", Content::Plain, 4),
             Column::integer(
                 "time",
                 "time",

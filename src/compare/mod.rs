@@ -472,7 +472,7 @@ fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Co
 
 /// Column totals of a table on both sides.
 fn totals_table(table: &Table, totals: &[Total]) -> Table {
-    use crate::report::{Column, Value};
+    use crate::report::{Column, Content, Value};
     let text = |value: i128, unit: Unit| Value::Integer(narrow(value)).display(unit);
     let texts = |get: &dyn Fn(&Total) -> String| {
         let mut cells = crate::report::TextCells::default();
@@ -488,13 +488,23 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
         format!("{}_totals", table.id),
         format!("{}: totals", table.title),
         vec![
-            Column::key("total", "total", texts(&|total| total.label.clone())),
-            Column::text("a_text", "A", texts(&|total| text(total.a, total.unit))),
-            Column::text("b_text", "B", texts(&|total| text(total.b, total.unit))),
-            Column::text("difference_text", "B − A", texts(&|total| text(total.difference(), total.unit))),
-            Column::text("gained_text", "gained", texts(&|total| text(total.gained, total.unit)))
-                .hint("sum of increases over rows"),
-            Column::text("lost_text", "lost", texts(&|total| text(total.lost, total.unit)))
+            Column::key("total", "total", Content::Plain, texts(&|total| total.label.clone())),
+            Column::text("a_text", "A", Content::Plain, texts(&|total| text(total.a, total.unit))),
+            Column::text("b_text", "B", Content::Plain, texts(&|total| text(total.b, total.unit))),
+            Column::text(
+                "difference_text",
+                "B − A",
+                Content::Plain,
+                texts(&|total| text(total.difference(), total.unit)),
+            ),
+            Column::text(
+                "gained_text",
+                "gained",
+                Content::Plain,
+                texts(&|total| text(total.gained, total.unit)),
+            )
+            .hint("sum of increases over rows"),
+            Column::text("lost_text", "lost", Content::Plain, texts(&|total| text(total.lost, total.unit)))
                 .hint("sum of decreases over rows; gained − lost is the difference"),
             Column::float(
                 "ratio",

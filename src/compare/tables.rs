@@ -7,7 +7,7 @@ use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
-use crate::report::{Cells, Column, Compared, Table, TextCells, Value};
+use crate::report::{Cells, Column, Compared, Content, Table, TextCells, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -124,6 +124,7 @@ struct Measure {
     label: String,
     hint: String,
     unit: Unit,
+    content: Content,
     adds_up: bool,
     holds: Holds,
 }
@@ -402,6 +403,7 @@ fn measures(table: &Table) -> Vec<Measure> {
             label: column.label.clone(),
             hint: column.hint.clone(),
             unit: compared_unit(column.unit),
+            content: column.content,
             adds_up: adds_up(at),
             holds: Holds::of(column),
         }
@@ -532,19 +534,19 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
     let mut columns: Vec<Column> = Vec::new();
     for (at, key) in keys.iter().enumerate() {
         let cells = key_cells(&key.cells, rows.iter().map(|row| &row.key[at]));
-        let mut column = Column::new("", &key.label, key.unit, cells).as_key().hint(&key.hint);
-        column.id = key.id.clone();
-        columns.push(column);
+        let column = Column::new(key.id.clone(), &key.label, key.unit, key.content, cells);
+        columns.push(column.as_key().hint(&key.hint));
     }
     columns.push(Column::text(
         "change",
         "change",
+        Content::Plain,
         rows.iter().map(|row| change(row, main.is_some())).collect(),
     ));
     for (at, measure) in measures.iter().enumerate() {
         let mut add = |end: &str, label: String, cells: Cells, hint: &str, bar: bool| {
-            let mut column = Column::new("", &label, measure.unit, cells).hint(hint);
-            column.id = format!("{}_{end}", measure.id).into();
+            let id = format!("{}_{end}", measure.id);
+            let column = Column::new(id, &label, measure.unit, measure.content, cells).hint(hint);
             let column = if measure.adds_up { column.adds_up() } else { column.by_row() };
             columns.push(if bar { column.with_bar() } else { column });
         };
@@ -615,16 +617,17 @@ fn by_file(rows: &[Row], unit: Unit) -> Vec<Column> {
         None => "",
     };
     vec![
-        Column::new("file_a", "A: per file", unit, each(&|of| of.sides[0].mean))
+        Column::new("file_a", "A: per file", unit, Content::Plain, each(&|of| of.sides[0].mean))
             .hint("mean over the files of A")
             .by_row(),
-        Column::new("file_b", "B: per file", unit, each(&|of| of.sides[1].mean))
+        Column::new("file_b", "B: per file", unit, Content::Plain, each(&|of| of.sides[1].mean))
             .hint("mean over the files of B")
             .by_row(),
-        Column::new("file_noise", "noise", unit, each(&|of| of.noise))
+        Column::new("file_noise", "noise", unit, Content::Plain, each(&|of| of.noise))
             .hint("smaller differences per file are noise")
             .by_row(),
-        Column::text("file_status", "significance", rows.iter().map(status).collect()).hint(RULE_OF_REPEATS),
+        Column::text("file_status", "significance", Content::Plain, rows.iter().map(status).collect())
+            .hint(RULE_OF_REPEATS),
     ]
 }
 
@@ -660,7 +663,7 @@ mod tests {
             "t",
             "T",
             vec![
-                Column::key("name", "name", rows.iter().map(|row| row.0).collect()),
+                Column::key("name", "name", Content::Symbol, rows.iter().map(|row| row.0).collect()),
                 Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.1)).adds_up(),
                 Column::float("ms", "time", Unit::Ms, rows.iter().map(|row| Some(row.2)).collect())
                     .with_bar()

@@ -1,5 +1,6 @@
 //! A short list of named values.
 
+use super::table::Content;
 use super::value::Value;
 use crate::base::units::Unit;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ pub struct Fact {
     pub hint: String,
     /// `None` for a value without a verdict.
     pub mark: Option<Mark>,
+    /// Meaning of a text, which decides how it is redacted together with the id.
+    pub content: Content,
 }
 
 /// Verdict of a value, shown as a color and a sign. The hint is then shown as its reason.
@@ -70,6 +73,7 @@ impl Facts {
             unit,
             hint: String::new(),
             mark: None,
+            content: Content::Plain,
         });
         let last = self.facts.len() - 1;
         &mut self.facts[last]
@@ -89,6 +93,11 @@ impl Fact {
 
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Fact {
         self.hint = hint.into();
+        self
+    }
+
+    pub fn content(&mut self, content: Content) -> &mut Fact {
+        self.content = content;
         self
     }
 

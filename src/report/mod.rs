@@ -17,7 +17,7 @@ pub use document::Document;
 pub use facts::{Fact, Facts, Mark};
 pub use findings::{Finding, Findings, RowsOf, Stakes};
 pub use notes::{Anchor, Notes, Remark};
-pub use table::{Cells, Column, Compared, Sort, Table, TextCells};
+pub use table::{Cells, Column, Compared, Content, Sort, Table, TextCells};
 pub use value::Value;
 
 use serde::{Deserialize, Serialize};

@@ -273,7 +273,7 @@ fn cut(text: &str, max_chars: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Column, Report};
+    use crate::report::{Column, Content, Report};
 
     fn table() -> Table {
         let names = ["mm", "add", "mm"];
@@ -281,7 +281,7 @@ mod tests {
             "longest",
             "Longest slices",
             vec![
-                Column::key("name", "name", names.into_iter().collect()),
+                Column::key("name", "name", Content::Symbol, names.into_iter().collect()),
                 Column::integer("start", "start", Unit::NsOffset, vec![Some(5), Some(7), Some(9)]),
                 Column::unsigned("dur", "duration", Unit::Ns, vec![Some(3), Some(2), Some(1)]),
             ],

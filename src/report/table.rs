@@ -47,7 +47,26 @@ pub struct Column {
     pub bar: bool,
     /// How comparisons of two tables treat the values.
     pub compared: Compared,
+    pub content: Content,
     pub cells: Cells,
+}
+
+/// Meaning of a column's texts, which decides how they are redacted. Numbers are [`Content::Plain`].
+///
+/// Redaction also finds names of code, paths, hosts and prompts in plain texts, but only as far as it knows their names or
+/// recognizes their form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Content {
+    /// Texts of Tracedrop, and texts of a trace without a better description.
+    Plain,
+    /// Names of code: functions, kernels, operators, events.
+    Symbol,
+    /// Values of event arguments: shapes, types, process groups.
+    Argument,
+    /// Arguments or records as they are in the file.
+    Record,
+    /// Values whose meaning is the name or key in their row.
+    Value,
 }
 
 /// Treatment of a column's values in a comparison of two tables.
@@ -251,16 +270,16 @@ impl Cells {
 
 impl Column {
     /// A text column that is part of the row key.
-    pub fn key(id: &'static str, label: &str, cells: TextCells) -> Column {
-        Column { key: true, ..Column::text(id, label, cells) }
+    pub fn key(id: &'static str, label: &str, content: Content, cells: TextCells) -> Column {
+        Column { key: true, ..Column::text(id, label, content, cells) }
     }
 
-    pub fn text(id: &'static str, label: &str, cells: TextCells) -> Column {
-        Column::new(id, label, Unit::None, Cells::Text(cells))
+    pub fn text(id: &'static str, label: &str, content: Content, cells: TextCells) -> Column {
+        Column::new(id, label, Unit::None, content, Cells::Text(cells))
     }
 
     pub fn unsigned(id: &'static str, label: &str, unit: Unit, values: Vec<Option<u64>>) -> Column {
-        Column::new(id, label, unit, Cells::Unsigned(values))
+        Column::new(id, label, unit, Content::Plain, Cells::Unsigned(values))
     }
 
     pub fn counts(
@@ -273,18 +292,25 @@ impl Column {
     }
 
     pub fn integer(id: &'static str, label: &str, unit: Unit, values: Vec<Option<i64>>) -> Column {
-        Column::new(id, label, unit, Cells::Integer(values))
+        Column::new(id, label, unit, Content::Plain, Cells::Integer(values))
     }
 
     pub fn float(id: &'static str, label: &str, unit: Unit, values: Vec<Option<f64>>) -> Column {
-        Column::new(id, label, unit, Cells::Float(values))
+        Column::new(id, label, unit, Content::Plain, Cells::Float(values))
     }
 
     pub fn bool(id: &'static str, label: &str, values: Vec<Option<bool>>) -> Column {
-        Column::new(id, label, Unit::None, Cells::Bool(values))
+        Column::new(id, label, Unit::None, Content::Plain, Cells::Bool(values))
     }
 
-    pub fn new(id: &'static str, label: &str, unit: Unit, cells: Cells) -> Column {
+    /// A column of any kind. `content` matters for text cells only.
+    pub fn new(
+        id: impl Into<Cow<'static, str>>,
+        label: &str,
+        unit: Unit,
+        content: Content,
+        cells: Cells,
+    ) -> Column {
         Column {
             id: id.into(),
             label: label.to_string(),
@@ -293,6 +319,7 @@ impl Column {
             key: false,
             bar: false,
             compared: Compared::Not,
+            content,
             cells,
         }
     }

@@ -199,7 +199,7 @@ fn column_max(column: &super::Column) -> f64 {
 mod tests {
     use super::*;
     use crate::base::units::Unit;
-    use crate::report::Column;
+    use crate::report::{Column, Content};
 
     #[test]
     fn sorts_filters_and_cuts() {
@@ -208,7 +208,7 @@ mod tests {
             "t",
             "t",
             vec![
-                Column::key("name", "name", names.into_iter().collect()),
+                Column::key("name", "name", Content::Symbol, names.into_iter().collect()),
                 Column::unsigned("n", "n", Unit::Count, vec![Some(3), None, Some(3), Some(u64::MAX)]),
             ],
         );

@@ -4,7 +4,7 @@ use super::timeline::{cut, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, counted};
 use crate::memory::ranges;
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -59,10 +59,15 @@ fn add(trace: &Trace, report: &mut Report) -> String {
     let n_left_out = cut(&mut rows);
     let address = |id, label: &str, value: fn(&ranges::AddressRange) -> u64| {
         let digits: Vec<String> = rows.iter().map(|row| format!("{:#x}", value(row))).collect();
-        Column::text(id, label, texts(digits.iter().map(|digits| Some(digits.as_str()))))
+        Column::text(id, label, Content::Plain, texts(digits.iter().map(|digits| Some(digits.as_str()))))
     };
     let columns = vec![
-        Column::key("region_type", "kind", texts(rows.iter().map(|row| Some(row.region_type.as_str())))),
+        Column::key(
+            "region_type",
+            "kind",
+            Content::Plain,
+            texts(rows.iter().map(|row| Some(row.region_type.as_str()))),
+        ),
         address("addr_start", "start", |row| row.addr_start).as_key(),
         address("addr_end", "end", |row| row.addr_end).hint("first address after the range"),
         Column::counts(

@@ -9,7 +9,7 @@
 use super::timeline::{self, cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::units::Unit;
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
@@ -107,7 +107,7 @@ fn run(context: &Context<'_>) -> Report {
         vec![
             Column::key(
                 "process",
-                "process",
+                "process", Content::Plain,
                 texts(rows.iter().map(|series| {
                     let process = series.trace.counter_series.process[series.index];
                     Some(timeline::process_label(series.trace, process.0 as usize))
@@ -115,19 +115,19 @@ fn run(context: &Context<'_>) -> Report {
             ),
             Column::key(
                 "name",
-                "name",
+                "name", Content::Symbol,
                 texts(
                     rows.iter().map(|series| text(series, &|trace| trace.counter_series.name[series.index])),
                 ),
             ),
             Column::key(
                 "id",
-                "id",
+                "id", Content::Plain,
                 texts(rows.iter().map(|series| text(series, &|trace| trace.counter_series.id[series.index]))),
             ),
             Column::key(
                 "key",
-                "series",
+                "series", Content::Plain,
                 texts(
                     rows.iter().map(|series| text(series, &|trace| trace.counter_series.key[series.index])),
                 ),

@@ -1,7 +1,7 @@
 //! Kernel name columns of tables.
 
 use crate::analysis::timeline::texts;
-use crate::report::Column;
+use crate::report::{Column, Content};
 use std::borrow::Cow;
 
 pub use crate::gpu::names::readable;
@@ -19,9 +19,9 @@ pub fn insert<'a>(
     let names: Vec<Option<&str>> = names.collect();
     let functions: Vec<Option<Cow<'_, str>>> = names.iter().map(|name| name.map(readable)).collect();
     if functions.iter().all(|function| !matches!(function, Some(Cow::Owned(_)))) {
-        columns.insert(at, Column::key(id, label, texts(names)));
+        columns.insert(at, Column::key(id, label, Content::Symbol, texts(names)));
         return;
     }
-    columns.insert(at, Column::key("function", label, texts(functions)));
-    columns.push(Column::key(id, "symbol", texts(names)).hint("name in the trace"));
+    columns.insert(at, Column::key("function", label, Content::Symbol, texts(functions)));
+    columns.push(Column::key(id, "symbol", Content::Symbol, texts(names)).hint("name in the trace"));
 }

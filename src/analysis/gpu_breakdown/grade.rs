@@ -6,7 +6,7 @@ use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind};
 use crate::analysis::timeline::texts;
 use crate::base::units::{Unit, counted, group_digits};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 use crate::trace::builder::find_member;
 use std::borrow::Cow;
 
@@ -212,7 +212,7 @@ impl Grade {
             id,
             title,
             vec![
-                Column::key("what", "data", texts(rows.iter().map(|row| Some(row.what)))),
+                Column::key("what", "data", Content::Plain, texts(rows.iter().map(|row| Some(row.what)))),
                 Column::bool("there", "present", rows.iter().map(|row| Some(row.has)).collect()),
                 Column::float(
                     "coverage",
@@ -224,10 +224,16 @@ impl Grade {
                 .hint(
                     "share of total kernel time linked to this data; for device records, share of launches",
                 ),
-                Column::text("without", "needed for", texts(rows.iter().map(|row| Some(row.without)))),
+                Column::text(
+                    "without",
+                    "needed for",
+                    Content::Plain,
+                    texts(rows.iter().map(|row| Some(row.without))),
+                ),
                 Column::text(
                     "note",
                     "note",
+                    Content::Plain,
                     texts(rows.iter().map(|row| (!row.note.is_empty()).then_some(row.note.as_str()))),
                 ),
             ],

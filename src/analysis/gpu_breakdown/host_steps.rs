@@ -4,7 +4,7 @@ use crate::analysis::gpu::Named;
 use crate::analysis::gpu::steps::Step;
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::units::Unit;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// One row per step whose number is not set in `has_work`, in order of time. `None` if all are set.
 pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
@@ -30,8 +30,18 @@ pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
         named.id("host_steps"),
         named.title("Steps without GPU activity"),
         vec![
-            Column::key("step", "step", texts(rows.iter().map(|step| Some(gpu.name(step.slice))))),
-            Column::text("phase", "phase", texts(rows.iter().map(|step| Some(step.phase(gpu.trace))))),
+            Column::key(
+                "step",
+                "step",
+                Content::Plain,
+                texts(rows.iter().map(|step| Some(gpu.name(step.slice)))),
+            ),
+            Column::text(
+                "phase",
+                "phase",
+                Content::Plain,
+                texts(rows.iter().map(|step| Some(step.phase(gpu.trace)))),
+            ),
             Column::unsigned(
                 "prompt_tokens",
                 "prompt tokens",

@@ -19,7 +19,7 @@ use super::gpu::{self, GpuTrace, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, counted, format_ns};
-use crate::report::{Column, Facts, Report, Table};
+use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::{Run, Trace};
 use std::borrow::Cow;
 
@@ -166,8 +166,8 @@ fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceT
         id,
         title,
         vec![
-            Column::key("device", "GPU", texts(rows.iter().map(|row| Some(row.0.as_str())))),
-            Column::key("part", "part", texts(rows.iter().map(|row| Some(row.1)))),
+            Column::key("device", "GPU", Content::Plain, texts(rows.iter().map(|row| Some(row.0.as_str())))),
+            Column::key("part", "part", Content::Plain, texts(rows.iter().map(|row| Some(row.1)))),
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2)).with_bar().adds_up(),
             Column::float(
                 "share",
@@ -388,13 +388,13 @@ impl Of<'_, '_> {
             vec![
                 Column::key(
                     "device",
-                    "GPU",
+                    "GPU", Content::Plain,
                     texts(rows.iter().map(|row| Some(gpu.device_label(row.0.device)))),
                 ),
-                Column::key("step", "step", texts(rows.iter().map(|row| Some(name(&row))))),
+                Column::key("step", "step", Content::Plain, texts(rows.iter().map(|row| Some(name(&row))))),
                 Column::text(
                     "phase",
-                    "phase",
+                    "phase", Content::Plain,
                     texts(rows.iter().map(|row| step(row).map(|step| step.phase(gpu.trace)))),
                 ),
                 Column::unsigned(
@@ -539,7 +539,7 @@ impl Of<'_, '_> {
             self.named.id("phases"),
             self.named.title("Phases"),
             vec![
-                Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.name)))),
+                Column::key("phase", "phase", Content::Plain, texts(rows.iter().map(|row| Some(row.name)))),
                 Column::counts("steps", "steps", Unit::Count, rows.iter().map(|row| row.n_steps)),
                 Column::integer(
                     "gpu_time",

@@ -7,7 +7,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// Annotations of one name, on the CPU or on the GPU.
 struct Ranges {
@@ -56,8 +56,8 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
         named.id("ranges"),
         named.title("User annotations"),
         vec![
-            Column::key("name", "name", texts(rows.iter().map(|row| Some(text(row.name))))),
-            Column::key("where", "where", texts(rows.iter().map(|row| Some(place(row))))),
+            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| Some(text(row.name))))),
+            Column::key("where", "where", Content::Plain, texts(rows.iter().map(|row| Some(place(row))))),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
             Column::integer("mean", "mean", Unit::Ns, each(&Durations::mean)),

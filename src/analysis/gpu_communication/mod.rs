@@ -9,7 +9,7 @@ use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context};
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted, format_ns};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -136,12 +136,12 @@ fn table(named: &Named<'_, '_>, rows: &[Sums], total: i64) -> Table {
         named.id("collectives"),
         named.title("Collectives"),
         vec![
-            Column::key("collective", "collective", text(&|row| &row.name)),
-            Column::key("dtype", "type", text(&|row| &row.dtype)),
+            Column::key("collective", "collective", Content::Argument, text(&|row| &row.name)),
+            Column::key("dtype", "type", Content::Argument, text(&|row| &row.dtype)),
             Column::unsigned("message", "message", Unit::Bytes, rows.iter().map(|row| row.collective.message_bytes()).collect())
                 .as_key()
                 .hint("input size per rank; for all-gather, the output size"),
-            Column::key("group", "group", text(&|row| &row.group)),
+            Column::key("group", "group", Content::Argument, text(&|row| &row.group)),
             Column::unsigned("ranks", "ranks", Unit::Count, rows.iter().map(|row| row.collective.group_size).collect()).as_key(),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())).adds_up(),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar().adds_up(),
@@ -158,7 +158,7 @@ fn table(named: &Named<'_, '_>, rows: &[Sums], total: i64) -> Table {
                        all-to-all"),
             Column::float("best_bus", "best bus bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bus(row, row.durations.min())).collect())
                 .hint("at the min duration"),
-            Column::text("streams", "streams", texts(rows.iter().map(|row| Some(streams(row))))),
+            Column::text("streams", "streams", Content::Plain, texts(rows.iter().map(|row| Some(streams(row))))),
         ],
     )
     .sorted_by("total", true)

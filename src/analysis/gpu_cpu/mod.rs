@@ -11,7 +11,7 @@ use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::visible;
 use crate::base::units::{Unit, format_ns};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::sweep::Sweep;
 use crate::trace::tracks::{Place, TrackId};
 
@@ -81,8 +81,8 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
         named.id("cpu"),
         named.title("Frames, operators and calls"),
         vec![
-            Column::key("name", "name", texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0.0)))),
-            Column::key("kind", "kind", texts(rows.iter().map(|row| kind_name(row.0.1)))),
+            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0.0)))),
+            Column::key("kind", "kind", Content::Plain, texts(rows.iter().map(|row| kind_name(row.0.1)))),
             integers("waited", "GPU waited", Unit::Ns, rows.iter().map(|row| row.1.waited))
                 .with_bar()
                 .hint("self time during host-bound gaps, on the thread that launched the next kernel"),

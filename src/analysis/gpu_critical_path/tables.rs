@@ -8,7 +8,7 @@ use crate::analysis::timeline::{cut, integers, shown, texts, thread_label, with_
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
-use crate::report::{Column, Facts, Table};
+use crate::report::{Column, Content, Facts, Table};
 
 impl Bound {
     /// Words for the summary.
@@ -60,7 +60,7 @@ pub fn bounds(named: &Named<'_, '_>, what: &str, path: &CriticalPath) -> Table {
         named.id("critical_path"),
         named.title("By resource"),
         vec![
-            Column::key("bound", "bound by", texts(rows.iter().map(|row| Some(row.0.name())))),
+            Column::key("bound", "bound by", Content::Plain, texts(rows.iter().map(|row| Some(row.0.name())))),
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.1)).with_bar(),
             Column::float("share", "share", Unit::Ratio, rows.iter().map(|row| share(row.1, path.length)).collect()),
             Column::counts("segments", "segments", Unit::Count, rows.iter().map(|row| row.2)),
@@ -119,8 +119,8 @@ pub fn names(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
         named.id("critical_names"),
         named.title("By kernel"),
         vec![
-            Column::key("kind", "kind", texts(rows.iter().map(|row| Some(row.0)))),
-            Column::key("name", "name", texts(rows.iter().map(|row| Some(row.1)))),
+            Column::key("kind", "kind", Content::Plain, texts(rows.iter().map(|row| Some(row.0)))),
+            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| Some(row.1)))),
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2.ns)).with_bar(),
             Column::float(
                 "share",
@@ -162,13 +162,24 @@ pub fn segments(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
             )
             .as_key(),
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.dur())).with_bar(),
-            Column::text("kind", "kind", texts(rows.iter().map(|row| Some(kind_name(gpu, row))))),
+            Column::text(
+                "kind",
+                "kind",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(kind_name(gpu, row)))),
+            ),
             Column::text(
                 "name",
                 "name",
+                Content::Symbol,
                 texts(rows.iter().map(|row| Some(shown(gpu.shown_name(slices.name[row.slice as usize]))))),
             ),
-            Column::text("where", "where", texts(rows.iter().map(|row| places.get(gpu, row.slice)))),
+            Column::text(
+                "where",
+                "where",
+                Content::Plain,
+                texts(rows.iter().map(|row| places.get(gpu, row.slice))),
+            ),
         ],
     )
     .caption("In order of time. Segments without duration are left out, except waits.")

@@ -6,7 +6,7 @@ use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::text::{IN_A_SENTENCE, shortened};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::gpu::names::readable;
-use crate::report::{Facts, Finding};
+use crate::report::{Content, Facts, Finding};
 
 /// Operators below this share of the roofline are reported if they take [`super::WORTH`].
 const FAR: f64 = 0.5;
@@ -43,7 +43,7 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         let mut facts = Facts::default();
         facts.push("direct", "GPU time", direct, Unit::Ns);
         facts.push("calls", "calls", row.integer("calls").unwrap_or(0), Unit::Count);
-        facts.push("types", "types", row.text("types"), Unit::None);
+        facts.push("types", "types", row.text("types"), Unit::None).content(Content::Argument);
         let mut finding = evidence.finding("far-from-roofline", text, Some(lost));
         finding.rows = Some(table.rows_with(&[&name, &shapes]));
         findings.push(with_facts(finding, facts));

@@ -8,7 +8,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// Limit for slow calls, and for short kernels: HTA's default, 50 µs.
 const SLOW_CALL_NS: i64 = 50_000;
@@ -105,7 +105,7 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
         named.id("launches"),
         named.title("Launches"),
         vec![
-            Column::key("call", "call", texts(rows.iter().map(|row| Some(row.0.as_str())))),
+            Column::key("call", "call", Content::Symbol, texts(rows.iter().map(|row| Some(row.0.as_str())))),
             Column::counts("calls", "calls", Unit::Count, cpu.iter().map(Durations::count)),
             Column::counts("work", "kernels", Unit::Count, rows.iter().map(|row| row.1.n_work))
                 .hint("kernels, copies and fills launched; a graph launch starts many"),

@@ -14,7 +14,7 @@ use super::gpu_kernels;
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, format_ns, group_digits};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-idle",
@@ -141,8 +141,8 @@ fn cause_table(
         named.id(id),
         named.title(title),
         vec![
-            Column::key("where", "where", texts(rows.iter().map(|row| Some(row.0)))),
-            Column::key("cause", "cause", texts(rows.iter().map(|row| Some(row.1)))),
+            Column::key("where", "where", Content::Plain, texts(rows.iter().map(|row| Some(row.0)))),
+            Column::key("cause", "cause", Content::Plain, texts(rows.iter().map(|row| Some(row.1)))),
             Column::counts("gaps", "gaps", Unit::Count, rows.iter().map(|row| row.2.count()))
                 .hint("a gap split at its launch counts under both causes"),
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar(),
@@ -205,6 +205,7 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
             Column::key(
                 "device",
                 "GPU",
+                Content::Plain,
                 texts(rows.iter().map(|row| {
                     Some(gpu.device_label(gpu.streams[work(row.gap.next).stream as usize].device))
                 })),
@@ -217,23 +218,45 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
             )
             .as_key(),
             integers("time", "time", Unit::Ns, rows.iter().map(Stretch::ns)).with_bar(),
-            Column::text("cause", "cause", texts(rows.iter().map(|row| Some(row.cause.name())))),
+            Column::text(
+                "cause",
+                "cause",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(row.cause.name()))),
+            ),
             integers("gap", "full gap", Unit::Ns, rows.iter().map(|row| row.gap.ns(gpu)))
                 .hint("including the other part, if the gap is split at the end of its launch call"),
-            Column::text("meanwhile", "CPU activity during gap", texts(rows.iter().map(meanwhile)))
-                .hint("slice with the most self time in a host-bound gap, on the launching thread"),
-            Column::text("next", "next kernel", texts(rows.iter().map(|row| name(row.gap.next)))),
+            Column::text(
+                "meanwhile",
+                "CPU activity during gap",
+                Content::Symbol,
+                texts(rows.iter().map(meanwhile)),
+            )
+            .hint("slice with the most self time in a host-bound gap, on the launching thread"),
+            Column::text(
+                "next",
+                "next kernel",
+                Content::Symbol,
+                texts(rows.iter().map(|row| name(row.gap.next))),
+            ),
             Column::text(
                 "op",
                 "operator",
+                Content::Symbol,
                 texts(rows.iter().map(|row| of_launch(row, &|call| gpu.op_of(call)))),
             ),
             Column::text(
                 "frame",
                 "Python frame",
+                Content::Symbol,
                 texts(rows.iter().map(|row| of_launch(row, &|call| gpu.frame_of(call)))),
             ),
-            Column::text("previous", "previous kernel", texts(rows.iter().map(|row| name(row.gap.previous)))),
+            Column::text(
+                "previous",
+                "previous kernel",
+                Content::Symbol,
+                texts(rows.iter().map(|row| name(row.gap.previous))),
+            ),
         ],
     )
     .if_empty("No gaps.");

@@ -7,7 +7,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// Number of names shown of a sequence.
 const N_SHOWN: usize = 12;
@@ -84,8 +84,8 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
         named.id("op_launches"),
         named.title("Launches by operator"),
         vec![
-            Column::key("op", "operator", texts(rows.iter().map(|row| Some(text(row.op))))),
-            Column::key("sequence", "launches", texts(rows.iter().map(|row| Some(sequence(row))))),
+            Column::key("op", "operator", Content::Symbol, texts(rows.iter().map(|row| Some(text(row.op))))),
+            Column::key("sequence", "launches", Content::Plain, texts(rows.iter().map(|row| Some(sequence(row))))),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.to_launch.count())).with_bar(),
             Column::counts("work", "kernels per call", Unit::Count, rows.iter().map(|row| row.sequence.len() as u64))
                 .hint("kernels, copies and fills"),

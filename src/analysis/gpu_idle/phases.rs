@@ -8,7 +8,7 @@ use crate::analysis::gpu::parts::{StepWindow, step_windows};
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::timeline::{integers, texts};
 use crate::base::units::Unit;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 struct Row {
     phase: Phase,
@@ -71,8 +71,18 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
         named.id("idle_by_phase"),
         named.title("Idle time by phase"),
         vec![
-            Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.phase.name())))),
-            Column::key("cause", "cause", texts(rows.iter().map(|row| Some(row.cause.name())))),
+            Column::key(
+                "phase",
+                "phase",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(row.phase.name()))),
+            ),
+            Column::key(
+                "cause",
+                "cause",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(row.cause.name()))),
+            ),
             Column::counts("gaps", "gaps", Unit::Count, rows.iter().map(|row| row.gaps.count())),
             integers("time", "time", Unit::Ns, rows.iter().map(|row| row.gaps.total())).with_bar(),
             Column::float(

@@ -6,7 +6,7 @@ use crate::analysis::gpu::{GpuTrace, Named};
 use crate::analysis::timeline::{self, texts};
 use crate::base::units::Unit;
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// The queue of one stream over time.
 #[derive(Default)]
@@ -138,8 +138,8 @@ pub fn table(named: &Named<'_, '_>, queues: &[Queue]) -> Table {
         named.id("queues"),
         named.title("Queue depth"),
         vec![
-            Column::key("device", "GPU", texts(rows.iter().map(|row| Some(device(row.0))))),
-            Column::key("stream", "stream", texts(rows.iter().map(|row| Some(gpu.stream_label(row.0 as u32))))),
+            Column::key("device", "GPU", Content::Plain, texts(rows.iter().map(|row| Some(device(row.0))))),
+            Column::key("stream", "stream", Content::Plain, texts(rows.iter().map(|row| Some(gpu.stream_label(row.0 as u32))))),
             Column::unsigned(
                 "max",
                 "max",

@@ -8,7 +8,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// Time of kernels and copies launched in steps, by name and whether it is a kernel.
 pub fn times_of_names(gpu: &GpuTrace<'_>) -> HashMap<(StringId, bool), i64> {
@@ -74,10 +74,16 @@ pub fn kernels_by_phase(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Ta
         named.id("kernels_by_phase"),
         named.title("Kernels by phase"),
         vec![
-            Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.phase.name())))),
+            Column::key(
+                "phase",
+                "phase",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(row.phase.name()))),
+            ),
             Column::key(
                 "operation",
                 "operation",
+                Content::Plain,
                 texts(rows.iter().map(|row| Some(&gpu.classes.get(row.class).operation))),
             ),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
@@ -181,9 +187,14 @@ pub fn operations(named: &Named<'_, '_>) -> Option<Table> {
         vec![
             Column::counts("number", "step", Unit::Id, rows.iter().map(|row| u64::from(row.step) + 1))
                 .as_key(),
-            Column::text("step", "step name", texts(rows.iter().map(step_name))),
-            Column::text("phase", "phase", texts(rows.iter().map(phase))),
-            Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.operation)))),
+            Column::text("step", "step name", Content::Plain, texts(rows.iter().map(step_name))),
+            Column::text("phase", "phase", Content::Plain, texts(rows.iter().map(phase))),
+            Column::key(
+                "operation",
+                "operation",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(row.operation))),
+            ),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.count)),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.total)).with_bar(),
             Column::float(

@@ -7,7 +7,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 use crate::trace::builder::{for_each_element, for_each_member};
 
 /// Maximum configurations whose arguments are read from the file, longest total time first.
@@ -181,9 +181,9 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
         named.id("configurations"),
         named.title("Kernels by launch configuration"),
         vec![
-            Column::key("grid", "grid", texts(rows.iter().map(|row| shown(&row.launch.grid))))
+            Column::key("grid", "grid", Content::Plain, texts(rows.iter().map(|row| shown(&row.launch.grid))))
                 .hint("blocks in x, y and z"),
-            Column::key("block", "block", texts(rows.iter().map(|row| shown(&row.launch.block))))
+            Column::key("block", "block", Content::Plain, texts(rows.iter().map(|row| shown(&row.launch.block))))
                 .hint("threads per block in x, y and z"),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count())),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.durations.total())).with_bar(),
@@ -227,7 +227,7 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
             Column::float("occupancy", "occupancy", Unit::Ratio, number(&|launch| launch.occupancy)),
             Column::text(
                 "operation",
-                "operation",
+                "operation", Content::Plain,
                 texts(rows.iter().map(|row| Some(&gpu.classes.get(row.class).operation))),
             ),
         ],

@@ -10,7 +10,7 @@ use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::Trace;
 use crate::trace::builder::for_each_member;
 
@@ -90,8 +90,13 @@ pub fn table(named: &Named<'_, '_>, report: &mut Report) -> Option<Table> {
     let n_left_out = cut(&mut rows);
     let text = |id: Option<StringId>| id.and_then(|id| trace.strings.get_opt(id));
     let mut columns = vec![
-        Column::key("op", "operator", texts(rows.iter().map(|row| text(row.inner)))),
-        Column::key("outer_op", "outermost operator", texts(rows.iter().map(|row| text(row.outer)))),
+        Column::key("op", "operator", Content::Symbol, texts(rows.iter().map(|row| text(row.inner)))),
+        Column::key(
+            "outer_op",
+            "outermost operator",
+            Content::Plain,
+            texts(rows.iter().map(|row| text(row.outer))),
+        ),
         Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.n)),
     ];
     for (number, name) in counters.iter().enumerate() {

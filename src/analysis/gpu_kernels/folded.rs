@@ -7,7 +7,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_ns};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::Trace;
 use crate::trace::sums::Sums;
 
@@ -91,6 +91,7 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     let mut columns = vec![Column::key(
         "operation",
         "operation",
+        Content::Plain,
         texts(operations.iter().map(|row| Some(&row.class.operation))),
     )];
     columns.extend(time_columns(&operations, total));
@@ -99,11 +100,12 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     let class_text = |get: &dyn Fn(&Class) -> &str| {
         texts(names.iter().map(|row| Some(get(row.class).to_string()).filter(|text| !text.is_empty())))
     };
-    let mut columns = vec![Column::key("operation", "operation", class_text(&|class| &class.operation))];
+    let mut columns =
+        vec![Column::key("operation", "operation", Content::Plain, class_text(&|class| &class.operation))];
     columns.extend(time_columns(&names, total));
     columns.push(Column::integer("p50", "p50", Unit::Ns, names.iter().map(|row| row.median).collect()));
-    columns.push(Column::text("family", "family", class_text(&|class| &class.family)));
-    columns.push(Column::text("library", "library", class_text(&|class| &class.library)));
+    columns.push(Column::text("family", "family", Content::Plain, class_text(&|class| &class.family)));
+    columns.push(Column::text("library", "library", Content::Plain, class_text(&|class| &class.library)));
     let name = |row: &Row<'_>| row.name.and_then(|name| trace.strings.get_opt(name));
     kernel_names::insert(&mut columns, 0, ("name", "name"), names.iter().map(name));
     let table = Table::new("kernels", "Kernels by name", columns).sorted_by("total", true);

@@ -18,7 +18,7 @@ use crate::base::strings::StringId;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{Unit, format_ns};
 use crate::gpu::reference::{self, Platform};
-use crate::report::{Column, Facts, Report, Table};
+use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::Run;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -219,7 +219,12 @@ fn operation_table(
 ) -> Table {
     let gpu = named.gpu;
     let durations: Vec<&Durations> = rows.iter().map(|row| &row.1).collect();
-    let mut columns = vec![Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.0))))];
+    let mut columns = vec![Column::key(
+        "operation",
+        "operation",
+        Content::Plain,
+        texts(rows.iter().map(|row| Some(row.0))),
+    )];
     columns.extend(time_columns(&durations, total));
     if let Some(n) = steps.n() {
         let times = times_in_steps(gpu);
@@ -257,8 +262,8 @@ fn phase_table(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
         named.id("operations_by_phase"),
         named.title("Operations by phase"),
         vec![
-            Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.0.name())))),
-            Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.1)))),
+            Column::key("phase", "phase", Content::Plain, texts(rows.iter().map(|row| Some(row.0.name())))),
+            Column::key("operation", "operation", Content::Plain, texts(rows.iter().map(|row| Some(row.1)))),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.2.count())).adds_up(),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.2.total())).with_bar().adds_up(),
             Column::integer(
@@ -298,11 +303,16 @@ fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64, st
         texts(rows.iter().map(|row| Some(get(row.class).to_string()).filter(|text| !text.is_empty())))
     };
     let mut columns = vec![
-        Column::key("operation", "operation", text(&|class| &class.operation)),
-        Column::text("family", "family", text(&|class| &class.family)),
-        Column::text("library", "library", text(&|class| &class.library)),
-        Column::text("trace_compare", "trace_compare class", texts(rows.iter().map(reference)))
-            .hint("class assigned by wafer's trace_compare"),
+        Column::key("operation", "operation", Content::Plain, text(&|class| &class.operation)),
+        Column::text("family", "family", Content::Plain, text(&|class| &class.family)),
+        Column::text("library", "library", Content::Plain, text(&|class| &class.library)),
+        Column::text(
+            "trace_compare",
+            "trace_compare class",
+            Content::Plain,
+            texts(rows.iter().map(reference)),
+        )
+        .hint("class assigned by wafer's trace_compare"),
     ];
     columns.splice(1..1, time_columns(&durations, total));
     if let Some(n) = steps.n() {

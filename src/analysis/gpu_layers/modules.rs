@@ -7,7 +7,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 use crate::trace::slices::SliceId;
 
 /// Prefix of module frame names.
@@ -143,6 +143,7 @@ pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
             Column::key(
                 "module",
                 "module",
+                Content::Symbol,
                 texts(rows.iter().map(|row| Some(text(row.0).trim_start_matches(PREFIX)))),
             ),
             integers("inside", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.inside))
@@ -176,7 +177,7 @@ fn class_table(named: &Named<'_, '_>, classes: HashMap<&str, ModuleSums>, total:
         named.id("module_classes"),
         named.title("Modules by class"),
         vec![
-            Column::key("class", "class", texts(rows.iter().map(|row| Some(row.0)))),
+            Column::key("class", "class", Content::Plain, texts(rows.iter().map(|row| Some(row.0)))),
             integers("inside", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.inside))
                 .with_bar()
                 .hint("total duration of kernels and copies launched in modules of the class, including inner modules"),

@@ -9,7 +9,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 use std::collections::BTreeSet;
 
 /// Layers are kept apart by phase, since their kernels differ.
@@ -18,7 +18,12 @@ fn phase(gpu: &GpuTrace<'_>, step: u32) -> &'static str {
 }
 
 fn phase_column<'a>(phases: impl Iterator<Item = &'a str>) -> Column {
-    Column::key("phase", "phase", texts(phases.map(|phase| Some(phase).filter(|phase| !phase.is_empty()))))
+    Column::key(
+        "phase",
+        "phase",
+        Content::Plain,
+        texts(phases.map(|phase| Some(phase).filter(|phase| !phase.is_empty()))),
+    )
 }
 
 /// A layer of a phase, over all steps.
@@ -138,7 +143,12 @@ pub fn operations(named: &Named<'_, '_>, layers: &Layers) -> Table {
         vec![
             phase_column(rows.iter().map(|row| row.0.0)),
             Column::counts("layer", "layer", Unit::Id, rows.iter().map(|row| u64::from(row.0.1))).as_key(),
-            Column::key("operation", "operation", texts(rows.iter().map(|row| Some(row.0.2)))),
+            Column::key(
+                "operation",
+                "operation",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(row.0.2))),
+            ),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.1.count())),
             integers("total", "total", Unit::Ns, rows.iter().map(|row| row.1.total())).with_bar(),
             Column::integer(
@@ -236,6 +246,7 @@ pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
             Column::key(
                 "operation",
                 "operation",
+                Content::Plain,
                 texts(rows.iter().map(|row| Some(&gpu.classes.get(row.class).operation))),
             ),
             Column::float(

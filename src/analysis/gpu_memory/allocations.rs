@@ -7,7 +7,7 @@ use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_bytes};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::Trace;
 use crate::trace::builder::for_each_member;
 use crate::trace::tracks::{Key, ProcessId};
@@ -224,7 +224,7 @@ fn owner_table(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)], rows: &[(
         named.id("allocations"),
         named.title("Allocations"),
         vec![
-            Column::key("device", "device", texts(rows.iter().map(|row| Some(row.0.label(named.gpu, owners))))),
+            Column::key("device", "device", Content::Plain, texts(rows.iter().map(|row| Some(row.0.label(named.gpu, owners))))),
             Column::counts("allocations", "allocations", Unit::Count, rows.iter().map(|row| row.1.n_allocations)),
             Column::counts("frees", "frees", Unit::Count, rows.iter().map(|row| row.1.n_frees)),
             integers("allocated", "total allocated", Unit::Bytes, rows.iter().map(|row| row.1.allocated_bytes)),
@@ -283,8 +283,8 @@ fn live_table(
         named.id("live"),
         named.title(&format!("Live at peak: {}", owner.label(gpu, owners))),
         vec![
-            Column::key("op", "operator", texts(rows.iter().map(|row| text(row.0.0)))),
-            Column::key("frame", "Python frame", texts(rows.iter().map(|row| text(row.0.1)))),
+            Column::key("op", "operator", Content::Symbol, texts(rows.iter().map(|row| text(row.0.0)))),
+            Column::key("frame", "Python frame", Content::Symbol, texts(rows.iter().map(|row| text(row.0.1)))),
             Column::counts("blocks", "blocks", Unit::Count, rows.iter().map(|row| row.1.0)),
             integers("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.1.1)).with_bar(),
         ],

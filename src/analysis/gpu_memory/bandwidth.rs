@@ -4,7 +4,7 @@ use crate::analysis::gpu::{GpuTrace, Kind, Named};
 use crate::analysis::timeline::{integers, texts};
 use crate::base::units::{Unit, format_ns};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 use crate::trace::links::LinkTable;
 
 /// Number of time intervals from the first kernel or copy to the end of the last.
@@ -71,7 +71,7 @@ pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
         named.title("Bytes moved over time"),
         vec![
             integers("start", "start", Unit::NsOffset, rows.iter().map(|row| at(row.0))).as_key(),
-            Column::key("way", "direction", texts(rows.iter().map(|row| Some(row.1.name)))),
+            Column::key("way", "direction", Content::Plain, texts(rows.iter().map(|row| Some(row.1.name)))),
             Column::counts("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.1.bytes[row.0])),
             Column::float(
                 "bandwidth",

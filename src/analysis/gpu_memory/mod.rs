@@ -11,7 +11,7 @@ use super::{AnalysisInfo, Context};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::links::LinkTable;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -116,7 +116,12 @@ fn copy_table(named: &Named<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table
         named.id("copies"),
         named.title("Copies and fills"),
         vec![
-            Column::key("name", "name", texts(rows.iter().map(|row| trace.strings.get_opt(row.name)))),
+            Column::key(
+                "name",
+                "name",
+                Content::Symbol,
+                texts(rows.iter().map(|row| trace.strings.get_opt(row.name))),
+            ),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.durations.count()))
                 .adds_up(),
             Column::unsigned("bytes", "bytes", Unit::Bytes, rows.iter().map(|row| row.bytes).collect())

@@ -9,7 +9,7 @@ use crate::analysis::gpu::{GpuTrace, Kind, Named, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 use crate::trace::builder::find_member;
 use crate::trace::links::LinkTable;
 
@@ -129,7 +129,7 @@ fn summary(named: &Named<'_, '_>) -> Option<Table> {
         named.id("copy_rates"),
         named.title("Bandwidth by copy type"),
         vec![
-            Column::key("kind", "kind", texts(rows.iter().map(|row| Some(row.0)))),
+            Column::key("kind", "kind", Content::Plain, texts(rows.iter().map(|row| Some(row.0)))),
             Column::counts(
                 "changes",
                 "changes",
@@ -179,7 +179,7 @@ fn sizes(named: &Named<'_, '_>) -> Option<Table> {
         named.id("copy_sizes"),
         named.title("Copies by size"),
         vec![
-            Column::key("name", "name", texts(rows.iter().map(|row| Some(row.0.0)))),
+            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| Some(row.0.0)))),
             Column::counts("size", "size", Unit::Bytes, rows.iter().map(|row| row.0.1)).as_key(),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.1.count())),
             Column::counts("bytes", "total bytes", Unit::Bytes, rows.iter().map(moved)),

@@ -9,7 +9,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 const CAPTION: &str = "An operator belongs to the step in which it launched its first kernel. GPU time is the busy time of its own \
                        kernels, summed over calls.";
@@ -52,8 +52,13 @@ fn by_phase(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
         named.id("ops_by_phase"),
         named.title("Operators by phase"),
         vec![
-            Column::key("phase", "phase", texts(rows.iter().map(|row| Some(row.0.0.name())))),
-            Column::key("name", "operator", texts(rows.iter().map(|row| Some(text(row.0.1))))),
+            Column::key("phase", "phase", Content::Plain, texts(rows.iter().map(|row| Some(row.0.0.name())))),
+            Column::key(
+                "name",
+                "operator",
+                Content::Symbol,
+                texts(rows.iter().map(|row| Some(text(row.0.1)))),
+            ),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.count())),
             Column::float(
                 "calls_per_step",
@@ -115,9 +120,10 @@ fn by_step(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
             Column::text(
                 "step",
                 "step name",
+                Content::Plain,
                 texts(rows.iter().map(|row| gpu.step(row.0).map(|step| gpu.name(step.slice)))),
             ),
-            Column::key("name", "operator", texts(rows.iter().map(|row| Some(text(row.1))))),
+            Column::key("name", "operator", Content::Symbol, texts(rows.iter().map(|row| Some(text(row.1))))),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.2.0)),
             integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.2.1)).with_bar(),
             Column::float(

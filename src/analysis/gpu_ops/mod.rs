@@ -15,7 +15,7 @@ use crate::base::strings::StringId;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted};
 use crate::gpu::peaks::Peaks;
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use shapes::Instance;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -110,7 +110,12 @@ fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
         named.id("ops"),
         named.title("Operators"),
         vec![
-            Column::key("name", "operator", texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0)))),
+            Column::key(
+                "name",
+                "operator",
+                Content::Symbol,
+                texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0))),
+            ),
             integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.direct))
                 .with_bar()
                 .adds_up(),

@@ -11,7 +11,7 @@ use crate::gpu::op_category::Categories;
 use crate::gpu::op_work::{Spec, StepTokens, Work, work, work_in_step};
 use crate::gpu::peaks::{Bound, Peak, Peaks, roofline};
 use crate::report::chart::{Axis, Chart, Limit, Plot, Point, Points, Tone};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 use crate::trace::builder::for_each_member;
 
 /// Maximum input kinds whose arguments are read from the file, most GPU time first.
@@ -88,9 +88,14 @@ pub fn blocks(
         named.id("shapes"),
         named.title("Operators by inputs"),
         vec![
-            Column::key("name", "operator", texts(groups.iter().map(|group| text(group.key.name)))),
-            Column::key("shapes", "shapes", inputs(|inputs| &inputs.shapes)),
-            Column::key("types", "types", inputs(|inputs| &inputs.types)),
+            Column::key(
+                "name",
+                "operator",
+                Content::Symbol,
+                texts(groups.iter().map(|group| text(group.key.name))),
+            ),
+            Column::key("shapes", "shapes", Content::Argument, inputs(|inputs| &inputs.shapes)),
+            Column::key("types", "types", Content::Argument, inputs(|inputs| &inputs.types)),
             integers("direct", "GPU time", Unit::Ns, groups.iter().map(|group| group.busy.total()))
                 .with_bar(),
             Column::float(
@@ -126,7 +131,7 @@ pub fn blocks(
                 Unit::Plain,
                 rates.iter().map(|rates| rates.intensity).collect(),
             ),
-            Column::text("bound", "bound by", texts(rates.iter().map(|rates| rates.bound))),
+            Column::text("bound", "bound by", Content::Plain, texts(rates.iter().map(|rates| rates.bound))),
             Column::float(
                 "of_roofline",
                 "% of roofline",
@@ -146,8 +151,18 @@ pub fn blocks(
                 Unit::Bytes,
                 rates.iter().map(|rates| rates.bytes).collect(),
             ),
-            Column::text("unit", "compute unit", texts(rates.iter().map(|rates| rates.unit.as_deref()))),
-            Column::text("category", "category", texts(groups.iter().map(|group| Some(category(group))))),
+            Column::text(
+                "unit",
+                "compute unit",
+                Content::Plain,
+                texts(rates.iter().map(|rates| rates.unit.as_deref())),
+            ),
+            Column::text(
+                "category",
+                "category",
+                Content::Plain,
+                texts(groups.iter().map(|group| Some(category(group)))),
+            ),
         ],
     )
     .sorted_by("direct", true)

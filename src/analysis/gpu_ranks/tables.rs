@@ -9,7 +9,7 @@ use crate::analysis::gpu::stats::share;
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// Collectives of one kind.
 struct Kind<'a> {
@@ -42,11 +42,13 @@ impl Ranks<'_, '_> {
             Column::text(
                 "file",
                 "file",
+                Content::Plain,
                 texts(rows.iter().map(|row| Some(rank(row)?.gpu.trace.source.file_name.as_str()))),
             ),
             Column::key(
                 "device",
                 "GPU",
+                Content::Plain,
                 texts(rows.iter().map(|row| Some(rank(row)?.gpu.device_label(row.device)))),
             ),
             part("total", "total", |parts| parts.total),
@@ -63,9 +65,10 @@ impl Ranks<'_, '_> {
         let references = rows.iter().filter_map(reference).collect::<std::collections::BTreeSet<_>>();
         if references.len() > 1 {
             columns.push(
-                Column::text("reference", "reference", texts(rows.iter().map(reference))).hint(
-                    "rank whose clock is the reference; ranks with different references are not compared",
-                ),
+                Column::text("reference", "reference", Content::Plain, texts(rows.iter().map(reference)))
+                    .hint(
+                        "rank whose clock is the reference; ranks with different references are not compared",
+                    ),
             );
         }
         let caption = "Computation, exposed communication, exposed copies and idle time add up to the total (first kernel or copy \
@@ -84,9 +87,14 @@ impl Ranks<'_, '_> {
             "left_out",
             "Files not compared",
             vec![
-                Column::key("file", "file", texts(rows.iter().map(|row| Some(row.file)))),
+                Column::key("file", "file", Content::Plain, texts(rows.iter().map(|row| Some(row.file)))),
                 Column::integer("rank", "rank", Unit::Id, rows.iter().map(|row| row.rank).collect()),
-                Column::text("why", "reason", texts(rows.iter().map(|row| Some(row.why.as_str())))),
+                Column::text(
+                    "why",
+                    "reason",
+                    Content::Plain,
+                    texts(rows.iter().map(|row| Some(row.why.as_str()))),
+                ),
             ],
         )
     }
@@ -154,12 +162,19 @@ impl Ranks<'_, '_> {
                 Column::key(
                     "collective",
                     "collective",
+                    Content::Argument,
                     texts(rows.iter().map(|row| Some(of(row)?.name.as_str()))),
                 ),
-                Column::key("group", "group", texts(rows.iter().map(|row| self.group(row.first)))),
+                Column::key(
+                    "group",
+                    "group",
+                    Content::Argument,
+                    texts(rows.iter().map(|row| self.group(row.first))),
+                ),
                 Column::key(
                     "dtype",
                     "type",
+                    Content::Argument,
                     texts(
                         rows.iter().map(|row| Some(of(row)?.dtype.as_str()).filter(|text| !text.is_empty())),
                     ),
@@ -238,12 +253,12 @@ impl Ranks<'_, '_> {
             "collectives_across_ranks",
             "Collectives across ranks",
             vec![
-                Column::key("group", "group", texts(rows.iter().map(|row| self.group(row)))),
-                Column::key("collective", "collective", texts(rows.iter().map(|row| Some(self.collective(row)?.name.as_str())))),
+                Column::key("group", "group", Content::Argument, texts(rows.iter().map(|row| self.group(row)))),
+                Column::key("collective", "collective", Content::Argument, texts(rows.iter().map(|row| Some(self.collective(row)?.name.as_str())))),
                 Column::counts("number", "number", Unit::Id, rows.iter().map(|row| row.k as u64 + 1))
                     .as_key()
                     .hint("index within its group and name"),
-                Column::text("matched_by", "matched by", texts(rows.iter().map(|row| matched(row)))),
+                Column::text("matched_by", "matched by", Content::Plain, texts(rows.iter().map(|row| matched(row)))),
                 timed("start", "start", Unit::NsOffset, &|times| times.start.saturating_sub(start))
                     .hint("on the first rank"),
                 Column::counts("ranks", "ranks", Unit::Count, rows.iter().map(|row| row.n_ranks as u64)),

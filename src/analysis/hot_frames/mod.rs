@@ -10,7 +10,7 @@ pub mod totals;
 use super::{AnalysisInfo, Context};
 use crate::base::strings::{StringId, StringTable};
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
-use crate::report::{Cells, Column, Facts, Report, Table, TextCells};
+use crate::report::{Cells, Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::Trace;
 use crate::trace::profiles::ProfileRun;
 use std::borrow::Cow;
@@ -128,9 +128,14 @@ fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
         "runs",
         "Profiles",
         vec![
-            Column::key("run_id", "run", texts(&|_, profile| Some(profile.run_id.clone()))),
-            Column::key("file", "file", texts(&|trace, _| Some(trace.source.file_name.clone()))),
-            Column::text("mode", "mode", texts(&|_, profile| profile.mode.clone())),
+            Column::key("run_id", "run", Content::Plain, texts(&|_, profile| Some(profile.run_id.clone()))),
+            Column::key(
+                "file",
+                "file",
+                Content::Plain,
+                texts(&|trace, _| Some(trace.source.file_name.clone())),
+            ),
+            Column::text("mode", "mode", Content::Plain, texts(&|_, profile| profile.mode.clone())),
             Column::unsigned(
                 "interval_ns",
                 "interval",
@@ -367,9 +372,9 @@ impl<'a> View<'a> {
             id,
             title,
             vec![
-                Column::key("function", "function", functions).hint("qualified name"),
-                Column::text("file", "file", names),
-                Column::key("place", "place", spans)
+                Column::key("function", "function", Content::Symbol, functions).hint("qualified name"),
+                Column::text("file", "file", Content::Plain, names),
+                Column::key("place", "place", Content::Plain, spans)
                     .hint("line:columns, or line–last line; columns are 0-based byte offsets, end exclusive"),
                 self_count,
                 self_share,
@@ -389,8 +394,8 @@ impl<'a> View<'a> {
                 )
                 .hint(SHARE_HINT),
                 self_time,
-                Column::text("kind", "kind", kinds).hint(KIND_HINT),
-                Column::key("path", "path", paths),
+                Column::text("kind", "kind", Content::Plain, kinds).hint(KIND_HINT),
+                Column::key("path", "path", Content::Plain, paths),
                 Column::counts("frame_id", "frame", Unit::Id, rows.iter().map(|row| frames.frame_id[*row]))
                     .hint("frame number in the file"),
             ],
@@ -438,16 +443,26 @@ impl<'a> View<'a> {
     fn functions(&self, id: Cow<'static, str>, title: String, totals: &[Total<FunctionKey>]) -> Table {
         let names = || totals.iter().map(|total| self.names(total.key));
         let mut columns = vec![
-            Column::key("function", "function", names().map(|(_, func)| func).collect())
+            Column::key("function", "function", Content::Symbol, names().map(|(_, func)| func).collect())
                 .hint("qualified name"),
-            Column::text("file", "file", names().map(|(path, _)| path.map(places::display_name)).collect()),
+            Column::text(
+                "file",
+                "file",
+                Content::Plain,
+                names().map(|(path, _)| path.map(places::display_name)).collect(),
+            ),
         ];
         columns.extend(self.totals(totals));
         columns.push(
-            Column::text("kind", "kind", names().map(|(path, func)| places::kind(path, func)).collect())
-                .hint(KIND_HINT),
+            Column::text(
+                "kind",
+                "kind",
+                Content::Plain,
+                names().map(|(path, func)| places::kind(path, func)).collect(),
+            )
+            .hint(KIND_HINT),
         );
-        columns.push(Column::key("path", "path", names().map(|(path, _)| path).collect()));
+        columns.push(Column::key("path", "path", Content::Plain, names().map(|(path, _)| path).collect()));
         Table::new(id, title, columns)
             .sorted_by("self", true)
             .caption("Sums over the frames with the same name and file.")
@@ -468,12 +483,15 @@ impl<'a> View<'a> {
             functions.push(function.as_deref().filter(|_| total.key.1.is_some() || total.n_frames == 1));
         }
         let mut columns = vec![
-            Column::text("file", "file", names),
-            Column::new("line", "line", Unit::Id, line_cells(&totals)).as_key().hint("0: no source"),
-            Column::text("function", "function", functions).hint("function of the first frame on the line"),
+            Column::text("file", "file", Content::Plain, names),
+            Column::new("line", "line", Unit::Id, Content::Plain, line_cells(&totals))
+                .as_key()
+                .hint("0: no source"),
+            Column::text("function", "function", Content::Symbol, functions)
+                .hint("function of the first frame on the line"),
         ];
         columns.extend(self.totals(&totals));
-        columns.push(Column::key("path", "path", paths));
+        columns.push(Column::key("path", "path", Content::Plain, paths));
         Table::new(id, title, columns)
             .sorted_by("self", true)
             .caption("Sums over the frames that start on the same line.")
@@ -485,10 +503,11 @@ impl<'a> View<'a> {
         let mut columns = vec![Column::text(
             "file",
             "file",
+            Content::Plain,
             totals.iter().map(|t| path(t).map(places::display_name)).collect(),
         )];
         columns.extend(self.totals(totals));
-        columns.push(Column::key("path", "path", totals.iter().map(path).collect()));
+        columns.push(Column::key("path", "path", Content::Plain, totals.iter().map(path).collect()));
         Table::new(id, title, columns)
             .sorted_by("self", true)
             .caption("Sums over the frames of a file.")
@@ -498,7 +517,7 @@ impl<'a> View<'a> {
     fn packages(&self, id: Cow<'static, str>, title: String) -> Table {
         let totals = totals::packages(self.profile, self.strings);
         let names = totals.iter().map(|total| total.key).collect();
-        let mut columns = vec![Column::key("package", "package", names)];
+        let mut columns = vec![Column::key("package", "package", Content::Plain, names)];
         columns.extend(self.totals(&totals));
         Table::new(id, title, columns)
             .sorted_by("self", true)

@@ -3,7 +3,7 @@
 use super::timeline::{self, integers, shown, texts};
 use super::{AnalysisInfo, Context};
 use crate::base::units::{Unit, counted};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::slices::{Class, UNFINISHED};
 use crate::trace::summaries::Summaries;
 use crate::trace::{Run, Trace};
@@ -147,7 +147,7 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
         id,
         title,
         vec![
-            Column::key("name", "name", texts(rows.iter().map(name))),
+            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(name))),
             // Next to the name, as process and thread names can take the whole width.
             integers("duration", "duration", Unit::Ns, rows.iter().map(|row| row.dur)).with_bar(),
             integers("self", "self", Unit::Ns, rows.iter().map(|row| row.trace.slices.self_ns.get(row.i)))
@@ -155,10 +155,11 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
             Column::key(
                 "category",
                 "category",
+                Content::Plain,
                 texts(rows.iter().map(|row| row.trace.strings.get_opt(row.trace.slices.category[row.i]))),
             ),
-            Column::key("process", "process", texts(rows.iter().map(Row::process))),
-            Column::key("thread", "thread", texts(rows.iter().map(Row::thread))),
+            Column::key("process", "process", Content::Plain, texts(rows.iter().map(Row::process))),
+            Column::key("thread", "thread", Content::Plain, texts(rows.iter().map(Row::thread))),
             integers(
                 "start",
                 "start",
@@ -179,7 +180,7 @@ fn table(id: &'static str, title: &str, rows: &[Row<'_>]) -> Table {
                 rows.iter().map(|row| Some(row.trace.slices.dur.get(row.i) == UNFINISHED)).collect(),
             )
             .hint("no end in the file; the duration extends to the end of the trace"),
-            Column::text("args", "arguments", texts(rows.iter().map(Row::args))),
+            Column::text("args", "arguments", Content::Record, texts(rows.iter().map(Row::args))),
         ],
     )
     .sorted_by("duration", true)

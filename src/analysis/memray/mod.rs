@@ -7,7 +7,7 @@ use super::{AnalysisInfo, Context};
 use crate::analysis::gpu::facts::{integer, text};
 use crate::analysis::gpu::stats::share;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};
-use crate::report::{Column, Facts, Report, Table};
+use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::builder::{for_each_element, for_each_member};
 use crate::trace::{Run, Trace};
 
@@ -116,7 +116,7 @@ fn table(id: String, title: String, what: &'static str, rows: &[Holder], peak: i
         id,
         title,
         vec![
-            Column::key(what, what, texts(rows.iter().map(|row| Some(row.name.as_str())))),
+            Column::key(what, what, Content::Plain, texts(rows.iter().map(|row| Some(row.name.as_str())))),
             Column::integer("bytes", "live", Unit::Bytes, rows.iter().map(|row| Some(row.bytes)).collect())
                 .with_bar()
                 .adds_up(),

@@ -8,7 +8,7 @@ use crate::memory::suitability::Thresholds;
 use crate::memory::summary::KindSummary;
 
 use crate::report::chart::{Bars, Chart, Line, Lines, Measured, Over, Part, Plot, Threshold, Tone};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// Limit on the points of a curve.
 const MAX_POINTS: usize = 200;
@@ -245,7 +245,12 @@ pub fn intervals_table(lines: &[Line]) -> Table {
         "iai_shares",
         "Inter-access interval CDF",
         vec![
-            Column::key("kind", "kind", texts(points().map(|(kind, ..)| Some(kind.as_str())))),
+            Column::key(
+                "kind",
+                "kind",
+                Content::Plain,
+                texts(points().map(|(kind, ..)| Some(kind.as_str()))),
+            ),
             // Integers, so that they can be keys.
             Column::integer(
                 "percent",

@@ -6,7 +6,7 @@ use crate::base::units::Unit;
 use crate::memory::Kind;
 use crate::memory::suitability::{Suitability, Thresholds};
 use crate::memory::summary::KindSummary;
-use crate::report::{Column, Facts, Mark, Report, Table};
+use crate::report::{Column, Content, Facts, Mark, Report, Table};
 
 /// Reads per write of a kind, as text if there are no writes.
 fn reads_per_write(row: &KindSummary) -> String {
@@ -29,13 +29,13 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
         "kinds",
         "Memory kinds",
         vec![
-            Column::key("kind", "kind", texts(rows.iter().map(|row| Some(source.view.kinds.name(row.kind))))),
-            Column::text("suitability", "MRM suitability", texts(rows.iter().map(|row| Some(row.suitability.name()))))
+            Column::key("kind", "kind", Content::Plain, texts(rows.iter().map(|row| Some(source.view.kinds.name(row.kind))))),
+            Column::text("suitability", "MRM suitability", Content::Plain, texts(rows.iter().map(|row| Some(row.suitability.name()))))
                 .by_row(),
             Column::float("share", "% of accesses", Unit::Ratio, rows.iter().map(share).collect()).with_bar(),
             Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),
             Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)).adds_up(),
-            Column::text("ratio", "reads per write", texts(rows.iter().map(|row| Some(reads_per_write(row)))))
+            Column::text("ratio", "reads per write", Content::Plain, texts(rows.iter().map(|row| Some(reads_per_write(row)))))
                 .hint("over all accesses of the kind")
                 .by_row(),
             Column::counts("bytes", "touched", Unit::Bytes, rows.iter().map(|row| row.total_pages.saturating_mul(4096)))
@@ -46,7 +46,7 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
             Column::float("written_once", "written once", Unit::Ratio, rows.iter().map(|row| row.write_once_ratio_mean).collect())
                 .hint("mean over the regions with stores; empty without stores")
                 .by_row(),
-            Column::text("reason", "reason", texts(rows.iter().map(|row| Some(reason(row))))),
+            Column::text("reason", "reason", Content::Plain, texts(rows.iter().map(|row| Some(reason(row))))),
         ],
     )
     .caption("MRM (managed-retention memory) keeps data for a limited time. It suits data that is written once and kept long.")

@@ -3,7 +3,7 @@
 use crate::analysis::timeline::texts;
 use crate::base::units::{Unit, format_bytes, format_ns};
 use crate::memory::{Kind, View};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// A histogram bin with counts by kind.
 #[derive(Clone, PartialEq, Debug)]
@@ -108,7 +108,12 @@ pub fn tables(view: &View<'_>) -> [Table; 2] {
     let bins = retention(view);
     let kept = rows(view, &bins);
     let kinds = |kinds: &mut dyn Iterator<Item = Kind>| {
-        Column::key("region_type", "kind", texts(kinds.map(|kind| Some(view.kinds.name(kind)))))
+        Column::key(
+            "region_type",
+            "kind",
+            Content::Plain,
+            texts(kinds.map(|kind| Some(view.kinds.name(kind)))),
+        )
     };
     let edge = |id, label: &str, value: fn(&(i64, i64)) -> i64| {
         Column::integer(id, label, Unit::Ns, kept.iter().map(|row| Some(value(&row.0.edges))).collect())

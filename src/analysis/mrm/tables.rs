@@ -5,7 +5,7 @@ use crate::base::units::Unit;
 use crate::memory::metrics::RegionMetrics;
 use crate::memory::summary::{self, IntervalSummary, KindSummary};
 use crate::memory::{Kind, View};
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 
 /// A trace and its summary by kind.
 pub struct Source<'a, 'b> {
@@ -17,7 +17,7 @@ pub struct Source<'a, 'b> {
 impl Source<'_, '_> {
     fn kind_column(&self, kinds: impl Iterator<Item = Kind>) -> Column {
         let names = kinds.map(|kind| (kind != Kind::NONE).then(|| self.view.kinds.name(kind)));
-        Column::key("region_type", "kind", texts(names))
+        Column::key("region_type", "kind", Content::Plain, texts(names))
     }
 
     fn of_kinds(&self, columns: Vec<Column>) -> Vec<Column> {
@@ -317,7 +317,7 @@ impl Source<'_, '_> {
 
     fn suitability_column(&self) -> Column {
         let names = self.kinds.iter().map(|row| Some(row.suitability.name()));
-        Column::text("suitability", "suitability", texts(names)).by_row()
+        Column::text("suitability", "suitability", Content::Plain, texts(names)).by_row()
     }
 
     /// One row per kind, as in `metrics.csv` of run directories.

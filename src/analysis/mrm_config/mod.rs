@@ -4,7 +4,7 @@ use super::{AnalysisInfo, Context};
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory_config::{self, Config, Judged, PlannedRun};
-use crate::report::{Column, Facts, Report, Table, TextCells};
+use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -70,7 +70,7 @@ fn add(judged: &Judged, report: &mut Report) {
 fn errors(errors: &[String]) -> Table {
     let mut whats = TextCells::default();
     errors.iter().for_each(|error| whats.push(Some(error)));
-    Table::new("errors", "Errors", vec![Column::key("error", "error", whats)])
+    Table::new("errors", "Errors", vec![Column::key("error", "error", Content::Plain, whats)])
         .caption("Same output as tracedrop mrm validate.")
         .not_compared()
 }
@@ -97,20 +97,25 @@ fn plan(config: &Config) -> Table {
         Column::counts(id, label, Unit::Count, runs.iter().map(value))
     };
     let columns = vec![
-        Column::key("run", "run", texts(|run| &run.name))
+        Column::key("run", "run", Content::Plain, texts(|run| &run.name))
             .hint("the start time is appended when the run starts"),
-        Column::text("model", "model", texts(|run| &run.model)),
+        Column::text("model", "model", Content::Plain, texts(|run| &run.model)),
         counts("context_length", "context", |run| run.context_length),
         counts("batch_size", "batch", |run| run.batch_size),
         counts("output_tokens", "output tokens", |run| run.output_tokens),
-        Column::text("kind", "kind", texts(|run| if run.is_warm_up { "warm-up" } else { "repetition" })),
+        Column::text(
+            "kind",
+            "kind",
+            Content::Plain,
+            texts(|run| if run.is_warm_up { "warm-up" } else { "repetition" }),
+        ),
         Column::unsigned(
             "repetition",
             "repetition",
             Unit::Id,
             runs.iter().map(|run| (!run.is_warm_up).then_some(run.repetition)).collect(),
         ),
-        Column::text("directory", "output directory", texts(|run| &run.output_dir)),
+        Column::text("directory", "output directory", Content::Plain, texts(|run| &run.output_dir)),
     ];
     let (all, _) = config.n_runs();
     let table = Table::new("plan", "Planned runs", columns)

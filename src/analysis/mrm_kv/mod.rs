@@ -8,7 +8,7 @@ use crate::base::units::{Unit, format_ns, group_digits};
 use crate::memory::View;
 use crate::memory::kv::{KvBlocks, KvLife, KvPage};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot};
-use crate::report::{Column, Facts, Report, Table};
+use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::Run;
 
 pub const INFO: AnalysisInfo =
@@ -133,7 +133,7 @@ fn lives_table(blocks: &KvBlocks, start: i64) -> Table {
         )
         .as_key()
         .hint("per address, from 0"),
-        Column::text("address", "address", texts(addresses)),
+        Column::text("address", "address", Content::Plain, texts(addresses)),
         at("write_ns", "stored", |row| row.write_ns).hint("from the first access in the trace"),
         at("last_read_ns", "last read", |row| row.last_read_ns),
         at("evict_ns", "overwritten", |row| row.evict_ns),

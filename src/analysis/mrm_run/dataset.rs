@@ -12,7 +12,7 @@ use crate::memory::telemetry::RunValidity;
 use crate::memory_run::dataset::Dataset;
 use crate::memory_run::run_id::Settings;
 use crate::memory_run::{DATASET, DATASET_ABOVE, metadata};
-use crate::report::{Column, Report, Table, TextCells};
+use crate::report::{Column, Content, Report, Table, TextCells};
 use std::collections::BTreeMap;
 
 /// Columns in order: id, label, path in `metadata.json`. Columns without a path come from other sources.
@@ -131,9 +131,9 @@ fn stored_tables(lists: &[Dataset], table: &Table) -> Vec<Table> {
         "dataset_stored",
         "Dataset list vs runs",
         vec![
-            Column::key("run_id", "run", of_rows(&verdicts, 0)),
-            Column::key("machine_id", "machine", of_rows(&verdicts, 1)),
-            Column::text("agrees", "compared with the run", of_rows(&verdicts, 2)),
+            Column::key("run_id", "run", Content::Plain, of_rows(&verdicts, 0)),
+            Column::key("machine_id", "machine", Content::Plain, of_rows(&verdicts, 1)),
+            Column::text("agrees", "compared with the run", Content::Plain, of_rows(&verdicts, 2)),
         ],
     )
     .caption("Compares manifest.csv in the parent directory with the runs' metadata and traces.");
@@ -144,11 +144,11 @@ fn stored_tables(lists: &[Dataset], table: &Table) -> Vec<Table> {
         "dataset_differences",
         "Differences in the dataset list",
         vec![
-            Column::key("run_id", "run", of_rows(&differences, 0)),
-            Column::key("machine_id", "machine", of_rows(&differences, 1)),
-            Column::key("field", "field", of_rows(&differences, 2)),
-            Column::text("listed", "in manifest.csv", of_rows(&differences, 3)),
-            Column::text("here", "run", of_rows(&differences, 4)),
+            Column::key("run_id", "run", Content::Plain, of_rows(&differences, 0)),
+            Column::key("machine_id", "machine", Content::Plain, of_rows(&differences, 1)),
+            Column::key("field", "field", Content::Plain, of_rows(&differences, 2)),
+            Column::text("listed", "in manifest.csv", Content::Plain, of_rows(&differences, 3)),
+            Column::text("here", "run", Content::Plain, of_rows(&differences, 4)),
         ],
     );
     vec![verdicts, differences]
@@ -217,7 +217,7 @@ fn of_values(id: &'static str, label: &str, values: &[Option<String>]) -> Column
     }
     let mut cells = TextCells::default();
     values.iter().for_each(|value| cells.push(value.as_deref()));
-    Column::text(id, label, cells)
+    Column::text(id, label, Content::Plain, cells)
 }
 
 /// Recorded run validity, else the derived one.
@@ -250,7 +250,11 @@ fn runs_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
         let text = |get: &dyn Fn(&OneRun<'_>) -> Option<String>| {
             let mut cells = TextCells::default();
             runs.iter().for_each(|run| cells.push(get(run).as_deref()));
-            if *id == "run_id" { Column::key(id, label, cells) } else { Column::text(id, label, cells) }
+            if *id == "run_id" {
+                Column::key(id, label, Content::Plain, cells)
+            } else {
+                Column::text(id, label, Content::Plain, cells)
+            }
         };
         let number = |values: Vec<Option<f64>>, unit: Unit| {
             Column::float(
@@ -323,8 +327,8 @@ fn groups_table(runs: &[OneRun<'_>], kinds: &[Vec<KindSummary>]) -> Table {
         "dataset_groups",
         "Means over runs",
         vec![
-            Column::key("region_type", "kind", key(0)),
-            Column::key("model_id", "model", key(1)),
+            Column::key("region_type", "kind", Content::Plain, key(0)),
+            Column::key("model_id", "model", Content::Plain, key(1)),
             of_values("context_length", "context", &contexts).as_key(),
             Column::integer(
                 "runs",

@@ -20,7 +20,7 @@ use crate::memory_run::manifest::{FileCheck, ListedFile, State};
 use crate::memory_run::metadata::{CHOICES, SUITABILITY};
 use crate::memory_run::metrics::{Difference, MetricsRow};
 use crate::memory_run::{KV_RANGES, METADATA, RunDirectory, metadata, of_directory, read_beside};
-use crate::report::{Column, Facts, Report, Table, TextCells};
+use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::accesses::PAGE_BITS;
 use crate::trace::beside::FileBeside;
 use crate::trace::{Run, Trace};
@@ -250,10 +250,11 @@ fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
         "files",
         "Files",
         vec![
-            Column::key("path", "file", names.iter().map(|(name, _)| *name).collect()),
+            Column::key("path", "file", Content::Plain, names.iter().map(|(name, _)| *name).collect()),
             Column::text(
                 "state",
                 "compared with the manifest",
+                Content::Plain,
                 names.iter().map(|(_, state)| *state).collect(),
             ),
             Column::integer(
@@ -268,7 +269,7 @@ fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
                 Unit::Bytes,
                 names.iter().map(|(name, _)| listed(name)?.size_bytes.map(narrow)).collect(),
             ),
-            Column::text("sha256", "SHA-256", checksums),
+            Column::text("sha256", "SHA-256", Content::Plain, checksums),
         ],
     )
 }
@@ -311,9 +312,15 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
                 Column::key(
                     "region_type",
                     "kind",
+                    Content::Plain,
                     stored.iter().map(|row| row.region_type.as_str()).collect(),
                 ),
-                Column::text("agrees", "compared with the trace", verdicts.into_iter().collect()),
+                Column::text(
+                    "agrees",
+                    "compared with the trace",
+                    Content::Plain,
+                    verdicts.into_iter().collect(),
+                ),
                 floats("retention_p50_s", "retention p50 (s)", Unit::Plain, |row| row.retention_p50_s),
                 floats("retention_p90_s", "retention p90 (s)", Unit::Plain, |row| row.retention_p90_s),
                 floats("retention_p99_s", "retention p99 (s)", Unit::Plain, |row| row.retention_p99_s),
@@ -327,6 +334,7 @@ fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>,
                 Column::text(
                     "suitability",
                     "suitability",
+                    Content::Plain,
                     stored.iter().map(|row| row.suitability.as_str()).collect(),
                 ),
             ],
@@ -358,16 +366,23 @@ fn differences_table(stored: &[MetricsRow], computed: &[MetricsRow]) -> Table {
         "metric_differences",
         "Differences in stored metrics",
         vec![
-            Column::key("region_type", "kind", rows.iter().map(|(kind, _)| *kind).collect()),
-            Column::key("column", "column", rows.iter().map(|(_, found)| found.column).collect()),
+            Column::key("region_type", "kind", Content::Plain, rows.iter().map(|(kind, _)| *kind).collect()),
+            Column::key(
+                "column",
+                "column",
+                Content::Plain,
+                rows.iter().map(|(_, found)| found.column).collect(),
+            ),
             Column::text(
                 "stored",
                 "in metrics.csv",
+                Content::Plain,
                 rows.iter().map(|(_, found)| found.own.as_str()).collect(),
             ),
             Column::text(
                 "computed",
                 "from the trace",
+                Content::Plain,
                 rows.iter().map(|(_, found)| found.other.as_str()).collect(),
             ),
         ],
@@ -412,8 +427,13 @@ fn add_rest(metadata: Option<&Json>, report: &mut Report) {
         "metadata",
         "Other metadata",
         vec![
-            Column::key("key", "key", leaves.iter().map(|(path, _)| path.as_str()).collect()),
-            Column::text("value", "value", leaves.iter().map(|(_, value)| value.as_str()).collect()),
+            Column::key("key", "key", Content::Plain, leaves.iter().map(|(path, _)| path.as_str()).collect()),
+            Column::text(
+                "value",
+                "value",
+                Content::Value,
+                leaves.iter().map(|(_, value)| value.as_str()).collect(),
+            ),
         ],
     ));
 }

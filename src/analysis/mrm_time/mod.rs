@@ -9,7 +9,7 @@ use crate::memory::index::PageSet;
 use crate::memory::phase_spans::{PhaseSpan, phase_spans};
 use crate::memory::{Kind, View};
 use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Period, Plot, Tone};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::Run;
 use crate::trace::accesses::{Op, PAGE_BITS};
 
@@ -288,7 +288,12 @@ fn growth(
         "touched_so_far",
         "Cumulative memory touched",
         vec![
-            Column::key("kind", "kind", texts(points().map(|(kind, ..)| Some(kind.as_str())))),
+            Column::key(
+                "kind",
+                "kind",
+                Content::Plain,
+                texts(points().map(|(kind, ..)| Some(kind.as_str()))),
+            ),
             Column::integer("start", "from", Unit::NsOffset, points().map(|point| Some(point.1)).collect())
                 .as_key(),
             Column::counts("bytes", "touched", Unit::Bytes, points().map(|point| point.2 as u64)),
@@ -395,7 +400,12 @@ fn phases_table(periods: &[Period]) -> Table {
         "phases",
         "Phases",
         vec![
-            Column::key("phase", "phase", texts(periods.iter().map(|period| Some(period.name.as_str())))),
+            Column::key(
+                "phase",
+                "phase",
+                Content::Plain,
+                texts(periods.iter().map(|period| Some(period.name.as_str()))),
+            ),
             times("start", "from", Unit::NsOffset, |period| period.start).as_key(),
             times("end", "to", Unit::NsOffset, |period| period.end),
             times("dur", "duration", Unit::Ns, |period| period.end.saturating_sub(period.start)),
@@ -418,6 +428,7 @@ fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table
             Column::key(
                 "first_address",
                 "from",
+                Content::Plain,
                 texts(places.ranges.iter().map(|(first, _)| Some(format!("{:#x}", first << PAGE_BITS)))),
             ),
             Column::counts(
@@ -429,6 +440,7 @@ fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table
             Column::text(
                 "mostly",
                 "main kind",
+                Content::Plain,
                 texts(kinds.iter().map(|kind| Some(*kind).filter(|kind| !kind.is_empty()))),
             ),
             Column::counts("reads", "reads", Unit::Count, sum(|counts| counts.reads)),
@@ -457,7 +469,12 @@ fn cells_table(places: &Places, stretches: &[Stretch], start_of: &dyn Fn(usize) 
         "cells",
         "Accesses by address range and time",
         vec![
-            Column::key("first_address", "start address", texts(cells.iter().map(|cell| first(cell.0)))),
+            Column::key(
+                "first_address",
+                "start address",
+                Content::Plain,
+                texts(cells.iter().map(|cell| first(cell.0))),
+            ),
             Column::integer("start", "from", Unit::NsOffset, starts).as_key(),
             counts("reads", "reads", |counts| counts.reads),
             counts("writes", "writes", |counts| counts.writes),

@@ -7,7 +7,7 @@ use self::far_away::FarAway;
 use super::timeline::{self, cut, integers, key_text, process_label, texts, with_left_out};
 use super::{AnalysisInfo, Context, slices};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
-use crate::report::{Column, Facts, Report, Table};
+use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::folded::N_LONGEST;
 use crate::trace::sums::{Activity, Counts};
 use crate::trace::{Run, Trace};
@@ -109,6 +109,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
                     Column::key(
                         "kind",
                         "kind",
+                        Content::Plain,
                         trace.source.record_kinds.iter().map(|(kind, _)| kind.as_str()).collect(),
                     ),
                     Column::counts(
@@ -131,11 +132,13 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
                 Column::key(
                     "name",
                     "name",
+                    Content::Symbol,
                     trace.source.metadata.iter().map(|(name, _)| name.as_str()).collect(),
                 ),
                 Column::text(
                     "value",
                     "value",
+                    Content::Value,
                     trace.source.metadata.iter().map(|(_, value)| value.as_str()).collect(),
                 ),
             ],
@@ -258,10 +261,25 @@ fn process_table(trace: &Trace, counts: &Counts) -> Table {
         "processes",
         "Processes",
         vec![
-            Column::key("key", "pid", texts(rows.iter().map(|row| Some(key_text(trace, table.key[*row])))))
-                .hint("as in the file; text in quotes"),
-            Column::key("name", "name", texts(rows.iter().map(|row| text(&table.name[*row])))),
-            Column::text("labels", "labels", texts(rows.iter().map(|row| text(&table.labels[*row])))),
+            Column::key(
+                "key",
+                "pid",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(key_text(trace, table.key[*row])))),
+            )
+            .hint("as in the file; text in quotes"),
+            Column::key(
+                "name",
+                "name",
+                Content::Symbol,
+                texts(rows.iter().map(|row| text(&table.name[*row]))),
+            ),
+            Column::text(
+                "labels",
+                "labels",
+                Content::Plain,
+                texts(rows.iter().map(|row| text(&table.labels[*row]))),
+            ),
             Column::counts("threads", "threads", Unit::Count, rows.iter().map(|row| threads[*row])),
             Column::counts(
                 "slices",
@@ -305,13 +323,20 @@ fn thread_table(trace: &Trace, counts: &Counts) -> Table {
             Column::key(
                 "process",
                 "process",
+                Content::Plain,
                 texts(rows.iter().map(|row| Some(process_label(trace, table.process[*row].0 as usize)))),
             ),
-            Column::key("key", "tid", texts(rows.iter().map(|row| Some(key_text(trace, table.key[*row])))))
-                .hint("as in the file; text in quotes"),
+            Column::key(
+                "key",
+                "tid",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(key_text(trace, table.key[*row])))),
+            )
+            .hint("as in the file; text in quotes"),
             Column::key(
                 "name",
                 "name",
+                Content::Symbol,
                 texts(rows.iter().map(|row| trace.strings.get_opt(table.name[*row]))),
             ),
             Column::counts(

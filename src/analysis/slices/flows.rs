@@ -4,7 +4,7 @@ use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::Run;
 
 /// Totals of one name in one category.
@@ -55,8 +55,8 @@ pub fn add(report: &mut Report, run: &Run) {
         "flows",
         "Flows by name",
         vec![
-            Column::key("name", "name", texts(rows.iter().map(|row| row.name))),
-            Column::key("category", "category", texts(rows.iter().map(|row| row.category))),
+            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| row.name))),
+            Column::key("category", "category", Content::Plain, texts(rows.iter().map(|row| row.category))),
             Column::counts("count", "flows", Unit::Count, rows.iter().map(|row| row.count)).with_bar(),
             Column::float(
                 "mean_delay",

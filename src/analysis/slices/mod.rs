@@ -19,7 +19,7 @@ use super::{AnalysisInfo, Context};
 use crate::base::hash::HashMap;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::slices::Class;
 use std::cmp::Reverse;
 pub use sums::SliceSums;
@@ -199,9 +199,15 @@ fn name_columns(order: &[usize], rows: &[Row], names: &Names<'_>) -> Vec<Column>
         Column::key(
             "name",
             "name",
+            Content::Symbol,
             texts(order.iter().map(|index| Some(shown(names.text(row(index).name))))),
         ),
-        Column::key("category", "category", texts(order.iter().map(|index| names.text(row(index).category)))),
+        Column::key(
+            "category",
+            "category",
+            Content::Plain,
+            texts(order.iter().map(|index| names.text(row(index).category))),
+        ),
         Column::counts("count", "count", Unit::Count, order.iter().map(|index| row(index).sums.count))
             .adds_up(),
         times("total", &|row| row.sums.total_ns).with_bar().hint(TOTAL_HINT).adds_up(),
@@ -249,8 +255,18 @@ fn category_table(order: &[usize], sums: &SliceSums<'_>) -> Table {
         "categories",
         "Slices by category",
         vec![
-            Column::key("category", "category", texts(groups.iter().map(|row| names.text(row.category)))),
-            Column::key("kind", "kind", texts(groups.iter().map(|row| Some(row.class.name())))),
+            Column::key(
+                "category",
+                "category",
+                Content::Plain,
+                texts(groups.iter().map(|row| names.text(row.category))),
+            ),
+            Column::key(
+                "kind",
+                "kind",
+                Content::Plain,
+                texts(groups.iter().map(|row| Some(row.class.name()))),
+            ),
             Column::counts("count", "count", Unit::Count, groups.iter().map(|row| row.sums.count)).adds_up(),
             integers("total", "total", Unit::Ns, groups.iter().map(|row| row.sums.total_ns))
                 .hint(TOTAL_HINT)
@@ -285,11 +301,13 @@ fn instant_table(mut order: Vec<usize>, rows: &[Row], names: &Names<'_>) -> Tabl
             Column::key(
                 "name",
                 "name",
+                Content::Symbol,
                 texts(order.iter().map(|index| Some(shown(names.text(rows[*index].name))))),
             ),
             Column::key(
                 "category",
                 "category",
+                Content::Plain,
                 texts(order.iter().map(|index| names.text(rows[*index].category))),
             ),
             Column::counts("count", "count", Unit::Count, order.iter().map(|index| rows[*index].sums.count))

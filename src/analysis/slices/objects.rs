@@ -3,7 +3,7 @@
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::Run;
 use crate::trace::objects::ObjectEvent;
 
@@ -31,8 +31,8 @@ pub fn add(report: &mut Report, run: &Run) {
         "objects",
         "Objects and markers",
         vec![
-            Column::key("event", "event", texts(rows.iter().map(|row| Some(row.0)))),
-            Column::key("name", "name", texts(rows.iter().map(|row| Some(row.1)))),
+            Column::key("event", "event", Content::Symbol, texts(rows.iter().map(|row| Some(row.0)))),
+            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| Some(row.1)))),
             Column::counts("count", "count", Unit::Count, rows.iter().map(|row| row.2)).with_bar(),
         ],
     )

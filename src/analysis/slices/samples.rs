@@ -3,7 +3,7 @@
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
-use crate::report::{Column, Report, Table};
+use crate::report::{Column, Content, Report, Table};
 use crate::trace::samples::StackId;
 use crate::trace::{Run, Trace};
 
@@ -39,8 +39,8 @@ pub fn add(report: &mut Report, run: &Run) {
         "frames",
         "Samples by frame",
         vec![
-            Column::key("frame", "frame", texts(rows.iter().map(|row| Some(row.name)))),
-            Column::key("module", "module", texts(rows.iter().map(|row| row.module))),
+            Column::key("frame", "frame", Content::Symbol, texts(rows.iter().map(|row| Some(row.name)))),
+            Column::key("module", "module", Content::Symbol, texts(rows.iter().map(|row| row.module))),
             Column::counts("samples", "samples", Unit::Count, rows.iter().map(|row| row.on_top))
                 .hint("samples with this frame on top"),
             Column::float(

@@ -12,7 +12,7 @@ use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, to
 use super::{AnalysisInfo, Context, Query, TextFormat};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_float, format_ratio};
-use crate::report::{Column, Facts, Report, Table, TextCells};
+use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::Run;
 
 pub static INFO: AnalysisInfo = AnalysisInfo {
@@ -115,7 +115,7 @@ fn report(context: &Context<'_>) -> Report {
 
     report.table(bucket_table(
         ("per_probe", "Time by probe"),
-        ("probe", "probe"),
+        ("probe", "probe", Content::Plain),
         "One row per probe of the suite. Calls outside of probes are <unassigned>.",
         &summary.probes,
         |name| name.text.as_str(),
@@ -123,7 +123,7 @@ fn report(context: &Context<'_>) -> Report {
     ));
     report.table(bucket_table(
         ("per_view", "Time by view"),
-        ("view_id", "view"),
+        ("view_id", "view", Content::Plain),
         "One row per model state: base, fine-tuned (ft), scaled or randomised (null).",
         &summary.views,
         String::as_str,
@@ -131,7 +131,7 @@ fn report(context: &Context<'_>) -> Report {
     ));
     report.table(bucket_table(
         ("per_op", "Time by operation"),
-        ("op", "operation"),
+        ("op", "operation", Content::Symbol),
         "One row per operation of the scoring backend.",
         &summary.ops,
         String::as_str,
@@ -200,7 +200,7 @@ fn share(part: f64, whole: f64) -> Option<f64> {
 
 fn bucket_table<K>(
     (id, title): (&'static str, &str),
-    (key_id, key_label): (&'static str, &str),
+    (key_id, key_label, content): (&'static str, &str, Content),
     caption: &str,
     buckets: &[Bucket<K>],
     name: impl Fn(&K) -> &str,
@@ -210,7 +210,7 @@ fn bucket_table<K>(
     let buckets = &buckets[..buckets.len() - n_left_out];
     let floats = |value: &dyn Fn(&Bucket<K>) -> Option<f64>| buckets.iter().map(value).collect::<Vec<_>>();
     let columns = vec![
-        Column::key(key_id, key_label, buckets.iter().map(|bucket| name(&bucket.key)).collect()),
+        Column::key(key_id, key_label, content, buckets.iter().map(|bucket| name(&bucket.key)).collect()),
         Column::counts("n_events", "calls", Unit::Count, buckets.iter().map(|bucket| bucket.n_events))
             .adds_up(),
         Column::float("total_ms", "total ms", Unit::Ms, floats(&|bucket| Some(bucket.total_ms)))
@@ -268,7 +268,7 @@ fn top_k_column(run: &Run, calls: &[CallRef]) -> Column {
         Some(numbers) => {
             Column::integer("top_k", "top k", Unit::Count, numbers.into_iter().map(Some).collect())
         }
-        None => Column::text("top_k", "top k", digits.iter().map(String::as_str).collect()),
+        None => Column::text("top_k", "top k", Content::Plain, digits.iter().map(String::as_str).collect()),
     }
 }
 
@@ -283,11 +283,16 @@ fn slowest_table(run: &Run, slowest: &[CallRef]) -> Table {
         probes.push(Some(name.text.as_str()).filter(|_| !name.is_unassigned()));
     }
     let columns = vec![
-        Column::text("probe", "probe", probes),
-        Column::text("view_id", "view", call_texts(run, calls(), |calls| &calls.view_id)),
-        Column::text("op", "operation", call_texts(run, calls(), |calls| &calls.op)),
-        Column::text("prompt_hash", "prompt", call_texts(run, calls(), |calls| &calls.prompt_hash))
-            .hint("hash of the scored prompt"),
+        Column::text("probe", "probe", Content::Plain, probes),
+        Column::text("view_id", "view", Content::Plain, call_texts(run, calls(), |calls| &calls.view_id)),
+        Column::text("op", "operation", Content::Symbol, call_texts(run, calls(), |calls| &calls.op)),
+        Column::text(
+            "prompt_hash",
+            "prompt",
+            Content::Plain,
+            call_texts(run, calls(), |calls| &calls.prompt_hash),
+        )
+        .hint("hash of the scored prompt"),
         top_k_column(run, slowest),
         Column::float("wall_ms", "ms", Unit::Ms, number(&|calls, row| calls.wall_ms[row])).with_bar(),
         Column::bool(
@@ -310,9 +315,17 @@ fn repeated_table(run: &Run, repeated: &[summary::RepeatedMiss]) -> Table {
     let firsts: Vec<CallRef> = repeated.iter().map(|miss| miss.first).collect();
     let calls = || firsts.iter().copied();
     let columns = vec![
-        Column::text("op", "operation", call_texts(run, calls(), |calls| &calls.op)).as_key(),
-        Column::text("view_id", "view", call_texts(run, calls(), |calls| &calls.view_id)).as_key(),
-        Column::text("prompt_hash", "prompt", call_texts(run, calls(), |calls| &calls.prompt_hash)).as_key(),
+        Column::text("op", "operation", Content::Symbol, call_texts(run, calls(), |calls| &calls.op))
+            .as_key(),
+        Column::text("view_id", "view", Content::Plain, call_texts(run, calls(), |calls| &calls.view_id))
+            .as_key(),
+        Column::text(
+            "prompt_hash",
+            "prompt",
+            Content::Plain,
+            call_texts(run, calls(), |calls| &calls.prompt_hash),
+        )
+        .as_key(),
         top_k_column(run, &firsts).as_key(),
         Column::counts("cache_misses", "misses", Unit::Count, repeated.iter().map(|miss| miss.misses)),
         Column::float(

@@ -10,7 +10,7 @@ use crate::analysis::gpu::stats::SumNs;
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use crate::compare::align::Step;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 use std::cmp::Reverse;
 
 /// Longer runs of kernels between two pairs mean different code, not fusion.
@@ -67,12 +67,17 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
     rows.truncate(MAX_ROWS);
     let numbers = |get: &dyn Fn(&Block) -> i64| rows.iter().map(|row| Some(get(&row.1))).collect::<Vec<_>>();
     let columns = vec![
-        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.0))),
-        Column::key("before", "after", column_of(rows.iter().map(|row| row.0.1.as_str()))),
-        Column::key("only_a", "A runs", column_of(rows.iter().map(|row| row.0.2.as_str()))),
-        Column::key("only_b", "B runs", column_of(rows.iter().map(|row| row.0.3.as_str()))),
-        Column::key("after", "before", column_of(rows.iter().map(|row| row.0.4.as_str()))),
-        Column::text("finding", "finding", column_of(rows.iter().map(|row| finding(&row.0, &row.1)))),
+        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.0.0))),
+        Column::key("before", "after", Content::Symbol, column_of(rows.iter().map(|row| row.0.1.as_str()))),
+        Column::key("only_a", "A runs", Content::Symbol, column_of(rows.iter().map(|row| row.0.2.as_str()))),
+        Column::key("only_b", "B runs", Content::Symbol, column_of(rows.iter().map(|row| row.0.3.as_str()))),
+        Column::key("after", "before", Content::Symbol, column_of(rows.iter().map(|row| row.0.4.as_str()))),
+        Column::text(
+            "finding",
+            "finding",
+            Content::Plain,
+            column_of(rows.iter().map(|row| finding(&row.0, &row.1))),
+        ),
         Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.times))
             .hint("occurrences in the step"),
         Column::integer("alone_a", "A, kernels", Unit::Ns, numbers(&|block| block.alone[0])),
@@ -188,10 +193,10 @@ pub fn choices(all: &[Aligned<'_>]) -> Table {
     rows.truncate(MAX_ROWS);
     let numbers = |get: &dyn Fn(&Sum) -> i64| rows.iter().map(|row| Some(get(&row.1))).collect::<Vec<_>>();
     let columns = vec![
-        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.0))),
-        Column::key("operation", "operation", column_of(rows.iter().map(|row| row.0.1))),
-        Column::key("name_a", "A, kernel", column_of(rows.iter().map(|row| row.0.2))),
-        Column::key("name_b", "B, kernel", column_of(rows.iter().map(|row| row.0.3))),
+        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.0.0))),
+        Column::key("operation", "operation", Content::Plain, column_of(rows.iter().map(|row| row.0.1))),
+        Column::key("name_a", "A, kernel", Content::Symbol, column_of(rows.iter().map(|row| row.0.2))),
+        Column::key("name_b", "B, kernel", Content::Symbol, column_of(rows.iter().map(|row| row.0.3))),
         Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.0))
             .hint("occurrences in the step"),
         Column::integer("total_a", "A", Unit::Ns, numbers(&|sum| sum.1[0])),

@@ -7,7 +7,7 @@ use crate::analysis::gpu::kernel_names;
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted};
 use crate::compare::tables::ratio;
-use crate::report::{Column, Table};
+use crate::report::{Column, Content, Table};
 use std::cmp::Reverse;
 
 /// Maximum rows; further ones are counted as left out.
@@ -100,8 +100,13 @@ pub fn operations(pair: &Pair<'_>) -> Table {
     let all = operation_rows(pair);
     let rows: Vec<&Row> = all.iter().collect();
     let mut columns = vec![
-        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
-        Column::key("operation", "operation", column_of(rows.iter().map(|row| row.name.as_str()))),
+        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.slot.name()))),
+        Column::key(
+            "operation",
+            "operation",
+            Content::Plain,
+            column_of(rows.iter().map(|row| row.name.as_str())),
+        ),
     ];
     columns.extend(time_columns(&rows));
     columns.push(share_column(&rows));
@@ -171,8 +176,13 @@ pub fn names(pair: &Pair<'_>) -> Table {
         cells
     };
     let mut columns = vec![
-        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
-        Column::key("operation", "operation", column_of(all.iter().map(|(_, names)| operation(names)))),
+        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.slot.name()))),
+        Column::key(
+            "operation",
+            "operation",
+            Content::Plain,
+            column_of(all.iter().map(|(_, names)| operation(names))),
+        ),
     ];
     columns.extend(
         time_columns(&rows).into_iter().filter(|column| column.id != "noise" && column.id != "status"),
@@ -180,12 +190,12 @@ pub fn names(pair: &Pair<'_>) -> Table {
     columns.push(share_column(&rows));
     columns.extend(count_columns(&rows));
     columns.extend([
-        Column::text("op_a", "A, operator", launched(0, |name| &name.cpu_op))
+        Column::text("op_a", "A, operator", Content::Symbol, launched(0, |name| &name.cpu_op))
             .hint("operator with the most launches"),
-        Column::text("op_b", "B, operator", launched(1, |name| &name.cpu_op)),
-        Column::text("frame_a", "A, frame", launched(0, |name| &name.frame))
+        Column::text("op_b", "B, operator", Content::Symbol, launched(1, |name| &name.cpu_op)),
+        Column::text("frame_a", "A, frame", Content::Symbol, launched(0, |name| &name.frame))
             .hint("innermost Python frame with the most launches"),
-        Column::text("frame_b", "B, frame", launched(1, |name| &name.frame)),
+        Column::text("frame_b", "B, frame", Content::Symbol, launched(1, |name| &name.frame)),
     ]);
     kernel_names::insert(&mut columns, 2, ("name", "kernel"), rows.iter().map(|row| Some(row.name.as_str())));
     let mut table = Table::new("kernels", "Kernels", columns)
@@ -222,7 +232,7 @@ pub fn same(pair: &Pair<'_>) -> Table {
     let integers =
         |get: &dyn Fn(&Sums) -> i64| rows.iter().map(|row| Some(get(&row.1.0))).collect::<Vec<_>>();
     let mut columns = vec![
-        Column::text("operation", "operation", column_of(rows.iter().map(|row| row.1.1))),
+        Column::text("operation", "operation", Content::Plain, column_of(rows.iter().map(|row| row.1.1))),
         Column::integer("mean_a", "A, mean", Unit::Ns, integers(&|of| mean(of[0]))),
         Column::integer("mean_b", "B, mean", Unit::Ns, integers(&|of| mean(of[1]))),
         Column::integer(

@@ -9,7 +9,7 @@ use crate::analysis::gpu::kernel_names::readable;
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted};
 use crate::compare::align::{Scores, Step, align};
-use crate::report::{Column, Report, Table, TextCells};
+use crate::report::{Column, Content, Report, Table, TextCells};
 
 /// Maximum rows of the aligned step shown; findings use all.
 const MAX_ROWS: usize = 200_000;
@@ -205,12 +205,17 @@ fn table(all: &[Aligned<'_>]) -> Table {
         a.iter().zip(&b).map(|(a, b)| Some(b.unwrap_or(0).saturating_sub(a.unwrap_or(0)))).collect();
     let operations: Vec<String> = rows.iter().map(operation).collect();
     let columns = vec![
-        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.slot.name()))),
+        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.0.slot.name()))),
         Column::counts("row", "row", Unit::Id, 1..=rows.len() as u64).as_key(),
-        Column::text("status", "status", column_of(rows.iter().map(status))),
-        Column::text("operation", "operation", column_of(operations.iter().map(String::as_str))),
-        Column::text("name_a", "A, kernel", names(0)),
-        Column::text("name_b", "B, kernel", names(1)),
+        Column::text("status", "status", Content::Plain, column_of(rows.iter().map(status))),
+        Column::text(
+            "operation",
+            "operation",
+            Content::Plain,
+            column_of(operations.iter().map(String::as_str)),
+        ),
+        Column::text("name_a", "A, kernel", Content::Symbol, names(0)),
+        Column::text("name_b", "B, kernel", Content::Symbol, names(1)),
         Column::integer("dur_a", "A", Unit::Ns, a).adds_up(),
         Column::integer("dur_b", "B", Unit::Ns, b).adds_up(),
         Column::integer("difference", "B − A", Unit::Ns, difference).with_bar().adds_up(),

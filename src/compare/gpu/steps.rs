@@ -6,7 +6,7 @@ use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::Unit;
 use crate::compare::noise::{RULE, Sample, verdict};
 use crate::compare::tables::ratio;
-use crate::report::{Column, Table, TextCells};
+use crate::report::{Column, Content, Table, TextCells};
 use std::collections::BTreeMap;
 
 /// A number on both sides, in total and per step.
@@ -64,7 +64,8 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
         Column::integer("per_step_b", "B, per step", Unit::Ns, integers(&|row| row.per_step(1))),
         Column::integer("per_step_difference", "B − A, per step", Unit::Ns, integers(&Row::difference))
             .with_bar(),
-        Column::text("status", "status", column_of(rows.iter().map(|row| row.verdict()))).hint(RULE),
+        Column::text("status", "status", Content::Plain, column_of(rows.iter().map(|row| row.verdict())))
+            .hint(RULE),
         Column::float(
             "ratio",
             "B / A per step",
@@ -122,8 +123,8 @@ pub fn parts(pair: &Pair<'_>) -> Table {
     let all: Vec<Row> = all.filter(|row| row.slot != Slot::Outside || row.total != [0, 0]).collect();
     let rows: Vec<&Row> = all.iter().collect();
     let mut columns = vec![
-        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
-        Column::key("part", "part", column_of(rows.iter().map(|row| row.name.as_str()))),
+        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.slot.name()))),
+        Column::key("part", "part", Content::Plain, column_of(rows.iter().map(|row| row.name.as_str()))),
     ];
     columns.extend(time_columns(&rows));
     Table::new("time", "GPU time", columns).caption(format!(
@@ -149,7 +150,12 @@ pub fn phases(pair: &Pair<'_>) -> Table {
         let n: u64 = known().filter_map(|stretch| stretch.tokens).fold(0, u64::saturating_add);
         per_step(known().map(|stretch| stretch.time.wall()).sum_ns(), usize::try_from(n).ok()?)
     };
-    let mut columns = vec![Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name())))];
+    let mut columns = vec![Column::key(
+        "phase",
+        "phase",
+        Content::Plain,
+        column_of(rows.iter().map(|row| row.slot.name())),
+    )];
     for (side, letter) in ["a", "b"].into_iter().enumerate() {
         let name = letter.to_uppercase();
         let id = |what: &str| format!("{what}_{letter}");
@@ -251,7 +257,7 @@ pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
         .collect();
     let rows: Vec<&Row> = all.iter().map(|(_, row)| row).collect();
     let mut columns = vec![
-        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.slot.name()))),
+        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.slot.name()))),
         Column::counts("tokens", "tokens", Unit::Id, all.iter().map(|(tokens, _)| *tokens)).as_key(),
         Column::counts("steps_a", "A, steps", Unit::Count, rows.iter().map(|row| row.n[0] as u64)),
         Column::counts("steps_b", "B, steps", Unit::Count, rows.iter().map(|row| row.n[1] as u64)),
@@ -292,7 +298,7 @@ pub fn layers(pair: &Pair<'_>) -> Option<Table> {
     };
     let difference = a.iter().zip(&b).map(|(a, b)| Some((*b)?.saturating_sub((*a)?))).collect();
     let columns = vec![
-        Column::key("phase", "phase", column_of(rows.iter().map(|row| row.0.0.name()))),
+        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.0.0.name()))),
         Column::counts("layer", "layer", Unit::Id, rows.iter().map(|row| u64::from(row.0.1))).as_key(),
         Column::integer("busy_a", "A, busy", Unit::Ns, a.clone()),
         Column::integer("busy_b", "B, busy", Unit::Ns, b.clone()),

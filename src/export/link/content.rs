@@ -16,8 +16,8 @@ use crate::base::units::Unit;
 use crate::export::{Input, notes};
 use crate::report::view::{self, TableQuery};
 use crate::report::{
-    Block, Cells, Column, Fact, Facts, Finding, Findings, Note, NoteLevel, Notes, Report, Sort, Stakes,
-    Table, Value,
+    Block, Cells, Column, Content, Fact, Facts, Finding, Findings, Note, NoteLevel, Notes, Report, Sort,
+    Stakes, Table, Value,
 };
 use crate::trace::Trace;
 use serde::{Deserialize, Serialize};
@@ -479,6 +479,7 @@ fn read_facts(facts: &[Json]) -> Result<Vec<Fact>, Refusal> {
                 unit: unit_of(unit),
                 hint: String::new(),
                 mark: None,
+                content: content_of(id),
             })
         }
         _ => Err(Refusal::NoReport("a fact is incomplete")),
@@ -525,8 +526,7 @@ fn read_table(json: &Json) -> Result<Table, Refusal> {
             push_cell(&mut cells, read_value(kind, value.ok_or_else(|| wrong.clone())?)?);
         }
         let marks = rest.first().and_then(Json::as_u64).unwrap_or(0);
-        let mut column = Column::new("", label, unit_of(unit), cells);
-        column.id = id.clone().into();
+        let mut column = Column::new(id.clone(), label, unit_of(unit), content_of(id), cells);
         (column.key, column.bar) = (marks & 1 != 0, marks & 2 != 0);
         made.push(column);
     }
@@ -545,6 +545,45 @@ fn read_table(json: &Json) -> Result<Table, Refusal> {
     let n_left_out = json.get("left_out").and_then(Json::as_u64).unwrap_or(0);
     table.n_left_out = n_left_out.min(1 << 53);
     Ok(table)
+}
+
+/// Content of columns and facts by id, as links don't store it; that of others is plain. `tests/link.rs` compares it with that
+/// of the reports. An id with two meanings has the one that redacts more.
+const CONTENTS: [(&str, Content); 29] = [
+    ("name", Content::Symbol),
+    ("function", Content::Symbol),
+    ("frame", Content::Symbol),
+    ("module", Content::Symbol),
+    ("kernel", Content::Symbol),
+    ("op", Content::Symbol),
+    ("call", Content::Symbol),
+    ("before", Content::Symbol),
+    ("after", Content::Symbol),
+    ("name_a", Content::Symbol),
+    ("name_b", Content::Symbol),
+    ("only_a", Content::Symbol),
+    ("only_b", Content::Symbol),
+    ("event", Content::Symbol),
+    ("op_a", Content::Symbol),
+    ("op_b", Content::Symbol),
+    ("frame_a", Content::Symbol),
+    ("frame_b", Content::Symbol),
+    ("next", Content::Symbol),
+    ("previous", Content::Symbol),
+    ("meanwhile", Content::Symbol),
+    ("shapes", Content::Argument),
+    ("types", Content::Argument),
+    ("dtype", Content::Argument),
+    ("group", Content::Argument),
+    ("collective", Content::Argument),
+    ("args", Content::Record),
+    ("example", Content::Record),
+    ("value", Content::Value),
+];
+
+/// Content of a column or fact with this id.
+fn content_of(id: &str) -> Content {
+    CONTENTS.iter().find(|(known, _)| *known == id).map_or(Content::Plain, |(_, content)| *content)
 }
 
 fn empty_cells(kind: &str) -> Option<Cells> {

@@ -4,35 +4,11 @@ use super::{Redactor, is_prose};
 use crate::base::hash::{HashMap, HashSet};
 use crate::report::chart::{Bars, Plot};
 use crate::report::{
-    Anchor, Block, Cells, Chart, Column, Document, Fact, Facts, Notes, Report, Table, TextCells, Value,
+    Anchor, Block, Cells, Chart, Column, Content, Document, Fact, Facts, Notes, Report, Table, TextCells,
+    Value,
 };
 use crate::trace::Run;
 
-/// Ids of columns with symbols.
-const SYMBOLS: [&str; 20] = [
-    "name",
-    "function",
-    "frame",
-    "module",
-    "op",
-    "call",
-    "before",
-    "after",
-    "name_a",
-    "name_b",
-    "only_a",
-    "only_b",
-    "event",
-    "op_a",
-    "op_b",
-    "frame_a",
-    "frame_b",
-    "next",
-    "previous",
-    "meanwhile",
-];
-/// Ids of columns and facts with argument values.
-const ARGUMENTS: [&str; 5] = ["shapes", "types", "dtype", "group", "collective"];
 /// Shorter argument values are not replaced in sentences, where they can be ordinary words: `float`.
 const MIN_ARGUMENT_IN_SENTENCE: usize = 8;
 /// Shorter symbols are not replaced in sentences, where they would match parts of words.
@@ -95,14 +71,6 @@ impl Redacted {
 const SYMBOL: &str = "symbol";
 const ARGUMENT: &str = "argument";
 
-fn is_argument(id: &str) -> bool {
-    ARGUMENTS.contains(&id)
-}
-
-fn is_symbol(column: &Column) -> bool {
-    SYMBOLS.contains(&column.id.as_ref())
-}
-
 /// File names of the document, longest first.
 fn files_of(document: &Document<'_>) -> Vec<String> {
     let facts = document.source.iter().flat_map(|facts| &facts.facts);
@@ -121,7 +89,7 @@ fn files_of(document: &Document<'_>) -> Vec<String> {
 /// All argument values in tables.
 fn arguments_of(document: &Document<'_>) -> HashSet<String> {
     let columns = document.reports.iter().flat_map(Report::tables).flat_map(|table| &table.columns);
-    texts_of(columns.filter(|column| is_argument(&column.id))).collect()
+    texts_of(columns.filter(|column| column.content == Content::Argument)).collect()
 }
 
 fn texts_of<'a>(columns: impl Iterator<Item = &'a Column>) -> impl Iterator<Item = String> {
@@ -141,7 +109,8 @@ fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
         names.extend(distinct.into_iter().filter_map(|id| trace.strings.get_opt(id)).map(str::to_string));
     }
     let tables = document.reports.iter().flat_map(Report::tables);
-    names.extend(texts_of(tables.flat_map(|table| &table.columns).filter(|column| is_symbol(column))));
+    let columns = tables.flat_map(|table| &table.columns);
+    names.extend(texts_of(columns.filter(|column| column.content == Content::Symbol)));
     names.into_iter().filter(|name| !name.trim().is_empty()).collect()
 }
 
@@ -235,8 +204,10 @@ impl<'a> Work<'a> {
                     for (id, value) in key {
                         match table.and_then(|table| table.column(id)) {
                             Some(column) if !matches!(column.cells, Cells::Text(_)) => {}
-                            Some(column) if is_symbol(column) => *value = self.redactor.symbol(value),
-                            Some(column) if self.takes_out(&column.id, value) => {
+                            Some(column) if column.content == Content::Symbol => {
+                                *value = self.redactor.symbol(value);
+                            }
+                            Some(column) if self.takes_out(column.content, value) => {
                                 *value = self.redactor.token(ARGUMENT, value);
                             }
                             _ => *value = self.sentence(value),
@@ -249,9 +220,9 @@ impl<'a> Work<'a> {
         notes
     }
 
-    /// Whether values with that id are arguments to redact.
-    fn takes_out(&self, id: &str, value: &str) -> bool {
-        self.redactor.classes.arguments && is_argument(id) && !value.is_empty()
+    /// Whether a value is an argument to redact.
+    fn takes_out(&self, content: Content, value: &str) -> bool {
+        self.redactor.classes.arguments && content == Content::Argument && !value.is_empty()
     }
 
     fn block(&mut self, block: &Block) -> Block {
@@ -293,7 +264,7 @@ impl<'a> Work<'a> {
         if let Value::Text(text) = &fact.value {
             let by_key = self.redactor.value_of(&fact.id, text);
             fact.value = Value::Text(match by_key == *text {
-                true if self.takes_out(&fact.id, text) => self.redactor.token(ARGUMENT, text),
+                true if self.takes_out(fact.content, text) => self.redactor.token(ARGUMENT, text),
                 true => self.sentence(text),
                 false => by_key,
             });
@@ -311,9 +282,6 @@ impl<'a> Work<'a> {
         // Tables of names and values, such as metadata.
         let keys = table.columns.iter().find(|column| column.id == "name" || column.id == "key").cloned();
         for column in &mut table.columns {
-            let is_symbol = is_symbol(column);
-            let is_example =
-                self.redactor.classes.arguments && (column.id == "example" || column.id == "args");
             let Cells::Text(cells) = &column.cells else { continue };
             let mut redacted = TextCells::default();
             for row in 0..cells.len() {
@@ -321,23 +289,29 @@ impl<'a> Work<'a> {
                     redacted.push(None);
                     continue;
                 };
-                let key =
-                    keys.as_ref().filter(|_| column.id == "value").map(|keys| keys.cells.get(row).plain());
-                let out = match key {
-                    _ if is_example && !text.is_empty() => self.redactor.token("example", text),
-                    Some(key) => self.redactor.value_of(&key, text),
-                    None if is_symbol => self.redactor.symbol(text),
-                    None if self.takes_out(&column.id, text) => {
-                        let class = self.whole.get(text).copied().unwrap_or(ARGUMENT);
-                        self.redactor.token(class, text)
-                    }
-                    None => self.sentence(text),
-                };
-                redacted.push(Some(&out));
+                let keys = keys.as_ref().filter(|_| column.content == Content::Value);
+                let key = keys.map(|keys| keys.cells.get(row).plain());
+                redacted.push(Some(&self.cell(column.content, text, key.as_deref())));
             }
             column.cells = Cells::Text(redacted);
         }
         table
+    }
+
+    /// Redacts a text cell; `key` is the name or key in its row, if the table has such a column.
+    fn cell(&mut self, content: Content, text: &str, key: Option<&str>) -> String {
+        match (content, key) {
+            (Content::Record, _) if self.redactor.classes.arguments && !text.is_empty() => {
+                self.redactor.token("example", text)
+            }
+            (Content::Value, Some(key)) => self.redactor.value_of(key, text),
+            (Content::Symbol, _) => self.redactor.symbol(text),
+            (Content::Argument, _) if self.takes_out(content, text) => {
+                let class = self.whole.get(text).copied().unwrap_or(ARGUMENT);
+                self.redactor.token(class, text)
+            }
+            _ => self.sentence(text),
+        }
     }
 
     fn chart(&mut self, chart: &Chart) -> Chart {
