@@ -8,12 +8,15 @@
 //!
 //! Quirks: files are often unclosed or truncated; times and ids are numbers or texts; `args` may be anything.
 
+mod carry;
 mod container;
+mod cursor;
 mod facts;
 mod issues;
 mod layouts;
 mod links;
 mod part;
+mod part_notes;
 mod rows;
 mod salvage;
 mod scanner;
@@ -23,6 +26,7 @@ use super::parts::{Joins, MAX_PART_BYTES, Part, PartsInfo};
 use super::{FormatInfo, ImportError, Reader};
 use crate::trace::TraceBuilder;
 use container::Container;
+use part_notes::PartNotes;
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "chrome-trace",
@@ -85,10 +89,10 @@ impl Joins for ChromeReader {
     }
 
     fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
-        let Some(notes) = part::Notes::from_bytes(&part.notes) else { return false };
+        let Some(notes) = PartNotes::from_bytes(&part.notes) else { return false };
         let is_joined = self.container.fits(&notes) && part.rows.join_to(out, issues::ALL, 0);
         if is_joined {
-            self.container.go_on_behind(part.end, &notes);
+            self.container.continue_after_part(part.end, &notes);
         }
         is_joined
     }

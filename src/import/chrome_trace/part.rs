@@ -3,17 +3,18 @@
 //! A part only reads regular input: events separated by one comma, or by white space if the file has no brackets around them.
 //! It ends at anything else, which is left to the reader of the whole file.
 
-use super::container::{Carry, LONG_LINE_BYTES, frame, skip_space};
+use super::carry::Carry;
+use super::cursor::{frame, skip_space};
 use super::layouts::Layouts;
-use super::rows::{Place, Rows, Seen};
-use super::salvage::{may_be_open, swallowed};
+use super::part_notes::PartNotes;
+use super::rows::{Place, Rows};
+use super::salvage::{LONG_LINE_BYTES, may_be_open, swallowed};
 use super::scanner::RawEvent;
 use crate::base::json::JsonError;
 use crate::import::parts::{Part, PartReader, PartRows};
 use crate::trace::TraceBuilder;
 use crate::trace::args::ArgsTable;
 use memchr::memchr2;
-use serde::{Deserialize, Serialize};
 
 /// Maximum size of a guessed event.
 const MAX_GUESS_BYTES: usize = 1 << 20;
@@ -23,36 +24,6 @@ const MAX_CUT_BYTES: u64 = 2 * MAX_GUESS_BYTES as u64;
 const MAX_VAIN_BYTES: usize = 16 << 20;
 /// Longer events are left to the reader of the whole file, which checks some of them for swallowed lines.
 const MAX_EVENT_BYTES: usize = LONG_LINE_BYTES;
-
-/// State of a part besides its rows.
-#[derive(Serialize, Deserialize)]
-pub struct Notes {
-    /// The part ended before an event that is not its own.
-    pub at_event: bool,
-    /// The last token read was a comma.
-    pub after_comma: bool,
-    /// There are no commas between events.
-    pub are_lines: bool,
-    n_by_phase: Vec<(u8, u64)>,
-    only_ferrum_like: bool,
-    n_elements: u64,
-}
-
-impl Notes {
-    /// Decodes notes; `None` if `bytes` are invalid.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Notes> {
-        postcard::from_bytes(bytes).ok()
-    }
-
-    /// Adds the part's counts to those of the whole file.
-    pub fn add_to(&self, seen: &mut Seen) {
-        for (phase, n) in &self.n_by_phase {
-            seen.n_by_phase[usize::from(*phase)] += n;
-        }
-        seen.only_ferrum_like &= self.only_ferrum_like;
-        seen.n_elements += self.n_elements;
-    }
-}
 
 /// Start of a part without events: an offset that is never reached.
 const NOWHERE: u64 = u64::MAX;
@@ -137,22 +108,12 @@ impl PartReader for ChromePart {
 
     fn finish(&mut self) -> Part {
         self.state = State::Over;
-        let seen = &self.rows.seen;
-        let phases = seen.n_by_phase.iter().enumerate().filter(|(_, n)| **n > 0);
-        let notes = Notes {
-            at_event: self.at_event,
-            after_comma: self.after_comma,
-            are_lines: self.are_lines,
-            n_by_phase: phases.map(|(phase, n)| (phase as u8, *n)).collect(),
-            only_ferrum_like: seen.only_ferrum_like,
-            n_elements: seen.n_elements,
-        };
+        let notes = PartNotes::new(self.at_event, self.after_comma, self.are_lines, &self.rows.seen);
         Part {
             start: self.start,
             end: if self.start == NOWHERE { NOWHERE } else { self.offset },
             rows: PartRows::Tables(Box::new(std::mem::take(&mut self.out))),
-            // Writing to memory cannot fail.
-            notes: postcard::to_allocvec(&notes).unwrap_or_default(),
+            notes: notes.to_bytes(),
         }
     }
 }

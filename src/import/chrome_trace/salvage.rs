@@ -4,7 +4,7 @@
 //! value. So an event may seem to end far too late, or never. The sign is whole events inside it: objects after a comma or at
 //! the start of a line, with the members of events.
 
-use super::container::skip_space;
+use super::cursor::{first_of, skip_space};
 use super::scanner::{Field, RawEvent, scan_event, skip_value};
 use crate::base::json::JsonError;
 use memchr::{memchr_iter, memmem};
@@ -15,6 +15,8 @@ pub const MAX_INTACT_BYTES: usize = 4 << 20;
 /// Sizes of the windows at the start of a long element that are checked first, since most elements that swallow others turn
 /// out to be invalid JSON there. This is the cost of each broken event if there are many.
 pub const NEAR_BYTES: [usize; 2] = [1 << 10, 16 << 10];
+/// Line length from which a line of an event-per-line file is checked for swallowed lines.
+pub const LONG_LINE_BYTES: usize = 1 << 20;
 /// Range in which the phase of a broken event is looked for.
 const HEAD_BYTES: usize = 512;
 /// Largest event that is found.
@@ -287,9 +289,4 @@ pub fn next_member(bytes: &[u8], at: usize) -> Option<usize> {
     let (place, len) = places.min()?;
     // In valid JSON, a list of that name is part of the value.
     first_error(&bytes[at..place + len + 1]).map(|_| place)
-}
-
-/// First non-blank byte.
-pub fn first_of(bytes: &[u8]) -> Option<u8> {
-    bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }

@@ -1,5 +1,6 @@
 //! Format detection by the start of the file.
 
+use super::cursor::skip_space;
 use super::scanner::skip_value;
 use crate::base::json::{JsonError, RawStr, unescape_to_string};
 use crate::import::Confidence;
@@ -253,13 +254,6 @@ fn sniff_list(bytes: &[u8], mut at: usize) -> Confidence {
         }
     }
     if all_empty { Confidence::Possible } else { Confidence::No }
-}
-
-fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]
