@@ -1,9 +1,10 @@
 //! `tracedrop compare`: reads both sides, prints what changed and checks limits.
 
+use crate::arguments::{Color, Format, InputArgs, ReportTables};
+use crate::output::{self, LineEnd, terminal_width};
 use crate::place::{self, Place};
-use crate::{
-    Color, Format, InputArgs, LineEnd, ReportTables, keep_rows, output, pictures, read, terminal_width, usage,
-};
+use crate::report::keep_rows;
+use crate::{pictures, read, usage};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -75,7 +76,7 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
     if args.files.is_empty() && args.against.is_empty() {
         return list_measures();
     }
-    if let Some(message) = args.format.is_without_place(args.output.is_some()) {
+    if let Some(message) = args.format.problem_with_output(args.output.is_some()) {
         return Ok(usage(message));
     }
     let (a, b) = match sides(args) {

@@ -153,3 +153,31 @@ pub fn say_cannot_write(path: &Path, error: &io::Error) {
     };
     say!("tracedrop: cannot write {}: {why}", shown(path));
 }
+
+/// Writer that remembers its last byte.
+pub struct LineEnd<W> {
+    pub inner: W,
+    pub last: u8,
+}
+
+impl<W: Write> Write for LineEnd<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.inner.write(bytes)?;
+        if let Some(last) = bytes[..n].last() {
+            self.last = *last;
+        }
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Width of the terminal in columns.
+pub fn terminal_width() -> usize {
+    match console::Term::stdout().size_checked() {
+        Some((_, columns)) => usize::from(columns).max(40),
+        None => 100,
+    }
+}

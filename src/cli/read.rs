@@ -1,7 +1,8 @@
 //! Reads a path into a finished session, with a progress bar and parsing issues on standard error.
 
+use crate::arguments::InputArgs;
+use crate::crew;
 use crate::place::{Input, Place};
-use crate::{InputArgs, crew};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sha2::{Digest, Sha256};
 use std::fs::{File, Metadata};

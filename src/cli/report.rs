@@ -1,0 +1,230 @@
+//! `tracedrop report`: reports on files, one by one or together.
+
+use crate::arguments::{Color, Format, ReportArgs, read_notes};
+use crate::output::{self, LineEnd, terminal_width};
+use crate::place::{self, Place};
+use crate::read::{self, Opened};
+use crate::{pictures, usage};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use tracedrop::analysis::{Query, listed};
+use tracedrop::engine::{Session, Shown};
+use tracedrop::export::Options;
+use tracedrop::import::FormatInfo;
+use tracedrop::report::Notes;
+
+pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
+    if args.list {
+        return list_reports();
+    }
+    let Job { files, format, query, notes } = match job(args) {
+        Ok(job) => job,
+        Err(message) => return Ok(usage(message)),
+    };
+    if args.together {
+        let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
+        report_together(args, notes, &files, &open)
+    } else {
+        let open = |file: &Place| read::open_any(file, format, query.clone(), &args.input, &args.report);
+        report_each(args, notes, &files, &open)
+    }
+}
+
+/// Files to report on, and how.
+struct Job {
+    files: Vec<Place>,
+    /// Format to parse as; detected if `None`.
+    format: Option<&'static FormatInfo>,
+    query: Query,
+    notes: Option<Notes>,
+}
+
+/// Job that the arguments describe, or the error message.
+fn job(args: &ReportArgs) -> Result<Job, String> {
+    if let Some(unknown) = args.report.iter().find(|id| !listed().iter().any(|report| report.0 == **id)) {
+        return Err(format!("unknown report '{unknown}'; `tracedrop report --list` lists them"));
+    }
+    let format = args.input.format()?;
+    if args.table.is_some() && !matches!(args.format, Format::Csv) {
+        return Err("--table needs --format csv".to_string());
+    }
+    if let Some(message) = args.format.problem_with_output(args.output.is_some()) {
+        return Err(message);
+    }
+    if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
+        return Err("standard input can be read only once".to_string());
+    }
+    let files = place::places(&args.files, args.input.quiet);
+    let query = args.tables.query(args.top)?;
+    if args.output.is_none()
+        && matches!(args.format, Format::Html | Format::Parquet | Format::Svg)
+        && files.len() > 1
+        && !args.together
+    {
+        return Err("this format writes one document; pass one trace, or --together".to_string());
+    }
+    if matches!(args.format, Format::Parquet) && io::stdout().is_terminal() {
+        return Err("will not write a zip archive to a terminal; redirect it to a file with >".to_string());
+    }
+    let notes = read_notes(args.notes.as_deref())?;
+    if notes.is_some() && !args.format.exporter().takes_notes {
+        return Err("--notes needs --format terminal, markdown, json or html".to_string());
+    }
+    Ok(Job { files, format, query, notes })
+}
+
+/// One report on all files. Unreadable files are named and left out.
+fn report_together(
+    args: &ReportArgs,
+    notes: Option<Notes>,
+    files: &[Place],
+    open: &dyn Fn(&Place) -> Option<Session>,
+) -> io::Result<ExitCode> {
+    let sessions: Vec<Session> = files.iter().filter_map(open).collect();
+    let n_read = sessions.len();
+    if n_read == 0 {
+        return Ok(ExitCode::from(1));
+    }
+    let mut session = Session::together(sessions).map_err(io::Error::other)?;
+    if !keep_wanted(args, &mut session, "all traces") {
+        return Ok(ExitCode::from(1));
+    }
+    let mut out = io::BufWriter::new(output::stdout());
+    if let Some(wrong) = write_report(args, &notes, &mut session, &mut out)? {
+        return Ok(wrong);
+    }
+    out.flush()?;
+    let shortfall = session.shortfall();
+    if let Some(why) = &shortfall {
+        say!("tracedrop: {why}");
+    }
+    let is_complete = n_read == files.len() && shortfall.is_none();
+    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Drops unwanted reports. Prints a message and returns `false` if none is left.
+fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
+    if !args.report.is_empty() {
+        session.keep_reports(&|id| args.report.iter().any(|wanted| wanted == id));
+        if session.reports().is_empty() {
+            say!("tracedrop: {name}: no data for {}", args.report.join(", "));
+            return false;
+        }
+    }
+    keep_rows(args.filter.as_deref(), session, name)
+}
+
+/// Keeps only rows that match a filter. Prints a message and returns `false` if the filter is wrong.
+pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str) -> bool {
+    let Some(filter) = filter else { return true };
+    match session.keep_rows(filter) {
+        Ok(()) => true,
+        Err(error) => {
+            say!("tracedrop: {name}: --where: {}", error.what);
+            say!("  {filter}");
+            let column = |byte: usize| filter.get(..byte).map_or(0, |text| text.chars().count());
+            let (from, to) = (column(error.at.start), column(error.at.end));
+            say!("  {}{}", " ".repeat(from), "^".repeat((to - from).max(1)));
+            false
+        }
+    }
+}
+
+/// One report per file.
+fn report_each(
+    args: &ReportArgs,
+    notes: Option<Notes>,
+    files: &[Place],
+    open: &dyn Fn(&Place) -> Option<Opened>,
+) -> io::Result<ExitCode> {
+    let mut out = io::BufWriter::new(output::stdout());
+    let mut code = ExitCode::SUCCESS;
+    let several = files.len() > 1;
+    // Several documents in a row are not valid JSON.
+    let as_list = several && matches!(args.format, Format::Json);
+    let mut n_written = 0;
+    for (n, file) in files.iter().enumerate() {
+        let Some(mut opened) = open(file) else {
+            code = ExitCode::from(1);
+            continue;
+        };
+        let session = opened.shown();
+        if !keep_wanted(args, session, &file.shown()) {
+            code = ExitCode::from(1);
+            continue;
+        }
+        if several && matches!(args.format, Format::Terminal) {
+            writeln!(out, "{}==> {} <==", if n > 0 { "\n" } else { "" }, file.shown())?;
+        }
+        if as_list {
+            out.write_all(if n_written == 0 { b"[\n" } else { b",\n" })?;
+        }
+        n_written += 1;
+        if let Some(wrong) = write_report(args, &notes, session, &mut out)? {
+            return Ok(wrong);
+        }
+        if let Some(why) = session.shortfall() {
+            say!("tracedrop: {}: {why}", file.shown());
+            code = ExitCode::from(1);
+        }
+    }
+    if as_list {
+        out.write_all(if n_written == 0 { b"[]\n" } else { b"]\n" })?;
+    }
+    out.flush()?;
+    Ok(code)
+}
+
+fn list_reports() -> io::Result<ExitCode> {
+    let mut out = output::stdout();
+    let reports = listed();
+    let width = reports.iter().map(|report| report.0.len()).max().unwrap_or(0);
+    for (id, title) in reports {
+        writeln!(out, "{id:width$}  {title}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the reports of one session, or one table. `Some` if there is no such table.
+fn write_report(
+    args: &ReportArgs,
+    notes: &Option<Notes>,
+    session: &mut dyn Shown,
+    out: &mut dyn Write,
+) -> io::Result<Option<ExitCode>> {
+    let color =
+        args.color == Color::Auto && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let width = args.width.map_or_else(terminal_width, usize::from);
+    let options = Options {
+        width: width as u32,
+        color,
+        notes: notes.clone(),
+        own_layout: args.filter.is_some(),
+        ..Options::default()
+    };
+    if let Some(folder) = &args.output {
+        // Charts of several files have the same names.
+        let first = session.document().map(|document| document.file.name).unwrap_or_default();
+        let prefix = if args.files.len() > 1 && !args.together { first.as_str() } else { "" };
+        return pictures::write(session.reports(), folder, prefix, args.input.quiet).map(|()| None);
+    }
+    let mut out = LineEnd { inner: out, last: b'\n' };
+    match &args.table {
+        Some(id) => match session.table_csv(id) {
+            Some(text) => out.write_all(text.as_bytes())?,
+            None => return Ok(Some(usage(no_table(session, id)))),
+        },
+        None => drop(session.export(args.format.exporter(), &options, &mut out)?),
+    }
+    // The reference writes JSON without a final line end; a shell needs one.
+    if out.last != b'\n' && args.format.exporter().is_text() {
+        out.write_all(b"\n")?;
+    }
+    Ok(None)
+}
+
+fn no_table(session: &dyn Shown, id: &str) -> String {
+    let ids: Vec<&str> =
+        session.reports().iter().flat_map(|report| report.tables()).map(|table| table.id.as_ref()).collect();
+    format!("unknown table '{id}'; tables in this report: {}", ids.join(", "))
+}
