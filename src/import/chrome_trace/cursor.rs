@@ -1,4 +1,4 @@
-//! A place in the bytes at hand, and the tokens around elements.
+//! A place in bytes that may go on in the next chunk, and the tokens around elements.
 //!
 //! Answers that more bytes could change are `None`, or [`JsonError::Cut`]. At the end of the file there are no more, so
 //! everything is decided.
