@@ -1,6 +1,6 @@
 //! Helpers shared by the findings of several reports: threshold, quoting of names, and the block that lists them.
 
-use super::AnalysisInfo;
+use super::TableHandle;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::filter::exactly;
 use crate::report::{Finding, Findings, RowsOf, Stakes};
@@ -16,13 +16,13 @@ pub fn quoted(name: &str) -> String {
     format!("\u{201c}{}\u{201d}", visible(&shortened(name, IN_A_SENTENCE)))
 }
 
-/// Link to the rows of a table, by the table's `id`; an empty filter means all rows.
-pub fn rows_of(report: &AnalysisInfo, table: &str, filter: &str) -> RowsOf {
+/// Link to the rows of a table; an empty filter means all rows.
+pub fn rows_of(table: TableHandle, filter: &str) -> RowsOf {
     RowsOf {
-        report: report.id.to_string(),
-        table: table.to_string(),
+        report: table.report.id.to_string(),
+        table: table.id.to_string(),
         filter: exactly(filter),
-        label: report.title.to_string(),
+        label: table.report.title.to_string(),
     }
 }
 

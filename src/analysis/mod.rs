@@ -87,27 +87,8 @@ pub enum Group {
 
 /// The group of the report with that id; one of a comparison is in the same as that of one trace.
 pub fn group_of(id: &str) -> Group {
-    const GROUPS: [(Group, &[&AnalysisInfo]); 3] = [
-        (
-            Group::Gpu,
-            &[
-                &gpu_breakdown::INFO,
-                &gpu_kernels::INFO,
-                &gpu_ops::INFO,
-                &gpu_layers::INFO,
-                &gpu_idle::INFO,
-                &gpu_cpu::INFO,
-                &gpu_critical_path::INFO,
-                &gpu_communication::INFO,
-                &gpu_memory::INFO,
-            ],
-        ),
-        (Group::Memory, &[&mrm_kv::INFO, &mrm_time::INFO, &mrm_config::INFO, &address_ranges::INFO]),
-        (Group::Trace, &[&overview::INFO, &slices::INFO, &longest::INFO, &counters::INFO]),
-    ];
     let id = id.strip_prefix("compare-").unwrap_or(id);
-    let has = |of: &&(Group, &[&AnalysisInfo])| of.1.iter().any(|info| info.id == id);
-    GROUPS.iter().find(has).map_or(Group::Summary, |(group, _)| *group)
+    ANALYSES.iter().find(|info| info.id == id).map_or(Group::Summary, |info| info.group)
 }
 
 /// Description of a report, known without computing it.
@@ -118,10 +99,26 @@ pub struct AnalysisInfo {
     /// Whether the run contains the tables the report reads.
     pub applies: fn(&Run) -> bool,
     pub run: fn(&Context<'_>) -> Report,
-    /// Byte-for-byte output of the reference tool, where there is one.
-    pub reference: Option<ReferenceLayout>,
+    pub group: Group,
     /// The report is slow compared with parsing, so it is computed after parsing and after the fast ones.
     pub is_late: bool,
+}
+
+/// A table that other code looks up or links to. It is declared beside the code that builds it, so a table that is renamed or
+/// removed doesn't compile.
+#[derive(Clone, Copy)]
+pub struct TableHandle {
+    pub report: &'static AnalysisInfo,
+    /// `id` of the table; those of further traces end with a number, see [`gpu::Named`].
+    pub id: &'static str,
+}
+
+/// The reports of labelled memory accesses. The first one of a run labels them, which takes most of the time.
+pub const LABELLED: [&AnalysisInfo; 4] = [&mrm::INFO, &mrm_kv::INFO, &mrm_time::INFO, &mrm_run::INFO];
+
+/// Whether the report with that id is one of [`LABELLED`].
+pub fn is_labelled(id: &str) -> bool {
+    LABELLED.iter().any(|info| info.id == id)
 }
 
 /// Reports derived from finished reports, in order of computation.
@@ -136,20 +133,6 @@ pub struct ConclusionInfo {
     pub before: &'static [&'static AnalysisInfo],
     /// Returns `None` where there is nothing to report.
     pub run: fn(&Run, &[Report]) -> Option<Report>,
-}
-
-/// Writes a report exactly as the reference tool does; an export of the whole run is then this text alone.
-pub type ReferenceLayout = fn(&Run, &Query, TextFormat) -> Option<String>;
-
-/// Output formats of reference tools.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TextFormat {
-    Terminal {
-        /// Columns of the terminal.
-        width: usize,
-    },
-    Markdown,
-    Json,
 }
 
 /// Settings of the user.
@@ -315,10 +298,9 @@ const MEMORY_SHARE: f64 = 0.85;
 /// Makes reports. Reports progress only while accesses to memory are labelled; nothing else takes long enough.
 fn make(context: &Context<'_>, analyses: impl Iterator<Item = &'static AnalysisInfo>) -> Vec<Report> {
     let analyses: Vec<_> = analyses.collect();
-    let Some(labels) = analyses.iter().position(|analysis| analysis.id.starts_with("mrm")) else {
+    let Some(labels) = analyses.iter().position(|analysis| is_labelled(analysis.id)) else {
         return analyses.iter().map(|analysis| (analysis.run)(context)).collect();
     };
-    // The first of them is the one that labels.
     let share = |at: usize| match at == labels {
         true => MEMORY_SHARE,
         false => (1.0 - MEMORY_SHARE) / (analyses.len() - 1) as f64,
@@ -369,7 +351,7 @@ fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> + use<> {
         analyses.sort_by_key(|analysis| analysis.id != mrm_run::INFO.id);
     } else if !gpu_breakdown::has_work(run) {
         // Without GPU activity, general reports come before those made for GPUs.
-        analyses.sort_by_key(|analysis| analysis.id.starts_with("gpu-") && analysis.id != gpu_ranks::INFO.id);
+        analyses.sort_by_key(|analysis| analysis.group == Group::Gpu);
     }
     analyses.into_iter()
 }

@@ -2,6 +2,7 @@
 //! manifest. The exporter writes a zip archive.
 
 use super::{ExporterInfo, Input, LeftOut};
+use crate::analysis;
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm::trust::run_validity;
 use crate::analysis::mrm_run::{metrics_rows, thresholds_of, view_of};
@@ -104,7 +105,7 @@ pub fn folder_name(run_id: &str) -> String {
 /// The charts of one trace as SVG, keyed by bare file name. Charts that mrm-trace also makes have the same
 /// names as there.
 pub fn figures(reports: &[Report], number: usize) -> Vec<(String, Vec<u8>)> {
-    let charts = reports.iter().filter(|report| report.id.starts_with("mrm")).flat_map(Report::charts);
+    let charts = reports.iter().filter(|report| analysis::is_labelled(&report.id)).flat_map(Report::charts);
     let figure = |chart: &Chart| {
         // Charts of further traces have their number in the id.
         let is_numbered = chart.id.ends_with(|c: char| c.is_ascii_digit());

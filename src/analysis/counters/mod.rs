@@ -7,13 +7,13 @@
 //! ```
 
 use super::timeline::{self, cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, Context};
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "counters", title: "Counters", applies, run, reference: None, is_late: false };
+    AnalysisInfo { id: "counters", title: "Counters", applies, run, group: Group::Trace, is_late: false };
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.counter_series.is_empty())

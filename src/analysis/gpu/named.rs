@@ -35,10 +35,7 @@ impl<'a, 'b> Named<'a, 'b> {
 
     /// The id of a table of this trace.
     pub fn id(&self, id: &'static str) -> Cow<'static, str> {
-        match self.number {
-            None | Some(0) => id.into(),
-            Some(number) => format!("{id}_{}", number + 1).into(),
-        }
+        numbered(id, self.number.unwrap_or(0))
     }
 
     /// The title of a table of this trace.
@@ -47,5 +44,13 @@ impl<'a, 'b> Named<'a, 'b> {
             None => title.to_string(),
             Some(_) => format!("{title}: {}", self.gpu.trace.source.file_name),
         }
+    }
+}
+
+/// The id of a table of the trace with that number, counted from 0: the first has none in its ids.
+pub fn numbered(id: &'static str, number: usize) -> Cow<'static, str> {
+    match number {
+        0 => id.into(),
+        number => format!("{id}_{}", number + 1).into(),
     }
 }

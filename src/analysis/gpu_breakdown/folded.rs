@@ -6,7 +6,7 @@ use super::super::gpu::facts::RunFacts;
 use super::super::gpu::kind::Kind;
 use super::super::gpu::parts::Activity;
 use super::super::gpu::scope::{gpu_label, gpu_number};
-use super::{BREAKDOWN, DeviceTime, breakdown, charts, push_rank, push_times, summary};
+use super::{BREAKDOWN, BREAKDOWN_TITLE, DeviceTime, breakdown, charts, push_rank, push_times, summary};
 use crate::base::units::Unit;
 use crate::report::{Facts, Report};
 use crate::trace::Trace;
@@ -69,5 +69,5 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
          recorded.",
     );
     report.chart(charts::devices("breakdown_chart".into(), charts::DEVICES.to_string(), &devices));
-    report.table(breakdown("breakdown", BREAKDOWN.to_string(), &devices));
+    report.table(breakdown(BREAKDOWN.id, BREAKDOWN_TITLE.to_string(), &devices));
 }

@@ -142,7 +142,7 @@ impl Grade {
         let steps_note = if are_of_no_kernel { "no kernel is linked to a step" } else { "" }.to_string();
         let rows = vec![
             of(
-                "launches",
+                super::LAUNCHES,
                 coverage[0],
                 "launch delays, and operators, frames and steps of kernels",
                 launch_note,

@@ -17,14 +17,21 @@ use super::gpu::stats::{self, Durations, share};
 use super::gpu::steps::{NO_STEP, Step};
 use super::gpu::{self, GpuTrace, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::{Run, Trace};
 use std::borrow::Cow;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies, run, reference: None, is_late: false };
+    AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies, run, group: Group::Gpu, is_late: false };
+
+/// Tables that findings read.
+pub const BREAKDOWN: TableHandle = TableHandle { report: &INFO, id: "breakdown" };
+pub const STEPS: TableHandle = TableHandle { report: &INFO, id: "steps" };
+pub const COVERAGE: TableHandle = TableHandle { report: &INFO, id: "coverage" };
+/// Row of [`COVERAGE`] about launches, by its `what`.
+pub const LAUNCHES: &str = "launches";
 
 /// A trace without GPU activity may still have steps and annotations.
 fn applies(run: &Run) -> bool {
@@ -57,7 +64,7 @@ struct Of<'a, 'b> {
 }
 
 /// Title of the table of parts.
-const BREAKDOWN: &str = "Time breakdown";
+const BREAKDOWN_TITLE: &str = "Time breakdown";
 
 /// Time of a device, total and per step.
 struct DeviceTime {
@@ -225,7 +232,7 @@ impl Of<'_, '_> {
         {
             let title = |title: &str| self.named.title(title);
             report.chart(charts::devices(self.named.id("breakdown_chart"), title(charts::DEVICES), &devices));
-            report.table(breakdown(self.named.id("breakdown"), title(BREAKDOWN), &devices));
+            report.table(breakdown(self.named.id(BREAKDOWN.id), title(BREAKDOWN_TITLE), &devices));
             if let Some(chart) = strip {
                 report.chart(chart);
             }
@@ -251,7 +258,7 @@ impl Of<'_, '_> {
             report.table(table);
         }
         report
-            .table(grade.table(self.named.id("coverage"), self.named.title("Data available in this trace")));
+            .table(grade.table(self.named.id(COVERAGE.id), self.named.title("Data available in this trace")));
         if let Some(facts) = self.setup() {
             report.facts(facts);
         }
@@ -383,7 +390,7 @@ impl Of<'_, '_> {
         };
         let any_missing = rows.iter().any(|row| !row.0.is_complete);
         let mut table = Table::new(
-            self.named.id("steps"),
+            self.named.id(STEPS.id),
             self.named.title("Steps"),
             vec![
                 Column::key(

@@ -6,7 +6,7 @@ use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{GpuTrace, Named, Work};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Content, Report, Table};
@@ -17,9 +17,12 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     title: "Communication",
     applies,
     run,
-    reference: None,
+    group: Group::Gpu,
     is_late: true,
 };
+
+/// Table that findings read.
+pub const COLLECTIVES: TableHandle = TableHandle { report: &INFO, id: "collectives" };
 
 /// Most traces are of a single GPU: the report needs one of these words in a name.
 fn applies(run: &Run) -> bool {
@@ -133,7 +136,7 @@ fn table(named: &Named<'_, '_>, rows: &[Sums], total: i64) -> Table {
         labels.join(", ")
     };
     Table::new(
-        named.id("collectives"),
+        named.id(COLLECTIVES.id),
         named.title("Collectives"),
         vec![
             Column::key("collective", "collective", Content::Argument, text(&|row| &row.name)),

@@ -6,7 +6,7 @@ use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
 use super::gpu::{self, GpuTrace, Kind, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::visible;
@@ -20,9 +20,12 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     title: "Python and CPU",
     applies: gpu::applies,
     run,
-    reference: None,
+    group: Group::Gpu,
     is_late: true,
 };
+
+/// Table that findings read.
+pub const CPU: TableHandle = TableHandle { report: &INFO, id: "cpu" };
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
@@ -78,7 +81,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     }
     let n_left_out = cut(&mut rows);
     let table = Table::new(
-        named.id("cpu"),
+        named.id(CPU.id),
         named.title("Frames, operators and calls"),
         vec![
             Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0.0)))),

@@ -34,7 +34,7 @@ use super::gpu::spans::Span;
 use super::gpu::stats::share;
 use super::gpu::{GpuTrace, Named};
 use super::gpu_kernels;
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, Context};
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{counted, format_ns};
 use crate::report::Report;
@@ -45,7 +45,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     title: "Critical path",
     applies: gpu_kernels::applies,
     run,
-    reference: None,
+    group: Group::Gpu,
     is_late: true,
 };
 

@@ -2,6 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
+use crate::analysis::{gpu_cpu, gpu_idle};
 use crate::analysis::gpu::gaps::{BETWEEN_KERNELS, HOST, ON_GPU, UNKNOWN};
 use crate::analysis::gpu::stats::{SumNs, percent, share};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
@@ -27,7 +28,7 @@ struct OfCause {
 }
 
 fn of_cause(evidence: &Evidence<'_>, cause: &str) -> Option<OfCause> {
-    let table = evidence.reader.table("gpu-idle", "idle")?;
+    let table = evidence.reader.table(gpu_idle::IDLE)?;
     let rows: Vec<Row<'_>> = table.rows().filter(|row| row.text("cause") == cause).collect();
     let most = rows.iter().max_by_key(|row| row.integer("time"))?;
     let sum = |column: &str| rows.iter().filter_map(|row| row.integer(column)).sum_ns();
@@ -53,15 +54,15 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("waited", "host-bound idle", waited, Unit::Ns);
     facts.push("gaps", "gaps", host.gaps, Unit::Count);
     facts.push("p50", "p50", host.p50, Unit::Ns);
-    let by_phase = reader.table("gpu-idle", "idle_by_phase");
+    let by_phase = reader.table(gpu_idle::IDLE_BY_PHASE);
     let phases = by_phase.iter().flat_map(|table| table.rows()).filter(|row| row.text("cause") == HOST);
     if let Some(most) = phases.max_by_key(|row| row.integer("time"))
         && let Some(of_time) = most.float("share")
     {
         text.push_str(&format!(", {} of {} time", percent(of_time), most.text("phase")));
     }
-    let mut rows = reader.table("gpu-idle", "gaps").map(|table| table.rows_of(HOST));
-    let cpu = reader.table("gpu-cpu", "cpu");
+    let mut rows = reader.table(gpu_idle::GAPS).map(|table| table.rows_of(HOST));
+    let cpu = reader.table(gpu_cpu::CPU);
     let most = cpu.and_then(|table| table.rows().max_by_key(|row| row.integer("waited")));
     if let (Some(table), Some(most)) = (cpu, most)
         && let Some(share) = share(most.integer("waited").unwrap_or(0), waited)
@@ -80,7 +81,7 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
 
 /// Launch-bound: kernels run shorter than the calls that launch them.
 pub fn waits_for_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let Some(table) = evidence.reader.table("gpu-idle", "launches") else { return };
+    let Some(table) = evidence.reader.table(gpu_idle::LAUNCHES) else { return };
     let (short, work, calls) = (table.sum("short"), table.sum("work"), table.sum("calls"));
     let Some(host) = of_cause(evidence, HOST).filter(|_| evidence.knows_launches()) else { return };
     // The median, since a call that loads a module first may take a second.
@@ -121,7 +122,7 @@ pub fn gaps_between_kernels(evidence: &Evidence<'_>, findings: &mut Vec<Finding>
     facts.push("gaps", "gaps", gaps.gaps, Unit::Count);
     facts.push("time", "total", gaps.time, Unit::Ns);
     let mut finding = evidence.finding("gaps-between-kernels", text, Some(gaps.time));
-    finding.rows = evidence.reader.table("gpu-idle", "idle").map(|table| table.rows_of(BETWEEN_KERNELS));
+    finding.rows = evidence.reader.table(gpu_idle::IDLE).map(|table| table.rows_of(BETWEEN_KERNELS));
     findings.push(with_facts(finding, facts));
 }
 
@@ -141,7 +142,7 @@ pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("time", "total", time, Unit::Ns);
     facts.push("after_late_launch", "after late launches", other.after_late_launch, Unit::Ns);
     let mut finding = evidence.finding("waits-on-gpu", text, Some(time));
-    finding.rows = evidence.reader.table("gpu-idle", "gaps").map(|table| table.rows_of(ON_GPU));
+    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_of(ON_GPU));
     findings.push(with_facts(finding, facts));
 }
 
@@ -160,7 +161,7 @@ pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("gaps", "gaps", unknown.gaps, Unit::Count);
     facts.push("time", "total", unknown.time, Unit::Ns);
     let mut finding = evidence.finding("launches-not-recorded", text, Some(unknown.time));
-    finding.rows = evidence.reader.table("gpu-idle", "gaps").map(|table| table.rows_of(UNKNOWN));
+    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_of(UNKNOWN));
     findings.push(with_facts(finding, facts));
 }
 

@@ -74,14 +74,14 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let mut n_with_work = 0usize;
     for (number, trace) in traces.iter().enumerate() {
         let reader = Reader::new(reports, number);
-        let Some(time) = reader.table("gpu-breakdown", "breakdown").map(|table| table.sum("time")) else {
+        let Some(time) = reader.table(gpu_breakdown::BREAKDOWN).map(|table| table.sum("time")) else {
             continue;
         };
         if time <= 0 {
             continue;
         }
         n_with_work += 1;
-        can_tell_launches &= reader.coverage("launches") >= ENOUGH_LAUNCHES;
+        can_tell_launches &= reader.coverage(gpu_breakdown::LAUNCHES) >= ENOUGH_LAUNCHES;
         let evidence = Evidence { reader, time, is_one_of_several: n_traces > 1 };
         let mut of_trace = Vec::new();
         RULES.iter().for_each(|rule| rule(&evidence, &mut of_trace));
@@ -147,7 +147,7 @@ fn grade_of(report: &Report, reports: &[Report]) -> Option<String> {
         (true, _) => None,
         (false, _) => Some(row.text("what")),
     };
-    let coverage = Reader::new(reports, 0).table(gpu_breakdown::INFO.id, "coverage")?;
+    let coverage = Reader::new(reports, 0).table(gpu_breakdown::COVERAGE)?;
     let lacking: Vec<String> = coverage.rows().filter_map(lack).collect();
     Some(if lacking.is_empty() {
         format!("Trace detail: {letter} (of A–D). Nothing missing.")
@@ -196,7 +196,7 @@ impl Evidence<'_> {
 
     /// Whether enough kernel time has known launches.
     fn knows_launches(&self) -> bool {
-        self.reader.coverage("launches") >= ENOUGH_LAUNCHES
+        self.reader.coverage(gpu_breakdown::LAUNCHES) >= ENOUGH_LAUNCHES
     }
 
     /// Finding with an upper bound of `time` nanoseconds.

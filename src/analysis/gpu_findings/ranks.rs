@@ -1,6 +1,7 @@
 //! Findings about stragglers and imbalance between ranks.
 
 use super::reader::{Reader, Row};
+use crate::analysis::gpu_ranks;
 use crate::analysis::gpu::stats::percent;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Finding, Report};
@@ -22,7 +23,7 @@ fn rank(row: &Row<'_>) -> String {
 
 /// The rank that delays the others most.
 fn straggler(reader: &Reader<'_>) -> Option<Finding> {
-    let table = reader.table("gpu-ranks", "stragglers")?;
+    let table = reader.table(gpu_ranks::STRAGGLERS)?;
     let last = table.rows().max_by_key(|row| row.integer("held_up"))?;
     let held_up = last.integer("held_up").filter(|ns| *ns > 0)?;
     let communication: i64 = table.rows().filter_map(|row| row.integer("communication")).max()?;
@@ -56,7 +57,7 @@ fn straggler(reader: &Reader<'_>) -> Option<Finding> {
 
 /// Compute imbalance between ranks.
 fn uneven(reader: &Reader<'_>) -> Option<Finding> {
-    let table = reader.table("gpu-ranks", "ranks")?;
+    let table = reader.table(gpu_ranks::RANKS)?;
     let computation = |row: &Row<'_>| row.integer("computation");
     let most = table.rows().filter(|row| computation(row).is_some()).max_by_key(computation)?;
     let least = table.rows().filter(|row| computation(row).is_some()).min_by_key(computation)?;

@@ -1,5 +1,7 @@
 //! Tables of finished reports, read by the names of their columns.
 
+use crate::analysis::gpu::named::numbered;
+use crate::analysis::{TableHandle, gpu_breakdown};
 use crate::filter::exactly;
 use crate::report::{Report, RowsOf, Table, Value};
 
@@ -29,19 +31,17 @@ impl<'a> Reader<'a> {
         Reader { reports, number }
     }
 
-    /// A table of the trace, by the ids of the report and of the table; ids of further traces end with their numbers, as
-    /// [`crate::analysis::gpu::Named`] makes them.
-    pub fn table(&self, report: &str, table: &str) -> Option<TableOf<'a>> {
-        let report = self.reports.iter().find(|candidate| candidate.id == report)?;
-        let numbered = format!("{table}_{}", self.number + 1);
-        let wanted = if self.number == 0 { table } else { &numbered };
-        let table = report.tables().find(|table| table.id == wanted)?;
+    /// A table of the trace.
+    pub fn table(&self, handle: TableHandle) -> Option<TableOf<'a>> {
+        let report = self.reports.iter().find(|candidate| candidate.id == handle.report.id)?;
+        let id = numbered(handle.id, self.number);
+        let table = report.tables().find(|table| table.id == id)?;
         Some(TableOf { report, table })
     }
 
     /// Share of kernel time that has `what` recorded, from the coverage table; 0 if unknown.
     pub fn coverage(&self, what: &str) -> f64 {
-        let table = self.table("gpu-breakdown", "coverage");
+        let table = self.table(gpu_breakdown::COVERAGE);
         let row = table.and_then(|table| table.rows().find(|row| row.text("what") == what));
         row.and_then(|row| row.float("coverage")).unwrap_or(0.0)
     }

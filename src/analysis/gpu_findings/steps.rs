@@ -2,6 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
+use crate::analysis::gpu_breakdown;
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::units::{Unit, format_ns};
 use crate::report::{Facts, Finding};
@@ -24,7 +25,7 @@ type Kind = (String, String, Option<i64>);
 
 /// Steps with the same phase and tokens that are far above the median.
 pub fn slow_steps(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let Some(table) = evidence.reader.table("gpu-breakdown", "steps") else { return };
+    let Some(table) = evidence.reader.table(gpu_breakdown::STEPS) else { return };
     let mut kinds: Vec<(Kind, Vec<Row<'_>>)> = Vec::new();
     for row in table.rows().filter(|row| row.integer("gpu_time").is_some()) {
         let kind = (row.text("device"), row.text("phase"), row.integer("tokens"));

@@ -2,6 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
+use crate::analysis::{gpu_breakdown, gpu_communication, gpu_memory};
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::units::{Unit, counted, format_bytes, format_decimal_prefix, format_ns};
 use crate::report::{Facts, Finding};
@@ -12,7 +13,7 @@ const UNEVEN: i64 = 3;
 const MIN_COLLECTIVES: i64 = 5;
 
 fn part(evidence: &Evidence<'_>, name: &str) -> i64 {
-    let table = evidence.reader.table("gpu-breakdown", "breakdown");
+    let table = evidence.reader.table(gpu_breakdown::BREAKDOWN);
     let rows = table.iter().flat_map(|table| table.rows()).filter(|row| row.text("part") == name);
     rows.filter_map(|row| row.integer("time")).sum_ns()
 }
@@ -31,7 +32,7 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
     if !evidence.is_worth_saying(exposed) {
         return;
     }
-    let table = evidence.reader.table("gpu-communication", "collectives");
+    let table = evidence.reader.table(gpu_communication::COLLECTIVES);
     let open = |row: &Row<'_>| {
         let total = row.integer("total").unwrap_or(0) as f64;
         total * (1.0 - row.float("hidden").unwrap_or(0.0))
@@ -73,7 +74,7 @@ pub fn uneven_collectives(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
     if evidence.is_one_of_several {
         return;
     }
-    let Some(table) = evidence.reader.table("gpu-communication", "collectives") else { return };
+    let Some(table) = evidence.reader.table(gpu_communication::COLLECTIVES) else { return };
     let excess = |row: &Row<'_>| -> Option<i64> {
         // Only collectives of one size are comparable.
         row.integer("message")?;
@@ -111,7 +112,7 @@ pub fn exposed_copies(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     );
     let mut facts = Facts::default();
     facts.push("exposed", "exposed copies", exposed, Unit::Ns);
-    let table = evidence.reader.table("gpu-memory", "copies");
+    let table = evidence.reader.table(gpu_memory::COPIES);
     let copies = table.iter().flat_map(|table| table.rows()).filter(|row| row.text("name").contains("cpy"));
     let mut rows = table.map(|table| table.rows_of(""));
     if let Some(most) = copies.max_by_key(|row| row.integer("total")) {

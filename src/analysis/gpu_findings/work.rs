@@ -2,6 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
+use crate::analysis::{gpu_kernels, gpu_ops};
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::base::text::{IN_A_SENTENCE, shortened};
 use crate::base::units::{Unit, counted, format_ns};
@@ -22,7 +23,7 @@ const UNFUSED: [&str; 3] = ["Elementwise", "Copy/Memory", "Layout"];
 
 /// Operators far below the roofline.
 pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let Some(table) = evidence.reader.table("gpu-ops", "shapes") else { return };
+    let Some(table) = evidence.reader.table(gpu_ops::SHAPES) else { return };
     let lost = |row: &Row<'_>| {
         let reached = row.float("of_roofline").filter(|reached| (0.0..FAR).contains(reached))?;
         Some((row.integer("direct")? as f64 * (1.0 - reached)) as i64)
@@ -52,7 +53,7 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
 
 /// Much GPU time in elementwise and copy kernels.
 pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let Some(table) = evidence.reader.table("gpu-kernels", "operations") else { return };
+    let Some(table) = evidence.reader.table(gpu_kernels::OPERATIONS) else { return };
     let is_unfused = |row: &Row<'_>| UNFUSED.contains(&row.text("operation").as_str());
     let rows: Vec<Row<'_>> = table.rows().filter(is_unfused).collect();
     let share: f64 = rows.iter().filter_map(|row| row.float("share")).sum();
@@ -83,7 +84,7 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
 
 /// Kernels too small for the GPU: they launch fewer blocks than there are SMs.
 pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let Some(table) = evidence.reader.table("gpu-kernels", "configurations") else { return };
+    let Some(table) = evidence.reader.table(gpu_kernels::CONFIGURATIONS) else { return };
     let lost = |row: &Row<'_>| {
         let unused = row.float("unused").filter(|unused| *unused > 0.0)?;
         Some((row.integer("total")? as f64 * unused) as i64)
@@ -119,12 +120,12 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
 
 /// The operation with the most GPU time, which bounds what can be gained.
 pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let Some(table) = evidence.reader.table("gpu-kernels", "operations") else { return };
+    let Some(table) = evidence.reader.table(gpu_kernels::OPERATIONS) else { return };
     let Some(most) = table.rows().max_by_key(|row| row.integer("total")) else { return };
     let Some(share) = most.float("share").filter(|share| *share >= LARGEST) else { return };
     let operation = most.text("operation");
     let mut text = format!("{operation} accounts for {} of GPU time", percent(share));
-    let kernels = evidence.reader.table("gpu-kernels", "kernels");
+    let kernels = evidence.reader.table(gpu_kernels::KERNELS);
     let of_operation =
         kernels.iter().flat_map(|table| table.rows()).filter(|row| row.text("operation") == operation);
     let mut facts = Facts::default();

@@ -102,7 +102,7 @@ pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
             .push_str(&format!(" {} no recorded launch.", counted(n_unknown, "kernel has", "kernels have")));
     }
     let mut table = Table::new(
-        named.id("launches"),
+        named.id(super::LAUNCHES.id),
         named.title("Launches"),
         vec![
             Column::key("call", "call", Content::Symbol, texts(rows.iter().map(|row| Some(row.0.as_str())))),

@@ -12,7 +12,7 @@ use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{GpuTrace, Named};
 use super::gpu_kernels;
 use super::timeline::{integers, texts};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
 use crate::base::units::{Unit, format_ns, group_digits};
 use crate::report::{Column, Content, Report, Table};
 
@@ -21,9 +21,15 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     title: "Idle and launch",
     applies: gpu_kernels::applies,
     run,
-    reference: None,
+    group: Group::Gpu,
     is_late: true,
 };
+
+/// Tables that findings read.
+pub const IDLE: TableHandle = TableHandle { report: &INFO, id: "idle" };
+pub const IDLE_BY_PHASE: TableHandle = TableHandle { report: &INFO, id: "idle_by_phase" };
+pub const GAPS: TableHandle = TableHandle { report: &INFO, id: "gaps" };
+pub const LAUNCHES: TableHandle = TableHandle { report: &INFO, id: "launches" };
 
 /// Number of gaps listed.
 const N_GAPS: usize = 50;
@@ -46,7 +52,7 @@ fn add(named: &Named<'_, '_>, report: &mut Report) {
     }
     let labels: Vec<String> = (0..gpu.devices.len() as u32).map(|device| gpu.device_label(device)).collect();
     report.table(
-        cause_table(named, "idle", "GPU idle time", &labels, &by_device).caption(
+        cause_table(named, IDLE.id, "GPU idle time", &labels, &by_device).caption(
             "Gaps in which no stream ran anything. Up to the end of the next launch call, the GPU is waiting for the host. The \
              rest is a gap between kernels if under 30 µs, else a stall on an event, another stream or a resource. Gaps that may \
              contain unrecorded kernels don't count as idle.",
@@ -199,7 +205,7 @@ fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
         (launch != NONE).then(|| get(launch)).flatten().map(|slice| gpu.name(slice).to_string())
     };
     let table = Table::new(
-        named.id("gaps"),
+        named.id(GAPS.id),
         named.title("Longest gaps"),
         vec![
             Column::key(

@@ -68,7 +68,7 @@ pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
         return None;
     }
     let table = Table::new(
-        named.id("idle_by_phase"),
+        named.id(super::IDLE_BY_PHASE.id),
         named.title("Idle time by phase"),
         vec![
             Column::key(

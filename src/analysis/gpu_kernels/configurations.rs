@@ -178,7 +178,7 @@ pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
         ));
     }
     let mut table = Table::new(
-        named.id("configurations"),
+        named.id(super::CONFIGURATIONS.id),
         named.title("Kernels by launch configuration"),
         vec![
             Column::key("grid", "grid", Content::Plain, texts(rows.iter().map(|row| shown(&row.launch.grid))))

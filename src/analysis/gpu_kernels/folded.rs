@@ -95,7 +95,7 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
         texts(operations.iter().map(|row| Some(&row.class.operation))),
     )];
     columns.extend(time_columns(&operations, total));
-    report.table(Table::new("operations", "Operations", columns).sorted_by("total", true));
+    report.table(Table::new(super::OPERATIONS.id, "Operations", columns).sorted_by("total", true));
     let n_left_out = cut(&mut names);
     let class_text = |get: &dyn Fn(&Class) -> &str| {
         texts(names.iter().map(|row| Some(get(row.class).to_string()).filter(|text| !text.is_empty())))
@@ -108,7 +108,7 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     columns.push(Column::text("library", "library", Content::Plain, class_text(&|class| &class.library)));
     let name = |row: &Row<'_>| row.name.and_then(|name| trace.strings.get_opt(name));
     kernel_names::insert(&mut columns, 0, ("name", "name"), names.iter().map(name));
-    let table = Table::new("kernels", "Kernels by name", columns).sorted_by("total", true);
+    let table = Table::new(super::KERNELS.id, "Kernels by name", columns).sorted_by("total", true);
     report.table(with_left_out(table, n_left_out));
 }
 

@@ -12,7 +12,7 @@ use super::gpu::facts::Vendor;
 use super::gpu::stats::{self, Durations, SumNs, share};
 use super::gpu::{self, Class, GpuTrace, Kind, Named, Work, kernel_names};
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
@@ -26,9 +26,14 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     title: "Kernels",
     applies: has_work_or_counters,
     run,
-    reference: None,
+    group: Group::Gpu,
     is_late: true,
 };
+
+/// Tables that findings read.
+pub const OPERATIONS: TableHandle = TableHandle { report: &INFO, id: "operations" };
+pub const KERNELS: TableHandle = TableHandle { report: &INFO, id: "kernels" };
+pub const CONFIGURATIONS: TableHandle = TableHandle { report: &INFO, id: "configurations" };
 
 /// Whether any trace has GPU activity.
 pub fn applies(run: &Run) -> bool {
@@ -237,7 +242,7 @@ fn operation_table(
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
         columns.insert(3, column.hint("time of kernels launched in steps, divided by the number of steps"));
     }
-    Table::new(named.id("operations"), named.title("Operations"), columns).sorted_by("total", true).caption(
+    Table::new(named.id(OPERATIONS.id), named.title("Operations"), columns).sorted_by("total", true).caption(
         "Kernels grouped by operation, based on their names. Durations are summed, so overlapping kernels count multiple times, \
          unlike in GPU time.",
     )
@@ -329,6 +334,6 @@ fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64, st
         rows.iter().map(|row| trace.strings.get_opt(row.name)),
     );
     let table =
-        Table::new(named.id("kernels"), named.title("Kernels by name"), columns).sorted_by("total", true);
+        Table::new(named.id(KERNELS.id), named.title("Kernels by name"), columns).sorted_by("total", true);
     with_left_out(table, n_left_out)
 }

@@ -10,7 +10,7 @@ pub use attention::layers as by_attention;
 use super::gpu::spans;
 use super::gpu::{GpuTrace, Named};
 use super::gpu_kernels;
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, Context};
 use crate::base::units::counted;
 use crate::report::Report;
 
@@ -19,7 +19,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     title: "Layers",
     applies: gpu_kernels::applies,
     run,
-    reference: None,
+    group: Group::Gpu,
     is_late: true,
 };
 

@@ -7,7 +7,7 @@ mod rates;
 use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{self, Kind, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};
@@ -20,9 +20,12 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     // Allocations are also recorded without a GPU.
     applies: |run| gpu::applies(run) || run.traces.iter().any(allocations::are_in),
     run,
-    reference: None,
+    group: Group::Gpu,
     is_late: true,
 };
+
+/// Table that findings read.
+pub const COPIES: TableHandle = TableHandle { report: &INFO, id: "copies" };
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
@@ -113,7 +116,7 @@ fn copy_table(named: &Named<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table
         (row.timed > 0).then(|| bytes / (row.timed as f64 / 1e9))
     };
     let mut table = Table::new(
-        named.id("copies"),
+        named.id(COPIES.id),
         named.title("Copies and fills"),
         vec![
             Column::key(

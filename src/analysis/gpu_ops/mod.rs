@@ -9,7 +9,7 @@ use super::gpu::stats::{SumNs, share};
 use super::gpu::{GpuTrace, Kind, Named};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::visible;
@@ -23,9 +23,12 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     title: "Operators",
     applies: gpu_kernels::applies,
     run,
-    reference: None,
+    group: Group::Gpu,
     is_late: true,
 };
+
+/// Table that findings read.
+pub const SHAPES: TableHandle = TableHandle { report: &INFO, id: "shapes" };
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);

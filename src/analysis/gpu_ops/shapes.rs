@@ -85,7 +85,7 @@ pub fn blocks(
     let category =
         |group: &Group| categories.of(text(group.key.name).unwrap_or(""), text(group.kernel)).to_string();
     let table = Table::new(
-        named.id("shapes"),
+        named.id(super::SHAPES.id),
         named.title("Operators by inputs"),
         vec![
             Column::key(

@@ -14,13 +14,17 @@ use self::waits::Waits;
 use super::gpu::parts::{Activity, Parts};
 use super::gpu::stats::share;
 use super::gpu::{self, GpuTrace};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Report};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "gpu-ranks", title: "Ranks", applies, run, reference: None, is_late: false };
+    AnalysisInfo { id: "gpu-ranks", title: "Ranks", applies, run, group: Group::Summary, is_late: false };
+
+/// Tables that findings read.
+pub const RANKS: TableHandle = TableHandle { report: &INFO, id: "ranks" };
+pub const STRAGGLERS: TableHandle = TableHandle { report: &INFO, id: "stragglers" };
 
 fn applies(run: &Run) -> bool {
     let has_work = |trace: &&Trace| gpu::has_work(trace);

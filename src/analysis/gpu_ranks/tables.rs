@@ -74,7 +74,7 @@ impl Ranks<'_, '_> {
         let caption = "Computation, exposed communication, exposed copies and idle time add up to the total (first kernel or copy \
                        to the end of the last). Clock offsets are estimated from collectives that end on all ranks at once; 0 if \
                        the clocks agree within the uncertainty.";
-        Table::new("ranks", "Ranks", columns)
+        Table::new(super::RANKS.id, "Ranks", columns)
             .caption(caption)
             .sorted_by("rank", false)
             .if_empty("No comparable files.")
@@ -112,7 +112,7 @@ impl Ranks<'_, '_> {
         };
         let of = |rank: usize| self.files.ranks.get(rank);
         Table::new(
-            "stragglers",
+            super::STRAGGLERS.id,
             "Stragglers",
             vec![
                 Column::integer("rank", "rank", Unit::Id, rows.iter().map(|rank| Some(of(*rank)?.rank)).collect()).as_key(),

@@ -1,12 +1,12 @@
 //! Findings for Python profiles: the hottest function, waiting, garbage collection, imports.
 
 use super::totals::{FunctionKey, Total};
-use super::{INFO, function_name, places, ratio, thread_time_ns};
+use super::{FUNCTIONS, function_name, places, ratio, thread_time_ns};
 use crate::analysis::findings::{LEAST, block, quoted, rows_of};
 use crate::analysis::gpu::stats::percent;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{Unit, counted};
-use crate::report::{Facts, Finding, Findings};
+use crate::report::{Facts, Finding, Findings, RowsOf};
 use crate::trace::Trace;
 use crate::trace::profiles::ProfileRun;
 
@@ -67,7 +67,7 @@ pub fn of(
             time,
             share: Some(share),
             evidence: facts.facts,
-            rows: Some(rows_of(&INFO, table, filter)),
+            rows: Some(RowsOf { table: table.to_string(), ..rows_of(FUNCTIONS, filter) }),
         })
     };
     let mut found: Vec<Finding> = Vec::new();

@@ -7,7 +7,8 @@ mod findings;
 pub mod places;
 pub mod totals;
 
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
+use crate::analysis::gpu::named::numbered;
 use crate::base::strings::{StringId, StringTable};
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Cells, Column, Content, Facts, Report, Table, TextCells};
@@ -16,14 +17,17 @@ use crate::trace::profiles::ProfileRun;
 use std::borrow::Cow;
 use totals::{FunctionKey, Total};
 
-pub static INFO: AnalysisInfo = AnalysisInfo {
+pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "hot-frames",
     title: "Hot frames",
     applies: |run| run.traces.iter().any(|trace| !trace.profiles.is_empty()),
     run: report,
-    reference: None,
+    group: Group::Summary,
     is_late: false,
 };
+
+/// Table that findings link to.
+pub const FUNCTIONS: TableHandle = TableHandle { report: &INFO, id: "functions" };
 
 /// Limit on runs with tables of their own; files typically contain one or a few.
 const MAX_DETAILED_RUNS: usize = 64;
@@ -173,11 +177,9 @@ fn run_blocks(
     let none = StringId::NONE;
     let n_functions = functions.iter().filter(|total| total.key != (none, none)).count();
     let n_files = files.iter().filter(|total| total.key != none).count();
-    let id = |name: &'static str| -> Cow<'static, str> {
-        if number == 0 { name.into() } else { format!("{name}_{}", number + 1).into() }
-    };
+    let id = |name| numbered(name, number);
     // With several profiles, each profile's findings precede its own tables.
-    if let Some(findings) = findings::of(trace, profile, functions, &id("functions")) {
+    if let Some(findings) = findings::of(trace, profile, functions, &id(FUNCTIONS.id)) {
         report.findings(findings);
     }
     report.facts(facts(profile, n_functions, n_files));
@@ -187,7 +189,7 @@ fn run_blocks(
     let name = short_id(profile);
     let view = View { profile, strings: &trace.strings, whole: profile.whole() };
     report.table(view.frames(id("frames"), format!("Frames of {name}")));
-    report.table(view.functions(id("functions"), format!("Functions of {name}"), functions));
+    report.table(view.functions(id(FUNCTIONS.id), format!("Functions of {name}"), functions));
     report.table(view.lines(id("lines"), format!("Lines of {name}")));
     report.table(view.files(id("files"), format!("Files of {name}"), &files));
     report.table(view.packages(id("packages"), format!("Packages of {name}")));

@@ -1,7 +1,7 @@
 //! The longest slices of each class, with their position and arguments.
 
 use super::timeline::{self, integers, shown, texts};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, Context};
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::slices::{Class, UNFINISHED};
@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "longest", title: "Longest slices", applies, run, reference: None, is_late: false };
+    AnalysisInfo { id: "longest", title: "Longest slices", applies, run, group: Group::Trace, is_late: false };
 
 /// Limit on the arguments shown, in characters.
 const ARGS_CHARS: usize = 400;

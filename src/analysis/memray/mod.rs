@@ -3,7 +3,7 @@
 //! Takes the metadata from the capture parser. Allocation stacks aren't available.
 
 use super::timeline::texts;
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, Context};
 use crate::analysis::gpu::facts::{integer, text};
 use crate::analysis::gpu::stats::share;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};
@@ -12,7 +12,7 @@ use crate::trace::builder::{for_each_element, for_each_member};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "memray", title: "Peak memory", applies, run, reference: None, is_late: false };
+    AnalysisInfo { id: "memray", title: "Peak memory", applies, run, group: Group::Summary, is_late: false };
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| value(trace, "peak_live_bytes").is_some())

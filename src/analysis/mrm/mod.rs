@@ -7,7 +7,7 @@ pub mod histograms;
 pub mod tables;
 pub mod trust;
 
-use super::{AnalysisInfo, Context, mrm_run};
+use super::{AnalysisInfo, Group, Context, mrm_run};
 use crate::base::units::{Unit, counted, group_digits};
 use crate::memory::labelling::Stopped;
 use crate::memory::suitability::Thresholds;
@@ -21,7 +21,7 @@ use crate::trace::builder::issues::ACCESSES_LEFT_OUT;
 use tables::Source;
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm", title: "Memory by kind", applies, run, reference: None, is_late: false };
+    AnalysisInfo { id: "mrm", title: "Memory by kind", applies, run, group: Group::Summary, is_late: false };
 
 /// Whether any trace is a memory trace. A memory trace without accesses gets the same tables, without rows.
 fn applies(run: &Run) -> bool {

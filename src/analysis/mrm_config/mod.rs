@@ -1,6 +1,6 @@
 //! Experiment configuration for memory accesses: errors, and the planned runs.
 
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, Context};
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory_config::{self, Config, Judged, PlannedRun};
@@ -12,7 +12,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     title: "Experiment configuration",
     applies,
     run,
-    reference: None,
+    group: Group::Memory,
     is_late: false,
 };
 

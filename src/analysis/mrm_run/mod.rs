@@ -6,7 +6,7 @@ mod dataset;
 use super::memory_query::MemoryQuery;
 use super::mrm::trust::{mark, run_validity};
 use super::mrm::{kinds_of, number_blocks};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, Context};
 use crate::base::hash::HashMap;
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
@@ -26,7 +26,7 @@ use crate::trace::beside::FileBeside;
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm-run", title: "Run directory", applies, run, reference: None, is_late: false };
+    AnalysisInfo { id: "mrm-run", title: "Run directory", applies, run, group: Group::Summary, is_late: false };
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.beside.is_empty())

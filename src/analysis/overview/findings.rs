@@ -48,7 +48,7 @@ pub fn of(run: &Run, sums: &SliceSums<'_>) -> Option<Findings> {
 
 /// Slices of that name.
 fn named(name: &str) -> RowsOf {
-    rows_of(&slices::INFO, "slices", name)
+    rows_of(slices::SLICES, name)
 }
 
 /// The name with the most self time.

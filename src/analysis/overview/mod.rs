@@ -5,7 +5,7 @@ mod findings;
 
 use self::far_away::FarAway;
 use super::timeline::{self, cut, integers, key_text, process_label, texts, with_left_out};
-use super::{AnalysisInfo, Context, slices};
+use super::{AnalysisInfo, Group, Context, slices};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::folded::N_LONGEST;
@@ -13,7 +13,7 @@ use crate::trace::sums::{Activity, Counts};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "overview", title: "Overview", applies, run, reference: None, is_late: false };
+    AnalysisInfo { id: "overview", title: "Overview", applies, run, group: Group::Trace, is_late: false };
 
 /// An empty timeline gets an overview too, which says that it is empty.
 fn applies(run: &Run) -> bool {

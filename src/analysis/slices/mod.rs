@@ -15,7 +15,7 @@ mod samples;
 mod sums;
 
 use super::timeline::{self, Names, cut, integers, shown, texts, with_left_out};
-use super::{AnalysisInfo, Context};
+use super::{AnalysisInfo, Group, TableHandle, Context};
 use crate::base::hash::HashMap;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
@@ -31,9 +31,12 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     title: "Slices by name",
     applies: timeline::applies,
     run,
-    reference: None,
+    group: Group::Trace,
     is_late: false,
 };
+
+/// Table that findings link to.
+pub const SLICES: TableHandle = TableHandle { report: &INFO, id: "slices" };
 
 /// The `n_rows` names with the most self time on threads, for the top of another report, and a sentence on the
 /// first of them. `None` if no thread has slices.
@@ -154,7 +157,7 @@ fn slice_table(class: Class, mut order: Vec<usize>, sums: &SliceSums<'_>, median
             "Summaries",
             "Slices that summarize others: wrappers around the whole trace, totals, groups. Not included in any other table.",
         ),
-        _ => ("slices", INFO.title, "One row per name and category. Durations are wall time."),
+        _ => (SLICES.id, INFO.title, "One row per name and category. Durations are wall time."),
     };
     let mut columns = name_columns(&order, rows, names);
     if class == Class::Thread {

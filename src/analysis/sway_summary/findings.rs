@@ -2,7 +2,7 @@
 //! operation.
 
 use super::summary::{RepeatedMiss, Summary};
-use super::{INFO, share};
+use super::{PER_PROBE, REPEATED_MISSES, SLOWEST, share};
 use crate::analysis::findings::{UPPER_BOUNDS, block, quoted, rows_of};
 use crate::analysis::gpu::stats::percent;
 use crate::base::hash::HashMap;
@@ -67,7 +67,7 @@ fn largest_probe(summary: &Summary) -> Option<Finding> {
         time: to_ns(largest.total_ms),
         share: Some(share),
         evidence: facts.facts,
-        rows: Some(rows_of(&INFO, "per_probe", name)),
+        rows: Some(rows_of(PER_PROBE, name)),
     })
 }
 
@@ -90,7 +90,7 @@ fn computed_again(repeated: &[RepeatedMiss], again_ms: f64, share: f64, is_appen
         time: to_ns(again_ms),
         share: Some(share),
         evidence: facts.facts,
-        rows: Some(rows_of(&INFO, "repeated_misses", "")),
+        rows: Some(rows_of(REPEATED_MISSES, "")),
     }
 }
 
@@ -135,7 +135,7 @@ fn slow_calls(run: &Run, summary: &Summary) -> Vec<Finding> {
             share: share(excess_ms, summary.total_wall_ms),
             evidence: facts.facts,
             // The table exists only if slowest calls are requested.
-            rows: (!summary.slowest.is_empty()).then(|| rows_of(&INFO, "slowest", &op.key)),
+            rows: (!summary.slowest.is_empty()).then(|| rows_of(SLOWEST, &op.key)),
         });
     }
     found

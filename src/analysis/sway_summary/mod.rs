@@ -9,20 +9,25 @@ mod reference;
 mod summary;
 
 use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, top_k_of};
-use super::{AnalysisInfo, Context, Query, TextFormat};
+use super::{AnalysisInfo, Group, TableHandle, Context, Query, TextFormat};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_float, format_ratio};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::Run;
 
-pub static INFO: AnalysisInfo = AnalysisInfo {
+pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "sway-summary",
     title: "Forward passes",
     applies,
     run: report,
-    reference: Some(reference_layout),
+    group: Group::Summary,
     is_late: false,
 };
+
+/// Tables that findings link to.
+pub const PER_PROBE: TableHandle = TableHandle { report: &INFO, id: "per_probe" };
+pub const SLOWEST: TableHandle = TableHandle { report: &INFO, id: "slowest" };
+pub const REPEATED_MISSES: TableHandle = TableHandle { report: &INFO, id: "repeated_misses" };
 
 /// `id` of the format whose files get this report even if they contain no valid call.
 const FORMAT: &str = "sway";
@@ -114,7 +119,7 @@ fn report(context: &Context<'_>) -> Report {
     }
 
     report.table(bucket_table(
-        ("per_probe", "Time by probe"),
+        (PER_PROBE.id, "Time by probe"),
         ("probe", "probe", Content::Plain),
         "One row per probe of the suite. Calls outside of probes are <unassigned>.",
         &summary.probes,
@@ -303,7 +308,7 @@ fn slowest_table(run: &Run, slowest: &[CallRef]) -> Table {
         Column::float("ts", "ended at", Unit::UnixSeconds, number(&|calls, row| calls.ts[row]))
             .hint("wall clock, seconds since the Unix epoch"),
     ];
-    Table::new("slowest", format!("Slowest {} calls", slowest.len()), columns)
+    Table::new(SLOWEST.id, format!("Slowest {} calls", slowest.len()), columns)
         .sorted_by("wall_ms", true)
         .caption("One row per call; ties in file order.")
         .if_empty("No calls.")
@@ -343,7 +348,7 @@ fn repeated_table(run: &Run, repeated: &[summary::RepeatedMiss]) -> Table {
         .with_bar()
         .hint("time of all misses after the first: what a larger or persistent cache would save"),
     ];
-    let mut table = Table::new("repeated_misses", "Duplicate cache misses", columns)
+    let mut table = Table::new(REPEATED_MISSES.id, "Duplicate cache misses", columns)
         .sorted_by("repeated_ms", true)
         .caption(
             "One row per cache key with more than one miss. If the file contains several runs, each starts with an empty cache, \
