@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use support::{
     Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, own_dir, stem,
 };
-use tracedrop::analysis::{Context, Query, TextFormat, sway_summary};
+use tracedrop::analysis::{Context, Query, sway_summary};
 use tracedrop::base::python;
 use tracedrop::base::units::group_decimal;
+use tracedrop::export::reference::{TextFormat, sway_trace};
 use tracedrop::import::{Import, ImportError, detect, sway};
 use tracedrop::trace::{Run, Trace};
 
@@ -32,7 +33,7 @@ fn read(path: &Path) -> Vec<u8> {
 
 fn layout(trace: &Trace, top: u32, format: TextFormat) -> String {
     let run = Run::single(trace.clone());
-    (sway_summary::INFO.reference.unwrap())(&run, &Query { top, ..Query::default() }, format).unwrap()
+    sway_trace::write(&run, &Query { top, ..Query::default() }, format)
 }
 
 fn import_forced(bytes: &[u8]) -> Trace {

@@ -5,7 +5,7 @@
 //! start with a sign (`@property`, `-[NSView draw]`) stay unchanged, so that tables can be joined on them.
 //! Numbers are never changed. Control characters become visible escapes.
 
-use super::{ExporterInfo, Input, LeftOut, always};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, always};
 use crate::base::text::{is_control, push_visible};
 use crate::base::units::Unit;
 use crate::report::{Block, Cells, Column, Findings, Report, RowsOf, Table, Value};
@@ -22,6 +22,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
+    converts: None,
+    texts: TextsIn::Document,
     takes_part: false,
     can_redact: true,
     takes_notes: false,

@@ -1,6 +1,6 @@
 //! The index of a trace as a file: see [`crate::index`].
 
-use super::{EXPORTERS, ExporterInfo, Input, LeftOut};
+use super::{EXPORTERS, ExporterInfo, Input, LeftOut, TextsIn};
 use crate::index::{self, Head, SectionWriter};
 use std::io::{self, Write};
 
@@ -21,6 +21,8 @@ pub static INFO: ExporterInfo = ExporterInfo {
     },
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
+    converts: None,
+    texts: TextsIn::Document,
     takes_part: false,
     can_redact: false,
     takes_notes: false,

@@ -19,8 +19,8 @@
 //! Units: `none count id bytes ns ns_offset ns_clock ms s samples ratio unix_s plain address bytes_per_second flops
 //! flops_per_second`; `ns_offset` is relative to the start of the trace, `ns_clock` is on the capture clock.
 
-use super::{ExporterInfo, Input, LeftOut, always, notes};
-use crate::analysis::TextFormat;
+use super::reference::TextFormat;
+use super::{ExporterInfo, Input, LeftOut, TextsIn, always, notes};
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::units::Unit;
 use crate::report::{Block, Cells, Fact, Facts, Findings, NoteLevel, Report, Table, Value};
@@ -36,6 +36,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: Some(|_| TextFormat::Json),
+    converts: None,
+    texts: TextsIn::Document,
     takes_part: false,
     can_redact: true,
     takes_notes: true,

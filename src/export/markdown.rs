@@ -2,8 +2,8 @@
 //!
 //! All text from files is escaped, so that it cannot break a table or become markup, a link or HTML.
 
-use super::{ExporterInfo, Input, LeftOut, always, notes};
-use crate::analysis::TextFormat;
+use super::reference::TextFormat;
+use super::{ExporterInfo, Input, LeftOut, TextsIn, always, notes};
 use crate::base::text::push_visible;
 use crate::base::units::counted;
 use crate::report::{Block, Facts, Findings, NoteLevel, Report, Table};
@@ -19,6 +19,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: Some(|_| TextFormat::Markdown),
+    converts: None,
+    texts: TextsIn::Document,
     takes_part: false,
     can_redact: true,
     takes_notes: true,

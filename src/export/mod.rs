@@ -17,17 +17,19 @@ pub mod mrm_run;
 pub mod notes;
 pub mod parquet;
 pub mod redact;
+pub mod reference;
 pub mod stacks;
 pub mod svg;
 pub mod terminal;
 pub mod tracedrop_file;
 
-use crate::analysis::{ANALYSES, Query, TextFormat};
+use crate::analysis::Query;
 use crate::base::units::counted;
 use crate::report::{Document, Notes};
 use crate::trace::cut::Cut;
 use crate::trace::{Run, Trace};
 use redact::{Redacted, Redactor};
+use reference::TextFormat;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -68,8 +70,12 @@ pub struct ExporterInfo {
     pub applies: fn(&Run) -> bool,
     /// Writes the export, without reference layouts; see [`render`].
     pub write: fn(&Input<'_>, &mut dyn Write) -> io::Result<LeftOut>,
-    /// Reference layout that replaces this one, if an analysis has one.
+    /// Format of the [`reference`] output that replaces this one, if there is one for the run.
     pub reference: Option<fn(&Options) -> TextFormat>,
+    /// Converts traces that it can't write as they are to ones that can be cut and redacted like any other.
+    pub converts: Option<Conversion>,
+    /// Where its texts are found, for the preview of exported text.
+    pub texts: TextsIn,
     /// Whether it writes events and can be limited to a part of the trace.
     pub takes_part: bool,
     /// Whether its output can be redacted.
@@ -83,6 +89,26 @@ impl ExporterInfo {
     pub fn is_text(&self) -> bool {
         self.media_type.starts_with("text/") || self.media_type.starts_with("application/json")
     }
+}
+
+/// Returns the traces and whether each was converted; `None` if none was.
+pub type Conversion = fn(&Run, &Query) -> Option<(Run, Vec<bool>)>;
+
+/// Where the texts of an export are found.
+#[derive(Clone, Copy)]
+pub enum TextsIn {
+    /// In the document, which is written as JSON.
+    Document,
+    /// In the export, which is JSON.
+    Json,
+    /// In the JSON of another exporter, which writes the same texts.
+    JsonOf(&'static ExporterInfo),
+    /// In the export, whose lines are stacks: frames separated by semicolons, with a weight at the end.
+    Stacks,
+    /// In the content of a link.
+    Link,
+    /// In the document, the charts, and what else is in a [`tracedrop_file`].
+    TracedropFile,
 }
 
 /// Data missing from an export, as noun phrases: `1,345 memory regions`. Empty if complete.
@@ -189,10 +215,8 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
 
 fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let Options { cut, redact: classes, .. } = input.options;
-    let timelines = chrome_trace::is_one(exporter)
-        .then(|| chrome_trace::with_timelines(input.run, &input.query.memory))
-        .flatten();
-    let (all, are_made) = match &timelines {
+    let converted = exporter.converts.and_then(|convert| convert(input.run, input.query));
+    let (all, are_made) = match &converted {
         Some((run, are_made)) => (run, are_made.as_slice()),
         None => (input.run, &[][..]),
     };
@@ -241,12 +265,7 @@ fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
 
 fn reference_text(exporter: &ExporterInfo, input: &Input<'_>) -> Option<String> {
     let format = exporter.reference.filter(|_| !input.options.own_layout)?(input.options);
-    ANALYSES
-        .iter()
-        .filter(|analysis| (analysis.applies)(input.run))
-        .filter(|analysis| input.document.reports.iter().any(|report| report.id == analysis.id))
-        .filter_map(|analysis| analysis.reference)
-        .find_map(|layout| layout(input.run, input.query, format))
+    reference::text(input, format)
 }
 
 /// [`render`] into memory.

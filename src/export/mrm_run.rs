@@ -1,7 +1,7 @@
 //! A memory trace as a run directory of mrm-trace: labelled trace, regions, key/value cache, metrics, charts and
 //! manifest. The exporter writes a zip archive.
 
-use super::{ExporterInfo, Input, LeftOut};
+use super::{ExporterInfo, Input, LeftOut, TextsIn};
 use crate::analysis;
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm::trust::run_validity;
@@ -37,6 +37,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
+    converts: None,
+    texts: TextsIn::Document,
     takes_part: false,
     can_redact: false,
     takes_notes: false,

@@ -3,7 +3,7 @@
 //!
 //! The image shows the first report. `tracedrop report --report ID --format svg` selects another.
 
-use super::{ExporterInfo, Input, LeftOut, always};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, always};
 use crate::base::text::{shortened, visible};
 use crate::base::units::counted;
 use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Report, Table};
@@ -21,6 +21,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
+    converts: None,
+    texts: TextsIn::Document,
     takes_part: false,
     can_redact: true,
     takes_notes: false,

@@ -2,8 +2,8 @@
 //!
 //! Control characters are shown escaped, never sent. Long tables are cut; omitted rows are counted below.
 
-use super::{ExporterInfo, Input, LeftOut, Options, always, notes};
-use crate::analysis::TextFormat;
+use super::reference::TextFormat;
+use super::{ExporterInfo, Input, LeftOut, Options, TextsIn, always, notes};
 use crate::base::text::visible;
 use crate::base::units::counted;
 use crate::report::{Block, Column, Facts, Findings, Mark, NoteLevel, Report, Table};
@@ -20,6 +20,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: Some(|options| TextFormat::Terminal { width: options.width as usize }),
+    converts: None,
+    texts: TextsIn::Document,
     takes_part: false,
     can_redact: true,
     takes_notes: true,

@@ -1,7 +1,7 @@
 //! A list of address ranges opened on its own; it is only useful together with the trace it belongs to.
 
 use super::timeline::{cut, texts, with_left_out};
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::base::units::{Unit, counted};
 use crate::memory::ranges;
 use crate::report::{Column, Content, Report, Table};

@@ -7,7 +7,7 @@
 //! ```
 
 use super::timeline::{self, cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::{Run, Trace};

@@ -17,7 +17,7 @@ use super::gpu::stats::{self, Durations, share};
 use super::gpu::steps::{NO_STEP, Step};
 use super::gpu::{self, GpuTrace, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::{Run, Trace};

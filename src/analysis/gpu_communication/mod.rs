@@ -6,7 +6,7 @@ use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{GpuTrace, Named, Work};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Content, Report, Table};

@@ -6,7 +6,7 @@ use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
 use super::gpu::{self, GpuTrace, Kind, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::visible;

@@ -34,7 +34,7 @@ use super::gpu::spans::Span;
 use super::gpu::stats::share;
 use super::gpu::{GpuTrace, Named};
 use super::gpu_kernels;
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{counted, format_ns};
 use crate::report::Report;

@@ -2,9 +2,9 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
-use crate::analysis::{gpu_cpu, gpu_idle};
 use crate::analysis::gpu::gaps::{BETWEEN_KERNELS, HOST, ON_GPU, UNKNOWN};
 use crate::analysis::gpu::stats::{SumNs, percent, share};
+use crate::analysis::{gpu_cpu, gpu_idle};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding};
 

@@ -1,8 +1,8 @@
 //! Findings about stragglers and imbalance between ranks.
 
 use super::reader::{Reader, Row};
-use crate::analysis::gpu_ranks;
 use crate::analysis::gpu::stats::percent;
+use crate::analysis::gpu_ranks;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Finding, Report};
 

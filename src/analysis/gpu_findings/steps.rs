@@ -2,8 +2,8 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
-use crate::analysis::gpu_breakdown;
 use crate::analysis::gpu::stats::{SumNs, percent};
+use crate::analysis::gpu_breakdown;
 use crate::base::units::{Unit, format_ns};
 use crate::report::{Facts, Finding};
 

@@ -2,8 +2,8 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
-use crate::analysis::{gpu_breakdown, gpu_communication, gpu_memory};
 use crate::analysis::gpu::stats::{SumNs, percent};
+use crate::analysis::{gpu_breakdown, gpu_communication, gpu_memory};
 use crate::base::units::{Unit, counted, format_bytes, format_decimal_prefix, format_ns};
 use crate::report::{Facts, Finding};
 

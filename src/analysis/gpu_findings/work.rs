@@ -2,8 +2,8 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
-use crate::analysis::{gpu_kernels, gpu_ops};
 use crate::analysis::gpu::stats::{SumNs, percent};
+use crate::analysis::{gpu_kernels, gpu_ops};
 use crate::base::text::{IN_A_SENTENCE, shortened};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::gpu::names::readable;

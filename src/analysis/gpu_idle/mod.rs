@@ -12,7 +12,7 @@ use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{GpuTrace, Named};
 use super::gpu_kernels;
 use super::timeline::{integers, texts};
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::units::{Unit, format_ns, group_digits};
 use crate::report::{Column, Content, Report, Table};
 

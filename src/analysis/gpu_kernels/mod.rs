@@ -12,7 +12,7 @@ use super::gpu::facts::Vendor;
 use super::gpu::stats::{self, Durations, SumNs, share};
 use super::gpu::{self, Class, GpuTrace, Kind, Named, Work, kernel_names};
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};

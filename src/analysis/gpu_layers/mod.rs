@@ -10,7 +10,7 @@ pub use attention::layers as by_attention;
 use super::gpu::spans;
 use super::gpu::{GpuTrace, Named};
 use super::gpu_kernels;
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::base::units::counted;
 use crate::report::Report;
 

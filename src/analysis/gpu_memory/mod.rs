@@ -7,7 +7,7 @@ mod rates;
 use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{self, Kind, Named};
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};

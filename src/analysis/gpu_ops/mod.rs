@@ -9,7 +9,7 @@ use super::gpu::stats::{SumNs, share};
 use super::gpu::{GpuTrace, Kind, Named};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::visible;

@@ -14,7 +14,7 @@ use self::waits::Waits;
 use super::gpu::parts::{Activity, Parts};
 use super::gpu::stats::share;
 use super::gpu::{self, GpuTrace};
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Report};
 use crate::trace::{Run, Trace};

@@ -7,7 +7,7 @@ mod findings;
 pub mod places;
 pub mod totals;
 
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::analysis::gpu::named::numbered;
 use crate::base::strings::{StringId, StringTable};
 use crate::base::units::{Unit, counted, format_ratio, group_digits};

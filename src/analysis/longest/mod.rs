@@ -1,7 +1,7 @@
 //! The longest slices of each class, with their position and arguments.
 
 use super::timeline::{self, integers, shown, texts};
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::slices::{Class, UNFINISHED};
@@ -10,8 +10,14 @@ use crate::trace::{Run, Trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "longest", title: "Longest slices", applies, run, group: Group::Trace, is_late: false };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "longest",
+    title: "Longest slices",
+    applies,
+    run,
+    group: Group::Trace,
+    is_late: false,
+};
 
 /// Limit on the arguments shown, in characters.
 const ARGS_CHARS: usize = 400;

@@ -3,7 +3,7 @@
 //! Takes the metadata from the capture parser. Allocation stacks aren't available.
 
 use super::timeline::texts;
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::analysis::gpu::facts::{integer, text};
 use crate::analysis::gpu::stats::share;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};

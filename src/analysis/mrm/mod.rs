@@ -7,7 +7,7 @@ pub mod histograms;
 pub mod tables;
 pub mod trust;
 
-use super::{AnalysisInfo, Group, Context, mrm_run};
+use super::{AnalysisInfo, Context, Group, mrm_run};
 use crate::base::units::{Unit, counted, group_digits};
 use crate::memory::labelling::Stopped;
 use crate::memory::suitability::Thresholds;

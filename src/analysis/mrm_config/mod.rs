@@ -1,6 +1,6 @@
 //! Experiment configuration for memory accesses: errors, and the planned runs.
 
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory_config::{self, Config, Judged, PlannedRun};

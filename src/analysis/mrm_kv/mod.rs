@@ -3,7 +3,7 @@
 use super::mrm::charts::{cumulative, tone};
 use super::mrm::{append_part, trust};
 use super::timeline::{MAX_ROWS, cut, texts, with_left_out};
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::base::units::{Unit, format_ns, group_digits};
 use crate::memory::View;
 use crate::memory::kv::{KvBlocks, KvLife, KvPage};
@@ -11,8 +11,14 @@ use crate::report::chart::{Chart, Line, Lines, Over, Plot};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::Run;
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm-kv", title: "Key/value cache", applies, run, group: Group::Memory, is_late: false };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "mrm-kv",
+    title: "Key/value cache",
+    applies,
+    run,
+    group: Group::Memory,
+    is_late: false,
+};
 
 /// Applies to every trace with accesses: their kind is only known after labelling, so the cache can turn out empty.
 fn applies(run: &Run) -> bool {

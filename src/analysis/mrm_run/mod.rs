@@ -6,7 +6,7 @@ mod dataset;
 use super::memory_query::MemoryQuery;
 use super::mrm::trust::{mark, run_validity};
 use super::mrm::{kinds_of, number_blocks};
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::base::hash::HashMap;
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
@@ -25,8 +25,14 @@ use crate::trace::accesses::PAGE_BITS;
 use crate::trace::beside::FileBeside;
 use crate::trace::{Run, Trace};
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm-run", title: "Run directory", applies, run, group: Group::Summary, is_late: false };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "mrm-run",
+    title: "Run directory",
+    applies,
+    run,
+    group: Group::Summary,
+    is_late: false,
+};
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.beside.is_empty())

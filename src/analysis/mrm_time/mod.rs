@@ -3,7 +3,7 @@
 use super::mrm::charts::tone;
 use super::mrm::{append_part, trust};
 use super::timeline::texts;
-use super::{AnalysisInfo, Group, Context};
+use super::{AnalysisInfo, Context, Group};
 use crate::base::units::{Unit, format_bytes};
 use crate::memory::index::PageSet;
 use crate::memory::phase_spans::{PhaseSpan, phase_spans};
@@ -13,8 +13,14 @@ use crate::report::{Column, Content, Report, Table};
 use crate::trace::Run;
 use crate::trace::accesses::{Op, PAGE_BITS};
 
-pub const INFO: AnalysisInfo =
-    AnalysisInfo { id: "mrm-time", title: "Memory over time", applies, run, group: Group::Memory, is_late: true };
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "mrm-time",
+    title: "Memory over time",
+    applies,
+    run,
+    group: Group::Memory,
+    is_late: true,
+};
 
 /// Number of time bins.
 const N_TIMES: usize = 120;

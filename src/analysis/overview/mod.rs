@@ -5,7 +5,7 @@ mod findings;
 
 use self::far_away::FarAway;
 use super::timeline::{self, cut, integers, key_text, process_label, texts, with_left_out};
-use super::{AnalysisInfo, Group, Context, slices};
+use super::{AnalysisInfo, Context, Group, slices};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::folded::N_LONGEST;

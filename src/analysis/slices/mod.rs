@@ -15,7 +15,7 @@ mod samples;
 mod sums;
 
 use super::timeline::{self, Names, cut, integers, shown, texts, with_left_out};
-use super::{AnalysisInfo, Group, TableHandle, Context};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};

@@ -1,15 +1,14 @@
 //! "Forward passes": time of an evaluation's scoring calls.
 //!
 //! Takes the scoring calls of a run; gives totals by probe, view and operation, the slowest calls, and duplicate
-//! cache misses. The first tables are those of `sway trace`, see `reference`.
+//! cache misses. The first tables are those of `sway trace`, see `export::reference`.
 
 mod findings;
 mod grid;
-mod reference;
-mod summary;
+pub mod summary;
 
 use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, top_k_of};
-use super::{AnalysisInfo, Group, TableHandle, Context, Query, TextFormat};
+use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_float, format_ratio};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
@@ -37,10 +36,6 @@ const MAX_ROWS: usize = 10_000;
 
 fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.scoring_calls.is_empty() || trace.source.format == FORMAT)
-}
-
-fn reference_layout(run: &Run, query: &Query, format: TextFormat) -> Option<String> {
-    applies(run).then(|| reference::write(run, &Summary::compute(run, query.top as usize), format))
 }
 
 fn report(context: &Context<'_>) -> Report {

@@ -25,8 +25,8 @@ mod writer;
 
 pub use calls::MAX_CALL_FLOWS;
 
-use super::{ExporterInfo, Input, LeftOut, Options};
-use crate::analysis::memory_query::MemoryQuery;
+use super::{ExporterInfo, Input, LeftOut, Options, TextsIn};
+use crate::analysis::Query;
 use crate::base::hash::HashSet;
 use crate::base::json::{Number, unescape_to_string};
 use crate::base::units::counted;
@@ -49,6 +49,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies,
     write: write_checked,
     reference: None,
+    converts: Some(with_timelines),
+    texts: TextsIn::Json,
     takes_part: true,
     can_redact: true,
     takes_notes: false,
@@ -69,6 +71,8 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
         packer.finish().map(|_| left_out)
     },
     reference: None,
+    converts: Some(with_timelines),
+    texts: TextsIn::JsonOf(&INFO),
     takes_part: true,
     can_redact: true,
     takes_notes: false,
@@ -91,21 +95,16 @@ fn has_times(run: &Run) -> bool {
     applies(run) && !run.traces.iter().all(|trace| trace.slices.is_empty() && !trace.profiles.is_empty())
 }
 
-/// Whether an exporter writes Chrome traces.
-pub fn is_one(exporter: &ExporterInfo) -> bool {
-    [INFO.id, PACKED_INFO.id].contains(&exporter.id)
-}
-
 /// Converts memory accesses to timelines, so that they can be cut and redacted like events. Returns the traces and whether
 /// each was converted; `None` if there are no memory accesses.
-pub fn with_timelines(run: &Run, query: &MemoryQuery) -> Option<(Run, Vec<bool>)> {
+fn with_timelines(run: &Run, query: &Query) -> Option<(Run, Vec<bool>)> {
     let are_made: Vec<bool> = run.traces.iter().map(memory::applies_to).collect();
     if !are_made.contains(&true) {
         return None;
     }
     let mut timelines = memory::Timelines::default();
     let of = |(trace, is_made): (&Trace, &bool)| match is_made {
-        true => timelines.make(trace, query),
+        true => timelines.make(trace, &query.memory),
         false => trace.clone(),
     };
     let traces = run.traces.iter().zip(&are_made).map(of).collect();

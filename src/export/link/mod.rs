@@ -13,7 +13,7 @@ mod short;
 pub use content::{LinkedFile, LinkedReport, LinkedSide, TableSpot};
 pub use short::MAX_SHORT_FRAGMENT_BYTES;
 
-use super::{ExporterInfo, Input, LeftOut, always};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, always};
 use crate::base::json::Json;
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,8 @@ pub static INFO: ExporterInfo = ExporterInfo {
         out.write_all(fragment.as_bytes()).map(LeftOut::nothing)
     },
     reference: None,
+    converts: None,
+    texts: TextsIn::Link,
     takes_part: false,
     can_redact: true,
     takes_notes: true,

@@ -1,8 +1,7 @@
 //! Preview of the texts in an export, extracted from the exported bytes.
 
-use super::super::stacks::collapsed;
 use super::super::{
-    ExporterInfo, Input, Options, chrome_trace, json as json_export, link, render, tracedrop_file,
+    ExporterInfo, Input, Options, TextsIn, chrome_trace, json as json_export, link, render, tracedrop_file,
 };
 use super::{Classes, Redactor};
 use crate::base::hash::HashMap;
@@ -140,40 +139,29 @@ impl Write for Picker {
     }
 }
 
-/// The texts that `exporter` writes for `input`. Report formats other than JSON contain the same texts as JSON.
+/// The texts that `exporter` writes for `input`, found as its [`TextsIn`] says.
 pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoing> {
     let mut picker = Picker::default();
-    if exporter.id == link::INFO.id {
-        let mut fragment = Vec::new();
-        render(exporter, input, &mut fragment)?;
-        let content = link::decode(&String::from_utf8_lossy(&fragment));
-        picker.write_all(&content.map_err(|refusal| io::Error::other(refusal.to_string()))?)?;
-    } else if exporter.id == chrome_trace::PACKED_INFO.id {
-        render(&chrome_trace::INFO, input, &mut picker)?;
-    } else if [collapsed::INFO.id, collapsed::SAMPLES_INFO.id].contains(&exporter.id) {
-        let mut lines = Vec::new();
-        render(exporter, input, &mut lines)?;
-        // Frames separated by semicolons, with a weight at the end.
-        let mut quoted = Vec::new();
-        for line in String::from_utf8_lossy(&lines).lines() {
-            let stack = line.rsplit_once(' ').map_or(line, |(stack, _)| stack);
-            for frame in stack.split(';') {
-                push_string(frame, &mut quoted);
-                quoted.push(b',');
-            }
-            picker.write_all(&quoted)?;
-            quoted.clear();
-        }
-    } else if exporter.takes_part {
-        render(exporter, input, &mut picker)?;
-    } else {
-        let notes = input.options.notes.clone().filter(|_| exporter.takes_notes);
-        let options = Options { notes, ..input.options.clone() };
-        render(&json_export::INFO, &Input { options: &options, ..*input }, &mut picker)?;
-        if exporter.id == tracedrop_file::INFO.id {
+    match exporter.texts {
+        TextsIn::Json => drop(render(exporter, input, &mut picker)?),
+        TextsIn::JsonOf(other) => drop(render(other, input, &mut picker)?),
+        TextsIn::Document => in_document(exporter, input, &mut picker)?,
+        TextsIn::TracedropFile => {
+            in_document(exporter, input, &mut picker)?;
             picker.write_all(b",")?;
             render(&tracedrop_file::charts::INFO, input, &mut picker)?;
             in_tracedrop_file(input, &mut picker)?;
+        }
+        TextsIn::Link => {
+            let mut fragment = Vec::new();
+            render(exporter, input, &mut fragment)?;
+            let content = link::decode(&String::from_utf8_lossy(&fragment));
+            picker.write_all(&content.map_err(|refusal| io::Error::other(refusal.to_string()))?)?;
+        }
+        TextsIn::Stacks => {
+            let mut lines = Vec::new();
+            render(exporter, input, &mut lines)?;
+            in_stacks(&lines, &mut picker)?;
         }
     }
     picker.settle(false);
@@ -189,6 +177,28 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
         .collect();
     texts.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
     Ok(Outgoing { texts, n_more: picker.n_more })
+}
+
+/// Texts of the document.
+fn in_document(exporter: &ExporterInfo, input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
+    let notes = input.options.notes.clone().filter(|_| exporter.takes_notes);
+    let options = Options { notes, ..input.options.clone() };
+    render(&json_export::INFO, &Input { options: &options, ..*input }, picker).map(drop)
+}
+
+/// Frames of stacks, which are separated by semicolons, with a weight at the end of the line.
+fn in_stacks(lines: &[u8], picker: &mut Picker) -> io::Result<()> {
+    let mut quoted = Vec::new();
+    for line in String::from_utf8_lossy(lines).lines() {
+        let stack = line.rsplit_once(' ').map_or(line, |(stack, _)| stack);
+        for frame in stack.split(';') {
+            push_string(frame, &mut quoted);
+            quoted.push(b',');
+        }
+        picker.write_all(&quoted)?;
+        quoted.clear();
+    }
+    Ok(())
 }
 
 /// Texts of a Tracedrop file besides report and notes: table filters, and the trace if its index is included. The index contains

@@ -10,7 +10,7 @@ use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::text::push_visible;
-use crate::export::{ExporterInfo, Input, LeftOut};
+use crate::export::{ExporterInfo, Input, LeftOut, TextsIn};
 use crate::trace::Trace;
 use crate::trace::samples::StackId;
 use crate::trace::slices::Class;
@@ -27,6 +27,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: has_thread_slices,
     write: |input, out| write_slices(input, out).map(LeftOut::nothing),
     reference: None,
+    converts: None,
+    texts: TextsIn::Stacks,
     takes_part: true,
     can_redact: true,
     takes_notes: false,
@@ -42,6 +44,8 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     applies: has_samples,
     write: |input, out| write_samples(input, out).map(LeftOut::nothing),
     reference: None,
+    converts: None,
+    texts: TextsIn::Stacks,
     takes_part: true,
     can_redact: true,
     takes_notes: false,

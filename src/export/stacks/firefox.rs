@@ -10,7 +10,7 @@ use super::{frame_name, place_name, profile_name};
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
-use crate::export::{ExporterInfo, Input, LeftOut};
+use crate::export::{ExporterInfo, Input, LeftOut, TextsIn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
@@ -28,6 +28,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: |run| has_slices(run) || has_samples(run),
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
+    converts: None,
+    texts: TextsIn::Json,
     takes_part: true,
     can_redact: true,
     takes_notes: false,

@@ -11,7 +11,7 @@ use super::{frame_name, place_name, profile_name, stack_frames, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
-use crate::export::{ExporterInfo, Input, LeftOut};
+use crate::export::{ExporterInfo, Input, LeftOut, TextsIn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
@@ -26,6 +26,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     applies: |run| has_slices(run) || has_samples(run),
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,
+    converts: None,
+    texts: TextsIn::Json,
     takes_part: true,
     can_redact: true,
     takes_notes: false,

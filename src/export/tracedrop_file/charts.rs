@@ -16,7 +16,7 @@ use crate::base::json::Json;
 use crate::export::link::Refusal;
 use crate::export::link::content::{short_list, text, unit_name, unit_of};
 use crate::export::link::json::JsonWriter;
-use crate::export::{ExporterInfo, Input, LeftOut, always};
+use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, always};
 use crate::report::chart::{
     Axis, Bars, Chart, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Plot, Point, Points,
     Spans, Stretch, Threshold, Tone,
@@ -44,6 +44,8 @@ pub static INFO: ExporterInfo = ExporterInfo {
         out.write_all(charts.as_bytes()).map(LeftOut::nothing)
     },
     reference: None,
+    converts: None,
+    texts: TextsIn::Document,
     takes_part: false,
     can_redact: true,
     takes_notes: false,

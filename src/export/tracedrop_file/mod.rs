@@ -19,7 +19,7 @@ mod write;
 
 pub use read::{Refusal, TracedropFile, is_one, open};
 
-use super::{ExporterInfo, LeftOut, always};
+use super::{ExporterInfo, LeftOut, TextsIn, always};
 
 /// File extension, without the dot.
 pub const EXTENSION: &str = "tracedrop";
@@ -58,6 +58,8 @@ pub static INFO: ExporterInfo = ExporterInfo {
     applies: always,
     write: |input, out| write::write(input, out).map(LeftOut::nothing),
     reference: None,
+    converts: None,
+    texts: TextsIn::TracedropFile,
     takes_part: false,
     can_redact: true,
     takes_notes: true,

@@ -3,8 +3,9 @@
 //! One intentional difference: in a terminal, names are shown literally, with control characters made visible, where
 //! the original interprets them as markup.
 
-use super::summary::{CallRef, ProbeName, Summary, UNASSIGNED, probe_of, top_k_of};
-use crate::analysis::TextFormat;
+use super::TextFormat;
+use crate::analysis::Query;
+use crate::analysis::sway_summary::summary::{CallRef, ProbeName, Summary, UNASSIGNED, probe_of, top_k_of};
 use crate::base::python::{float_json, format_fixed, format_percent, push_json_string};
 use crate::base::terminal_table::{Align, layout_table, wrap_paragraph};
 use crate::base::text::visible;
@@ -12,12 +13,13 @@ use crate::base::units::group_decimal;
 use crate::trace::Run;
 use std::fmt::Write;
 
-/// Writes `summary`, including its slowest calls.
-pub fn write(run: &Run, summary: &Summary, format: TextFormat) -> String {
+/// Writes the summary of `run`, including its slowest calls.
+pub fn write(run: &Run, query: &Query, format: TextFormat) -> String {
+    let summary = Summary::compute(run, query.top as usize);
     match format {
-        TextFormat::Terminal { width } => write_terminal(run, summary, width),
-        TextFormat::Markdown => write_markdown(run, summary),
-        TextFormat::Json => write_json(run, summary),
+        TextFormat::Terminal { width } => write_terminal(run, &summary, width),
+        TextFormat::Markdown => write_markdown(run, &summary),
+        TextFormat::Json => write_json(run, &summary),
     }
 }
 
