@@ -1,0 +1,48 @@
+//! Texts that fit: cut, titles of marks, labels of rows.
+
+use super::{LETTER, LYING_BAR};
+use crate::base::units::{Unit, format_float};
+use crate::scene::{Anchor, Mark};
+
+/// Truncates a text to a number of characters.
+pub(super) fn cut(text: &str, letters: usize) -> String {
+    match text.char_indices().nth(letters.max(2)) {
+        Some(_) => {
+            let end = text.char_indices().nth(letters.max(2) - 1).map_or(text.len(), |(end, _)| end);
+            format!("{}…", &text[..end])
+        }
+        None => text.to_string(),
+    }
+}
+
+/// The first words of a text that fit, or as much of the first word as fits.
+pub(super) fn first_words(text: &str, letters: usize) -> String {
+    let end = text.char_indices().nth(letters).map(|(end, _)| end);
+    match end.and_then(|end| text[..end].rfind(' ')) {
+        Some(space) => text[..space].to_string(),
+        None => cut(text, letters),
+    }
+}
+
+pub(super) fn title(bar: &str, part: &str, value: f64, unit: Unit) -> String {
+    let value = format_float(value, unit);
+    match (bar.is_empty(), part.is_empty()) {
+        (true, true) => value,
+        (true, false) => format!("{part}: {value}"),
+        (false, true) => format!("{bar}: {value}"),
+        (false, false) => format!("{bar} · {part}: {value}"),
+    }
+}
+
+/// Width of the gutter for row labels.
+pub(super) fn gutter_for(labels: &[String], width: f64) -> f64 {
+    let letters = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.3)
+}
+
+/// A label in that gutter, for the row at `top`.
+pub(super) fn row_label(label: &str, gutter: f64, top: f64) -> Mark {
+    // Half a character more, so that rounding doesn't truncate the widest label.
+    let text = cut(label, ((gutter - 12.0) / LETTER + 0.5) as usize);
+    Mark::Text { x: gutter - 8.0, y: top + LYING_BAR * 0.7, anchor: Anchor::End, text }
+}
