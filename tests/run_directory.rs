@@ -237,7 +237,7 @@ fn phases_that_can_not_be_used_are_told() {
             .collect();
         assert_eq!(notes, said.into_iter().collect::<Vec<_>>(), "{phases}");
         let trace = &session.run().traces[0];
-        let view = tracedrop::analysis::mrm_run::view_of(trace, &MemoryQuery::default());
+        let view = tracedrop::analysis::run_files::view_of(trace, &MemoryQuery::default());
         assert_eq!(view.phases.boundaries.len(), n_phases, "{phases}");
     }
 }

@@ -31,6 +31,7 @@ pub mod mrm_kv;
 pub mod mrm_run;
 pub mod mrm_time;
 pub mod overview;
+pub mod run_files;
 pub mod slices;
 pub mod sway_summary;
 pub mod timeline;
@@ -232,7 +233,7 @@ impl<'a> Context<'a> {
             let n = self.of_memory().count() as f64;
             let view = |(at, trace): (usize, &'a Trace)| {
                 let at = at as f64;
-                progress::within(at / n, (at + 1.0) / n, || mrm_run::view_of(trace, &self.query.memory))
+                progress::within(at / n, (at + 1.0) / n, || run_files::view_of(trace, &self.query.memory))
             };
             self.of_memory().enumerate().map(view).collect()
         })

@@ -3,7 +3,8 @@
 use super::facts::{integer, text};
 use super::kind::Kind;
 use super::model::{GpuTrace, NONE, Work};
-use crate::trace::builder::{find_member, for_each_element, for_each_member};
+use super::tensor::{Tensor, first_tensor};
+use crate::trace::builder::for_each_member;
 
 /// A collective as its arguments describe it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -50,7 +51,7 @@ impl Collective {
             let range = range_of(gpu, work);
             let said = range.and_then(|range| gpu.name(range).strip_prefix(RANGE));
             collective.name = said.unwrap_or_else(|| kernel_collective(gpu.name(work.slice))).to_string();
-            let of_range = range.and_then(|range| tensor(&gpu.marked_args(range as usize)?));
+            let of_range = range.and_then(|range| first_tensor(&gpu.marked_args(range as usize)?));
             if let Some((dtype, elements)) = of_range.or_else(|| tensor_of_op(gpu, work)) {
                 collective.take_size(dtype, elements, gpu.facts.world_size);
             }
@@ -171,31 +172,8 @@ fn tensor_of_op(gpu: &GpuTrace<'_>, work: &Work) -> Option<Tensor> {
     let slices = &gpu.trace.slices;
     let op = work.op as usize;
     let key = (slices.name[op], gpu.trace.signatures.get(slices.offset(op))?);
-    let read = || tensor(&gpu.trace.args.get(slices.args_of(op))?);
+    let read = || first_tensor(&gpu.trace.args.get(slices.args_of(op))?);
     gpu.tensors.borrow_mut().entry(key).or_insert_with(read).clone()
-}
-
-/// Type and number of elements.
-pub type Tensor = (String, u64);
-
-/// Type and number of elements of the first input; `None` if that is not a tensor.
-fn tensor(raw: &[u8]) -> Option<Tensor> {
-    let first = |name: &str| {
-        let mut first = None;
-        for_each_element(find_member(raw, name)?, |element| {
-            first.get_or_insert(element);
-        });
-        first
-    };
-    let (mut elements, mut n_dims) = (Some(1u64), 0);
-    for_each_element(first("Input Dims").or_else(|| first("Input dims"))?, |dim| {
-        let dim = integer(dim).and_then(|dim| u64::try_from(dim).ok());
-        elements = dim.and_then(|dim| elements?.checked_mul(dim));
-        n_dims += 1;
-    });
-    let dtype = text(first("Input type")?)?;
-    // Lists of tensors have no dimensions here.
-    Some((dtype.trim_start_matches("c10::").to_string(), elements.filter(|_| n_dims > 0)?))
 }
 
 const ALL_REDUCE: &str = "all-reduce";

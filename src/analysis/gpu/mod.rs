@@ -23,6 +23,7 @@ pub mod scope;
 pub mod spans;
 pub mod stats;
 pub mod steps;
+mod tensor;
 
 pub use class::Class;
 pub use kind::{Kind, Kinds};

@@ -2,13 +2,13 @@
 
 use super::annotation::Annotation;
 use super::class::{Class, ClassId, Classes};
-use super::collective::Tensor;
 use super::facts::{RunFacts, Vendor};
 use super::kind::{Kind, Kinds};
 use super::launched::{Launches, Recorded, Silence, Silent};
 use super::scope::{self, CLOCK_SLACK_NS, Candidate, Driver, HostId, Votes};
 use super::spans::{self, Span};
 use super::steps::{NO_STEP, Step, Steps};
+use super::tensor::Tensor;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::trace::Trace;

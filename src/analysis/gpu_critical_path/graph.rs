@@ -1,8 +1,5 @@
 //! Dependency graph: a node per start and end, an edge per dependency.
 
-use crate::analysis::gpu::GpuTrace;
-use crate::analysis::gpu::spans::Span;
-
 /// An operator, a call, or a kernel or copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
@@ -60,15 +57,6 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Graph of the CPU events that start in `window` (inclusive) and of the kernels they launched. Time is linear in the events of
-    /// the trace, memory in those of the window plus the launches of the trace.
-    pub fn new(gpu: &GpuTrace<'_>, window: Span) -> Graph {
-        let mut graph = Graph::default();
-        super::cpu::add(&mut graph, gpu, window);
-        super::device::add(&mut graph, gpu);
-        graph
-    }
-
     /// Number of nodes: two per event.
     pub fn n_nodes(&self) -> usize {
         2 * self.events.len()

@@ -17,6 +17,7 @@
 //! included, streams of different devices are distinct, blocking ROCm calls are known, a stream may wait for several others at
 //! once, and time that would count twice (where an edge leads back in time) is subtracted.
 
+mod build;
 mod choice;
 mod cpu;
 mod device;

@@ -1,5 +1,6 @@
 //! The path as a list of segments in time, with the resource of each.
 
+use super::build::build;
 use super::graph::{EdgeKind, EventId, Graph};
 use super::longest::longest;
 use crate::analysis::gpu::model::NONE;
@@ -91,7 +92,7 @@ pub struct CriticalPath {
 impl CriticalPath {
     /// Path of the CPU events that start in `window` (nanoseconds on the trace's clock, inclusive) and the kernels they launched.
     pub fn new(gpu: &GpuTrace<'_>, window: Span) -> CriticalPath {
-        let graph = Graph::new(gpu, window);
+        let graph = build(gpu, window);
         let longest = longest(&graph);
         let mut path = CriticalPath {
             length: longest.length,

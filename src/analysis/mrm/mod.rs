@@ -7,7 +7,7 @@ pub mod histograms;
 pub mod tables;
 pub mod trust;
 
-use super::{AnalysisInfo, Context, Group, mrm_run};
+use super::{AnalysisInfo, Context, Group, run_files};
 use crate::base::units::{Unit, counted, group_digits};
 use crate::memory::labelling::Stopped;
 use crate::memory::suitability::Thresholds;
@@ -44,7 +44,7 @@ fn run(context: &Context<'_>) -> Report {
         report.info(format!("Custom settings: {}.", differences.join("; ")));
     }
     for (number, view) in views.iter().enumerate() {
-        let thresholds = mrm_run::thresholds_of(view.trace, &context.query.memory);
+        let thresholds = run_files::thresholds_of(view.trace, &context.query.memory);
         let kinds = kinds_of(view, &thresholds);
         let mut part = Report::new(INFO.id, INFO.title);
         add_trace(view, &kinds, &thresholds, context, &mut part);
@@ -141,7 +141,7 @@ fn add_trace(
     tell_ranges(view, context, report);
     add_facts(view, report);
     let source = Source { view, kinds };
-    if mrm_run::noted_thresholds(view.trace).is_some_and(|noted| noted == *thresholds) {
+    if run_files::noted_thresholds(view.trace).is_some_and(|noted| noted == *thresholds) {
         report.info(format!(
             "MRM suitability is {}, from the metadata of the run (default: {}).",
             thresholds.told(),
@@ -186,7 +186,7 @@ fn tell_ranges(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
     if !context.query.memory.ranges.trim().is_empty() {
         return;
     }
-    match mrm_run::ranges_beside(view.trace) {
+    match run_files::ranges_beside(view.trace) {
         Some(Ok(ranges)) => {
             let n = counted(ranges.len() as u64, "address range", "address ranges");
             report.info(format!("Using {n} from {KV_RANGES} next to the trace."));

@@ -2,7 +2,7 @@
 
 use crate::analysis::Context;
 use crate::analysis::memory_query::MemoryQuery;
-use crate::analysis::mrm_run::{metadata_of, n_differing};
+use crate::analysis::run_files::{metadata_of, n_differing};
 use crate::base::hash::HashMap;
 use crate::base::json::{Dialect, Number, Parser, Token, unescape_to_string};
 use crate::base::strings::StringId;

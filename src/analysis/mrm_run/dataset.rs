@@ -1,9 +1,10 @@
 //! Comparison of several runs: one row per run with the columns of mrm-trace's `manifest.csv`, and means over runs of the same
 //! model and context length.
 
-use super::{OneRun, thresholds_of};
+use super::OneRun;
 use crate::analysis::Context;
 use crate::analysis::mrm::kinds_of;
+use crate::analysis::run_files::thresholds_of;
 use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory::metrics::RegionMetrics;

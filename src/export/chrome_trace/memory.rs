@@ -16,8 +16,8 @@
 
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm::trust::contamination;
-use crate::analysis::mrm_run::view_of;
 use crate::analysis::mrm_time::OverTime;
+use crate::analysis::run_files::view_of;
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::strings::StringId;
 use crate::export::mrm_run::run_id;
