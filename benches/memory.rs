@@ -14,7 +14,7 @@ use std::time::Instant;
 use tracedrop::base::threads::{self, n_threads};
 use tracedrop::import::parts::Part;
 use tracedrop::import::{Import, mrm_parquet, perf_text};
-use tracedrop::memory::{Options, View};
+use tracedrop::memory::{LabelledTrace, Options};
 use tracedrop::trace::args::Content;
 use tracedrop::trace::{Trace, TraceBuilder};
 
@@ -70,7 +70,7 @@ fn measure(path: &Path) -> std::io::Result<()> {
         peak_mb()
     );
     let start = Instant::now();
-    let view = View::new(&trace, &Options::default());
+    let view = LabelledTrace::new(&trace, &Options::default());
     let seconds = start.elapsed().as_secs_f64();
     println!(
         "{name}: labelled and measured in {seconds:.2} s ({:.1} million rows/s), {} regions, {} pages; peak {} MB",

@@ -534,7 +534,7 @@ fn accesses_to_memory_become_a_timeline() {
         }
         n += 1;
         // Every region is there, from its first access to its last one, and none overlaps another of its thread.
-        let view = tracedrop::memory::View::new(&trace, &query.memory.options());
+        let view = tracedrop::memory::LabelledTrace::new(&trace, &query.memory.options());
         let table = &again.slices;
         assert!(table.depth.iter().all(|depth| depth == 0), "{name}");
         let of_kind = |kind| (0..table.len()).filter(move |slice| table.kind[*slice] == kind);

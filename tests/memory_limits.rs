@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tracedrop::analysis::{self, Query};
 use tracedrop::import::Import;
 use tracedrop::memory::labelling::Stopped;
-use tracedrop::memory::{Options, View};
+use tracedrop::memory::{LabelledTrace, Options};
 use tracedrop::report::{Block, Report};
 use tracedrop::trace::{Run, Trace};
 
@@ -82,8 +82,8 @@ proptest! {
     #[test]
     fn labelling_stops_where_there_is_no_room_for_regions(n_lines in 1..4000usize, max_regions in 1..1500usize) {
         let trace = read(&perf_text(n_lines), None);
-        let all = View::new(&trace, &Options::default());
-        let limited = View::new(&trace, &Options { max_regions: Some(max_regions), ..Options::default() });
+        let all = LabelledTrace::new(&trace, &Options::default());
+        let limited = LabelledTrace::new(&trace, &Options { max_regions: Some(max_regions), ..Options::default() });
         let n_labelled = limited.labels.len();
         prop_assert!(limited.labels.iter().eq(all.labels.iter().take(n_labelled)));
         // That of weights is one more.
@@ -92,7 +92,7 @@ proptest! {
         prop_assert!(n_labelled == n_lines || limited.regions.regions().len() >= max_regions);
 
         let before = read(&perf_text(n_labelled), None);
-        let before = View::new(&before, &Options::default());
+        let before = LabelledTrace::new(&before, &Options::default());
         prop_assert_eq!(&before.metrics.regions, &limited.metrics.regions);
         prop_assert_eq!(before.coverage, limited.coverage);
         prop_assert_eq!(before.pages.len(), limited.pages.len());

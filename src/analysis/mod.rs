@@ -39,7 +39,7 @@ pub mod timeline;
 use crate::base::progress;
 use crate::memory::labeller::Unclassified;
 use crate::memory::labelling::Stopped;
-use crate::memory::{Measured, View};
+use crate::memory::{LabelledTrace, Measured};
 use crate::report::{Document, Report};
 use crate::trace::{Run, Trace};
 use memory_query::MemoryQuery;
@@ -110,7 +110,7 @@ pub struct AnalysisInfo {
 #[derive(Clone, Copy)]
 pub struct TableHandle {
     pub report: &'static AnalysisInfo,
-    /// `id` of the table; those of further traces end with a number, see [`gpu::Named`].
+    /// `id` of the table; those of further traces end with a number, see [`gpu::NamedTrace`].
     pub id: &'static str,
 }
 
@@ -183,7 +183,7 @@ pub struct Context<'a> {
     pub query: &'a Query,
     sums: OnceCell<slices::SliceSums<'a>>,
     gpu: OnceCell<Vec<gpu::GpuTrace<'a>>>,
-    memory: OnceCell<Vec<View<'a>>>,
+    memory: OnceCell<Vec<LabelledTrace<'a>>>,
 }
 
 impl<'a> Context<'a> {
@@ -193,25 +193,31 @@ impl<'a> Context<'a> {
     }
 
     /// Creates a context with results of an earlier one.
-    pub fn with(run: &'a Run, query: &'a Query, found: Found) -> Context<'a> {
+    pub fn from_cache(run: &'a Run, query: &'a Query, cache: AnalysisCache) -> Context<'a> {
         let mut context = Context::new(run, query);
-        if !found.gpu.is_empty() {
-            let again = |(trace, model)| gpu::GpuTrace::again(trace, model);
-            context.gpu = OnceCell::from(context.of_gpu().zip(found.gpu).map(again).collect::<Vec<_>>());
+        if !cache.gpu.is_empty() {
+            let from_cache = |(trace, model)| gpu::GpuTrace::from_cache(trace, model);
+            context.gpu = OnceCell::from(context.of_gpu().zip(cache.gpu).map(from_cache).collect::<Vec<_>>());
         }
-        if !found.memory.is_empty() {
-            let again = |(trace, measured)| View::again(trace, measured);
+        if !cache.memory.is_empty() {
+            let from_cache = |(trace, measured)| LabelledTrace::from_cache(trace, measured);
             context.memory =
-                OnceCell::from(context.of_memory().zip(found.memory).map(again).collect::<Vec<_>>());
+                OnceCell::from(context.of_memory().zip(cache.memory).map(from_cache).collect::<Vec<_>>());
         }
         context
     }
 
     /// Keeps the results that another context can reuse.
-    fn into_found(self) -> Found {
-        Found {
+    fn into_cache(self) -> AnalysisCache {
+        AnalysisCache {
             gpu: self.gpu.into_inner().into_iter().flatten().map(gpu::GpuTrace::into_model).collect(),
-            memory: self.memory.into_inner().into_iter().flatten().map(View::into_measured).collect(),
+            memory: self
+                .memory
+                .into_inner()
+                .into_iter()
+                .flatten()
+                .map(LabelledTrace::into_measured)
+                .collect(),
         }
     }
 
@@ -228,7 +234,7 @@ impl<'a> Context<'a> {
     }
 
     /// Memory accesses with labels and metrics by trace; only of traces of memory accesses.
-    pub fn memory(&self) -> &[View<'a>] {
+    pub fn memory(&self) -> &[LabelledTrace<'a>] {
         self.memory.get_or_init(|| {
             let n = self.of_memory().count() as f64;
             let view = |(at, trace): (usize, &'a Trace)| {
@@ -272,7 +278,7 @@ pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
 
 /// All reports, or those whose ids are `wanted`, and the intermediate results. Unwanted reports are only made if a wanted one
 /// is derived from them.
-pub fn reports_of(run: &Run, query: &Query, wanted: Option<&[String]>) -> (Vec<Report>, Found) {
+pub fn reports_of(run: &Run, query: &Query, wanted: Option<&[String]>) -> (Vec<Report>, AnalysisCache) {
     let is_wanted = |id: &str| wanted.is_none_or(|wanted| wanted.iter().any(|wanted| wanted == id));
     let draws_conclusions = CONCLUSIONS.iter().any(|conclusion| is_wanted(conclusion.id));
     let context = Context::new(run, query);
@@ -282,15 +288,15 @@ pub fn reports_of(run: &Run, query: &Query, wanted: Option<&[String]>) -> (Vec<R
         reports = with_conclusions(run, reports);
     }
     reports.retain(|report| is_wanted(&report.id));
-    (reports, context.into_found())
+    (reports, context.into_cache())
 }
 
 /// The reports that are cheap compared with parsing, shown during parsing and while the others are computed; and the
 /// intermediate results that the others need as well.
-pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, Found) {
+pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, AnalysisCache) {
     let context = Context::new(run, query);
     let reports = make(&context, applying(run).filter(|analysis| !analysis.is_late));
-    (reports, context.into_found())
+    (reports, context.into_cache())
 }
 
 /// Approximate share of the time of memory reports that goes to labelling and measuring accesses.
@@ -317,15 +323,20 @@ fn make(context: &Context<'_>, analyses: impl Iterator<Item = &'static AnalysisI
 
 /// Adds one report that is not among the [`early_reports`] to `reports`, at its place; `false` if none is missing. Call
 /// [`with_conclusions`] after the last one.
-pub fn add_late_report(run: &Run, query: &Query, reports: &mut Vec<Report>, found: &mut Found) -> bool {
+pub fn add_late_report(
+    run: &Run,
+    query: &Query,
+    reports: &mut Vec<Report>,
+    cache: &mut AnalysisCache,
+) -> bool {
     let is_missing =
         |analysis: &&AnalysisInfo| analysis.is_late && reports.iter().all(|report| report.id != analysis.id);
     let mut analyses = applying(run);
     let Some(analysis) = analyses.find(is_missing) else { return false };
     let behind: Vec<_> = analyses.collect();
-    let context = Context::with(run, query, std::mem::take(found));
+    let context = Context::from_cache(run, query, std::mem::take(cache));
     let report = (analysis.run)(&context);
-    *found = context.into_found();
+    *cache = context.into_cache();
     let is_behind = |other: &Report| behind.iter().any(|analysis| analysis.id == other.id);
     let place = reports.iter().position(is_behind).unwrap_or(reports.len());
     reports.insert(place, report);
@@ -359,12 +370,12 @@ fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> + use<> {
 
 /// Expensive results of a [`Context`], valid for the same run and query only.
 #[derive(Default)]
-pub struct Found {
+pub struct AnalysisCache {
     gpu: Vec<gpu::GpuModel>,
     memory: Vec<Measured>,
 }
 
-impl Found {
+impl AnalysisCache {
     /// The access of unknown kind at which labelling stopped, if the policy is to stop.
     pub fn unclassified(&self) -> Option<&Unclassified> {
         self.memory.iter().find_map(|measured| match &measured.stopped {

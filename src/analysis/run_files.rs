@@ -2,7 +2,7 @@
 
 use super::memory_query::MemoryQuery;
 use crate::base::json::Json;
-use crate::memory::View;
+use crate::memory::LabelledTrace;
 use crate::memory::phases::{Boundary, Phases};
 use crate::memory::ranges::{self, AddressRange};
 use crate::memory::suitability::Thresholds;
@@ -46,7 +46,7 @@ pub fn noted_thresholds(trace: &Trace) -> Option<Thresholds> {
 
 /// Labelled accesses of a trace. Phases and address ranges come from the run directory if the user sets
 /// none.
-pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> View<'a> {
+pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> LabelledTrace<'a> {
     let mut options = query.options();
     if options.phases.is_empty() {
         options.phases = metadata_of(trace).map(|metadata| phases_of(&metadata).0).unwrap_or_default();
@@ -56,7 +56,7 @@ pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> View<'a> {
     {
         options.ranges = ranges;
     }
-    View::new(trace, &options)
+    LabelledTrace::new(trace, &options)
 }
 
 /// Phase boundaries from the metadata, and the problem with them, if any. Invalid entries are ignored, the others

@@ -20,7 +20,7 @@ mod repeats;
 pub mod tables;
 mod words;
 
-use crate::analysis::{self, Context, Found, Query};
+use crate::analysis::{self, AnalysisCache, Context, Query};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Block, Document, Facts, Note, NoteLevel, Report, Table};
 use crate::trace::Run;
@@ -136,7 +136,7 @@ impl Digest {
         reports: &[Report],
         query: &Query,
         format_title: &dyn Fn(&str) -> String,
-        found: Found,
+        found: AnalysisCache,
     ) -> Digest {
         let each = repeats::of(run, query);
         let document = analysis::document(run, reports, format_title);
@@ -148,7 +148,7 @@ impl Digest {
         if let Some(report) = calls::report(run) {
             kept.push(report);
         }
-        let context = Context::with(run, query, found);
+        let context = Context::from_cache(run, query, found);
         Digest {
             files: run.traces.iter().map(|trace| trace.source.file_name.clone()).collect(),
             formats,

@@ -10,7 +10,7 @@ use super::views::{exporter_views, ledger_view, not_exported, report_view, stem_
 use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::mrm;
 use crate::analysis::overview::far_away::FarAway;
-use crate::analysis::{self, Found, Query};
+use crate::analysis::{self, AnalysisCache, Query};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
 use crate::export::redact::Outgoing;
@@ -56,7 +56,7 @@ pub struct Session {
     /// Row order of the last table, so that scrolling does not sort again.
     order: RowOrder,
     /// Intermediate results of reports, for later reports and for a comparison. A cache that can be recomputed.
-    found: Found,
+    found: AnalysisCache,
     /// Unclassified access at which labeling stopped, as requested.
     unclassified: Option<String>,
     /// See [`Session::hold_only`].
@@ -101,7 +101,7 @@ impl Session {
             left_out: Vec::new(),
             sent: None,
             order: RowOrder::default(),
-            found: Found::default(),
+            found: AnalysisCache::default(),
             unclassified: None,
             chosen: None,
             is_format_given: false,
@@ -521,12 +521,12 @@ impl Session {
         self.unclassified = found.unclassified().map(ToString::to_string);
         // During parsing the next ones have more data.
         let is_over = self.import.is_none() && self.n_done.is_none();
-        self.found = if is_over { found } else { Found::default() };
+        self.found = if is_over { found } else { AnalysisCache::default() };
     }
 
     /// Frees the intermediate results of the reports.
     pub fn forget_found(&mut self) {
-        self.found = Found::default();
+        self.found = AnalysisCache::default();
     }
 
     /// Restricts the reports to these ids, for a file parsed completely.
@@ -536,7 +536,7 @@ impl Session {
 
     fn make_reports(&mut self) {
         self.order.changed();
-        self.found = Found::default();
+        self.found = AnalysisCache::default();
         let (reports, found) = analysis::reports_of(&self.run, &self.query, self.wanted.as_deref());
         self.reports = reports;
         self.unclassified = found.unclassified().map(ToString::to_string);

@@ -16,7 +16,7 @@ use crate::memory::labeller::Region;
 use crate::memory::labelling::Stopped;
 use crate::memory::phases::Boundary;
 use crate::memory::suitability::Thresholds;
-use crate::memory::{Kinds, UnknownPolicy, View, kv};
+use crate::memory::{Kinds, LabelledTrace, UnknownPolicy, kv};
 use crate::memory_run::metadata::{CHOICES, SUITABILITY};
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents, Files};
@@ -192,7 +192,7 @@ pub fn write_run(
 
 /// Metadata of a run: existing metadata, else facts from the trace; plus phases set by the user, and
 /// non-default settings of labels and metrics.
-fn metadata_of(view: &View<'_>, query: &MemoryQuery, run_id: &str, before: Option<Json>) -> Json {
+fn metadata_of(view: &LabelledTrace<'_>, query: &MemoryQuery, run_id: &str, before: Option<Json>) -> Json {
     let phase = |phase: &Boundary| {
         let times = [("start_ns", phase.start_ns), ("end_ns", phase.end_ns)];
         let times = times.map(|(name, ns)| (name, Json::Number(ns.to_string())));
@@ -249,7 +249,7 @@ fn set(members: &mut Vec<(String, Json)>, name: &str, value: Option<Json>) {
 
 /// Non-default settings of labels and metrics. If the labels of the file are kept, so are the settings recorded
 /// with them.
-fn choices_of(view: &View<'_>, query: &MemoryQuery, noted: Option<Json>) -> Option<Json> {
+fn choices_of(view: &LabelledTrace<'_>, query: &MemoryQuery, noted: Option<Json>) -> Option<Json> {
     const OF_LABELS: [&str; 3] = ["rules", "unknown", "address_ranges"];
     let mut members = match noted {
         Some(Json::Object(members)) => members,

@@ -7,12 +7,12 @@
 //! With threads, lookups run in parallel by block, and while a batch is labelled, the tables process the previous one. The
 //! results don't depend on threads or batch sizes.
 
+use super::distinct_addresses::Distinct;
 use super::index::{Addresses, PageSet};
 use super::kinds::{Kind, Kinds};
 use super::kv::{KvBlocks, KvPages};
 use super::labeller::{Label, Labeller, RegionMap, Seen, Unclassified};
 use super::metrics::{Accumulator, Numbering, Row};
-use super::once::Distinct;
 use super::quality::Coverage;
 use super::view::{Labels, PhaseOf};
 use crate::base::progress;

@@ -4,12 +4,12 @@
 //! (see [`super::view`]), and per-address metrics come from [`super::once`]. State is bounded by the number of regions;
 //! strides and intervals are stored packed, so that their quantiles are exact.
 
+use super::distinct_addresses::{Distinct, Pass};
+use super::exact_quantiles::Spread;
 use super::index::Places;
 use super::kinds::Kind;
 use super::labeller::Region;
 use super::numbers::IntegerSum;
-use super::once::{Distinct, Pass};
-use super::spread::Spread;
 use crate::base::progress;
 use crate::base::threads::n_threads;
 use crate::trace::accesses::{Op, PAGE_BITS};

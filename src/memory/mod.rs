@@ -5,9 +5,11 @@
 //!
 //! Numbers match mrm-trace 0.1.0, to the last digit where its sums can be reproduced. Where that tool contradicts its own
 //! documentation, the module concerned notes it. Data per access is packed: its label, and intervals and strides, whose quantiles
-//! are exact ([`spread`]). Tables grow with regions and pages; per-address data is computed for
-//! a share of the addresses at a time ([`once`]).
+//! are exact ([`exact_quantiles`]). Tables grow with regions and pages; per-address data is computed for
+//! a share of the addresses at a time ([`distinct_addresses`]).
 
+pub mod distinct_addresses;
+pub mod exact_quantiles;
 pub mod index;
 pub mod kinds;
 pub mod kv;
@@ -15,7 +17,6 @@ pub mod labeller;
 pub mod labelling;
 pub mod metrics;
 pub mod numbers;
-pub mod once;
 pub mod phase_spans;
 pub mod phases;
 pub mod quality;
@@ -23,7 +24,6 @@ pub mod ranges;
 pub mod row_table;
 pub mod rules;
 pub mod settings;
-pub mod spread;
 pub mod suitability;
 pub mod summary;
 pub mod telemetry;
@@ -35,4 +35,4 @@ pub use labeller::{Labeller, UnknownPolicy};
 pub use metrics::Metrics;
 pub use phases::Phases;
 pub use rules::Rules;
-pub use view::{Measured, Options, View};
+pub use view::{LabelledTrace, Measured, Options};

@@ -1,6 +1,6 @@
 //! Time ranges of the phases of a trace.
 
-use super::view::{PhaseOf, View};
+use super::view::{LabelledTrace, PhaseOf};
 use crate::trace::accesses::{Optional, Wanted};
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ pub struct PhaseSpan {
 
 /// Phase ranges within the trace, at most `max`: if accesses have their own phases, from the first to the
 /// last access of each run of equal phases in file order, else the given ones. With more, each phase is merged into one range.
-pub fn phase_spans(view: &View<'_>, max: usize) -> Vec<PhaseSpan> {
+pub fn phase_spans(view: &LabelledTrace<'_>, max: usize) -> Vec<PhaseSpan> {
     if has_own(view) { own(view, max) } else { given(view, max) }
 }
 
-fn given(view: &View<'_>, max: usize) -> Vec<PhaseSpan> {
+fn given(view: &LabelledTrace<'_>, max: usize) -> Vec<PhaseSpan> {
     let Some((first, last)) = view.trace.accesses.span() else { return Vec::new() };
     let is_seen = |start: i64, end: i64| start < end && start <= last && first < end;
     let given = view.phases.boundaries.iter().filter(|phase| is_seen(phase.start_ns, phase.end_ns));
@@ -31,7 +31,7 @@ fn given(view: &View<'_>, max: usize) -> Vec<PhaseSpan> {
 }
 
 /// Whether some access has its own phase.
-fn has_own(view: &View<'_>) -> bool {
+fn has_own(view: &LabelledTrace<'_>) -> bool {
     let mut blocks = view.trace.accesses.blocks(Wanted::PRESENCE);
     while let Some(rows) = blocks.next_rows() {
         if rows.has_any(Optional::Phase) {
@@ -41,7 +41,7 @@ fn has_own(view: &View<'_>) -> bool {
     false
 }
 
-fn own(view: &View<'_>, max: usize) -> Vec<PhaseSpan> {
+fn own(view: &LabelledTrace<'_>, max: usize) -> Vec<PhaseSpan> {
     let trace = view.trace;
     let mut phase_of = PhaseOf::new(&view.phases);
     let mut open: Option<(&str, i64, i64)> = None;

@@ -106,7 +106,7 @@ fn of_kind(kind: Kind, regions: &[&RegionMetrics], thresholds: &Thresholds) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::spread::Spread;
+    use crate::memory::exact_quantiles::Spread;
 
     /// Accesses of two kinds to one page can share a region, which has the first kind.
     #[test]

@@ -5,6 +5,7 @@
 //! latter use a sorted copy, which is packed as well. Data per row is packed; everything else grows
 //! with pages, regions and key/value blocks.
 
+use super::distinct_addresses::Distinct;
 use super::index::PageSet;
 use super::kinds::{Kind, Kinds};
 use super::kv::{KvBlocks, KvPages};
@@ -13,7 +14,6 @@ use super::labelling::{self, Labelling, Stopped, Tables};
 use super::metrics::{
     Accumulator, MIN_ROWS_FOR_THREADS, Metrics, Numbering, Row, RowSource, measure_in_time,
 };
-use super::once::Distinct;
 use super::phases::{Phases, PhasesByTime};
 use super::quality::Coverage;
 use super::ranges::AddressRange;
@@ -208,7 +208,7 @@ impl RowBlocks<'_> {
 }
 
 /// A trace with its labels.
-pub struct View<'a> {
+pub struct LabelledTrace<'a> {
     pub trace: &'a Trace,
     measured: Measured,
 }
@@ -237,7 +237,7 @@ pub struct Measured {
     pub metrics: Metrics,
 }
 
-impl Deref for View<'_> {
+impl Deref for LabelledTrace<'_> {
     type Target = Measured;
 
     fn deref(&self) -> &Measured {
@@ -286,10 +286,10 @@ impl<'p> PhaseOf<'p> {
 const LABELLING_SHARE: f64 = 0.3;
 const SORTING_SHARE: f64 = 0.4;
 
-impl<'a> View<'a> {
-    pub fn new(trace: &'a Trace, options: &Options) -> View<'a> {
+impl<'a> LabelledTrace<'a> {
+    pub fn new(trace: &'a Trace, options: &Options) -> LabelledTrace<'a> {
         let measured = Measured { phases: options.phases.clone(), ..Measured::default() };
-        let mut view = View { trace, measured };
+        let mut view = LabelledTrace { trace, measured };
         let (accumulator, distinct, births) = progress::within(0.0, LABELLING_SHARE, || view.label(options));
         let (walks, found) = progress::within(LABELLING_SHARE, 1.0, || {
             if view.is_in_time_order() {
@@ -308,8 +308,8 @@ impl<'a> View<'a> {
     }
 
     /// Recreates the view of a trace from earlier results.
-    pub fn again(trace: &'a Trace, measured: Measured) -> View<'a> {
-        View { trace, measured }
+    pub fn from_cache(trace: &'a Trace, measured: Measured) -> LabelledTrace<'a> {
+        LabelledTrace { trace, measured }
     }
 
     /// Extracts the results, for another view of the same trace.
@@ -418,7 +418,7 @@ impl<'a> View<'a> {
             .map(move |(access, label)| (access, label, phase_of.get(&access, &self.trace.strings)))
     }
 
-    /// Phase of each labelled row, parallel to [`View::accesses`].
+    /// Phase of each labelled row, parallel to [`LabelledTrace::accesses`].
     pub fn phase_names(&self) -> impl Iterator<Item = Option<&str>> + '_ {
         self.in_phases().map(|(_, _, phase)| phase)
     }
@@ -462,10 +462,10 @@ impl RowSource for Labelled<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::distinct_addresses::Pass;
+    use super::super::exact_quantiles::Spread;
     use super::super::index::Addresses;
     use super::super::metrics::{Found, Walks};
-    use super::super::once::Pass;
-    use super::super::spread::Spread;
     use super::*;
     use crate::trace::accesses::{Op, PAGE_BITS, RegionType};
     use proptest::prelude::*;
@@ -484,7 +484,7 @@ mod tests {
     }
 
     /// Labels with the kind numbers of a view.
-    fn of_view(view: &View<'_>, labels: &[(Access, Label)]) -> Vec<(Access, Label)> {
+    fn of_view(view: &LabelledTrace<'_>, labels: &[(Access, Label)]) -> Vec<(Access, Label)> {
         let mut kinds = view.kinds.clone();
         let of_row = |(access, label): &(Access, Label)| {
             (*access, Label { kind: kinds.of_row(access, &view.trace.strings), ..*label })
@@ -493,7 +493,10 @@ mod tests {
     }
 
     /// Compares the results of a view with a naive pass over each access, as if the regions had external numbers.
-    fn check_each_by_itself(view: &View<'_>, labels: &[(Access, Label)]) -> Result<(), TestCaseError> {
+    fn check_each_by_itself(
+        view: &LabelledTrace<'_>,
+        labels: &[(Access, Label)],
+    ) -> Result<(), TestCaseError> {
         prop_assert!(view.accesses().eq(labels.iter().copied()));
         let (mut all, mut regions) = (Accumulator::default(), RegionMap::default());
         let (mut lives, mut known) = (KvBlocks::default(), Addresses::default());
@@ -542,12 +545,12 @@ mod tests {
                 });
             }
             trace.accesses.set_labelled(true);
-            let view = View::new(&trace, &Options::default());
+            let view = LabelledTrace::new(&trace, &Options::default());
             assert!(view.accesses().all(|(access, label)| access.region_id == label.region_id));
             assert_eq!(view.regions.regions().len(), 10);
             assert_eq!(view.metrics.regions.len(), 10);
             // In an order that differs from the labeller's, so that the source labels are used.
-            let view = View::new(&trace, &Options { is_anew: true, ..Options::default() });
+            let view = LabelledTrace::new(&trace, &Options { is_anew: true, ..Options::default() });
             assert_eq!(view.stopped, None);
         }
     }
@@ -588,7 +591,7 @@ mod tests {
                 ranges: marked.iter().map(range).collect(),
                 ..Options::default()
             };
-            let view = View::new(&trace, &options);
+            let view = LabelledTrace::new(&trace, &options);
 
             // Each label separately, without prefetched state.
             let (mut labeller, mut kinds) = (Labeller::new(Rules::default(), options.unknown), Kinds::default());
@@ -614,7 +617,7 @@ mod tests {
                 stored.accesses.push(access);
             }
             stored.accesses.set_labelled(true);
-            let view = View::new(&stored, &Options::default());
+            let view = LabelledTrace::new(&stored, &Options::default());
             prop_assert!(view.has_labels_of_source);
             check_each_by_itself(&view, &of_view(&view, &labels))?;
             let mut odd = Trace::default();
@@ -627,7 +630,7 @@ mod tests {
                 odd.accesses.push(access);
             }
             odd.accesses.set_labelled(true);
-            let view = View::new(&odd, &Options::default());
+            let view = LabelledTrace::new(&odd, &Options::default());
             check_each_by_itself(&view, &of_view(&view, &labels))?;
         }
     }

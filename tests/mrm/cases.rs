@@ -5,7 +5,7 @@ use crate::support::import;
 use serde_json::Value;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::import::perf_text::SEED_INFO;
-use tracedrop::memory::view::{Options, View};
+use tracedrop::memory::view::{LabelledTrace, Options};
 use tracedrop::memory_run::trace_table;
 use tracedrop::trace::Trace;
 
@@ -35,7 +35,7 @@ fn whole_traces_give_the_rows_labels_and_results_of_the_reference() {
         assert_eq!(trace.accesses.len() as u64, parsed["n_rows"].as_u64().unwrap(), "{case}");
         for policy in ["keep", "skip", "error"] {
             let query = query(&golden, policy);
-            let view = View::new(&trace, &query.options());
+            let view = LabelledTrace::new(&trace, &query.options());
             let golden = &golden[format!("labelled_{policy}")];
             if golden.is_null() {
                 continue;
@@ -106,7 +106,7 @@ fn corner_cases_of_the_metrics() {
         if case["expected"].get("error").is_some() {
             // The reference stops without rows; ours is empty and says so.
             assert_eq!(name, "empty");
-            assert!(View::new(&trace, &Options::default()).metrics.regions.is_empty());
+            assert!(LabelledTrace::new(&trace, &Options::default()).metrics.regions.is_empty());
             continue;
         }
         let wrong: Vec<(&str, usize, &str)> = WRONG

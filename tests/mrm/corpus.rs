@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::analysis::{Context, Query, mrm, mrm_kv};
 use tracedrop::base::strings::StringId;
-use tracedrop::memory::View;
+use tracedrop::memory::LabelledTrace;
 use tracedrop::report::{Cells, Report, Table};
 use tracedrop::trace::accesses::{Access, Op, RegionType};
 use tracedrop::trace::{Run, Trace};
@@ -81,7 +81,7 @@ pub fn digest(run_id: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
 }
 
 /// Labelled rows.
-pub fn labelled<'v>(view: &'v View<'_>) -> impl Iterator<Item = Vec<String>> + 'v {
+pub fn labelled<'v>(view: &'v LabelledTrace<'_>) -> impl Iterator<Item = Vec<String>> + 'v {
     view.accesses().zip(view.phase_names()).map(|((row, label), phase)| {
         canonical(view.trace, &row, phase, view.kinds.name(label.kind), label.region_id)
     })

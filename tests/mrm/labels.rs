@@ -8,7 +8,7 @@ use tracedrop::memory::labeller::{Label, Labeller, Region};
 use tracedrop::memory::phases::{EngineEvent, Phases};
 use tracedrop::memory::ranges::AddressRange;
 use tracedrop::memory::tracker::PageTracker;
-use tracedrop::memory::view::{Options, View};
+use tracedrop::memory::view::{LabelledTrace, Options};
 use tracedrop::memory::{Kind, Kinds, Rules, UnknownPolicy};
 use tracedrop::report::Block;
 use tracedrop::trace::Trace;
@@ -29,7 +29,7 @@ fn rows_with_labels_of_their_own_and_out_of_order() {
     let trace = rows(&golden);
     for policy in ["keep", "skip", "error"] {
         let query = MemoryQuery { unknown: policy.to_string(), ..MemoryQuery::default() };
-        let view = View::new(&trace, &query.options());
+        let view = LabelledTrace::new(&trace, &query.options());
         let reports = reports(&trace, query);
         let golden = &golden[policy];
         assert_objects(policy, table(&reports, "region_map"), &golden["region_map"]);
@@ -149,7 +149,7 @@ fn rules_of_ones_own_and_policies() {
     let kinds_of = |unknown: &str, rules: &str| {
         let query = MemoryQuery { unknown: unknown.into(), rules: rules.into(), ..MemoryQuery::default() };
         assert_eq!(query.problem(), None);
-        let view = View::new(&trace, &query.options());
+        let view = LabelledTrace::new(&trace, &query.options());
         let kinds: Vec<String> =
             view.accesses().map(|(_, label)| view.kinds.name(label.kind).to_string()).collect();
         (kinds.join(" "), view.n_left_out)
@@ -196,7 +196,7 @@ fn what_stops_early_is_measured_up_to_there() {
         for row in trace_of(4000).accesses.iter().skip(n as usize + 1) {
             long.accesses.push(&Access { ts: row.ts + (1 << 20), ..row });
         }
-        let (short, long) = (View::new(&short, &options()), View::new(&long, &options()));
+        let (short, long) = (LabelledTrace::new(&short, &options()), LabelledTrace::new(&long, &options()));
         assert!(short.stopped.is_none() && long.stopped.is_some());
         assert_eq!(long.labels.len() as u64, n);
         assert_eq!(long.metrics.regions, short.metrics.regions, "{n} {is_ordered}");
@@ -239,7 +239,7 @@ fn stretches_that_go_back_in_time_are_put_in_order() {
     for ts in [30, 10, 20] {
         trace.accesses.push(&Access { ts, address: ts as u64 * 4096, ..Access::default() });
     }
-    let view = View::new(&trace, &Options::default());
+    let view = LabelledTrace::new(&trace, &Options::default());
     let region = &view.metrics.regions[0];
     assert_eq!((region.kind, region.mean_stride_bytes), (Kind::UNKNOWN, 10.0 * 4096.0));
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::import::perf_text::{INFO, SEED_INFO};
 use tracedrop::import::{FormatInfo, Import, ImportError};
-use tracedrop::memory::View;
+use tracedrop::memory::LabelledTrace;
 use tracedrop::trace::Trace;
 
 const LAYOUTS: [&str; 3] = ["layout-full", "layout-mem", "layout-memsym"];
@@ -246,7 +246,7 @@ fn other_text_is_not_taken() {
 #[test]
 fn nothing_gives_empty_tables() {
     let trace = Trace::default();
-    let view = View::new(&trace, &MemoryQuery::default().options());
+    let view = LabelledTrace::new(&trace, &MemoryQuery::default().options());
     assert!(view.metrics.regions.is_empty() && view.labels.is_empty());
     let header =
         b"# ========\n# captured on    : Mon May  5 10:00:00 2025\n# header version : 1\n# ========\n#\n";

@@ -4,8 +4,8 @@ use super::corpus::*;
 use serde_json::Value;
 use tracedrop::import::perf_text::{sample, seed};
 use tracedrop::memory::Rules;
+use tracedrop::memory::exact_quantiles::Spread;
 use tracedrop::memory::numbers;
-use tracedrop::memory::spread::Spread;
 use tracedrop::memory::suitability::Thresholds;
 use tracedrop::memory::telemetry::*;
 

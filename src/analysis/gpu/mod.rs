@@ -28,7 +28,7 @@ mod tensor;
 pub use class::Class;
 pub use kind::{Kind, Kinds};
 pub use model::{GpuModel, GpuTrace, Work};
-pub use named::Named;
+pub use named::NamedTrace;
 
 use crate::trace::links::PROFILER_MEMBERS;
 use crate::trace::{Run, Trace};

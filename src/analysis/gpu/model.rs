@@ -139,7 +139,7 @@ impl DerefMut for GpuTrace<'_> {
 
 impl<'a> GpuTrace<'a> {
     /// Reuses the model of the same trace with the same rules.
-    pub fn again(trace: &'a Trace, model: GpuModel) -> GpuTrace<'a> {
+    pub fn from_cache(trace: &'a Trace, model: GpuModel) -> GpuTrace<'a> {
         GpuTrace { trace, model }
     }
 

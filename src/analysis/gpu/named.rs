@@ -5,16 +5,19 @@ use crate::report::Report;
 use std::borrow::Cow;
 
 /// A trace, and its number if there are several: its tables have the number in their ids and the file name in their titles.
-pub struct Named<'a, 'b> {
+pub struct NamedTrace<'a, 'b> {
     pub gpu: &'a GpuTrace<'b>,
     number: Option<usize>,
 }
 
-impl<'a, 'b> Named<'a, 'b> {
+impl<'a, 'b> NamedTrace<'a, 'b> {
     /// All of `traces`.
-    pub fn all(traces: &'a [GpuTrace<'b>]) -> impl Iterator<Item = Named<'a, 'b>> {
+    pub fn all(traces: &'a [GpuTrace<'b>]) -> impl Iterator<Item = NamedTrace<'a, 'b>> {
         let several = traces.len() > 1;
-        traces.iter().enumerate().map(move |(number, gpu)| Named { gpu, number: several.then_some(number) })
+        traces
+            .iter()
+            .enumerate()
+            .map(move |(number, gpu)| NamedTrace { gpu, number: several.then_some(number) })
     }
 
     /// Calls `add` for each trace. The summary comes from the first trace that sets it, prefixed with its file name if there are
@@ -22,9 +25,9 @@ impl<'a, 'b> Named<'a, 'b> {
     pub fn each(
         traces: &'a [GpuTrace<'b>],
         report: &mut Report,
-        mut add: impl FnMut(&Named<'a, 'b>, &mut Report),
+        mut add: impl FnMut(&NamedTrace<'a, 'b>, &mut Report),
     ) {
-        for named in Named::all(traces) {
+        for named in NamedTrace::all(traces) {
             let is_first_word = report.summary.is_empty();
             add(&named, report);
             if is_first_word && named.number.is_some() && !report.summary.is_empty() {

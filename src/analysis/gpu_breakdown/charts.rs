@@ -1,7 +1,7 @@
 //! Charts of GPU time.
 
 use super::DeviceTime;
-use crate::analysis::gpu::Named;
+use crate::analysis::gpu::NamedTrace;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::parts::{OUTSIDE_STEPS, Parts, StepWindow, chart_parts};
 use crate::analysis::gpu::spans::Span;
@@ -29,7 +29,7 @@ pub fn devices(id: Cow<'static, str>, title: String, devices: &[DeviceTime]) -> 
 }
 
 /// One bar per step, in order. `None` with fewer than two steps.
-pub fn steps(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
+pub fn steps(named: &NamedTrace<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
     // Time outside steps has no place in their order.
     let is_in_order = |row: &&(StepWindow, Parts)| row.0.step != OUTSIDE_STEPS;
     let rows: Vec<_> = devices.iter().flat_map(|device| &device.steps).filter(is_in_order).collect();
@@ -65,7 +65,7 @@ pub fn steps(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
 const MAX_STRETCHES: usize = 400;
 
 /// Steps over time, on the CPU and on each GPU, colored by phase. `None` with fewer than two steps.
-pub fn strip(named: &Named<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
+pub fn strip(named: &NamedTrace<'_, '_>, devices: &[DeviceTime]) -> Option<Chart> {
     let gpu = named.gpu;
     if gpu.steps.len() < 2 {
         return None;

@@ -1,13 +1,13 @@
 //! Steps without recorded GPU activity: all steps of a trace without a GPU.
 
-use crate::analysis::gpu::Named;
+use crate::analysis::gpu::NamedTrace;
 use crate::analysis::gpu::steps::Step;
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
 
 /// One row per step whose number is not set in `has_work`, in order of time. `None` if all are set.
-pub fn table(named: &Named<'_, '_>, has_work: &[bool]) -> Option<Table> {
+pub fn table(named: &NamedTrace<'_, '_>, has_work: &[bool]) -> Option<Table> {
     let gpu = named.gpu;
     let is_without = |number: &usize| !has_work.get(*number).copied().unwrap_or(false);
     let mut rows: Vec<&Step> =

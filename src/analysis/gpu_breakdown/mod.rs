@@ -15,7 +15,7 @@ use super::gpu::parts::{Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, StepWindow
 use super::gpu::spans::Span;
 use super::gpu::stats::{self, Durations, share};
 use super::gpu::steps::{NO_STEP, Step};
-use super::gpu::{self, GpuTrace, Named};
+use super::gpu::{self, GpuTrace, NamedTrace};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::units::{Unit, counted, format_ns};
@@ -50,7 +50,9 @@ fn has_ranges(trace: &Trace) -> bool {
 fn run(context: &Context<'_>) -> Report {
     let title = if has_work(context.run) { INFO.title } else { "Steps and annotations" };
     let mut report = Report::new(INFO.id, title);
-    Named::each(context.gpu(), &mut report, |named, report| Of { gpu: named.gpu, named }.add(report));
+    NamedTrace::each(context.gpu(), &mut report, |named, report| {
+        TraceReport { gpu: named.gpu, named }.add(report)
+    });
     for trace in context.run.traces.iter().filter(|trace| folded::has_work(trace)) {
         folded::add(trace, &context.query.kernel_rules, &mut report);
     }
@@ -58,9 +60,9 @@ fn run(context: &Context<'_>) -> Report {
 }
 
 /// The reports of one trace.
-struct Of<'a, 'b> {
+struct TraceReport<'a, 'b> {
     gpu: &'a GpuTrace<'b>,
-    named: &'a Named<'a, 'b>,
+    named: &'a NamedTrace<'a, 'b>,
 }
 
 /// Title of the table of parts.
@@ -206,7 +208,7 @@ fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceT
     table.caption(caption)
 }
 
-impl Of<'_, '_> {
+impl TraceReport<'_, '_> {
     fn add(&self, report: &mut Report) {
         let devices = self.devices();
         if devices.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{Durations, deviation, share};
-use crate::analysis::gpu::{Kind, Named};
+use crate::analysis::gpu::{Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -19,7 +19,7 @@ struct Ranges {
 }
 
 /// One row per name and place (CPU or GPU). `None` without annotations.
-pub fn table(named: &Named<'_, '_>) -> Option<Table> {
+pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
     let mut found: HashMap<(Kind, StringId), Vec<i64>> = HashMap::default();
@@ -85,7 +85,7 @@ pub fn table(named: &Named<'_, '_>) -> Option<Table> {
 }
 
 /// Total duration and number of kernels and copies by annotation name; nested annotations of one name count once.
-fn work_in(named: &Named<'_, '_>) -> HashMap<StringId, (i64, u64)> {
+fn work_in(named: &NamedTrace<'_, '_>) -> HashMap<StringId, (i64, u64)> {
     let gpu = named.gpu;
     let mut sums: HashMap<StringId, (i64, u64)> = HashMap::default();
     let mut seen: HashMap<u32, Vec<StringId>> = HashMap::default();

@@ -3,7 +3,7 @@
 use super::gpu::collective::Collective;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{Durations, SumNs, share};
-use super::gpu::{GpuTrace, Named, Work};
+use super::gpu::{GpuTrace, NamedTrace, Work};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
@@ -44,7 +44,7 @@ fn applies(run: &Run) -> bool {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    Named::each(context.gpu(), &mut report, |named, report| add(named, report));
+    NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, report));
     report
 }
 
@@ -56,7 +56,7 @@ struct Sums {
     streams: Vec<u32>,
 }
 
-fn add(named: &Named<'_, '_>, report: &mut Report) {
+fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let mut rows = sums(gpu);
     let total: i64 = rows.iter().map(|row| row.durations.total()).sum_ns();
@@ -120,7 +120,7 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
     rows
 }
 
-fn table(named: &Named<'_, '_>, rows: &[Sums], total: i64) -> Table {
+fn table(named: &NamedTrace<'_, '_>, rows: &[Sums], total: i64) -> Table {
     let text = |get: &dyn Fn(&Collective) -> &str| {
         texts(rows.iter().map(|row| Some(get(&row.collective).to_string()).filter(|text| !text.is_empty())))
     };

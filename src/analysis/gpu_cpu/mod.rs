@@ -4,7 +4,7 @@ use super::gpu::gaps::{self, Cause};
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
-use super::gpu::{self, GpuTrace, Kind, Named};
+use super::gpu::{self, GpuTrace, Kind, NamedTrace};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
@@ -29,7 +29,7 @@ pub const CPU: TableHandle = TableHandle { report: &INFO, id: "cpu" };
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    Named::each(context.gpu(), &mut report, |named, report| add(named, report));
+    NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, report));
     report
 }
 
@@ -54,7 +54,7 @@ fn kind_name(kind: Kind) -> Option<&'static str> {
     })
 }
 
-fn add(named: &Named<'_, '_>, report: &mut Report) {
+fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let waits = waits(gpu);
     let waited: i64 = waits.values().map(|spans| spans::total(spans)).sum_ns();

@@ -33,7 +33,7 @@ pub use path::{Bound, CriticalPath, Segment};
 
 use super::gpu::spans::Span;
 use super::gpu::stats::share;
-use super::gpu::{GpuTrace, Named};
+use super::gpu::{GpuTrace, NamedTrace};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context, Group};
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
@@ -52,11 +52,11 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    Named::each(context.gpu(), &mut report, |named, report| add(named, &context.query.path, report));
+    NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, &context.query.path, report));
     report
 }
 
-fn add(named: &Named<'_, '_>, wanted: &str, report: &mut Report) {
+fn add(named: &NamedTrace<'_, '_>, wanted: &str, report: &mut Report) {
     let (what, path) = wanted_path(named.gpu, wanted, report).unwrap_or_else(|| choose(named.gpu));
     let path = path.split_at_launches(named.gpu);
     if report.summary.is_empty() {

@@ -3,7 +3,7 @@
 use super::graph::EdgeKind;
 use super::path::{Bound, CriticalPath, Segment};
 use crate::analysis::gpu::stats::share;
-use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, shown, texts, thread_label, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -26,7 +26,7 @@ impl Bound {
 }
 
 /// Length of the path and size of the graph.
-pub fn facts(named: &Named<'_, '_>, path: &CriticalPath) -> Facts {
+pub fn facts(named: &NamedTrace<'_, '_>, path: &CriticalPath) -> Facts {
     let mut facts = Facts::new(named.title("Path"));
     facts.push("length", "length", path.length, Unit::Ns);
     if let (Some(first), Some(last)) = (path.segments.first(), path.segments.last()) {
@@ -47,7 +47,7 @@ pub fn facts(named: &Named<'_, '_>, path: &CriticalPath) -> Facts {
 }
 
 /// Time by resource; parts add up to the path.
-pub fn bounds(named: &Named<'_, '_>, what: &str, path: &CriticalPath) -> Table {
+pub fn bounds(named: &NamedTrace<'_, '_>, what: &str, path: &CriticalPath) -> Table {
     let rows: Vec<(Bound, i64, u64)> = Bound::ALL
         .into_iter()
         .map(|bound| {
@@ -101,7 +101,7 @@ struct Sums {
 }
 
 /// Time by kind and name.
-pub fn names(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
+pub fn names(named: &NamedTrace<'_, '_>, path: &CriticalPath) -> Table {
     let gpu = named.gpu;
     let mut by_name: HashMap<(&'static str, StringId), Sums> = HashMap::default();
     for segment in path.segments.iter().filter(|segment| segment.dur() > 0) {
@@ -142,7 +142,7 @@ pub fn names(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
 }
 
 /// Segments in order. Those without duration are left out, except waits, where the path switches between CPU and GPU or streams.
-pub fn segments(named: &Named<'_, '_>, path: &CriticalPath) -> Table {
+pub fn segments(named: &NamedTrace<'_, '_>, path: &CriticalPath) -> Table {
     let gpu = named.gpu;
     let is_shown = |segment: &&Segment| segment.dur() > 0 || segment.kind == EdgeKind::Sync;
     let mut rows: Vec<&Segment> = path.segments.iter().filter(is_shown).collect();

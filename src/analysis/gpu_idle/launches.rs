@@ -3,7 +3,7 @@
 use crate::analysis::gpu::launched::Silence;
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::Durations;
-use crate::analysis::gpu::{Kind, Named};
+use crate::analysis::gpu::{Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
@@ -37,7 +37,7 @@ struct Calls {
 }
 
 /// Launches by call, with short kernels and slow calls.
-pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
+pub fn tables(named: &NamedTrace<'_, '_>) -> Vec<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
     let mut by_call: HashMap<StringId, Calls> = HashMap::default();

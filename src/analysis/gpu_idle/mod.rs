@@ -9,7 +9,7 @@ mod queue;
 use super::gpu::gaps::{self, Cause, Gap, NO_DEVICE_RECORD, Stretch};
 use super::gpu::model::NONE;
 use super::gpu::stats::{Durations, SumNs, share};
-use super::gpu::{GpuTrace, Named};
+use super::gpu::{GpuTrace, NamedTrace};
 use super::gpu_kernels;
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context, Group, TableHandle};
@@ -40,11 +40,11 @@ const LATE_HINT: &str =
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    Named::each(context.gpu(), &mut report, |named, report| add(named, report));
+    NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, report));
     report
 }
 
-fn add(named: &Named<'_, '_>, report: &mut Report) {
+fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let by_device = gaps::of_devices(gpu);
     if report.summary.is_empty() {
@@ -116,7 +116,7 @@ fn summary(gpu: &GpuTrace<'_>, by_device: &[Vec<Gap>]) -> String {
 }
 
 fn cause_table(
-    named: &Named<'_, '_>,
+    named: &NamedTrace<'_, '_>,
     id: &'static str,
     title: &str,
     labels: &[String],
@@ -182,7 +182,7 @@ fn after_late_launch(cause: Cause, stretches: impl Iterator<Item = Stretch>) -> 
 }
 
 /// The longest gaps, split by cause, with the next kernel and its launch.
-fn gap_table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
+fn gap_table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let gpu = named.gpu;
     let mut rows: Vec<Stretch> = by_device.iter().flatten().flat_map(|gap| gap.stretches(gpu)).collect();
     let n_all = rows.len();

@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{Durations, SumNs};
-use crate::analysis::gpu::{Named, Work};
+use crate::analysis::gpu::{NamedTrace, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -33,7 +33,7 @@ struct Delays {
 }
 
 /// One row per operator and sequence. `None` where no kernel has an operator. Kernels of graphs have none and are left out.
-pub fn table(named: &Named<'_, '_>) -> Option<Table> {
+pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
     // Kernels and copies by operator, in order of launch.

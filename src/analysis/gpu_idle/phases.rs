@@ -1,7 +1,7 @@
 //! Idle time by phase of the steps.
 
 use super::{LATE_HINT, after_late_launch};
-use crate::analysis::gpu::Named;
+use crate::analysis::gpu::NamedTrace;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::gaps::{Cause, Gap};
 use crate::analysis::gpu::parts::{StepWindow, step_windows};
@@ -21,7 +21,7 @@ struct Row {
 
 /// Causes by phase; `None` if annotations name no phase. A gap belongs to the step in whose GPU time it lies: from its first
 /// kernel or copy to the first one of the next step.
-pub fn table(named: &Named<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
+pub fn table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table> {
     let gpu = named.gpu;
     // One per gap; there may be hundreds of thousands.
     let mut phases: Vec<Option<Phase>> = Vec::with_capacity(by_device.iter().map(Vec::len).sum());

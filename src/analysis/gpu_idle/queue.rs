@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::SumNs;
-use crate::analysis::gpu::{GpuTrace, Named};
+use crate::analysis::gpu::{GpuTrace, NamedTrace};
 use crate::analysis::timeline::{self, texts};
 use crate::base::units::Unit;
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
@@ -92,7 +92,7 @@ const MAX_POINTS: usize = 800;
 const MAX_LINES: usize = 6;
 
 /// Queue depth over time, as a chart and a table. `None` if nothing was queued.
-pub fn over_time(named: &Named<'_, '_>, queues: &[Queue]) -> Option<(Chart, Table)> {
+pub fn over_time(named: &NamedTrace<'_, '_>, queues: &[Queue]) -> Option<(Chart, Table)> {
     let gpu = named.gpu;
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let mut queues: Vec<(usize, &Queue)> = queues.iter().enumerate().collect();
@@ -129,7 +129,7 @@ pub fn over_time(named: &Named<'_, '_>, queues: &[Queue]) -> Option<(Chart, Tabl
 }
 
 /// Queue statistics of all streams.
-pub fn table(named: &Named<'_, '_>, queues: &[Queue]) -> Table {
+pub fn table(named: &NamedTrace<'_, '_>, queues: &[Queue]) -> Table {
     let gpu = named.gpu;
     let rows: Vec<(usize, &Queue)> =
         queues.iter().enumerate().filter(|(_, queue)| !queue.points.is_empty()).collect();

@@ -3,7 +3,7 @@
 use crate::analysis::gpu::active::{ActiveSteps, per_step};
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
-use crate::analysis::gpu::{GpuTrace, Kind, Named, kernel_names};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -30,7 +30,7 @@ struct InPhase {
 }
 
 /// Kernels of each phase, by name; `None` if annotations name no phase.
-pub fn kernels_by_phase(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
+pub fn kernels_by_phase(named: &NamedTrace<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
     let gpu = named.gpu;
     let mut found: HashMap<(Phase, StringId, u32), Vec<i64>> = HashMap::default();
     for work in &gpu.work {
@@ -137,7 +137,7 @@ struct InStep<'a> {
 type OfOperation = (u64, i64, i64);
 
 /// Operations of each step; `None` if no step launched anything.
-pub fn operations(named: &Named<'_, '_>) -> Option<Table> {
+pub fn operations(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     // Classes differ by family too.
     let mut names: Vec<&str> = Vec::new();

@@ -1,7 +1,7 @@
 //! Charts of kernels.
 
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
-use crate::analysis::gpu::{Kind, Named, Work};
+use crate::analysis::gpu::{Kind, NamedTrace, Work};
 use crate::analysis::timeline::integers;
 use crate::base::units::{Unit, format_ns};
 use crate::report::chart::{Bars, Chart, Part, Plot, Tone};
@@ -11,7 +11,7 @@ use crate::report::{Column, Table};
 const N_BARS: usize = 12;
 
 /// Time by operation.
-pub fn operations(named: &Named<'_, '_>, rows: &[(&str, Durations)]) -> Chart {
+pub fn operations(named: &NamedTrace<'_, '_>, rows: &[(&str, Durations)]) -> Chart {
     let mut labels: Vec<String> = rows.iter().take(N_BARS).map(|row| row.0.to_string()).collect();
     let mut values: Vec<f64> = rows.iter().take(N_BARS).map(|row| row.1.total() as f64).collect();
     if let Some(rest @ [_, ..]) = rows.get(N_BARS..) {
@@ -31,7 +31,7 @@ pub fn operations(named: &Named<'_, '_>, rows: &[(&str, Durations)]) -> Chart {
 
 /// Histogram of kernel durations with bins that double: count and total time per bin, as a chart and a table. `None` without
 /// kernels.
-pub fn durations(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
+pub fn durations(named: &NamedTrace<'_, '_>) -> Option<(Chart, Table)> {
     let kernels = || named.gpu.work.iter().filter(|work| work.kind == Kind::Kernel).map(Work::dur);
     // Bin 0 is below 2 ns.
     let bin = |dur: i64| (63 - (dur.max(1) as u64).leading_zeros()) as usize;

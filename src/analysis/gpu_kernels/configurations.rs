@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::stats::{Durations, share};
-use crate::analysis::gpu::{Kind, Named, kernel_names};
+use crate::analysis::gpu::{Kind, NamedTrace, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -98,7 +98,7 @@ fn product(numbers: &[i64]) -> Option<u64> {
 
 /// One row per kernel and configuration. `None` where configurations are not recorded or cannot be read. `total` is the total
 /// duration of all kernels, copies and fills.
-pub fn table(named: &Named<'_, '_>, total: i64) -> Option<Table> {
+pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
     let gpu = named.gpu;
     let trace = gpu.trace;
     // Not every kernel has a call.

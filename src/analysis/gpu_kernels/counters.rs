@@ -5,7 +5,7 @@
 
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::model::NONE;
-use crate::analysis::gpu::{GpuTrace, Kind, Named, kernel_names};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace, kernel_names};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -45,7 +45,7 @@ struct Row {
 }
 
 /// One row per kernel and operator, one column per counter. `None` without counters.
-pub fn table(named: &Named<'_, '_>, report: &mut Report) -> Option<Table> {
+pub fn table(named: &NamedTrace<'_, '_>, report: &mut Report) -> Option<Table> {
     let gpu = named.gpu;
     let trace = gpu.trace;
     let category = trace.strings.find(CATEGORY)?;

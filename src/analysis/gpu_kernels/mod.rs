@@ -10,7 +10,7 @@ use super::gpu::active::{ActiveSteps, PHASES, per_step};
 use super::gpu::annotation::Phase;
 use super::gpu::facts::Vendor;
 use super::gpu::stats::{self, Durations, SumNs, share};
-use super::gpu::{self, Class, GpuTrace, Kind, Named, Work, kernel_names};
+use super::gpu::{self, Class, GpuTrace, Kind, NamedTrace, Work, kernel_names};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
@@ -54,7 +54,7 @@ fn run(context: &Context<'_>) -> Report {
             report.warning(format!("Custom kernel rules ignored: {problem}"));
         }
     }
-    Named::each(context.gpu(), &mut report, |named, report| add(named, report));
+    NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, report));
     for trace in context.run.traces.iter().filter(|trace| folded::has_work(trace)) {
         folded::add(trace, &context.query.kernel_rules, &mut report);
     }
@@ -69,7 +69,7 @@ struct NameSums<'a> {
     durations: Durations,
 }
 
-fn add(named: &Named<'_, '_>, report: &mut Report) {
+fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     if let Some(table) = counters::table(named, report) {
         report.table(table);
@@ -142,7 +142,7 @@ fn summary(
     }
 }
 
-fn facts(named: &Named<'_, '_>, names: &[NameSums<'_>], total: i64) -> Facts {
+fn facts(named: &NamedTrace<'_, '_>, names: &[NameSums<'_>], total: i64) -> Facts {
     let sum = |is: &dyn Fn(&NameSums<'_>) -> bool| -> i64 {
         names.iter().filter(|sums| is(sums)).map(|sums| sums.durations.total()).sum_ns()
     };
@@ -217,7 +217,7 @@ fn time_columns(rows: &[&Durations], total: i64) -> Vec<Column> {
 }
 
 fn operation_table(
-    named: &Named<'_, '_>,
+    named: &NamedTrace<'_, '_>,
     rows: &[(&str, Durations)],
     total: i64,
     steps: &ActiveSteps,
@@ -249,7 +249,7 @@ fn operation_table(
 }
 
 /// Operations of each phase.
-fn phase_table(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
+fn phase_table(named: &NamedTrace<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
     let gpu = named.gpu;
     let phase_of = |work: &Work| gpu.annotation(work.step).map(|what| what.phase);
     let mut rows: Vec<(Phase, &str, Durations, i64)> = Vec::new();
@@ -292,7 +292,12 @@ fn phase_table(named: &Named<'_, '_>, steps: &ActiveSteps) -> Option<Table> {
     Some(table.caption("A kernel belongs to the phase of the step that launched it."))
 }
 
-fn name_table(named: &Named<'_, '_>, mut rows: Vec<NameSums<'_>>, total: i64, steps: &ActiveSteps) -> Table {
+fn name_table(
+    named: &NamedTrace<'_, '_>,
+    mut rows: Vec<NameSums<'_>>,
+    total: i64,
+    steps: &ActiveSteps,
+) -> Table {
     let n_left_out = cut(&mut rows);
     let trace = named.gpu.trace;
     let durations: Vec<&Durations> = rows.iter().map(|row| &row.durations).collect();

@@ -8,7 +8,7 @@ mod tables;
 pub use attention::layers as by_attention;
 
 use super::gpu::spans;
-use super::gpu::{GpuTrace, Named};
+use super::gpu::{GpuTrace, NamedTrace};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context, Group};
 use crate::base::units::counted;
@@ -25,7 +25,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    Named::each(context.gpu(), &mut report, |named, report| {
+    NamedTrace::each(context.gpu(), &mut report, |named, report| {
         let modules = modules::tables(named);
         let layers = Layers::new(named.gpu);
         if report.summary.is_empty() {

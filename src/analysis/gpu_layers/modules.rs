@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{SumNs, share};
-use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -82,7 +82,7 @@ impl Innermost {
 }
 
 /// Tables by class and by module. `None` if no launch is inside a recorded module.
-pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
+pub fn tables(named: &NamedTrace<'_, '_>) -> Option<[Table; 2]> {
     let gpu = named.gpu;
     let slices = &gpu.trace.slices;
     let class_of = |name: StringId| class(gpu.trace.strings.get_opt(name).unwrap_or(""));
@@ -169,7 +169,7 @@ pub fn tables(named: &Named<'_, '_>) -> Option<[Table; 2]> {
     Some([class_table(named, classes, total), with_left_out(table, n_left_out)])
 }
 
-fn class_table(named: &Named<'_, '_>, classes: HashMap<&str, ModuleSums>, total: i64) -> Table {
+fn class_table(named: &NamedTrace<'_, '_>, classes: HashMap<&str, ModuleSums>, total: i64) -> Table {
     let mut rows: Vec<(&str, ModuleSums)> = classes.into_iter().collect();
     rows.sort_by(|a, b| (b.1.inside, a.0).cmp(&(a.1.inside, b.0)));
     let n_left_out = cut(&mut rows);

@@ -4,7 +4,7 @@ use super::{Basis, Layer, Layers};
 use crate::analysis::gpu::active::per_step;
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::steps::NO_STEP;
-use crate::analysis::gpu::{GpuTrace, Named, kernel_names};
+use crate::analysis::gpu::{GpuTrace, NamedTrace, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -37,7 +37,7 @@ struct OfLayer {
 }
 
 /// One row per layer of a step.
-pub fn layers(named: &Named<'_, '_>, layers: &Layers) -> Table {
+pub fn layers(named: &NamedTrace<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
     let mut by_key: HashMap<(&'static str, u32), Vec<&Layer>> = HashMap::default();
     for layer in &layers.layers {
@@ -115,7 +115,7 @@ fn caption(layers: &Layers) -> String {
 }
 
 /// One row per operation and layer.
-pub fn operations(named: &Named<'_, '_>, layers: &Layers) -> Table {
+pub fn operations(named: &NamedTrace<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
     let mut found: HashMap<(&'static str, u32, &str), Vec<i64>> = HashMap::default();
     let mut n_layers: HashMap<(&'static str, u32), (u64, i64)> = HashMap::default();
@@ -186,7 +186,7 @@ struct OfKernel {
 type KernelKey = (&'static str, StringId, u32);
 
 /// One row per kernel, over all layers.
-pub fn kernels(named: &Named<'_, '_>, layers: &Layers) -> Table {
+pub fn kernels(named: &NamedTrace<'_, '_>, layers: &Layers) -> Table {
     let gpu = named.gpu;
     let mut found: HashMap<KernelKey, Vec<(u32, i64)>> = HashMap::default();
     let mut instances: HashMap<&'static str, u64> = HashMap::default();

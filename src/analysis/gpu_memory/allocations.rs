@@ -1,7 +1,7 @@
 //! Allocations, from the instant events that the profiler writes with `profile_memory`.
 
 use crate::analysis::gpu::facts::integer;
-use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{self, cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -63,7 +63,7 @@ impl Owner {
 }
 
 /// Adds tables on allocations, or a note that there are none.
-pub fn add(named: &Named<'_, '_>, report: &mut Report) {
+pub fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let owners = changes(gpu);
     if owners.is_empty() {
@@ -185,7 +185,7 @@ impl Summary {
 }
 
 /// Memory in use over time, as a chart and a table. `None` without GPU memory.
-fn over_time(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<(Chart, Table)> {
+fn over_time(named: &NamedTrace<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<(Chart, Table)> {
     const MAX_POINTS: usize = 800;
     let start = named.gpu.trace.span().map_or(0, |(start, _)| start);
     let lines: Vec<Line> = owners
@@ -219,7 +219,11 @@ fn over_time(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Option<(
     Some((Chart { id: named.id("memory_chart"), title, caption, plot: Plot::Lines(lines) }, table))
 }
 
-fn owner_table(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)], rows: &[(Owner, Summary)]) -> Table {
+fn owner_table(
+    named: &NamedTrace<'_, '_>,
+    owners: &[(Owner, Vec<Change>)],
+    rows: &[(Owner, Summary)],
+) -> Table {
     Table::new(
         named.id("allocations"),
         named.title("Allocations"),
@@ -242,7 +246,7 @@ fn owner_table(named: &Named<'_, '_>, owners: &[(Owner, Vec<Change>)], rows: &[(
 
 /// Memory allocated during recording and live at the peak, by source.
 fn live_table(
-    named: &Named<'_, '_>,
+    named: &NamedTrace<'_, '_>,
     (owner, owners): (Owner, &[(Owner, Vec<Change>)]),
     changes: &[Change],
     summary: &Summary,

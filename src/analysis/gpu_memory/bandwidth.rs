@@ -1,6 +1,6 @@
 //! Bytes moved by copies and fills, over time.
 
-use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{integers, texts};
 use crate::base::units::{Unit, format_ns};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
@@ -29,7 +29,7 @@ struct Way {
 }
 
 /// Chart and table; `None` if no copy has its size recorded.
-pub fn over_time(named: &Named<'_, '_>) -> Option<(Chart, Table)> {
+pub fn over_time(named: &NamedTrace<'_, '_>) -> Option<(Chart, Table)> {
     let gpu = named.gpu;
     let start = gpu.work.first()?.start;
     let end = gpu.work.iter().map(|work| work.end).max()?;

@@ -5,7 +5,7 @@ mod bandwidth;
 mod rates;
 
 use super::gpu::stats::{Durations, SumNs, share};
-use super::gpu::{self, Kind, Named};
+use super::gpu::{self, Kind, NamedTrace};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
@@ -40,7 +40,7 @@ fn run(context: &Context<'_>) -> Report {
             .collect(),
     };
     let traces = if without_gpu.is_empty() { context.gpu() } else { &without_gpu };
-    Named::each(traces, &mut report, |named, report| {
+    NamedTrace::each(traces, &mut report, |named, report| {
         let copies = copies(named);
         let total: i64 = copies.iter().map(|row| row.durations.total()).sum_ns();
         let bytes: u64 = copies.iter().filter_map(|row| row.bytes).fold(0, u64::saturating_add);
@@ -77,7 +77,7 @@ struct Copies {
     timed: i64,
 }
 
-fn copies(named: &Named<'_, '_>) -> Vec<Copies> {
+fn copies(named: &NamedTrace<'_, '_>) -> Vec<Copies> {
     let gpu = named.gpu;
     let mut by_name: HashMap<StringId, (Vec<i64>, Option<u64>, u64, i64)> = HashMap::default();
     for work in gpu.work.iter().filter(|work| work.kind != Kind::Kernel || gpu.class(work).is_copy) {
@@ -108,7 +108,7 @@ fn copies(named: &Named<'_, '_>) -> Vec<Copies> {
     rows
 }
 
-fn copy_table(named: &Named<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table {
+fn copy_table(named: &NamedTrace<'_, '_>, mut rows: Vec<Copies>, total: i64) -> Table {
     let n_left_out = cut(&mut rows);
     let trace = named.gpu.trace;
     let bandwidth = |row: &Copies| {

@@ -5,7 +5,7 @@
 //! overlap with it; in HTA that depends on sort order.
 
 use crate::analysis::gpu::stats::Durations;
-use crate::analysis::gpu::{GpuTrace, Kind, Named, Work};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
@@ -32,7 +32,7 @@ fn moves<'a, 'b>(gpu: &'a GpuTrace<'b>) -> impl Iterator<Item = &'a Work> + use<
 }
 
 /// Both tables, if the trace has the data they need.
-pub fn tables(named: &Named<'_, '_>) -> Vec<Table> {
+pub fn tables(named: &NamedTrace<'_, '_>) -> Vec<Table> {
     [summary(named), sizes(named)].into_iter().flatten().collect()
 }
 
@@ -103,7 +103,7 @@ impl Described {
     }
 }
 
-fn summary(named: &Named<'_, '_>) -> Option<Table> {
+fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     // In file order, for the read cache.
     let mut order: Vec<&Work> = moves(gpu).collect();
@@ -153,7 +153,7 @@ fn summary(named: &Named<'_, '_>) -> Option<Table> {
 }
 
 /// Copies of one kind and size.
-fn sizes(named: &Named<'_, '_>) -> Option<Table> {
+fn sizes(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     let mut found: HashMap<(&str, u64), Vec<i64>> = HashMap::default();
     for work in moves(gpu) {

@@ -4,7 +4,7 @@ use super::shapes::Instance;
 use crate::analysis::gpu::active::{ActiveSteps, per_step};
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
-use crate::analysis::gpu::{GpuTrace, Named};
+use crate::analysis::gpu::{GpuTrace, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -15,11 +15,11 @@ const CAPTION: &str = "An operator belongs to the step in which it launched its 
                        kernels, summed over calls.";
 
 /// Tables by phase, if annotations name phases, and by step, if there are steps.
-pub fn tables(named: &Named<'_, '_>, instances: &[Instance]) -> Vec<Table> {
+pub fn tables(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Vec<Table> {
     [by_phase(named, instances), by_step(named, instances)].into_iter().flatten().collect()
 }
 
-fn by_phase(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
+fn by_phase(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table> {
     let gpu = named.gpu;
     let mut found: HashMap<(Phase, StringId), Vec<i64>> = HashMap::default();
     for instance in instances {
@@ -92,7 +92,7 @@ fn name_of(gpu: &GpuTrace<'_>, instance: &Instance) -> StringId {
     gpu.trace.slices.name[instance.slice as usize]
 }
 
-fn by_step(named: &Named<'_, '_>, instances: &[Instance]) -> Option<Table> {
+fn by_step(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table> {
     let gpu = named.gpu;
     let mut found: HashMap<(u32, StringId), (u64, i64, i64)> = HashMap::default();
     for instance in instances.iter().filter(|instance| gpu.step(instance.step).is_some()) {

@@ -6,7 +6,7 @@ mod shapes;
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
-use super::gpu::{GpuTrace, Kind, Named};
+use super::gpu::{GpuTrace, Kind, NamedTrace};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
@@ -32,7 +32,7 @@ pub const SHAPES: TableHandle = TableHandle { report: &INFO, id: "shapes" };
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    Named::each(context.gpu(), &mut report, |named, report| add(named, &context.query.peaks, report));
+    NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, &context.query.peaks, report));
     report
 }
 
@@ -70,7 +70,7 @@ fn launcher(gpu: &GpuTrace<'_>, launch: u32, op: u32, pass_through: Option<Strin
     if at == NONE { launch } else { at }
 }
 
-fn add(named: &Named<'_, '_>, peaks: &str, report: &mut Report) {
+fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
     let gpu = named.gpu;
     let mut launched: Vec<Launched> = Vec::with_capacity(gpu.work.len());
     let mut not_known = (0u64, 0i64);

@@ -1,7 +1,7 @@
 //! Operators by input shapes: FLOPs, bytes and roofline, compared with measured GPU time.
 
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
-use crate::analysis::gpu::{GpuTrace, Kind, Named};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -59,7 +59,7 @@ struct Inputs {
 
 /// One row per operator and inputs, with a roofline chart if the GPU's peaks are known. `None` if no inputs were recorded.
 pub fn blocks(
-    named: &Named<'_, '_>,
+    named: &NamedTrace<'_, '_>,
     instances: &[Instance],
     peaks: &Peaks,
 ) -> Option<(Table, Option<Chart>)> {
@@ -325,7 +325,12 @@ impl Rates {
 const MAX_POINTS: usize = 300;
 
 /// Operators by arithmetic intensity and FLOP/s, under the roofline. `None` if no operator has both.
-fn chart(named: &Named<'_, '_>, groups: &[Group], rates: &[Rates], peak: Option<&Peak>) -> Option<Chart> {
+fn chart(
+    named: &NamedTrace<'_, '_>,
+    groups: &[Group],
+    rates: &[Rates],
+    peak: Option<&Peak>,
+) -> Option<Chart> {
     let gpu = named.gpu;
     let longest = groups.iter().map(|group| group.busy.total()).max()? as f64;
     let mut units: Vec<&str> = Vec::new();

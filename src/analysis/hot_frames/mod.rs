@@ -187,7 +187,7 @@ fn run_blocks(
         report.warning(warning);
     }
     let name = short_id(profile);
-    let view = View { profile, strings: &trace.strings, whole: profile.whole() };
+    let view = ProfileTables { profile, strings: &trace.strings, whole: profile.whole() };
     report.table(view.frames(id("frames"), format!("Frames of {name}")));
     report.table(view.functions(id(FUNCTIONS.id), format!("Functions of {name}"), functions));
     report.table(view.lines(id("lines"), format!("Lines of {name}")));
@@ -299,7 +299,7 @@ fn function_name<'a>(profile: &ProfileRun, row: usize, strings: &'a StringTable)
 }
 
 /// Data shared by the tables of one run.
-struct View<'a> {
+struct ProfileTables<'a> {
     profile: &'a ProfileRun,
     strings: &'a StringTable,
     /// Denominator of all shares, in samples.
@@ -314,7 +314,7 @@ const KIND_HINT: &str = "python: code with a source; native: compiled code; gc: 
 const EXACT_HINT: &str = "whether the cumulative count is exact; if not, several of these frames can share a \
     stack, and the count is a lower bound (≥)";
 
-impl<'a> View<'a> {
+impl<'a> ProfileTables<'a> {
     fn names(&self, (path, func): FunctionKey) -> (Option<&'a str>, Option<&'a str>) {
         (self.strings.get_opt(path), self.strings.get_opt(func))
     }

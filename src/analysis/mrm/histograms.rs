@@ -2,7 +2,7 @@
 
 use crate::analysis::timeline::texts;
 use crate::base::units::{Unit, format_bytes, format_ns};
-use crate::memory::{Kind, View};
+use crate::memory::{Kind, LabelledTrace};
 use crate::report::{Column, Content, Table};
 
 /// A histogram bin with counts by kind.
@@ -49,7 +49,7 @@ fn edge_ns(number: usize) -> i64 {
 }
 
 /// Regions by retention in nanoseconds.
-pub fn retention(view: &View<'_>) -> Vec<Bin<i64>> {
+pub fn retention(view: &LabelledTrace<'_>) -> Vec<Bin<i64>> {
     let mut bins = vec![Bin::new(format!("below {}", format_ns(edge_ns(0))), 0, edge_ns(0))];
     while bins.last().is_some_and(|bin| bin.edges.1 < i64::MAX) {
         let (from, to) = (edge_ns(bins.len() - 1), edge_ns(bins.len()));
@@ -66,7 +66,7 @@ pub fn retention(view: &View<'_>) -> Vec<Bin<i64>> {
 }
 
 /// Strides in bytes; negative towards lower addresses.
-pub fn strides(view: &View<'_>) -> Vec<Bin<i128>> {
+pub fn strides(view: &LabelledTrace<'_>) -> Vec<Bin<i128>> {
     let length = |power: usize| 1i128 << power;
     let name = |power: usize| format_bytes(1u64.checked_shl(power as u32).unwrap_or(u64::MAX));
     let mut bins: Vec<Bin<i128>> = Vec::new();
@@ -93,7 +93,7 @@ pub fn strides(view: &View<'_>) -> Vec<Bin<i128>> {
 }
 
 /// One row per bin and kind.
-fn rows<'b, T>(view: &View<'_>, bins: &'b [Bin<T>]) -> Vec<(&'b Bin<T>, Kind, u64)> {
+fn rows<'b, T>(view: &LabelledTrace<'_>, bins: &'b [Bin<T>]) -> Vec<(&'b Bin<T>, Kind, u64)> {
     let sorted = view.kinds.sorted();
     let of_bin = |bin: &'b Bin<T>| {
         let mut counts = bin.counts.clone();
@@ -104,7 +104,7 @@ fn rows<'b, T>(view: &View<'_>, bins: &'b [Bin<T>]) -> Vec<(&'b Bin<T>, Kind, u6
 }
 
 /// Data of both charts.
-pub fn tables(view: &View<'_>) -> [Table; 2] {
+pub fn tables(view: &LabelledTrace<'_>) -> [Table; 2] {
     let bins = retention(view);
     let kept = rows(view, &bins);
     let kinds = |kinds: &mut dyn Iterator<Item = Kind>| {

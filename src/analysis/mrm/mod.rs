@@ -12,7 +12,7 @@ use crate::base::units::{Unit, counted, group_digits};
 use crate::memory::labelling::Stopped;
 use crate::memory::suitability::Thresholds;
 use crate::memory::summary::{self, KindSummary};
-use crate::memory::{Kind, View};
+use crate::memory::{Kind, LabelledTrace};
 use crate::memory_run::KV_RANGES;
 use crate::report::{Block, Facts, Report};
 use crate::trace::Run;
@@ -29,7 +29,7 @@ fn applies(run: &Run) -> bool {
 }
 
 /// Summary of the kinds of a view, judged by `thresholds`.
-pub fn kinds_of(view: &View<'_>, thresholds: &Thresholds) -> Vec<KindSummary> {
+pub fn kinds_of(view: &LabelledTrace<'_>, thresholds: &Thresholds) -> Vec<KindSummary> {
     summary::by_kind(&view.metrics, &view.kinds, thresholds)
 }
 
@@ -60,7 +60,7 @@ fn run(context: &Context<'_>) -> Report {
 
 /// Appends the part on trace `number` of `views` to the report on all of them. The report's summary is the one of the
 /// first trace, and names it if there are others.
-pub fn append_part(mut part: Report, number: usize, views: &[View<'_>], report: &mut Report) {
+pub fn append_part(mut part: Report, number: usize, views: &[LabelledTrace<'_>], report: &mut Report) {
     let name = views.get(number).map_or("", |view| view.trace.source.file_name.as_str());
     if views.len() > 1 {
         number_blocks(&mut part, number, name);
@@ -105,7 +105,7 @@ pub fn number_blocks(report: &mut Report, number: usize, file_name: &str) {
     }
 }
 
-fn headline(view: &View<'_>, kinds: &[KindSummary]) -> String {
+fn headline(view: &LabelledTrace<'_>, kinds: &[KindSummary]) -> String {
     if view.trace.accesses.is_empty() {
         return "The file has no memory accesses, so all tables are empty.".to_string();
     }
@@ -124,7 +124,7 @@ fn headline(view: &View<'_>, kinds: &[KindSummary]) -> String {
 }
 
 fn add_trace(
-    view: &View<'_>,
+    view: &LabelledTrace<'_>,
     kinds: &[KindSummary],
     thresholds: &Thresholds,
     context: &Context<'_>,
@@ -165,7 +165,7 @@ fn add_trace(
 }
 
 /// For a trace with labels: notes whether these or new ones are shown.
-fn tell_of_labels(view: &View<'_>, report: &mut Report) {
+fn tell_of_labels(view: &LabelledTrace<'_>, report: &mut Report) {
     if !view.trace.accesses.is_labelled() {
         return;
     }
@@ -182,7 +182,7 @@ fn tell_of_labels(view: &View<'_>, report: &mut Report) {
 }
 
 /// Notes the source of address ranges that come from the run directory.
-fn tell_ranges(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
+fn tell_ranges(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report) {
     if !context.query.memory.ranges.trim().is_empty() {
         return;
     }
@@ -198,7 +198,7 @@ fn tell_ranges(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
 }
 
 /// Warns if reports only cover the first accesses.
-fn warn_of_the_rest(view: &View<'_>, report: &mut Report) {
+fn warn_of_the_rest(view: &LabelledTrace<'_>, report: &mut Report) {
     let n_left_out = view.trace.ledger.count_of(ACCESSES_LEFT_OUT.code);
     if n_left_out > 0 {
         let n_held = group_digits(view.trace.accesses.len() as i128);
@@ -224,7 +224,7 @@ fn warn_of_the_rest(view: &View<'_>, report: &mut Report) {
     }
 }
 
-fn add_facts(view: &View<'_>, report: &mut Report) {
+fn add_facts(view: &LabelledTrace<'_>, report: &mut Report) {
     let mut facts = Facts::new("Accesses");
     let coverage = &view.coverage;
     facts.push("accesses", "Accesses", coverage.n_rows, Unit::Count);
@@ -255,7 +255,7 @@ fn add_facts(view: &View<'_>, report: &mut Report) {
 }
 
 /// Phase boundaries, and the offset added to the given times.
-fn add_phases(view: &View<'_>, facts: &mut Facts) {
+fn add_phases(view: &LabelledTrace<'_>, facts: &mut Facts) {
     let phases = &view.phases;
     if phases.is_empty() {
         return;
@@ -281,7 +281,7 @@ const LOOKED_AT_FOR_PHASES: usize = 10_000;
 
 /// Warns if the given phases apply to no access, because accesses have their own or because all phases are outside the trace;
 /// suggests the offset that aligns the first phase with the start of the trace.
-fn warn_of_phases(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
+fn warn_of_phases(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report) {
     let is_given = !context.query.memory.options().phases.is_empty();
     if is_given && view.trace.accesses.iter().take(LOOKED_AT_FOR_PHASES).any(|row| row.phase.is_some()) {
         report

@@ -4,12 +4,12 @@ use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::units::Unit;
 use crate::memory::metrics::RegionMetrics;
 use crate::memory::summary::{self, IntervalSummary, KindSummary};
-use crate::memory::{Kind, View};
+use crate::memory::{Kind, LabelledTrace};
 use crate::report::{Column, Content, Table};
 
 /// A trace and its summary by kind.
 pub struct Source<'a, 'b> {
-    pub view: &'a View<'b>,
+    pub view: &'a LabelledTrace<'b>,
     /// One row per kind, ordered by name.
     pub kinds: &'a [KindSummary],
 }

@@ -9,14 +9,14 @@ use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
 use crate::memory::quality::{Collector, Coverage, Grade};
 use crate::memory::telemetry::{RunValidity, StoredSummary, validity};
-use crate::memory::{Kind, View};
+use crate::memory::{Kind, LabelledTrace};
 use crate::memory_run::{check_beside, metadata};
 use crate::report::{Block, Facts, Mark, Note, NoteLevel, Report};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{Position, Trace};
 
 /// Adds the data-quality block at the top of the report.
-pub fn add(view: &View<'_>, context: &Context<'_>, report: &mut Report) {
+pub fn add(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report) {
     let mut facts = Facts::new("Data quality");
     let (judgement, reasons, is_derived) = run_validity(view.trace, &context.query.memory);
     let said = judgement.map_or("unknown", RunValidity::name);
@@ -128,7 +128,7 @@ pub fn mark(trace: &Trace, query: &MemoryQuery, report: &mut Report) {
 }
 
 /// Notes if timestamps are only approximate.
-pub fn tell_of_clock(view: &View<'_>, report: &mut Report) {
+pub fn tell_of_clock(view: &LabelledTrace<'_>, report: &mut Report) {
     if view.trace.accesses.is_empty() {
         return;
     }
@@ -159,7 +159,7 @@ fn what_it_tells(grade: Grade, collector: Collector, coverage: &Coverage) -> &'s
 }
 
 /// Collector from the metadata, else derived from the format.
-fn collector_of(view: &View<'_>) -> Collector {
+fn collector_of(view: &LabelledTrace<'_>) -> Collector {
     let metadata = metadata_of(view.trace);
     let told = metadata.as_ref().and_then(|metadata| metadata.at("collector.type")?.as_str());
     if let Some(told) = told {
@@ -211,7 +211,7 @@ const MAX_FUNCTION_BYTES: u64 = 1 << 20;
 
 /// Whether the addresses of each symbol are as close together as a function's instructions, in a trace without other
 /// evidence that they are data addresses.
-fn look_like_instructions(view: &View<'_>) -> bool {
+fn look_like_instructions(view: &LabelledTrace<'_>) -> bool {
     let mut of_symbols: HashMap<(StringId, Option<StringId>), (u64, u64)> = HashMap::default();
     let mut n = 0u64;
     for (row, label) in view.accesses() {

@@ -5,7 +5,7 @@ use super::mrm::{append_part, trust};
 use super::timeline::{MAX_ROWS, cut, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group};
 use crate::base::units::{Unit, format_ns, group_digits};
-use crate::memory::View;
+use crate::memory::LabelledTrace;
 use crate::memory::kv::{KvBlocks, KvLife, KvPage};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot};
 use crate::report::{Column, Content, Facts, Report, Table};
@@ -87,7 +87,7 @@ fn headline(sums: &Sums) -> String {
     }
 }
 
-fn add_trace(view: &View<'_>, sums: &Sums, report: &mut Report) {
+fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, report: &mut Report) {
     let mut facts = Facts::new("Blocks");
     facts.push("addresses", "Addresses", sums.n_addresses, Unit::Count);
     facts

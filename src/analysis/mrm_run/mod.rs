@@ -13,7 +13,7 @@ use crate::base::json::Json;
 use crate::base::units::{Unit, counted};
 use crate::memory::summary::KindSummary;
 use crate::memory::telemetry::RunValidity;
-use crate::memory::{Kinds, View};
+use crate::memory::{Kinds, LabelledTrace};
 use crate::memory_run::manifest::{ListedFile, State};
 use crate::memory_run::metrics::{Difference, MetricsRow};
 use crate::memory_run::{METADATA, RunDirectory, metadata, of_directory, read_beside};
@@ -45,7 +45,7 @@ struct OneRun<'a> {
     trace: &'a Trace,
     directory: RunDirectory,
     /// `None` for a trace without accesses.
-    view: Option<&'a View<'a>>,
+    view: Option<&'a LabelledTrace<'a>>,
     /// Run validity, recorded or derived.
     judgement: Option<RunValidity>,
 }
@@ -196,7 +196,12 @@ fn narrow(n: u64) -> i64 {
 }
 
 /// Compares the stored metrics with those of the trace.
-fn add_metrics(directory: &RunDirectory, view: &View<'_>, context: &Context<'_>, report: &mut Report) {
+fn add_metrics(
+    directory: &RunDirectory,
+    view: &LabelledTrace<'_>,
+    context: &Context<'_>,
+    report: &mut Report,
+) {
     let stored = &directory.metrics;
     if stored.is_empty() {
         return;
@@ -308,7 +313,7 @@ fn differences_table(stored: &[MetricsRow], computed: &[MetricsRow]) -> Table {
 }
 
 /// Metrics by kind in the layout of `metrics.csv`.
-pub fn metrics_rows(view: &View<'_>, query: &MemoryQuery) -> Vec<MetricsRow> {
+pub fn metrics_rows(view: &LabelledTrace<'_>, query: &MemoryQuery) -> Vec<MetricsRow> {
     kinds_of(view, &thresholds_of(view.trace, query))
         .iter()
         .map(|row| metrics_row(row, &view.kinds))

@@ -7,7 +7,7 @@ use super::{AnalysisInfo, Context, Group};
 use crate::base::units::{Unit, format_bytes};
 use crate::memory::index::PageSet;
 use crate::memory::phase_spans::{PhaseSpan, phase_spans};
-use crate::memory::{Kind, View};
+use crate::memory::{Kind, LabelledTrace};
 use crate::report::chart::{Chart, Grid, Heat, Line, Lines, Over, Period, Plot, Tone};
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::Run;
@@ -136,11 +136,11 @@ pub struct OverTime {
 
 impl OverTime {
     /// Counts accesses in `n_times` bins; `None` for a trace without accesses.
-    pub fn new(view: &View<'_>, n_times: usize) -> Option<OverTime> {
+    pub fn new(view: &LabelledTrace<'_>, n_times: usize) -> Option<OverTime> {
         OverTime::with_places(view, n_times, &Places { ranges: Vec::new() })
     }
 
-    fn with_places(view: &View<'_>, n_times: usize, places: &Places) -> Option<OverTime> {
+    fn with_places(view: &LabelledTrace<'_>, n_times: usize, places: &Places) -> Option<OverTime> {
         let (start, end) = view.trace.accesses.span()?;
         let span = i128::from(end) - i128::from(start) + 1;
         let kinds = view.kinds.sorted();
@@ -158,7 +158,7 @@ impl OverTime {
         Some(all)
     }
 
-    fn walk(&mut self, view: &View<'_>, numbers: &[Option<usize>], places: &Places) {
+    fn walk(&mut self, view: &LabelledTrace<'_>, numbers: &[Option<usize>], places: &Places) {
         let n_kinds = self.kinds.len();
         let mut in_stretch = (0, PageSet::default());
         let mut of_kinds = vec![PageSet::default(); n_kinds];
@@ -213,7 +213,7 @@ impl OverTime {
     }
 }
 
-fn add_trace(view: &View<'_>, report: &mut Report) {
+fn add_trace(view: &LabelledTrace<'_>, report: &mut Report) {
     let Some((start, end)) = view.trace.accesses.span() else { return };
     let places = Places::new(view.pages.to_sorted());
     let Some(over_time) = OverTime::with_places(view, N_TIMES, &places) else { return };
@@ -267,7 +267,7 @@ fn add_trace(view: &View<'_>, report: &mut Report) {
 
 /// Cumulative bytes touched by kind, as a chart and a table.
 fn growth(
-    view: &View<'_>,
+    view: &LabelledTrace<'_>,
     kinds: &[Kind],
     stretches: &[Stretch],
     start_of: &dyn Fn(usize) -> i64,

@@ -123,11 +123,11 @@ pub fn operations(pair: &Pair<'_>) -> Table {
 pub fn names(pair: &Pair<'_>) -> Table {
     /// Sums, and the name on each side.
     #[derive(Default, Clone, Copy)]
-    struct Of {
+    struct NameSums {
         sums: [(i64, u64); 2],
         names: [Option<u32>; 2],
     }
-    let mut sums: HashMap<(Slot, &str, bool), Of> = HashMap::default();
+    let mut sums: HashMap<(Slot, &str, bool), NameSums> = HashMap::default();
     for number in [0, 1] {
         let side = pair.side(number);
         for sum in side.sums.iter().filter(|sum| pair.slots.contains(&sum.slot)) {

@@ -25,7 +25,7 @@ use crate::memory::kv::KvLife;
 use crate::memory::labeller::Region;
 use crate::memory::metrics::RegionMetrics;
 use crate::memory::phase_spans::{PhaseSpan, phase_spans};
-use crate::memory::{Kind, View};
+use crate::memory::{Kind, LabelledTrace};
 use crate::trace::accesses::PAGE_BITS;
 use crate::trace::builder::OWN_FACT;
 use crate::trace::events::{Event, NO_EXTRA, Phase, flag};
@@ -66,7 +66,7 @@ struct Stretch {
 
 /// A trace under construction.
 struct Timeline<'a> {
-    view: &'a View<'a>,
+    view: &'a LabelledTrace<'a>,
     builder: TraceBuilder,
     process: ProcessId,
     main: ThreadId,
@@ -302,19 +302,19 @@ fn quoted(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn metrics_of<'a>(region: &Region, view: &'a View<'_>) -> Option<&'a RegionMetrics> {
+fn metrics_of<'a>(region: &Region, view: &'a LabelledTrace<'_>) -> Option<&'a RegionMetrics> {
     let all = &view.metrics.regions;
     let at = all.binary_search_by_key(&region.id, |metrics| metrics.region_id).ok()?;
     all.get(at)
 }
 
 /// Earliest known time of a region, which can be before its first access in file order.
-fn start_of(region: &Region, view: &View<'_>) -> i64 {
+fn start_of(region: &Region, view: &LabelledTrace<'_>) -> i64 {
     let first_write = metrics_of(region, view).map(|metrics| metrics.first_write_ns);
     first_write.map_or(region.first_seen_ns, |first| first.min(region.first_seen_ns))
 }
 
-fn region_stretch(region: &Region, kind: &str, view: &View<'_>) -> Stretch {
+fn region_stretch(region: &Region, kind: &str, view: &LabelledTrace<'_>) -> Stretch {
     let mut args = Args::default();
     args.number("region_id", region.id);
     let metrics = metrics_of(region, view);

@@ -1,7 +1,7 @@
 //! Exact quantiles of many numbers in little memory.
 //!
-//! Numbers are stored in order of arrival, packed as differences from the smallest in their block. Once there are many, they are
-//! sorted and packed as successive differences, in a third of the space. Zeros are only counted. Large sets are first binned by
+//! Numbers are stored in order of arrival, packed as differences from the smallest in their block. Once there are many, runs of
+//! them are sorted and delta-packed, in a third of the space. Zeros are only counted. Large sets are first binned by
 //! their leading bits, so that a block takes few bits per number, and the bins narrow down the k-th smallest number. Within a bin,
 //! few numbers are sorted; many are counted by their leading 16 bits, then those with the right prefix by the next 16, until few
 //! remain.

@@ -1,4 +1,4 @@
-//! Per-address data: latest access and number of stores.
+//! Tracks last access and store count per distinct address, in several passes so the tables stay under 270 MB.
 //!
 //! There can be as many addresses as accesses, so they are processed in shares: the caller iterates all rows once per
 //! [`Pass`], and each pass takes the rows of its pages. Rows are bucketed by page first, so that the address table
