@@ -57,13 +57,13 @@ impl App {
             return (opening.then)(opening.dropped);
         };
         if next.archive.blob.size() > LARGE_BYTES {
-            self.say((words().opening_archive)(&text::visible(&next.archive.name)));
+            self.say((words().opening.opening_archive)(&text::visible(&next.archive.name)));
         }
         if self.services.unpacker.with_value(|client| client.as_ref().is_none_or(Client::is_dead)) {
             self.services.n_unpacking.set_value(0);
             let on_event = move |event| {
                 if let Event::Died { why, .. } = event {
-                    self.alert((words().archive_died)(&why));
+                    self.alert((words().opening.archive_died)(&why));
                     // Only the archive is lost, not the files dropped with it.
                     let works = self.services.unpacking.try_update_value(std::mem::take).unwrap_or_default();
                     let lost = works.into_iter().filter_map(|work| work.take());
@@ -96,7 +96,7 @@ impl App {
         self.services.unpacker.with_value(|client| match client {
             Some(client) => client.ask_with(|ticket| Request::ListArchive { ticket }, &[blob], answer),
             None => {
-                self.alert((words().archive_died)(""));
+                self.alert((words().opening.archive_died)(""));
                 if let Some((opening, _)) = work.take() {
                     browser::after(0, move || self.open_next_archive(opening));
                 }
@@ -127,10 +127,13 @@ impl App {
                     let files = left_out
                         .iter()
                         .map(|file| format!("{} ({})", text::visible(&file.file_name), file.why.what));
-                    self.alert((words().left_out_of_archive)(&shown, &listed(&files.collect::<Vec<_>>())));
+                    self.alert((words().opening.left_out_of_archive)(
+                        &shown,
+                        &listed(&files.collect::<Vec<_>>()),
+                    ));
                 }
                 if is_cut {
-                    self.alert((words().folder_is_cut)(&shown));
+                    self.alert((words().opening.folder_is_cut)(&shown));
                 }
             }
             // Its content decides.
@@ -140,7 +143,7 @@ impl App {
                     None => dropped.files.push(archive),
                 }
             }
-            Answer::Refused(failure) => self.alert((words().archive_refused)(&shown, &failure.what)),
+            Answer::Refused(failure) => self.alert((words().opening.archive_refused)(&shown, &failure.what)),
             _ => {}
         }
     }

@@ -27,7 +27,7 @@ pub struct Sides {
 
 impl Sides {
     pub fn name(&self) -> String {
-        (words().sides_name)(&self.names[0], &self.names[1])
+        (words().compare.sides_name)(&self.names[0], &self.names[1])
     }
 
     pub fn n_bytes(&self) -> u64 {
@@ -42,7 +42,7 @@ impl Sides {
 /// Name of a comparison's tab; `None` for other sources.
 pub fn name_of(document: &DocumentView) -> Option<String> {
     let SidesView { a, b, .. } = document.sides.as_ref()?;
-    Some((words().sides_name)(&text::visible(&a.label), &text::visible(&b.label)))
+    Some((words().compare.sides_name)(&text::visible(&a.label), &text::visible(&b.label)))
 }
 
 impl App {
@@ -81,7 +81,7 @@ impl App {
             match ids.map(|id| self.tab(id).filter(|tab| tab.may_be_side())) {
                 [Some(a), Some(b)] => self.compare([a, b]),
                 // Closed, stopped or unreadable: its own tab shows which.
-                _ => self.alert(words().nothing_to_compare_with.to_string()),
+                _ => self.alert(words().drop.nothing_to_compare_with.to_string()),
             }
         }
     }
@@ -143,7 +143,7 @@ impl App {
     }
 
     fn refuse(self, failure: &Failure) {
-        self.alert((words().refused)(&failure.what, &failure.hint));
+        self.alert((words().export.refused)(&failure.what, &failure.hint));
     }
 
     /// Menu items to compare `tab` with: other tabs, or a file to choose.
@@ -156,14 +156,14 @@ impl App {
             })
             .map(|other| MenuItem {
                 id: format!("{WITH}{}", other.id),
-                label: words().compare_with.to_string(),
+                label: words().compare.compare_with.to_string(),
                 detail: other.label(),
                 ..MenuItem::default()
             })
             .collect();
         items.push(MenuItem {
             id: FILE.to_string(),
-            label: words().compare_with_file.to_string(),
+            label: words().compare.compare_with_file.to_string(),
             detail: String::new(),
             ..MenuItem::default()
         });

@@ -48,25 +48,25 @@ impl CustomRules {
 
     pub fn title(self) -> &'static str {
         match self {
-            CustomRules::KernelRules => words().own_rules_title,
-            CustomRules::Peaks => words().own_peaks_title,
-            CustomRules::MemoryRules => words().memory_rules_title,
-            CustomRules::MemoryThresholds => words().memory_thresholds_title,
-            CustomRules::MemoryPhases => words().memory_phases_title,
-            CustomRules::MemoryRanges => words().memory_ranges_title,
-            CustomRules::Path => words().path_of_title,
+            CustomRules::KernelRules => words().reports.own_rules_title,
+            CustomRules::Peaks => words().reports.own_peaks_title,
+            CustomRules::MemoryRules => words().reports.memory_rules_title,
+            CustomRules::MemoryThresholds => words().reports.memory_thresholds_title,
+            CustomRules::MemoryPhases => words().reports.memory_phases_title,
+            CustomRules::MemoryRanges => words().reports.memory_ranges_title,
+            CustomRules::Path => words().reports.path_of_title,
         }
     }
 
     pub fn explanation(self) -> &'static str {
         match self {
-            CustomRules::KernelRules => words().own_rules_explanation,
-            CustomRules::Peaks => words().own_peaks_explanation,
-            CustomRules::MemoryRules => words().memory_rules_explanation,
-            CustomRules::MemoryThresholds => words().memory_thresholds_explanation,
-            CustomRules::MemoryPhases => words().memory_phases_explanation,
-            CustomRules::MemoryRanges => words().memory_ranges_explanation,
-            CustomRules::Path => words().path_of_explanation,
+            CustomRules::KernelRules => words().reports.own_rules_explanation,
+            CustomRules::Peaks => words().reports.own_peaks_explanation,
+            CustomRules::MemoryRules => words().reports.memory_rules_explanation,
+            CustomRules::MemoryThresholds => words().reports.memory_thresholds_explanation,
+            CustomRules::MemoryPhases => words().reports.memory_phases_explanation,
+            CustomRules::MemoryRanges => words().reports.memory_ranges_explanation,
+            CustomRules::Path => words().reports.path_of_explanation,
         }
     }
 

@@ -75,7 +75,7 @@ impl App {
             Ok(files) => self.open_given(files),
             Err(why) => {
                 problem(&why, "");
-                self.alert((words().not_given)(&why));
+                self.alert((words().opening.not_given)(&why));
             }
         }
         Effect::new(move |_| self.tell_of_document(embed));
@@ -121,7 +121,7 @@ impl App {
                 tab.show_asked(embed.report.get_untracked());
             }
             Phase::Failed(failure) => problem(&failure.what, &failure.hint),
-            Phase::Died(why) => problem(words().died_what, &why),
+            Phase::Died(why) => problem(words().problem.died_what, &why),
             Phase::Waiting | Phase::Reading | Phase::Stopping => {
                 tab.show_report(embed.report.get_untracked())
             }
@@ -168,7 +168,7 @@ impl Tab {
             && let Some(document) = self.document.get_untracked()
             && !document.reports.iter().any(|report| report.id == *id)
         {
-            problem(&(words().no_such_report)(id), "");
+            problem(&(words().frame.no_such_report)(id), "");
         }
         self.show_report(id);
     }

@@ -43,7 +43,7 @@ pub fn name(files: &[Picked]) -> String {
         true => Fellows::Ranks,
         false => Fellows::Files,
     };
-    (words().together_name)(files.len() as u64, fellows)
+    (words().files.together_name)(files.len() as u64, fellows)
 }
 
 /// Name of the tab of combined files, if they turn out to be ranks or runs. `None` if it keeps its name.
@@ -55,7 +55,7 @@ pub fn name_of_fellows(document: &DocumentView) -> Option<String> {
         false if are_runs => Fellows::Runs,
         false => return None,
     };
-    Some((words().together_name)(n_files as u64, fellows))
+    Some((words().files.together_name)(n_files as u64, fellows))
 }
 
 /// Whether the metadata of files names different ranks of one run.
@@ -76,7 +76,7 @@ impl App {
     /// Opens dropped or chosen files, archives as folders, and reports what was not opened.
     pub fn take(self, dropped: Dropped) {
         if dropped.folders.is_empty() && dropped.files.is_empty() {
-            self.alert(words().nothing_to_open.to_string());
+            self.alert(words().opening.nothing_to_open.to_string());
         }
         self.with_archives_opened(dropped, move |dropped| {
             self.with_ranges_taken(dropped, move |dropped| self.take_opened(dropped));
@@ -136,18 +136,18 @@ impl App {
             skipped.iter().map(|file| file.path.as_str()).map(|path| inside(path, &name)).collect();
         let unreadable: Vec<String> = unreadable.iter().map(|path| inside(path, &name)).collect();
         let shown = text::visible(&name);
-        let name = if may_be_archive(&name) { shown } else { (words().the_folder)(&shown) };
+        let name = if may_be_archive(&name) { shown } else { (words().opening.the_folder)(&shown) };
         if files.is_empty() && runs.is_empty() {
-            self.alert((words().no_traces_in_folder)(&name));
+            self.alert((words().opening.no_traces_in_folder)(&name));
         }
         if !skipped.is_empty() {
-            self.alert((words().skipped_in_folder)(&name, &listed(&skipped)));
+            self.alert((words().opening.skipped_in_folder)(&name, &listed(&skipped)));
         }
         if !unreadable.is_empty() {
-            self.alert((words().unreadable_in_folder)(&name, &listed(&unreadable)));
+            self.alert((words().opening.unreadable_in_folder)(&name, &listed(&unreadable)));
         }
         if is_cut {
-            self.alert((words().folder_is_cut)(&name));
+            self.alert((words().opening.folder_is_cut)(&name));
         }
         runs.into_iter().chain(files).collect()
     }
@@ -202,7 +202,7 @@ impl App {
             let documents: Vec<_> = tabs.iter().filter_map(|tab| tab.document.get_untracked()).collect();
             if are_ranks(documents.iter().map(|document| &document.file)) {
                 let files = files_of(&tabs);
-                self.say((words().read_together_now)(files.len() as u64));
+                self.say((words().files.read_together_now)(files.len() as u64));
                 // Do not switch away from a tab that is already visible.
                 self.add_tab(Source::Together(files)).start();
             } else if let ([a, b], 2) = (&tabs[..], batch.len()) {
@@ -235,18 +235,22 @@ impl App {
     pub fn ways_to_open(self) -> Vec<MenuItem> {
         let item =
             |id: String, label: String, detail: String| MenuItem { id, label, detail, ..MenuItem::default() };
-        let mut items = vec![item(FOLDER.to_string(), words().open_folder.to_string(), String::new())];
+        let mut items = vec![item(FOLDER.to_string(), words().files.open_folder.to_string(), String::new())];
         let tabs = self.tabs.get();
         tabs.iter().for_each(|tab| tab.document.track());
         let active = self.active.get();
         for kind in by_kind(&tabs) {
             let Some(file) = kind.first().and_then(file_view) else { continue };
-            let all = (words().read_all_together)(kind.len() as u64);
+            let all = (words().files.read_all_together)(kind.len() as u64);
             items.push(item(format!("{KIND}{}", file.format_id), all, file.format_title));
             if kind.len() > 2 && kind.iter().any(|tab| Some(tab.id) == active) {
                 let others = kind.iter().filter(|tab| Some(tab.id) != active).take(MAX_PAIRS);
                 items.extend(others.map(|tab| {
-                    item(format!("{WITH}{}", tab.id), words().read_together_with.to_string(), tab.label())
+                    item(
+                        format!("{WITH}{}", tab.id),
+                        words().files.read_together_with.to_string(),
+                        tab.label(),
+                    )
                 }));
             }
         }
@@ -356,6 +360,6 @@ pub fn listed(names: &[String]) -> String {
     let some = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MAX_NAMES) {
         0 => some,
-        n => (words().and_more)(&some, n as u64),
+        n => (words().opening.and_more)(&some, n as u64),
     }
 }

@@ -49,7 +49,7 @@ pub fn App() -> impl IntoView {
     Effect::new(move |_| browser::apply_theme(app.theme.get(), remembers));
     Effect::new(move |_| {
         let name = app.active.get().and_then(|id| app.tab(id)).map(|tab| tab.label());
-        browser::set_title(&(words().page_title)(name.as_deref()));
+        browser::set_title(&(words().page.page_title)(name.as_deref()));
     });
     match app.embed {
         Some(embed) => view! { <Frame app embed /> }.into_any(),
@@ -91,10 +91,10 @@ fn WholePage(app: State) -> impl IntoView {
     );
     browser::on_choosing(move || app.expect_file());
     browser::on_paste(
-        words().pasted_name,
+        words().opening.pasted_name,
         move |text| app.open_pasted_link(text),
         move |files| match files.is_empty() {
-            true => app.alert(words().nothing_pasted.to_string()),
+            true => app.alert(words().opening.nothing_pasted.to_string()),
             false => app.take(Dropped { files, ..Dropped::default() }),
         },
     );
@@ -115,7 +115,7 @@ fn WholePage(app: State) -> impl IntoView {
     app.open_links();
 
     view! {
-        <a class="skip-link" href="#main">{words().skip_to_content}</a>
+        <a class="skip-link" href="#main">{words().page.skip_to_content}</a>
         <Header />
         <NewerNotice />
         <main id="main" tabindex="-1">

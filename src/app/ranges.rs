@@ -54,11 +54,11 @@ impl App {
         if files.len() > 1 {
             files.retain(|other| !is_same(other, file));
             files.iter_mut().for_each(|other| other.ranges = Some(ranges.clone()));
-            self.say((words().ranges_taken_with)(&name));
+            self.say((words().reports.ranges_taken_with)(&name));
         } else if let Some(tab) = self.active_tab().filter(|tab| tab.is_of_memory()) {
             files.clear();
             tab.use_ranges(ranges);
-            self.say((words().ranges_taken)(&name, &text::visible(&tab.title())));
+            self.say((words().reports.ranges_taken)(&name, &text::visible(&tab.title())));
         }
     }
 }

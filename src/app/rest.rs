@@ -143,7 +143,7 @@ impl Tab {
         });
         self.refuse_waiting(failure);
         self.n_refused.update(|n| *n += 1);
-        self.app.alert((words().refused)(&failure.what, &failure.hint));
+        self.app.alert((words().export.refused)(&failure.what, &failure.hint));
     }
 
     /// Drops the queued requests.

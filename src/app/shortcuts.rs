@@ -26,7 +26,7 @@ pub fn listen(app: App) {
         "t" => {
             let at = Theme::ALL.iter().position(|theme| *theme == app.theme.get_untracked()).unwrap_or(0);
             app.choose_theme(Theme::ALL[(at + 1) % Theme::ALL.len()]);
-            app.say((super::words::words().theme_is)(Theme::ALL[(at + 1) % Theme::ALL.len()]));
+            app.say((super::words::words().header.theme_is)(Theme::ALL[(at + 1) % Theme::ALL.len()]));
             true
         }
         "w" => match app.active_tab() {

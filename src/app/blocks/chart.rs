@@ -39,8 +39,8 @@ pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
                     <button
                         type="button"
                         class="button button-icon button-quiet"
-                        title=words().save_svg
-                        aria-label=words().save_svg
+                        title=words().reports.save_svg
+                        aria-label=words().reports.save_svg
                         on:click=move |_| save(&picture, width.get_untracked().unwrap_or(DEFAULT_WIDTH))
                     >
                         <Icon shape=Shape::Export />

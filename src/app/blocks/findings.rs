@@ -36,11 +36,11 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes, most: f64) -> impl I
         let share = finding.share.unwrap_or(0.0);
         let width = if most > 0.0 { 100.0 * share.abs() / most } else { 0.0 };
         let (time, share, tone) = match stakes {
-            Stakes::Gain => (format_ns(ns), (words().of_the_time)(share), ""),
+            Stakes::Gain => (format_ns(ns), (words().reports.of_the_time)(share), ""),
             // What takes less time in B takes more in A.
             Stakes::Difference => {
                 let tone = if ns < 0 { "side-a" } else { "side-b" };
-                (format_signed_ns(ns), (words().of_side_a)(share), tone)
+                (format_signed_ns(ns), (words().compare.of_side_a)(share), tone)
             }
         };
         view! {

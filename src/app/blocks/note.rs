@@ -14,7 +14,7 @@ pub fn NoteBlock(#[prop(into)] note: Signal<Option<Note>>) -> impl IntoView {
                 <p class="note" class:note-warning=warning>
                     <Icon shape=if warning { Shape::Alert } else { Shape::Info } />
                     <span>
-                        {warning.then(|| view! { <strong>{words().note_warning} " "</strong> })} {prose(&note.text)}
+                        {warning.then(|| view! { <strong>{words().reports.note_warning} " "</strong> })} {prose(&note.text)}
                     </span>
                 </p>
             }

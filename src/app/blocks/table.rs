@@ -495,7 +495,7 @@ pub fn TableBlock(
                 fallback=move || {
                     view! {
                         <p class="empty">
-                            {move || empty.with(|text| if text.is_empty() { words().no_rows.to_string() } else { text.clone() })}
+                            {move || empty.with(|text| if text.is_empty() { words().table.no_rows.to_string() } else { text.clone() })}
                         </p>
                     }
                 }
@@ -503,7 +503,7 @@ pub fn TableBlock(
                 <Rows state long title />
             </Show>
             <Show when=move || left_out.get() != 0>
-                <p class="table-left-out">{move || (words().rows_left_out)(left_out.get())}</p>
+                <p class="table-left-out">{move || (words().table.rows_left_out)(left_out.get())}</p>
             </Show>
         </section>
     }
@@ -539,10 +539,10 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
             move |ticket| Request::Copy { ticket, ask, format },
             move |answer| match answer {
                 Answer::Copied { text, n_rows } => browser::copy_text(text, move |copied| match copied {
-                    true => app.say((words().copied)(n_rows)),
-                    false => app.alert(words().not_copied.to_string()),
+                    true => app.say((words().table.copied)(n_rows)),
+                    false => app.alert(words().table.not_copied.to_string()),
                 }),
-                Answer::Refused(failure) => app.alert((words().refused)(&failure.what, &failure.hint)),
+                Answer::Refused(failure) => app.alert((words().export.refused)(&failure.what, &failure.hint)),
                 _ => {}
             },
         );
@@ -562,7 +562,7 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
             columns.map(item).collect::<Vec<_>>()
         })
     });
-    let formats = words().copy_formats.map(|(id, label, detail)| MenuItem {
+    let formats = words().table.copy_formats.map(|(id, label, detail)| MenuItem {
         id: id.to_string(),
         label: label.to_string(),
         detail: detail.to_string(),
@@ -571,15 +571,15 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
     view! {
         <div class="table-tools">
             <p class="table-count" role="status">
-                {move || (words().rows_of)(filtered.get().then(|| n_matching.get()), n_rows.get())}
+                {move || (words().table.rows_of)(filtered.get().then(|| n_matching.get()), n_rows.get())}
             </p>
             <Show when=move || long.get()>
                 <label class="field" class:field-wrong=move || state.filter.with(FilterState::is_wrong)>
                     <Icon shape=Shape::Search />
                     <input
                         type="search"
-                        placeholder=words().filter
-                        aria-label=move || (words().filter_table)(&title.get())
+                        placeholder=words().table.filter
+                        aria-label=move || (words().table.filter_table)(&title.get())
                         autocomplete="off"
                         spellcheck="false"
                         data-key="/"
@@ -617,7 +617,7 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
             </Show>
             <Show when=move || { n_columns.get() > 1 }>
                 <Menu
-                    label=Signal::derive(move || (words().choose_columns)(&title.get()))
+                    label=Signal::derive(move || (words().table.choose_columns)(&title.get()))
                     shape=Shape::Columns
                     icon_only=true
                     is_choice_of_many=true
@@ -626,7 +626,7 @@ fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<Str
                 />
             </Show>
             <Menu
-                label=Signal::derive(move || (words().copy_table)(&title.get()))
+                label=Signal::derive(move || (words().table.copy_table)(&title.get()))
                 shape=Shape::Copy
                 icon_only=true
                 items=Signal::stored(formats.to_vec())
@@ -679,7 +679,7 @@ fn FilterHelp(state: State, field: NodeRef<html::Input>, filter: Callback<String
                 <span>
                     <code><bdi>{part}</bdi></code> " " {what} " "
                     <button type="button" class="link" on:click=move |_| choose(String::new())>
-                        {words().clear_filter}
+                        {words().table.clear_filter}
                     </button>
                 </span>
             }
@@ -690,7 +690,7 @@ fn FilterHelp(state: State, field: NodeRef<html::Input>, filter: Callback<String
         <p class="filter-wrong" role="status">{wrong}</p>
         <Show when=move || offered.with(|offered| !offered.is_empty())>
             <p class="filter-offers">
-                <span class="off-screen">{words().filter_columns}</span>
+                <span class="off-screen">{words().table.filter_columns}</span>
                 {move || {
                     offered
                         .get()
@@ -831,7 +831,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
             class:table-stale=move || state.stale.get()
             role="region"
             tabindex="0"
-            aria-label=move || (words().rows_region)(&title.get())
+            aria-label=move || (words().table.rows_region)(&title.get())
             node_ref=frame
             on:scroll=move |_| {
                 app().tip.set(None);
@@ -909,14 +909,14 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                 </table>
             </div>
             <Show when=move || n_matching.get() == 0>
-                <p class="empty table-none">{words().nothing_matches}</p>
+                <p class="empty table-none">{words().table.nothing_matches}</p>
             </Show>
         </div>
         <Show when=move || long.get() && (n_matching.get() > FULL_ROWS || state.is_open.get())>
             <button type="button" class="link table-all" aria-expanded=move || state.is_open.get().to_string() on:click=move |_| open_all()>
                 {move || match state.is_open.get() {
-                    true => words().show_fewer.to_string(),
-                    false => (words().show_all)(n_matching.get()),
+                    true => words().table.show_fewer.to_string(),
+                    false => (words().table.show_all)(n_matching.get()),
                 }}
             </button>
         </Show>

@@ -12,7 +12,7 @@ pub fn ClosingDialog() -> impl IntoView {
     let app = app();
     let stay = move || app.closing.set(None);
     let title = Signal::derive(move || {
-        app.closing.get().map(|tab| (words().closing_title)(&tab.label())).unwrap_or_default()
+        app.closing.get().map(|tab| (words().closing.closing_title)(&tab.label())).unwrap_or_default()
     });
     let close = move |tab: Tab| {
         stay();
@@ -28,7 +28,7 @@ pub fn ClosingDialog() -> impl IntoView {
     let question = move |tab: Tab| {
         let about = move || {
             let (n_notes, has_title) = tab.unsaved_notes();
-            (words().closing_about)(n_notes as u64, has_title)
+            (words().closing.closing_about)(n_notes as u64, has_title)
         };
         view! {
             <p>{about}</p>
@@ -36,8 +36,8 @@ pub fn ClosingDialog() -> impl IntoView {
                 <Show when=move || can_save(tab)>
                     <button type="button" class="button button-main" on:click=move |_| save(tab)>{words().sharing.hand_on}</button>
                 </Show>
-                <button type="button" class="button" on:click=move |_| close(tab)>{words().closing_lose}</button>
-                <button type="button" class="button" autofocus on:click=move |_| stay()>{words().closing_stay}</button>
+                <button type="button" class="button" on:click=move |_| close(tab)>{words().closing.closing_lose}</button>
+                <button type="button" class="button" autofocus on:click=move |_| stay()>{words().closing.closing_stay}</button>
             </div>
         }
     };

@@ -22,7 +22,7 @@ struct Reading {
 impl Reading {
     /// `None` of formats that there is only one way for.
     fn of(format: &str) -> Option<Reading> {
-        let words = words();
+        let words = &words().reports;
         let (label, choices, seed) = match format {
             "perf-text" | "perf-text-seed" => {
                 (words.perf_grammar_label, words.perf_grammars, "perf-text-seed")
@@ -59,10 +59,10 @@ pub fn MemorySettings(
     };
     view! {
         <details class="own-table" open=move || is_asked.get()>
-        <summary>{words().memory_settings}</summary>
+        <summary>{words().reports.memory_settings}</summary>
         <div class="choices">
             <label class="choice">
-                <span>{words().unknown_label}</span>
+                <span>{words().reports.unknown_label}</span>
                 <select
                     data-testid="unknown"
                     prop:value=move || unknown.get()
@@ -72,13 +72,13 @@ pub fn MemorySettings(
                     }
                 >
                     {words()
-                        .unknown_policies
+                        .reports.unknown_policies
                         .map(|(name, label)| view! { <option value=name selected=move || unknown.get() == name>{label}</option> })
                         .collect_view()}
                 </select>
             </label>
             <label class="choice">
-                <span>{words().validity_label}</span>
+                <span>{words().reports.validity_label}</span>
                 <select
                     prop:value=move || if later.get() { "later" } else { "seed" }
                     on:change:target=move |event| {
@@ -87,7 +87,7 @@ pub fn MemorySettings(
                     }
                 >
                     {words()
-                        .validity_rules
+                        .reports.validity_rules
                         .map(|(name, label)| {
                             view! { <option value=name selected=move || later.get() == (name == "later")>{label}</option> }
                         })
@@ -152,7 +152,7 @@ pub fn CustomRulesEditor(tab: Tab, table: CustomRules, #[prop(into)] query: Sign
         let ranges = tab.ranges.get().filter(|_| table == CustomRules::MemoryRanges)?;
         in_use
             .with(|in_use| *in_use == ranges.text)
-            .then(|| (words().ranges_from)(&text::visible(&ranges.name)))
+            .then(|| (words().reports.ranges_from)(&text::visible(&ranges.name)))
     };
     let is_changed = move || draft.with(|draft| in_use.with(|in_use| draft != in_use));
     let apply = move |text: String| {
@@ -177,7 +177,7 @@ pub fn CustomRulesEditor(tab: Tab, table: CustomRules, #[prop(into)] query: Sign
             {move || from_file().map(|words| view! { <p class="own-table-from">{words}</p> })}
             <div class="own-table-actions">
                 <button class="button" disabled=move || !is_changed() on:click=move |_| apply(draft.get_untracked())>
-                    {words().own_apply}
+                    {words().reports.own_apply}
                 </button>
                 <button
                     class="button"
@@ -187,7 +187,7 @@ pub fn CustomRulesEditor(tab: Tab, table: CustomRules, #[prop(into)] query: Sign
                         apply(String::new());
                     }
                 >
-                    {words().own_clear}
+                    {words().reports.own_clear}
                 </button>
                 {query
                     .with_untracked(|query| table.builtin(query))
@@ -199,7 +199,7 @@ pub fn CustomRulesEditor(tab: Tab, table: CustomRules, #[prop(into)] query: Sign
                                 disabled=move || draft.with(|draft| !draft.trim().is_empty())
                                 on:click=move |_| draft.set(builtin.clone())
                             >
-                                {words().own_start_from_builtin}
+                                {words().reports.own_start_from_builtin}
                             </button>
                         }
                     })}

@@ -92,7 +92,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 fallback=move || {
                     view! {
                         <p class="empty">
-                            {move || if still_reading() { words().no_reports_yet } else { words().no_reports }}
+                            {move || if still_reading() { words().reports.no_reports_yet } else { words().reports.no_reports }}
                         </p>
                     }
                 }
@@ -123,10 +123,10 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
 fn MadeAgain(tab: Tab) -> impl IntoView {
     let is_on = Memo::new(move |_| tab.run.made_again.with(Option::is_some));
     view! {
-        <p class="off-screen" role="status">{move || is_on.get().then_some(words().making_again)}</p>
+        <p class="off-screen" role="status">{move || is_on.get().then_some(words().reading.making_again)}</p>
         <Show when=move || is_on.get()>
             <div class="made-again" aria-hidden="true">
-                <p>{move || tab.run.made_again.get().map(words().making_again_percent)}</p>
+                <p>{move || tab.run.made_again.get().map(words().reading.making_again_percent)}</p>
                 <div class="progress">
                     <div class="progress-bar" style=("--share", move || (f64::from(tab.run.made_again.get().unwrap_or(0)) / 100.0).to_string())></div>
                 </div>
@@ -165,11 +165,11 @@ fn ReportList(tab: Tab, reports: Memo<Vec<Entry>>, shown: Memo<Option<String>>) 
     };
     let choose = move |id: String| tab.show_report(Some(id));
     view! {
-        <nav class="report-list" aria-label=words().reports>
+        <nav class="report-list" aria-label=words().reports.reports>
             <ul>
                 <For each=entries key=|entry| entry.clone() let((at, entry, is_first))>
                     <li>
-                        {is_first.then(|| view! { <p class="report-group">{(words().report_group)(entry.group)}</p> })}
+                        {is_first.then(|| view! { <p class="report-group">{(words().reports.report_group)(entry.group)}</p> })}
                         <button
                             type="button"
                             aria-current=move || (place.get() == at).then_some("true")
@@ -194,7 +194,7 @@ fn ReportList(tab: Tab, reports: Memo<Vec<Entry>>, shown: Memo<Option<String>>) 
             </ul>
             // On a phone the list is one field.
             <label class="report-choice">
-                <span class="off-screen">{words().reports}</span>
+                <span class="off-screen">{words().reports.reports}</span>
                 <select
                     prop:value=move || shown.get().unwrap_or_default()
                     on:change:target=move |event| choose(event.target().value())
@@ -356,7 +356,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                 <h2 tabindex="-1">
                     {title}
                     <Show when=move || so_far.get()>
-                        <span class="badge">{words().so_far}</span>
+                        <span class="badge">{words().file.so_far}</span>
                     </Show>
                 </h2>
                 <Show when=move || summary.with(|summary| !summary.is_empty())>
@@ -380,7 +380,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                 editors.into_any()
             }
         }}
-        <Show when=move || blocks.with(|blocks| !blocks.is_empty()) fallback=|| view! { <p class="empty">{words().empty_report}</p> }>
+        <Show when=move || blocks.with(|blocks| !blocks.is_empty()) fallback=|| view! { <p class="empty">{words().reports.empty_report}</p> }>
             <For
                 each=move || blocks.get().into_iter().enumerate()
                 key=|(_, key)| key.clone()
@@ -445,7 +445,7 @@ fn TopChoice(tab: Tab, document: Document, id: StoredValue<String>) -> impl Into
     view! {
         <Show when=move || has_list.get()>
             <label class="choice">
-                <span>{words().top_label}</span>
+                <span>{words().reports.top_label}</span>
                 <select
                     node_ref=select
                     prop:value=move || top.get().to_string()

@@ -17,8 +17,8 @@ pub fn DropOverlay() -> impl IntoView {
             <div class="drop-overlay" data-testid="drop-overlay">
                 <div class="drop-overlay-frame" class:drop-overlay-over=move || is_over(Half::Upper)>
                     <Icon shape=Shape::ArrowDown />
-                    <p class="drop-overlay-title">{words().let_go}</p>
-                    <p>{words().stays_here}</p>
+                    <p class="drop-overlay-title">{words().drop.let_go}</p>
+                    <p>{words().start.stays_here}</p>
                 </div>
                 {move || {
                     name()
@@ -26,8 +26,8 @@ pub fn DropOverlay() -> impl IntoView {
                             view! {
                                 <div class="drop-overlay-frame" class:drop-overlay-over=move || is_over(Half::Lower)>
                                     <Icon shape=Shape::Swap />
-                                    <p class="drop-overlay-title">{words().let_go_to_compare}</p>
-                                    <p><bdi>{(words().compared_with)(&name)}</bdi></p>
+                                    <p class="drop-overlay-title">{words().drop.let_go_to_compare}</p>
+                                    <p><bdi>{(words().drop.compared_with)(&name)}</bdi></p>
                                 </div>
                             }
                         })

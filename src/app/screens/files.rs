@@ -20,13 +20,13 @@ pub fn LeftOut(document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
         view! {
             <li data-code=code>
                 {severity_mark(Some(SeverityView::Skipped))}
-                <span>{(words().left_out)(&text::visible(&file_name), &text::visible(&what), &hint)}</span>
+                <span>{(words().files.left_out)(&text::visible(&file_name), &text::visible(&what), &hint)}</span>
             </li>
         }
     };
     view! {
         <Show when=move || left_out.with(|left_out| !left_out.is_empty())>
-            <ul class="left-out" aria-label=words().left_out_title data-testid="left-out">
+            <ul class="left-out" aria-label=words().files.left_out_title data-testid="left-out">
                 {move || left_out.get().into_iter().map(line).collect_view()}
             </ul>
         </Show>
@@ -41,10 +41,10 @@ pub fn Fellows(tab: Tab) -> impl IntoView {
     view! {
         <Show when=is_offered>
             <p class="fellows" data-testid="fellows">
-                {move || (words().fellows)(tab.fellows.with(Vec::len) as u64)}
+                {move || (words().files.fellows)(tab.fellows.with(Vec::len) as u64)}
                 " "
                 <button type="button" class="link" on:click=move |_| app.read_together(&tab.fellows.get_untracked())>
-                    {words().read_them_together}
+                    {words().files.read_them_together}
                 </button>
             </p>
         </Show>
@@ -60,7 +60,7 @@ pub fn accounts_view(document: &DocumentView) -> impl IntoView + use<> {
                 <div class="verdict">
                     {severity_mark(worst_of(ledger))}
                     <h3><bdi>{text::visible(&file.name)}</bdi></h3>
-                    {rank.map(|rank| view! { <span class="file-rank">{(words().rank)(rank.rank)}</span> })}
+                    {rank.map(|rank| view! { <span class="file-rank">{(words().compare.rank)(rank.rank)}</span> })}
                     <p>{verdict_of(file, ledger, false)}</p>
                 </div>
                 <div class="account-body">
@@ -70,5 +70,5 @@ pub fn accounts_view(document: &DocumentView) -> impl IntoView + use<> {
             </li>
         }
     };
-    view! { <ul class="file-accounts" aria-label=words().files_title>{document.files.iter().map(one).collect_view()}</ul> }
+    view! { <ul class="file-accounts" aria-label=words().files.files_title>{document.files.iter().map(one).collect_view()}</ul> }
 }

@@ -12,7 +12,7 @@ pub fn FrameScreen(embed: Embed) -> impl IntoView {
     let app = app();
     view! {
         <Show when=move || app.active.get().is_none()>
-            <p class="frame-waits" role="status">{words().frame_waits}</p>
+            <p class="frame-waits" role="status">{words().frame.frame_waits}</p>
         </Show>
         {move || embed.budget.get().map(|budget| view! { <Budget budget /> })}
     }
@@ -25,15 +25,15 @@ fn Budget(budget: BudgetView) -> impl IntoView {
     let n_kept = budget.limits.iter().filter(|limit| matches!(limit.held, HeldView::Kept(_))).count();
     let is_kept = budget.is_kept();
     let summary = match n {
-        0 => words().budget_empty.to_string(),
-        n if is_kept => (words().budget_kept)(n),
-        n => (words().budget_passed)(n - n_kept, n),
+        0 => words().frame.budget_empty.to_string(),
+        n if is_kept => (words().frame.budget_kept)(n),
+        n => (words().frame.budget_passed)(n - n_kept, n),
     };
     let limits = budget.limits.into_iter().map(|limit| {
         let (state, is_kept, why) = match limit.held {
-            HeldView::Kept(why) => (words().limit_kept, true, why),
-            HeldView::Passed(why) => (words().limit_passed, false, why),
-            HeldView::Unknown(why) => (words().limit_unknown, false, why),
+            HeldView::Kept(why) => (words().frame.limit_kept, true, why),
+            HeldView::Passed(why) => (words().frame.limit_passed, false, why),
+            HeldView::Unknown(why) => (words().frame.limit_unknown, false, why),
         };
         view! {
             <li>

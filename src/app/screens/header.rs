@@ -19,7 +19,7 @@ pub fn Header() -> impl IntoView {
             .iter()
             .map(|theme| MenuItem {
                 id: theme.id().to_string(),
-                label: (words().theme)(*theme).to_string(),
+                label: (words().header.theme)(*theme).to_string(),
                 detail: String::new(),
                 checked: Some(app.theme.get() == *theme),
                 ..MenuItem::default()
@@ -37,7 +37,7 @@ pub fn Header() -> impl IntoView {
                 type="button"
                 class="brand"
                 aria-current=move || app.active.get().is_none().then_some("page")
-                title=words().to_start
+                title=words().header.to_start
                 on:click=move |_| app.show(None)
             >
                 <svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true">
@@ -91,17 +91,17 @@ pub fn Header() -> impl IntoView {
                     }
                 >
                     <Icon shape=Shape::Plus />
-                    <span>{words().open}</span>
+                    <span>{words().header.open}</span>
                 </button>
                 <Menu
-                    label=Signal::stored(words().open_menu.to_string())
+                    label=Signal::stored(words().files.open_menu.to_string())
                     shape=Shape::Folder
                     icon_only=true
                     items=ways
                     on_pick=open_by
                 />
                 <Menu
-                    label=Signal::stored(words().theme_menu.to_string())
+                    label=Signal::stored(words().header.theme_menu.to_string())
                     shape=Shape::Theme
                     icon_only=true
                     items=themes
@@ -110,8 +110,8 @@ pub fn Header() -> impl IntoView {
                 <button
                     type="button"
                     class="button button-icon header-keys"
-                    aria-label=words().keys_title
-                    title=words().keys_title
+                    aria-label=words().keys.keys_title
+                    title=words().keys.keys_title
                     on:click=move |_| app.keys.set(true)
                 >
                     <Icon shape=Shape::Keys />
@@ -146,7 +146,7 @@ fn TabStrip() -> impl IntoView {
             <div
                 class="tabs"
                 role="tablist"
-                aria-label=words().open_files
+                aria-label=words().header.open_files
                 node_ref=strip
                 on:keydown=move |event| {
                     let Some(strip) = strip.get_untracked() else { return };
@@ -184,8 +184,8 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
     });
     let state = move || {
         tab.run.phase.with(|phase| match phase {
-            Phase::Reading | Phase::Stopping => Some(("tab-busy", words().tab_reading)),
-            Phase::Failed(_) | Phase::Died(_) => Some(("tab-bad", words().tab_problem)),
+            Phase::Reading | Phase::Stopping => Some(("tab-busy", words().header.tab_reading)),
+            Phase::Failed(_) | Phase::Died(_) => Some(("tab-bad", words().header.tab_problem)),
             Phase::Waiting | Phase::Done => None,
         })
     };
@@ -245,7 +245,7 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
             <span
                 class="tab-close"
                 aria-hidden="true"
-                title=(words().close_tab)(tab.shows())
+                title=(words().header.close_tab)(tab.shows())
                 on:click=move |event| {
                     event.stop_propagation();
                     close();

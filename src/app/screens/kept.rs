@@ -42,11 +42,11 @@ pub fn KeptFiles() -> impl IntoView {
     };
     let entry_view = move |entry: KeptView| {
         let (key, name) = (entry.key.clone(), entry.file_name.clone());
-        let about = (words().kept_about)(&entry, &browser::local_time(entry.made_ms));
+        let about = (words().start.kept_about)(&entry, &browser::local_time(entry.made_ms));
         // A file that was written anew has an index of its own, and there are many files of one name.
         let changed = (n_of_name(&entry.file_name) > 1 && entry.modified_ms > 0)
-            .then(|| (words().kept_changed)(&browser::local_time(entry.modified_ms)));
-        let forget = (words().forget)(&name);
+            .then(|| (words().start.kept_changed)(&browser::local_time(entry.modified_ms)));
+        let forget = (words().start.forget)(&name);
         let hint = forget.clone();
         view! {
             <li class="kept">
@@ -71,22 +71,22 @@ pub fn KeptFiles() -> impl IntoView {
         <Show when=move || !is_empty.get()>
             <section class="start-section" aria-labelledby="kept-title">
                 <div class="start-section-head">
-                    <h2 id="kept-title">{words().kept_title}</h2>
+                    <h2 id="kept-title">{words().start.kept_title}</h2>
                     <Show
                         when=move || asks.get()
                         fallback=move || {
                             view! {
                                 <button type="button" class="link" on:click=move |_| ask(true)>
-                                    {words().forget_all}
+                                    {words().start.forget_all}
                                 </button>
                             }
                         }
                     >
-                        <span class="kept-question" role="group" aria-label=words().forget_all>
+                        <span class="kept-question" role="group" aria-label=words().start.forget_all>
                             <button type="button" class="link" data-testid="forget-all" on:click=move |_| forget_some(None)>
-                                {move || (words().forget_all_of)(entries().len())}
+                                {move || (words().start.forget_all_of)(entries().len())}
                             </button>
-                            <button type="button" class="link" on:click=move |_| ask(false)>{words().keep_them}</button>
+                            <button type="button" class="link" on:click=move |_| ask(false)>{words().start.keep_them}</button>
                         </span>
                     </Show>
                 </div>
@@ -115,9 +115,9 @@ pub fn KeepChoice() -> impl IntoView {
                     on:change:target=move |event| app.set_keeps(event.target().checked())
                 />
                 <span>
-                    <strong>{words().keep}</strong>
+                    <strong>{words().start.keep}</strong>
                     " "
-                    {words().keep_hint}
+                    {words().start.keep_hint}
                 </span>
             </label>
         </Show>

@@ -13,11 +13,11 @@ pub fn KeysDialog() -> impl IntoView {
             open=app.keys
             on_close=move |_: ()| app.keys.set(false)
             title_id="keys-title"
-            title=Signal::stored(words().keys_title.to_string())
+            title=Signal::stored(words().keys.keys_title.to_string())
         >
             <div class="keys">
                 {words()
-                    .keys
+                    .keys.keys
                     .iter()
                     .map(|(title, keys)| {
                         view! {

@@ -82,7 +82,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     let details_id = format!("account-{}", tab.id);
     let controls = details_id.clone();
     view! {
-        <section class="file" aria-label=words().file_card>
+        <section class="file" aria-label=words().file.file_card>
             <div class="file-bar" class:file-head=move || !partial.get()>
                 <Show when=move || !partial.get()>
                     <TabTitle tab />
@@ -107,14 +107,14 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                                         on:click=move |_| tab.show_report(Some(report.clone()))
                                     >
                                         <Icon shape=Shape::Alert />
-                                        {(words().n_warnings)(n)}
+                                        {(words().file.n_warnings)(n)}
                                     </button>
                                 }
                             })
                     }}
                     <Show when=move || can_read_on.get()>
                         <button type="button" class="link" data-testid="read-whole" on:click=move |_| tab.read_again()>
-                            {words().read_again}
+                            {words().file.read_again}
                         </button>
                     </Show>
                     <button
@@ -124,7 +124,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                         aria-controls=controls
                         on:click=move |_| chosen.set(Some(!open.get_untracked()))
                     >
-                        {move || if open.get() { words().hide_account } else { words().show_account }}
+                        {move || if open.get() { words().file.hide_account } else { words().file.show_account }}
                     </button>
                 </div>
                 <Show when=move || !partial.get()>
@@ -143,7 +143,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             {move || range.get().map(|range| view! { <RangeNote tab range /> })}
             <FarAwayNote tab document />
             <p class="exporting" role="status">
-                {move || tab.run.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
+                {move || tab.run.exporting.get().map(|exporting| (words().export.exporting)(&exporting.title, exporting.bytes))}
             </p>
             {move || {
                 let file_bytes = file.with(|file| file.as_ref().map_or(0, |file| file.bytes));
@@ -205,7 +205,7 @@ fn SecretsSwitch(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
                             tab.set_query(Query { show_secrets, ..query.clone() });
                         }
                     />
-                    <span>{words().show_secrets}</span>
+                    <span>{words().file.show_secrets}</span>
                 </label>
             })
         }}
@@ -251,7 +251,7 @@ pub fn TabTitle(tab: Tab) -> impl IntoView {
 #[component]
 pub fn CloseButton(tab: Tab) -> impl IntoView {
     let app = app();
-    let label = (words().close_tab)(tab.shows());
+    let label = (words().header.close_tab)(tab.shows());
     view! {
         <button
             type="button"
@@ -305,7 +305,7 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
             .chain(not_exported.get().into_iter().map(|(label, needs)| MenuItem {
                 id: label.clone(),
                 label,
-                detail: (words().export_needs)(&needs),
+                detail: (words().export.export_needs)(&needs),
                 unavailable: true,
                 ..MenuItem::default()
             }))
@@ -355,7 +355,7 @@ pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
     view! {
         <Show when=move || can_export.get()>
             <Menu
-                label=Signal::stored(words().export.to_string())
+                label=Signal::stored(words().export.export.to_string())
                 shape=Shape::Export
                 key="e"
                 items=export_items
@@ -397,7 +397,7 @@ fn CompareMenu(tab: Tab) -> impl IntoView {
         />
         <Show when=move || tab.run.phase.with(|phase| *phase == Phase::Done)>
             <Menu
-                label=Signal::stored(words().compare.to_string())
+                label=Signal::stored(words().compare.compare.to_string())
                 shape=Shape::Swap
                 key="c"
                 items
@@ -419,10 +419,10 @@ fn verdict(document: &DocumentView) -> String {
     if !left_out.is_empty() {
         let n_read = files.len().max(1) as u64;
         let n_files = n_read + left_out.len() as u64;
-        return (words().verdict_left_out)(n_read, n_files, ledger.records(), &ledger.record_noun);
+        return (words().file.verdict_left_out)(n_read, n_files, ledger.records(), &ledger.record_noun);
     }
     if !*is_read && range.chosen.is_some() {
-        return (words().verdict_held_so_far)(ledger.records(), &ledger.record_noun);
+        return (words().file.verdict_held_so_far)(ledger.records(), &ledger.record_noun);
     }
     verdict_of(file, ledger, !*is_read)
 }
@@ -431,31 +431,31 @@ pub(super) fn verdict_of(file: &FileView, ledger: &LedgerView, is_so_far: bool) 
     let counts = (ledger.kept.records, ledger.repaired.records, ledger.skipped.records);
     let noun = &ledger.record_noun;
     if is_so_far {
-        (words().verdict_so_far)(ledger.records(), noun)
+        (words().file.verdict_so_far)(ledger.records(), noun)
     } else if ledger.file_bytes_read < file.bytes {
-        (words().verdict_stopped)(ledger.file_bytes_read, file.bytes, ledger.records(), noun)
+        (words().file.verdict_stopped)(ledger.file_bytes_read, file.bytes, ledger.records(), noun)
     } else if ledger.is_unreadable() {
-        words().verdict_unreadable.to_string()
+        words().file.verdict_unreadable.to_string()
     } else if let unused = ledger.unused()
         && !unused.is_empty()
     {
-        (words().verdict_unused)(counts, noun, &unused)
+        (words().file.verdict_unused)(counts, noun, &unused)
     } else if ledger.is_clean() {
-        (words().verdict_clean)(ledger.records(), noun)
+        (words().file.verdict_clean)(ledger.records(), noun)
     } else if counts.1 + counts.2 == 0 {
-        (words().verdict_notes)(ledger.records(), noun, ledger.issues.len() as u64)
+        (words().file.verdict_notes)(ledger.records(), noun, ledger.issues.len() as u64)
     } else {
-        (words().verdict_counts)(counts, noun)
+        (words().file.verdict_counts)(counts, noun)
     }
 }
 
 /// Size, format, compression, producer.
 pub(super) fn meta_view(file: FileView) -> impl IntoView {
     let parts = [
-        Some((words().format, file.format_title)).filter(|(_, title)| !title.is_empty()),
-        file.producer.map(|producer| (words().written_by, text::visible(&producer))),
-        (file.bytes > 0).then(|| (words().size, Value::Unsigned(file.bytes).display(Unit::Bytes))),
-        (!file.compression.is_empty()).then(|| (words().compression, file.compression.join(" → "))),
+        Some((words().file.format, file.format_title)).filter(|(_, title)| !title.is_empty()),
+        file.producer.map(|producer| (words().file.written_by, text::visible(&producer))),
+        (file.bytes > 0).then(|| (words().file.size, Value::Unsigned(file.bytes).display(Unit::Bytes))),
+        (!file.compression.is_empty()).then(|| (words().file.compression, file.compression.join(" → "))),
     ];
     view! {
         <dl class="meta">
@@ -476,12 +476,12 @@ fn FromIndex(tab: Tab, index: IndexView, name: String) -> impl IntoView {
         <p class="from-index" data-testid="from-index">
             <Icon shape=Shape::Info />
             <span>
-                {(words().from_index)(&name, &index, when.as_deref())} " "
+                {(words().file.from_index)(&name, &index, when.as_deref())} " "
                 {(!index.is_alone)
                     .then(|| {
                         view! {
                             <button type="button" class="link" on:click=move |_| tab.read_again()>
-                                {words().read_again}
+                                {words().file.read_again}
                             </button>
                         }
                     })}
@@ -489,7 +489,7 @@ fn FromIndex(tab: Tab, index: IndexView, name: String) -> impl IntoView {
                     .then(|| {
                         view! {
                             <button type="button" class="link" on:click=move |_| tab.app.choose_files()>
-                                {words().choose_trace}
+                                {words().file.choose_trace}
                             </button>
                         }
                     })}
@@ -500,7 +500,7 @@ fn FromIndex(tab: Tab, index: IndexView, name: String) -> impl IntoView {
 
 /// SHA-256 of the file.
 fn digest_view(digest: String) -> impl IntoView {
-    view! { <p class="digest" data-testid="digest">{words().digest} " " <code>{digest}</code></p> }
+    view! { <p class="digest" data-testid="digest">{words().file.digest} " " <code>{digest}</code></p> }
 }
 
 #[component]
@@ -528,7 +528,7 @@ fn AccountBar(ledger: LedgerView, file_bytes: u64) -> impl IntoView {
 
 /// Parsing details as a table that adds up.
 pub(super) fn account_view(ledger: &LedgerView, file_bytes: u64) -> impl IntoView + use<> {
-    let words = words();
+    let words = &words().file;
     let rows = [
         ("kept", words.kept, ledger.kept),
         ("repaired", words.repaired, ledger.repaired),
@@ -632,7 +632,7 @@ pub(super) fn issues_view(issues: &[IssueView]) -> impl IntoView + use<> {
     issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
     (!issues.is_empty()).then(|| {
         view! {
-            <ul class="issues" aria-label=words().issues_title>
+            <ul class="issues" aria-label=words().file.issues_title>
                 {issues.into_iter().map(issue_view).collect_view()}
             </ul>
         }
@@ -641,9 +641,9 @@ pub(super) fn issues_view(issues: &[IssueView]) -> impl IntoView + use<> {
 
 fn issue_view(issue: IssueView) -> impl IntoView {
     let word = match issue.severity {
-        SeverityView::Note => words().note,
-        SeverityView::Repaired => words().repaired,
-        SeverityView::Skipped => words().skipped,
+        SeverityView::Note => words().file.note,
+        SeverityView::Repaired => words().file.repaired,
+        SeverityView::Skipped => words().file.skipped,
     };
     let IssueView { code, severity, what, hint, count, first_byte, first_line, example } = issue;
     view! {
@@ -653,9 +653,9 @@ fn issue_view(issue: IssueView) -> impl IntoView {
                 <p class="issue-what">
                     <span class="issue-word">{word}</span>
                     <span>{what}</span>
-                    <span class="issue-count">{(words().times)(count)}</span>
+                    <span class="issue-count">{(words().file.times)(count)}</span>
                 </p>
-                {first_byte.map(|byte| view! { <p class="issue-where">{(words().first_at)(first_line, byte)}</p> })}
+                {first_byte.map(|byte| view! { <p class="issue-where">{(words().file.first_at)(first_line, byte)}</p> })}
                 {(!example.is_empty()).then(|| view! {
                     <pre class="issue-example"><bdi>{example.lines().map(text::visible).collect::<Vec<_>>().join("\n")}</bdi></pre>
                 })}

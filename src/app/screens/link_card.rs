@@ -14,7 +14,7 @@ use tracedrop::engine::protocol::DocumentView;
 pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
     let link = Memo::new(move |_| document.with(|document| document.as_ref()?.link.clone()));
     view! {
-        <section class="file" aria-label=words().file_card>
+        <section class="file" aria-label=words().file.file_card>
             <div class="file-bar file-head">
                 <TabTitle tab />
                 <div class="file-tools">
@@ -48,7 +48,7 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                                     view! {
                                         <li>
                                             <bdi>{(words().sharing.drop_file)(&text::visible(&file.name), file.bytes)}</bdi>
-                                            {digest.map(|digest| view! { <span class="digest">" " {words().digest} " " <code>{digest}</code></span> })}
+                                            {digest.map(|digest| view! { <span class="digest">" " {words().file.digest} " " <code>{digest}</code></span> })}
                                         </li>
                                     }
                                 })
@@ -62,7 +62,7 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 </div>
             </div>
             <p class="exporting" role="status">
-                {move || tab.run.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
+                {move || tab.run.exporting.get().map(|exporting| (words().export.exporting)(&exporting.title, exporting.bytes))}
             </p>
         </section>
     }

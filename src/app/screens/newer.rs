@@ -17,16 +17,16 @@ pub fn NewerNotice() -> impl IntoView {
         // The button that was pressed is gone.
         browser::after(0, || browser::catch_focus(&[".brand"]));
     };
-    let about = move || (words().newer_about)(app.tabs.with(Vec::len));
+    let about = move || (words().newer.newer_about)(app.tabs.with(Vec::len));
     view! {
         <div role="status">
             <Show when=move || newer.get()>
                 <div class="newer">
                     <Icon shape=Shape::Info />
-                    <span class="newer-text"><strong>{words().newer_title}</strong> " " {about}</span>
+                    <span class="newer-text"><strong>{words().newer.newer_title}</strong> " " {about}</span>
                     <span class="newer-actions">
-                        <button type="button" class="button" on:click=move |_| browser::take_newer()>{words().newer_take}</button>
-                        <button type="button" class="button button-quiet" on:click=move |_| later()>{words().newer_later}</button>
+                        <button type="button" class="button" on:click=move |_| browser::take_newer()>{words().newer.newer_take}</button>
+                        <button type="button" class="button button-quiet" on:click=move |_| later()>{words().newer.newer_later}</button>
                     </span>
                 </div>
             </Show>

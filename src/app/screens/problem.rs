@@ -22,7 +22,7 @@ struct Problem {
 }
 
 fn problem_of(tab: Tab, phase: &Phase, file: Option<&FileProgress>) -> Option<Problem> {
-    let words = words();
+    let words = &words().problem;
     match phase {
         Phase::Failed(Failure { code, what, hint }) => Some(Problem {
             title: match file {
@@ -67,28 +67,28 @@ pub fn ProblemScreen(tab: Tab) -> impl IntoView {
                 <p class="problem-what"><bdi>{problem.what}</bdi></p>
                 {(!problem.hint.is_empty()).then(|| view! { <p class="problem-hint">{problem.hint}</p> })}
                 {(!problem.code.is_empty())
-                    .then(|| view! { <p class="problem-code">{words().problem_code} " " <code>{problem.code}</code></p> })}
+                    .then(|| view! { <p class="problem-code">{words().problem.problem_code} " " <code>{problem.code}</code></p> })}
                 <div class="problem-actions">
                     {problem
                         .again
                         .then(|| {
                             view! {
                                 <button type="button" class="button button-main" on:click=move |_| tab.start()>
-                                    {words().start_again}
+                                    {words().problem.start_again}
                                 </button>
                             }
                         })}
                     <button type="button" class="button" on:click=move |_| app.choose_files()>
-                        {words().open_another}
+                        {words().header.open_another}
                     </button>
-                    <button type="button" class="button" on:click=move |_| app.close(tab.id)>{(words().close_tab)(tab.shows())}</button>
+                    <button type="button" class="button" on:click=move |_| app.close(tab.id)>{(words().header.close_tab)(tab.shows())}</button>
                 </div>
                 {problem
                     .formats
                     .then(|| {
                         view! {
                             <section class="problem-formats">
-                                <h2>{words().formats_title}</h2>
+                                <h2>{words().start.formats_title}</h2>
                                 <FormatList />
                             </section>
                         }

@@ -128,7 +128,7 @@ pub fn RangeNote(tab: Tab, range: (i64, i64)) -> impl IntoView {
                 {(words().range.held)(&millis(from), &millis(to))} " "
                 <Show when=move || tab.can_be_read_again()>
                     <button type="button" class="link" on:click=move |_| tab.read_again()>
-                        {words().read_again}
+                        {words().file.read_again}
                     </button>
                 </Show>
             </span>

@@ -36,12 +36,12 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
     let format = Memo::new(move |_| reading.with(|reading| reading.progress.format.clone()));
     let file = Memo::new(move |_| reading.with(|reading| reading.progress.file.clone()));
     let title = move || match (stopping.get(), finishing.get()) {
-        (true, _) => Cow::Borrowed(words().stopping),
+        (true, _) => Cow::Borrowed(words().reading.stopping),
         (_, true) => match reading.with(|reading| reading.progress.made_percent) {
-            Some(percent) => (words().making_percent)(percent).into(),
-            None => words().making_reports.into(),
+            Some(percent) => (words().reading.making_percent)(percent).into(),
+            None => words().reading.making_reports.into(),
         },
-        _ => words().reading.into(),
+        _ => words().reading.reading.into(),
     };
     let number = move |text: fn(&Reading) -> Option<String>| {
         move || {
@@ -52,7 +52,7 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
         }
     };
     view! {
-        <section class="reading" aria-label=words().reading>
+        <section class="reading" aria-label=words().reading.reading>
             <div class="reading-head">
                 <div class="reading-title">
                     <p class="reading-what">{title}</p>
@@ -60,8 +60,8 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                 </div>
                 <button type="button" class="button" on:click=move |_| tab.stop()>
                     {move || match stopping.get() {
-                        true => view! { <Icon shape=Shape::Close /> {words().discard} }.into_any(),
-                        false => view! { <Icon shape=Shape::Stop /> {words().stop} }.into_any(),
+                        true => view! { <Icon shape=Shape::Close /> {words().reading.discard} }.into_any(),
+                        false => view! { <Icon shape=Shape::Stop /> {words().reading.stop} }.into_any(),
                     }}
                 </button>
             </div>
@@ -69,48 +69,48 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                 class="progress"
                 class:progress-unknown=move || done.get().is_none()
                 role="progressbar"
-                aria-label=words().reading
+                aria-label=words().reading.reading
                 aria-valuemin="0"
                 aria-valuemax="100"
                 aria-valuenow=move || done.get().map(|done| format!("{:.0}", done * 100.0))
                 aria-valuetext=move || reading.with(|reading| match reading.progress.made_percent {
-                    Some(percent) if !stopping.get() => (words().making_percent)(percent),
-                    _ => (words().bytes_of)(reading.progress.file_bytes_read, reading.progress.file_bytes),
+                    Some(percent) if !stopping.get() => (words().reading.making_percent)(percent),
+                    _ => (words().reading.bytes_of)(reading.progress.file_bytes_read, reading.progress.file_bytes),
                 })
             >
                 <div class="progress-bar" style=("--share", move || done.get().or(share.get()).unwrap_or(0.0).to_string())></div>
             </div>
             <dl class="reading-facts">
                 <div>
-                    <dt>{words().read_so_far}</dt>
-                    <dd>{move || reading.with(|reading| (words().bytes_of)(reading.progress.file_bytes_read, reading.progress.file_bytes))}</dd>
+                    <dt>{words().reading.read_so_far}</dt>
+                    <dd>{move || reading.with(|reading| (words().reading.bytes_of)(reading.progress.file_bytes_read, reading.progress.file_bytes))}</dd>
                 </div>
                 <div>
-                    <dt>{words().speed}</dt>
-                    <dd>{number(|reading| reading.bytes_per_second.map(words().bytes_per_second))}</dd>
+                    <dt>{words().reading.speed}</dt>
+                    <dd>{number(|reading| reading.bytes_per_second.map(words().reading.bytes_per_second))}</dd>
                 </div>
                 <div>
-                    <dt>{words().time_left}</dt>
-                    <dd>{number(|reading| reading.seconds_left.map(words().seconds_left))}</dd>
+                    <dt>{words().reading.time_left}</dt>
+                    <dd>{number(|reading| reading.seconds_left.map(words().reading.seconds_left))}</dd>
                 </div>
                 <div>
-                    <dt>{words().records}</dt>
-                    <dd data-testid="records">{number(|reading| Some((words().count)(reading.progress.records)))}</dd>
+                    <dt>{words().reading.records}</dt>
+                    <dd data-testid="records">{number(|reading| Some((words().reading.count)(reading.progress.records)))}</dd>
                 </div>
                 {move || {
                     file.get()
                         .map(|file| {
                             view! {
                                 <div class="reading-format" data-testid="reading-file">
-                                    <dt>{(words().file_number)(file.number, file.n_files)}</dt>
+                                    <dt>{(words().files.file_number)(file.number, file.n_files)}</dt>
                                     <dd><bdi>{text::visible(&file.name)}</bdi></dd>
                                 </div>
                             }
                         })
                 }}
                 <div class="reading-format">
-                    <dt>{words().format}</dt>
-                    <dd>{move || format.get().unwrap_or_else(|| words().format_unknown_yet.to_string())}</dd>
+                    <dt>{words().file.format}</dt>
+                    <dd>{move || format.get().unwrap_or_else(|| words().reading.format_unknown_yet.to_string())}</dd>
                 </div>
             </dl>
             <Show when=move || !stopping.get() && !finishing.get()>
@@ -119,9 +119,9 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
             <p class="off-screen" role="status">
                 {move || {
                     spoken.get().map(|(finishing, step)| match step * 100 / SPOKEN_STEPS {
-                        _ if finishing && stopping.get() => words().stopping.to_string(),
-                        percent if finishing => (words().making_percent)(percent as u8),
-                        percent => (words().spoken_progress)(percent),
+                        _ if finishing && stopping.get() => words().reading.stopping.to_string(),
+                        percent if finishing => (words().reading.making_percent)(percent as u8),
+                        percent => (words().reading.spoken_progress)(percent),
                     })
                 }}
             </p>

@@ -278,7 +278,7 @@ fn groups(app: App, typed: &str, found: &[SearchHits]) -> Vec<HitGroup> {
     let of_tab =
         |tab: Tab| Hit { label: tab.name.get_untracked(), detail: String::new(), way: Way::Tab(tab.id) };
     add(words().search.files, tabs.map(of_tab).take(MAX_HITS).collect());
-    let commands = words().keys.iter().flat_map(|(_, keys)| *keys);
+    let commands = words().keys.keys.iter().flat_map(|(_, keys)| *keys);
     let commands =
         commands.filter(|(keys, what)| keys.len() == 1 && keys[0].chars().count() == 1 && fits(what));
     let command = |(keys, what): &(&'static [&'static str], &'static str)| Hit {

@@ -124,7 +124,7 @@ fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
                         stage.set(Stage::Ready(Packed { file_name, bytes, left_out }));
                     }
                     Answer::Refused(failure) => {
-                        let text = (words().refused)(&failure.what, &failure.hint);
+                        let text = (words().export.refused)(&failure.what, &failure.hint);
                         stage.set(Stage::Failed(text, None));
                     }
                     _ => {}
@@ -419,7 +419,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                         }
                     }),
                     Answer::Refused(failure) => {
-                        stage.set(LinkStage::Refused((words().refused)(&failure.what, &failure.hint)));
+                        stage.set(LinkStage::Refused((words().export.refused)(&failure.what, &failure.hint)));
                     }
                     _ => {}
                 }
@@ -447,7 +447,7 @@ fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView 
                 }
                 tab.share.set(None);
             }
-            false => app.alert(words().not_copied.to_string()),
+            false => app.alert(words().table.not_copied.to_string()),
         });
     };
     view! {
@@ -562,7 +562,7 @@ fn Redaction(
                     match answer {
                         Answer::Preview(view) => preview.set(Some(Ok(view))),
                         Answer::Refused(failure) => {
-                            preview.set(Some(Err((words().refused)(&failure.what, &failure.hint))));
+                            preview.set(Some(Err((words().export.refused)(&failure.what, &failure.hint))));
                         }
                         _ => {}
                     }
@@ -585,10 +585,10 @@ fn Redaction(
                     let list = list_of(&view);
                     browser::download_text(words().sharing.preview_name, &list, "text/tab-separated-values");
                     let n_bytes = list.len() as u64;
-                    tab.app.say((words().exported)(words().sharing.preview_name, n_bytes, &[]));
+                    tab.app.say((words().export.exported)(words().sharing.preview_name, n_bytes, &[]));
                 }
                 Answer::Refused(failure) => {
-                    tab.app.alert((words().refused)(&failure.what, &failure.hint));
+                    tab.app.alert((words().export.refused)(&failure.what, &failure.hint));
                 }
                 _ => {}
             },
@@ -924,7 +924,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
                         .update(|written| written.packed[at] = Some(Packed { file_name, bytes, left_out }));
                 }
                 Answer::Refused(failure) => {
-                    let text = (words().refused)(&failure.what, &failure.hint);
+                    let text = (words().export.refused)(&failure.what, &failure.hint);
                     written.update(|written| written.failed = Some(text));
                 }
                 _ => {}
@@ -955,7 +955,7 @@ fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl 
         if let Some(blob) = blobs[usize::from(with_all.get_untracked())].get_value() {
             browser::download(&packed.file_name, &blob);
             let name = text::visible(&packed.file_name);
-            tab.app.say((words().exported)(&name, packed.bytes, &packed.left_out));
+            tab.app.say((words().export.exported)(&name, packed.bytes, &packed.left_out));
             tab.share.set(None);
         }
     };

@@ -24,12 +24,12 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
     let details_id = format!("account-{}", tab.id);
     let controls = details_id.clone();
     view! {
-        <section class="file sides" aria-label=words().sides_card data-testid="sides">
+        <section class="file sides" aria-label=words().compare.sides_card data-testid="sides">
             <div class="file-bar file-head">
                 <h1 class="sides-title">
                     <bdi>
                         {move || match tab.notes.with(|notes| notes.title.is_empty()) {
-                            true => words().sides_title.to_string(),
+                            true => words().compare.sides_title.to_string(),
                             false => tab.title(),
                         }}
                     </bdi>
@@ -42,11 +42,11 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
                         aria-controls=controls
                         on:click=move |_| open.update(|open| *open = !*open)
                     >
-                        {move || if open.get() { words().hide_account } else { words().show_account }}
+                        {move || if open.get() { words().file.hide_account } else { words().file.show_account }}
                     </button>
                     <Show when=move || { phases.with(|phases| phases.len() > 2) }>
                         <label class="choice">
-                            <span>{words().phase_label}</span>
+                            <span>{words().compare.phase_label}</span>
                             <select
                                 data-testid="phase"
                                 prop:value=move || phase_id(phase.get())
@@ -65,7 +65,7 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
                                         .map(|one| {
                                             view! {
                                                 <option value=phase_id(one) selected=move || phase.get() == one>
-                                                    {(words().phase)(one)}
+                                                    {(words().compare.phase)(one)}
                                                 </option>
                                             }
                                         })
@@ -78,11 +78,11 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
                         type="button"
                         class="button"
                         data-key="x"
-                        title=words().swap_hint
+                        title=words().compare.swap_hint
                         on:click=move |_| tab.swap_sides(phase.get_untracked())
                     >
                         <Icon shape=Shape::Swap />
-                        <span>{words().swap}</span>
+                        <span>{words().compare.swap}</span>
                     </button>
                     <SearchButton />
                     <ExportMenu tab document />
@@ -94,7 +94,7 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
             </div>
             <LeftOut document />
             <p class="exporting" role="status">
-                {move || tab.run.exporting.get().map(|exporting| (words().exporting)(&exporting.title, exporting.bytes))}
+                {move || tab.run.exporting.get().map(|exporting| (words().export.exporting)(&exporting.title, exporting.bytes))}
             </p>
             <div id=details_id hidden=move || !open.get() class="account-body">
                 {move || open.get().then(|| document.get().map(|document| accounts_view(&document)))}
@@ -122,7 +122,7 @@ fn side_view(letter: &'static str, side: SideView) -> AnyView {
                 <h2><bdi>{text::visible(&label)}</bdi></h2>
                 <div class="verdict">
                     {severity_mark(worst)}
-                    <p>{verdict_of(&all.file, &all.ledger, false)} " " {(words().files_of_side)(n_files, n_left_out)}</p>
+                    <p>{verdict_of(&all.file, &all.ledger, false)} " " {(words().compare.files_of_side)(n_files, n_left_out)}</p>
                 </div>
             </div>
         </div>

@@ -19,24 +19,24 @@ pub fn StartScreen() -> impl IntoView {
             <div class="start-columns">
                 <div class="start-own">
                     <div class="start-promise">
-                        <h1>{words().headline}</h1>
-                        <p class="start-lead">{words().lead}</p>
+                        <h1>{words().start.headline}</h1>
+                        <p class="start-lead">{words().start.lead}</p>
                     </div>
                     <button type="button" class="drop-area" on:click=move |_| app.choose_files()>
                         <span class="drop-area-icon"><Icon shape=Shape::ArrowDown /></span>
-                        <span class="drop-area-title">{words().drop_here}</span>
-                        <span class="drop-area-hint">{words().drop_hint}</span>
+                        <span class="drop-area-title">{words().start.drop_here}</span>
+                        <span class="drop-area-hint">{words().start.drop_hint}</span>
                     </button>
                     <p class="start-folder">
-                        <button type="button" class="link" on:click=move |_| app.choose_folder()>{words().open_folder}</button>
+                        <button type="button" class="link" on:click=move |_| app.choose_folder()>{words().files.open_folder}</button>
                         " "
-                        {words().folder_hint}
+                        {words().files.folder_hint}
                     </p>
-                    <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().stays_here}</strong> " " {words().why_it_stays} " " <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.see_for_yourself}</button></span></p>
+                    <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().start.stays_here}</strong> " " {words().start.why_it_stays} " " <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.see_for_yourself}</button></span></p>
                     <Reopen />
                     <KeptFiles />
                     <section class="start-section" aria-labelledby="formats-title">
-                        <h2 id="formats-title">{words().formats_title}</h2>
+                        <h2 id="formats-title">{words().start.formats_title}</h2>
                         <FormatChips />
                     </section>
                     <KeepChoice />
@@ -46,7 +46,7 @@ pub fn StartScreen() -> impl IntoView {
             <footer class="start-foot">
                 <Build />
                 <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.link}</button>
-                <button type="button" class="link" on:click=move |_| app.keys.set(true)>{words().keys_title} " " <kbd>"?"</kbd></button>
+                <button type="button" class="link" on:click=move |_| app.keys.set(true)>{words().keys.keys_title} " " <kbd>"?"</kbd></button>
             </footer>
         </div>
     }
@@ -59,7 +59,7 @@ fn Build() -> impl IntoView {
     let short = build.chars().take(SHORT_BUILD).collect::<String>();
     view! {
         <span>
-            {(words().version)(&browser::version())}
+            {(words().start.version)(&browser::version())}
             {", "}
             <span title=build data-testid="build">{(words().privacy.build)(&short)}</span>
             {browser::is_kept_offline().then_some(words().privacy.works_offline)}
@@ -75,7 +75,7 @@ fn Samples() -> impl IntoView {
     (!samples.is_empty()).then(|| {
         view! {
             <section class="start-section start-samples" aria-labelledby="samples-title">
-                <h2 id="samples-title">{words().samples_title}</h2>
+                <h2 id="samples-title">{words().start.samples_title}</h2>
                 <ul class="samples">
                     {samples
                         .into_iter()
@@ -172,7 +172,7 @@ fn Reopen() -> impl IntoView {
     view! {
         <Show when=move || app.lost_files.with(|files| !files.is_empty())>
             <section class="start-section" aria-labelledby="lost-title" data-testid="lost-files">
-                <h2 id="lost-title">{words().lost_title}</h2>
+                <h2 id="lost-title">{words().start.lost_title}</h2>
                 <ul class="lost">
                     {move || {
                         files()
@@ -190,7 +190,7 @@ fn Reopen() -> impl IntoView {
                                                 None => app.choose_files(),
                                             }
                                         >
-                                            {if is_kept { words().lost_open } else { words().lost_choose }}
+                                            {if is_kept { words().start.lost_open } else { words().start.lost_choose }}
                                             " "
                                             <bdi>{name}</bdi>
                                         </button>

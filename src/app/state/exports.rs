@@ -45,11 +45,11 @@ impl Tab {
                     if let Some(notes) = &saved {
                         self.mark_saved(notes);
                     }
-                    app.say((words().exported)(&text::visible(&file_name), bytes, &left_out));
+                    app.say((words().export.exported)(&text::visible(&file_name), bytes, &left_out));
                 }
                 Answer::Refused(failure) => {
                     self.run.exporting.set(None);
-                    app.alert((words().refused)(&failure.what, &failure.hint));
+                    app.alert((words().export.refused)(&failure.what, &failure.hint));
                 }
                 _ => {}
             },

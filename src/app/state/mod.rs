@@ -198,11 +198,11 @@ impl App {
         match browser::given_files() {
             Ok(files) if files.is_empty() => {}
             Ok(files) => self.open(files),
-            Err(why) => self.alert((words().not_given)(&why)),
+            Err(why) => self.alert((words().opening.not_given)(&why)),
         }
         browser::on_launch(move |files, n_lost| {
             if n_lost > 0 {
-                self.alert((words().not_launched)(n_lost as u64));
+                self.alert((words().opening.not_launched)(n_lost as u64));
             }
             self.open(files);
         });
@@ -212,7 +212,7 @@ impl App {
     pub fn forget(self, key: Option<String>) {
         let n_kept =
             self.services.recent_files.entries.with_untracked(|entries| entries.as_ref().map_or(0, Vec::len));
-        self.say((words().forgotten)(if key.is_some() { 1 } else { n_kept }));
+        self.say((words().start.forgotten)(if key.is_some() { 1 } else { n_kept }));
         match key {
             Some(key) => self.services.recent_files.forget(key),
             None => self.services.recent_files.forget_all(),
@@ -288,7 +288,7 @@ impl Tab {
                 .filter(|tab| tab.name.with(|other| *other == name))
                 .count()
         });
-        if earlier == 0 { name } else { (words().numbered)(&name, earlier + 1) }
+        if earlier == 0 { name } else { (words().header.numbered)(&name, earlier + 1) }
     }
 
     fn drop_contents(self) {

@@ -280,7 +280,7 @@ impl Tab {
                 Event::Document(document) if document.partial => return,
                 Event::Failed(failure) => return self.stays_asleep(failure),
                 Event::Died { .. } => {
-                    let what = words().died_what.to_string();
+                    let what = words().problem.died_what.to_string();
                     let failure = Failure { code: String::new(), what, hint: String::new() };
                     return self.stays_asleep(&failure);
                 }
@@ -308,14 +308,14 @@ impl Tab {
                 self.n_refused.update(|n| *n += 1);
                 self.app.services.recent_files.has_changed();
                 if self.can_be_read_again() {
-                    self.app.alert((words().read_again_because)(&failure.what));
+                    self.app.alert((words().file.read_again_because)(&failure.what));
                     // Not inside a message handler of the worker that this ends.
                     browser::after(0, move || {
                         self.read_again();
                         self.app.compare_anew(self.id);
                     });
                 } else {
-                    self.app.alert((words().refused)(&failure.what, &failure.hint));
+                    self.app.alert((words().export.refused)(&failure.what, &failure.hint));
                 }
             }
             // The report stays; a new worker starts on demand.

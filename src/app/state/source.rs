@@ -77,7 +77,7 @@ impl Tab {
     pub fn take_file(self, file: Picked) {
         self.source.set_value(Some(Source::File(file)));
         self.start();
-        self.app.say((words().file_at_hand)(&self.name.get_untracked()));
+        self.app.say((words().file.file_at_hand)(&self.name.get_untracked()));
     }
 
     /// Whether it shows a cached index, without the file.

@@ -155,7 +155,7 @@ impl App {
                 list.remove(0);
             }
         });
-        self.toast((words().tab_closed)(&tab.name.get_untracked()), false, Some(id));
+        self.toast((words().header.tab_closed)(&tab.name.get_untracked()), false, Some(id));
     }
 
     /// Opens a closed tab again as it was left: the one that had this id, else the one closed last.

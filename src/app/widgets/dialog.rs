@@ -58,7 +58,7 @@ pub fn Dialog(
                     <button
                         type="button"
                         class="button button-icon button-quiet"
-                        aria-label=words().close
+                        aria-label=words().header.close
                         on:click=move |_| on_close.run(())
                     >
                         <Icon shape=Shape::Close />

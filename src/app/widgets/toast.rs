@@ -47,12 +47,12 @@ fn ToastView(toast: Toast) -> impl IntoView {
                         app.dismiss(id);
                         app.reopen(Some(tab));
                     };
-                    view! { <button type="button" class="link" on:click=press>{words().reopen}</button> }
+                    view! { <button type="button" class="link" on:click=press>{words().header.reopen}</button> }
                 })}
             <button
                 type="button"
                 class="button button-icon button-quiet"
-                aria-label=words().dismiss
+                aria-label=words().header.dismiss
                 on:click=move |_| app.dismiss(id)
             >
                 <Icon shape=Shape::Close />

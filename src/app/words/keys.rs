@@ -1,0 +1,50 @@
+//! Texts of the dialog of keyboard shortcuts.
+
+use super::Keys;
+
+/// Texts of the dialog of keyboard shortcuts.
+pub struct KeysWords {
+    pub keys_title: &'static str,
+    pub keys: &'static [(&'static str, Keys)],
+}
+
+pub const ENGLISH: KeysWords = KeysWords {
+    keys_title: "Keyboard shortcuts",
+    keys: &[
+        (
+            "Files",
+            &[
+                (&["o"], "open files"),
+                (&["f"], "open a folder"),
+                (&["s"], "start screen and samples"),
+                (&["1 – 9"], "show an open file"),
+                (&["[", "]"], "previous, next file"),
+                (&["w"], "close the file"),
+                (&["u"], "reopen the file closed last"),
+                (&["e"], "export"),
+                (&["c"], "compare with another trace"),
+                (&["x"], "swap A and B"),
+            ],
+        ),
+        (
+            "Reports",
+            &[
+                (&["j", "k"], "next, previous report"),
+                (&["/"], "filter the first table"),
+                (&["Enter"], "on a column header: sort"),
+                (&["↑", "↓"], "in a table: scroll"),
+                (&["Home", "End"], "in a table: first, last row"),
+            ],
+        ),
+        (
+            "Page",
+            &[
+                (&["t"], "change the theme"),
+                (&["?"], "show these shortcuts"),
+                (&["Ctrl K"], "search names, reports and commands"),
+                (&["Esc"], "close a dialog or menu, clear a filter"),
+                (&["Delete"], "on a file's tab: close it"),
+            ],
+        ),
+    ],
+};

@@ -1,0 +1,53 @@
+//! Texts of tables.
+
+use super::number;
+use tracedrop::base::units::counted;
+
+/// Texts of tables.
+pub struct TableWords {
+    pub no_rows: &'static str,
+    pub nothing_matches: &'static str,
+    pub rows_of: fn(Option<u64>, u64) -> String,
+    pub rows_region: fn(&str) -> String,
+    pub rows_left_out: fn(u64) -> String,
+    pub show_all: fn(u64) -> String,
+    pub show_fewer: &'static str,
+    pub choose_columns: fn(&str) -> String,
+    pub clear_filter: &'static str,
+    pub filter_columns: &'static str,
+    pub filter: &'static str,
+    pub filter_table: fn(&str) -> String,
+    pub copy_table: fn(&str) -> String,
+    /// Id, name, purpose.
+    pub copy_formats: [(&'static str, &'static str, &'static str); 3],
+    pub copied: fn(u64) -> String,
+    pub not_copied: &'static str,
+}
+
+pub const ENGLISH: TableWords = TableWords {
+    no_rows: "No rows",
+    nothing_matches: "No matching rows",
+    rows_of: |matching, total| match matching {
+        Some(matching) => format!("{} of {}", number(matching), counted(total, "row", "rows")),
+        None => counted(total, "row", "rows"),
+    },
+    rows_region: |title| format!("{title}, rows"),
+    rows_left_out: |n| {
+        format!("{} not shown here; exports of the trace include all.", counted(n, "more row", "more rows"))
+    },
+    show_all: |n| format!("Show all {} rows", number(n)),
+    show_fewer: "Show fewer rows",
+    choose_columns: |title| format!("Columns of {title}"),
+    clear_filter: "Clear filter",
+    filter_columns: "Columns",
+    filter: "Filter",
+    filter_table: |title| format!("Filter {title}"),
+    copy_table: |title| format!("Copy {title}"),
+    copy_formats: [
+        ("markdown", "Markdown", "for issues and notes"),
+        ("csv", "CSV", "for scripts"),
+        ("tsv", "TSV", "for spreadsheets"),
+    ],
+    copied: |n| format!("Copied {}.", counted(n, "row", "rows")),
+    not_copied: "The browser blocked copying. Export the data instead.",
+};
