@@ -9,7 +9,7 @@ use tracedrop::engine::protocol::{
     self, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile, PreviewView,
     Progress, Request, Response, SearchHits,
 };
-use tracedrop::report::view::TableRows;
+use tracedrop::report::view::{ColumnSum, TableRows};
 
 /// Unsolicited message of a worker.
 pub enum Event {
@@ -37,6 +37,11 @@ pub enum Event {
 /// Answer to a request with a ticket.
 pub enum Answer {
     Searched(Vec<SearchHits>),
+    Sums {
+        /// Revision of their document.
+        revision: u32,
+        sums: Vec<ColumnSum>,
+    },
     Rows {
         /// Revision of their document.
         revision: u32,
@@ -199,6 +204,9 @@ impl Mail {
             Some(Response::Archive { ticket, files, left_out, is_cut }) => {
                 let files = files.into_iter().zip(blobs).collect();
                 self.answer(ticket, Answer::Archive { files, left_out, is_cut });
+            }
+            Some(Response::Sums { ticket, revision, sums }) => {
+                self.answer(ticket, Answer::Sums { revision, sums });
             }
             Some(Response::Searched { ticket, hits }) => self.answer(ticket, Answer::Searched(hits)),
             Some(Response::Held { ticket, budget }) => self.answer(ticket, Answer::Held(budget)),

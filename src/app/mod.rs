@@ -21,8 +21,6 @@ mod screens;
 mod shortcuts;
 mod state;
 mod times;
-// Tables take no clicks on rows yet.
-#[allow(dead_code)]
 mod view_state;
 mod widgets;
 mod words;

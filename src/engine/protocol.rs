@@ -12,7 +12,7 @@ use crate::compare::{CompareQuery, PhaseFilter};
 use crate::import::UNREADABLE;
 use crate::import::unpack::Packing;
 use crate::report::Chart;
-use crate::report::view::{TableQuery, TableRows};
+use crate::report::view::{ColumnSum, TableQuery, TableRows};
 use crate::report::{Facts, Findings, Note, NoteLevel, Notes, Sort};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -72,6 +72,8 @@ pub enum Request {
     HoldOnly { start_ns: i64, from_ns: i64, to_ns: i64 },
     /// Search the tables of all reports for rows that match `text`, in the language of filters.
     Search { ticket: u32, text: String },
+    /// Sums over rows of one table, by position among those that match.
+    Sums { ticket: u32, ask: TableAsk, rows: Vec<Range<u64>> },
 }
 
 /// Rows of one table that a search found.
@@ -305,6 +307,13 @@ pub enum Response {
     Searched {
         ticket: u32,
         hits: Vec<SearchHits>,
+    },
+    /// For [`Request::Sums`]: the columns that add up.
+    Sums {
+        ticket: u32,
+        /// [`DocumentView::revision`] of the rows' document.
+        revision: u32,
+        sums: Vec<ColumnSum>,
     },
 }
 

@@ -4,9 +4,10 @@ use super::protocol::{CopyFormat, DocumentView, SearchHits, TableAsk, TableId};
 use crate::export::redact::Outgoing;
 use crate::export::{self, ExporterInfo, LeftOut, Options};
 use crate::filter::{self, FilterError};
-use crate::report::view::{self, TableQuery, TableRows, WrongFilter};
+use crate::report::view::{self, ColumnSum, TableQuery, TableRows, WrongFilter};
 use crate::report::{Cells, Column, Report, Sort, Table};
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// Rows of one table that a search gives.
 const ROWS_FOUND: usize = 5;
@@ -118,6 +119,11 @@ pub trait Shown {
             }
             None => TableRows::default(),
         }
+    }
+
+    /// Sums over matching rows, by position; empty if there is no such table.
+    fn sums(&mut self, ask: &TableAsk, rows: &[Range<u64>]) -> Vec<ColumnSum> {
+        self.table(ask).map(|it| view::column_sums(it.table, it.order, rows)).unwrap_or_default()
     }
 
     /// All matching rows as text, and their number. `None` if there is no such table, or the filter is wrong.

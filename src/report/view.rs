@@ -2,13 +2,14 @@
 //!
 //! Row numbers are computed here for page, copies and exports alike; the page only keeps the rows it shows.
 
-use super::table::{Cells, Column, Sort, Table};
+use super::table::{Cells, Column, Compared, Sort, Table};
 use super::value::Value;
 use super::{Block, Report};
 use crate::base::units::Unit;
 use crate::filter::{self, CellRef, ColumnInfo, Filter, FilterError};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Sort order and filter of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -32,6 +33,56 @@ pub struct TableRows {
     pub column_max: Vec<f64>,
     /// The filter cannot be used, so these are rows of the whole table.
     pub wrong: Option<WrongFilter>,
+}
+
+/// Sum of one column over some rows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ColumnSum {
+    /// Position of the column.
+    pub column: u32,
+    /// Rows that have a value; missing values and NaN are left out.
+    pub n_values: u64,
+    /// In the unit of the column.
+    pub sum: Value,
+    pub mean: f64,
+}
+
+/// Sums of the columns that add up over the rows at these positions of `order`.
+pub fn column_sums(table: &Table, order: &[u32], rows: &[Range<u64>]) -> Vec<ColumnSum> {
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(order.len());
+    let rows = || rows.iter().flat_map(|range| order.get(place(range.start)..place(range.end))).flatten();
+    let columns = (0..).zip(&table.columns).filter(|(_, column)| column.compared == Compared::AddsUp);
+    let sums = columns.filter_map(|(at, column)| {
+        let (n_values, sum, total) = match &column.cells {
+            Cells::Unsigned(cells) => {
+                let values = || rows().filter_map(|row| cells[*row as usize]);
+                let sum: u128 = values().map(u128::from).sum();
+                (
+                    values().count(),
+                    u64::try_from(sum).map_or(Value::Float(sum as f64), Value::Unsigned),
+                    sum as f64,
+                )
+            }
+            Cells::Integer(cells) => {
+                let values = || rows().filter_map(|row| cells[*row as usize]);
+                let sum: i128 = values().map(i128::from).sum();
+                (
+                    values().count(),
+                    i64::try_from(sum).map_or(Value::Float(sum as f64), Value::Integer),
+                    sum as f64,
+                )
+            }
+            Cells::Float(cells) => {
+                let values = || rows().filter_map(|row| cells[*row as usize]).filter(|value| !value.is_nan());
+                let sum: f64 = values().sum();
+                (values().count(), Value::Float(sum), sum)
+            }
+            Cells::Text(_) | Cells::Bool(_) => return None,
+        };
+        let mean = total / n_values as f64;
+        (n_values > 0).then_some(ColumnSum { column: at, n_values: n_values as u64, sum, mean })
+    });
+    sums.collect()
 }
 
 /// What is wrong with a filter, as messages have it; see [`FilterError`].
@@ -223,5 +274,32 @@ mod tests {
         let rows = window(&table, &[3, 0, 2, 1], 1, 2);
         assert_eq!((rows.n_matching, rows.rows.len(), rows.rows[0][0].clone()), (4, 2, "Beta".into()));
         assert_eq!(window(&table, &[3], 7, 2).rows.len(), 0);
+    }
+    #[test]
+    fn sums_are_exact_and_leave_out_what_is_missing() {
+        let table = Table::new(
+            "t",
+            "t",
+            vec![
+                Column::unsigned("n", "n", Unit::Count, vec![Some(3), None, Some(4), Some(u64::MAX)])
+                    .adds_up(),
+                Column::unsigned("p99", "p99", Unit::Count, vec![Some(1); 4]),
+                Column::float("ms", "ms", Unit::None, vec![Some(0.5), Some(f64::NAN), None, Some(1.5)])
+                    .adds_up(),
+            ],
+        );
+        let order = [3, 0, 2, 1];
+        let sum = |rows: &[Range<u64>]| {
+            let sums = column_sums(&table, &order, rows);
+            sums.into_iter().map(|it| (it.column, it.n_values, it.sum, it.mean)).collect::<Vec<_>>()
+        };
+        assert_eq!(sum(&[1..4]), [(0, 2, Value::Unsigned(7), 3.5), (2, 1, Value::Float(0.5), 0.5)]);
+        assert_eq!(
+            sum(&[0..1]),
+            [(0, 1, Value::Unsigned(u64::MAX), u64::MAX as f64), (2, 1, Value::Float(1.5), 1.5)]
+        );
+        assert_eq!(sum(&[0..2])[0].2, Value::Float(u64::MAX as f64 + 3.0));
+        assert!(sum(&[9..u64::MAX, 3..4]).is_empty());
+        assert!(sum(&[]).is_empty());
     }
 }

@@ -218,6 +218,10 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             let (table, revision) = (ask.table, shown.revision());
             post(&Response::Rows { ticket, table, revision, rows });
         }),
+        Request::Sums { ticket, ask, rows } => with_shown(state, |shown| {
+            let sums = shown.sums(&ask, &rows);
+            post(&Response::Sums { ticket, revision: shown.revision(), sums });
+        }),
         Request::Search { ticket, text } => with_shown(state, |shown| {
             post(&Response::Searched { ticket, hits: shown.search(&text) });
         }),

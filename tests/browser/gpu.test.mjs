@@ -81,13 +81,13 @@ pageTest('a custom rule classifies kernels, is saved, and can be removed', async
 
   await field.fill('operation | House blend | compute\nHouse blend | ours | our library | whole has fused_add_rms_norm');
   await page.getByRole('button', { name: 'Apply' }).click();
-  await report(page).getByRole('cell', { name: 'House blend', exact: true }).first().waitFor();
+  await report(page).getByRole('gridcell', { name: 'House blend', exact: true }).first().waitFor();
   assert.equal(await report(page).getByText(/Custom kernel rules ignored/).count(), 0);
 
   await page.reload();
   await openSample(page);
   await showReport(page, 'Kernels');
-  await report(page).getByRole('cell', { name: 'House blend', exact: true }).first().waitFor();
+  await report(page).getByRole('gridcell', { name: 'House blend', exact: true }).first().waitFor();
   await page.getByRole('button', { name: 'Remove' }).click();
   await page.waitForFunction(() => !document.querySelector('.report:not([hidden])')?.textContent.includes('House blend'));
 });

@@ -84,6 +84,52 @@ pageTest('one search finds names, reports and commands, by keyboard', async (pag
   await dialog.waitFor({ state: 'hidden' });
 });
 
+pageTest('rows are selected by pointer and keys, and their sum shows', async (page) => {
+  await open(page);
+  await show(page, 'Slices by name');
+  const row = (n) => report(page).locator(`tbody tr[aria-rowindex="${n + 1}"]`).first();
+  const selected = report(page).locator('.table-selected').first();
+  await row(1).locator('td').first().click();
+  await selected.getByText('1 row selected').waitFor();
+  await row(3).locator('td').first().click({ modifiers: ['Shift'] });
+  await selected.getByText(/^3 rows selected/).waitFor();
+  // f29, f28 and f27 run 84 ms.
+  await selected.getByText(/total: 84\.00 ms/).waitFor();
+  assert.equal(await row(2).getAttribute('aria-selected'), 'true');
+  await page.waitForFunction(() => location.hash.includes('rows='));
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await row(3).focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Space');
+  await selected.getByText(/^4 rows selected/).waitFor();
+  await page.keyboard.press('Escape');
+  await selected.getByText('selected').waitFor({ state: 'detached' });
+});
+
+pageTest('the menu of a row copies, filters and writes a note', async (page) => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await open(page);
+  await show(page, 'Slices by name');
+  const row = report(page).locator('tbody tr[aria-rowindex="2"]').first();
+  const menu = page.getByRole('menu', { name: 'Row actions' });
+  await row.locator('td').nth(1).click({ button: 'right' });
+  await menu.waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await menu.getByRole('menuitem', { name: 'Copy name' }).click();
+  await page.getByText('Copied 1 row').waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'f29');
+  await row.focus();
+  await page.keyboard.press('Enter');
+  await menu.waitFor();
+  await page.keyboard.press('Escape');
+  await menu.waitFor({ state: 'hidden' });
+  assert.equal(await row.evaluate((element) => element === document.activeElement), true);
+  await row.hover();
+  await row.getByRole('button', { name: 'Row actions' }).click();
+  await menu.getByRole('menuitem', { name: 'Filter by this' }).click();
+  await count(page).getByText('1 of 30').waitFor();
+});
+
 pageTest('a closed tab comes back as it was left', async (page) => {
   await open(page);
   await show(page, 'Slices by name');

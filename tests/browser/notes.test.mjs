@@ -25,7 +25,7 @@ async function opened(file, options = {}, hash = '') {
 
 
 /** The table of that title in the visible report. */
-const tableOf = (page, title) => panel(page).getByRole('table', { name: title, exact: true });
+const tableOf = (page, title) => panel(page).getByRole('grid', { name: title, exact: true });
 
 /** Writes a note in the open dialog. */
 async function write(page, text) {

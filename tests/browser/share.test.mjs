@@ -254,7 +254,7 @@ test('a link to a comparison is short, names both files, and dropping them opens
   const sides = ['compare-base', 'compare-test'].map((name) => data(`pytorch/${name}.json.gz`));
   const compared = (page) => page.locator('[role=tab][aria-selected=true]').filter({ hasText: '↔' }).waitFor();
   const operators = (page) => panel(page).getByRole('heading', { level: 2, name: 'Operators', exact: true });
-  const table = (page) => panel(page).getByRole('table', { name: 'Operators: totals' });
+  const table = (page) => panel(page).getByRole('grid', { name: 'Operators: totals' });
   const cells = async (page) => (await table(page).locator('tbody td').allTextContents()).map((text) => text.trim());
   // Rows come after the table, and once more when A and B have changed places.
   const shows = async (page, wanted) => {
@@ -313,7 +313,7 @@ test('a link to a comparison of several files per side works in any order of dro
     await page.locator('[role=tab][aria-selected=true]').filter({ hasText: 'run0.json and 2 more files' }).filter({ hasText: '↔' }).waitFor();
     await panel(page).getByRole('button', { name: 'Close this comparison' }).waitFor();
   };
-  const table = (page) => panel(page).getByRole('table', { name: 'Slices by name' });
+  const table = (page) => panel(page).getByRole('grid', { name: 'Slices by name' });
   const cells = async (page) => {
     await sorted(table(page));
     return (await table(page).locator('tbody td').allTextContents()).map((text) => text.trim());
@@ -370,7 +370,7 @@ test('all files of a linked comparison can be dropped at once, in any folder lay
     await page.locator('[role=tab][aria-selected=true]').filter({ hasText: '↔' }).waitFor();
     await panel(page).getByRole('button', { name: 'Close this comparison' }).waitFor();
   };
-  const table = (page) => panel(page).getByRole('table', { name: 'Slices by name' });
+  const table = (page) => panel(page).getByRole('grid', { name: 'Slices by name' });
   const cells = async (page) => (await table(page).locator('tbody td').allTextContents()).map((text) => text.trim());
   const shows = async (page, wanted) => {
     for (let waits = 0; waits < 50 && (await cells(page)).join() !== wanted.join(); waits += 1) await page.waitForTimeout(200);

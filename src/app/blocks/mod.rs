@@ -5,6 +5,8 @@ mod chart;
 mod facts;
 mod findings;
 mod note;
+mod row_menu;
+mod selected_rows;
 mod table;
 
 pub use chart::ChartBlock;

@@ -1,13 +1,16 @@
 //! A table of any length: asks the worker for the rows that show, sorted and filtered there.
 
 use super::cells::{cell_view, column_chars, column_width, growing_column};
+use super::row_menu::RowMenu;
+use super::selected_rows::SelectedRows;
 use crate::app::annotations::{RowAnchors, Writing, row_anchors};
-use crate::app::browser::{self, Local, Resizing};
+use crate::app::browser::{self, Local, Resizing, Spot};
 use crate::app::client::Answer;
 use crate::app::state::{FULL_ROWS, Tab, Tip, app};
-use crate::app::view_state::{Action, TableName};
+use crate::app::view_state::{Action, RowSet, TableName};
 use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
 use crate::app::words::words;
+use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
 use std::ops::Range;
@@ -73,6 +76,12 @@ struct State {
     room_px: RwSignal<f64>,
     /// Places of the columns that show.
     visible: Memo<Vec<usize>>,
+    /// Selected rows, by position among those that match.
+    selected: Memo<RowSet>,
+    /// The row that arrow keys move from, and where ranges start.
+    current: RwSignal<u64>,
+    /// The row whose menu is open, and where.
+    menu: RwSignal<Option<(u64, Spot)>>,
     /// One request at a time: a worker that is busy does not get a queue of what nobody wants any more.
     asked: StoredValue<Option<TableQuery>>,
     /// The answer under way is out of date.
@@ -292,17 +301,48 @@ impl State {
         }
     }
 
+    fn select(self, rows: RowSet) {
+        self.act(|tab, table| Action::SelectRows { tab, table, rows });
+    }
+
+    /// Selects a row as a click does: it alone, or with those that are selected, or all from the current one.
+    fn select_row(self, row: u64, adds: bool, extends: bool) {
+        let mut rows = self.selected.get_untracked();
+        if extends {
+            let from = self.current.get_untracked();
+            rows.insert(from.min(row)..from.max(row) + 1);
+        } else if adds || rows == RowSet::of(row..row + 1) {
+            rows.toggle(row);
+        } else {
+            rows = RowSet::of(row..row + 1);
+        }
+        self.current.set(row);
+        self.select(rows);
+    }
+
+    /// Values of a row that is loaded.
+    fn values_of(self, row: u64) -> Option<Vec<Value>> {
+        self.rows.with_untracked(|rows| {
+            let at = usize::try_from(row.checked_sub(rows.offset)?).ok()?;
+            rows.rows.get(at).cloned()
+        })
+    }
+
     fn filter_by(self, filter: String) {
         self.act(|tab, table| Action::Filter { tab, table, filter });
     }
 }
 
+/// Width of the column with the menus of rows.
+const ACTIONS_REM: f64 = 2.0;
 /// Width of a digit in pixels, of the padding of a cell, and the least that a growing column takes in characters.
 const CHAR_PX: f64 = 7.8;
 const CELL_PX: f64 = 26.0;
 const LEAST_GROWN_CHARS: usize = 30;
 /// Columns that stand there however narrow the box is: it scrolls sideways then.
 const MIN_COLUMNS: usize = 3;
+/// Pixels of 1 rem, about.
+const PX_PER_REM: f64 = 16.0;
 
 /// Places of the columns that fit into `room_px`, in their order, with that of the sort among them.
 fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room_px: f64) -> Vec<usize> {
@@ -310,7 +350,7 @@ fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room_px
         let most = if columns[at].numeric { usize::MAX } else { LEAST_GROWN_CHARS };
         chars.get(at).copied().unwrap_or(0).min(most) as f64 * CHAR_PX + CELL_PX
     };
-    let mut left = room_px;
+    let mut left = room_px - ACTIONS_REM * PX_PER_REM;
     let sorted = sorted.map(|at| at as usize).filter(|at| *at < columns.len());
     if let Some(at) = sorted {
         left -= width(at);
@@ -413,6 +453,11 @@ pub fn TableBlock(
         is_open: RwSignal::new(false),
         room_px,
         visible,
+        selected: Memo::new(move |_| {
+            look.with(|look| look.as_ref().map(|look| look.rows.clone()).unwrap_or_default())
+        }),
+        current: RwSignal::new(0),
+        menu: RwSignal::new(None),
         asked: StoredValue::new(None),
         again: StoredValue::new(false),
     };
@@ -422,6 +467,13 @@ pub fn TableBlock(
             && !same_columns(&before.columns, &now.columns)
         {
             state.move_sort(&before.columns, &now.columns);
+        }
+        // Positions are of the rows that were there.
+        if let (Some(Some(before)), Some(now)) = (&before, &now)
+            && before != now
+            && before.n_rows != now.n_rows
+        {
+            state.select(RowSet::default());
         }
         let query = state.query.get();
         // A filter is judged anew once it is another one.
@@ -501,6 +553,7 @@ pub fn TableBlock(
                 }
             >
                 <Rows state long title />
+                <SelectedRows tab table selected=state.selected ask=Callback::new(move |()| state.asking(state.usable_query())) />
             </Show>
             <Show when=move || left_out.get() != 0>
                 <p class="table-left-out">{move || (words().table.rows_left_out)(left_out.get())}</p>
@@ -807,6 +860,11 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
         css_widths.track();
         browser::with_next_frame(look_right);
     });
+    // The row by which Tab gets in among the rows.
+    let is_way_in = move |row: u64| {
+        let current = state.current.get();
+        drawn.with(|drawn| if drawn.contains(&current) { row == current } else { row == drawn.start })
+    };
     let open_all = move || {
         state.is_open.update(|is_open| *is_open = !*is_open);
         browser::after(0, move || {
@@ -819,7 +877,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     let total = move || {
         css_widths.with(|widths| {
             let widths: Vec<&str> = widths.iter().map(|(width, _)| width.as_str()).collect();
-            format!("calc({})", widths.join(" + "))
+            format!("calc({} + {ACTIONS_REM}rem)", widths.join(" + "))
         })
     };
     view! {
@@ -839,6 +897,11 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                 if let (true, Some(frame)) = (long.get_untracked(), frame.get_untracked()) {
                     let top = browser::scroll_top_of(&frame);
                     state.scroll.update(|scroll| scroll.move_to(top));
+                    // A row with the focus that scrolls away is removed.
+                    let is_gone = !state.scroll.with_untracked(Scroll::drawn).contains(&state.current.get_untracked());
+                    if is_gone && browser::focused_inside_as(&frame, "tr") {
+                        let _ = frame.focus();
+                    }
                     state.ask(false);
                 }
             }
@@ -852,6 +915,8 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                 )
             >
                 <table
+                    role="grid"
+                    aria-multiselectable="true"
                     aria-rowcount=move || (n_matching.get() + 1).to_string()
                     aria-colcount=move || columns.with(Vec::len).to_string()
                     aria-label=move || title.get()
@@ -873,6 +938,7 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                                 })
                                 .collect_view()
                         }}
+                        <col style:width=format!("{ACTIONS_REM}rem") />
                     </colgroup>
                     <thead node_ref=head>
                         <tr aria-rowindex="1">
@@ -897,12 +963,55 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                                     }
                                 }
                             />
+                            <td class="row-actions"></td>
                         </tr>
                     </thead>
                     <tbody>
                         <For each=move || drawn.get() key=|row| *row let:row>
-                            <tr aria-rowindex=(row + 2).to_string() class:row-odd=row % 2 == 1>
+                            <tr
+                                aria-rowindex=(row + 2).to_string()
+                                aria-selected=move || state.selected.with(|rows| rows.contains(row)).to_string()
+                                class:row-odd=row % 2 == 1
+                                tabindex=move || if is_way_in(row) { "0" } else { "-1" }
+                                on:focus=move |_| state.current.set(row)
+                                on:mousedown=move |event| {
+                                    // Not text from there to here.
+                                    if event.shift_key() {
+                                        event.prevent_default();
+                                    }
+                                }
+                                on:click=move |event| {
+                                    if !browser::is_on_control(&event) && !browser::has_selected_text() {
+                                        state.select_row(row, event.ctrl_key() || event.meta_key(), event.shift_key());
+                                    }
+                                }
+                                on:contextmenu=move |event| {
+                                    if !browser::has_selected_text() {
+                                        event.prevent_default();
+                                        state.menu.set(Some((row, browser::spot_of(&event))));
+                                    }
+                                }
+                                on:keydown=move |event| {
+                                    if !browser::is_on_control(&event) && press_on_row(state, frame, row, &event) {
+                                        event.prevent_default();
+                                        event.stop_propagation();
+                                    }
+                                }
+                            >
                                 {move || row_view(state, &columns, &visible, row)}
+                                <td class="row-actions">
+                                    <button
+                                        type="button"
+                                        class="row-actions-open"
+                                        tabindex="-1"
+                                        aria-haspopup="menu"
+                                        aria-label=words().table.row_menu
+                                        title=words().table.row_menu
+                                        on:click=move |event| state.menu.set(Some((row, browser::spot_of(&event))))
+                                    >
+                                        "⋯"
+                                    </button>
+                                </td>
                             </tr>
                         </For>
                     </tbody>
@@ -912,6 +1021,12 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                 <p class="empty table-none">{words().table.nothing_matches}</p>
             </Show>
         </div>
+        <RowMenu
+            open=state.menu
+            items=Signal::derive(move || row_actions(state, long.get()))
+            on_pick=Callback::new(move |(row, id)| act_on_row(state, row, id))
+            on_leave=Callback::new(move |row| focus_row(frame, row))
+        />
         <Show when=move || long.get() && (n_matching.get() > FULL_ROWS || state.is_open.get())>
             <button type="button" class="link table-all" aria-expanded=move || state.is_open.get().to_string() on:click=move |_| open_all()>
                 {move || match state.is_open.get() {
@@ -920,6 +1035,95 @@ fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
                 }}
             </button>
         </Show>
+    }
+}
+
+fn focus_row(frame: NodeRef<html::Div>, row: u64) {
+    if let Some(frame) = frame.get_untracked() {
+        browser::focus_inside(&frame, &format!("tr[aria-rowindex='{}']", row + 2));
+    }
+}
+
+/// What a key does on a row that has the focus; false if nothing.
+fn press_on_row(state: State, frame: NodeRef<html::Div>, row: u64, event: &KeyboardEvent) -> bool {
+    if event.alt_key() || event.ctrl_key() || event.meta_key() {
+        return false;
+    }
+    let n_rows = state.rows.with_untracked(|rows| rows.n_matching);
+    let to = match event.key().as_str() {
+        "ArrowDown" => (row + 1).min(n_rows.saturating_sub(1)),
+        "ArrowUp" => row.saturating_sub(1),
+        " " => {
+            state.select_row(row, true, event.shift_key());
+            return true;
+        }
+        "Enter" => {
+            let at =
+                frame.get_untracked().and_then(|frame| browser::spot_of_focus(&frame)).unwrap_or_default();
+            state.menu.set(Some((row, at)));
+            return true;
+        }
+        "Escape" if state.selected.with_untracked(|rows| !rows.is_empty()) => {
+            state.select(RowSet::default());
+            return true;
+        }
+        _ => return false,
+    };
+    if event.shift_key() {
+        let mut rows = state.selected.get_untracked();
+        rows.insert(row.min(to)..row.max(to) + 1);
+        state.select(rows);
+    }
+    focus_row(frame, to);
+    true
+}
+
+/// Actions of the menu of a row.
+const COPY_ROW: &str = "copy-row";
+const COPY_NAME: &str = "copy-name";
+const FILTER: &str = "filter";
+const NOTE: &str = "note";
+
+/// What can be done with a row.
+fn row_actions(state: State, can_filter: bool) -> Vec<(&'static str, &'static str)> {
+    let words = &words().table;
+    let mut items = vec![(COPY_ROW, words.copy_row), (COPY_NAME, words.copy_name)];
+    if can_filter {
+        items.push((FILTER, words.filter_by_row));
+    }
+    if state.tab.app.embed.is_none() {
+        items.push((NOTE, words.note_on_row));
+    }
+    items
+}
+
+fn act_on_row(state: State, row: u64, action: &str) {
+    let (Some(table), Some(values)) = (state.table.get_untracked(), state.values_of(row)) else { return };
+    let app = state.tab.app;
+    let copy = move |text: String| {
+        browser::copy_text(text, move |copied| match copied {
+            true => app.say((words().table.copied)(1)),
+            false => app.alert(words().table.not_copied.to_string()),
+        });
+    };
+    match action {
+        COPY_ROW => {
+            let cells: Vec<String> =
+                values.iter().map(|value| value.plain().replace(['\t', '\n', '\r'], " ")).collect();
+            copy(cells.join("\t"));
+        }
+        COPY_NAME => {
+            let at = table.columns.iter().position(|column| column.key).unwrap_or(0);
+            copy(values.get(at).map(Value::plain).unwrap_or_default());
+        }
+        FILTER => {
+            let anchors = row_anchors(&state.report.get_value(), &table.id, &table.columns, &values);
+            let is_searched = |id: &str| {
+                table.columns.iter().any(|column| column.id == id && (column.key || !column.numeric))
+            };
+            state.filter_by(anchors.row.filter(&is_searched));
+        }
+        _ => state.write_on(Some(row)),
     }
 }
 

@@ -289,3 +289,34 @@ fn inside(parent: &Element, selector: &str) -> Option<HtmlElement> {
 pub fn is_target(event: &web_sys::MouseEvent, element: &Element) -> bool {
     event.target().is_some_and(|target| target.dyn_ref::<Element>() == Some(element))
 }
+
+/// Whether the event happened on a button or link inside what listens.
+pub fn is_on_control(event: &web_sys::Event) -> bool {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    target.is_some_and(|target| target.closest("button, a, input, .row-note").ok().flatten().is_some())
+}
+
+/// Whether text is selected on the page.
+pub fn has_selected_text() -> bool {
+    window().get_selection().ok().flatten().is_some_and(|selection| !selection.is_collapsed())
+}
+
+/// Where the pointer is, or below the element that a key was pressed on.
+pub fn spot_of(event: &web_sys::MouseEvent) -> Spot {
+    let element = event.current_target().and_then(|target| target.dyn_into::<Element>().ok());
+    match (event.client_x(), event.client_y(), element) {
+        (0, 0, Some(element)) => spot_below_start(&element),
+        (x, y, _) => Spot { x: x.into(), y: y.into() },
+    }
+}
+
+/// Below the start of the element with the focus, if that is inside `parent`.
+pub fn spot_of_focus(parent: &Element) -> Option<Spot> {
+    let focused = document().active_element().filter(|focused| parent.contains(Some(focused)))?;
+    Some(spot_below_start(&focused))
+}
+
+fn spot_below_start(element: &Element) -> Spot {
+    let place = element.get_bounding_client_rect();
+    Spot { x: place.left().max(0.0), y: place.bottom() }
+}

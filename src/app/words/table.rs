@@ -22,6 +22,15 @@ pub struct TableWords {
     pub copy_formats: [(&'static str, &'static str, &'static str); 3],
     pub copied: fn(u64) -> String,
     pub not_copied: &'static str,
+    pub row_menu: &'static str,
+    pub copy_row: &'static str,
+    pub copy_name: &'static str,
+    pub filter_by_row: &'static str,
+    pub note_on_row: &'static str,
+    /// Label of a column, sum and mean.
+    pub sum_of: fn(&str, &str, &str) -> String,
+    /// Number of rows, texts of `sum_of`.
+    pub selected: fn(u64, &[String]) -> String,
 }
 
 pub const ENGLISH: TableWords = TableWords {
@@ -50,4 +59,14 @@ pub const ENGLISH: TableWords = TableWords {
     ],
     copied: |n| format!("Copied {}.", counted(n, "row", "rows")),
     not_copied: "The browser blocked copying. Export the data instead.",
+    row_menu: "Row actions",
+    copy_row: "Copy row",
+    copy_name: "Copy name",
+    filter_by_row: "Filter by this",
+    note_on_row: "Add a note",
+    sum_of: |column, sum, mean| format!("{column}: {sum}, mean {mean}"),
+    selected: |n, sums| {
+        let rows = format!("{} selected", counted(n, "row", "rows"));
+        if sums.is_empty() { rows } else { format!("{rows} · {}", sums.join(" · ")) }
+    },
 };
