@@ -133,7 +133,7 @@ fn row_groups(content: &SharedContent, n_threads: usize) -> (usize, f64) {
     let mut whole = TraceBuilder::default();
     whole.trace.accesses.set_given_positions();
     for part in sent.into_iter().filter_map(Part::from_sent) {
-        black_box(part.rows.join_to(&mut whole, &[], 0));
+        black_box(part.rows.merge_into(&mut whole, &[], 0));
     }
     (whole.trace.accesses.len(), start.elapsed().as_secs_f64())
 }

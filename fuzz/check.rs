@@ -12,7 +12,7 @@ use tracedrop::compare::CompareQuery;
 use tracedrop::engine::{Compared, HandedOn, Linked, Session, Shown, open_tracedrop_file};
 use tracedrop::export::{self, Options, link};
 use tracedrop::import::FormatInfo;
-use tracedrop::import::crew::{Crew, Next};
+use tracedrop::import::part_scheduler::{PartScheduler, Next};
 use tracedrop::import::parts::Part;
 use tracedrop::index::Index;
 use tracedrop::trace::args::Content;
@@ -88,15 +88,15 @@ fn run_in_parts(format: &'static FormatInfo, data: &[u8], stretch: u64) -> Strin
         at += 1;
     }
     if let (Some(parts), Some(import)) = (format.parts, session.import()) {
-        let mut crew = Crew::new(at as u64..data.len() as u64, stretch);
+        let mut scheduler = PartScheduler::new(at as u64..data.len() as u64, stretch);
         let mut reader = (parts.reader)();
         loop {
-            while let Some(range) = crew.take() {
+            while let Some(range) = scheduler.next_range() {
                 reader.start(range.start, range.end);
                 data[range.start as usize..].chunks(40).any(|chunk| !reader.feed(chunk));
-                crew.put(&range, Part::from_bytes(reader.finish().into_bytes()));
+                scheduler.put_back(&range, Part::from_bytes(reader.finish().into_bytes()));
             }
-            match crew.advance(import) {
+            match scheduler.advance(import) {
                 Next::Feed(range) => import.feed(&data[range.start as usize..range.end as usize]),
                 _ => break,
             }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use support::{Random, data_dirs, files, for_each_cut, import, import_cut, import_in_parts, own_dir, stem};
 use tracedrop::base::json::{Number, RawStr, unescape_to_string};
 use tracedrop::base::strings::StringId;
-use tracedrop::import::crew::{Crew, Next};
+use tracedrop::import::part_scheduler::{Next, PartScheduler};
 use tracedrop::import::{FormatInfo, Import, ImportError, chrome_trace};
 use tracedrop::trace::Trace;
 use tracedrop::trace::builder::{for_each_element, for_each_member};
@@ -940,16 +940,16 @@ fn parts_fit_where_a_file_is_regular() {
         import.can_read_again(std::rc::Rc::new(bytes.to_vec()));
         import.feed(&bytes[..100_000]);
         let parts = import.parts().unwrap();
-        let mut crew = Crew::new(100_000..bytes.len() as u64, 100_000);
+        let mut scheduler = PartScheduler::new(100_000..bytes.len() as u64, 100_000);
         let mut n_fed = 0;
         loop {
-            while let Some(stretch) = crew.take() {
+            while let Some(stretch) = scheduler.next_range() {
                 let mut reader = (parts.reader)();
                 reader.start(stretch.start, stretch.end);
                 bytes[stretch.start as usize..].chunks(1000).any(|chunk| !reader.feed(chunk));
-                crew.put(&stretch, Some(reader.finish()));
+                scheduler.put_back(&stretch, Some(reader.finish()));
             }
-            match crew.advance(&mut import) {
+            match scheduler.advance(&mut import) {
                 Next::Feed(range) => {
                     n_fed += range.end - range.start;
                     import.feed(&bytes[range.start as usize..range.end as usize]);

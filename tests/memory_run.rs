@@ -15,7 +15,7 @@ use tracedrop::base::strings::StringTable;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::csv::table_csv;
 use tracedrop::export::mrm_run;
-use tracedrop::import::crew::{Crew, Next};
+use tracedrop::import::part_scheduler::{Next, PartScheduler};
 use tracedrop::import::{Import, perf_text};
 use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::manifest::{Manifest, State};
@@ -540,12 +540,13 @@ fn row_groups_are_read_by_several() {
             import.can_read_again(content.clone());
             import.feed(&bytes[..bytes.len() / 2]);
             let mut reader = (import.parts().unwrap().reader)();
-            let mut crew = Crew::new(import.position()..bytes.len() as u64, bytes.len() as u64 / 4);
-            let stretch = crew.take().unwrap();
+            let mut scheduler =
+                PartScheduler::new(import.position()..bytes.len() as u64, bytes.len() as u64 / 4);
+            let stretch = scheduler.next_range().unwrap();
             reader.lend(content);
             reader.start(stretch.start, stretch.end);
-            crew.put(&stretch, Some(reader.finish()));
-            while let Next::Feed(range) = crew.advance(&mut import) {
+            scheduler.put_back(&stretch, Some(reader.finish()));
+            while let Next::Feed(range) = scheduler.advance(&mut import) {
                 import.feed(&bytes[range.start as usize..range.end as usize]);
             }
             let trace = import.stop("enough").unwrap();

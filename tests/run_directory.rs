@@ -7,11 +7,11 @@ use std::process::Command;
 use support::data_dirs;
 use tracedrop::analysis::Query;
 use tracedrop::analysis::memory_query::MemoryQuery;
-use tracedrop::base::python::float_repr;
+use tracedrop::base::compat::python::float_repr;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{Options, mrm_run, terminal};
 use tracedrop::memory_run::dataset::{self, Dataset};
-use tracedrop::memory_run::{TRACE, file_beside, is_directory};
+use tracedrop::memory_run::{TRACE, is_directory, sidecar_file};
 use tracedrop::report::{Block, Cells, Mark, Report, Table};
 use tracedrop::trace::Trace;
 
@@ -47,7 +47,7 @@ fn open_files(name: &str, mut beside: Vec<(String, Vec<u8>)>, max_bytes: usize) 
     let at = beside.iter().position(|(name, _)| name == TRACE).unwrap();
     let (_, mut trace) = beside.remove(at);
     trace.truncate(max_bytes);
-    let beside = beside.into_iter().map(|(name, content)| file_beside(name, content)).collect();
+    let beside = beside.into_iter().map(|(name, content)| sidecar_file(name, content)).collect();
     let mut session = Session::new(name, trace.len() as u64, None, Query::default());
     session.lies_in_run(TRACE, beside);
     trace.chunks(1000).for_each(|piece| session.feed(piece));
@@ -154,7 +154,7 @@ fn what_lies_beside_a_trace_that_can_not_be_read_is_shown() {
 fn with_metadata(name: &str, metadata: &str) -> Session {
     let bytes = std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
     let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
-    session.lies_in_run(TRACE, vec![file_beside("metadata.json".to_string(), metadata.as_bytes().to_vec())]);
+    session.lies_in_run(TRACE, vec![sidecar_file("metadata.json".to_string(), metadata.as_bytes().to_vec())]);
     session.feed(&bytes);
     session.finish().unwrap();
     session
@@ -224,7 +224,7 @@ fn phases_that_can_not_be_used_are_told() {
     for (phases, n_phases, said) in cases {
         let metadata = format!(r#"{{"phase_boundaries": {phases}}}"#);
         let mut session = Session::new("run", bytes.len() as u64, None, Query::default());
-        session.lies_in_run(TRACE, vec![file_beside("metadata.json".to_string(), metadata.into_bytes())]);
+        session.lies_in_run(TRACE, vec![sidecar_file("metadata.json".to_string(), metadata.into_bytes())]);
         session.feed(&bytes);
         session.finish().unwrap();
         let notes: Vec<String> = report_on(&session)
@@ -249,7 +249,7 @@ fn a_trace_that_is_not_read_to_its_end_is_not_called_changed() {
         let trace = std::fs::read(run.join(TRACE)).unwrap();
         let manifest = std::fs::read(run.join("manifest.json")).unwrap();
         let mut session = Session::new("run", trace.len() as u64, None, Query::default());
-        session.lies_in_run(TRACE, vec![file_beside("manifest.json".to_string(), manifest)]);
+        session.lies_in_run(TRACE, vec![sidecar_file("manifest.json".to_string(), manifest)]);
         session.feed(&trace[..trace.len() / 2]);
         // Whether anything can be made of half a file is not what this is about.
         if session.stop("enough").is_ok() {
@@ -521,8 +521,10 @@ fn address_ranges_beside_a_trace_are_used() {
         let trace =
             std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
         let mut session = Session::new("run", trace.len() as u64, None, query);
-        session
-            .lies_in_run(TRACE, vec![file_beside("kv_ranges.json".to_string(), content.as_bytes().to_vec())]);
+        session.lies_in_run(
+            TRACE,
+            vec![sidecar_file("kv_ranges.json".to_string(), content.as_bytes().to_vec())],
+        );
         session.feed(&trace);
         session.finish().unwrap();
         let mrm = session.reports().iter().find(|report| report.id == "mrm").unwrap();

@@ -9,7 +9,7 @@ use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
 use tracedrop::index::Index;
-use tracedrop::trace::beside::FileBeside;
+use tracedrop::trace::sidecar_files::SidecarFile;
 
 /// Secrets in recorded traces, by the words before them.
 const REAL: [&str; 1] = ["HF_TOKEN"];
@@ -123,16 +123,16 @@ fn files_beside_a_trace_are_looked_through() {
     let mut trace = session.run().traces[0].clone();
     let content =
         br#"{"run_id":"r","command":["serve","--api-key","FAKE0099"],"environment":{"HF_TOKEN":"FAKE0098"}}"#;
-    trace.beside = vec![FileBeside {
+    trace.sidecar_files = vec![SidecarFile {
         name: "metadata.json".to_string(),
         n_bytes: content.len() as u64,
         sha256: String::new(),
         content: Some(content.to_vec()),
     }];
     trace.hide_beside();
-    let hidden = String::from_utf8(trace.beside[0].content.clone().unwrap()).unwrap();
+    let hidden = String::from_utf8(trace.sidecar_files[0].content.clone().unwrap()).unwrap();
     assert!(!hidden.contains("FAKE") && hidden.contains("--api-key"), "{hidden}");
     trace.show_secrets();
-    assert_eq!(trace.beside[0].content.as_deref(), Some(&content[..]));
+    assert_eq!(trace.sidecar_files[0].content.as_deref(), Some(&content[..]));
     assert!(!session.reports().is_empty() && session.document().is_some());
 }

@@ -473,7 +473,7 @@ fn look_at_what_is_made_of(situation: &Situation, name: &str, bytes: &[u8], outc
         import.hold_at_most(max_events);
         bytes.chunks(100).for_each(|chunk| import.feed(chunk));
         if let Ok(trace) = import.finish()
-            && trace.folded.is_some()
+            && trace.aggregated.is_some()
         {
             let how = format!("{max_events} events held");
             outcome.look(situation, &how, Way::Folded, &mut session_of(vec![trace]));

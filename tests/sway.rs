@@ -8,7 +8,7 @@ use support::{
     Random, assert_same_text, data_dirs, files, for_each_cut, import, import_in_parts, own_dir, stem,
 };
 use tracedrop::analysis::{Context, Query, sway_summary};
-use tracedrop::base::python;
+use tracedrop::base::compat::python;
 use tracedrop::base::units::group_decimal;
 use tracedrop::export::reference::{TextFormat, sway_trace};
 use tracedrop::import::{Import, ImportError, detect, sway};

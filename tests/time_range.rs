@@ -87,7 +87,7 @@ fn what_is_held_is_what_touches_it() {
             });
             bytes.chunks(5000).for_each(|chunk| folded.feed(chunk));
             let folded = folded.finish().unwrap();
-            let Some(sums) = &folded.folded else { continue };
+            let Some(sums) = &folded.aggregated else { continue };
             let counts = |counts: &Counts| {
                 [counts.slices, counts.instants, counts.async_slices, counts.states, counts.unfinished]
             };

@@ -13,13 +13,13 @@ use crate::trace::Trace;
 
 /// Metadata of the run that a trace belongs to.
 pub fn metadata_of(trace: &Trace) -> Option<Json> {
-    let file = trace.beside.iter().find(|file| file.name == METADATA)?;
+    let file = trace.sidecar_files.iter().find(|file| file.name == METADATA)?;
     Json::parse(file.content.as_deref()?)
 }
 
 /// Address ranges in the run directory, or the reason they cannot be parsed.
 pub fn ranges_beside(trace: &Trace) -> Option<Result<Vec<AddressRange>, String>> {
-    let file = trace.beside.iter().find(|file| file.name == KV_RANGES)?;
+    let file = trace.sidecar_files.iter().find(|file| file.name == KV_RANGES)?;
     let text = String::from_utf8_lossy(file.content.as_deref()?);
     Some(ranges::parse(&text).map_err(|problem| problem.to_string()))
 }

@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use tracedrop::base::threads;
 use tracedrop::import::Import;
-use tracedrop::import::crew::{Crew, Next};
+use tracedrop::import::part_scheduler::{Next, PartScheduler};
 use tracedrop::import::parts::{Part, PartsInfo, SentPart};
 
 /// Smaller files are read by one thread: starting more does not pay.
@@ -43,7 +43,7 @@ pub fn read_rest(
     progress: &dyn Fn(u64),
 ) -> io::Result<()> {
     let n_threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    let mut crew = Crew::new(import.position()..size, STRETCH_BYTES).cut_at(import.starts());
+    let mut crew = PartScheduler::new(import.position()..size, STRETCH_BYTES).cut_at(import.starts());
     let mut file = File::open(path)?;
     thread::scope(|scope| {
         let (done, results) = mpsc::channel::<Done>();
@@ -58,15 +58,15 @@ pub fn read_rest(
         }
         drop(done);
         let mut n_given = vec![0; jobs.len()];
-        let give = |crew: &mut Crew, n_given: &mut Vec<usize>| {
+        let give = |crew: &mut PartScheduler, n_given: &mut Vec<usize>| {
             for (job, n_given) in jobs.iter().zip(n_given) {
                 while *n_given < AHEAD
-                    && crew.n_unjoined() < jobs.len() * MAX_UNJOINED
-                    && let Some(stretch) = crew.take()
+                    && crew.n_unmerged() < jobs.len() * MAX_UNJOINED
+                    && let Some(stretch) = crew.next_range()
                 {
                     *n_given += 1;
                     if job.send(stretch.clone()).is_err() {
-                        crew.put(&stretch, None);
+                        crew.put_back(&stretch, None);
                     }
                 }
             }
@@ -85,12 +85,12 @@ pub fn read_rest(
                     let Ok((thread, stretch, sent)) = results.recv() else {
                         return Err(io::Error::other("the reading threads ended unexpectedly"));
                     };
-                    crew.put(&stretch, sent.and_then(Part::from_sent));
+                    crew.put_back(&stretch, sent.and_then(Part::from_sent));
                     n_given[thread] -= 1;
                 }
-                Next::Idle if crew.n_unjoined() > 0 => {}
-                Next::Idle => match crew.take() {
-                    Some(stretch) => crew.put(&stretch, None),
+                Next::Idle if crew.n_unmerged() > 0 => {}
+                Next::Idle => match crew.next_range() {
+                    Some(stretch) => crew.put_back(&stretch, None),
                     // If the file has grown meanwhile, the rest is read too.
                     None => {
                         import.set_limit(u64::MAX);
@@ -141,7 +141,7 @@ fn feed(file: &mut File, range: Range<u64>, import: &mut Import) -> io::Result<b
         }
         left -= chunk.len() as u64;
         import.feed(&chunk);
-        if import.is_at_joint() || import.has_given_up() {
+        if import.is_at_merge_point() || import.has_given_up() {
             break;
         }
     }

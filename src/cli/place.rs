@@ -13,7 +13,7 @@ use tracedrop::engine::folder::{self, RunIn, Unpacking};
 use tracedrop::export::tracedrop_file;
 use tracedrop::memory_run;
 use tracedrop::trace::args::Content;
-use tracedrop::trace::beside::FileBeside;
+use tracedrop::trace::sidecar_files::SidecarFile;
 
 /// Folder levels searched for runs: datasets have folders for machine and model.
 const MAX_DEPTH: usize = 4;
@@ -51,7 +51,7 @@ pub struct Packed {
 struct Run {
     name: String,
     folder: String,
-    beside: Vec<Entry>,
+    sidecar_files: Vec<Entry>,
 }
 
 /// A trace ready to be read.
@@ -65,7 +65,7 @@ pub struct Input {
     /// The file, unless it is in an archive.
     pub path: Option<PathBuf>,
     /// The other files of its run directory, if it has one.
-    pub beside: Option<Vec<FileBeside>>,
+    pub sidecar_files: Option<Vec<SidecarFile>>,
 }
 
 impl Place {
@@ -87,8 +87,9 @@ impl Place {
             Place::Path(path) => path_input(path),
             Place::FirstRun(path, lists) => {
                 let mut input = path_input(path)?;
-                let lists = lists.iter().map(|list| file_beside(list, memory_run::DATASET_ABOVE.to_string()));
-                input.beside.get_or_insert_default().extend(lists);
+                let lists =
+                    lists.iter().map(|list| sidecar_file(list, memory_run::DATASET_ABOVE.to_string()));
+                input.sidecar_files.get_or_insert_default().extend(lists);
                 Ok(input)
             }
             Place::Packed(packed) => packed.input(is_quiet),
@@ -234,7 +235,7 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
     };
     let runs = runs.into_iter().map(|RunIn { folder, trace, beside }| {
         let name = folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(&stem).to_string();
-        packed(trace, Some(Run { name, folder, beside }))
+        packed(trace, Some(Run { name, folder, sidecar_files: beside }))
     });
     let bare = |file: &Entry| file.path.rsplit('/').next().unwrap_or_default().to_string();
     let (traces, unknown): (Vec<Entry>, Vec<Entry>) =
@@ -297,27 +298,27 @@ fn path_input(path: &Path) -> Result<Input, String> {
     };
     let content = FileContent::open(path).filter(|_| n_bytes > 0);
     let content = content.map(|content| Rc::new(content) as Rc<dyn Content>);
-    let beside = run.map(|names| beside_in(folder, names));
-    Ok(Input { reader, n_bytes, file_name, content, path: Some(path.to_path_buf()), beside })
+    let sidecar_files = run.map(|names| sidecar_files_in(folder, names));
+    Ok(Input { reader, n_bytes, file_name, content, path: Some(path.to_path_buf()), sidecar_files })
 }
 
 /// The files next to the trace in a run directory.
-fn beside_in(folder: &Path, names: Vec<String>) -> Vec<FileBeside> {
+fn sidecar_files_in(folder: &Path, names: Vec<String>) -> Vec<SidecarFile> {
     let others = names.into_iter().filter(|name| name != folder::TRACE_OF_RUN);
-    others.map(|name| file_beside(&folder.join(&name), name)).collect()
+    others.map(|name| sidecar_file(&folder.join(&name), name)).collect()
 }
 
 /// The file `path`, under the given name, as a file next to a trace.
-fn file_beside(path: &Path, name: String) -> FileBeside {
+fn sidecar_file(path: &Path, name: String) -> SidecarFile {
     let n_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     if !folder::is_read_in_run(&name, n_bytes) {
-        return FileBeside::unread(name, n_bytes);
+        return SidecarFile::unread(name, n_bytes);
     }
     match std::fs::read(path) {
-        Ok(content) => memory_run::file_beside(name, content),
+        Ok(content) => memory_run::sidecar_file(name, content),
         Err(error) => {
             say!("tracedrop: {} cannot be read: {error}", shown(path));
-            FileBeside::unread(name, n_bytes)
+            SidecarFile::unread(name, n_bytes)
         }
     }
 }
@@ -327,14 +328,14 @@ impl Packed {
         let bare = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
         let name = bare(&self.trace.path);
         let file_name = self.run.as_ref().map_or(&name, |run| &run.name).clone();
-        let beside = self.run.as_ref().map(|run| self.beside_in(run, is_quiet));
+        let sidecar_files = self.run.as_ref().map(|run| self.sidecar_files_in(run, is_quiet));
         let made = |content: Rc<dyn Content>| Input {
             reader: Box::new(Reading::new(content.clone())),
             n_bytes: content.n_bytes(),
             file_name: file_name.clone(),
             content: Some(content),
             path: None,
-            beside: beside.clone(),
+            sidecar_files: sidecar_files.clone(),
         };
         let part = || Part { whole: self.content.clone(), range: self.trace.range.clone() };
         if self.trace.packing == Packing::Stored {
@@ -354,25 +355,32 @@ impl Packed {
                 let packed = Reading::new(Rc::new(part()));
                 let n_bytes = part().n_bytes() + (head.len() + tail.len()) as u64;
                 let reader = io::Cursor::new(head).chain(packed).chain(io::Cursor::new(tail));
-                Ok(Input { reader: Box::new(reader), n_bytes, file_name, content: None, path: None, beside })
+                Ok(Input {
+                    reader: Box::new(reader),
+                    n_bytes,
+                    file_name,
+                    content: None,
+                    path: None,
+                    sidecar_files,
+                })
             }
         }
     }
 
     /// The other files of a run directory.
-    fn beside_in(&self, run: &Run, is_quiet: bool) -> Vec<FileBeside> {
-        let files = run.beside.iter().map(|entry| {
+    fn sidecar_files_in(&self, run: &Run, is_quiet: bool) -> Vec<SidecarFile> {
+        let files = run.sidecar_files.iter().map(|entry| {
             let name = folder::name_in_run(&entry.path, &run.folder).to_string();
             if !folder::is_read_in_run(&name, entry.n_bytes) {
-                return FileBeside::unread(name, entry.n_bytes);
+                return SidecarFile::unread(name, entry.n_bytes);
             }
             match self.whole(entry) {
-                Ok(content) => memory_run::file_beside(name, content),
+                Ok(content) => memory_run::sidecar_file(name, content),
                 Err(why) => {
                     if !is_quiet {
                         say!("tracedrop: {} in {}: {why}", text::visible(&name), shown(&self.archive));
                     }
-                    FileBeside::unread(name, entry.n_bytes)
+                    SidecarFile::unread(name, entry.n_bytes)
                 }
             }
         });

@@ -81,7 +81,7 @@ pub fn open_any(
         Ok(input) => input,
         Err(why) => return complain(&why),
     };
-    let Input { reader: mut input, n_bytes: size, file_name, content, path, beside } = input;
+    let Input { reader: mut input, n_bytes: size, file_name, content, path, sidecar_files } = input;
     let is_of_trace_only =
         || complain(&"--only works on traces; this file was made from one. Open the original trace");
     let mut head = [0; index::MAGIC.len()];
@@ -134,8 +134,8 @@ pub fn open_any(
     if let Some(content) = content {
         session.can_read_again(content);
     }
-    if let Some(beside) = beside {
-        session.lies_in_run(folder::TRACE_OF_RUN, beside);
+    if let Some(sidecar_files) = sidecar_files {
+        session.lies_in_run(folder::TRACE_OF_RUN, sidecar_files);
     }
     if let (Some(import), Some(n_events)) = (session.import(), args.hold) {
         import.hold_at_most(n_events);

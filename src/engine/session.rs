@@ -22,9 +22,9 @@ use crate::memory_run::manifest::Checksum;
 use crate::report::Report;
 use crate::report::view;
 use crate::trace::args::Content;
-use crate::trace::beside::FileBeside;
 use crate::trace::builder::TimeRange;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
+use crate::trace::sidecar_files::SidecarFile;
 use crate::trace::{Run, Severity, Trace};
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -45,7 +45,7 @@ pub struct Session {
     /// The file, to read arguments from it again.
     again: Option<Rc<dyn Content>>,
     /// Files of its run directory, and the checksum of the fed bytes.
-    beside: Option<(Vec<FileBeside>, Checksum)>,
+    beside: Option<(Vec<SidecarFile>, Checksum)>,
     /// Number of completed traces, when several files are combined. They precede the trace of the current file, and there are only
     /// early reports until the last file is parsed.
     n_done: Option<usize>,
@@ -250,8 +250,8 @@ impl Session {
     /// Whether an index would be complete: it is not if single slices were dropped.
     pub fn can_be_kept(&self) -> bool {
         let is_whole = |trace: &Trace| {
-            trace.folded.is_none()
-                && trace.beside.is_empty()
+            trace.aggregated.is_none()
+                && trace.sidecar_files.is_empty()
                 && trace.text.is_empty()
                 && trace.ledger.issue(OUTSIDE_RANGE.code).is_none()
         };
@@ -280,17 +280,17 @@ impl Session {
     }
 
     /// Sets the run directory: the file is `own_name` in it, `others` are its other files by name. Call it before feeding.
-    pub fn lies_in_run(&mut self, own_name: &str, others: Vec<FileBeside>) {
+    pub fn lies_in_run(&mut self, own_name: &str, others: Vec<SidecarFile>) {
         if let Some(import) = &mut self.import {
             import.keep_unreadable();
         }
-        let own = FileBeside { name: own_name.to_string(), ..FileBeside::default() };
+        let own = SidecarFile { name: own_name.to_string(), ..SidecarFile::default() };
         self.beside = Some(([own].into_iter().chain(others).collect(), Checksum::default()));
     }
 
     /// Whether no other files of a run directory are shown.
     pub fn lies_alone(&self) -> bool {
-        self.run.traces.iter().all(|trace| trace.beside.is_empty())
+        self.run.traces.iter().all(|trace| trace.sidecar_files.is_empty())
     }
 
     /// Takes the next bytes of the file.
@@ -316,7 +316,7 @@ impl Session {
 
     /// Whether the current file of several has more events than fit next to the others.
     fn has_no_room(&self) -> bool {
-        self.n_done.is_some() && self.import.as_ref().is_some_and(Import::is_folding)
+        self.n_done.is_some() && self.import.as_ref().is_some_and(Import::is_spilling)
     }
 
     /// Reason why a non-empty file has no usable content. An empty timeline (`[]`) is a valid trace, and so is a file without
@@ -405,7 +405,7 @@ impl Session {
 
     /// Builds reports of what has been parsed so far; false if there is nothing yet.
     pub fn make_partial(&mut self) -> bool {
-        if self.import.as_ref().is_some_and(Import::is_folding) {
+        if self.import.as_ref().is_some_and(Import::is_spilling) {
             return false;
         }
         // Drop the previous one first.
@@ -487,7 +487,7 @@ impl Session {
                     // The rest of it is not parsed yet.
                     files[0].n_bytes = trace.ledger.file_bytes;
                 }
-                trace.beside = files;
+                trace.sidecar_files = files;
                 trace.hide_beside();
             }
             mrm::trust::file_issues(&mut trace);
@@ -710,7 +710,7 @@ impl Shown for Session {
     }
 
     fn why_not_exported(&self, exporter: &ExporterInfo) -> String {
-        if self.run.traces.iter().any(|trace| trace.folded.is_some()) {
+        if self.run.traces.iter().any(|trace| trace.aggregated.is_some()) {
             "the trace is too large to keep single events, so there are none to write".to_string()
         } else if self.run.traces.len() > 1 {
             "this format can contain only one trace; export the traces one by one".to_string()

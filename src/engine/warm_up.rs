@@ -7,7 +7,7 @@
 use super::{Session, Shown};
 use crate::analysis::Query;
 use crate::base::strings::StringTable;
-use crate::import::crew::{Crew, Next};
+use crate::import::part_scheduler::{Next, PartScheduler};
 use crate::import::parts::Part;
 use crate::memory_run::trace_table;
 use crate::trace::accesses::{Access, Op};
@@ -159,16 +159,16 @@ fn join(session: &mut Session, content: &Rc<Vec<u8>>, upto: usize) {
     let Some(import) = session.import() else { return };
     let Some(parts) = import.parts() else { return };
     let rest = import.position()..upto as u64;
-    let mut crew = Crew::new(rest.clone(), u64::MAX);
+    let mut scheduler = PartScheduler::new(rest.clone(), u64::MAX);
     let mut reader = (parts.reader)();
-    while let Some(range) = crew.take() {
+    while let Some(range) = scheduler.next_range() {
         reader.lend(content.clone());
         reader.start(range.start, range.end);
         // The start of the next part is found after this one.
         let _ = reader.feed(content.get(range.start as usize..).unwrap_or_default());
-        crew.put(&range, Part::from_bytes(reader.finish().into_bytes()));
+        scheduler.put_back(&range, Part::from_bytes(reader.finish().into_bytes()));
     }
-    while let Next::Feed(range) = crew.advance(import) {
+    while let Next::Feed(range) = scheduler.advance(import) {
         import.feed(content.get(range.start as usize..range.end as usize).unwrap_or_default());
     }
 }

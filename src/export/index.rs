@@ -14,10 +14,9 @@ pub static INFO: ExporterInfo = ExporterInfo {
     // An index doesn't contain the other files of a run directory.
     applies: |run| {
         run.traces.len() == 1
-            && run
-                .traces
-                .iter()
-                .all(|trace| trace.folded.is_none() && trace.beside.is_empty() && trace.text.is_empty())
+            && run.traces.iter().all(|trace| {
+                trace.aggregated.is_none() && trace.sidecar_files.is_empty() && trace.text.is_empty()
+            })
     },
     write: |input, out| write(input, out).map(LeftOut::nothing),
     reference: None,

@@ -8,8 +8,8 @@ use crate::analysis::mrm::trust::run_validity;
 use crate::analysis::mrm_run::metrics_rows;
 use crate::analysis::run_files::{thresholds_of, view_of};
 use crate::archive::{ArchiveWriter, Effort};
+use crate::base::compat::python::float_repr;
 use crate::base::json::Json;
-use crate::base::python::float_repr;
 use crate::base::text::file_name;
 use crate::base::units::counted;
 use crate::memory::labeller::Region;
@@ -133,7 +133,7 @@ pub fn write_run(
     files: &mut dyn Files,
 ) -> io::Result<Vec<String>> {
     let view = view_of(trace, query);
-    let beside = memory_run::read_beside(&trace.beside);
+    let beside = memory_run::read_sidecar_files(&trace.sidecar_files);
     // Texts that are not in the file: kinds from rules, and given phases.
     let mut strings = trace.strings.clone();
     for kind in view.kinds.sorted() {

@@ -4,7 +4,7 @@
 //! joined. A line starts after every LF, whatever ends the others, so a part starts after its first LF and ends at the first
 //! LF after its share. The reader of the whole file reads the tail, since only it knows which line is the last.
 
-use super::parts::{Joins, Part, PartReader, PartRows};
+use super::parts::{Mergeable, Part, PartReader, PartRows};
 use super::{ImportError, Reader};
 use crate::base::lines::{Line, LineEnds, LineSplitter};
 use crate::trace::{IssueKind, TraceBuilder};
@@ -43,8 +43,8 @@ pub trait LineRows {
 
     /// Joins a part with these `rows` and `notes`, preceded by `n_lines` lines. Returns false and changes nothing if it
     /// cannot.
-    fn join(&mut self, rows: PartRows, notes: &[u8], n_lines: u64, out: &mut TraceBuilder) -> bool {
-        notes.is_empty() && rows.join_to(out, Self::ISSUES, n_lines)
+    fn merge(&mut self, rows: PartRows, notes: &[u8], n_lines: u64, out: &mut TraceBuilder) -> bool {
+        notes.is_empty() && rows.merge_into(out, Self::ISSUES, n_lines)
     }
 }
 
@@ -114,12 +114,12 @@ impl<R: LineRows> Reader for LineReader<R> {
         self.rows.describe(out);
     }
 
-    fn joins(&mut self) -> Option<&mut dyn Joins> {
+    fn mergeable(&mut self) -> Option<&mut dyn Mergeable> {
         Some(self)
     }
 }
 
-impl<R: LineRows> Joins for LineReader<R> {
+impl<R: LineRows> Mergeable for LineReader<R> {
     fn is_splittable(&self) -> bool {
         true
     }
@@ -133,14 +133,14 @@ impl<R: LineRows> Joins for LineReader<R> {
         self.limit = limit;
     }
 
-    fn joint(&self) -> Option<u64> {
+    fn merge_point(&self) -> Option<u64> {
         self.lines.is_between_lines().then_some(self.at)
     }
 
-    fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
+    fn merge(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
         let Some((n_lines, notes)) = part.notes.split_first_chunk() else { return false };
         let number = self.lines.line_number();
-        let is_joined = self.rows.join(part.rows, notes, number - 1, out);
+        let is_joined = self.rows.merge(part.rows, notes, number - 1, out);
         if is_joined {
             self.at = part.end;
             self.lines.go_on(part.end, number.saturating_add(u64::from_le_bytes(*n_lines)));

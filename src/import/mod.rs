@@ -9,13 +9,13 @@
 pub mod address_ranges;
 mod by_line;
 pub mod chrome_trace;
-pub mod crew;
 pub mod detect;
-mod drive;
 pub mod foreign;
+mod importer;
 pub mod memory_config;
 pub mod memray;
 pub mod mrm_parquet;
+pub mod part_scheduler;
 pub mod parts;
 pub mod perf_text;
 pub mod python_sampling;
@@ -23,8 +23,8 @@ pub mod sway;
 pub mod unpack;
 mod whole_text;
 
-pub use drive::issues::UNREADABLE;
-pub use drive::{Import, ImportError, ImportProgress, MAX_EVENTS_32_BIT};
+pub use importer::issues::UNREADABLE;
+pub use importer::{Import, ImportError, ImportProgress, MAX_EVENTS_32_BIT};
 
 use crate::trace::args::Content;
 use crate::trace::{IssueKind, TraceBuilder, builder, hidden};
@@ -47,7 +47,7 @@ pub const FORMATS: &[&FormatInfo] = &[
 /// Issue kind by code, of any format or shared.
 pub fn issue_kind(code: &str) -> Option<&'static IssueKind> {
     let of_formats = FORMATS.iter().map(|format| format.issues);
-    let shared = [drive::issues::ALL, unpack::issues::ALL, builder::issues::ALL, hidden::ALL];
+    let shared = [importer::issues::ALL, unpack::issues::ALL, builder::issues::ALL, hidden::ALL];
     of_formats.chain(shared).flatten().copied().find(|kind| kind.code == code)
 }
 
@@ -100,7 +100,7 @@ pub trait Reader {
     /// Adds rows not yet handed over to `out`, for a partial report; reading continues afterwards.
     fn snapshot(&self, _out: &mut TraceBuilder) {}
     /// `self`, if parts read by others can be joined.
-    fn joins(&mut self) -> Option<&mut dyn parts::Joins> {
+    fn mergeable(&mut self) -> Option<&mut dyn parts::Mergeable> {
         None
     }
 }

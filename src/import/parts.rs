@@ -28,7 +28,7 @@ pub struct PartsInfo {
     /// Minimum number of workers, including the joining one; with fewer, sequential reading is faster on the page. Threads
     /// have no such limit.
     pub min_readers: usize,
-    /// Maximum size of a part in large files; a part runs on to the next record [start](Joins::starts) if that is known.
+    /// Maximum size of a part in large files; a part runs on to the next record [start](Mergeable::starts) if that is known.
     pub max_bytes: u64,
 }
 
@@ -70,13 +70,13 @@ pub enum PartRows {
 impl PartRows {
     /// Adds the rows to `out`, which has `n_lines` lines before them (in formats that count lines). Returns false and changes
     /// nothing if they are invalid.
-    pub fn join_to(self, out: &mut TraceBuilder, kinds: &[&'static IssueKind], n_lines: u64) -> bool {
-        self.join_amended(out, kinds, n_lines, |_| {}).is_some()
+    pub fn merge_into(self, out: &mut TraceBuilder, kinds: &[&'static IssueKind], n_lines: u64) -> bool {
+        self.merge_amended(out, kinds, n_lines, |_| {}).is_some()
     }
 
-    /// Like [`PartRows::join_to`], after `amend` has corrected the ledger (in line numbers of the part). Returns the id in
+    /// Like [`PartRows::merge_into`], after `amend` has corrected the ledger (in line numbers of the part). Returns the id in
     /// `out` of each text of the part; `None`, and no change, if the rows are invalid.
-    pub fn join_amended(
+    pub fn merge_amended(
         self,
         out: &mut TraceBuilder,
         kinds: &[&'static IssueKind],
@@ -166,7 +166,7 @@ impl Part {
 }
 
 /// Interface of a [`Reader`] whose file can be read in parts.
-pub trait Joins: Reader {
+pub trait Mergeable: Reader {
     /// Whether others can find records of their own in the rest.
     fn is_splittable(&self) -> bool;
     /// Offset of the byte to feed next.
@@ -178,7 +178,7 @@ pub trait Joins: Reader {
         Vec::new()
     }
     /// Current position, if nothing is half read and a part that starts here would fit.
-    fn joint(&self) -> Option<u64>;
-    /// Joins `part`, which starts at the joint. Returns false and changes nothing if its notes are invalid.
-    fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool;
+    fn merge_point(&self) -> Option<u64>;
+    /// Joins `part`, which starts at the merge point. Returns false and changes nothing if its notes are invalid.
+    fn merge(&mut self, part: Part, out: &mut TraceBuilder) -> bool;
 }

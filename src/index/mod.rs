@@ -4,7 +4,7 @@
 //! the file of the trace, unless they could not be read from it again (compressed files).
 //!
 //! Layout: `sections`; one is the head (this module), the others are the tables (`tables`) as integer columns
-//! ([`crate::base::column`], memory accesses by [`crate::base::tight`]).
+//! ([`crate::base::bytepack`], memory accesses by [`crate::base::bitpack`]).
 //!
 //! An index with another [`LAYOUT`] is rejected. One written by another build is read, and its reports are recomputed.
 

@@ -7,7 +7,7 @@
 //! The list comes last, so an index can be written as it is made, and a truncated file is not an index.
 
 use super::tables::{Damaged, Fill, Put};
-use crate::base::column::{self, Cell};
+use crate::base::bytepack::{self, Cell};
 use crate::base::strings::StringTable;
 use crate::trace::args::{ArgsPlace, ArgsTable, Content};
 use serde::de::DeserializeOwned;
@@ -69,7 +69,7 @@ impl<'a> Nth<'a> {
     ) {
         self.section(
             || format!("{name}.len"),
-            |out| column::write(&texts().map(|text| text.len() as u64).collect::<Vec<u64>>(), out),
+            |out| bytepack::write(&texts().map(|text| text.len() as u64).collect::<Vec<u64>>(), out),
         );
         for piece in 0..n_bytes.div_ceil(PIECE_BYTES) {
             self.section(
@@ -93,7 +93,7 @@ impl<'a> Nth<'a> {
 
 impl Put for Nth<'_> {
     fn column<T: Cell>(&mut self, name: &str, rows: &[T]) -> Result<(), Damaged> {
-        self.section(|| name.to_string(), |out| column::write(rows, out));
+        self.section(|| name.to_string(), |out| bytepack::write(rows, out));
         Ok(())
     }
 
@@ -114,7 +114,7 @@ impl Put for Nth<'_> {
             || format!("{name}.place"),
             |out| {
                 let places = args.all_kept().map(|(offset, raw)| ArgsPlace { offset, len: raw.len() as u32 });
-                column::write(&places.collect::<Vec<ArgsPlace>>(), out);
+                bytepack::write(&places.collect::<Vec<ArgsPlace>>(), out);
             },
         );
         self.texts(name, args.n_kept_bytes(), || Box::new(args.all_kept().map(|(_, raw)| raw)));
@@ -192,7 +192,7 @@ impl SectionReader<'_> {
         name: &str,
         mut take: impl FnMut(usize, &[u8]) -> Result<(), Damaged>,
     ) -> Result<(), Damaged> {
-        let lens: Vec<u64> = column::read(&self.bytes(&format!("{name}.len"))?).ok_or(Damaged)?;
+        let lens: Vec<u64> = bytepack::read(&self.bytes(&format!("{name}.len"))?).ok_or(Damaged)?;
         let (mut raw, mut at, mut piece) = (Vec::new(), 0, 0);
         for (i, len) in lens.into_iter().enumerate() {
             let len = usize::try_from(len).map_err(|_| Damaged)?;
@@ -216,7 +216,7 @@ impl SectionReader<'_> {
 
 impl Fill for SectionReader<'_> {
     fn column<T: Cell>(&mut self, name: &str, rows: &mut Vec<T>) -> Result<(), Damaged> {
-        *rows = column::read(&self.bytes(name)?).ok_or(Damaged)?;
+        *rows = bytepack::read(&self.bytes(name)?).ok_or(Damaged)?;
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl Fill for SectionReader<'_> {
     }
 
     fn args(&mut self, name: &str, args: &mut ArgsTable) -> Result<(), Damaged> {
-        let places: Vec<ArgsPlace> = column::read(&self.bytes(&format!("{name}.place"))?).ok_or(Damaged)?;
+        let places: Vec<ArgsPlace> = bytepack::read(&self.bytes(&format!("{name}.place"))?).ok_or(Damaged)?;
         if !places.is_sorted_by(|a, b| a.offset < b.offset) {
             return Err(Damaged);
         }

@@ -1,6 +1,6 @@
 //! Tables of a trace as sections of an index: one function lists them all, for both directions.
 
-use crate::base::column::{Cell, MAX_LANES};
+use crate::base::bytepack::{Cell, MAX_LANES};
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::Trace;
 use crate::trace::args::{ArgsPlace, ArgsTable};

@@ -7,7 +7,7 @@
 //! remain.
 
 use super::numbers::{between, quantile_place};
-use crate::base::tight;
+use crate::base::bitpack;
 
 /// Limit on numbers unpacked and sorted at once.
 const FEW: u64 = 1 << 18;
@@ -43,7 +43,7 @@ struct Bin {
     max: u64,
 }
 
-/// Ascending numbers, packed in blocks of [`tight::BLOCK`]; the last can be smaller.
+/// Ascending numbers, packed in blocks of [`bitpack::BLOCK`]; the last can be smaller.
 #[derive(Clone, Debug)]
 struct Run {
     packed: Box<[u8]>,
@@ -62,7 +62,7 @@ impl Bin {
     }
 
     fn pack(&mut self) {
-        tight::write_unordered(&self.open, &mut self.packed);
+        bitpack::write_unordered(&self.open, &mut self.packed);
         self.n_packed += self.open.len();
         self.open.clear();
         if self.n_packed >= RUN {
@@ -78,7 +78,7 @@ impl Bin {
         // Reinterpreted as signed, which preserves differences above 2^63.
         all.sort_unstable();
         let mut packed = Vec::new();
-        all.chunks(tight::BLOCK).for_each(|block| tight::write_block(block, &mut packed));
+        all.chunks(bitpack::BLOCK).for_each(|block| bitpack::write_block(block, &mut packed));
         self.runs.push(Run { packed: packed.into(), n: all.len() });
         (self.packed, self.n_packed) = (Vec::new(), 0);
     }
@@ -87,7 +87,7 @@ impl Bin {
     fn for_each_unsorted(&self, mut each: impl FnMut(u64)) {
         let mut rest = self.packed.as_slice();
         let mut values = [0; BLOCK];
-        while let Some(after) = tight::read_block(rest, &mut values) {
+        while let Some(after) = bitpack::read_block(rest, &mut values) {
             values.iter().for_each(|value| each(*value as u64));
             rest = after;
         }
@@ -95,12 +95,12 @@ impl Bin {
 
     /// All numbers, in no particular order.
     fn for_each(&self, mut each: impl FnMut(u64)) {
-        let mut values = [0; tight::BLOCK];
+        let mut values = [0; bitpack::BLOCK];
         for run in &self.runs {
             let mut rest = &*run.packed;
-            for start in (0..run.n).step_by(tight::BLOCK) {
-                let values = &mut values[..(run.n - start).min(tight::BLOCK)];
-                let Some(after) = tight::read_block(rest, values) else { break };
+            for start in (0..run.n).step_by(bitpack::BLOCK) {
+                let values = &mut values[..(run.n - start).min(bitpack::BLOCK)];
+                let Some(after) = bitpack::read_block(rest, values) else { break };
                 values.iter().for_each(|value| each(*value as u64));
                 rest = after;
             }

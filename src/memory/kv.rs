@@ -6,7 +6,7 @@
 //! after a read.
 
 use super::index::PageTable;
-use crate::base::tight;
+use crate::base::bitpack;
 use std::borrow::Cow;
 
 /// One page, counted as in the reference.
@@ -191,7 +191,7 @@ impl Life {
     }
 }
 
-/// A chunk of consecutive lifetimes, at most [`tight::BLOCK`].
+/// A chunk of consecutive lifetimes, at most [`bitpack::BLOCK`].
 #[derive(Clone, Debug)]
 enum Chunk {
     /// Some can still change; the number that have ended.
@@ -216,7 +216,7 @@ impl Chunk {
         let Some(life) = lives.get_mut(at) else { return };
         life.end(ts);
         *n_ended += 1;
-        if *n_ended == tight::BLOCK {
+        if *n_ended == bitpack::BLOCK {
             self.pack();
         }
     }
@@ -225,10 +225,10 @@ impl Chunk {
     fn pack(&mut self) {
         let Chunk::Open(lives, _) = self else { return };
         let mut packed = Vec::new();
-        let mut values = [0; tight::BLOCK];
+        let mut values = [0; bitpack::BLOCK];
         for lane in 0..LANES {
             values.iter_mut().zip(&*lives).for_each(|(value, life)| *value = life.lanes()[lane]);
-            tight::write_block(&values[..lives.len().min(tight::BLOCK)], &mut packed);
+            bitpack::write_block(&values[..lives.len().min(bitpack::BLOCK)], &mut packed);
         }
         *self = Chunk::Packed(packed.into(), lives.len());
     }
@@ -237,11 +237,11 @@ impl Chunk {
     fn lives(&self) -> Cow<'_, [Life]> {
         let (mut rest, n): (&[u8], usize) = match self {
             Chunk::Open(lives, _) => return Cow::Borrowed(lives),
-            Chunk::Packed(packed, n) => (packed, (*n).min(tight::BLOCK)),
+            Chunk::Packed(packed, n) => (packed, (*n).min(bitpack::BLOCK)),
         };
-        let mut lanes = vec![[0; tight::BLOCK]; LANES];
+        let mut lanes = vec![[0; bitpack::BLOCK]; LANES];
         for lane in &mut lanes {
-            rest = tight::read_block(rest, &mut lane[..n]).unwrap_or_default();
+            rest = bitpack::read_block(rest, &mut lane[..n]).unwrap_or_default();
         }
         (0..n).map(|at| Life::of_lanes(|lane| lanes[lane][at])).collect()
     }
@@ -260,7 +260,7 @@ pub struct KvBlocks {
 #[inline]
 fn place_of(life: u32) -> Option<(usize, usize)> {
     let at = life.checked_sub(1)? as usize;
-    Some((at / tight::BLOCK, at % tight::BLOCK))
+    Some((at / bitpack::BLOCK, at % bitpack::BLOCK))
 }
 
 impl KvBlocks {
@@ -282,7 +282,7 @@ impl KvBlocks {
         let mut life =
             Life { address, write_ns: 0, writes: 0, last_read_ns: 0, reads: 0, evict_ns: 0, block_id, tag };
         life.count(is_store, ts);
-        if self.n.is_multiple_of(tight::BLOCK) {
+        if self.n.is_multiple_of(bitpack::BLOCK) {
             self.chunks.push(Chunk::Open(Vec::new(), 0));
         }
         if let Some(Chunk::Open(lives, _)) = self.chunks.last_mut() {

@@ -10,8 +10,8 @@ use super::kinds::{Kind, Kinds};
 use super::metrics::Accumulator;
 use super::ranges::{AddressRange, MarkedPages};
 use super::rules::{Question, Rules};
+use crate::base::compat::python;
 use crate::base::hash::{HashMap, HashSet};
-use crate::base::python;
 use crate::base::strings::StringTable;
 use crate::trace::accesses::{Access, Op, PAGE_BITS};
 

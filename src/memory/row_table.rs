@@ -2,13 +2,13 @@
 
 use super::kinds::Kind;
 use super::metrics::{Row, RowSource};
-use crate::base::{progress, tight};
+use crate::base::{bitpack, progress};
 use crate::trace::accesses::Op;
 
 /// Integer fields of a row.
 const LANES: usize = 4;
 
-/// Rows in any order, packed with [`tight`].
+/// Rows in any order, packed with [`bitpack`].
 #[derive(Clone, Debug, Default)]
 pub struct RowTable {
     packed: Vec<u8>,
@@ -28,11 +28,11 @@ fn lane_of(row: &Row, lane: usize) -> i64 {
 impl RowTable {
     pub fn push(&mut self, row: Row) {
         self.open.push(row);
-        if self.open.len() == tight::BLOCK {
+        if self.open.len() == bitpack::BLOCK {
             for lane in 0..LANES {
-                let mut values = [0; tight::BLOCK];
+                let mut values = [0; bitpack::BLOCK];
                 values.iter_mut().zip(&self.open).for_each(|(value, row)| *value = lane_of(row, lane));
-                tight::write_block(&values, &mut self.packed);
+                bitpack::write_block(&values, &mut self.packed);
             }
             self.n_packed += self.open.len();
             self.open.clear();
@@ -43,15 +43,15 @@ impl RowTable {
 impl RowSource for RowTable {
     fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
         let mut rest = self.packed.as_slice();
-        let mut lanes = [[0i64; tight::BLOCK]; LANES];
-        let mut rows = Vec::with_capacity(tight::BLOCK);
+        let mut lanes = [[0i64; bitpack::BLOCK]; LANES];
+        let mut rows = Vec::with_capacity(bitpack::BLOCK);
         let mut n_told = 0;
-        for _ in 0..self.n_packed / tight::BLOCK {
+        for _ in 0..self.n_packed / bitpack::BLOCK {
             for lane in &mut lanes {
-                rest = tight::read_block(rest, lane).unwrap_or_default();
+                rest = bitpack::read_block(rest, lane).unwrap_or_default();
             }
             rows.clear();
-            rows.extend((0..tight::BLOCK).map(|at| Row {
+            rows.extend((0..bitpack::BLOCK).map(|at| Row {
                 ts: lanes[0][at],
                 address: lanes[1][at] as u64,
                 op: Op::ALL.get((lanes[2][at] & 3) as usize).copied().unwrap_or_default(),

@@ -19,10 +19,10 @@ use super::quality::Coverage;
 use super::ranges::AddressRange;
 use super::row_table;
 use super::rules::Rules;
+use crate::base::bitpack;
 use crate::base::progress;
 use crate::base::strings::{StringId, StringTable};
 use crate::base::threads::n_threads;
-use crate::base::tight;
 use crate::trace::Trace;
 use crate::trace::accesses::{Access, AccessTable, Blocks, Wanted};
 use std::ops::Deref;
@@ -78,11 +78,11 @@ fn most_common(values: &[i64]) -> i64 {
 }
 
 impl Labels {
-    /// Appends the labels of the next block, at most [`tight::BLOCK`]; does nothing if empty.
+    /// Appends the labels of the next block, at most [`bitpack::BLOCK`]; does nothing if empty.
     pub fn push_block(&mut self, labels: impl Iterator<Item = Option<Label>>) {
-        let (mut kinds, mut regions) = ([0; tight::BLOCK], [0; tight::BLOCK]);
+        let (mut kinds, mut regions) = ([0; bitpack::BLOCK], [0; bitpack::BLOCK]);
         let mut n = 0;
-        for label in labels.take(tight::BLOCK) {
+        for label in labels.take(bitpack::BLOCK) {
             kinds[n] = label.map_or(LEFT_OUT, |label| i64::from(label.kind.0));
             regions[n] = label.map_or(0, |label| i64::from(label.region_id));
             n += 1;
@@ -92,7 +92,7 @@ impl Labels {
             return;
         }
         let common = most_common(regions);
-        let (mut is_other, mut others, mut n_others) = ([0; tight::BLOCK], [0; tight::BLOCK], 0);
+        let (mut is_other, mut others, mut n_others) = ([0; bitpack::BLOCK], [0; bitpack::BLOCK], 0);
         for (is_other, region) in is_other.iter_mut().zip(regions) {
             others[n_others] = *region;
             *is_other = i64::from(*region != common);
@@ -100,7 +100,7 @@ impl Labels {
         }
         let mut packed = Vec::new();
         for lane in [kinds, &is_other[..n], &[common], &others[..n_others]] {
-            tight::write_block(lane, &mut packed);
+            bitpack::write_block(lane, &mut packed);
         }
         self.blocks.push(LabelBlock { packed: packed.into(), n: n as u16 });
         self.n += n;
@@ -129,32 +129,32 @@ impl Labels {
     }
 
     fn blocks(&self) -> LabelBlocks<'_> {
-        LabelBlocks { blocks: self.blocks.iter(), lanes: [[0; tight::BLOCK]; 2] }
+        LabelBlocks { blocks: self.blocks.iter(), lanes: [[0; bitpack::BLOCK]; 2] }
     }
 }
 
-fn label_of(lanes: &[[i64; tight::BLOCK]; 2], at: usize) -> Option<Label> {
-    let at = at % tight::BLOCK;
+fn label_of(lanes: &[[i64; bitpack::BLOCK]; 2], at: usize) -> Option<Label> {
+    let at = at % bitpack::BLOCK;
     u32::try_from(lanes[0][at]).ok().map(|kind| Label { kind: Kind(kind), region_id: lanes[1][at] as u32 })
 }
 
 impl LabelBlock {
     /// Unpacks kinds and regions. Never returns `None`, as blocks are written here.
-    fn unpack(&self, [kinds, regions]: &mut [[i64; tight::BLOCK]; 2]) -> Option<()> {
-        let n = usize::from(self.n).min(tight::BLOCK);
-        let rest = tight::read_block(&self.packed, &mut kinds[..n])?;
-        let rest = tight::read_block(rest, &mut regions[..n])?;
+    fn unpack(&self, [kinds, regions]: &mut [[i64; bitpack::BLOCK]; 2]) -> Option<()> {
+        let n = usize::from(self.n).min(bitpack::BLOCK);
+        let rest = bitpack::read_block(&self.packed, &mut kinds[..n])?;
+        let rest = bitpack::read_block(rest, &mut regions[..n])?;
         let mut common = [0];
-        let rest = tight::read_block(rest, &mut common)?;
+        let rest = bitpack::read_block(rest, &mut common)?;
         let n_others = regions[..n].iter().sum::<i64>() as usize;
-        let mut others = [0; tight::BLOCK];
+        let mut others = [0; bitpack::BLOCK];
         if n_others > 0 {
-            tight::read_block(rest, others.get_mut(..n_others)?)?;
+            bitpack::read_block(rest, others.get_mut(..n_others)?)?;
         }
         let mut at = 0;
         for region in &mut regions[..n] {
             let is_other = *region == 1;
-            *region = if is_other { others[at % tight::BLOCK] } else { common[0] };
+            *region = if is_other { others[at % bitpack::BLOCK] } else { common[0] };
             at += usize::from(is_other);
         }
         Some(())
@@ -164,14 +164,14 @@ impl LabelBlock {
 /// Iterator over labels by block.
 struct LabelBlocks<'a> {
     blocks: std::slice::Iter<'a, LabelBlock>,
-    lanes: [[i64; tight::BLOCK]; 2],
+    lanes: [[i64; bitpack::BLOCK]; 2],
 }
 
 impl LabelBlocks<'_> {
     /// Loads the next block; returns the number of its labels, 0 at the end.
-    fn next_labels(&mut self) -> (&[[i64; tight::BLOCK]; 2], usize) {
+    fn next_labels(&mut self) -> (&[[i64; bitpack::BLOCK]; 2], usize) {
         let n_labels = self.blocks.next().map_or(0, |block| {
-            block.unpack(&mut self.lanes).map_or(0, |()| usize::from(block.n).min(tight::BLOCK))
+            block.unpack(&mut self.lanes).map_or(0, |()| usize::from(block.n).min(bitpack::BLOCK))
         });
         (&self.lanes, n_labels)
     }
@@ -445,7 +445,7 @@ impl RowSource for Labelled<'_> {
         let mut blocks = RowBlocks {
             accesses: self.accesses.blocks(Wanted::TOUCHES),
             labels: self.labels.blocks(),
-            rows: Vec::with_capacity(tight::BLOCK),
+            rows: Vec::with_capacity(bitpack::BLOCK),
         };
         let mut n_told = 0;
         while let Some(rows) = blocks.next_rows() {

@@ -3,8 +3,8 @@
 use super::FieldError;
 use super::schema::{Default, Field, Kind};
 use super::yaml::Yaml;
+use crate::base::compat::python;
 use crate::base::json::Json;
-use crate::base::python;
 
 /// Parses the fields of a section; problems go to `errors` with their path.
 pub fn section(value: &Yaml, fields: &[Field], path: &str, errors: &mut Vec<FieldError>) -> Json {

@@ -5,7 +5,7 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::Json;
 use crate::base::text;
 use crate::base::time::utc_text;
-use crate::trace::beside::FileBeside;
+use crate::trace::sidecar_files::SidecarFile;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
@@ -69,8 +69,8 @@ impl<'a> Fingerprint<'a> {
     }
 }
 
-impl<'a> From<&'a FileBeside> for Fingerprint<'a> {
-    fn from(file: &'a FileBeside) -> Fingerprint<'a> {
+impl<'a> From<&'a SidecarFile> for Fingerprint<'a> {
+    fn from(file: &'a SidecarFile) -> Fingerprint<'a> {
         Fingerprint { path: &file.name, n_bytes: file.n_bytes, sha256: file.sha256.as_str().into() }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::csv;
 use super::schema::Kind;
-use crate::base::python;
+use crate::base::compat::python;
 use std::borrow::Cow;
 
 const COLUMNS: [&str; 11] = [

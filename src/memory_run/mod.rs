@@ -26,7 +26,7 @@ use crate::base::strings::StringTable;
 use crate::base::units::counted;
 use crate::parquet::ParquetFile;
 use crate::trace::accesses::{Access, AccessTable};
-use crate::trace::beside::FileBeside;
+use crate::trace::sidecar_files::SidecarFile;
 use std::io::{self, Write};
 
 pub const TRACE: &str = "trace.parquet";
@@ -94,7 +94,7 @@ pub fn read(files: &[(&str, &[u8])]) -> RunDirectory {
 }
 
 /// Parses the other files of the directory once the trace has been read.
-pub fn read_beside(files: &[FileBeside]) -> RunDirectory {
+pub fn read_sidecar_files(files: &[SidecarFile]) -> RunDirectory {
     let mut run = RunDirectory::default();
     run.take_others(&|wanted| files.iter().find(|file| file.name == wanted)?.content.as_deref());
     if let Some(manifest) = &run.manifest {
@@ -104,18 +104,18 @@ pub fn read_beside(files: &[FileBeside]) -> RunDirectory {
 }
 
 /// Checks the trace and the other files against the manifest; empty without one.
-pub fn check_beside(files: &[FileBeside]) -> Vec<FileCheck> {
+pub fn check_sidecar_files(files: &[SidecarFile]) -> Vec<FileCheck> {
     let content = files.iter().find(|file| file.name == MANIFEST).and_then(|file| file.content.as_deref());
     let Some(manifest) = content.and_then(|content| Manifest::read(content).ok()) else { return Vec::new() };
     check(&manifest, files)
 }
 
 /// The files directly in the directory.
-pub fn of_directory(files: &[FileBeside]) -> impl Iterator<Item = &FileBeside> {
+pub fn of_directory(files: &[SidecarFile]) -> impl Iterator<Item = &SidecarFile> {
     files.iter().filter(|file| file.name != DATASET_ABOVE)
 }
 
-fn check(manifest: &Manifest, files: &[FileBeside]) -> Vec<FileCheck> {
+fn check(manifest: &Manifest, files: &[SidecarFile]) -> Vec<FileCheck> {
     manifest.check(&of_directory(files).map(Fingerprint::from).collect::<Vec<_>>())
 }
 
@@ -187,10 +187,10 @@ pub fn is_read(name: &str, n_bytes: u64) -> bool {
 }
 
 /// A file read from the run directory. The content of unknown files is discarded.
-pub fn file_beside(name: String, content: Vec<u8>) -> FileBeside {
+pub fn sidecar_file(name: String, content: Vec<u8>) -> SidecarFile {
     let (n_bytes, sha256) = (content.len() as u64, manifest::sha256(&content));
     let content = (is_beside(&name) || name == DATASET_ABOVE).then_some(content);
-    FileBeside { name, n_bytes, sha256, content }
+    SidecarFile { name, n_bytes, sha256, content }
 }
 
 /// Whether files of these bare names form a run directory: a trace, and at least one other known file.

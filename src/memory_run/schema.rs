@@ -80,7 +80,7 @@ pub enum Check {
 pub fn is_compatible(version: &str) -> Result<bool, String> {
     let parts: Vec<Option<i64>> = version
         .split('.')
-        .map(|part| crate::base::python::parse_int(part).and_then(|digits| digits.parse().ok()))
+        .map(|part| crate::base::compat::python::parse_int(part).and_then(|digits| digits.parse().ok()))
         .collect();
     match parts[..] {
         [Some(major), Some(_)] => Ok(major == 1),

@@ -6,7 +6,6 @@
 mod asyncs;
 mod counters;
 mod flows;
-mod fold;
 pub mod issues;
 mod members;
 mod metadata;
@@ -16,6 +15,7 @@ mod pairing;
 mod range;
 mod renumbered;
 mod samples;
+mod spill;
 
 use super::event_table::EventTable;
 use super::events::{ListedSample, NamedFrame};
@@ -60,7 +60,7 @@ pub struct TraceBuilder {
     pub listed_samples: Vec<ListedSample>,
     /// Maximum number of events in memory; beyond it events are aggregated.
     pub max_rows: Option<usize>,
-    cold: Option<Box<fold::Cold>>,
+    spilled: Option<Box<spill::SpilledEvents>>,
     /// Time range to keep, if not all.
     range: Option<range::Held>,
     /// Nanoseconds by which rounding may have moved slice ends, if known from elsewhere.
@@ -139,7 +139,7 @@ impl TraceBuilder {
             ways: self.ways,
             listed_samples: self.listed_samples.clone(),
             max_rows: self.max_rows,
-            cold: None,
+            spilled: None,
             range: self.range,
             tolerance: self.tolerance,
             interner: self.interner.clone(),
@@ -150,8 +150,8 @@ impl TraceBuilder {
 
     /// Sorts, pairs and nests.
     pub fn finish(mut self) -> Trace {
-        if self.is_folding() {
-            return self.put_together_folded();
+        if self.is_spilling() {
+            return self.put_together_spilled();
         }
         let events = std::mem::take(&mut self.events);
         self.put_together(|all| pairing::pair_up(all, events));

@@ -45,8 +45,8 @@ impl Cut {
         trace.links = all.links;
         trace.signatures = all.signatures;
         trace.accesses = all.accesses;
-        trace.beside = all.beside;
-        trace.folded = all.folded;
+        trace.sidecar_files = all.sidecar_files;
+        trace.aggregated = all.aggregated;
         n_left_out as u64
     }
 

@@ -5,8 +5,8 @@
 //! size.
 
 use super::args::ArgsPlace;
+use super::compact_columns::Places;
 use super::events::{Event, EventExtra, EventId, EventKey, NO_EXTRA, Phase, flag};
-use super::narrow::Places;
 use super::tracks::ThreadId;
 use crate::base::strings::StringId;
 

@@ -27,7 +27,7 @@ pub struct Hidden {
     /// By issue code.
     examples: Vec<(&'static str, String)>,
     /// By file number.
-    beside: Vec<(usize, Vec<u8>)>,
+    sidecar_files: Vec<(usize, Vec<u8>)>,
     text: Option<Vec<u8>>,
 }
 
@@ -121,11 +121,11 @@ impl Trace {
     /// Hides secrets in files next to the trace, which may be added later.
     pub fn hide_beside(&mut self) {
         let mut places = Places::default();
-        for (number, file) in self.beside.iter_mut().enumerate() {
+        for (number, file) in self.sidecar_files.iter_mut().enumerate() {
             let Some(content) = &mut file.content else { continue };
             if let Some((without, n)) = hide_file(&file.name, content) {
                 places.add(file.name.clone(), n);
-                self.hidden.beside.push((number, std::mem::replace(content, without)));
+                self.hidden.sidecar_files.push((number, std::mem::replace(content, without)));
             }
         }
         self.count_hidden(places);
@@ -156,8 +156,8 @@ impl Trace {
                 issue.example = example;
             }
         }
-        for (number, content) in hidden.beside {
-            if let Some(file) = self.beside.get_mut(number) {
+        for (number, content) in hidden.sidecar_files {
+            if let Some(file) = self.sidecar_files.get_mut(number) {
                 file.content = Some(content);
             }
         }

@@ -123,7 +123,7 @@ impl TraceBuilder {
         for (offset, raw) in part.args {
             self.trace.args.keep(offset, raw);
         }
-        if !self.is_folding() {
+        if !self.is_spilling() {
             self.trace.links.append(part.links, |id| numbers.text(id));
             self.trace.signatures.append(part.signatures);
         }

@@ -6,24 +6,24 @@
 
 pub mod accesses;
 pub mod activity;
+pub mod aggregated;
 pub mod args;
-pub mod beside;
 pub mod builder;
+pub mod compact_columns;
 pub mod counters;
 pub mod cut;
 pub mod event_table;
 pub mod events;
 pub mod flows;
-pub mod folded;
 pub mod hidden;
 pub mod ledger;
 pub mod links;
 pub mod merge;
-pub mod narrow;
 pub mod objects;
 pub mod profiles;
 pub mod samples;
 pub mod scoring_calls;
+pub mod sidecar_files;
 pub mod slices;
 pub mod summaries;
 pub mod sums;
@@ -71,11 +71,11 @@ pub struct Trace {
     /// Python sampling runs, in order of first appearance.
     pub profiles: Vec<profiles::ProfileRun>,
     /// Files of the run directory of the trace, including its own; empty if it is not in one.
-    pub beside: Vec<beside::FileBeside>,
+    pub sidecar_files: Vec<sidecar_files::SidecarFile>,
     /// Content of a short companion file, which is not a trace; else empty. The format says what it is.
     pub text: Vec<u8>,
     /// Aggregates of slices that did not fit in memory. [`Trace::slices`] then has only the longest ones.
-    pub folded: Option<Box<folded::Folded>>,
+    pub aggregated: Option<Box<aggregated::Aggregated>>,
     /// Secrets hidden in the texts above.
     pub hidden: hidden::Hidden,
     /// See [`Trace::span`].

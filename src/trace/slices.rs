@@ -7,10 +7,12 @@
 //! Intervals are half-open: closed on the left, open on the right. Instants are slices of duration 0.
 
 use super::args::ArgsPlace;
-use super::narrow::{Depths, Durations, Nanoseconds, Places};
+use super::compact_columns::{Depths, Durations, Nanoseconds, Places};
 use super::samples::StackId;
 use super::tracks::TrackId;
 use crate::base::strings::StringId;
+
+pub use super::compact_columns::UNFINISHED;
 
 /// Row of a [`SliceTable`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -92,9 +94,6 @@ impl Class {
         }
     }
 }
-
-/// Duration of a slice without an end in the file.
-pub const UNFINISHED: i64 = -1;
 
 /// Slices sorted by start; at equal starts parents come before their children.
 ///

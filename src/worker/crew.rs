@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use tracedrop::engine::protocol::{HelperRequest, HelperResponse};
-use tracedrop::import::crew::Crew;
+use tracedrop::import::part_scheduler::PartScheduler;
 use tracedrop::import::parts::{MAX_PART_BYTES, Part, PartsInfo};
-use tracedrop::import::{FormatInfo, Import, crew};
+use tracedrop::import::{FormatInfo, Import, part_scheduler};
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, MessageEvent, MessagePort};
 
@@ -33,7 +33,7 @@ type OnMessage = Closure<dyn FnMut(MessageEvent)>;
 
 /// All workers on one file.
 pub struct Helpers {
-    crew: RefCell<Crew>,
+    crew: RefCell<PartScheduler>,
     ports: Vec<MessagePort>,
     /// Parts of each helper.
     given: RefCell<Vec<Given>>,
@@ -61,7 +61,7 @@ impl Helpers {
         let most = (n_bytes / LONG_STRETCHES).clamp(MAX_PART_BYTES, parts.max_bytes.max(MAX_PART_BYTES));
         let stretch_bytes = (n_bytes / n_shares).clamp(MIN_STRETCH_BYTES, most);
         let helpers = Rc::new(Helpers {
-            crew: RefCell::new(Crew::new(rest, stretch_bytes).cut_at(cuts)),
+            crew: RefCell::new(PartScheduler::new(rest, stretch_bytes).cut_at(cuts)),
             spent: RefCell::new(vec![None; ports.len()]),
             ports,
             given,
@@ -98,7 +98,7 @@ impl Helpers {
         }
         let range = match self.given.borrow_mut().get_mut(index) {
             Some(Some(given)) if given.len() < AHEAD => {
-                let range = self.crew.borrow_mut().take();
+                let range = self.crew.borrow_mut().next_range();
                 given.extend(range.clone());
                 range
             }
@@ -126,7 +126,7 @@ impl Helpers {
         if let Some(Some(given)) = self.given.borrow_mut().get_mut(index) {
             given.retain(|other| *other != range);
         }
-        self.crew.borrow_mut().put(&range, part);
+        self.crew.borrow_mut().put_back(&range, part);
         self.give(index);
         self.wake();
     }
@@ -135,7 +135,7 @@ impl Helpers {
     pub fn lose(&self, index: usize) {
         let lost = self.given.borrow_mut().get_mut(index).and_then(Option::take);
         for range in lost.into_iter().flatten() {
-            self.crew.borrow_mut().put(&range, None);
+            self.crew.borrow_mut().put_back(&range, None);
         }
         self.wake();
     }
@@ -147,21 +147,21 @@ impl Helpers {
 
     /// Whether enough parts are in progress.
     fn is_full(&self) -> bool {
-        self.crew.borrow().n_unjoined() >= MAX_UNJOINED * (self.ports.len() + 1)
+        self.crew.borrow().n_unmerged() >= MAX_UNJOINED * (self.ports.len() + 1)
     }
 
     /// A part for the joining worker, while it waits for others.
     pub fn take(&self) -> Option<Range<u64>> {
-        if self.is_full() { None } else { self.crew.borrow_mut().take() }
+        if self.is_full() { None } else { self.crew.borrow_mut().next_range() }
     }
 
     /// Takes the result of a part.
     pub fn put(&self, range: &Range<u64>, part: Option<Part>) {
-        self.crew.borrow_mut().put(range, part);
+        self.crew.borrow_mut().put_back(range, part);
     }
 
-    /// See [`Crew::advance`].
-    pub fn advance(&self, import: &mut Import) -> crew::Next {
+    /// See [`PartScheduler::advance`].
+    pub fn advance(&self, import: &mut Import) -> part_scheduler::Next {
         let next = self.crew.borrow_mut().advance(import);
         // Joined parts make room for more.
         (0..self.ports.len()).for_each(|index| self.give(index));

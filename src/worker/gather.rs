@@ -82,7 +82,7 @@ async fn read_one(
     reporter: &mut Reporter,
 ) -> ImportProgress {
     let Given { name, blob, .. } = file;
-    let beside = file.read_beside().await;
+    let beside = file.read_sidecar_files().await;
     let begin = |session: &mut Option<Session>| {
         if let Some(session) = session {
             gathering.begin(session, name, blob.size() as u64);

@@ -40,7 +40,7 @@ use tracedrop::export::redact::Outgoing;
 use tracedrop::export::{self, Options};
 use tracedrop::import::{FORMATS, FormatInfo};
 use tracedrop::memory_run;
-use tracedrop::trace::beside::FileBeside;
+use tracedrop::trace::sidecar_files::SidecarFile;
 use unpacked::Unpacked;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -390,7 +390,7 @@ struct Given {
 
 impl Given {
     /// Other files of the run directory; reads those of known kinds.
-    async fn read_beside(&self) -> Vec<FileBeside> {
+    async fn read_sidecar_files(&self) -> Vec<SidecarFile> {
         let mut files = Vec::new();
         for (NamedFile { name, n_bytes }, blob) in &self.beside {
             let n_bytes = *n_bytes;
@@ -399,8 +399,8 @@ impl Given {
                 false => None,
             };
             files.push(match content {
-                Some(content) => memory_run::file_beside(name.clone(), content),
-                None => FileBeside::unread(name.clone(), n_bytes),
+                Some(content) => memory_run::sidecar_file(name.clone(), content),
+                None => SidecarFile::unread(name.clone(), n_bytes),
             });
         }
         files
@@ -408,7 +408,7 @@ impl Given {
 }
 
 /// Adds the other files of the run directory to the session.
-fn in_run(session: &mut Session, beside: &[FileBeside]) {
+fn in_run(session: &mut Session, beside: &[SidecarFile]) {
     if !beside.is_empty() {
         session.lies_in_run(TRACE_OF_RUN, beside.to_vec());
     }
@@ -416,7 +416,7 @@ fn in_run(session: &mut Session, beside: &[FileBeside]) {
 
 /// Opens the file from its index, or parses it and caches one.
 async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
-    let beside = file.read_beside().await;
+    let beside = file.read_sidecar_files().await;
     let Given { name, format, keep, blob, only, .. } = file;
     *state.blobs.borrow_mut() = vec![Some(blob.clone())];
     match index::open(&blob, &name, query.clone(), keep).await {
@@ -446,7 +446,7 @@ async fn read_one(
     blob: &Blob,
     mut ports: Ports,
     (name, format, only): (&str, Option<&'static FormatInfo>, Option<(i64, i64)>),
-    beside: Vec<FileBeside>,
+    beside: Vec<SidecarFile>,
     query: Query,
 ) -> bool {
     let n_bytes = blob.size() as u64;

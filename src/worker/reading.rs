@@ -11,7 +11,7 @@ use crate::{State, error_name, post_document, read_error};
 use std::rc::Rc;
 use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{HelperResponse, Progress};
-use tracedrop::import::crew::Next;
+use tracedrop::import::part_scheduler::Next;
 use tracedrop::import::parts::PartsInfo;
 use tracedrop::import::unpack::{self, Packing};
 use tracedrop::import::{Import, ImportError};
@@ -273,7 +273,7 @@ async fn read_with(
                 if !feed(state, &buffer, progress).await {
                     return Ok(());
                 }
-                if with_import(state, Import::is_at_joint) == Some(true) {
+                if with_import(state, Import::is_at_merge_point) == Some(true) {
                     break;
                 }
             }

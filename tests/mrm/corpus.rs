@@ -223,7 +223,7 @@ pub fn assert_results(what: &str, reports: &[Report], golden: &Value, but: &[(&s
 
 /// The table of metrics as the reference writes it.
 fn metrics_csv(table: &Table) -> String {
-    use tracedrop::base::python::float_repr;
+    use tracedrop::base::compat::python::float_repr;
     let mut out = table.columns.iter().map(|column| column.id.as_ref()).collect::<Vec<_>>().join(",") + "\n";
     for row in 0..table.n_rows() {
         let cells = table.columns.iter().map(|column| match &column.cells {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use tracedrop::import::crew::{Crew, Next};
+use tracedrop::import::part_scheduler::{Next, PartScheduler};
 use tracedrop::import::parts::Part;
 use tracedrop::import::{FormatInfo, Import, ImportError};
 use tracedrop::trace::Trace;
@@ -105,18 +105,19 @@ pub fn finish_in_parts(
     }
     let Some(parts) = import.parts() else { return import.finish() };
     let cuts = if random.below(2) == 0 { import.starts() } else { Vec::new() };
-    let mut crew = Crew::new(at as u64..bytes.len() as u64, random.below(max_stretch) + 1).cut_at(cuts);
+    let mut scheduler =
+        PartScheduler::new(at as u64..bytes.len() as u64, random.below(max_stretch) + 1).cut_at(cuts);
     let mut reader = (parts.reader)();
     reader.lend(Rc::new(bytes.to_vec()));
     let mut out = Vec::new();
     loop {
         if random.below(3) > 0 {
-            out.extend(crew.take());
+            out.extend(scheduler.next_range());
         }
         if !out.is_empty() && random.below(3) > 0 {
             let stretch = out.swap_remove(random.below(out.len() as u64) as usize);
             if random.below(10) == 0 {
-                crew.put(&stretch, None);
+                scheduler.put_back(&stretch, None);
                 continue;
             }
             reader.start(stretch.start, stretch.end);
@@ -129,12 +130,12 @@ pub fn finish_in_parts(
                 }
             }
             let sent = reader.finish().into_bytes();
-            crew.put(&stretch, Some(Part::from_bytes(sent).unwrap()));
+            scheduler.put_back(&stretch, Some(Part::from_bytes(sent).unwrap()));
         }
-        match crew.advance(&mut import) {
+        match scheduler.advance(&mut import) {
             Next::Feed(range) => import.feed(&bytes[range.start as usize..range.end as usize]),
             Next::Wait => {}
-            Next::Idle => match crew.take() {
+            Next::Idle => match scheduler.next_range() {
                 Some(stretch) => out.push(stretch),
                 None => return import.finish(),
             },

@@ -42,14 +42,14 @@ pub fn applies(run: &Run) -> bool {
 pub fn is_of_gpu(trace: &Trace) -> bool {
     // Checking the strings first is much faster than checking the category of each slice.
     let may_have_ranges =
-        || trace.folded.is_none() && RANGES.iter().any(|category| trace.strings.find(category).is_some());
+        || trace.aggregated.is_none() && RANGES.iter().any(|category| trace.strings.find(category).is_some());
     let is_range = |kind| matches!(kind, Kind::Annotation | Kind::GpuAnnotation);
     !trace.links.is_empty() || has_work(trace) || (may_have_ranges() && has(trace, is_range))
 }
 
 /// Whether a trace has GPU activity with slices. Traces with dropped slices are handled separately.
 pub fn has_work(trace: &Trace) -> bool {
-    let may_have = !trace.links.is_empty() || (trace.folded.is_none() && is_of_profiler(trace));
+    let may_have = !trace.links.is_empty() || (trace.aggregated.is_none() && is_of_profiler(trace));
     may_have && has(trace, Kind::is_gpu_work)
 }
 

@@ -10,7 +10,7 @@ use super::{BREAKDOWN, BREAKDOWN_TITLE, DeviceTime, breakdown, charts, push_rank
 use crate::base::units::Unit;
 use crate::report::{Facts, Report};
 use crate::trace::Trace;
-use crate::trace::folded::WorkSpans;
+use crate::trace::aggregated::WorkSpans;
 use crate::trace::tracks::ProcessId;
 
 /// Whether a trace has dropped slices of GPU activity.
@@ -19,7 +19,7 @@ pub fn has_work(trace: &Trace) -> bool {
 }
 
 fn work_of(trace: &Trace) -> Option<&WorkSpans> {
-    trace.folded.as_ref().map(|folded| &folded.work).filter(|work| !work.start.is_empty())
+    trace.aggregated.as_ref().map(|folded| &folded.work).filter(|work| !work.start.is_empty())
 }
 
 /// Adds the total time of each GPU and its breakdown.

@@ -23,7 +23,7 @@ struct Row<'a> {
 /// Whether a trace has dropped slices of GPU activity.
 pub fn has_work(trace: &Trace) -> bool {
     trace
-        .folded
+        .aggregated
         .as_ref()
         .is_some_and(|folded| folded.by_name.rows.iter().any(|row| kind_of(trace, row.key.1).is_gpu_work()))
 }
@@ -34,7 +34,7 @@ fn kind_of(trace: &Trace, category: StringId) -> Kind {
 
 /// Adds the tables of kernels by name and by operation.
 pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
-    let Some(folded) = &trace.folded else { return };
+    let Some(folded) = &trace.aggregated else { return };
     let mut classes = Classes::new(kernel_rules);
     let found: Vec<(StringId, u32, Sums, Option<i64>)> = folded
         .by_name

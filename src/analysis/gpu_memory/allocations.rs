@@ -99,7 +99,8 @@ pub fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
 
 /// Whether a trace has events of the allocator.
 pub fn are_in(trace: &Trace) -> bool {
-    trace.folded.is_none() && trace.strings.find(NAME).is_some_and(|name| trace.slices.name.contains(&name))
+    trace.aggregated.is_none()
+        && trace.strings.find(NAME).is_some_and(|name| trace.slices.name.contains(&name))
 }
 
 fn changes(gpu: &GpuTrace<'_>) -> Vec<(Owner, Vec<Change>)> {

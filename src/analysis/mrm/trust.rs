@@ -10,7 +10,7 @@ use crate::base::units::{Unit, counted};
 use crate::memory::quality::{Collector, Coverage, Grade};
 use crate::memory::telemetry::{RunValidity, StoredSummary, validity};
 use crate::memory::{Kind, LabelledTrace};
-use crate::memory_run::{check_beside, metadata};
+use crate::memory_run::{check_sidecar_files, metadata};
 use crate::report::{Block, Facts, Mark, Note, NoteLevel, Report};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{Position, Trace};
@@ -34,7 +34,7 @@ pub fn add(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report)
     if !reasons.is_empty() {
         facts.push("failure_reasons", "Reasons", reasons.join("; "), Unit::None);
     }
-    let n_differing = n_differing(&check_beside(&view.trace.beside));
+    let n_differing = n_differing(&check_sidecar_files(&view.trace.sidecar_files));
     if n_differing > 0 {
         let files = counted(n_differing as u64, "file differs", "files differ");
         facts.push("manifest", "Manifest", files, Unit::None).mark(Some(Mark::Bad));
@@ -94,7 +94,7 @@ pub fn contamination(trace: &Trace, query: &MemoryQuery) -> Option<&'static str>
 pub fn first_word(trace: &Trace, query: &MemoryQuery) -> Option<&'static str> {
     if contamination(trace, query).is_some() {
         Some("Contaminated run.")
-    } else if n_differing(&check_beside(&trace.beside)) > 0 {
+    } else if n_differing(&check_sidecar_files(&trace.sidecar_files)) > 0 {
         Some("Run files differ from the manifest.")
     } else {
         None
@@ -103,7 +103,7 @@ pub fn first_word(trace: &Trace, query: &MemoryQuery) -> Option<&'static str> {
 
 /// Adds parsing issues for an untrustworthy run, once everything is parsed.
 pub fn file_issues(trace: &mut Trace) {
-    let n_differing = n_differing(&check_beside(&trace.beside));
+    let n_differing = n_differing(&check_sidecar_files(&trace.sidecar_files));
     let is_contaminated = contamination(trace, &MemoryQuery::default()).is_some();
     for (kind, n) in [(&MANIFEST_DIFFERS, n_differing), (&RUN_CONTAMINATED, usize::from(is_contaminated))] {
         if trace.ledger.count_of(kind.code) == 0 {

@@ -74,7 +74,7 @@ pub fn add(runs: &[OneRun<'_>], context: &Context<'_>, report: &mut Report) {
 
 /// Compares the dataset lists, if any, with the runs: one row per run, and one per field that differs.
 fn stored(runs: &[OneRun<'_>], table: &Table, report: &mut Report) -> Vec<Table> {
-    let files = runs.iter().flat_map(|run| &run.trace.beside);
+    let files = runs.iter().flat_map(|run| &run.trace.sidecar_files);
     let mut lists = Vec::new();
     for file in files.filter(|file| file.name == DATASET_ABOVE) {
         let read = match &file.content {

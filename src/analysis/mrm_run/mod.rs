@@ -16,10 +16,10 @@ use crate::memory::telemetry::RunValidity;
 use crate::memory::{Kinds, LabelledTrace};
 use crate::memory_run::manifest::{ListedFile, State};
 use crate::memory_run::metrics::{Difference, MetricsRow};
-use crate::memory_run::{METADATA, RunDirectory, metadata, of_directory, read_beside};
+use crate::memory_run::{METADATA, RunDirectory, metadata, of_directory, read_sidecar_files};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::accesses::PAGE_BITS;
-use crate::trace::beside::FileBeside;
+use crate::trace::sidecar_files::SidecarFile;
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -32,12 +32,12 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 };
 
 fn applies(run: &Run) -> bool {
-    run.traces.iter().any(|trace| !trace.beside.is_empty())
+    run.traces.iter().any(|trace| !trace.sidecar_files.is_empty())
 }
 
 /// Whether there are several runs to compare.
 pub fn has_several(run: &Run) -> bool {
-    run.traces.iter().filter(|trace| !trace.beside.is_empty()).count() > 1
+    run.traces.iter().filter(|trace| !trace.sidecar_files.is_empty()).count() > 1
 }
 
 /// A run with the other files of its directory.
@@ -52,11 +52,11 @@ struct OneRun<'a> {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    let in_runs = context.run.traces.iter().filter(|trace| !trace.beside.is_empty());
+    let in_runs = context.run.traces.iter().filter(|trace| !trace.sidecar_files.is_empty());
     let runs: Vec<OneRun<'_>> = in_runs
         .map(|trace| OneRun {
             trace,
-            directory: read_beside(&trace.beside),
+            directory: read_sidecar_files(&trace.sidecar_files),
             view: context.memory().iter().find(|view| std::ptr::eq(view.trace, trace)),
             judgement: run_validity(trace, &context.query.memory).0,
         })
@@ -148,8 +148,8 @@ fn add_directory(directory: &RunDirectory, trace: &Trace, report: &mut Report) {
 }
 
 fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
-    let there: HashMap<&str, &FileBeside> =
-        trace.beside.iter().map(|file| (file.name.as_str(), file)).collect();
+    let there: HashMap<&str, &SidecarFile> =
+        trace.sidecar_files.iter().map(|file| (file.name.as_str(), file)).collect();
     let find = |path: &str| there.get(path).copied();
     let files = directory.manifest.iter().flat_map(|manifest| &manifest.files);
     let in_manifest: HashMap<&str, &ListedFile> = files.map(|file| (file.path.as_str(), file)).collect();
@@ -159,7 +159,7 @@ fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
         Some(_) => {
             directory.checks.iter().map(|check| (check.path.as_str(), state_name(check.state))).collect()
         }
-        None => of_directory(&trace.beside).map(|file| (file.name.as_str(), "–")).collect(),
+        None => of_directory(&trace.sidecar_files).map(|file| (file.name.as_str(), "–")).collect(),
     };
     let mut checksums = TextCells::default();
     names.iter().for_each(|(name, _)| checksums.push(find(name).map(|file| file.sha256.as_str())));

@@ -105,7 +105,7 @@ fn long_time(ns: i64) -> String {
 
 /// Everything with a timestamp, split at long gaps; `None` if there are too many gaps.
 fn stretches(trace: &Trace) -> Option<Vec<Stretch>> {
-    let mut found = match &trace.folded {
+    let mut found = match &trace.aggregated {
         Some(folded) => folded.activity.clone(),
         None => {
             let mut found = Activity::default();

@@ -30,7 +30,7 @@ const MAX_CANDIDATES: usize = 10_000;
 
 /// Findings of the run; `None` if there are none, or if there is GPU activity, which has its own report.
 pub fn of(run: &Run, sums: &SliceSums<'_>) -> Option<Findings> {
-    if run.traces.iter().any(|trace| gpu::has_work(trace) || trace.folded.is_some()) {
+    if run.traces.iter().any(|trace| gpu::has_work(trace) || trace.aggregated.is_some()) {
         return None;
     }
     let mut findings: Vec<Finding> = largest(sums).into_iter().collect();

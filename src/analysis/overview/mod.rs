@@ -8,7 +8,7 @@ use super::timeline::{self, cut, integers, key_text, process_label, texts, with_
 use super::{AnalysisInfo, Context, Group, slices};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table};
-use crate::trace::folded::N_LONGEST;
+use crate::trace::aggregated::N_LONGEST;
 use crate::trace::sums::{Activity, Counts};
 use crate::trace::{Run, Trace};
 
@@ -41,7 +41,7 @@ fn run(context: &Context<'_>) -> Report {
 
 fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(Table, String)>) {
     let span = trace.span();
-    let counts = match &trace.folded {
+    let counts = match &trace.aggregated {
         Some(folded) => folded.counts.clone(),
         None => Counts::of(trace),
     };
@@ -172,7 +172,7 @@ fn number(n: u64) -> String {
 }
 
 fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
-    if let Some(folded) = &trace.folded {
+    if let Some(folded) = &trace.aggregated {
         report.warning(format!(
             "The trace is too large to keep in memory. Totals are exact and cover all events, but only the {} longest slices \
              of each kind are kept. Missing: flows ({}), stacks and CPU times of slices, busy time of some processes, and the \
@@ -185,7 +185,7 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
         report.warning(far_away.words(trace));
     }
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
-    let has_others = !trace.accesses.is_empty() || !trace.beside.is_empty();
+    let has_others = !trace.accesses.is_empty() || !trace.sidecar_files.is_empty();
     if trace.span().is_none() && !has_others {
         report.info("The trace is empty: no event has a timestamp.");
     } else if trace.span().is_some() && !has_slices && trace.samples.is_empty() {

@@ -46,7 +46,7 @@ impl<'a> SliceSums<'a> {
         let mut by_key = HashMap::default();
         let too_long = run.traces.iter().map(|trace| too_long(trace.span())).max().unwrap_or(0);
         for trace in &run.traces {
-            if let Some(folded) = &trace.folded {
+            if let Some(folded) = &trace.aggregated {
                 let numbers = sums.absorb(trace, &folded.by_name, &mut by_key);
                 sums.rows.push((numbers, Vec::new()));
                 continue;
@@ -98,7 +98,7 @@ impl<'a> SliceSums<'a> {
 
     /// Lower median of the durations of each row; 0 for instants. `None` if it would need slices that were discarded.
     pub fn medians(&self, run: &Run) -> Vec<Option<i64>> {
-        if run.traces.iter().any(|trace| trace.folded.is_some()) {
+        if run.traces.iter().any(|trace| trace.aggregated.is_some()) {
             return self.known_medians(run);
         }
         // The durations of a row are contiguous: each row gets a range as long as its count.
@@ -145,7 +145,7 @@ impl<'a> SliceSums<'a> {
     fn known_medians(&self, run: &Run) -> Vec<Option<i64>> {
         let mut medians = vec![None; self.all.len()];
         if let ([trace], [(numbers, _)]) = (run.traces.as_slice(), self.rows.as_slice())
-            && let Some(folded) = &trace.folded
+            && let Some(folded) = &trace.aggregated
         {
             for (number, median) in numbers.iter().zip(&folded.medians) {
                 medians[*number as usize] = Some(*median);

@@ -2,8 +2,8 @@
 //!
 //! Sums match the reference: plain left to right by probe and by view, compensated over all events.
 
+use crate::base::compat::python;
 use crate::base::hash::HashMap;
-use crate::base::python;
 use crate::base::strings::StringId;
 use crate::trace::Run;
 use crate::trace::scoring_calls::{ProbeKind, ScoringCallTable};

@@ -13,7 +13,7 @@ use leptos::prelude::*;
 use std::rc::Rc;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
-use tracedrop::base::pace::Pace;
+use tracedrop::base::eta::Eta;
 use tracedrop::engine::protocol::{DocumentView, Failure, Keep, NamedFile, OpenFile, Progress, Request};
 
 /// Time after which the same button discards a tab that is stopping.
@@ -87,11 +87,11 @@ pub struct Reading {
     pub seconds_left: Option<f64>,
 }
 
-/// Pace of parsing, in bytes, and of building reports, in percent.
+/// Rate of parsing, in bytes, and of building reports, in percent.
 #[derive(Clone, Default)]
 struct Paces {
-    reading: Pace,
-    making: Pace,
+    reading: Eta,
+    making: Eta,
 }
 
 impl App {

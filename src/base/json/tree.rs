@@ -1,7 +1,7 @@
 //! JSON documents as trees, for small files with unknown keys.
 
 use super::{Dialect, JsonError, Number, Parser, Token, unescape_to_string};
-use crate::base::python;
+use crate::base::compat::python;
 
 /// Maximum nesting depth.
 const MAX_DEPTH: usize = 200;

@@ -86,7 +86,7 @@ fn applies(run: &Run) -> bool {
             || !trace.slices.is_empty()
             || !trace.counters.is_empty()
     };
-    run.traces.iter().any(has_events) && run.traces.iter().all(|trace| trace.folded.is_none())
+    run.traces.iter().any(has_events) && run.traces.iter().all(|trace| trace.aggregated.is_none())
 }
 
 /// Whether the run has anything with a timestamp. Sample counts without timestamps become one counter value at 0, which

@@ -6,8 +6,8 @@
 use super::TextFormat;
 use crate::analysis::Query;
 use crate::analysis::sway_summary::summary::{CallRef, ProbeName, Summary, UNASSIGNED, probe_of, top_k_of};
-use crate::base::python::{float_json, format_fixed, format_percent, push_json_string};
-use crate::base::terminal_table::{Align, layout_table, wrap_paragraph};
+use crate::base::compat::python::{float_json, format_fixed, format_percent, push_json_string};
+use crate::base::compat::rich_table::{Align, layout_table, wrap_paragraph};
 use crate::base::text::visible;
 use crate::base::units::group_decimal;
 use crate::trace::Run;

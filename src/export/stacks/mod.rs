@@ -91,7 +91,7 @@ impl<'a> Out<'a> {
 
 /// Whether all slices are in memory.
 fn is_whole(run: &Run) -> bool {
-    run.traces.iter().all(|trace| trace.folded.is_none())
+    run.traces.iter().all(|trace| trace.aggregated.is_none())
 }
 
 /// Whether there are thread slices.

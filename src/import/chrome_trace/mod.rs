@@ -22,7 +22,7 @@ mod salvage;
 mod scanner;
 mod sniff;
 
-use super::parts::{Joins, MAX_PART_BYTES, Part, PartsInfo};
+use super::parts::{MAX_PART_BYTES, Mergeable, Part, PartsInfo};
 use super::{FormatInfo, ImportError, Reader};
 use crate::trace::TraceBuilder;
 use container::Container;
@@ -66,12 +66,12 @@ impl Reader for ChromeReader {
         self.container.facts.apply(&self.container.rows.seen, &mut out.trace.source);
     }
 
-    fn joins(&mut self) -> Option<&mut dyn Joins> {
+    fn mergeable(&mut self) -> Option<&mut dyn Mergeable> {
         Some(self)
     }
 }
 
-impl Joins for ChromeReader {
+impl Mergeable for ChromeReader {
     fn is_splittable(&self) -> bool {
         self.container.is_among_events()
     }
@@ -84,13 +84,13 @@ impl Joins for ChromeReader {
         self.container.limit = limit;
     }
 
-    fn joint(&self) -> Option<u64> {
-        self.container.joint()
+    fn merge_point(&self) -> Option<u64> {
+        self.container.merge_point()
     }
 
-    fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
+    fn merge(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
         let Some(notes) = PartNotes::from_bytes(&part.notes) else { return false };
-        let is_joined = self.container.fits(&notes) && part.rows.join_to(out, issues::ALL, 0);
+        let is_joined = self.container.fits(&notes) && part.rows.merge_into(out, issues::ALL, 0);
         if is_joined {
             self.container.continue_after_part(part.end, &notes);
         }

@@ -183,7 +183,7 @@ impl Rows {
             && odd_duration.is_none()
             && matches!(self.linked.get(category, &out.trace.strings), Linked::Kernel | Linked::Copy);
         let is_held = is_untimed || !out.lets_go(phase, ts, dur, place.offset);
-        if phase == Phase::Complete && !args.is_none() && is_held && !out.is_folding() {
+        if phase == Phase::Complete && !args.is_none() && is_held && !out.is_spilling() {
             let raw = event.args.unwrap_or_default();
             let linked = self.linked.get(category, &out.trace.strings);
             if linked != Linked::No {

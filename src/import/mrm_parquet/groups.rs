@@ -1,9 +1,9 @@
 //! Row groups of a file, in order.
 
 use super::ImportError;
-use super::held::Held;
 use super::issues::*;
 use super::part::Notes;
+use super::partial_file::PartialFile;
 use crate::base::units::counted;
 use crate::memory_run::schema::{self, Check, Kind};
 use crate::memory_run::trace_table::{self, TraceInfo};
@@ -193,7 +193,7 @@ impl<S: Source> Groups<S> {
     }
 }
 
-impl<S: Source> Groups<Held<S>> {
+impl<S: Source> Groups<PartialFile<S>> {
     /// Sets the offset of the byte fed next.
     pub fn feed_from(&mut self, byte: u64) {
         self.file.source_mut().start_at(byte);
@@ -218,7 +218,7 @@ impl<S: Source> Groups<Held<S>> {
             // Column offsets in a file can have any value.
             if end > at && n_bytes <= MAX_HELD_BYTES {
                 let start = self.file.start_of(self.next);
-                self.file.source_mut().forget_before(start);
+                self.file.source_mut().drop_before(start);
                 return true;
             }
             self.read_next(out);

@@ -6,13 +6,13 @@
 //! and is decoded as soon as its bytes have come. Columns and their meaning: [`crate::memory_run::trace_table`].
 
 mod groups;
-mod held;
 mod issues;
 mod part;
+mod partial_file;
 
 use self::groups::Groups;
 use self::part::{Notes, PARTS};
-use super::parts::{Joins, Part};
+use super::parts::{Mergeable, Part};
 use super::{Confidence, FormatInfo, ImportError, Reader};
 use crate::parquet::{MAGIC, Source};
 use crate::trace::TraceBuilder;
@@ -120,7 +120,7 @@ impl Reader for ParquetReader {
         }
     }
 
-    fn joins(&mut self) -> Option<&mut dyn Joins> {
+    fn mergeable(&mut self) -> Option<&mut dyn Mergeable> {
         if self.groups.is_none() && !std::mem::replace(&mut self.is_looked_at, true) {
             // If the file cannot be opened, reading reports why.
             self.groups = self.content.clone().and_then(|content| Groups::open(content).ok());
@@ -129,7 +129,7 @@ impl Reader for ParquetReader {
     }
 }
 
-impl Joins for ParquetReader {
+impl Mergeable for ParquetReader {
     fn is_splittable(&self) -> bool {
         self.groups.as_ref().is_some_and(Groups::can_be_shared)
     }
@@ -147,17 +147,17 @@ impl Joins for ParquetReader {
     }
 
     /// Row groups are read by offset, so reading never stands in the middle of one.
-    fn joint(&self) -> Option<u64> {
+    fn merge_point(&self) -> Option<u64> {
         Some(self.at)
     }
 
-    fn join(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
+    fn merge(&mut self, part: Part, out: &mut TraceBuilder) -> bool {
         let Some(notes) = Notes::from_bytes(&part.notes) else { return false };
         let Some(groups) = self.begun(out) else { return false };
         groups.read_until(part.start, out);
         // Parts without positions are rejected.
         out.trace.accesses.set_given_positions();
-        let is_joined = part.rows.join_to(out, issues::ALL, 0);
+        let is_joined = part.rows.merge_into(out, issues::ALL, 0);
         if is_joined {
             groups.go_on_behind(part.end, notes);
             self.at = part.end;

@@ -1,7 +1,7 @@
 //! Parts of a file: row groups read by a worker and joined by another.
 
 use super::groups::Groups;
-use super::held::Held;
+use super::partial_file::PartialFile;
 use crate::import::parts::{Part, PartReader, PartRows, PartsInfo};
 use crate::memory_run::trace_table::TraceInfo;
 use crate::trace::TraceBuilder;
@@ -40,7 +40,7 @@ impl Notes {
 #[derive(Default)]
 struct ParquetPart {
     content: Option<Rc<dyn Content>>,
-    groups: Option<Groups<Held<Rc<dyn Content>>>>,
+    groups: Option<Groups<PartialFile<Rc<dyn Content>>>>,
     bytes: Range<u64>,
     out: TraceBuilder,
 }
@@ -59,7 +59,7 @@ impl PartReader for ParquetPart {
         self.bytes = from..until;
         self.out = TraceBuilder::default();
         if let Some(content) = self.content.take() {
-            self.groups = Groups::open(Held::new(content)).ok();
+            self.groups = Groups::open(PartialFile::new(content)).ok();
         }
         if let Some(groups) = &mut self.groups {
             groups.start_at(from);

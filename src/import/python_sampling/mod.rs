@@ -148,7 +148,7 @@ impl LineRows for Records {
         part::to_bytes(self)
     }
 
-    fn join(&mut self, rows: PartRows, notes: &[u8], n_lines: u64, out: &mut TraceBuilder) -> bool {
+    fn merge(&mut self, rows: PartRows, notes: &[u8], n_lines: u64, out: &mut TraceBuilder) -> bool {
         part::join(self, rows, notes, n_lines, out)
     }
 }

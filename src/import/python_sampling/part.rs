@@ -108,7 +108,7 @@ pub(super) fn join(
             other_metas.push((meta.n_bytes, meta.n_issues_before, issue));
         }
     }
-    let texts = rows.join_amended(out, issues::ALL, n_lines, |ledger| {
+    let texts = rows.merge_amended(out, issues::ALL, n_lines, |ledger| {
         for (n_bytes, n_before, issue) in other_metas {
             ledger.kept_to_skipped(n_bytes);
             ledger.file_late(n_before, issue);

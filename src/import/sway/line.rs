@@ -3,8 +3,8 @@
 //! Two parsers with the same result: [`parse_usual`] for lines exactly as the writer emits them, without allocation, and
 //! [`parse_any`] for everything else the reference accepts.
 
+use crate::base::compat::python;
 use crate::base::json::{Dialect, JsonError, Parser, RawStr, Token, Unescape, unescape};
-use crate::base::python;
 use crate::base::strings::same_bytes;
 use crate::trace::scoring_calls::ProbeKind;
 use std::borrow::Cow;

@@ -16,8 +16,8 @@ use self::line::{Call, LineIssues, Refusal, TopK, find_keys, parse_any, parse_us
 use super::by_line::{LinePart, LineReader, LineRows};
 use super::parts::{MAX_PART_BYTES, PartsInfo};
 use super::{Confidence, FormatInfo, detect};
+use crate::base::compat::python;
 use crate::base::lines::{Line, LineEnds, LineSplitter};
-use crate::base::python;
 use crate::base::strings::{RecentStrings, StringId};
 use crate::trace::scoring_calls::ProbeKind;
 use crate::trace::{IssueKind, Position, TraceBuilder};

@@ -2,8 +2,8 @@
 
 use super::model::Access;
 use super::packing::{BLOCK_ROWS, LANES, POSITIONS, TEXT_LANES, pack};
+use crate::base::bitpack;
 use crate::base::strings::StringId;
-use crate::base::tight;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -36,8 +36,8 @@ impl Block {
             let is_changed = lane == POSITIONS && remap.n_before > 0
                 || TEXT_LANES.contains(&lane) && remap.texts.is_some();
             let rest = match is_changed {
-                true => tight::read_block(bytes, values),
-                false => tight::skip_block(bytes, self.n_rows()),
+                true => bitpack::read_block(bytes, values),
+                false => bitpack::skip_block(bytes, self.n_rows()),
             };
             // Cannot happen: blocks are made here, or validated when received.
             let Some(rest) = rest else {
@@ -45,7 +45,7 @@ impl Block {
             };
             if is_changed {
                 remap.apply(lane, values);
-                tight::write_block(values, &mut out);
+                bitpack::write_block(values, &mut out);
             } else {
                 out.extend_from_slice(&bytes[..bytes.len() - rest.len()]);
             }
@@ -89,7 +89,7 @@ pub fn unpack(mut bytes: &[u8], n: usize, remap: Option<&Remap>, values: &mut Ve
     values.clear();
     values.resize(n * LANES, 0);
     for (number, lane) in values.chunks_mut(n.max(1)).enumerate() {
-        let Some(rest) = tight::read_block(bytes, lane) else { return false };
+        let Some(rest) = bitpack::read_block(bytes, lane) else { return false };
         if let Some(remap) = remap {
             remap.apply(number, lane);
         }
@@ -106,8 +106,8 @@ pub fn unpack_lanes(block: &Block, wanted: u32, lanes: &mut [[i64; BLOCK_ROWS]; 
     for (number, lane) in lanes.iter_mut().enumerate().take(n_lanes) {
         let lane = &mut lane[..n_rows.min(BLOCK_ROWS)];
         let rest = match wanted >> number & 1 {
-            1 => tight::read_block(bytes, lane),
-            _ => tight::skip_block(bytes, n_rows),
+            1 => bitpack::read_block(bytes, lane),
+            _ => bitpack::skip_block(bytes, n_rows),
         };
         let Some(rest) = rest else { return false };
         if let Some(remap) = block.remap.as_deref().filter(|_| wanted >> number & 1 == 1) {

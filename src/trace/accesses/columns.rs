@@ -4,8 +4,8 @@ use super::model::Optional;
 use super::packing::{
     ADDRESSES, BLOCK_ROWS, KINDS, LANES, OPTIONAL, POSITIONS, PRESENT, REGION_IDS, REGION_SHIFT, TIMES,
 };
+use crate::base::bitpack;
 use crate::base::strings::StringId;
-use crate::base::tight;
 use std::sync::Arc;
 
 /// One number per row.
@@ -94,8 +94,8 @@ impl Few {
     fn of(numbers: &Numbers) -> Option<Few> {
         let (_, meanings) = numbers.coded()?;
         let mut low = Box::new([0; 256]);
-        let high = meanings.first()? & !i64::from(tight::MAX_FEW);
-        let above = |value: &i64| u8::try_from(value ^ high).ok().filter(|above| *above <= tight::MAX_FEW);
+        let high = meanings.first()? & !i64::from(bitpack::MAX_FEW);
+        let above = |value: &i64| u8::try_from(value ^ high).ok().filter(|above| *above <= bitpack::MAX_FEW);
         // Any index may occur here, also one that no row has.
         for (low, value) in low.get_mut(..meanings.len())?.iter_mut().zip(meanings) {
             *low = above(value)?;
@@ -265,7 +265,7 @@ impl AccessColumns {
             // Operations and regions use separate bits.
             (_, Numbers::Same(region)) => {
                 let region =
-                    u8::try_from(region << REGION_SHIFT).ok().filter(|region| *region <= tight::MAX_FEW)?;
+                    u8::try_from(region << REGION_SHIFT).ok().filter(|region| *region <= bitpack::MAX_FEW)?;
                 out.iter_mut().for_each(|op| *op |= region);
                 Some(few.high)
             }
@@ -287,12 +287,12 @@ impl AccessColumns {
         let (mut values, mut low) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
         for lane in 0..LANES {
             if let Some(high) = self.fill_few(lane, start, &mut low[..n]) {
-                tight::write_few(high, &low[..n], packed);
+                bitpack::write_few(high, &low[..n], packed);
                 continue;
             }
             match self.fill(lane, start, &mut values[..n]) {
-                Some(value) => tight::write_same(value, packed),
-                None => tight::write_block(&values[..n], packed),
+                Some(value) => bitpack::write_same(value, packed),
+                None => bitpack::write_block(&values[..n], packed),
             }
         }
         packed.as_slice().into()

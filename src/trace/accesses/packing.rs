@@ -1,11 +1,11 @@
 //! A row as numbers, one per lane, and rows as packed bytes, one lane after the other.
 
 use super::model::{Access, Op, Optional, RegionType};
+use crate::base::bitpack;
 use crate::base::strings::StringId;
-use crate::base::tight;
 
 /// Rows of a packed block.
-pub const BLOCK_ROWS: usize = tight::BLOCK;
+pub const BLOCK_ROWS: usize = bitpack::BLOCK;
 
 /// Numbers per row.
 pub const LANES: usize = OPTIONAL + 12;
@@ -117,7 +117,7 @@ pub fn pack(rows: &[Access]) -> Vec<u8> {
         for (cell, lanes) in column.iter_mut().zip(&values) {
             *cell = lanes[lane];
         }
-        tight::write_block(&column[..rows.len().min(BLOCK_ROWS)], &mut out);
+        bitpack::write_block(&column[..rows.len().min(BLOCK_ROWS)], &mut out);
     }
     out
 }
@@ -126,8 +126,8 @@ pub fn pack(rows: &[Access]) -> Vec<u8> {
 pub fn times_of(mut bytes: &[u8], times: &mut [i64]) -> Option<()> {
     for lane in 0..LANES {
         bytes = match lane {
-            TIMES => tight::read_block(bytes, times)?,
-            _ => tight::skip_block(bytes, times.len())?,
+            TIMES => bitpack::read_block(bytes, times)?,
+            _ => bitpack::skip_block(bytes, times.len())?,
         };
     }
     bytes.is_empty().then_some(())

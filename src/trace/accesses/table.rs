@@ -54,12 +54,12 @@ impl AccessTable {
     }
 
     /// Caps rows and packed bytes (¾ of the bytes if unsorted, since sorting repacks). The rest is counted.
-    pub fn take_at_most(&mut self, max_rows: usize, max_bytes: usize) {
+    pub fn set_limits(&mut self, max_rows: usize, max_bytes: usize) {
         self.limit = Some((max_rows, max_bytes));
     }
 
     /// Lowers the limits by the rows and bytes of others.
-    pub fn leave_room_for(&mut self, n_rows: usize, n_bytes: usize) {
+    pub fn reserve_for_others(&mut self, n_rows: usize, n_bytes: usize) {
         self.limit = self.limit.map(|(max_rows, max_bytes)| {
             (max_rows.saturating_sub(n_rows), max_bytes.saturating_sub(n_bytes))
         });

@@ -137,10 +137,10 @@ fn what_there_is_no_room_for_is_counted() {
     };
     for max_rows in [0, 1, 5_000, 12_345, 19_999, 20_000, 30_000] {
         let mut by_rows = AccessTable::default();
-        by_rows.take_at_most(max_rows, usize::MAX);
+        by_rows.set_limits(max_rows, usize::MAX);
         whole.iter().for_each(|row| by_rows.push(row));
         let mut by_parts = AccessTable::default();
-        by_parts.take_at_most(max_rows, usize::MAX);
+        by_parts.set_limits(max_rows, usize::MAX);
         by_parts.set_given_positions();
         for rows in whole.chunks(9_000) {
             by_parts.append(&part(rows), &(0..64).map(StringId).collect::<Vec<_>>());
@@ -154,7 +154,7 @@ fn what_there_is_no_room_for_is_counted() {
         }
     }
     let mut by_bytes = AccessTable::default();
-    by_bytes.take_at_most(usize::MAX, 1);
+    by_bytes.set_limits(usize::MAX, 1);
     whole.iter().for_each(|row| by_bytes.push(row));
     assert_eq!((by_bytes.len(), by_bytes.n_seen()), (BLOCK_ROWS, 20_000));
 }

@@ -20,7 +20,7 @@ issue_kinds! {
         "slice partially overlaps another one, moved to an overflow lane",
         "rounded timestamps or several threads under one thread id cause this";
     /// More events than fit in memory.
-    FOLDED = "too-many-to-hold", Note,
+    SPILLED = "too-many-to-hold", Note,
         "more events than fit in memory: totals include all, but only the longest slices were kept, without arrows and stacks",
         "open a time range of the trace to see every slice in it";
     /// More memory accesses than fit in memory.

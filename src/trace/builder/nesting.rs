@@ -9,7 +9,7 @@
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
-use crate::trace::narrow::Depths;
+use crate::trace::compact_columns::Depths;
 use crate::trace::slices::{SliceId, SliceTable, UNFINISHED};
 use crate::trace::sweep::Sweep;
 use crate::trace::tracks::{TrackId, TrackKind};

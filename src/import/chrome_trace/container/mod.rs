@@ -146,7 +146,7 @@ impl Container {
     }
 
     /// Current offset, if it is before an event and nothing else is open.
-    pub fn joint(&self) -> Option<u64> {
+    pub fn merge_point(&self) -> Option<u64> {
         self.at_limit.then_some(self.offset)
     }
 

@@ -3,16 +3,16 @@
 use crate::parquet::Source;
 
 /// Reads from the piece where possible, else from the file.
-pub struct Held<S> {
+pub struct PartialFile<S> {
     file: S,
     piece: Vec<u8>,
     /// File offset of the piece.
     start: u64,
 }
 
-impl<S> Held<S> {
-    pub fn new(file: S) -> Held<S> {
-        Held { file, piece: Vec::new(), start: 0 }
+impl<S> PartialFile<S> {
+    pub fn new(file: S) -> PartialFile<S> {
+        PartialFile { file, piece: Vec::new(), start: 0 }
     }
 
     /// Drops the piece; the next one starts at `byte`.
@@ -32,14 +32,14 @@ impl<S> Held<S> {
     }
 
     /// Drops the bytes before `byte`.
-    pub fn forget_before(&mut self, byte: u64) {
+    pub fn drop_before(&mut self, byte: u64) {
         let n_bytes = byte.clamp(self.start, self.end()) - self.start;
         self.piece.drain(..n_bytes as usize);
         self.start += n_bytes;
     }
 }
 
-impl<S: Source> Source for Held<S> {
+impl<S: Source> Source for PartialFile<S> {
     fn n_bytes(&self) -> u64 {
         self.file.n_bytes()
     }
@@ -67,21 +67,21 @@ mod tests {
     #[test]
     fn bytes_are_the_same_at_hand_or_not() {
         let file: Vec<u8> = (0..100).collect();
-        let read = |held: &Held<&[u8]>, range: std::ops::Range<usize>| {
+        let read = |partial: &PartialFile<&[u8]>, range: std::ops::Range<usize>| {
             let mut out = vec![0; range.len()];
-            held.read_at(range.start as u64, &mut out).map(|()| assert_eq!(out, file[range]))
+            partial.read_at(range.start as u64, &mut out).map(|()| assert_eq!(out, file[range]))
         };
-        let mut held = Held::new(file.as_slice());
-        held.start_at(20);
-        held.push(&file[20..50]);
-        held.push(&file[50..60]);
+        let mut partial = PartialFile::new(file.as_slice());
+        partial.start_at(20);
+        partial.push(&file[20..50]);
+        partial.push(&file[50..60]);
         for forgotten in [0, 20, 33, 60, 99] {
-            held.forget_before(forgotten);
-            assert_eq!(held.end(), 60);
+            partial.drop_before(forgotten);
+            assert_eq!(partial.end(), 60);
             for range in [0..5, 10..30, 20..60, 30..40, 35..60, 55..70, 60..60, 90..100] {
-                read(&held, range).unwrap();
+                read(&partial, range).unwrap();
             }
         }
-        assert!(held.read_at(95, &mut [0; 6]).is_err());
+        assert!(partial.read_at(95, &mut [0; 6]).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 /// One file of the directory, possibly the trace itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct FileBeside {
+pub struct SidecarFile {
     /// File name without its folder.
     pub name: String,
     pub n_bytes: u64,
@@ -12,9 +12,9 @@ pub struct FileBeside {
     pub content: Option<Vec<u8>>,
 }
 
-impl FileBeside {
+impl SidecarFile {
     /// Creates the entry of a file that was not read.
-    pub fn unread(name: String, n_bytes: u64) -> FileBeside {
-        FileBeside { name, n_bytes, ..FileBeside::default() }
+    pub fn unread(name: String, n_bytes: u64) -> SidecarFile {
+        SidecarFile { name, n_bytes, ..SidecarFile::default() }
     }
 }

@@ -4,12 +4,12 @@
 //! longest slices remain. Links between threads (arrows) and rare data (stacks, CPU times) are dropped, and that is reported.
 
 use super::{TraceBuilder, issues, nesting, pairing, renumbered, samples};
-use crate::base::column;
+use crate::base::bytepack;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
+use crate::trace::aggregated::Aggregator;
 use crate::trace::event_table::EventTable;
 use crate::trace::events::{Event, EventExtra, EventKey, NO_EXTRA, Phase, flag};
-use crate::trace::folded::Folder;
 use crate::trace::ledger::Position;
 use crate::trace::links::{LinkTable, SignatureTable};
 use crate::trace::tracks::ThreadId;
@@ -26,7 +26,7 @@ const ARROWS: u16 = flag::FLOW_IN | flag::FLOW_OUT | flag::BIND_ENCLOSING;
 
 /// Packed events in file order.
 #[derive(Clone, Default)]
-pub struct Cold {
+pub struct SpilledEvents {
     blocks: Vec<Vec<u8>>,
     /// Number of events by thread.
     n_by_thread: Vec<u64>,
@@ -69,7 +69,7 @@ fn lanes(event: &Event) -> [i64; LANES] {
     ]
 }
 
-impl Cold {
+impl SpilledEvents {
     fn pack(&mut self, events: &[Event]) {
         for block in events.chunks(BLOCK_EVENTS) {
             let mut packed = Vec::new();
@@ -79,7 +79,7 @@ impl Cold {
                 values.extend(block.iter().map(|event| lanes(event)[lane]));
                 let start = packed.len();
                 packed.extend_from_slice(&[0; 8]);
-                column::write(&values, &mut packed);
+                bytepack::write(&values, &mut packed);
                 let len = (packed.len() - start - 8) as u64;
                 packed[start..start + 8].copy_from_slice(&len.to_le_bytes());
             }
@@ -107,7 +107,7 @@ impl Cold {
                 let Some((len, behind)) = rest.split_first_chunk::<8>() else { break };
                 let (packed, behind) = behind.split_at(u64::from_le_bytes(*len) as usize);
                 // Packed by this module, so only memory can be lacking.
-                *lane = column::read(packed).unwrap_or_else(|| std::process::abort());
+                *lane = bytepack::read(packed).unwrap_or_else(|| std::process::abort());
                 rest = behind;
             }
             let [ts, dur, offset, len, args_at, args_len, thread, name, category, phase] = &columns;
@@ -144,76 +144,82 @@ impl TraceBuilder {
     }
 
     /// Whether events are being aggregated.
-    pub fn is_folding(&self) -> bool {
-        self.cold.is_some()
+    pub fn is_spilling(&self) -> bool {
+        self.spilled.is_some()
     }
 
     /// Bytes of packed events, including those that aggregation will need for each.
     pub fn n_packed_bytes(&self) -> usize {
-        self.cold.as_ref().map_or(0, |cold| {
-            let n_events: u64 = cold.n_by_thread.iter().sum();
-            cold.n_bytes + BYTES_TO_ADD_UP * n_events as usize
+        self.spilled.as_ref().map_or(0, |spilled| {
+            let n_events: u64 = spilled.n_by_thread.iter().sum();
+            spilled.n_bytes + BYTES_TO_ADD_UP * n_events as usize
         })
     }
 
     /// Maximum number of events needed in memory at once: those without a thread, and those of the largest thread.
     pub fn n_held_together(&self) -> u64 {
-        let of_threads = self.cold.as_ref().and_then(|cold| cold.n_by_thread.iter().max().copied());
+        let of_threads = self.spilled.as_ref().and_then(|spilled| spilled.n_by_thread.iter().max().copied());
         of_threads.unwrap_or(0).max(self.events.n_events() as u64)
     }
 
     /// Packs events of threads away.
-    pub fn fold(&mut self) {
-        let is_first = self.cold.is_none();
-        let mut cold = self.cold.take().unwrap_or_else(|| {
+    pub fn spill(&mut self) {
+        let is_first = self.spilled.is_none();
+        let mut spilled = self.spilled.take().unwrap_or_else(|| {
             let since = self.events.places.last().map_or(0, |place| place.offset);
             // Leaves memory for slices.
             let batch_rows = self.max_rows.map_or(u64::MAX, |max_rows| max_rows as u64 / 2);
-            Box::new(Cold { first: i64::MAX, last: i64::MIN, since, batch_rows, ..Cold::default() })
+            Box::new(SpilledEvents {
+                first: i64::MAX,
+                last: i64::MIN,
+                since,
+                batch_rows,
+                ..SpilledEvents::default()
+            })
         });
-        let mut hot = EventTable::default();
+        let mut kept = EventTable::default();
         let mut packed = Vec::with_capacity(BLOCK_EVENTS);
         for event in self.events.iter() {
             let is_flow = matches!(event.phase, Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd);
             let is_bound = event.flags & (flag::FLOW_IN | flag::FLOW_OUT) != 0;
-            cold.n_flow_events += u64::from(is_flow || is_bound);
-            cold.has_decimals |= pairing::has_decimals(event.phase, event.ts, event.dur);
+            spilled.n_flow_events += u64::from(is_flow || is_bound);
+            spilled.has_decimals |= pairing::has_decimals(event.phase, event.ts, event.dur);
             if is_of_thread(&event) {
                 let end = if event.phase == Phase::Complete { event.dur } else { 0 };
-                cold.first = cold.first.min(event.ts);
-                cold.last = cold.last.max(event.ts.saturating_add(end));
+                spilled.first = spilled.first.min(event.ts);
+                spilled.last = spilled.last.max(event.ts.saturating_add(end));
                 packed.push(Event { extra: NO_EXTRA, flags: event.flags & !ARROWS, ..event });
                 if packed.len() == BLOCK_EVENTS {
-                    cold.pack(&packed);
+                    spilled.pack(&packed);
                     packed.clear();
                 }
             } else if !is_flow {
                 let extra = self.events.extras.get(event.extra as usize).cloned();
                 let extra = extra.map(|extra| EventExtra { bind_id: EventKey::None, ..extra });
-                hot.push(Event { flags: event.flags & !ARROWS, ..event }, extra);
+                kept.push(Event { flags: event.flags & !ARROWS, ..event }, extra);
             }
         }
-        cold.pack(&packed);
+        spilled.pack(&packed);
         if is_first {
             // Frees the large table; later events are packed away sooner.
-            self.max_rows = self.max_rows.map(|max_rows| hot.n_events() + max_rows / 4);
+            self.max_rows = self.max_rows.map(|max_rows| kept.n_events() + max_rows / 4);
         } else if let Some(max_rows) = self.max_rows.as_mut() {
-            *max_rows = (*max_rows).max(hot.n_events() * 2);
+            *max_rows = (*max_rows).max(kept.n_events() * 2);
         }
-        self.events = hot;
+        self.events = kept;
         // Reports on single events are not made, so their data is dropped.
         self.trace.links = LinkTable::default();
         self.trace.signatures = SignatureTable::default();
-        self.cold = Some(cold);
+        self.spilled = Some(spilled);
     }
 
     /// Joins and aggregates packed events, and everything else.
-    pub(super) fn put_together_folded(mut self) -> Trace {
-        self.fold();
-        let Some(cold) = self.cold.take() else { return self.trace };
-        self.trace.ledger.file(&issues::FOLDED, Position { byte: cold.since, line: None }, b"");
+    pub(super) fn put_together_spilled(mut self) -> Trace {
+        self.spill();
+        let Some(spilled) = self.spilled.take() else { return self.trace };
+        self.trace.ledger.file(&issues::SPILLED, Position { byte: spilled.since, line: None }, b"");
         let events = std::mem::take(&mut self.events);
-        let estimate = (cold.first <= cold.last).then_some((cold.first, cold.last));
+        let estimate = (spilled.first <= spilled.last).then_some((spilled.first, spilled.last));
         let mut span = events.rows.iter().filter(|event| event.phase != Phase::Metadata).fold(
             estimate,
             |span, event| {
@@ -221,9 +227,9 @@ impl TraceBuilder {
                 Some((first.min(event.ts), last.max(event.ts)))
             },
         );
-        self.tolerance = Some(pairing::tolerance_of(self.ways, || cold.has_decimals));
+        self.tolerance = Some(pairing::tolerance_of(self.ways, || spilled.has_decimals));
         let settle = |builder: &TraceBuilder, mut span| loop {
-            let (trace, found) = builder.copy().fold_with(&cold, &events, span);
+            let (trace, found) = builder.copy().aggregate_with(&spilled, &events, span);
             // Stray ends and truncated slices may have overestimated the span. The second pass uses the right one.
             if found == span {
                 return (trace, span);
@@ -239,16 +245,16 @@ impl TraceBuilder {
     }
 
     /// Joins everything for a trace of that span; returns the actual span.
-    fn fold_with(
+    fn aggregate_with(
         mut self,
-        cold: &Cold,
-        hot: &EventTable,
+        spilled: &SpilledEvents,
+        kept: &EventTable,
         span: Option<(i64, i64)>,
     ) -> (Trace, Option<(i64, i64)>) {
-        let mut folder = Folder::default();
+        let mut aggregator = Aggregator::default();
         let mut found: Option<(i64, i64)> = None;
         let mut has_samples = true;
-        let mut fold = |builder: &mut TraceBuilder, events: &EventTable| {
+        let mut aggregate = |builder: &mut TraceBuilder, events: &EventTable| {
             builder.trace.forget_span();
             pairing::pair(builder, events);
             // Once, with the first batch.
@@ -267,12 +273,12 @@ impl TraceBuilder {
             };
             builder.trace.set_span(span);
             nesting::compute_self_times(&mut builder.trace);
-            folder.take(&mut builder.trace);
+            aggregator.add(&mut builder.trace);
         };
-        fold(&mut self, hot);
-        for wanted in self.batches(cold) {
+        aggregate(&mut self, kept);
+        for wanted in self.batches(spilled) {
             let mut events = EventTable::default();
-            let n_rows = cold
+            let n_rows = spilled
                 .n_by_thread
                 .iter()
                 .zip(&wanted)
@@ -280,25 +286,25 @@ impl TraceBuilder {
                 .map(|(n, _)| n)
                 .sum::<u64>();
             events.reserve_exact(n_rows as usize);
-            cold.unpack(&wanted, &mut events);
-            fold(&mut self, &events);
+            spilled.unpack(&wanted, &mut events);
+            aggregate(&mut self, &events);
         }
-        folder.finish(&mut self.trace, cold.n_flow_events);
+        aggregator.finish(&mut self.trace, spilled.n_flow_events);
         renumbered::undo(&mut self);
         self.note_left_out();
         (self.trace, found)
     }
 
-    /// Threads joined at once, at most [`Cold::batch_rows`] events per batch unless a single thread has more.
-    fn batches(&self, cold: &Cold) -> Vec<Vec<bool>> {
+    /// Threads joined at once, at most [`SpilledEvents::batch_rows`] events per batch unless a single thread has more.
+    fn batches(&self, spilled: &SpilledEvents) -> Vec<Vec<bool>> {
         let threads = &self.trace.threads;
-        let n_threads = threads.len().max(cold.n_by_thread.len());
+        let n_threads = threads.len().max(spilled.n_by_thread.len());
         // A thread shown as part of another belongs to it.
         let owner = |thread: usize| {
             threads.overlap_of.get(thread).copied().flatten().map_or(thread, |of| of.0 as usize)
         };
         let mut n_by_owner = vec![0u64; n_threads];
-        for (thread, n) in cold.n_by_thread.iter().enumerate() {
+        for (thread, n) in spilled.n_by_thread.iter().enumerate() {
             n_by_owner[owner(thread)] += n;
         }
         // Threads of a process together, so that its busy time can be computed.
@@ -316,7 +322,7 @@ impl TraceBuilder {
         for thread in order {
             let is_next = last.replace(process(thread)) != Some(process(thread));
             let wants = if is_next { n_by_process[process(thread)] } else { n_by_owner[thread] };
-            let fits = n_rows + wants <= cold.batch_rows;
+            let fits = n_rows + wants <= spilled.batch_rows;
             if n_batches == 0 || !fits {
                 n_batches += 1;
                 n_rows = 0;

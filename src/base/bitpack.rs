@@ -1,6 +1,6 @@
 //! Bit-packed blocks of up to 1024 integers: frame-of-reference or delta, after dividing by a common factor.
 //!
-//! Smaller but slower than [`mod@super::column`]. A block stores the distance of each value from the smallest, from the start
+//! Smaller but slower than [`mod@super::bytepack`]. A block stores the distance of each value from the smallest, from the start
 //! of one of up to four ranges that the values are in, or from its neighbor; divided by a common factor (times in
 //! microseconds, addresses of cache lines), in as few bits as the largest needs.
 //!

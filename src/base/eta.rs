@@ -11,12 +11,12 @@ const LEAST_PART: u64 = 200;
 
 /// Tracks a growing amount.
 #[derive(Clone, Debug, Default)]
-pub struct Pace {
+pub struct Eta {
     /// Time in milliseconds and amount so far, oldest first.
     points: VecDeque<(f64, u64)>,
 }
 
-impl Pace {
+impl Eta {
     /// Records the amount `done` at `now_ms`. Going backwards in time or amount restarts it.
     pub fn note(&mut self, now_ms: f64, done: u64) {
         if self.points.back().is_some_and(|(at, amount)| now_ms < *at || done < *amount) {
@@ -46,7 +46,7 @@ impl Pace {
         self.per_second().filter(|_| self.has_begun(total))
     }
 
-    /// Seconds until `total` at this pace. `None` while it is too early, nothing moves, or `total` is passed.
+    /// Seconds until `total` at this rate. `None` while it is too early, nothing moves, or `total` is passed.
     pub fn seconds_left(&self, total: u64) -> Option<f64> {
         let (_, done) = self.points.back().filter(|_| self.has_begun(total))?;
         let rate = self.per_second().filter(|rate| *rate > 0.0)?;
@@ -61,40 +61,40 @@ mod tests {
 
     #[test]
     fn rate_and_time_left() {
-        let mut pace = Pace::default();
-        assert_eq!((pace.per_second(), pace.seconds_left(10)), (None, None));
-        pace.note(1000.0, 0);
-        pace.note(1100.0, 50);
-        assert_eq!(pace.per_second(), None);
-        pace.note(2000.0, 500);
-        assert_eq!(pace.per_second(), Some(500.0));
-        assert_eq!(pace.seconds_left(1500), Some(2.0));
-        assert_eq!(pace.seconds_left(400), None);
+        let mut eta = Eta::default();
+        assert_eq!((eta.per_second(), eta.seconds_left(10)), (None, None));
+        eta.note(1000.0, 0);
+        eta.note(1100.0, 50);
+        assert_eq!(eta.per_second(), None);
+        eta.note(2000.0, 500);
+        assert_eq!(eta.per_second(), Some(500.0));
+        assert_eq!(eta.seconds_left(1500), Some(2.0));
+        assert_eq!(eta.seconds_left(400), None);
     }
 
     #[test]
     fn the_first_bytes_say_nothing_of_the_rest() {
-        let mut pace = Pace::default();
-        pace.note(0.0, 0);
-        pace.note(3_000.0, 80);
-        assert_eq!((pace.per_second_of(100_000_000), pace.seconds_left(100_000_000)), (None, None));
-        pace.note(3_500.0, 4_000_000);
-        assert!(pace.per_second_of(100_000_000).is_some() && pace.seconds_left(100_000_000).is_some());
+        let mut eta = Eta::default();
+        eta.note(0.0, 0);
+        eta.note(3_000.0, 80);
+        assert_eq!((eta.per_second_of(100_000_000), eta.seconds_left(100_000_000)), (None, None));
+        eta.note(3_500.0, 4_000_000);
+        assert!(eta.per_second_of(100_000_000).is_some() && eta.seconds_left(100_000_000).is_some());
     }
 
     #[test]
-    fn follows_a_change_of_pace_and_a_stall() {
-        let mut pace = Pace::default();
+    fn follows_a_change_of_rate_and_a_stall() {
+        let mut eta = Eta::default();
         for step in 0..=20u64 {
-            pace.note(step as f64 * 500.0, step * 1000);
+            eta.note(step as f64 * 500.0, step * 1000);
         }
-        assert_eq!(pace.per_second(), Some(2000.0));
+        assert_eq!(eta.per_second(), Some(2000.0));
         for step in 21..=40u64 {
-            pace.note(step as f64 * 500.0, 20_000);
+            eta.note(step as f64 * 500.0, 20_000);
         }
-        assert_eq!(pace.per_second(), Some(0.0));
-        assert_eq!(pace.seconds_left(30_000), None);
-        pace.note(0.0, 5);
-        assert_eq!(pace.per_second(), None);
+        assert_eq!(eta.per_second(), Some(0.0));
+        assert_eq!(eta.seconds_left(30_000), None);
+        eta.note(0.0, 5);
+        assert_eq!(eta.per_second(), None);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Tools written in Python use these rules, so reading their files and matching their output byte for byte needs them.
 
-use super::json::{Dialect, JsonError, Parser, RawStr, Token, Unescape, unescape};
+use crate::base::json::{Dialect, JsonError, Parser, RawStr, Token, Unescape, unescape};
 use std::fmt::Write;
 
 /// Maximum digits of an integer that Python converts.

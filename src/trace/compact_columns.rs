@@ -1,7 +1,9 @@
-//! Compact columns: nearly all values fit in few bytes, the others are stored separately at full size.
+//! Columns of numbers that nearly always fit in few bytes; the wide ones are stored apart, sparsely.
 
 use super::args::ArgsPlace;
-use super::slices::UNFINISHED;
+
+/// Duration of a slice without an end in the file.
+pub const UNFINISHED: i64 = -1;
 
 /// Nanoseconds, mostly below 4.29 seconds.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

@@ -79,7 +79,7 @@ fn sums_are_exact() {
         for max_events in [0, 7, 400] {
             let folded = read(&bytes, Some(max_events)).unwrap();
             let of = &folded.run().traces[0];
-            if of.folded.is_none() {
+            if of.aggregated.is_none() {
                 continue;
             }
             n_folded += 1;
@@ -154,7 +154,7 @@ fn arrows_are_given_up_and_counted() {
         bytes.chunks(40).for_each(|chunk| import.feed(chunk));
         let trace = import.finish().unwrap();
         assert!(trace.flows.is_empty());
-        assert_eq!(trace.folded.unwrap().n_flow_events, 5);
+        assert_eq!(trace.aggregated.unwrap().n_flow_events, 5);
     }
 }
 
@@ -168,7 +168,7 @@ fn parts_are_folded_too() {
         let mut import = Import::new("trace", bytes.len() as u64);
         import.hold_at_most(300);
         let trace = finish_in_parts(import, &bytes, &mut Random(11), 6000).unwrap();
-        if trace.folded.is_none() {
+        if trace.aggregated.is_none() {
             continue;
         }
         n_folded += 1;
@@ -190,7 +190,7 @@ fn kernels_are_added_up() {
         else {
             continue;
         };
-        if folded.run().traces[0].folded.is_none() {
+        if folded.run().traces[0].aggregated.is_none() {
             continue;
         }
         n_folded += 1;

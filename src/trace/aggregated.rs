@@ -19,7 +19,7 @@ const LARGE: u32 = u32::MAX;
 
 /// Aggregates of all slices of a trace that did not keep them. Its slice table has only the longest ones, and their tracks.
 #[derive(Clone, Default, Debug)]
-pub struct Folded {
+pub struct Aggregated {
     pub by_name: SumsByName,
     pub counts: Counts,
     /// Lower median of the durations by row of `by_name`, in nanoseconds; 0 for instants.
@@ -46,7 +46,7 @@ pub struct WorkSpans {
 
 impl WorkSpans {
     /// Adds the kernels and copies of `trace`.
-    fn take(&mut self, trace: &Trace) {
+    fn add(&mut self, trace: &Trace) {
         let slices = &trace.slices;
         let mut is_work: HashMap<StringId, bool> = HashMap::default();
         for i in 0..slices.len() {
@@ -74,8 +74,8 @@ impl WorkSpans {
 ///
 /// A batch has the trace's own tables with the slices of some of its threads: no thread is in two batches.
 #[derive(Default)]
-pub struct Folder {
-    folded: Folded,
+pub struct Aggregator {
+    aggregated: Aggregated,
     /// Durations by row of `by_name`; large ones separately.
     durations: Vec<(Vec<u32>, Vec<i64>)>,
     longest: SliceTable,
@@ -84,13 +84,13 @@ pub struct Folder {
     classes: Vec<Class>,
 }
 
-impl Folder {
+impl Aggregator {
     /// Aggregates the slices of `trace` and removes them.
-    pub fn take(&mut self, trace: &mut Trace) {
+    pub fn add(&mut self, trace: &mut Trace) {
         let too_long = too_long(trace.span());
         let durations = &mut self.durations;
         let kinds = &trace.slices.kind;
-        self.folded.by_name.add(trace, too_long, |row, i, dur| {
+        self.aggregated.by_name.add(trace, too_long, |row, i, dur| {
             if durations.len() <= row as usize {
                 durations.resize_with(row as usize + 1, Default::default);
             }
@@ -101,9 +101,9 @@ impl Folder {
                 _ => large.push(dur),
             }
         });
-        self.folded.counts.absorb(&Counts::of(trace));
-        self.folded.work.take(trace);
-        self.folded.activity.add_slices(&trace.slices);
+        self.aggregated.counts.absorb(&Counts::of(trace));
+        self.aggregated.work.add(trace);
+        self.aggregated.activity.add_slices(&trace.slices);
         self.keep_longest(trace);
         trace.slices = SliceTable::default();
         trace.tracks = TrackTable::default();
@@ -158,15 +158,16 @@ impl Folder {
 
     /// Moves the result into `trace`.
     pub fn finish(mut self, trace: &mut Trace, n_flow_events: u64) {
-        let n_rows = self.folded.by_name.rows.len();
+        let n_rows = self.aggregated.by_name.rows.len();
         self.durations.resize_with(n_rows, Default::default);
-        self.folded.medians = self.durations.iter_mut().map(|(small, large)| median(small, large)).collect();
-        self.folded.n_flow_events = n_flow_events;
+        self.aggregated.medians =
+            self.durations.iter_mut().map(|(small, large)| median(small, large)).collect();
+        self.aggregated.n_flow_events = n_flow_events;
         trace.slices = self.sorted(trace);
         // Arrows and stacks belong to slices that are gone.
         trace.flows = FlowTable::default();
         trace.tracks = self.tracks;
-        trace.folded = Some(Box::new(self.folded));
+        trace.aggregated = Some(Box::new(self.aggregated));
     }
 
     /// The longest slices of all batches, in order of start.

@@ -20,7 +20,7 @@ pub enum Next {
 }
 
 /// A range that was handed out.
-struct Stretch {
+struct ScheduledRange {
     bytes: Range<u64>,
     state: State,
 }
@@ -36,43 +36,43 @@ enum State {
 const FIRST_BYTES: u64 = 4 << 20;
 
 /// Scheduler for one file.
-pub struct Crew {
+pub struct PartScheduler {
     /// Ranges not joined yet, in file order.
-    stretches: VecDeque<Stretch>,
+    ranges: VecDeque<ScheduledRange>,
     unshared: Range<u64>,
-    stretch_bytes: u64,
+    range_bytes: u64,
     /// Offsets at which ranges end, ascending; empty if any offset works.
     cuts: Vec<u64>,
     /// Nothing has been handed out yet.
     is_first: bool,
 }
 
-impl Crew {
+impl PartScheduler {
     /// Schedules the bytes `rest` of a file.
-    pub fn new(rest: Range<u64>, stretch_bytes: u64) -> Crew {
-        Crew {
-            stretches: VecDeque::new(),
+    pub fn new(rest: Range<u64>, range_bytes: u64) -> PartScheduler {
+        PartScheduler {
+            ranges: VecDeque::new(),
             unshared: rest,
-            stretch_bytes: stretch_bytes.max(1),
+            range_bytes: range_bytes.max(1),
             cuts: Vec::new(),
             is_first: true,
         }
     }
 
     /// Makes ranges end at the next of these ascending offsets instead of at a fixed size.
-    pub fn cut_at(mut self, cuts: Vec<u64>) -> Crew {
+    pub fn cut_at(mut self, cuts: Vec<u64>) -> PartScheduler {
         self.cuts = cuts;
         self
     }
 
     /// Hands out the next range; `None` if all are handed out.
-    pub fn take(&mut self) -> Option<Range<u64>> {
+    pub fn next_range(&mut self) -> Option<Range<u64>> {
         if self.unshared.is_empty() {
             return None;
         }
         let n_bytes = match std::mem::replace(&mut self.is_first, false) {
-            true => self.stretch_bytes.min(FIRST_BYTES),
-            false => self.stretch_bytes,
+            true => self.range_bytes.min(FIRST_BYTES),
+            false => self.range_bytes,
         };
         let end = self.unshared.start.saturating_add(n_bytes);
         let end = match self.cuts.is_empty() {
@@ -85,21 +85,21 @@ impl Crew {
         let end = self.unshared.end.min(end);
         let bytes = self.unshared.start..end;
         self.unshared.start = end;
-        self.stretches.push_back(Stretch { bytes: bytes.clone(), state: State::Out });
+        self.ranges.push_back(ScheduledRange { bytes: bytes.clone(), state: State::Out });
         Some(bytes)
     }
 
     /// Number of ranges in flight or waiting to be joined.
-    pub fn n_unjoined(&self) -> usize {
-        self.stretches.len()
+    pub fn n_unmerged(&self) -> usize {
+        self.ranges.len()
     }
 
     /// Takes back the range `bytes` and its part. `None` means the worker failed: the joining thread then reads the range
     /// itself, and reports the error.
-    pub fn put(&mut self, bytes: &Range<u64>, part: Option<Part>) {
-        let is_it = |stretch: &&mut Stretch| stretch.bytes == *bytes && matches!(stretch.state, State::Out);
-        if let Some(stretch) = self.stretches.iter_mut().find(is_it) {
-            stretch.state = part.map_or(State::Rest, State::Read);
+    pub fn put_back(&mut self, bytes: &Range<u64>, part: Option<Part>) {
+        let is_it = |range: &&mut ScheduledRange| range.bytes == *bytes && matches!(range.state, State::Out);
+        if let Some(range) = self.ranges.iter_mut().find(is_it) {
+            range.state = part.map_or(State::Rest, State::Read);
         }
     }
 
@@ -109,22 +109,22 @@ impl Crew {
             if import.has_given_up() {
                 return Next::Idle;
             }
-            let Some(stretch) = self.stretches.front_mut() else { return Next::Idle };
-            let until = stretch.bytes.end;
+            let Some(range) = self.ranges.front_mut() else { return Next::Idle };
+            let until = range.bytes.end;
             let position = import.position();
-            match std::mem::replace(&mut stretch.state, State::Rest) {
+            match std::mem::replace(&mut range.state, State::Rest) {
                 State::Out => {
-                    stretch.state = State::Out;
+                    range.state = State::Out;
                     return Next::Wait;
                 }
-                State::Read(part) if import.is_at_joint() && part.start == position => {
-                    import.join(part);
+                State::Read(part) if import.is_at_merge_point() && part.start == position => {
+                    import.merge(part);
                 }
                 State::Read(part) if position < part.start && part.start < until => {
                     // The events in between belong to no part; reading them shows whether the part fits.
                     let upto = part.start + 1;
                     import.set_limit(part.start);
-                    stretch.state = State::Read(part);
+                    range.state = State::Read(part);
                     return Next::Feed(position..upto);
                 }
                 State::Read(_) => {}
@@ -133,7 +133,7 @@ impl Crew {
                     return Next::Feed(position..until);
                 }
                 State::Rest => {
-                    self.stretches.pop_front();
+                    self.ranges.pop_front();
                 }
             }
         }
@@ -147,8 +147,9 @@ mod tests {
     #[test]
     fn stretches_end_where_records_start() {
         let shared = |cuts: &[u64]| {
-            let mut crew = Crew::new(10..100, 20).cut_at(cuts.to_vec());
-            let ends: Vec<u64> = std::iter::from_fn(|| crew.take()).map(|stretch| stretch.end).collect();
+            let mut scheduler = PartScheduler::new(10..100, 20).cut_at(cuts.to_vec());
+            let ends: Vec<u64> =
+                std::iter::from_fn(|| scheduler.next_range()).map(|range| range.end).collect();
             ends
         };
         assert_eq!(shared(&[]), [30, 50, 70, 90, 100]);

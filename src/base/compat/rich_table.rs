@@ -6,7 +6,7 @@
 //! Control characters are up to the caller ([`crate::base::text::visible`]); only LF, which splits lines, and tab stops every
 //! eight cells are handled.
 
-use crate::base::python::is_space;
+use crate::base::compat::python::is_space;
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 

@@ -1,7 +1,7 @@
 //! From the bytes of a file to a [`Trace`]: decompression, detection and a reader behind one push interface.
 
 use super::foreign::{self, Foreign};
-use super::parts::{Joins, Part, PartsInfo};
+use super::parts::{Mergeable, Part, PartsInfo};
 use super::unpack::issues::TRAILING;
 use super::unpack::{Packing, Problem, Unpacker};
 use super::{Confidence, FormatInfo, Reader, detect};
@@ -152,7 +152,7 @@ impl Import {
         let mut builder = TraceBuilder::new(source);
         if usize::BITS == 32 {
             builder.max_rows = Some(MAX_EVENTS_32_BIT);
-            builder.trace.accesses.take_at_most(MAX_ACCESSES_32_BIT, MAX_ACCESS_BYTES_32_BIT);
+            builder.trace.accesses.set_limits(MAX_ACCESSES_32_BIT, MAX_ACCESS_BYTES_32_BIT);
         }
         Import {
             file_name: file_name.to_string(),
@@ -209,7 +209,7 @@ impl Import {
         if let Err(error) = self.push(0, chunk) {
             self.problem = Some(error);
         }
-        if self.is_at_joint() {
+        if self.is_at_merge_point() {
             self.count_to_position();
         }
     }
@@ -219,16 +219,16 @@ impl Import {
         let is_plain = self.layers.is_empty() && !self.builder.trace.args.keeps_all();
         match &mut self.content {
             Content::Reading(format, reader) if is_plain && self.problem.is_none() => {
-                reader.joins().filter(|joins| joins.is_splittable()).and(format.parts)
+                reader.mergeable().filter(|reader| reader.is_splittable()).and(format.parts)
             }
             _ => None,
         }
     }
 
-    fn joins(&mut self) -> Option<&mut dyn Joins> {
+    fn mergeable(&mut self) -> Option<&mut dyn Mergeable> {
         match &mut self.content {
             // Offsets in compressed data are not offsets in the file.
-            Content::Reading(_, reader) if self.layers.is_empty() => reader.joins(),
+            Content::Reading(_, reader) if self.layers.is_empty() => reader.mergeable(),
             _ => None,
         }
     }
@@ -236,35 +236,35 @@ impl Import {
     /// File offset of the byte to feed next.
     pub fn position(&mut self) -> u64 {
         let fed = self.progress.file_bytes;
-        self.joins().map_or(fed, |joins| joins.wants())
+        self.mergeable().map_or(fed, |reader| reader.wants())
     }
 
     /// Offsets at which parts are best cut; empty if any offset works. See
-    /// [`parts::Joins::starts`](super::parts::Joins::starts).
+    /// [`parts::Mergeable::starts`](super::parts::Mergeable::starts).
     pub fn starts(&mut self) -> Vec<u64> {
-        self.joins().map_or(Vec::new(), |joins| joins.starts())
+        self.mergeable().map_or(Vec::new(), |reader| reader.starts())
     }
 
     /// Stops before the first record that starts at or after `limit`; bytes from there on are not consumed.
     pub fn set_limit(&mut self, limit: u64) {
-        if let Some(joins) = self.joins() {
-            joins.set_limit(limit);
+        if let Some(reader) = self.mergeable() {
+            reader.set_limit(limit);
         }
     }
 
     /// Whether a part can be joined at the current position: at the limit, or at the end of another part.
-    pub fn is_at_joint(&mut self) -> bool {
-        self.joins().is_some_and(|joins| joins.joint().is_some())
+    pub fn is_at_merge_point(&mut self) -> bool {
+        self.mergeable().is_some_and(|reader| reader.merge_point().is_some())
     }
 
     /// Joins `part`. Returns false and changes nothing unless it starts exactly at the current position.
-    pub fn join(&mut self, part: Part) -> bool {
+    pub fn merge(&mut self, part: Part) -> bool {
         if self.has_given_up() {
             return false;
         }
         let Content::Reading(_, reader) = &mut self.content else { return false };
-        let Some(joins) = reader.joins() else { return false };
-        let is_joined = joins.joint() == Some(part.start) && joins.join(part, &mut self.builder);
+        let Some(reader) = reader.mergeable() else { return false };
+        let is_joined = reader.merge_point() == Some(part.start) && reader.merge(part, &mut self.builder);
         if is_joined {
             self.count_to_position();
             self.reserve();
@@ -275,7 +275,7 @@ impl Import {
 
     /// Parts and the limit change how much has been read.
     fn count_to_position(&mut self) {
-        if let Some(position) = self.joins().map(|joins| joins.wants()) {
+        if let Some(position) = self.mergeable().map(|reader| reader.wants()) {
             self.progress.file_bytes = position;
             self.progress.content_bytes = position;
             self.builder.trace.ledger.content_bytes = position;
@@ -389,20 +389,20 @@ impl Import {
         self.push(self.layers.len(), &head)
     }
 
-    /// Limits the events in memory; beyond it events are aggregated, see [`crate::trace::folded`].
+    /// Limits the events in memory; beyond it events are aggregated, see [`crate::trace::aggregated`].
     pub fn hold_at_most(&mut self, n_events: usize) {
         self.builder.max_rows = Some(n_events);
     }
 
     /// Limits memory accesses; only the first ones are kept.
     pub fn hold_at_most_accesses(&mut self, n_accesses: usize) {
-        self.builder.trace.accesses.take_at_most(n_accesses, usize::MAX);
+        self.builder.trace.accesses.set_limits(n_accesses, usize::MAX);
     }
 
     /// Reduces the memory for accesses by what `others` take.
     pub fn leave_room_for_accesses(&mut self, others: &[Trace]) {
         for other in others {
-            self.builder.trace.accesses.leave_room_for(other.accesses.len(), other.accesses.n_bytes());
+            self.builder.trace.accesses.reserve_for_others(other.accesses.len(), other.accesses.n_bytes());
         }
     }
 
@@ -419,7 +419,7 @@ impl Import {
     /// Whether [`Import::hold_only`] has an effect, as far as known.
     pub fn can_hold_only(&self) -> bool {
         self.format().is_none_or(|format| format.has_events)
-            && !self.builder.is_folding()
+            && !self.builder.is_spilling()
             && self.builder.holds_all()
     }
 
@@ -429,13 +429,13 @@ impl Import {
     }
 
     /// Whether events are aggregated, so that there is no partial trace.
-    pub fn is_folding(&self) -> bool {
-        self.builder.is_folding()
+    pub fn is_spilling(&self) -> bool {
+        self.builder.is_spilling()
     }
 
     fn fold_if_full(&mut self) -> Result<(), ImportError> {
         if self.builder.is_full() {
-            self.builder.fold();
+            self.builder.spill();
         }
         let fits = self.builder.n_packed_bytes() <= MAX_PACKED_BYTES_32_BIT
             && self.builder.n_held_together() <= MAX_TOGETHER_32_BIT;
@@ -452,7 +452,7 @@ impl Import {
 
     /// Trace of what was read so far. `None` while the format is unknown, and once events are aggregated.
     pub fn snapshot(&self) -> Option<Trace> {
-        if self.builder.is_folding() {
+        if self.builder.is_spilling() {
             return None;
         }
         let Content::Reading(_, reader) = &self.content else { return None };
