@@ -12,7 +12,9 @@
 //! means: the result always equals that of the general scanner. If a value turns out to change, the node forgets its runs and
 //! learns shorter ones that end before it.
 
-use super::scanner::{Field, RawEvent, RawId, Scan, Stop};
+use super::event::{Field, RawEvent, RawId};
+
+use super::scanner::{Scan, Stop};
 use crate::base::json::{JsonError, RawStr};
 
 /// Longest run, in bytes.

@@ -11,6 +11,8 @@
 mod carry;
 mod container;
 mod cursor;
+mod digits;
+mod event;
 mod facts;
 mod issues;
 mod layouts;

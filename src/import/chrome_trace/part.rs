@@ -5,11 +5,11 @@
 
 use super::carry::Carry;
 use super::cursor::{frame, skip_space};
+use super::event::RawEvent;
 use super::layouts::Layouts;
 use super::part_notes::PartNotes;
 use super::rows::{Place, Rows};
 use super::salvage::{LONG_LINE_BYTES, may_be_open, swallowed};
-use super::scanner::RawEvent;
 use crate::base::json::JsonError;
 use crate::import::parts::{Part, PartReader, PartRows};
 use crate::trace::TraceBuilder;

@@ -3,11 +3,11 @@
 //! Takes borrowed members and returns ids: texts are interned, processes and threads looked up. Events that are unusable by
 //! themselves are counted as skipped here.
 
-use super::issues::*;
-use super::links::{Linked, LinkedCategories, Taken, taken_of};
-use super::scanner::{
+use super::event::{
     ORDER_NAME_CAT_PH_TS_DUR_PID_TID, ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS, RawEvent, RawId, Scope, Time,
 };
+use super::issues::*;
+use super::links::{Linked, LinkedCategories, Taken, taken_of};
 use crate::base::json::{Number, RawStr, unescape};
 use crate::base::strings::{RecentStrings, StringId, StringTable};
 use crate::trace::args::ArgsPlace;

@@ -5,7 +5,8 @@
 //! the start of a line, with the members of events.
 
 use super::cursor::{first_of, skip_space};
-use super::scanner::{Field, RawEvent, scan_event, skip_value};
+use super::event::{Field, RawEvent};
+use super::scanner::{scan_event, skip_value};
 use crate::base::json::JsonError;
 use memchr::{memchr_iter, memmem};
 use std::sync::LazyLock;

@@ -4,11 +4,12 @@ use super::state::{AfterEnd, Comma, Enclosing, List, State, Step};
 use super::{Container, recovery::RECOVERY_BYTES};
 use crate::base::json::JsonError;
 use crate::import::chrome_trace::cursor::{Cursor, frame, skip_space};
+use crate::import::chrome_trace::event::RawEvent;
 use crate::import::chrome_trace::issues::*;
 use crate::import::chrome_trace::salvage::{
     LONG_LINE_BYTES, ListKind, NEAR_BYTES, is_key_of_event, is_member_at, may_be_open, next_event, swallowed,
 };
-use crate::import::chrome_trace::scanner::{RawEvent, scan_headless, skip_value};
+use crate::import::chrome_trace::scanner::{scan_headless, skip_value};
 use crate::trace::TraceBuilder;
 use memchr::memmem;
 

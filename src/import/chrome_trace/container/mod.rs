@@ -54,7 +54,7 @@ use recovery::SearchBudget;
 use state::{Comma, List, State, Step};
 
 #[cfg(doc)]
-use super::scanner::RawEvent;
+use super::event::RawEvent;
 
 /// Largest element or value held in memory; larger ones are skipped.
 const MAX_ELEMENT_BYTES: usize = 256 << 20;

@@ -5,11 +5,12 @@ use super::skip::SkipScan;
 use super::state::{Enclosing, Resync, Skipping, State, Step};
 use crate::base::json::JsonError;
 use crate::import::chrome_trace::cursor::{Cursor, may_follow};
+use crate::import::chrome_trace::event::RawEvent;
 use crate::import::chrome_trace::issues::*;
 use crate::import::chrome_trace::salvage::{
     MAX_INTACT_BYTES, NEAR_BYTES, is_member_at, may_be_open, next_event, swallowed_near,
 };
-use crate::import::chrome_trace::scanner::{RawEvent, skip_value};
+use crate::import::chrome_trace::scanner::skip_value;
 use crate::trace::TraceBuilder;
 use crate::trace::ledger::{IssueKind, Position};
 
