@@ -129,6 +129,22 @@ fn spread(rest: &str, stem: &str, found: &mut Vec<String>) {
     }
 }
 
+/// Paths of `super::` in a file of `src`, from the root of the crate. Those of inline modules come out one level too high.
+fn super_paths(text: &str, file: &Path) -> Vec<String> {
+    let stem = file.with_extension("");
+    let mut module: Vec<&str> = stem.iter().filter_map(|part| part.to_str()).collect();
+    if module.last() == Some(&"mod") {
+        module.pop();
+    }
+    let from_root = |path: String| {
+        let rest = path.trim_start_matches("super::");
+        let n_up = 1 + (path.len() - rest.len()) / "super::".len();
+        let stem = module.get(..module.len().checked_sub(n_up)?)?;
+        Some([stem, &[rest]].concat().join("::"))
+    };
+    paths(text, "super::").into_iter().filter_map(from_root).collect()
+}
+
 fn allowed(path: &str, layers: &[&str]) -> bool {
     layers.iter().any(|layer| path == *layer || path.starts_with(&format!("{layer}::")))
 }
@@ -143,6 +159,12 @@ fn layers_use_only_what_lies_below() {
             for path in paths(&text, "crate::").into_iter().filter(|path| !allowed(path, may)) {
                 wrong.push(format!("{}: crate::{path}", file.strip_prefix(&src).unwrap().display()));
             }
+            let name = file.strip_prefix(&src).unwrap();
+            let is_of_layer = |path: &str| LAYERS.iter().any(|(layer, _)| allowed(path, &[layer]));
+            let up = super_paths(&text, name).into_iter();
+            for path in up.filter(|path| is_of_layer(path) && !allowed(path, may)) {
+                wrong.push(format!("{}: super path to {path}", name.display()));
+            }
             for browser in ["web_sys", "js_sys", "wasm_bindgen", "leptos", "gloo"] {
                 if text.contains(&format!("{browser}::")) {
                     wrong.push(format!("{}: {browser}", file.display()));
@@ -151,6 +173,31 @@ fn layers_use_only_what_lies_below() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn super_paths_are_paths_from_the_root() {
+    let text = "use super::super::trace::{Run, args};\nuse super::x;\n";
+    assert_eq!(super_paths(text, Path::new("base/json/mod.rs")), ["trace::Run", "trace::args", "base::x"]);
+    assert_eq!(super_paths(text, Path::new("base/lines.rs")), ["trace::Run", "trace::args", "base::x"]);
+    assert_eq!(super_paths("super::super::y", Path::new("base/json/skip.rs")), ["base::y"]);
+}
+
+/// A new folder has to be put into the table, or it could use everything.
+#[test]
+fn every_folder_is_a_layer_or_a_program() {
+    const PROGRAMS: &[&str] = &["app", "cli", "worker"];
+    const FILES: &[&str] = &["lib.rs", "main.rs"];
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut layers: Vec<&str> = LAYERS.iter().map(|(layer, _)| *layer).collect();
+    for entry in std::fs::read_dir(&src).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        layers.retain(|layer| *layer != name);
+        let is_layer = LAYERS.iter().any(|(layer, _)| *layer == name);
+        let is_program = PROGRAMS.contains(&name.as_str()) || FILES.contains(&name.as_str());
+        assert!(is_layer || is_program, "src/{name} is in no layer: add it to LAYERS");
+    }
+    assert!(layers.is_empty(), "no folder: {layers:?}");
 }
 
 #[test]

@@ -9,6 +9,16 @@
 //! u64…]
 //! ```
 //! All numbers are little-endian.
+//!
+//! # Before you change this
+//!
+//! - Indexes in browsers and Tracedrop files contain these blocks. A new encoding needs a new bit in `ways`; what the old bits
+//!   mean must stay.
+//! - Blocks come from files, so [`read_block`] and [`skip_block`] must return `None`, not panic or overrun, for any bytes. Sums
+//!   and products wrap.
+//! - [`write_same`] and [`write_few`] are shortcuts: they must write the bytes that [`write_block`] would.
+//! - Loops work on fixed numbers of lanes so that the compiler vectorizes them, natively and in wasm. Writing a block is most
+//!   of the time of reading memory accesses; measure with `cargo bench --bench memory`.
 
 use std::hint::black_box;
 

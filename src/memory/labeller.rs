@@ -4,6 +4,17 @@
 //! classification of a page is permanent: an allocator that touches a page while weights are loaded makes it a
 //! weight page. All weights are region 1. Each key/value cache address and each page of any other kind is a region, numbered
 //! from 2 in order of first access.
+//!
+//! # Before you change this
+//!
+//! - Labels, and numbers of regions, must equal those of mrm-trace; `tests/mrm.rs` compares them. They depend on the order of
+//!   accesses, so rows are labelled one after the other, in file order, also where a file is read in parts.
+//! - [`Labeller::see`] and [`Labeller::label_seen`] are a fast way that looks ahead from the address alone. It must give the
+//!   label that [`Labeller::label_given`] would, or nothing; [`Seen::tells`] decides which.
+//! - Only a known kind classifies a page. A row of unknown kind leaves no trace, whatever the policy, except with
+//!   [`UnknownPolicy::Runtime`].
+//! - There can be hundreds of millions of rows and of pages: weight pages are a bit set, other state is one entry per page, and
+//!   nothing is allocated per row.
 
 use super::index::{Addresses, PageSet, PageTable, Places};
 use super::kinds::{Kind, Kinds};

@@ -3,6 +3,9 @@
 //! Takes headers and cells as text and returns lines that fit the width. The layout is that of the Python library rich for a
 //! table without a box, so that reports of tools that use it can be matched byte for byte: one blank on either side of each
 //! cell, columns that are too wide reduced toward the next widest, words wrapped, words that do not fit truncated with `…`.
+//! Tracedrop's own reports are laid out by [`crate::export::terminal`], which shows units, marks and omitted rows; only what must
+//! match another tool is laid out here.
+//!
 //! Control characters are up to the caller ([`crate::base::text::visible`]); only LF, which splits lines, and tab stops every
 //! eight cells are handled.
 

@@ -11,6 +11,17 @@
 //! Bytes that match no known run are scanned by the general scanner and learned. So a layout never decides what an event
 //! means: the result always equals that of the general scanner. If a value turns out to change, the node forgets its runs and
 //! learns shorter ones that end before it.
+//!
+//! # Before you change this
+//!
+//! - [`scan_event`](super::scanner::scan_event) says what an event means. Whatever is learned must have exactly its effect, on
+//!   every field of [`RawEvent`], also on errors and cuts: the property test `like_the_plain_scanner` cuts events at every byte.
+//! - A value becomes part of a run only if its bytes alone decide its meaning ([`Known::add`]). An invalid value, an escaped
+//!   text or an odd id never does, since it has to be noticed in every event.
+//! - Runs are compared in a window of [`MAX_RUN`] bytes. Near the end of a chunk there is none, so the general scanner reads on,
+//!   and may learn a run that is known already.
+//! - Nodes and branches are bounded, because the file decides how many there could be.
+//! - `scan` and `follow` take most of the time of reading. Measure with `cargo bench --bench readers` before and after.
 
 use super::event::{Field, RawEvent, RawId};
 

@@ -3,6 +3,9 @@
 //! A stray quote swaps the inside and outside of all later texts, and a missing bracket makes what follows part of the open
 //! value. So an event may seem to end far too late, or never. The sign is whole events inside it: objects after a comma or at
 //! the start of a line, with the members of events.
+//!
+//! The scanner skips values by brackets and strings alone ([`skip_value`]). Here, brackets are not to be trusted, so
+//! [`first_error`] and [`is_sound`] check the syntax as well, which is slower. They only see elements that look broken.
 
 use super::cursor::{first_of, skip_space};
 use super::event::{Field, RawEvent};
