@@ -89,6 +89,11 @@ impl<'a, 'b> Ranks<'a, 'b> {
         }
         report.facts(self.facts());
         self.add_warnings(&mut report);
+        // Without shared clocks or collectives the tables would be empty; warnings say so.
+        let has_collectives = !self.waits.collectives.is_empty();
+        if has_collectives {
+            report.table(self.stragglers_table());
+        }
         report.chart(self.ranks_chart());
         report.table(self.ranks_table());
         if !self.files.left_out.is_empty() {
@@ -97,9 +102,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
         if let Some(chart) = self.arrivals_chart() {
             report.chart(chart);
         }
-        // Without shared clocks or collectives the tables would be empty; warnings say so.
-        if !self.waits.collectives.is_empty() {
-            report.table(self.stragglers_table());
+        if has_collectives {
             report.table(self.kinds_table());
             report.table(self.collectives_table());
         }

@@ -2,11 +2,12 @@
 
 use super::tables::Source;
 use crate::analysis::timeline::texts;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::memory::Kind;
 use crate::memory::suitability::{Suitability, Thresholds};
 use crate::memory::summary::KindSummary;
-use crate::report::{Column, Content, Facts, Mark, Report, Table};
+use crate::report::{Column, Content, Facts, Mark, Report, Table, Value};
+use crate::trace::accesses::PAGE_BITS;
 
 /// Reads per write of a kind, as text if there are no writes.
 fn reads_per_write(row: &KindSummary) -> String {
@@ -14,6 +15,37 @@ fn reads_per_write(row: &KindSummary) -> String {
         (0, 0) => "no reads, no writes".to_string(),
         (_, 0) => "∞ (no writes)".to_string(),
         (reads, writes) => format!("{:.2}", reads as f64 / writes as f64),
+    }
+}
+
+/// The kind whose retention readers ask for first: the key/value cache if there is one, else the most accessed known kind.
+fn kind_in_question<'a>(source: &Source<'a, '_>) -> Option<&'a KindSummary> {
+    let known = || source.kinds.iter().filter(|row| row.kind != Kind::UNKNOWN && row.n_regions > 0);
+    let cache = known().find(|row| row.kind == Kind::KV_CACHE);
+    cache.or_else(|| known().max_by_key(|row| row.reads + row.writes))
+}
+
+/// How long data is kept, how much memory is touched, and how many accesses say so.
+pub fn facts(source: &Source<'_, '_>, facts: &mut Facts) {
+    let view = source.view;
+    if let Some(row) = kind_in_question(source) {
+        let seconds = |value: f64| Value::Float(value).display(Unit::Seconds);
+        facts
+            .push("kept", &format!("{} kept", view.kinds.name(row.kind)), row.retention_p50_s, Unit::Seconds)
+            .hint(format!(
+                "median of {}, from first write to last read; p90 {}, p99 {}",
+                counted(row.n_regions, "region", "regions"),
+                seconds(row.retention_p90_s),
+                seconds(row.retention_p99_s)
+            ));
+    }
+    let bytes = view.pages.len().saturating_mul(1 << PAGE_BITS);
+    facts
+        .push("bytes", "Touched", bytes, Unit::Bytes)
+        .hint("distinct 4 KiB pages hit by a sample; region tables count a page once per region");
+    facts.push("accesses", "Accesses", view.coverage.n_rows, Unit::Count);
+    if let Some((start, end)) = view.trace.accesses.span() {
+        facts.push("span", "Span", end.saturating_sub(start), Unit::Ns);
     }
 }
 

@@ -16,7 +16,6 @@ use crate::memory::{Kind, LabelledTrace};
 use crate::memory_run::KV_RANGES;
 use crate::report::{Block, Facts, Report};
 use crate::trace::Run;
-use crate::trace::accesses::PAGE_BITS;
 use crate::trace::builder::issues::ACCESSES_LEFT_OUT;
 use tables::Source;
 
@@ -130,8 +129,16 @@ fn add_trace(
     context: &Context<'_>,
     report: &mut Report,
 ) {
-    trust::add(view, context, report);
+    // What most readers came for, before how it was found: whether the run is valid, how long data was kept, how much was touched.
+    let source = Source { view, kinds };
+    let mut glance = Facts::new("At a glance");
+    trust::judge(view, context, &mut glance);
+    glance::facts(&source, &mut glance);
+    report.facts(glance);
+    trust::warn(view, report);
     warn_of_the_rest(view, report);
+    report.table(glance::table(&source, thresholds));
+    glance::notes(&source, report);
     if view.n_left_out > 0 {
         let n = counted(view.n_left_out, "access", "accesses");
         report.warning(format!("Skipped {n} of unknown kind, as requested."));
@@ -139,8 +146,8 @@ fn add_trace(
     tell_of_labels(view, report);
     warn_of_phases(view, context, report);
     tell_ranges(view, context, report);
+    trust::add_coverage(view, report);
     add_facts(view, report);
-    let source = Source { view, kinds };
     if run_files::noted_thresholds(view.trace).is_some_and(|noted| noted == *thresholds) {
         report.info(format!(
             "MRM suitability is {}, from the metadata of the run (default: {}).",
@@ -151,8 +158,6 @@ fn add_trace(
     if !kinds.is_empty() {
         report.facts(glance::suitability(&source, thresholds));
     }
-    report.table(glance::table(&source, thresholds));
-    glance::notes(&source, report);
     let intervals = charts::intervals(&source);
     let interval_table = charts::intervals_table(&intervals);
     for chart in charts::all(&source, thresholds, intervals) {
@@ -227,16 +232,10 @@ fn warn_of_the_rest(view: &LabelledTrace<'_>, report: &mut Report) {
 fn add_facts(view: &LabelledTrace<'_>, report: &mut Report) {
     let mut facts = Facts::new("Accesses");
     let coverage = &view.coverage;
-    facts.push("accesses", "Accesses", coverage.n_rows, Unit::Count);
     facts
         .push("regions", "Regions", view.regions.regions().len() as u64, Unit::Count)
         .hint("excludes region 0, which is all memory of unknown kind");
-    let bytes = view.pages.len().saturating_mul(1 << PAGE_BITS);
-    facts
-        .push("bytes", "Touched", bytes, Unit::Bytes)
-        .hint("distinct 4 KiB pages hit by a sample; region tables count a page once per region");
     if let Some((start, end)) = view.trace.accesses.span() {
-        facts.push("span", "Span", end.saturating_sub(start), Unit::Ns);
         // In full nanoseconds, so that they can be used to define phases.
         for (id, label, ns) in [("first_ns", "First access", start), ("last_ns", "Last access", end)] {
             facts

@@ -15,9 +15,8 @@ use crate::report::{Block, Facts, Mark, Note, NoteLevel, Report};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{Position, Trace};
 
-/// Adds the data-quality block at the top of the report.
-pub fn add(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report) {
-    let mut facts = Facts::new("Data quality");
+/// Adds whether the run can be trusted: its validity with the reasons, and whether its files are those of the manifest.
+pub fn judge(view: &LabelledTrace<'_>, context: &Context<'_>, facts: &mut Facts) {
     let (judgement, reasons, is_derived) = run_validity(view.trace, &context.query.memory);
     let said = judgement.map_or("unknown", RunValidity::name);
     let validity = facts.push("run_validity", "Run validity", said, Unit::None);
@@ -26,11 +25,12 @@ pub fn add(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report)
         RunValidity::Marginal => Mark::Fair,
         RunValidity::Contaminated => Mark::Bad,
     }));
-    validity.hint(match (judgement, is_derived) {
+    let source = match (judgement, is_derived) {
         (None, _) => "profiler overhead not recorded",
         (_, true) => "derived from the profiler overhead in the file",
         (_, false) => "from the file",
-    });
+    };
+    validity.hint(source);
     if !reasons.is_empty() {
         facts.push("failure_reasons", "Reasons", reasons.join("; "), Unit::None);
     }
@@ -39,6 +39,31 @@ pub fn add(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report)
         let files = counted(n_differing as u64, "file differs", "files differ");
         facts.push("manifest", "Manifest", files, Unit::None).mark(Some(Mark::Bad));
     }
+}
+
+/// Warns of what makes the numbers of a trace wrong.
+pub fn warn(view: &LabelledTrace<'_>, report: &mut Report) {
+    tell_of_clock(view, report);
+    let n_differing = n_differing(&check_sidecar_files(&view.trace.sidecar_files));
+    if n_differing > 0 {
+        let files = counted(
+            n_differing as u64,
+            "file in the run directory differs",
+            "files in the run directory differ",
+        );
+        report.warning(format!("{files} from its manifest. See the report on the run directory."));
+    }
+    if look_like_instructions(view) {
+        report.warning(
+            "These look like instruction addresses, not data addresses: the addresses of each function are close together. \
+             Record with `perf record -d` or `perf mem record`, and print with `perf script -F +addr`.",
+        );
+    }
+}
+
+/// Adds how much of the optional data was recorded.
+pub fn add_coverage(view: &LabelledTrace<'_>, report: &mut Report) {
+    let mut facts = Facts::new("Data quality");
     let coverage = &view.coverage;
     let collector = collector_of(view);
     let grade = coverage.grade(collector);
@@ -61,24 +86,9 @@ pub fn add(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report)
         facts.push(id, label, coverage.share(n), Unit::Ratio);
     }
     report.facts(facts);
-    tell_of_clock(view, report);
-    if n_differing > 0 {
-        let files = counted(
-            n_differing as u64,
-            "file in the run directory differs",
-            "files in the run directory differ",
-        );
-        report.warning(format!("{files} from its manifest. See the report on the run directory."));
-    }
     if grade == Grade::Fail && collector != Collector::Memray && coverage.n_rows > 0 {
         report.info(
             "Most accesses have no latency or memory level. The metrics here don't need them. To record them, use perf mem.",
-        );
-    }
-    if look_like_instructions(view) {
-        report.warning(
-            "These look like instruction addresses, not data addresses: the addresses of each function are close together. \
-             Record with `perf record -d` or `perf mem record`, and print with `perf script -F +addr`.",
         );
     }
 }
