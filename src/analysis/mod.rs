@@ -31,12 +31,13 @@ pub mod mrm_kv;
 pub mod mrm_run;
 pub mod mrm_time;
 pub mod overview;
+pub mod report_builder;
 pub mod run_files;
 pub mod slices;
 pub mod sway_summary;
 pub mod timeline;
 
-use crate::base::progress;
+use crate::base::{progress, steps};
 use crate::memory::labeller::Unclassified;
 use crate::memory::labelling::Stopped;
 use crate::memory::{LabelledTrace, Measured};
@@ -236,17 +237,16 @@ impl<'a> Context<'a> {
     /// Memory accesses with labels and metrics by trace; only of traces of memory accesses.
     pub fn memory(&self) -> &[LabelledTrace<'a>] {
         self.memory.get_or_init(|| {
-            let n = self.of_memory().count() as f64;
-            let view = |(at, trace): (usize, &'a Trace)| {
-                let at = at as f64;
-                progress::within(at / n, (at + 1.0) / n, || run_files::view_of(trace, &self.query.memory))
-            };
-            self.of_memory().enumerate().map(view).collect()
+            let measured = steps::run(label(self.run, &self.query.memory));
+            self.of_memory()
+                .zip(measured)
+                .map(|(trace, measured)| LabelledTrace::from_cache(trace, measured))
+                .collect()
         })
     }
 
     fn of_memory(&self) -> impl Iterator<Item = &'a Trace> + use<'a> {
-        self.run.traces.iter().filter(|trace| trace.accesses.is_expected())
+        of_memory(self.run)
     }
 
     /// Slice times by name.
@@ -273,30 +273,31 @@ pub fn listed() -> Vec<(&'static str, &'static str)> {
 
 /// All reports that `run` has data for.
 pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
-    reports_of(run, query, None).0
+    let reports = make(&Context::new(run, query), applying(run));
+    with_conclusions(run, reports)
 }
 
-/// All reports, or those whose ids are `wanted`, and the intermediate results. Unwanted reports are only made if a wanted one
-/// is derived from them.
-pub fn reports_of(run: &Run, query: &Query, wanted: Option<&[String]>) -> (Vec<Report>, AnalysisCache) {
-    let is_wanted = |id: &str| wanted.is_none_or(|wanted| wanted.iter().any(|wanted| wanted == id));
-    let draws_conclusions = CONCLUSIONS.iter().any(|conclusion| is_wanted(conclusion.id));
-    let context = Context::new(run, query);
-    let mut reports =
-        make(&context, applying(run).filter(|analysis| draws_conclusions || is_wanted(analysis.id)));
-    if draws_conclusions {
-        reports = with_conclusions(run, reports);
-    }
-    reports.retain(|report| is_wanted(&report.id));
-    (reports, context.into_cache())
-}
-
-/// The reports that are cheap compared with parsing, shown during parsing and while the others are computed; and the
-/// intermediate results that the others need as well.
+/// The reports that are cheap compared with parsing, shown during parsing; and their intermediate results.
 pub fn early_reports(run: &Run, query: &Query) -> (Vec<Report>, AnalysisCache) {
     let context = Context::new(run, query);
     let reports = make(&context, applying(run).filter(|analysis| !analysis.is_late));
     (reports, context.into_cache())
+}
+
+fn of_memory(run: &Run) -> impl Iterator<Item = &Trace> {
+    run.traces.iter().filter(|trace| trace.accesses.is_expected())
+}
+
+/// Labels and measures the accesses of each trace that has some, in steps.
+async fn label(run: &Run, query: &MemoryQuery) -> Vec<Measured> {
+    let n = of_memory(run).count() as f64;
+    let mut all = Vec::new();
+    for (at, trace) in of_memory(run).enumerate() {
+        let at = at as f64;
+        let view = steps::within(at / n, (at + 1.0) / n, run_files::view_in_steps(trace, query)).await;
+        all.push(view.into_measured());
+    }
+    all
 }
 
 /// Approximate share of the time of memory reports that goes to labelling and measuring accesses.
@@ -321,30 +322,8 @@ fn make(context: &Context<'_>, analyses: impl Iterator<Item = &'static AnalysisI
     analyses.iter().enumerate().map(make).collect()
 }
 
-/// Adds one report that is not among the [`early_reports`] to `reports`, at its place; `false` if none is missing. Call
-/// [`with_conclusions`] after the last one.
-pub fn add_late_report(
-    run: &Run,
-    query: &Query,
-    reports: &mut Vec<Report>,
-    cache: &mut AnalysisCache,
-) -> bool {
-    let is_missing =
-        |analysis: &&AnalysisInfo| analysis.is_late && reports.iter().all(|report| report.id != analysis.id);
-    let mut analyses = applying(run);
-    let Some(analysis) = analyses.find(is_missing) else { return false };
-    let behind: Vec<_> = analyses.collect();
-    let context = Context::from_cache(run, query, std::mem::take(cache));
-    let report = (analysis.run)(&context);
-    *cache = context.into_cache();
-    let is_behind = |other: &Report| behind.iter().any(|analysis| analysis.id == other.id);
-    let place = reports.iter().position(is_behind).unwrap_or(reports.len());
-    reports.insert(place, report);
-    true
-}
-
 /// Adds the reports that are derived from `reports`.
-pub fn with_conclusions(run: &Run, mut reports: Vec<Report>) -> Vec<Report> {
+fn with_conclusions(run: &Run, mut reports: Vec<Report>) -> Vec<Report> {
     for conclusion in CONCLUSIONS {
         if let Some(report) = (conclusion.run)(run, &reports) {
             let is_behind = |report: &Report| conclusion.before.iter().any(|info| info.id == report.id);

@@ -2,6 +2,7 @@
 
 use super::memory_query::MemoryQuery;
 use crate::base::json::Json;
+use crate::base::steps;
 use crate::memory::LabelledTrace;
 use crate::memory::phases::{Boundary, Phases};
 use crate::memory::ranges::{self, AddressRange};
@@ -47,6 +48,11 @@ pub fn noted_thresholds(trace: &Trace) -> Option<Thresholds> {
 /// Labelled accesses of a trace. Phases and address ranges come from the run directory if the user sets
 /// none.
 pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> LabelledTrace<'a> {
+    steps::run(view_in_steps(trace, query))
+}
+
+/// [`view_of`] in steps.
+pub async fn view_in_steps<'a>(trace: &'a Trace, query: &MemoryQuery) -> LabelledTrace<'a> {
     let mut options = query.options();
     if options.phases.is_empty() {
         options.phases = metadata_of(trace).map(|metadata| phases_of(&metadata).0).unwrap_or_default();
@@ -56,7 +62,7 @@ pub fn view_of<'a>(trace: &'a Trace, query: &MemoryQuery) -> LabelledTrace<'a> {
     {
         options.ranges = ranges;
     }
-    LabelledTrace::new(trace, &options)
+    Box::pin(LabelledTrace::in_steps(trace, &options)).await
 }
 
 /// Phase boundaries from the metadata, and the problem with them, if any. Invalid entries are ignored, the others

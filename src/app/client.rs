@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tracedrop::base::hash::HashMap;
 use tracedrop::engine::protocol::{
-    self, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile, PreviewView,
-    Progress, Request, Response, SearchHits,
+    self, AddedReport, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile,
+    PreviewView, Progress, Request, Response, SearchHits,
 };
 use tracedrop::report::view::{ColumnSum, TableRows};
 
@@ -18,6 +18,8 @@ pub enum Event {
     },
     Progress(Progress),
     Document(Arc<DocumentView>),
+    /// A report of the document that was sent last.
+    ReportAdded(Box<AddedReport>),
     Failed(Failure),
     /// The list of cached indexes has changed.
     KeptChanged,
@@ -181,6 +183,7 @@ impl Mail {
             Some(Response::Ready { formats, .. }) => self.tell(Event::Ready { formats }),
             Some(Response::Progress(progress)) => self.tell(Event::Progress(progress)),
             Some(Response::Document(document)) => self.tell(Event::Document(Arc::new(*document))),
+            Some(Response::ReportAdded(added)) => self.tell(Event::ReportAdded(added)),
             Some(Response::Failed(failure)) => self.tell(Event::Failed(failure)),
             Some(Response::Rows { ticket, revision, rows, .. }) => {
                 self.answer(ticket, Answer::Rows { revision, rows });

@@ -9,6 +9,7 @@ pub mod json;
 pub mod lines;
 pub mod progress;
 pub mod secrets;
+pub mod steps;
 pub mod strings;
 pub mod text;
 pub mod threads;

@@ -1,6 +1,6 @@
 //! Arguments of the command, and what they mean to the library.
 
-use crate::{compare, mrm, part, read};
+use crate::{compare, mrm, output, part};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tracedrop::analysis::Query;
@@ -320,7 +320,7 @@ impl ReportTables {
                 "thresholds" => ("--suitability", &None),
                 _ => (what, &None),
             };
-            let file = file.as_ref().map(|path| format!("{}: ", read::shown(path))).unwrap_or_default();
+            let file = file.as_ref().map(|path| format!("{}: ", output::shown(path))).unwrap_or_default();
             return Err(format!("{option}: {file}{why}"));
         }
         Ok(memory)
@@ -362,7 +362,7 @@ impl InputArgs {
 /// Notes from a file, or the error message.
 pub fn read_notes(path: Option<&Path>) -> Result<Option<Notes>, String> {
     let Some(path) = path else { return Ok(None) };
-    let bytes = std::fs::read(path).map_err(|error| format!("--notes: {}: {error}", read::shown(path)))?;
+    let bytes = std::fs::read(path).map_err(|error| format!("--notes: {}: {error}", output::shown(path)))?;
     let notes = export::notes::of_file(&bytes);
-    notes.map(Some).map_err(|why| format!("--notes: {}: {why}", read::shown(path)))
+    notes.map(Some).map_err(|why| format!("--notes: {}: {why}", output::shown(path)))
 }

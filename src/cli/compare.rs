@@ -131,16 +131,14 @@ fn open_side(args: &CompareArgs, files: &[Place]) -> io::Result<Option<Side>> {
         Err(message) => return Err(io::Error::other(message)),
     };
     let query = args.tables.query(tracedrop::analysis::Query::default().top).map_err(io::Error::other)?;
-    let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
-    let mut sessions: Vec<Session> = Vec::new();
+    let mut session = Session::of_several(query);
     for file in files {
-        let Some(session) = open(file) else { return Ok(None) };
-        sessions.push(session);
+        if read::add(&mut session, file, format, &args.input).is_none() {
+            return Ok(None);
+        }
     }
-    let mut session = match sessions.len() {
-        1 => sessions.remove(0),
-        _ => Session::together(sessions).map_err(io::Error::other)?,
-    };
+    session.end_files().map_err(io::Error::other)?;
+    session.finish_reports();
     session.side().map(Some).map_err(io::Error::other)
 }
 

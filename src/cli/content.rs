@@ -1,11 +1,16 @@
-//! Random access to the file behind a session.
+//! The bytes of files: in order, and by position for the session behind them.
 
+use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::SystemTime;
+use tracedrop::base::text;
 use tracedrop::trace::args::{CHANGED, Content};
+
+/// Bytes per read.
+pub const CHUNK_BYTES: u64 = 1 << 20;
 
 /// A file on disk.
 pub struct FileContent {
@@ -42,4 +47,23 @@ impl Content for FileContent {
     fn n_bytes(&self) -> u64 {
         self.file.borrow().metadata().map_or(0, |metadata| metadata.len())
     }
+}
+
+/// SHA-256 of a file in hexadecimal. `None` if it is not a regular file or cannot be read again.
+pub fn sha256(path: &Path) -> Option<String> {
+    std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+    let mut file = File::open(path).ok()?;
+    let mut hasher = Sha256::new();
+    let mut chunk = Vec::new();
+    while fill(&mut file, &mut chunk, CHUNK_BYTES).ok()? {
+        hasher.update(&chunk);
+    }
+    Some(text::hex(&hasher.finalize()))
+}
+
+/// Replaces `chunk` by the next bytes, at most `len`; false at the end.
+pub fn fill(input: &mut dyn Read, chunk: &mut Vec<u8>, len: u64) -> io::Result<bool> {
+    chunk.clear();
+    input.take(len).read_to_end(chunk)?;
+    Ok(!chunk.is_empty())
 }

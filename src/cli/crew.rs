@@ -1,7 +1,6 @@
 //! Multi-threaded reading of the rest of a file.
 
-use crate::content::FileContent;
-use crate::read::{CHUNK_BYTES, fill};
+use crate::content::{CHUNK_BYTES, FileContent, fill};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use crate::arguments::{ExportArgs, read_notes};
 use crate::place::{self, Place};
-use crate::{mrm, now_ms, output, read, usage};
+use crate::{content, mrm, now_ms, output, read, usage};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ pub fn run(args: &ExportArgs) -> io::Result<ExitCode> {
     let is_link = exporter.id == export::link::INFO.id;
     if !is_link && session.exporters().iter().all(|possible| possible.id != exporter.id) {
         let why = session.why_not_exported(exporter);
-        say!("tracedrop: {}: {why}", read::shown(&args.file));
+        say!("tracedrop: {}: {why}", output::shown(&args.file));
         return Ok(ExitCode::from(1));
     }
     let mut options = Options { now_ms: now_ms(), cut, redact, notes, ..Options::default() };
@@ -47,7 +47,7 @@ pub fn run(args: &ExportArgs) -> io::Result<ExitCode> {
     // Lets a recipient check that they have the same file.
     let was_read = session.document().is_some_and(|it| it.file.index.is_none() && it.link.is_none());
     if let (Place::Path(path), true) = (&file, was_read && (is_link || takes_index(exporter))) {
-        options.link.sha256 = vec![read::sha256(path)];
+        options.link.sha256 = vec![content::sha256(path)];
     }
     if args.preview {
         return list_outgoing(session, exporter, &options);
@@ -63,7 +63,7 @@ pub fn run(args: &ExportArgs) -> io::Result<ExitCode> {
         },
     };
     for what in &left_out.0 {
-        say!("tracedrop: {}: note: not in the export: {what}", read::shown(&args.file));
+        say!("tracedrop: {}: note: not in the export: {what}", output::shown(&args.file));
     }
     Ok(ExitCode::SUCCESS)
 }

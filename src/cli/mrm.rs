@@ -1,6 +1,6 @@
 //! `tracedrop mrm`: experiment configurations; also writes run directories for `tracedrop export`.
 
-use crate::{output, read};
+use crate::output;
 use clap::Subcommand;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub fn run(command: &MrmCommand) -> io::Result<ExitCode> {
 
 /// Checks a configuration file and prints its warnings and errors; `None` if the file cannot be read.
 fn judged(path: &Path) -> Option<Judged> {
-    let name = read::shown(path);
+    let name = output::shown(path);
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -69,7 +69,7 @@ fn validate(path: &Path) -> io::Result<ExitCode> {
     let Some(config) = valid else { return Ok(ExitCode::from(1)) };
     let (all, n) = config.n_runs();
     let (runs, warm_ups) = (counted(n, "run", "runs"), counted(all.saturating_sub(n), "warm-up", "warm-ups"));
-    writeln!(output::stdout(), "{}: valid; {} and {}", read::shown(path), runs, warm_ups)?;
+    writeln!(output::stdout(), "{}: valid; {} and {}", output::shown(path), runs, warm_ups)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -167,7 +167,7 @@ fn write_archive(
     };
     make().map_err(|error: io::Error| {
         let _ = std::fs::remove_file(unfinished);
-        format!("cannot write {}: {error}", read::shown(path))
+        format!("cannot write {}: {error}", output::shown(path))
     })
 }
 
@@ -178,12 +178,12 @@ fn write_folder(
 ) -> Result<Vec<String>, String> {
     // Two runs are never mixed in one folder.
     if FILES.into_iter().chain(figures.iter().map(String::as_str)).any(|name| dir.join(name).exists()) {
-        return Err(format!("{} already contains a run; choose another folder", read::shown(dir)));
+        return Err(format!("{} already contains a run; choose another folder", output::shown(dir)));
     }
     let mut files = InFolder { dir, begun: Vec::new() };
     write(&mut files).map_err(|error| {
         let path = files.begun.last().map_or(dir, PathBuf::as_path);
-        let what = format!("cannot write {}: {error}", read::shown(path));
+        let what = format!("cannot write {}: {error}", output::shown(path));
         // A partial run is useless and would block the next try.
         for path in &files.begun {
             let _ = std::fs::remove_file(path);

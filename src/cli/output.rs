@@ -1,11 +1,16 @@
 //! Outputs of the command: standard output, or a file that is replaced only once the new one is complete.
 
-use crate::read::shown;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
+use tracedrop::base::text;
+
+/// Path for messages, with control characters escaped.
+pub fn shown(path: &Path) -> String {
+    text::visible(&path.display().to_string())
+}
 
 /// Failure of the output itself, not of making its content.
 #[derive(Debug)]

@@ -1,33 +1,21 @@
 //! Reads a path into a finished session, with a progress bar and parsing issues on standard error.
 
 use crate::arguments::InputArgs;
+use crate::content::{CHUNK_BYTES, fill};
 use crate::crew;
 use crate::place::{Input, Place};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sha2::{Digest, Sha256};
-use std::fs::{File, Metadata};
-use std::io::{self, IsTerminal, Read};
-use std::path::Path;
+use std::io::{self, IsTerminal};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::archive::{self, Entry};
 use tracedrop::base::units::group_digits;
 use tracedrop::base::{progress, text};
-use tracedrop::engine::{HandedOn, Linked, Session, Shown, folder, open_tracedrop_file};
-use tracedrop::export::tracedrop_file;
+use tracedrop::engine::{self, HandedOn, Linked, Session, Shown, folder};
 use tracedrop::import::{FORMATS, FormatInfo, ImportError};
-use tracedrop::index::{self, Index};
 use tracedrop::trace::Severity;
 use tracedrop::trace::args::Content;
 use tracedrop::trace::ledger::Ledger;
-
-/// Bytes per read.
-pub const CHUNK_BYTES: u64 = 1 << 20;
-
-/// Path for messages, with control characters escaped.
-pub fn shown(path: &Path) -> String {
-    text::visible(&path.display().to_string())
-}
 
 /// Content of a path.
 pub enum Opened {
@@ -46,6 +34,14 @@ impl Opened {
     }
 }
 
+/// What lies at a place.
+enum Begun {
+    /// It needs no parsing.
+    Opened(Opened),
+    /// A trace to parse.
+    Input(Input),
+}
+
 /// Reads the trace that lies at `place`; see [`open_any`].
 pub fn open(
     place: &Place,
@@ -55,9 +51,32 @@ pub fn open(
 ) -> Option<Session> {
     match open_any(place, format, query, args, &[])? {
         Opened::Session(session) => Some(*session),
-        Opened::Linked(_) => {
-            say!("tracedrop: {}: this file contains a report but no trace", place.shown());
-            None
+        Opened::Linked(_) => no_trace(place),
+    }
+}
+
+/// Reads the trace that lies at `place` into `all`, made by [`Session::of_several`]. `None`, with the reason on standard error, if
+/// there is nothing to report on.
+pub fn add(
+    all: &mut Session,
+    place: &Place,
+    format: Option<&'static FormatInfo>,
+    args: &InputArgs,
+) -> Option<()> {
+    match begin(place, all.query(), args)? {
+        Begun::Opened(Opened::Session(session)) => match all.take_session(*session) {
+            Ok(()) => Some(()),
+            Err(failure) => complain(place, &failure),
+        },
+        Begun::Opened(Opened::Linked(_)) => no_trace(place),
+        Begun::Input(input) => {
+            all.begin_file(&input.file_name, input.n_bytes, format);
+            let parsed = parse(all, place, input, args);
+            match parsed {
+                Some(()) => all.keep_file(),
+                None => all.drop_file(),
+            }
+            parsed
         }
     }
 }
@@ -72,65 +91,77 @@ pub fn open_any(
     args: &InputArgs,
     wanted: &[String],
 ) -> Option<Opened> {
-    let name = place.shown();
-    let complain = |what: &dyn std::fmt::Display| {
-        say!("tracedrop: {name}: {what}");
-        None
-    };
+    match begin(place, &query, args)? {
+        Begun::Opened(opened) => Some(opened),
+        Begun::Input(input) => {
+            let mut session = Session::new(&input.file_name, input.n_bytes, format, query);
+            if !wanted.is_empty() {
+                session.make_only(wanted.to_vec());
+            }
+            parse(&mut session, place, input, args)?;
+            Some(Opened::Session(Box::new(session)))
+        }
+    }
+}
+
+fn complain<T>(place: &Place, what: &dyn std::fmt::Display) -> Option<T> {
+    say!("tracedrop: {}: {what}", place.shown());
+    None
+}
+
+fn no_trace<T>(place: &Place) -> Option<T> {
+    complain(place, &"this file contains a report but no trace")
+}
+
+/// Opens what needs no parsing. `None`, with the reason on standard error, if that or reading fails.
+fn begin(place: &Place, query: &Query, args: &InputArgs) -> Option<Begun> {
     let input = match place.input(args.quiet) {
         Ok(input) => input,
-        Err(why) => return complain(&why),
+        Err(why) => return complain(place, &why),
     };
-    let Input { reader: mut input, n_bytes: size, file_name, content, path, sidecar_files } = input;
-    let is_of_trace_only =
-        || complain(&"--only works on traces; this file was made from one. Open the original trace");
-    let mut head = [0; index::MAGIC.len()];
-    if let Some(content) = &content
-        && content.read_at(0, &mut head).is_ok()
-        && Index::sniff(&head)
-    {
-        if args.only.is_some() {
-            return is_of_trace_only();
+    let note = |what: &dyn std::fmt::Display| {
+        if !args.quiet {
+            say!("tracedrop: {}: note: {what}", place.shown());
         }
-        let index = Index::open(content.clone());
-        if let (Ok(index), false) = (&index, args.quiet) {
-            let trace = text::visible(&index.head.source.file_name);
-            say!("tracedrop: {name}: note: index of {trace}; the trace itself was not read");
-        }
-        let session = index.and_then(|index| Session::of_index(index, None, query));
-        return match session {
-            Ok(session) => Some(Opened::Session(Box::new(session))),
-            Err(error) => complain(&error),
-        };
+    };
+    // The sender's query applies unless the options ask for another.
+    let asked = Some(query).filter(|query| **query != Query::default());
+    let opened = input.content.as_ref().and_then(|content| {
+        let unpack = |entry: &Entry| unpacked(&**content, entry);
+        engine::open(content, &input.file_name, query, asked, unpack)
+    });
+    let Some(opened) = opened else { return Some(Begun::Input(input)) };
+    if args.only.is_some() {
+        let what = "--only works on traces; this file was made from one. Open the original trace";
+        return complain(place, &what);
     }
-    if let Some(content) = &content
-        && tracedrop_file::is_one(&**content, &file_name)
-    {
-        if args.only.is_some() {
-            return is_of_trace_only();
-        }
-        // The sender's query applies unless the options ask for another.
-        let asked = Some(&query).filter(|query| **query != Query::default());
-        return match open_tracedrop_file(&**content, asked, |entry| unpacked(&**content, entry)) {
-            Ok(HandedOn::Session(session)) => Some(Opened::Session(session)),
-            Ok(HandedOn::Linked(linked)) => {
-                if let (Some(why), false) = (linked.problem(), args.quiet) {
-                    say!("tracedrop: {name}: note: shown without the trace: {why}");
-                }
-                if asked.is_some() && !args.quiet {
-                    say!(
-                        "tracedrop: {name}: note: options that change reports have no effect: the file has no trace"
-                    );
-                }
-                Some(Opened::Linked(linked))
+    let opened = match opened {
+        Ok(engine::Opened::Index(session)) => {
+            if let Some(trace) = session.run().traces.first() {
+                let trace = text::visible(&trace.source.file_name);
+                note(&format!("index of {trace}; the trace itself was not read"));
             }
-            Err(failure) => complain(&failure.what),
-        };
-    }
-    let mut session = Session::new(&file_name, size, format, query);
-    if !wanted.is_empty() {
-        session.make_only(wanted.to_vec());
-    }
+            Opened::Session(session)
+        }
+        Ok(engine::Opened::HandedOn(HandedOn::Session(session))) => Opened::Session(session),
+        Ok(engine::Opened::HandedOn(HandedOn::Linked(linked))) => {
+            if let Some(why) = linked.problem() {
+                note(&format!("shown without the trace: {why}"));
+            }
+            if asked.is_some() {
+                note(&"options that change reports have no effect: the file has no trace");
+            }
+            Opened::Linked(linked)
+        }
+        Err(failure) => return complain(place, &failure),
+    };
+    Some(Begun::Opened(opened))
+}
+
+/// Parses `input` as the current file of `session`, and finishes it. `None`, with the reason on standard error, if there is
+/// nothing to report on.
+fn parse(session: &mut Session, place: &Place, input: Input, args: &InputArgs) -> Option<()> {
+    let Input { reader: mut input, n_bytes: size, file_name, content, path, sidecar_files } = input;
     if let Some(content) = content {
         session.can_read_again(content);
     }
@@ -147,19 +178,19 @@ pub fn open_any(
     let bar = progress_bar(size, &file_name);
     let result = loop {
         match fill(&mut input, &mut chunk, CHUNK_BYTES) {
-            Ok(false) => break finish(&mut session, &bar),
+            Ok(false) => break finish(session, &bar),
             Ok(true) => {
                 session.feed(&chunk);
                 bar.inc(chunk.len() as u64);
                 if session.has_given_up() {
-                    break finish(&mut session, &bar);
+                    break finish(session, &bar);
                 }
                 if let Some(path) = path.as_deref().filter(|_| crew::is_worth_starting(size))
                     && let Some(import) = session.import()
                     && let Some(parts) = import.parts()
                 {
                     match crew::read_rest(path, size, import, parts, &|at| bar.set_position(at)) {
-                        Ok(()) => break finish(&mut session, &bar),
+                        Ok(()) => break finish(session, &bar),
                         Err(error) => break session.stop(&error.to_string()),
                     }
                 }
@@ -169,22 +200,23 @@ pub fn open_any(
     };
     bar.finish_and_clear();
     if let Err(error) = result {
-        return complain(&error);
+        return complain(place, &error);
     }
-    let trace = session.run().traces.first()?;
+    let trace = session.run().traces.last()?;
     if args.only.is_some()
         && !FORMATS.iter().any(|format| format.id == trace.source.format && format.has_events)
     {
-        return complain(&"--only needs a format with events");
+        return complain(place, &"--only needs a format with events");
     }
     if !args.quiet {
-        tell(&name, &trace.ledger);
+        tell(&place.shown(), &trace.ledger);
     }
     // Files next to a trace are shown without it; the caller reports the error.
-    if let Some(why) = session.why_useless().filter(|_| session.lies_alone()) {
-        return complain(&why);
+    let lies_alone = trace.sidecar_files.is_empty();
+    match session.why_useless().filter(|_| lies_alone) {
+        Some(why) => complain(place, &why),
+        None => Some(()),
     }
-    Some(Opened::Session(Box::new(session)))
 }
 
 /// Decompressed bytes of a file in an archive.
@@ -199,25 +231,6 @@ fn unpacked(content: &dyn Content, entry: &Entry) -> Result<Rc<dyn Content>, Str
         Ok(())
     })?;
     Ok(Rc::new(out))
-}
-
-/// SHA-256 of a file in hexadecimal. `None` if it is not a regular file or cannot be read again.
-pub fn sha256(path: &Path) -> Option<String> {
-    std::fs::metadata(path).ok().filter(Metadata::is_file)?;
-    let mut file = File::open(path).ok()?;
-    let mut hasher = Sha256::new();
-    let mut chunk = Vec::new();
-    while fill(&mut file, &mut chunk, CHUNK_BYTES).ok()? {
-        hasher.update(&chunk);
-    }
-    Some(text::hex(&hasher.finalize()))
-}
-
-/// Replaces `chunk` by the next bytes, at most `len`; false at the end.
-pub fn fill(input: &mut dyn Read, chunk: &mut Vec<u8>, len: u64) -> io::Result<bool> {
-    chunk.clear();
-    input.take(len).read_to_end(chunk)?;
-    Ok(!chunk.is_empty())
 }
 
 /// Makes the reports and shows their progress on `bar`.

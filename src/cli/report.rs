@@ -22,8 +22,12 @@ pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
         Err(message) => return Ok(usage(message)),
     };
     if args.together {
-        let open = |file: &Place| read::open(file, format, query.clone(), &args.input);
-        report_together(args, notes, &files, &open)
+        let mut session = Session::of_several(query);
+        let mut all_are_read = true;
+        for file in &files {
+            all_are_read &= read::add(&mut session, file, format, &args.input).is_some();
+        }
+        report_together(args, notes, session, all_are_read)
     } else {
         let open = |file: &Place| read::open_any(file, format, query.clone(), &args.input, &args.report);
         report_each(args, notes, &files, &open)
@@ -73,19 +77,18 @@ fn job(args: &ReportArgs) -> Result<Job, String> {
     Ok(Job { files, format, query, notes })
 }
 
-/// One report on all files. Unreadable files are named and left out.
+/// One report on all files, read into `session`. Unreadable files are named and left out before.
 fn report_together(
     args: &ReportArgs,
     notes: Option<Notes>,
-    files: &[Place],
-    open: &dyn Fn(&Place) -> Option<Session>,
+    mut session: Session,
+    all_are_read: bool,
 ) -> io::Result<ExitCode> {
-    let sessions: Vec<Session> = files.iter().filter_map(open).collect();
-    let n_read = sessions.len();
-    if n_read == 0 {
+    // The reasons are on standard error already.
+    if session.end_files().is_err() {
         return Ok(ExitCode::from(1));
     }
-    let mut session = Session::together(sessions).map_err(io::Error::other)?;
+    session.finish_reports();
     if !keep_wanted(args, &mut session, "all traces") {
         return Ok(ExitCode::from(1));
     }
@@ -98,7 +101,7 @@ fn report_together(
     if let Some(why) = &shortfall {
         say!("tracedrop: {why}");
     }
-    let is_complete = n_read == files.len() && shortfall.is_none();
+    let is_complete = all_are_read && shortfall.is_none();
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

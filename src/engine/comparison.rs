@@ -1,21 +1,20 @@
 //! Comparison of A and B as one document: reports on changes, exports, limits.
 
+use super::ExportSource;
 use super::protocol::{
-    DocumentView, Failure, FileAccount, FileView, LeftOutView, RangeView, SideView, SidesView, TableAsk,
+    DocumentView, Failure, FileAccount, FileView, LeftOutView, RangeView, SideView, SidesView,
 };
-use super::shown::{RowOrder, Shown, TableRef};
+use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, not_exported, report_view, stem_of, together};
 use crate::analysis::Query;
 use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
 use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
-use crate::export::redact::Outgoing;
-use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
-use crate::filter::FilterError;
-use crate::report::view;
+use crate::export::{self, ExporterInfo, Options};
 use crate::report::{Document, Report};
 use crate::trace::Run;
 use serde::{Deserialize, Serialize};
-use std::io::{self, Write};
+use std::io;
+use std::rc::Rc;
 
 /// Data of A or B for a comparison. It is plain data, so that A and B can be parsed in different workers;
 /// see [`super::Session::side`].
@@ -120,63 +119,40 @@ impl Shown for Compared {
         })
     }
 
-    fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>> {
-        self.order.table(&self.comparison.reports, ask)
+    fn reports(&self) -> &[Report] {
+        &self.comparison.reports
+    }
+
+    fn reports_mut(&mut self) -> (&mut Vec<Report>, &mut RowOrder) {
+        (&mut self.comparison.reports, &mut self.order)
     }
 
     fn revision(&self) -> u32 {
         self.order.revision()
     }
 
-    fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
-        let (document, run, query) = (self.written(), Run::default(), Query::default());
-        let options = Options { link: self.link_options(options), ..options.clone() };
-        let input = Input { run: &run, document: &document, query: &query, options: &options };
-        export::redact::outgoing(exporter, &input)
-    }
-
     /// Markdown is short, with collapsed tables, for comments on pull requests; with notes it is complete.
-    fn export(
-        &mut self,
-        exporter: &ExporterInfo,
-        options: &Options,
-        out: &mut dyn Write,
-    ) -> io::Result<LeftOut> {
-        let (document, run, query) = (self.written(), Run::default(), Query::default());
+    fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource> {
+        let run = Run::default();
         if !(exporter.applies)(&run) {
-            let why = "this format can contain only one trace, not a comparison";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
-        }
-        if [export::link::INFO.id, export::tracedrop_file::INFO.id].contains(&exporter.id) {
-            let options = Options { link: self.link_options(options), ..options.clone() };
-            let input = Input { run: &run, document: &document, query: &query, options: &options };
-            return export::render(exporter, &input, out);
+            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported(exporter)));
         }
         let has_notes = options.notes.as_ref().is_some_and(|notes| !notes.is_empty());
-        if exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes {
-            return export::comment::write(&document, out).map(LeftOut::nothing);
-        }
-        export::render(exporter, &Input { run: &run, document: &document, query: &query, options }, out)
+        let Document { title, source, ledger, reports } = self.written();
+        Ok(ExportSource {
+            run: Rc::new(run),
+            reports: Rc::new(reports.to_vec()),
+            title,
+            source,
+            ledger,
+            query: Query::default(),
+            options: Options { link: self.link_options(options), ..options.clone() },
+            is_comment: exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes,
+        })
     }
 
-    fn reports(&self) -> &[Report] {
-        &self.comparison.reports
-    }
-
-    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError> {
-        self.order.changed();
-        view::keep_rows(&mut self.comparison.reports, filter)
-    }
-
-    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
-        self.comparison.reports.retain(|report| is_wanted(&report.id));
-        self.order.changed();
-    }
-
-    /// Formats of other tools contain single runs.
-    fn exporters(&self) -> Vec<&'static ExporterInfo> {
-        let run = Run::default();
-        EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&run)).collect()
+    fn why_not_exported(&self, _: &ExporterInfo) -> String {
+        "this format can contain only one trace, not a comparison".to_string()
     }
 
     fn export_file_name(&self, exporter: &ExporterInfo) -> String {

@@ -1,18 +1,17 @@
 //! A report from a link, or from a file without its trace: can be sorted, filtered and exported, but not recomputed.
 
-use super::protocol::{DocumentView, FileView, LedgerView, LinkView, RangeView, TableAsk};
-use super::shown::{RowOrder, Shown, TableRef};
+use super::ExportSource;
+use super::protocol::{DocumentView, FileView, LedgerView, LinkView, RangeView};
+use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, not_exported, report_view, stem_of};
 use crate::analysis::Query;
 use crate::base::units::Unit;
 use crate::export::link::{self, LinkedReport, Refusal};
-use crate::export::redact::Outgoing;
-use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
-use crate::filter::FilterError;
-use crate::report::view;
+use crate::export::{ExporterInfo, Options};
 use crate::report::{Document, Facts, Report};
 use crate::trace::Run;
-use std::io::{self, Write};
+use std::io;
+use std::rc::Rc;
 
 /// Content of a link, or of a shared file without the trace.
 pub struct Linked {
@@ -128,52 +127,34 @@ impl Shown for Linked {
         })
     }
 
-    fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>> {
-        self.order.table(&self.report.reports, ask)
+    fn reports(&self) -> &[Report] {
+        &self.report.reports
+    }
+
+    fn reports_mut(&mut self) -> (&mut Vec<Report>, &mut RowOrder) {
+        (&mut self.report.reports, &mut self.order)
     }
 
     fn revision(&self) -> u32 {
         self.order.revision()
     }
 
-    fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
-        let (run, query, document) = (Run::default(), self.query(), self.written());
-        let options = &self.options(options);
-        let input = Input { run: &run, document: &document, query: &query, options };
-        export::redact::outgoing(exporter, &input)
-    }
-
-    fn export(
-        &mut self,
-        exporter: &ExporterInfo,
-        options: &Options,
-        out: &mut dyn Write,
-    ) -> io::Result<LeftOut> {
-        let (run, query, document) = (Run::default(), self.query(), self.written());
+    fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource> {
+        let run = Run::default();
         if !(exporter.applies)(&run) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported(exporter)));
         }
-        let options = &self.options(options);
-        export::render(exporter, &Input { run: &run, document: &document, query: &query, options }, out)
-    }
-
-    fn reports(&self) -> &[Report] {
-        &self.report.reports
-    }
-
-    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError> {
-        self.order.changed();
-        view::keep_rows(&mut self.report.reports, filter)
-    }
-
-    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
-        self.report.reports.retain(|report| is_wanted(&report.id));
-        self.order.changed();
-    }
-
-    fn exporters(&self) -> Vec<&'static ExporterInfo> {
-        let run = Run::default();
-        EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&run)).collect()
+        let Document { title, source, ledger, reports } = self.written();
+        Ok(ExportSource {
+            run: Rc::new(run),
+            reports: Rc::new(reports.to_vec()),
+            title,
+            source,
+            ledger,
+            query: self.query(),
+            options: self.options(options),
+            is_comment: false,
+        })
     }
 
     fn why_not_exported(&self, exporter: &ExporterInfo) -> String {

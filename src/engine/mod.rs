@@ -4,22 +4,24 @@
 //! decides when a partial report is due, and delivers the answers.
 
 mod comparison;
+mod export_source;
 pub mod folder;
-mod gathering;
-mod handed_on;
 mod linked;
+mod multi_file;
+mod open;
 pub mod protocol;
+pub mod schedule;
 mod session;
 mod shown;
 mod views;
 pub mod warm_up;
 
 pub use comparison::{Compared, Side};
-pub use gathering::Gathering;
-pub use handed_on::{HandedOn, open_tracedrop_file};
+pub use export_source::ExportSource;
 pub use linked::Linked;
-pub use session::Session;
-pub use shown::{Shown, TableRef};
+pub use open::{HandedOn, Opened, open, open_tracedrop_file};
+pub use session::{ReportStep, Session};
+pub use shown::{RowOrder, Shown, TableRef, search_report};
 
 use crate::export::{EXPORTERS, ExporterInfo};
 use crate::import::FORMATS;

@@ -27,7 +27,7 @@ use crate::trace::hidden;
 pub enum Request {
     /// Parse the attached `Blob`s, one per file; several are combined into one run. Ports to helpers follow them.
     Open { files: Vec<OpenFile>, query: Query },
-    /// Stop parsing; report on what was parsed.
+    /// Stop parsing, and report on what was parsed; stop exports and late reports.
     Stop,
     /// Recompute the reports.
     SetQuery(Query),
@@ -315,6 +315,18 @@ pub enum Response {
         revision: u32,
         sums: Vec<ColumnSum>,
     },
+    /// A report of the partial document that was sent last; see [`DocumentView::add`].
+    ReportAdded(Box<AddedReport>),
+}
+
+/// A report that was made after the others were sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AddedReport {
+    /// [`DocumentView::revision`] with it.
+    pub revision: u32,
+    /// Its position among the reports.
+    pub at: u32,
+    pub report: ReportView,
 }
 
 /// Limits checked against a trace.
@@ -403,6 +415,18 @@ pub struct Failure {
     pub hint: String,
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)?;
+        if !self.hint.is_empty() {
+            write!(f, "; {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormatView {
     pub id: String,
@@ -461,6 +485,18 @@ pub struct DocumentView {
 }
 
 impl DocumentView {
+    /// Adds a report, if it follows this document directly: a document that missed one is replaced as a whole later.
+    pub fn add(&mut self, added: AddedReport) -> bool {
+        let AddedReport { revision, at, report } = added;
+        let is_next = self.partial && revision == self.revision.wrapping_add(1);
+        if is_next {
+            let at = (at as usize).min(self.reports.len());
+            self.reports.insert(at, report);
+            self.revision = revision;
+        }
+        is_next
+    }
+
     /// Distinct warnings about the trace as a whole (of the first report and of summaries), each with the `id` of the first report that has it.
     pub fn warnings(&self) -> Vec<(&str, &str)> {
         let mut warnings: Vec<(&str, &str)> = Vec::new();

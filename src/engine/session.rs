@@ -1,54 +1,44 @@
 //! One file from its first byte to its reports.
 
-use super::Side;
 use super::protocol::{
-    BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView, LimitView, RangeView,
-    RankView, SentView, TableAsk,
+    AddedReport, BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView,
+    LimitView, RangeView, RankView, SentView,
 };
-use super::shown::{RowOrder, Shown, TableRef};
+use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, ledger_view, not_exported, report_view, stem_of, together};
+use super::{ExportSource, Side};
 use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::mrm;
 use crate::analysis::overview::far_away::FarAway;
+use crate::analysis::report_builder::{Built, ReportBuilder};
 use crate::analysis::{self, AnalysisCache, Query};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
-use crate::export::redact::Outgoing;
-use crate::export::{self, EXPORTERS, ExporterInfo, Input, LeftOut, Options};
-use crate::filter::FilterError;
+use crate::export::{EXPORTERS, ExporterInfo, Options};
 use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress, UNREADABLE};
 use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
-use crate::report::Report;
-use crate::report::view;
+use crate::report::{Document, Report};
 use crate::trace::args::Content;
 use crate::trace::builder::TimeRange;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::sidecar_files::SidecarFile;
 use crate::trace::{Run, Severity, Trace};
-use std::io::{self, Write};
+use std::io;
 use std::rc::Rc;
 
-/// Handles one file: feed bytes, finish, then query.
+/// From the first byte of a file, or of several, to reports and exports.
 pub struct Session {
-    import: Option<Import>,
-    run: Run,
+    stage: Stage,
+    /// Traces of the reports, shared with exports and reports being made.
+    run: Rc<Run>,
+    /// Whether the traces show secrets.
+    shows_secrets: bool,
+    /// Settings of the reports; see also [`Session::set_query`].
     query: Query,
-    reports: Vec<Report>,
+    reports: Rc<Vec<Report>>,
     /// Ids of the requested reports; all if `None`.
     wanted: Option<Vec<String>>,
-    partial: bool,
-    /// Location of the tables, while only the reports have been requested.
-    index: Option<Index>,
-    /// The index it was opened from.
-    index_view: Option<IndexView>,
-    /// The file, to read arguments from it again.
-    again: Option<Rc<dyn Content>>,
-    /// Files of its run directory, and the checksum of the fed bytes.
-    beside: Option<(Vec<SidecarFile>, Checksum)>,
-    /// Number of completed traces, when several files are combined. They precede the trace of the current file, and there are only
-    /// early reports until the last file is parsed.
-    n_done: Option<usize>,
     /// Skipped files.
     left_out: Vec<LeftOutView>,
     /// View of the sender.
@@ -61,112 +51,242 @@ pub struct Session {
     unclassified: Option<String>,
     /// See [`Session::hold_only`].
     chosen: Option<(i64, i64)>,
+}
+
+/// Stage of a session, with what only that stage has.
+enum Stage {
+    /// One file is being parsed. Its trace is in [`Session::run`] once there is a partial report.
+    One(Box<FileImport>),
+    /// Several files are being parsed one after the other; see [`super::multi_file`].
+    Several(Several),
+    Done(Done),
+}
+
+/// A file being parsed.
+pub(super) struct FileImport {
+    import: Import,
+    /// Files of its run directory, and the checksum of the fed bytes.
+    beside: Option<(Vec<SidecarFile>, Checksum)>,
     /// The format was given, so an empty file is not unexpected.
     is_format_given: bool,
 }
 
-/// Set of reports to build.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    /// Cheap reports only; others will follow.
+/// Several files being parsed. There are only early reports until the last file is parsed.
+#[derive(Default)]
+pub(super) struct Several {
+    /// Number of completed traces, which precede the trace of the current file.
+    pub(super) n_done: usize,
+    pub(super) current: Option<Box<FileImport>>,
+    /// The format of the current file was given.
+    pub(super) is_format_given: bool,
+    /// Maximum events of all files together.
+    pub(super) max_events: Option<u64>,
+}
+
+/// Parsing is over, or there was nothing to parse.
+#[derive(Default)]
+struct Done {
+    /// Reports that are being made.
+    building: Option<Building>,
+    /// Late reports were left out.
+    is_cut_short: bool,
+    is_format_given: bool,
+    /// The index it was opened from.
+    index: Option<OpenedIndex>,
+}
+
+/// Reports being made.
+struct Building {
+    builder: ReportBuilder,
+    /// Those that are made, until they are shown.
+    reports: Vec<Report>,
+    /// The early ones are shown, and each later one is as soon as it is made.
+    is_shown: bool,
+    /// The complete reports for another query are shown until all of these are made.
+    is_again: bool,
+}
+
+/// Result of [`Session::step_reports`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReportStep {
+    /// Nothing new to show.
+    Nothing,
+    /// The early reports have replaced all reports.
     Early,
+    /// A report was added at this position.
+    Added(usize),
+    /// All reports are made now, and the document is complete.
     All,
+    /// There was nothing to do.
+    Idle,
+}
+
+/// The index behind a session.
+struct OpenedIndex {
+    view: IndexView,
+    /// Location of the tables, while only the reports have been requested, and the file itself, if available.
+    tables: Option<(Index, Option<Rc<dyn Content>>)>,
+}
+
+impl FileImport {
+    pub(super) fn new(import: Import, is_format_given: bool) -> FileImport {
+        FileImport { import, beside: None, is_format_given }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        if let Some((files, checksum)) = &mut self.beside {
+            files[0].n_bytes += bytes.len() as u64;
+            checksum.take(bytes);
+        }
+        self.import.feed(bytes);
+    }
+
+    /// The trace, after `end`.
+    fn end(self, end: impl FnOnce(Import) -> Result<Trace, ImportError>) -> Result<Trace, ImportError> {
+        let mut trace = end(self.import)?;
+        if let Some((mut files, checksum)) = self.beside {
+            if files[0].n_bytes == trace.ledger.file_bytes {
+                files[0].sha256 = checksum.finish();
+            } else {
+                // The rest of it is not parsed yet.
+                files[0].n_bytes = trace.ledger.file_bytes;
+            }
+            trace.sidecar_files = files;
+            trace.hide_beside();
+        }
+        mrm::trust::file_issues(&mut trace);
+        Ok(trace)
+    }
 }
 
 impl Session {
-    /// `file_bytes` is 0 if unknown; `format` disables detection.
+    /// Session for one file. `file_bytes` is 0 if unknown; `format` disables detection.
     pub fn new(
         file_name: &str,
         file_bytes: u64,
         format: Option<&'static FormatInfo>,
         query: Query,
     ) -> Session {
-        let import = Some(Import::with_format(file_name, file_bytes, format));
-        Session { import, is_format_given: format.is_some(), ..Session::empty(query) }
+        let import = Import::with_format(file_name, file_bytes, format);
+        let file = FileImport::new(import, format.is_some());
+        Session::at(Stage::One(Box::new(file)), query)
     }
 
-    fn empty(query: Query) -> Session {
+    /// Empty session for several files, to be combined.
+    pub(super) fn at_first_of(several: Several, query: Query) -> Session {
+        Session::at(Stage::Several(several), query)
+    }
+
+    fn at(stage: Stage, query: Query) -> Session {
         Session {
-            import: None,
-            run: Run::default(),
+            stage,
+            run: Rc::default(),
+            shows_secrets: false,
             query,
-            reports: Vec::new(),
+            reports: Rc::default(),
             wanted: None,
-            partial: false,
-            index: None,
-            index_view: None,
-            again: None,
-            beside: None,
-            n_done: None,
             left_out: Vec::new(),
             sent: None,
             order: RowOrder::default(),
             found: AnalysisCache::default(),
             unclassified: None,
             chosen: None,
-            is_format_given: false,
         }
     }
 
     /// Session of a parsed file.
     pub fn of_trace(trace: Trace, query: Query) -> Session {
-        let mut session = Session::empty(query);
-        session.set_trace(trace, Extent::All);
+        let mut session = Session::at(Stage::Done(Done::default()), query);
+        session.set_trace(trace);
+        session.build_reports(false);
+        session.finish_reports();
         session
     }
 
-    /// Empty session, to combine several files.
-    pub(super) fn of_several(query: Query) -> Session {
-        Session { n_done: Some(0), partial: true, ..Session::empty(query) }
-    }
-
-    /// Continues with another file. Gives up if it has more than `room` events. Drops the data of a previous file that was not
-    /// added by [`Session::take_file`].
-    pub(super) fn go_on_with(&mut self, file_name: &str, file_bytes: u64, room: Option<usize>) {
-        self.leave_file();
-        let mut import = Import::with_format(file_name, file_bytes, None);
-        if let Some(room) = room {
-            import.hold_at_most(room);
+    /// The file being parsed.
+    fn file(&self) -> Option<&FileImport> {
+        match &self.stage {
+            Stage::One(file) => Some(file),
+            Stage::Several(several) => several.current.as_deref(),
+            Stage::Done(_) => None,
         }
-        import.leave_room_for_accesses(&self.run.traces);
-        self.import = Some(import);
     }
 
-    /// Adds the last parsed file.
-    pub(super) fn take_file(&mut self) {
-        self.n_done = self.n_done.map(|_| self.run.traces.len());
-    }
-
-    /// Adds the files of another session. An error if they cannot be read from their index.
-    pub(super) fn take_session(&mut self, mut other: Session) -> Result<(), ImportError> {
-        other.load()?;
-        self.leave_file();
-        self.run.traces.append(&mut other.run.traces);
-        self.take_file();
-        Ok(())
-    }
-
-    /// Drops the last parsed file.
-    pub(super) fn leave_file(&mut self) {
-        (self.import, self.beside) = (None, None);
-        self.run.traces.truncate(self.n_done.unwrap_or(0));
-    }
-
-    /// Records a skipped file.
-    pub(super) fn leave_out(&mut self, left_out: LeftOutView) {
-        self.left_out.push(left_out);
-    }
-
-    /// Ends all files and builds the cheap reports; [`Session::finish_reports`] builds the others. Returns the skipped files if
-    /// there is nothing else.
-    pub(super) fn end_several(&mut self) -> Result<(), Vec<LeftOutView>> {
-        self.leave_file();
-        self.n_done = None;
-        if self.run.traces.is_empty() {
-            return Err(std::mem::take(&mut self.left_out));
+    fn file_mut(&mut self) -> Option<&mut FileImport> {
+        match &mut self.stage {
+            Stage::One(file) => Some(file),
+            Stage::Several(several) => several.current.as_deref_mut(),
+            Stage::Done(_) => None,
         }
-        self.make_early_reports();
-        Ok(())
+    }
+
+    /// Ends the stage of the file being parsed.
+    fn take_file_import(&mut self) -> Option<FileImport> {
+        match &mut self.stage {
+            Stage::One(file) => {
+                let done = Done { is_format_given: file.is_format_given, ..Done::default() };
+                match std::mem::replace(&mut self.stage, Stage::Done(done)) {
+                    Stage::One(file) => Some(*file),
+                    _ => None,
+                }
+            }
+            Stage::Several(several) => several.current.take().map(|file| *file),
+            Stage::Done(_) => None,
+        }
+    }
+
+    /// Number of traces that precede that of the current file.
+    fn n_before(&self) -> usize {
+        match &self.stage {
+            Stage::Several(several) => several.n_done,
+            Stage::One(_) | Stage::Done(_) => 0,
+        }
+    }
+
+    /// Whether several files are still being parsed.
+    fn is_at_several(&self) -> bool {
+        matches!(self.stage, Stage::Several(_))
+    }
+
+    /// Whether more reports, or more of the traces, will follow.
+    fn is_partial(&self) -> bool {
+        match &self.stage {
+            Stage::Done(done) => done.building.as_ref().is_some_and(|building| !building.is_again),
+            Stage::One(_) | Stage::Several(_) => true,
+        }
+    }
+
+    fn index(&self) -> Option<&OpenedIndex> {
+        match &self.stage {
+            Stage::Done(done) => done.index.as_ref(),
+            Stage::One(_) | Stage::Several(_) => None,
+        }
+    }
+
+    /// The index that still has the tables.
+    fn unread_index(&self) -> Option<&Index> {
+        self.index().and_then(|index| index.tables.as_ref()).map(|(index, _)| index)
+    }
+
+    /// Several files being parsed, and the rest of the session that belongs to them: traces and skipped files.
+    pub(super) fn several(&mut self) -> Option<(&mut Several, &mut Vec<Trace>, &mut Vec<LeftOutView>)> {
+        match &mut self.stage {
+            Stage::Several(several) => {
+                Some((several, &mut Rc::make_mut(&mut self.run).traces, &mut self.left_out))
+            }
+            Stage::One(_) | Stage::Done(_) => None,
+        }
+    }
+
+    /// The traces, to change them. Copies them only while an export holds them, which the worker prevents.
+    pub(super) fn traces_mut(&mut self) -> &mut Vec<Trace> {
+        &mut Rc::make_mut(&mut self.run).traces
+    }
+
+    /// Ends parsing several files, and starts making the reports.
+    pub(super) fn end_several(&mut self) {
+        self.stage = Stage::Done(Done::default());
+        self.build_reports(false);
     }
 
     /// Sets the view of the sender.
@@ -187,20 +307,6 @@ impl Session {
         options
     }
 
-    /// Combines parsed files: reports cover all of them, each has its parsing details. Uses the query of the first. An error if the
-    /// tables of one cannot be read from its index.
-    pub fn together(sessions: Vec<Session>) -> Result<Session, ImportError> {
-        let mut session =
-            Session::empty(sessions.first().map(|first| first.query.clone()).unwrap_or_default());
-        for mut one in sessions {
-            one.load()?;
-            session.partial |= one.partial;
-            session.run.traces.append(&mut one.run.traces);
-        }
-        session.make_reports();
-        Ok(session)
-    }
-
     /// Session from an index. `again` is the file itself, if available, for data that is not in the index.
     ///
     /// Tables are read on demand, which may fail.
@@ -210,39 +316,42 @@ impl Session {
         query: Query,
     ) -> Result<Session, ImportError> {
         let Head { source, ledger, .. } = &index.head;
-        let mut session = Session::empty(query.clone());
         let mut trace = Trace::default();
         (trace.source, trace.ledger) = (source.clone(), ledger.clone());
-        session.run = Run::single(trace);
-        session.index_view = Some(IndexView {
+        let view = IndexView {
             made_ms: index.head.made_ms,
             is_alone: again.is_none(),
             is_of_other_version: !index.head.is_of_this_program(),
-        });
-        session.again = again;
+        };
         let reports = if index.head.query == query { index.reports() } else { None };
-        session.index = Some(index);
+        let index = Some(OpenedIndex { view, tables: Some((index, again)) });
+        let mut session = Session::at(Stage::Done(Done { index, ..Done::default() }), query);
+        session.run = Rc::new(Run::single(trace));
         match reports {
-            Some(reports) => session.reports = reports,
+            Some(reports) => session.reports = Rc::new(reports),
             None => {
                 session.load()?;
-                session.make_reports();
+                session.build_reports(false);
+                session.finish_reports();
             }
         }
         Ok(session)
     }
 
     /// Reads the tables from the index, unless already read.
-    fn load(&mut self) -> Result<(), ImportError> {
-        if let Some(index) = &self.index {
-            let mut trace = index.trace(self.again.clone())?;
+    pub(super) fn load(&mut self) -> Result<(), ImportError> {
+        if let Stage::Done(Done { index: Some(OpenedIndex { tables, .. }), .. }) = &mut self.stage
+            && let Some((index, again)) = tables
+        {
+            let mut trace = index.trace(again.clone())?;
             // The index may have been written while secrets were shown.
             match self.query.show_secrets {
                 true => trace.args.hide_secrets(false),
                 false => trace.hide_secrets(),
             }
-            self.run = Run::single(trace);
-            self.index = None;
+            self.shows_secrets = self.query.show_secrets;
+            self.run = Rc::new(Run::single(trace));
+            *tables = None;
         }
         Ok(())
     }
@@ -255,7 +364,9 @@ impl Session {
                 && trace.text.is_empty()
                 && trace.ledger.issue(OUTSIDE_RANGE.code).is_none()
         };
-        let is_read = !self.partial && self.index.is_none() && !self.query.show_secrets;
+        let is_cut_short = matches!(&self.stage, Stage::Done(done) if done.is_cut_short);
+        let shows_secrets = self.shows_secrets || self.query.show_secrets;
+        let is_read = !self.is_partial() && !is_cut_short && self.unread_index().is_none() && !shows_secrets;
         matches!(&self.run.traces[..], [trace] if is_read && is_whole(trace))
     }
 
@@ -274,59 +385,54 @@ impl Session {
 
     /// Provides `content` to read the file again, so that arguments need not stay in memory. Call it before feeding.
     pub fn can_read_again(&mut self, content: Rc<dyn Content>) {
-        if let Some(import) = &mut self.import {
-            import.can_read_again(content);
+        if let Some(file) = self.file_mut() {
+            file.import.can_read_again(content);
         }
     }
 
     /// Sets the run directory: the file is `own_name` in it, `others` are its other files by name. Call it before feeding.
     pub fn lies_in_run(&mut self, own_name: &str, others: Vec<SidecarFile>) {
-        if let Some(import) = &mut self.import {
-            import.keep_unreadable();
-        }
+        let Some(file) = self.file_mut() else { return };
+        file.import.keep_unreadable();
         let own = SidecarFile { name: own_name.to_string(), ..SidecarFile::default() };
-        self.beside = Some(([own].into_iter().chain(others).collect(), Checksum::default()));
-    }
-
-    /// Whether no other files of a run directory are shown.
-    pub fn lies_alone(&self) -> bool {
-        self.run.traces.iter().all(|trace| trace.sidecar_files.is_empty())
+        file.beside = Some(([own].into_iter().chain(others).collect(), Checksum::default()));
     }
 
     /// Takes the next bytes of the file.
     pub fn feed(&mut self, bytes: &[u8]) {
-        if let Some((files, checksum)) = &mut self.beside {
-            files[0].n_bytes += bytes.len() as u64;
-            checksum.take(bytes);
-        }
-        if let Some(import) = &mut self.import {
-            import.feed(bytes);
+        if let Some(file) = self.file_mut() {
+            file.feed(bytes);
         }
     }
 
     /// The importer, until finished.
     pub fn import(&mut self) -> Option<&mut Import> {
-        self.import.as_mut()
+        self.file_mut().map(|file| &mut file.import)
     }
 
     /// Whether more bytes would make no difference; [`Session::finish`] returns the reason.
     pub fn has_given_up(&self) -> bool {
-        self.has_no_room() || self.import.as_ref().is_none_or(Import::has_given_up)
+        self.has_no_room() || self.file().is_none_or(|file| file.import.has_given_up())
     }
 
     /// Whether the current file of several has more events than fit next to the others.
     fn has_no_room(&self) -> bool {
-        self.n_done.is_some() && self.import.as_ref().is_some_and(Import::is_spilling)
+        self.is_at_several() && self.file().is_some_and(|file| file.import.is_spilling())
     }
 
     /// Reason why a non-empty file has no usable content. An empty timeline (`[]`) is a valid trace, and so is a file without
     /// memory accesses if its format was given.
     pub fn why_useless(&self) -> Option<ImportError> {
-        let [trace] = self.run.traces.get(self.n_done.unwrap_or(0)..)? else { return None };
+        let [trace] = self.run.traces.get(self.n_before()..)? else { return None };
         // An index always has content.
-        let ledger = Some(&trace.ledger).filter(|_| self.index_view.is_none())?;
+        let ledger = Some(&trace.ledger).filter(|_| self.index().is_none())?;
         let unreadable = ledger.issue(UNREADABLE.code);
-        if self.is_format_given && trace.accesses.is_expected() && unreadable.is_none() {
+        let is_format_given = match &self.stage {
+            Stage::One(file) => file.is_format_given,
+            Stage::Several(several) => several.is_format_given,
+            Stage::Done(done) => done.is_format_given,
+        };
+        if is_format_given && trace.accesses.is_expected() && unreadable.is_none() {
             return None;
         }
         let is_useless = ledger.kept.records + ledger.repaired.records == 0
@@ -351,12 +457,12 @@ impl Session {
 
     /// Progress of parsing.
     pub fn progress(&self) -> ImportProgress {
-        self.import.as_ref().map(Import::progress).unwrap_or_default()
+        self.file().map(|file| file.import.progress()).unwrap_or_default()
     }
 
     /// The format, once known and during parsing.
     pub fn format(&self) -> Option<&'static FormatInfo> {
-        self.import.as_ref().and_then(Import::format)
+        self.file().and_then(|file| file.import.format())
     }
 
     /// Keeps only what overlaps a time range, also of what is already parsed: first and last nanosecond from `start_ns` on the
@@ -364,23 +470,26 @@ impl Session {
     /// range was set before.
     pub fn hold_only(&mut self, start_ns: i64, from_ns: i64, to_ns: i64) -> bool {
         let range = TimeRange::OnClock(start_ns.saturating_add(from_ns), start_ns.saturating_add(to_ns));
-        let is_held = self.import.as_mut().is_some_and(|import| import.hold_only(range));
-        if is_held {
-            self.chosen = Some((from_ns, to_ns));
-        }
-        is_held
+        self.choose(range, (from_ns, to_ns))
     }
 
     /// The same, relative to the start of the whole trace. Call it before feeding; no effect for formats without events.
     pub fn hold_only_from_start(&mut self, from_ns: i64, to_ns: i64) {
-        if self.import.as_mut().is_some_and(|import| import.hold_only(TimeRange::FromStart(from_ns, to_ns))) {
-            self.chosen = Some((from_ns, to_ns));
+        self.choose(TimeRange::FromStart(from_ns, to_ns), (from_ns, to_ns));
+    }
+
+    fn choose(&mut self, range: TimeRange, chosen: (i64, i64)) -> bool {
+        let is_held = self.file_mut().is_some_and(|file| file.import.hold_only(range));
+        // Several files have no common start, so they have no common range.
+        if is_held && !self.is_at_several() {
+            self.chosen = Some(chosen);
         }
+        is_held
     }
 
     fn range(&self) -> RangeView {
         let only = match self.run.traces.as_slice() {
-            [trace] if self.import.is_none() && !self.partial && self.chosen.is_none() => Some(trace),
+            [trace] if !self.is_partial() && self.chosen.is_none() => Some(trace),
             _ => None,
         };
         let has_events =
@@ -396,76 +505,177 @@ impl Session {
 
     /// Start of the times of a range that can be chosen.
     fn choosable_from(&self) -> Option<i64> {
-        if self.n_done.is_some() {
+        let Stage::One(file) = &self.stage else { return None };
+        if !file.import.can_hold_only() {
             return None;
         }
-        self.import.as_ref().filter(|import| import.can_hold_only())?;
         self.run.traces.first().and_then(Trace::span).map(|(start, _)| start)
     }
 
     /// Builds reports of what has been parsed so far; false if there is nothing yet.
     pub fn make_partial(&mut self) -> bool {
-        if self.import.as_ref().is_some_and(Import::is_spilling) {
+        if self.file().is_some_and(|file| file.import.is_spilling()) {
             return false;
         }
         // Drop the previous one first.
-        self.run.traces.truncate(self.n_done.unwrap_or(0));
-        match self.import.as_ref().and_then(Import::snapshot) {
+        self.drop_current_trace();
+        match self.file().and_then(|file| file.import.snapshot()) {
             Some(trace) => {
-                self.set_trace(trace, Extent::Early);
+                self.set_trace(trace);
+                self.make_early_reports();
                 true
             }
             None => false,
         }
     }
 
-    /// Ends the file and builds the reports.
+    /// Ends the file and makes the reports.
     pub fn finish(&mut self) -> Result<(), ImportError> {
-        self.end(Extent::All, Import::finish)
+        self.finish_parsing()?;
+        self.finish_reports();
+        Ok(())
     }
 
-    /// Stops parsing for the reason `why`, and builds reports of what was parsed.
+    /// Stops parsing for the reason `why`, and makes reports of what was parsed.
     pub fn stop(&mut self, why: &str) -> Result<(), ImportError> {
-        self.end(Extent::All, |import| import.stop(why))
+        self.stop_parsing(why)?;
+        self.finish_reports();
+        Ok(())
     }
 
-    /// Like [`Session::finish`], but builds only the cheap reports if others take long. Returns true if
+    /// [`Session::finish`] without the reports, which [`Session::step_reports`] makes.
+    pub fn finish_parsing(&mut self) -> Result<(), ImportError> {
+        self.end(Import::finish)
+    }
+
+    /// [`Session::stop`] without the reports.
+    pub fn stop_parsing(&mut self, why: &str) -> Result<(), ImportError> {
+        self.end(|import| import.stop(why))
+    }
+
+    /// Like [`Session::finish`], but makes only the cheap reports if others take long. Returns true if
     /// [`Session::finish_reports`] has to be called; until then the document counts as partial.
     pub fn finish_early(&mut self) -> Result<bool, ImportError> {
-        self.end(Extent::Early, Import::finish)?;
-        let has_more = analysis::has_late_reports(&self.run);
+        self.finish_parsing()?;
+        self.finish_early_reports();
+        let has_more = self.n_late() > 0;
         if !has_more {
             self.finish_reports();
         }
         Ok(has_more)
     }
 
-    /// Builds one of the reports missing after [`Session::finish_early`]; false once all are built.
+    /// Makes the cheap reports.
+    pub fn finish_early_reports(&mut self) {
+        while self.step_reports() == ReportStep::Nothing {}
+    }
+
+    /// Makes one of the reports missing after [`Session::finish_early`]; false once all are made.
     pub fn make_next_report(&mut self) -> bool {
-        if !self.partial || self.import.is_some() || self.n_done.is_some() {
-            return false;
+        loop {
+            match self.step_reports() {
+                ReportStep::Nothing | ReportStep::Early => {}
+                ReportStep::Added(_) => return true,
+                ReportStep::All | ReportStep::Idle => return false,
+            }
         }
-        self.order.changed();
-        if analysis::add_late_report(&self.run, &self.query, &mut self.reports, &mut self.found) {
-            return true;
-        }
-        self.reports = analysis::with_conclusions(&self.run, std::mem::take(&mut self.reports));
-        self.partial = false;
-        false
     }
 
-    /// Builds all reports.
+    /// Makes all reports.
     pub fn finish_reports(&mut self) {
-        while self.make_next_report() {}
+        while self.step_reports() != ReportStep::Idle {}
     }
 
-    fn end(
-        &mut self,
-        extent: Extent,
-        end: impl FnOnce(Import) -> Result<Trace, ImportError>,
-    ) -> Result<(), ImportError> {
-        if self.has_no_room() {
-            self.import = None;
+    /// Number of late reports that are not made yet.
+    fn n_late(&self) -> usize {
+        match &self.stage {
+            Stage::Done(Done { building: Some(building), .. }) => building.builder.n_late(),
+            _ => 0,
+        }
+    }
+
+    /// Whether reports are being made.
+    pub fn is_building(&self) -> bool {
+        matches!(&self.stage, Stage::Done(Done { building: Some(_), .. }))
+    }
+
+    /// Makes the next report, or a part of what it needs: some milliseconds of work, if the report itself does not take longer.
+    pub fn step_reports(&mut self) -> ReportStep {
+        let Stage::Done(Done { building: slot, .. }) = &mut self.stage else { return ReportStep::Idle };
+        let Some(building) = slot else { return ReportStep::Idle };
+        let Building { builder, reports, is_shown, is_again } = building;
+        if !*is_shown && !*is_again && builder.has_all_early() {
+            *is_shown = true;
+            self.reports = Rc::new(std::mem::take(reports));
+            self.unclassified = builder.found().unclassified().map(ToString::to_string);
+            self.order.changed();
+            return ReportStep::Early;
+        }
+        let made = if *is_shown { Rc::make_mut(&mut self.reports) } else { &mut *reports };
+        match builder.step(made) {
+            Built::Report(at) if *is_shown => {
+                self.order.changed();
+                ReportStep::Added(at)
+            }
+            Built::Report(_) | Built::Nothing => ReportStep::Nothing,
+            Built::All => {
+                if !*is_shown {
+                    self.reports = Rc::new(std::mem::take(reports));
+                }
+                if let Some(building) = slot.take() {
+                    (self.query, self.found) = building.builder.into_results();
+                }
+                self.unclassified = self.found.unclassified().map(ToString::to_string);
+                self.order.changed();
+                ReportStep::All
+            }
+        }
+    }
+
+    /// Leaves out the late reports that are not made yet, or keeps the reports for the query before. True if that had an effect.
+    /// [`Session::step_reports`] then completes the document.
+    pub fn skip_reports(&mut self) -> bool {
+        let Stage::Done(Done { building: slot, is_cut_short, .. }) = &mut self.stage else { return false };
+        match slot {
+            Some(building) if building.is_again => {
+                *slot = None;
+                self.show_secrets(self.query.show_secrets);
+                true
+            }
+            Some(building) if building.is_shown && building.builder.n_late() > 0 => {
+                building.builder.skip_late();
+                *is_cut_short = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The report that [`ReportStep::Added`] is about.
+    pub fn added_report(&self, at: usize) -> Option<AddedReport> {
+        let report = report_view(self.reports.get(at)?);
+        Some(AddedReport { revision: self.order.revision(), at: at as u32, report })
+    }
+
+    /// Starts making the reports; `is_again` if the ones before are complete.
+    fn build_reports(&mut self, is_again: bool) {
+        self.build_reports_for(self.query.clone(), is_again);
+    }
+
+    fn build_reports_for(&mut self, query: Query, is_again: bool) {
+        self.found = AnalysisCache::default();
+        let (run, wanted) = (self.run.clone(), self.wanted.clone());
+        if let Stage::Done(done) = &mut self.stage {
+            let builder = ReportBuilder::new(run, query, wanted);
+            done.building = Some(Building { builder, reports: Vec::new(), is_shown: false, is_again });
+            done.is_cut_short = false;
+        }
+    }
+
+    fn end(&mut self, end: impl FnOnce(Import) -> Result<Trace, ImportError>) -> Result<(), ImportError> {
+        let has_no_room = self.has_no_room();
+        let Some(file) = self.take_file_import() else { return Ok(()) };
+        if has_no_room {
             return Err(ImportError {
                 code: "no-room",
                 what: "not enough memory for its events in addition to those of the files before it".to_string(),
@@ -473,55 +683,47 @@ impl Session {
                     .to_string(),
             });
         }
-        if let Some(import) = self.import.take() {
-            // Drop the partial trace before building the complete one. For several files, keep the reports so far.
-            self.run.traces.truncate(self.n_done.unwrap_or(0));
-            if self.n_done.is_none() {
-                self.reports = Vec::new();
+        // Drop the partial trace before building the complete one. The reports so far stay until the new ones are made.
+        self.drop_current_trace();
+        match file.end(end) {
+            Ok(trace) => {
+                self.set_trace(trace);
+                self.build_reports(false);
+                Ok(())
             }
-            let mut trace = end(import)?;
-            if let Some((mut files, checksum)) = self.beside.take() {
-                if files[0].n_bytes == trace.ledger.file_bytes {
-                    files[0].sha256 = checksum.finish();
-                } else {
-                    // The rest of it is not parsed yet.
-                    files[0].n_bytes = trace.ledger.file_bytes;
+            Err(error) => {
+                if !self.is_at_several() {
+                    self.reports = Rc::default();
                 }
-                trace.sidecar_files = files;
-                trace.hide_beside();
+                Err(error)
             }
-            mrm::trust::file_issues(&mut trace);
-            self.set_trace(trace, extent);
         }
-        Ok(())
     }
 
-    fn set_trace(&mut self, mut trace: Trace, extent: Extent) {
-        if self.query.show_secrets {
+    fn set_trace(&mut self, mut trace: Trace) {
+        self.shows_secrets = self.query.show_secrets;
+        if self.shows_secrets {
             trace.show_secrets();
         }
-        self.run.traces.truncate(self.n_done.unwrap_or(0));
-        self.run.traces.push(trace);
-        match extent {
-            Extent::Early => self.make_early_reports(),
-            // With several files, others follow.
-            Extent::All if self.n_done.is_some() => {}
-            Extent::All => {
-                self.partial = false;
-                self.make_reports();
-            }
+        self.drop_current_trace();
+        self.traces_mut().push(trace);
+    }
+
+    /// Drops the trace of the current file, if there is one. An export may still hold it.
+    fn drop_current_trace(&mut self) {
+        match self.n_before() {
+            0 => self.run = Rc::default(),
+            n => self.traces_mut().truncate(n),
         }
     }
 
+    /// Makes the cheap reports of what is parsed so far.
     fn make_early_reports(&mut self) {
-        self.partial = true;
         self.order.changed();
+        // The next ones have more data, so they cannot use what was found.
         let (reports, found) = analysis::early_reports(&self.run, &self.query);
-        self.reports = reports;
+        self.reports = Rc::new(reports);
         self.unclassified = found.unclassified().map(ToString::to_string);
-        // During parsing the next ones have more data.
-        let is_over = self.import.is_none() && self.n_done.is_none();
-        self.found = if is_over { found } else { AnalysisCache::default() };
     }
 
     /// Frees the intermediate results of the reports.
@@ -534,36 +736,56 @@ impl Session {
         self.wanted = Some(wanted);
     }
 
-    fn make_reports(&mut self) {
-        self.order.changed();
-        self.found = AnalysisCache::default();
-        let (reports, found) = analysis::reports_of(&self.run, &self.query, self.wanted.as_deref());
-        self.reports = reports;
-        self.unclassified = found.unclassified().map(ToString::to_string);
+    /// Makes the reports for another query. An error, without effect, if the tables cannot be read from the index.
+    pub fn set_query(&mut self, query: Query) -> Result<(), ImportError> {
+        self.start_query(query)?;
+        self.finish_reports();
+        Ok(())
     }
 
-    /// Recomputes the reports for another query. An error, without effect, if the tables cannot be read from the index.
-    pub fn set_query(&mut self, query: Query) -> Result<(), ImportError> {
-        if query != self.query {
-            self.load()?;
-            if query.show_secrets != self.query.show_secrets {
-                for trace in &mut self.run.traces {
-                    match query.show_secrets {
-                        true => trace.show_secrets(),
-                        false => trace.hide_secrets(),
-                    }
-                }
+    /// [`Session::set_query`] without making the reports, instead of any being made for another query. Complete reports stay, with
+    /// their query, until all new ones are made. During parsing, only the cheap reports are made, at once.
+    pub fn start_query(&mut self, query: Query) -> Result<(), ImportError> {
+        let is_complete = !self.is_partial();
+        if query == self.query {
+            if let Stage::Done(done) = &mut self.stage
+                && is_complete
+            {
+                done.building = None;
             }
-            self.query = query;
-            if self.n_done.is_some() {
+            self.show_secrets(query.show_secrets);
+            return Ok(());
+        }
+        self.load()?;
+        if let Stage::Done(done) = &mut self.stage {
+            done.building = None;
+        }
+        self.show_secrets(query.show_secrets);
+        match self.stage {
+            Stage::One(_) | Stage::Several(_) => {
+                self.query = query;
                 self.make_early_reports();
-            } else {
-                self.make_reports();
-                // After parsing, all reports exist now.
-                self.partial &= self.import.is_some();
+            }
+            Stage::Done(_) if is_complete => self.build_reports_for(query, true),
+            Stage::Done(_) => {
+                self.query = query;
+                self.build_reports(false);
             }
         }
         Ok(())
+    }
+
+    fn show_secrets(&mut self, are_shown: bool) {
+        if are_shown == self.shows_secrets || self.unread_index().is_some() {
+            return;
+        }
+        self.shows_secrets = are_shown;
+        for trace in self.traces_mut() {
+            match are_shown {
+                true => trace.show_secrets(),
+                false => trace.hide_secrets(),
+            }
+        }
     }
 
     pub fn query(&self) -> &Query {
@@ -586,13 +808,13 @@ impl Session {
             producer: source.producer.clone(),
             compression: source.compression.iter().map(|name| name.to_string()).collect(),
             rank: facts.rank.map(|rank| RankView { rank, world_size: facts.world_size }),
-            index: self.index_view,
+            index: self.index().map(|index| index.view),
         }
     }
 
     /// Nanoseconds from the first to the last timestamp. `None` while the tables are only in an index.
     fn span_ns(&self) -> Option<i64> {
-        if self.index.is_some() {
+        if self.unread_index().is_some() {
             return None;
         }
         let spans = self.run.traces.iter().filter_map(Trace::span);
@@ -608,10 +830,12 @@ impl Session {
 
     /// Data for a comparison. An error if the tables cannot be read from the index.
     pub fn side(&mut self) -> Result<Side, ImportError> {
+        self.finish_reports();
         self.load()?;
         let found = std::mem::take(&mut self.found);
+        let run = Rc::make_mut(&mut self.run);
         Ok(Side {
-            digest: Digest::of(&mut self.run, &self.reports, &self.query, &super::format_title, found),
+            digest: Digest::of(run, &self.reports, &self.query, &super::format_title, found),
             accounts: self.accounts(),
             left_out: self.left_out.clone(),
         })
@@ -647,8 +871,8 @@ impl Shown for Session {
             sides: None,
             reports: self.reports.iter().map(report_view).collect(),
             query: self.query.clone(),
-            partial: self.partial,
-            is_read: self.import.is_none() && self.n_done.is_none(),
+            partial: self.is_partial(),
+            is_read: matches!(self.stage, Stage::Done(_)),
             exporters: exporter_views(&self.exporters()),
             not_exported: not_exported(&self.exporters()),
             span_ns: self.span_ns(),
@@ -658,50 +882,35 @@ impl Shown for Session {
         })
     }
 
-    fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>> {
-        self.order.table(&self.reports, ask)
+    fn reports(&self) -> &[Report] {
+        &self.reports
+    }
+
+    fn reports_mut(&mut self) -> (&mut Vec<Report>, &mut RowOrder) {
+        (Rc::make_mut(&mut self.reports), &mut self.order)
     }
 
     fn revision(&self) -> u32 {
         self.order.revision()
     }
 
-    fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
-        self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
-        let document = analysis::document(&self.run, &self.reports, &super::format_title);
-        let options = &self.options(options);
-        let input = Input { run: &self.run, document: &document, query: &self.query, options };
-        export::redact::outgoing(exporter, &input)
-    }
-
-    fn export(
-        &mut self,
-        exporter: &ExporterInfo,
-        options: &Options,
-        out: &mut dyn Write,
-    ) -> io::Result<LeftOut> {
+    fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource> {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
         if !(exporter.applies)(&self.run) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported(exporter)));
         }
         let document = analysis::document(&self.run, &self.reports, &super::format_title);
-        let options = &self.options(options);
-        let input = Input { run: &self.run, document: &document, query: &self.query, options };
-        export::render(exporter, &input, out)
-    }
-
-    fn reports(&self) -> &[Report] {
-        &self.reports
-    }
-
-    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError> {
-        self.order.changed();
-        view::keep_rows(&mut self.reports, filter)
-    }
-
-    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
-        self.reports.retain(|report| is_wanted(&report.id));
-        self.order.changed();
+        let Document { title, source, ledger, .. } = document;
+        Ok(ExportSource {
+            run: self.run.clone(),
+            reports: self.reports.clone(),
+            title,
+            source,
+            ledger,
+            query: self.query.clone(),
+            options: self.options(options),
+            is_comment: false,
+        })
     }
 
     fn shortfall(&self) -> Option<String> {
@@ -723,7 +932,7 @@ impl Shown for Session {
     }
 
     fn exporters(&self) -> Vec<&'static ExporterInfo> {
-        let has_something = |exporter: &&ExporterInfo| match &self.index {
+        let has_something = |exporter: &&ExporterInfo| match self.unread_index() {
             Some(index) => index.head.exporters.iter().any(|id| id == exporter.id),
             None => (exporter.applies)(&self.run),
         };

@@ -1,11 +1,14 @@
 //! Common interface of documents: a trace, a comparison, or a shared report.
 
+use super::ExportSource;
 use super::protocol::{CopyFormat, DocumentView, SearchHits, TableAsk, TableId};
+use crate::base::steps;
 use crate::export::redact::Outgoing;
-use crate::export::{self, ExporterInfo, LeftOut, Options};
+use crate::export::{self, EXPORTERS, ExporterInfo, LeftOut, Options};
 use crate::filter::{self, FilterError};
 use crate::report::view::{self, ColumnSum, TableQuery, TableRows, WrongFilter};
 use crate::report::{Cells, Column, Report, Sort, Table};
+use crate::trace::Run;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -19,72 +22,58 @@ pub trait Shown {
     /// View for the page. `None` while empty.
     fn document(&self) -> Option<DocumentView>;
 
-    /// The requested table, with its rows in the requested order. `None` if there is no such table.
-    fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>>;
+    /// Reports, in order.
+    fn reports(&self) -> &[Report];
+
+    /// Reports, and the row order of their tables. A caller that changes them calls [`RowOrder::changed`].
+    fn reports_mut(&mut self) -> (&mut Vec<Report>, &mut RowOrder);
 
     /// Current [`DocumentView::revision`].
     fn revision(&self) -> u32;
 
-    /// Exports the reports or the trace, chunk by chunk; returns what is missing. Errors: those of `out`;
-    /// [`io::ErrorKind::InvalidData`] if the data is no longer available; [`io::ErrorKind::Unsupported`] if there is nothing to
-    /// write in this format.
+    /// What an export is made from, now. An error of kind [`io::ErrorKind::InvalidData`] if the data is no longer available, and
+    /// [`io::ErrorKind::Unsupported`] if there is nothing to write in this format.
+    fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource>;
+
+    /// Exports the reports or the trace, chunk by chunk; see [`ExportSource::write`].
     fn export(
         &mut self,
         exporter: &ExporterInfo,
         options: &Options,
         out: &mut dyn Write,
-    ) -> io::Result<LeftOut>;
+    ) -> io::Result<LeftOut> {
+        steps::run(self.export_source(exporter, options)?.write(exporter, out))
+    }
 
     /// Texts of such an export. Errors are those of [`Shown::export`].
-    fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing>;
+    fn outgoing(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<Outgoing> {
+        steps::run(self.export_source(exporter, options)?.outgoing(exporter))
+    }
 
-    /// Reports, in order.
-    fn reports(&self) -> &[Report];
+    /// The requested table, with its rows in the requested order. `None` if there is no such table.
+    fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>> {
+        let (reports, order) = self.reports_mut();
+        order.table(reports, ask)
+    }
 
-    /// Rows of all tables that match `text`, of each table the first few. None if the text is empty or no filter.
+    /// Rows of all tables that match `text`; see [`search_report`].
     fn search(&self, text: &str) -> Vec<SearchHits> {
-        let mut hits = Vec::new();
-        for report in self.reports() {
-            for table in report.tables() {
-                let query = TableQuery { sort: None, filter: text.to_string() };
-                let Some(order) = view::row_order(table, &query).ok().filter(|_| !text.trim().is_empty())
-                else {
-                    continue;
-                };
-                if order.is_empty() {
-                    continue;
-                }
-                // By what rows are known; the text that was searched for may be in another column.
-                let is_name = |column: &&Column| column.key || matches!(column.cells, Cells::Text(_));
-                let has_keys = table.columns.iter().any(|column| column.key);
-                let names = || table.columns.iter().filter(is_name).filter(|column| column.key || !has_keys);
-                let row = |row: &u32| {
-                    let cells = || names().map(|column| column.cells.get(*row as usize).display(column.unit));
-                    let label: Vec<String> =
-                        cells().filter(|cell| !cell.is_empty()).take(NAMES_OF_HIT).collect();
-                    let text_cells = names().filter(|column| matches!(column.cells, Cells::Text(_)));
-                    let name = text_cells.map(|column| column.cells.get(*row as usize).plain()).next();
-                    let name = name.map(|name| filter::exactly(&name)).unwrap_or_default();
-                    (label.join(", "), format!("{} {name}", text.trim()).trim().to_string())
-                };
-                hits.push(SearchHits {
-                    report: report.id.to_string(),
-                    report_title: report.title.clone(),
-                    table: table.id.to_string(),
-                    table_title: table.title.clone(),
-                    n_matching: order.len() as u64,
-                    rows: order.iter().take(ROWS_FOUND).map(row).collect(),
-                });
-            }
-        }
-        hits
+        self.reports().iter().flat_map(|report| search_report(report, text)).collect()
     }
 
     /// Leaves only rows that match a filter in all tables; see [`view::keep_rows`].
-    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError>;
+    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError> {
+        let (reports, order) = self.reports_mut();
+        order.changed();
+        view::keep_rows(reports, filter)
+    }
 
     /// Drops reports that are not wanted, by id.
-    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool);
+    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
+        let (reports, order) = self.reports_mut();
+        reports.retain(|report| is_wanted(&report.id));
+        order.changed();
+    }
 
     /// Reason why it shows less than requested, as a sentence fragment: no usable content, or an unclassified access that was
     /// requested to be an error.
@@ -92,8 +81,11 @@ pub trait Shown {
         None
     }
 
-    /// Available exporters.
-    fn exporters(&self) -> Vec<&'static ExporterInfo>;
+    /// Available exporters: without a trace, those of reports.
+    fn exporters(&self) -> Vec<&'static ExporterInfo> {
+        let run = Run::default();
+        EXPORTERS.iter().copied().filter(|exporter| (exporter.applies)(&run)).collect()
+    }
 
     /// Reason why an exporter is unavailable.
     fn why_not_exported(&self, exporter: &ExporterInfo) -> String {
@@ -138,6 +130,41 @@ pub trait Shown {
     }
 }
 
+/// Rows of all tables of a report that match `text`, of each table the first few. None if the text is empty or no filter.
+pub fn search_report(report: &Report, text: &str) -> Vec<SearchHits> {
+    let mut hits = Vec::new();
+    for table in report.tables() {
+        let query = TableQuery { sort: None, filter: text.to_string() };
+        let Some(order) = view::row_order(table, &query).ok().filter(|_| !text.trim().is_empty()) else {
+            continue;
+        };
+        if order.is_empty() {
+            continue;
+        }
+        // By what rows are known; the text that was searched for may be in another column.
+        let is_name = |column: &&Column| column.key || matches!(column.cells, Cells::Text(_));
+        let has_keys = table.columns.iter().any(|column| column.key);
+        let names = || table.columns.iter().filter(is_name).filter(|column| column.key || !has_keys);
+        let row = |row: &u32| {
+            let cells = || names().map(|column| column.cells.get(*row as usize).display(column.unit));
+            let label: Vec<String> = cells().filter(|cell| !cell.is_empty()).take(NAMES_OF_HIT).collect();
+            let text_cells = names().filter(|column| matches!(column.cells, Cells::Text(_)));
+            let name = text_cells.map(|column| column.cells.get(*row as usize).plain()).next();
+            let name = name.map(|name| filter::exactly(&name)).unwrap_or_default();
+            (label.join(", "), format!("{} {name}", text.trim()).trim().to_string())
+        };
+        hits.push(SearchHits {
+            report: report.id.to_string(),
+            report_title: report.title.clone(),
+            table: table.id.to_string(),
+            table_title: table.title.clone(),
+            n_matching: order.len() as u64,
+            rows: order.iter().take(ROWS_FOUND).map(row).collect(),
+        });
+    }
+    hits
+}
+
 /// A table of the current document.
 pub struct TableRef<'a> {
     pub table: &'a Table,
@@ -148,7 +175,7 @@ pub struct TableRef<'a> {
 
 /// Cached row order of the last table, so that scrolling does not sort again, with its revision of the reports.
 #[derive(Default)]
-pub(super) struct RowOrder {
+pub struct RowOrder {
     revision: u32,
     last: Option<(TableId, TableQuery, Vec<u32>, Option<WrongFilter>)>,
 }

@@ -5,7 +5,7 @@
 //! start with a sign (`@property`, `-[NSView draw]`) stay unchanged, so that tables can be joined on them.
 //! Numbers are never changed. Control characters become visible escapes.
 
-use super::{ExporterInfo, Input, LeftOut, TextsIn, always};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always};
 use crate::base::text::{is_control, push_visible};
 use crate::base::units::Unit;
 use crate::report::{Block, Cells, Column, Findings, Report, RowsOf, Table, Value};
@@ -20,7 +20,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "",
     applies: always,
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::AtOnce(|input, out| write(input, out).map(LeftOut::nothing)),
     reference: None,
     converts: None,
     texts: TextsIn::Document,

@@ -1,6 +1,7 @@
 //! The index of a trace as a file: see [`crate::index`].
 
-use super::{EXPORTERS, ExporterInfo, Input, LeftOut, TextsIn};
+use super::{EXPORTERS, ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
+use crate::base::steps::{Steps, pause};
 use crate::index::{self, Head, SectionWriter};
 use std::io::{self, Write};
 
@@ -18,7 +19,9 @@ pub static INFO: ExporterInfo = ExporterInfo {
                 trace.aggregated.is_none() && trace.sidecar_files.is_empty() && trace.text.is_empty()
             })
     },
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::InSteps(|input, out| {
+        Steps::new(async move { write(input, out).await.map(LeftOut::nothing) })
+    }),
     reference: None,
     converts: None,
     texts: TextsIn::Document,
@@ -27,7 +30,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     takes_notes: false,
 };
 
-fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(trace) = input.run.traces.first() else { return Ok(()) };
     let mut writer = SectionWriter::new(out)?;
     let mut bytes = Vec::new();
@@ -35,6 +38,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     while let Some(name) = index::section(trace, number, &mut bytes) {
         writer.write(name, &bytes)?;
         number += 1;
+        pause().await;
     }
     let (name, bytes) = index::reports_section(input.document.reports);
     writer.write(name, &bytes)?;

@@ -20,7 +20,7 @@
 //! flops_per_second`; `ns_offset` is relative to the start of the trace, `ns_clock` is on the capture clock.
 
 use super::reference::TextFormat;
-use super::{ExporterInfo, Input, LeftOut, TextsIn, always, notes};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always, notes};
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::units::Unit;
 use crate::report::{Block, Cells, Fact, Facts, Findings, NoteLevel, Report, Table, Value};
@@ -34,7 +34,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "",
     applies: always,
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::AtOnce(|input, out| write(input, out).map(LeftOut::nothing)),
     reference: Some(|_| TextFormat::Json),
     converts: None,
     texts: TextsIn::Document,

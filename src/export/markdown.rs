@@ -3,7 +3,7 @@
 //! All text from files is escaped, so that it cannot break a table or become markup, a link or HTML.
 
 use super::reference::TextFormat;
-use super::{ExporterInfo, Input, LeftOut, TextsIn, always, notes};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always, notes};
 use crate::base::text::push_visible;
 use crate::base::units::counted;
 use crate::report::{Block, Facts, Findings, NoteLevel, Report, Table};
@@ -17,7 +17,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "",
     applies: always,
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::AtOnce(|input, out| write(input, out).map(LeftOut::nothing)),
     reference: Some(|_| TextFormat::Markdown),
     converts: None,
     texts: TextsIn::Document,

@@ -24,6 +24,7 @@ pub mod terminal;
 pub mod tracedrop_file;
 
 use crate::analysis::Query;
+use crate::base::steps::{self, Steps, pause};
 use crate::base::units::counted;
 use crate::report::{Document, Notes};
 use crate::trace::cut::Cut;
@@ -69,7 +70,7 @@ pub struct ExporterInfo {
     /// Whether there is anything to export.
     pub applies: fn(&Run) -> bool,
     /// Writes the export, without reference layouts; see [`render`].
-    pub write: fn(&Input<'_>, &mut dyn Write) -> io::Result<LeftOut>,
+    pub write: WriteFn,
     /// Format of the [`reference`] output that replaces this one, if there is one for the run.
     pub reference: Option<fn(&Options) -> TextFormat>,
     /// Converts traces that it can't write as they are to ones that can be cut and redacted like any other.
@@ -92,7 +93,7 @@ impl ExporterInfo {
 }
 
 /// Returns the traces and whether each was converted; `None` if none was.
-pub type Conversion = fn(&Run, &Query) -> Option<(Run, Vec<bool>)>;
+pub type Conversion = for<'a> fn(&'a Run, &'a Query) -> Steps<'a, Option<(Run, Vec<bool>)>>;
 
 /// Where the texts of an export are found.
 #[derive(Clone, Copy)]
@@ -109,6 +110,27 @@ pub enum TextsIn {
     Link,
     /// In the document, the charts, and what else is in a [`tracedrop_file`].
     TracedropFile,
+}
+
+/// How an exporter writes.
+#[derive(Clone, Copy)]
+pub enum WriteFn {
+    /// In one go: it takes about as long as the reports that it writes, not as the trace.
+    AtOnce(fn(&Input<'_>, &mut dyn Write) -> io::Result<LeftOut>),
+    /// In steps, as it goes through the trace.
+    InSteps(InSteps),
+}
+
+type InSteps = for<'a> fn(&'a Input<'a>, &'a mut dyn Write) -> Steps<'a, io::Result<LeftOut>>;
+
+impl WriteFn {
+    /// Writes `input`, in steps if it has any.
+    pub async fn call(self, input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
+        match self {
+            WriteFn::AtOnce(write) => write(input, out),
+            WriteFn::InSteps(write) => write(input, out).await,
+        }
+    }
 }
 
 /// Data missing from an export, as noun phrases: `1,345 memory regions`. Empty if complete.
@@ -199,9 +221,18 @@ pub fn find(id: &str) -> Option<&'static ExporterInfo> {
 /// Writes `input` with `exporter`. If a report has a byte-for-byte reference layout, only that text
 /// is written.
 pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
+    steps::run(render_in_steps(exporter, input, out))
+}
+
+/// [`render`] in steps. Cutting and redacting a trace is one step each, as they build another trace.
+pub async fn render_in_steps(
+    exporter: &ExporterInfo,
+    input: &Input<'_>,
+    out: &mut dyn Write,
+) -> io::Result<LeftOut> {
     let n_hidden = || input.run.traces.iter().map(|trace| trace.args.take_n_hidden()).sum::<u64>();
     n_hidden();
-    let mut left_out = render_all(exporter, input, out)?;
+    let mut left_out = Box::pin(render_all(exporter, input, out)).await?;
     match n_hidden() {
         0 => {}
         n => left_out.0.push(counted(
@@ -213,9 +244,12 @@ pub fn render(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
     Ok(left_out)
 }
 
-fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
+async fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let Options { cut, redact: classes, .. } = input.options;
-    let converted = exporter.converts.and_then(|convert| convert(input.run, input.query));
+    let converted = match exporter.converts {
+        Some(convert) => convert(input.run, input.query).await,
+        None => None,
+    };
     let (all, are_made) = match &converted {
         Some((run, are_made)) => (run, are_made.as_slice()),
         None => (input.run, &[][..]),
@@ -227,7 +261,7 @@ fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         if let Some(text) = reference_text(exporter, input).filter(|_| !has_notes) {
             return out.write_all(text.as_bytes()).map(LeftOut::nothing);
         }
-        return (exporter.write)(&Input { run: all, ..*input }, out);
+        return exporter.write.call(&Input { run: all, ..*input }, out).await;
     }
     if !classes.is_none() && !exporter.can_redact {
         let why = "it contains the whole trace and cannot be redacted";
@@ -250,17 +284,20 @@ fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Write) -
         redactor.borrow_mut().classes.symbols = classes.symbols;
         part
     };
-    let run = Run { traces: all.traces.iter().enumerate().map(part).collect() };
+    let mut run = Run::default();
+    for (number, trace) in all.traces.iter().enumerate() {
+        run.traces.push(part((number, trace)));
+        pause().await;
+    }
     if classes.is_none() {
-        return (exporter.write)(&Input { run: &run, ..*input }, out);
+        return exporter.write.call(&Input { run: &run, ..*input }, out).await;
     }
     let redacted = Redacted::new(input.document, input.run, input.notes(), &mut redactor.borrow_mut());
     let mut options = redact::options(input.options, input.document, &mut redactor.borrow_mut());
     options.notes = Some(redacted.notes().clone());
-    (exporter.write)(
-        &Input { run: &run, document: &redacted.document(), query: input.query, options: &options },
-        out,
-    )
+    let document = redacted.document();
+    let input = Input { run: &run, document: &document, query: input.query, options: &options };
+    exporter.write.call(&input, out).await
 }
 
 fn reference_text(exporter: &ExporterInfo, input: &Input<'_>) -> Option<String> {

@@ -1,15 +1,16 @@
 //! A memory trace as a run directory of mrm-trace: labelled trace, regions, key/value cache, metrics, charts and
 //! manifest. The exporter writes a zip archive.
 
-use super::{ExporterInfo, Input, LeftOut, TextsIn};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::analysis;
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm::trust::run_validity;
 use crate::analysis::mrm_run::metrics_rows;
-use crate::analysis::run_files::{thresholds_of, view_of};
+use crate::analysis::run_files::{thresholds_of, view_in_steps};
 use crate::archive::{ArchiveWriter, Effort};
 use crate::base::compat::python::float_repr;
 use crate::base::json::Json;
+use crate::base::steps::{self, Steps};
 use crate::base::text::file_name;
 use crate::base::units::counted;
 use crate::memory::labeller::Region;
@@ -36,7 +37,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "memory accesses",
     applies,
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::InSteps(|input, out| {
+        Steps::new(async move { write(input, out).await.map(LeftOut::nothing) })
+    }),
     reference: None,
     converts: None,
     texts: TextsIn::Document,
@@ -55,7 +58,7 @@ pub fn applies_to(trace: &Trace) -> bool {
 }
 
 /// Writes each trace with accesses as a folder in the archive.
-fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut archive = ArchiveWriter::new(out, input.options.now_ms);
     let mut folders = BTreeSet::new();
     for (number, trace) in input.run.traces.iter().enumerate() {
@@ -69,7 +72,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
             folder = format!("{folder}-{}", number + 1);
         }
         let files = &mut InArchive { archive: &mut archive, folder };
-        write_run(trace, &input.query.memory, &run_id, input.options.now_ms, figures, files)?;
+        write_run_in_steps(trace, &input.query.memory, &run_id, input.options.now_ms, figures, files).await?;
     }
     archive.finish().map(drop)
 }
@@ -132,7 +135,19 @@ pub fn write_run(
     figures: Vec<(String, Vec<u8>)>,
     files: &mut dyn Files,
 ) -> io::Result<Vec<String>> {
-    let view = view_of(trace, query);
+    steps::run(write_run_in_steps(trace, query, run_id, now_ms, figures, files))
+}
+
+/// [`write_run`], with the labelling in steps. Writing is one step, as files are written from functions.
+async fn write_run_in_steps(
+    trace: &Trace,
+    query: &MemoryQuery,
+    run_id: &str,
+    now_ms: u64,
+    figures: Vec<(String, Vec<u8>)>,
+    files: &mut dyn Files,
+) -> io::Result<Vec<String>> {
+    let view = view_in_steps(trace, query).await;
     let beside = memory_run::read_sidecar_files(&trace.sidecar_files);
     // Texts that are not in the file: kinds from rules, and given phases.
     let mut strings = trace.strings.clone();

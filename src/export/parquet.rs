@@ -4,7 +4,7 @@
 //! key-value metadata of a file has units, title and caption of the table, and the warnings of its report. The exporter writes
 //! a zip archive.
 
-use super::{ExporterInfo, Input, LeftOut, TextsIn, always};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always};
 use crate::archive;
 use crate::base::hash::HashSet;
 use crate::base::text::file_name;
@@ -20,7 +20,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "",
     applies: always,
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::AtOnce(|input, out| write(input, out).map(LeftOut::nothing)),
     reference: None,
     converts: None,
     texts: TextsIn::Document,

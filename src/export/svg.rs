@@ -3,7 +3,7 @@
 //!
 //! The image shows the first report. `tracedrop report --report ID --format svg` selects another.
 
-use super::{ExporterInfo, Input, LeftOut, TextsIn, always};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always};
 use crate::base::text::{shortened, visible};
 use crate::base::units::counted;
 use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Report, Table};
@@ -19,7 +19,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "",
     applies: always,
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::AtOnce(|input, out| write(input, out).map(LeftOut::nothing)),
     reference: None,
     converts: None,
     texts: TextsIn::Document,

@@ -3,7 +3,7 @@
 //! Control characters are shown escaped, never sent. Long tables are cut; omitted rows are counted below.
 
 use super::reference::TextFormat;
-use super::{ExporterInfo, Input, LeftOut, Options, TextsIn, always, notes};
+use super::{ExporterInfo, Input, LeftOut, Options, TextsIn, WriteFn, always, notes};
 use crate::base::text::visible;
 use crate::base::units::counted;
 use crate::report::{Block, Column, Facts, Findings, Mark, NoteLevel, Report, Table};
@@ -18,7 +18,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: false,
     needs: "",
     applies: always,
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::AtOnce(|input, out| write(input, out).map(LeftOut::nothing)),
     reference: Some(|options| TextFormat::Terminal { width: options.width as usize }),
     converts: None,
     texts: TextsIn::Document,

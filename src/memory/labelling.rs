@@ -16,6 +16,7 @@ use super::metrics::{Accumulator, Numbering, Row};
 use super::quality::Coverage;
 use super::view::{Labels, PhaseOf};
 use crate::base::progress;
+use crate::base::steps::pause;
 use crate::base::strings::{StringId, StringTable};
 use crate::base::threads::{self, Task};
 use crate::trace::accesses::{Access, AccessTable, Blocks, Op, Optional, PAGE_BITS, Wanted};
@@ -334,8 +335,8 @@ fn count_regions(block: &Block, regions: &mut RegionMap) {
     }
 }
 
-/// Labels all rows, or those before labelling stops, on at most `n_threads` threads.
-pub fn label_all(
+/// Labels all rows, or those before labelling stops, on at most `n_threads` threads. A step is a batch.
+pub async fn label_all(
     accesses: &AccessTable,
     labelling: &mut Labelling<'_>,
     tables: &mut Tables,
@@ -373,6 +374,7 @@ pub fn label_all(
         if labelling.is_over() {
             break;
         }
+        pause().await;
     }
     threads::run(n_threads, tables.tasks(&labelled));
 }

@@ -10,7 +10,7 @@ use super::index::Places;
 use super::kinds::Kind;
 use super::labeller::Region;
 use super::numbers::IntegerSum;
-use crate::base::progress;
+use crate::base::steps;
 use crate::base::threads::n_threads;
 use crate::trace::accesses::{Op, PAGE_BITS};
 use std::hint::black_box;
@@ -551,8 +551,8 @@ impl Found {
 
 /// Labelled rows that can be iterated repeatedly.
 pub trait RowSource {
-    /// Calls `each` with chunks of rows, always in the same order.
-    fn for_each_block(&self, each: &mut dyn FnMut(&[Row]));
+    /// Calls `each` with chunks of rows, always in the same order. A step is a chunk.
+    fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) -> impl Future<Output = ()>;
 
     /// Upper bound of the number of rows.
     fn n_rows(&self) -> usize;
@@ -562,8 +562,8 @@ pub trait RowSource {
 /// all of them. `distinct` is the approximate number of addresses.
 ///
 /// Shares of the addresses are independent of each other and of the strides, so with threads, several passes over the rows
-/// run in parallel.
-pub fn measure_in_time(
+/// run in parallel. With one, a step is a block.
+pub async fn measure_in_time(
     rows: &(impl RowSource + Sync),
     distinct: &Distinct,
     all: &Accumulator,
@@ -571,10 +571,10 @@ pub fn measure_in_time(
     let n_threads = if rows.n_rows() < MIN_ROWS_FOR_THREADS { 1 } else { n_threads() };
     // One thread computes strides for about as long as the others need for their first shares.
     let n = distinct.n_passes(n_threads.saturating_sub(1) as u64);
-    let look = |number: u64| {
+    let look = async |number: u64| {
         let (mut pass, mut found) =
             (Pass::new(number, n, distinct.n_addresses(), distinct.mix()), Found::default());
-        rows.for_each_block(&mut |rows| rows.iter().for_each(|row| pass.add(row, all, &mut found)));
+        rows.for_each_block(&mut |rows| rows.iter().for_each(|row| pass.add(row, all, &mut found))).await;
         pass.finish(all, &mut found);
         found
     };
@@ -587,21 +587,20 @@ pub fn measure_in_time(
         let n_looks = n + u64::from(!is_one_look);
         let part = |number: u64| number as f64 / n_looks as f64;
         let mut first = is_one_look.then(|| Pass::new(0, n, distinct.n_addresses(), distinct.mix()));
-        progress::within(0.0, part(1), || {
-            rows.for_each_block(&mut |rows| {
-                walks.add(rows, all);
-                if let Some(pass) = &mut first {
-                    rows.iter().for_each(|row| pass.add(row, all, &mut found));
-                }
-            });
-        });
+        let mut each = |rows: &[Row]| {
+            walks.add(rows, all);
+            if let Some(pass) = &mut first {
+                rows.iter().for_each(|row| pass.add(row, all, &mut found));
+            }
+        };
+        steps::within(0.0, part(1), rows.for_each_block(&mut each)).await;
         if let Some(pass) = first {
             pass.finish(all, &mut found);
         }
         walks.settle();
         for number in u64::from(is_one_look)..n {
             let at = number + n_looks - n;
-            found.absorb(progress::within(part(at), part(at + 1), || look(number)));
+            found.absorb(steps::within(part(at), part(at + 1), look(number)).await);
         }
         return (walks, found);
     }
@@ -612,7 +611,7 @@ pub fn measure_in_time(
         if number >= n {
             return;
         }
-        let of_share = look(number);
+        let of_share = steps::run(look(number));
         // A thread that panics would end the program.
         shared.lock().unwrap_or_else(PoisonError::into_inner).absorb(of_share);
     };
@@ -621,7 +620,7 @@ pub fn measure_in_time(
             // If a thread cannot be started, the others do its work.
             drop(std::thread::Builder::new().spawn_scoped(scope, work));
         }
-        rows.for_each_block(&mut |rows| walks.add(rows, all));
+        steps::run(rows.for_each_block(&mut |rows| walks.add(rows, all)));
         walks.settle();
         work();
     });

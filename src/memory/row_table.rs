@@ -2,6 +2,7 @@
 
 use super::kinds::Kind;
 use super::metrics::{Row, RowSource};
+use crate::base::steps::{self, pause};
 use crate::base::{bitpack, progress};
 use crate::trace::accesses::Op;
 
@@ -41,13 +42,14 @@ impl RowTable {
 }
 
 impl RowSource for RowTable {
-    fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
+    async fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
         let mut rest = self.packed.as_slice();
-        let mut lanes = [[0i64; bitpack::BLOCK]; LANES];
+        // In a box, as it lives on while paused.
+        let mut lanes = Box::new([[0i64; bitpack::BLOCK]; LANES]);
         let mut rows = Vec::with_capacity(bitpack::BLOCK);
         let mut n_told = 0;
         for _ in 0..self.n_packed / bitpack::BLOCK {
-            for lane in &mut lanes {
+            for lane in lanes.iter_mut() {
                 rest = bitpack::read_block(rest, lane).unwrap_or_default();
             }
             rows.clear();
@@ -61,6 +63,7 @@ impl RowSource for RowTable {
             each(&rows);
             n_told += rows.len();
             progress::tell(n_told as f64 / self.n_rows() as f64);
+            pause().await;
         }
         each(&self.open);
     }
@@ -80,28 +83,29 @@ const WINDOWS_SHARE: f64 = 0.4;
 
 /// All rows in time order; ties stay in the order of `rows`. Each time window needs another pass over the rows,
 /// and windows are limited to some million rows whatever the distribution, so that at most these are in memory unpacked.
-pub fn in_time_order(rows: &impl RowSource) -> RowTable {
-    in_windows(rows, WINDOW_ROWS)
+pub async fn in_time_order(rows: &impl RowSource) -> RowTable {
+    in_windows(rows, WINDOW_ROWS).await
 }
 
-fn in_windows(rows: &impl RowSource, window_rows: u64) -> RowTable {
+async fn in_windows(rows: &impl RowSource, window_rows: u64) -> RowTable {
     let mut table = RowTable::default();
     let mut window = Vec::new();
-    let windows = progress::within(0.0, WINDOWS_SHARE, || windows(rows, window_rows));
+    let windows = steps::within(0.0, WINDOWS_SHARE, windows(rows, window_rows)).await;
     let part = |at: usize| WINDOWS_SHARE + (1.0 - WINDOWS_SHARE) * at as f64 / windows.len() as f64;
     for (at, &(first, last)) in windows.iter().enumerate() {
-        let go_through = |each: &mut dyn FnMut(&[Row])| {
-            progress::within(part(at), part(at + 1), || rows.for_each_block(each));
+        let go_through = async |each: &mut dyn FnMut(&[Row])| {
+            steps::within(part(at), part(at + 1), rows.for_each_block(each)).await;
         };
         let is_inside = |row: &Row| first <= row.ts && row.ts <= last;
         if first == last {
             // A single timestamp: already in order, however many.
             go_through(&mut |rows| {
                 rows.iter().filter(|row| is_inside(row)).for_each(|row| table.push(*row));
-            });
+            })
+            .await;
             continue;
         }
-        go_through(&mut |rows| window.extend(rows.iter().filter(|row| is_inside(row))));
+        go_through(&mut |rows| window.extend(rows.iter().filter(|row| is_inside(row)))).await;
         window.sort_by_key(|row: &Row| row.ts);
         window.drain(..).for_each(|row| table.push(row));
     }
@@ -110,7 +114,7 @@ fn in_windows(rows: &impl RowSource, window_rows: u64) -> RowTable {
 
 /// Time windows (first and last nanosecond) that cover all rows, ascending. Each contains at most `window_rows` rows, or a
 /// single timestamp. A window with more is counted in bins and split, recursively.
-fn windows(rows: &impl RowSource, window_rows: u64) -> Vec<(i64, i64)> {
+async fn windows(rows: &impl RowSource, window_rows: u64) -> Vec<(i64, i64)> {
     let mut span: Option<(i64, i64)> = None;
     let mut n_rows = 0;
     rows.for_each_block(&mut |rows| {
@@ -119,7 +123,8 @@ fn windows(rows: &impl RowSource, window_rows: u64) -> Vec<(i64, i64)> {
             let (first, last) = span.unwrap_or((row.ts, row.ts));
             span = Some((first.min(row.ts), last.max(row.ts)));
         }
-    });
+    })
+    .await;
     let mut found = Vec::new();
     let mut too_full = Vec::new();
     match span {
@@ -136,7 +141,8 @@ fn windows(rows: &impl RowSource, window_rows: u64) -> Vec<(i64, i64)> {
                     *count += 1;
                 }
             }
-        });
+        })
+        .await;
         let start_of = |part: u64| i128::from(first) + i128::from(part) * i128::from(width);
         let (mut from, mut n) = (0, 0);
         let mut close = |from: u64, until: u64, n: u64| {
@@ -181,9 +187,10 @@ mod tests {
             let mut sorted = rows.0.clone();
             sorted.sort_by_key(|row| row.ts);
             let mut found = Vec::new();
-            in_windows(&rows, window).for_each_block(&mut |rows| found.extend_from_slice(rows));
+            let sorted_rows = steps::run(in_windows(&rows, window));
+            steps::run(sorted_rows.for_each_block(&mut |rows| found.extend_from_slice(rows)));
             prop_assert_eq!(found, sorted);
-            for (first, last) in windows(&rows, window) {
+            for (first, last) in steps::run(windows(&rows, window)) {
                 let n = rows.0.iter().filter(|row| first <= row.ts && row.ts <= last).count();
                 prop_assert!(n as u64 <= window || first == last);
             }
@@ -193,7 +200,7 @@ mod tests {
     struct List(Vec<Row>);
 
     impl RowSource for List {
-        fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
+        async fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
             self.0.chunks(100).for_each(each);
         }
 

@@ -21,6 +21,7 @@ use super::row_table;
 use super::rules::Rules;
 use crate::base::bitpack;
 use crate::base::progress;
+use crate::base::steps::{self, pause};
 use crate::base::strings::{StringId, StringTable};
 use crate::base::threads::n_threads;
 use crate::trace::Trace;
@@ -288,18 +289,25 @@ const SORTING_SHARE: f64 = 0.4;
 
 impl<'a> LabelledTrace<'a> {
     pub fn new(trace: &'a Trace, options: &Options) -> LabelledTrace<'a> {
+        steps::run(LabelledTrace::in_steps(trace, options))
+    }
+
+    /// [`LabelledTrace::new`] in steps.
+    pub async fn in_steps(trace: &'a Trace, options: &Options) -> LabelledTrace<'a> {
         let measured = Measured { phases: options.phases.clone(), ..Measured::default() };
         let mut view = LabelledTrace { trace, measured };
-        let (accumulator, distinct, births) = progress::within(0.0, LABELLING_SHARE, || view.label(options));
-        let (walks, found) = progress::within(LABELLING_SHARE, 1.0, || {
+        let (accumulator, distinct, births) = steps::within(0.0, LABELLING_SHARE, view.label(options)).await;
+        let measure = async {
+            let rows = view.rows();
             if view.is_in_time_order() {
-                measure_in_time(&view.rows(), &distinct, &accumulator)
+                Box::pin(measure_in_time(&rows, &distinct, &accumulator)).await
             } else {
-                let sorted = progress::within(0.0, SORTING_SHARE, || row_table::in_time_order(&view.rows()));
-                let measure = || measure_in_time(&sorted, &distinct, &accumulator);
-                progress::within(SORTING_SHARE, 1.0, measure)
+                let sorted = steps::within(0.0, SORTING_SHARE, row_table::in_time_order(&rows)).await;
+                let measure = measure_in_time(&sorted, &distinct, &accumulator);
+                steps::within(SORTING_SHARE, 1.0, measure).await
             }
-        });
+        };
+        let (walks, found) = steps::within(LABELLING_SHARE, 1.0, measure).await;
         if let Some(births) = births {
             view.measured.regions = births.into_regions(&accumulator);
         }
@@ -321,19 +329,20 @@ impl<'a> LabelledTrace<'a> {
     ///
     /// Labels in the source usually equal those computed here, which allows the optimizations based on the labeller's regions.
     /// So labels are computed here as well, and only if one differs, those of the source are used as they are.
-    fn label(&mut self, options: &Options) -> (Accumulator, Distinct, Option<Births>) {
+    async fn label(&mut self, options: &Options) -> (Accumulator, Distinct, Option<Births>) {
         let is_labelled = self.trace.accesses.is_labelled() && !options.is_anew;
         let own = Numbering::Own { is_in_time_order: self.is_in_time_order() };
-        let labelled = self.label_as(own, options, is_labelled);
+        let labelled = Box::pin(self.label_as(own, options, is_labelled)).await;
         self.measured.has_labels_of_source = is_labelled;
-        labelled
-            .or_else(|| self.label_as(Numbering::Source, options, false))
+        match labelled {
+            Some(labelled) => labelled,
             // Without a comparison with the source, nothing differs.
-            .unwrap_or_default()
+            None => Box::pin(self.label_as(Numbering::Source, options, false)).await.unwrap_or_default(),
+        }
     }
 
     /// Labels with region numbers from the labeller or the source; `None` if labels must match the source but don't.
-    fn label_as(
+    async fn label_as(
         &mut self,
         numbering: Numbering,
         options: &Options,
@@ -364,7 +373,7 @@ impl<'a> LabelledTrace<'a> {
         };
         let mut tables = Tables::new(numbering);
         let n_threads = if trace.accesses.len() < MIN_ROWS_FOR_THREADS { 1 } else { n_threads() };
-        labelling::label_all(&trace.accesses, &mut labelling, &mut tables, n_threads);
+        labelling::label_all(&trace.accesses, &mut labelling, &mut tables, n_threads).await;
         let Labelling { labeller, kinds, n_left_out, differs_from_source, stopped, .. } = labelling;
         if differs_from_source {
             return None;
@@ -395,10 +404,12 @@ impl<'a> LabelledTrace<'a> {
     pub fn for_each_in_time(&self, mut each: impl FnMut(Row)) {
         let mut each = |rows: &[Row]| rows.iter().for_each(|row| each(*row));
         if self.is_in_time_order() {
-            self.rows().for_each_block(&mut each);
+            steps::run(self.rows().for_each_block(&mut each));
         } else {
-            let sorted = progress::within(0.0, SORTING_SHARE, || row_table::in_time_order(&self.rows()));
-            progress::within(SORTING_SHARE, 1.0, || sorted.for_each_block(&mut each));
+            let rows = self.rows();
+            let in_order = row_table::in_time_order(&rows);
+            let sorted = steps::run(steps::within(0.0, SORTING_SHARE, in_order));
+            steps::run(steps::within(SORTING_SHARE, 1.0, sorted.for_each_block(&mut each)));
         }
     }
 
@@ -441,17 +452,19 @@ struct Labelled<'a> {
 }
 
 impl RowSource for Labelled<'_> {
-    fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
-        let mut blocks = RowBlocks {
+    async fn for_each_block(&self, each: &mut dyn FnMut(&[Row])) {
+        // In a box, as it lives on while paused.
+        let mut blocks = Box::new(RowBlocks {
             accesses: self.accesses.blocks(Wanted::TOUCHES),
             labels: self.labels.blocks(),
             rows: Vec::with_capacity(bitpack::BLOCK),
-        };
+        });
         let mut n_told = 0;
         while let Some(rows) = blocks.next_rows() {
             each(rows);
             n_told += rows.len();
             progress::tell(n_told as f64 / self.n_rows() as f64);
+            pause().await;
         }
     }
 

@@ -1,7 +1,8 @@
 //! Files in a zip archive as `Blob`s: stored files are slices of the archive, compressed ones are decompressed if necessary.
 
 use crate::content::BlobContent;
-use crate::{BlobParts, failure, post, post_with_all};
+use crate::export::BlobParts;
+use crate::{failure, post, post_with_all};
 use js_sys::{Array, Uint8Array};
 use std::io::Write;
 use std::ops::Range;

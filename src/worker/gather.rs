@@ -2,13 +2,13 @@
 
 use crate::index::{self, Opened};
 use crate::reading::Ports;
-use crate::reporter::Reporter;
-use crate::{Given, State, forget_found, in_run, post, post_document, reading};
+use crate::reporter::{Making, Reporter};
+use crate::{Given, State, forget_found, in_run, post, reading, schedule};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::engine::protocol::{Failure, FileProgress, Response};
-use tracedrop::engine::{Gathering, HandedOn, Session};
-use tracedrop::import::{ImportError, ImportProgress};
+use tracedrop::engine::{self, HandedOn, Session};
+use tracedrop::import::ImportProgress;
 use wasm_bindgen_futures::spawn_local;
 
 /// Parses `files` in this order and shows them combined. Reports unreadable files, and those not reached when parsing is
@@ -17,26 +17,24 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: 
     let sizes: Vec<u64> = files.iter().map(|file| file.blob.size() as u64).collect();
     let mut reporter = Reporter::new(sizes.iter().sum());
     let n_files = files.len() as u32;
-    let gathering = Gathering::new();
-    *state.session.borrow_mut() = Some(gathering.start(query.clone()));
+    *state.session.borrow_mut() = Some(Session::of_several(query.clone()));
     for (number, (file, size)) in (1..).zip(files.iter().zip(sizes)) {
         let Given { name, blob, .. } = file;
         if state.stop.get() {
-            with_session(&state, |session| gathering.leave_out(session, name, not_reached()));
+            with_session(&state, |session| session.leave_out(name, not_reached()));
             continue;
         }
         reporter.begin(FileProgress { name: name.clone(), number, n_files });
         let mut read = ImportProgress::default();
         let opened = match index::open(blob, name, query.clone(), None).await {
-            Some(Opened::Index(session)) => Some(session.map(|session| *session)),
+            Some(Opened::File(opened)) => Some(opened.and_then(trace_of)),
             Some(Opened::Kept(session, ..)) => Some(Ok(*session)),
-            Some(Opened::HandedOn(handed_on)) => Some(trace_of(handed_on)),
             None => None,
         };
         let is_read = opened.is_none();
         match opened {
-            Some(opened) => with_session(&state, |session| gathering.add(session, name, opened)),
-            None => read = read_one(&state, &gathering, file, &mut ports, &mut reporter).await,
+            Some(opened) => with_session(&state, |session| session.add_session(name, opened)),
+            None => read = read_one(&state, file, &mut ports, &mut reporter).await,
         }
         with_session(&state, |session| {
             // The file of an index is not available here.
@@ -46,18 +44,12 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: 
         reporter.end(read, size);
     }
     drop(ports);
+    let making = Making::new(reporter.finishing_all());
     let mut ended = Ok(());
-    with_session(&state, |session| ended = reporter.finishing_all(|| gathering.finish(session)));
+    with_session(&state, |session| ended = session.end_files());
     match ended {
         Ok(()) => {
-            if reporter.has_read_much() {
-                with_session(&state, |session| post_document(session));
-                reading::finish_reports(&state).await;
-            }
-            with_session(&state, |session| {
-                session.finish_reports();
-                post_document(session);
-            });
+            schedule::make_reports(&state, making, reporter.has_read_much(), reading::FOR_ROWS_MS).await;
             spawn_local(forget_found(state));
         }
         Err(failure) => {
@@ -74,18 +66,12 @@ fn with_session(state: &State, act: impl FnOnce(&mut Session)) {
 }
 
 /// Parses one of the files; returns its final progress.
-async fn read_one(
-    state: &State,
-    gathering: &Gathering,
-    file: &Given,
-    ports: &mut Ports,
-    reporter: &mut Reporter,
-) -> ImportProgress {
-    let Given { name, blob, .. } = file;
+async fn read_one(state: &State, file: &Given, ports: &mut Ports, reporter: &mut Reporter) -> ImportProgress {
+    let Given { name, blob, format, .. } = file;
     let beside = file.read_sidecar_files().await;
     let begin = |session: &mut Option<Session>| {
         if let Some(session) = session {
-            gathering.begin(session, name, blob.size() as u64);
+            session.begin_file(name, blob.size() as u64, *format);
             in_run(session, &beside);
         }
     };
@@ -94,21 +80,20 @@ async fn read_one(
     with_session(state, |session| {
         progress = session.progress();
         let ended = reading::end(state, session, result);
-        gathering.end(session, name, ended);
+        session.end_file(name, ended);
     });
     progress
 }
 
-/// Session of a Tracedrop file, if it contains a trace.
-fn trace_of(handed_on: Result<HandedOn, Failure>) -> Result<Session, ImportError> {
-    match handed_on {
-        Ok(HandedOn::Session(session)) => Ok(*session),
-        Ok(HandedOn::Linked(_)) => Err(ImportError {
-            code: "no-trace",
+/// The trace of an index or of a Tracedrop file, if it contains one.
+fn trace_of(opened: engine::Opened) -> Result<Session, Failure> {
+    match opened {
+        engine::Opened::Index(session) | engine::Opened::HandedOn(HandedOn::Session(session)) => Ok(*session),
+        engine::Opened::HandedOn(HandedOn::Linked(_)) => Err(Failure {
+            code: "no-trace".to_string(),
             what: "it contains a report but no trace".to_string(),
             hint: "open it on its own".to_string(),
         }),
-        Err(Failure { what, hint, .. }) => Err(ImportError { code: "tracedrop-file", what, hint }),
     }
 }
 

@@ -10,12 +10,11 @@ use sha2::{Digest, Sha256};
 use std::io;
 use std::rc::Rc;
 use tracedrop::analysis::Query;
+use tracedrop::archive::Entry;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::{Failure, Keep, Response};
-use tracedrop::engine::{HandedOn, Session, open_tracedrop_file};
-use tracedrop::export::tracedrop_file;
-use tracedrop::import::ImportError;
-use tracedrop::index::{self, DIGEST_BYTES, Identity, Index, SectionWriter};
+use tracedrop::engine::{self, Session};
+use tracedrop::index::{DIGEST_BYTES, Identity, SectionWriter};
 use tracedrop::trace::args::Content;
 use web_sys::Blob;
 
@@ -30,29 +29,24 @@ const MAX_FORGOTTEN: usize = 16;
 
 /// Alternatives to parsing a file.
 pub enum Opened {
-    /// The file itself is an index, without the trace.
-    Index(Result<Box<Session>, ImportError>),
+    /// The file itself is an index or a Tracedrop file.
+    File(Result<engine::Opened, Failure>),
     /// Its cached index, with the SHA-256 of the indexed file.
     Kept(Box<Session>, Identity, Option<[u8; DIGEST_BYTES]>),
-    /// The file is a Tracedrop file, with or without trace data.
-    HandedOn(Result<HandedOn, Failure>),
 }
 
-/// Opens the file from an index: from its own bytes, if it is one, or from the cache. `None` if it has to be parsed.
+/// Opens the file without parsing it: from its own bytes, or from its cached index. `None` if it has to be parsed.
 pub async fn open(blob: &Blob, file_name: &str, query: Query, keep: Option<Keep>) -> Option<Opened> {
     let content = Rc::new(BlobContent::new(blob)?);
-    let mut head = [0; index::MAGIC.len()];
-    if content.read_at(0, &mut head).is_ok() && Index::sniff(&head) {
-        return Some(Opened::Index(
-            Index::open(content).and_then(|index| Session::of_index(index, None, query)).map(Box::new),
-        ));
-    }
-    if tracedrop_file::is_one(&*content, file_name) {
-        return Some(Opened::HandedOn(open_tracedrop_file(&*content, None, |entry| {
-            let index = archive::unpacked(&content, entry)?;
-            let content = BlobContent::new(&index).ok_or("the browser cannot read it again")?;
-            Ok(Rc::new(content) as Rc<dyn Content>)
-        })));
+    let unpack = |entry: &Entry| {
+        let index = archive::unpacked(&content, entry)?;
+        let content = BlobContent::new(&index).ok_or("the browser cannot read it again")?;
+        Ok(Rc::new(content) as Rc<dyn Content>)
+    };
+    // The page shows a Tracedrop file with the query of its sender.
+    let shared: Rc<dyn Content> = content.clone();
+    if let Some(opened) = engine::open(&shared, file_name, &query, None, unpack) {
+        return Some(Opened::File(opened));
     }
     let keep = keep.filter(|keep| !keep.afresh)?;
     let key = kept::key(content.n_bytes(), keep.modified_ms);

@@ -6,6 +6,7 @@
 mod archive;
 mod content;
 mod crew;
+mod export;
 mod gather;
 mod helper;
 mod index;
@@ -13,6 +14,7 @@ mod kept;
 mod port;
 mod reading;
 mod reporter;
+mod schedule;
 mod source;
 mod stretch;
 mod turn;
@@ -25,34 +27,33 @@ use index::Opened;
 use js_sys::{Array, Reflect, Uint8Array};
 use reading::Ports;
 use reporter::Reporter;
+use schedule::Schedule;
 use std::cell::{Cell, RefCell};
-use std::io::{self, Write};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::base::hash;
+use tracedrop::base::steps::pause;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::folder::{TRACE_OF_RUN, is_read_in_run};
 use tracedrop::engine::protocol::{
-    self, Failure, Keep, NamedFile, OpenFile, PreviewView, Request, Response, ShareOptions,
+    self, Failure, Keep, NamedFile, OpenFile, Request, Response, ShareOptions,
 };
-use tracedrop::engine::{self, Compared, HandedOn, Linked, Session, Shown, Side};
+use tracedrop::engine::schedule::JobKind;
+use tracedrop::engine::{self, Compared, HandedOn, Linked, Session, Shown, Side, search_report};
 use tracedrop::export::redact::Outgoing;
-use tracedrop::export::{self, Options};
 use tracedrop::import::{FORMATS, FormatInfo};
 use tracedrop::memory_run;
 use tracedrop::trace::sidecar_files::SidecarFile;
 use unpacked::Unpacked;
+use wake::Wake;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{Blob, BlobPropertyBag, DedicatedWorkerGlobalScope, MessageEvent};
+use web_sys::{Blob, DedicatedWorkerGlobalScope, MessageEvent};
 
 /// Idle time after which a worker warms up for its file.
 const WARM_UP_AFTER_MS: i32 = 150;
 /// See [`forget_found`].
 const FOUND_FOR_MS: i32 = 20_000;
-/// Size of the pieces of an export, which the browser may keep on disk.
-const EXPORT_PIECE_BYTES: usize = 4 << 20;
-
 /// State of the worker.
 #[derive(Default)]
 struct State {
@@ -81,6 +82,11 @@ struct State {
     wanted: Cell<bool>,
     /// Whether caching was switched off.
     keeps_nothing: Cell<bool>,
+    schedule: Schedule,
+    /// Whether reports are shown before all are made.
+    shows_early: Cell<bool>,
+    /// Signals that reports were made.
+    reports_made: Wake,
 }
 
 impl State {
@@ -166,7 +172,7 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
     match request {
         Request::Open { files, query } => open(state.clone(), files, query, data),
         Request::Side { ticket } => side(state, ticket),
-        Request::Hold { ticket, limits } => hold(state, ticket, &limits),
+        Request::Hold { ticket, limits } => hold(state, ticket, limits),
         Request::Compare { sides, query } => compare(state, &sides, &query),
         Request::CompareAgain { ticket, query, is_swapped } => {
             compare_again(state, ticket, &query, is_swapped);
@@ -182,6 +188,11 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
         Request::KeepNothing => state.keeps_nothing.set(true),
         Request::Stop => {
             state.stop.set(true);
+            schedule::cancel_exports(state);
+            if let Some(session) = state.session.borrow_mut().as_mut() {
+                // The job that makes them completes the document.
+                session.skip_reports();
+            }
             if let Some(helpers) = state.helpers.borrow().as_ref() {
                 helpers.wake();
             }
@@ -205,27 +216,20 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
                 post_document(session);
             }
         }
-        Request::SetQuery(query) => {
-            if let Some(session) = state.session.borrow_mut().as_mut() {
-                match reporter::making_again(|| session.set_query(query)) {
-                    Ok(()) => post_document(session),
-                    Err(error) => post(&Response::Stale(error.into())),
-                }
-            }
-        }
-        Request::Rows { ticket, ask, offset, limit } => with_shown(state, |shown| {
+        Request::SetQuery(query) => set_query(state, query),
+        Request::Rows { ticket, ask, offset, limit } => answer_later(state, ticket, move |shown| {
             let rows = shown.rows(&ask, offset, limit);
             let (table, revision) = (ask.table, shown.revision());
             post(&Response::Rows { ticket, table, revision, rows });
         }),
-        Request::Sums { ticket, ask, rows } => with_shown(state, |shown| {
+        Request::Sums { ticket, ask, rows } => answer_later(state, ticket, move |shown| {
             let sums = shown.sums(&ask, &rows);
             post(&Response::Sums { ticket, revision: shown.revision(), sums });
         }),
-        Request::Search { ticket, text } => with_shown(state, |shown| {
-            post(&Response::Searched { ticket, hits: shown.search(&text) });
-        }),
-        Request::Copy { ticket, ask, format } => with_shown(state, |shown| {
+        Request::Search { ticket, text } => {
+            schedule::add(state, JobKind::Answer, Some(ticket), search(state.clone(), ticket, text));
+        }
+        Request::Copy { ticket, ask, format } => answer_later(state, ticket, move |shown| {
             let copied = shown.copy(&ask, format);
             let (table, revision) = (ask.table, shown.revision());
             post(&match copied {
@@ -238,7 +242,7 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
         }),
         Request::ListArchive { ticket } => archive::list(ticket, data.get(1).dyn_ref()),
         Request::Export { ticket, exporter } => {
-            with_shown(state, |shown| export(shown, ticket, &exporter, ShareOptions::default()));
+            export::start(state, ticket, exporter, ShareOptions::default());
         }
         Request::OpenLink { fragment } => open_link(state, &fragment),
         Request::WantDigests => {
@@ -252,23 +256,72 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             }
         }
         Request::Preview { ticket, exporter, options, search, limit } => {
-            preview(state, ticket, exporter, options, &search, limit);
+            export::preview(state, ticket, exporter, options, search, limit);
         }
         Request::Share { ticket, exporter, options } => {
-            with_shown(state, |shown| export(shown, ticket, &exporter, options));
+            export::start(state, ticket, exporter, options);
         }
     }
 }
 
 /// Runs `act` on the current document, if there is one.
-fn with_shown(state: &State, act: impl FnOnce(&mut dyn Shown)) {
+fn with_shown<T>(state: &State, act: impl FnOnce(&mut dyn Shown) -> T) -> Option<T> {
     if let Some(linked) = state.linked.borrow_mut().as_mut() {
-        act(linked);
+        Some(act(linked))
     } else if let Some(compared) = state.compared.borrow_mut().as_mut() {
-        act(compared);
-    } else if let Some(session) = state.session.borrow_mut().as_mut() {
-        act(session);
+        Some(act(compared))
+    } else {
+        state.session.borrow_mut().as_mut().map(|session| act(session))
     }
+}
+
+/// Answers from the current document as soon as a running job pauses.
+fn answer_later(state: &Rc<State>, ticket: u32, act: impl FnOnce(&mut dyn Shown) + 'static) {
+    let later = state.clone();
+    schedule::add(state, JobKind::Answer, Some(ticket), async move {
+        with_shown(&later, act);
+    });
+}
+
+/// Makes the reports for another query, instead of those being made.
+fn set_query(state: &Rc<State>, query: Query) {
+    let changes_secrets = match state.session.borrow().as_ref() {
+        Some(session) => session.query().show_secrets != query.show_secrets,
+        None => return,
+    };
+    schedule::cancel_reports(state);
+    if changes_secrets {
+        // The traces change, and nobody should get half an export with secrets.
+        schedule::cancel_exports(state);
+    }
+    let again = state.clone();
+    schedule::add(state, JobKind::Reports, None, async move {
+        let started = again.session.borrow_mut().as_mut().map(|session| session.start_query(query));
+        match started {
+            Some(Ok(())) => schedule::reports_again(again).await,
+            Some(Err(error)) => {
+                post(&Response::Stale(error.into()));
+                again.reports_made.wake();
+            }
+            None => {}
+        }
+    });
+}
+
+/// Answers with the rows of all tables that match `text`. A step is a report.
+async fn search(state: Rc<State>, ticket: u32, text: String) {
+    let ids = with_shown(&state, |shown| shown.reports().iter().map(|report| report.id.clone()).collect());
+    let ids: Vec<_> = ids.unwrap_or_default();
+    let mut hits = Vec::new();
+    for id in ids {
+        // It may be gone by now.
+        with_shown(&state, |shown| {
+            let report = shown.reports().iter().find(|report| report.id == id);
+            hits.extend(report.map(|report| search_report(report, &text)).unwrap_or_default());
+        });
+        pause().await;
+    }
+    post(&Response::Searched { ticket, hits });
 }
 
 fn post_document(shown: &dyn Shown) {
@@ -318,36 +371,44 @@ fn show_linked(state: &State, linked: Linked) {
 }
 
 /// Sends this trace's data for a comparison.
-fn side(state: &State, ticket: u32) {
-    let side = match state.session.borrow_mut().as_mut() {
-        Some(session) => session.side().map_err(|error| {
-            let failure = Failure::from(error);
-            post(&Response::Stale(failure.clone()));
-            Failure { code: protocol::STALE.to_string(), ..failure }
-        }),
-        None => {
-            Err(failure("not-read", "the trace to compare with is not parsed yet", "try again when it is"))
-        }
-    };
-    post(&match side {
-        Ok(side) => Response::Side { ticket, side: protocol::encode(&side) },
-        Err(failure) => Response::Refused { ticket, failure },
+fn side(state: &Rc<State>, ticket: u32) {
+    let whole = schedule::with_whole(state.clone(), Session::side);
+    schedule::add(state, JobKind::Export, Some(ticket), async move {
+        let side = match whole.await {
+            Some(side) => side.map_err(|error| {
+                let failure = Failure::from(error);
+                post(&Response::Stale(failure.clone()));
+                Failure { code: protocol::STALE.to_string(), ..failure }
+            }),
+            None => Err(failure(
+                "not-read",
+                "the trace to compare with is not parsed yet",
+                "try again when it is",
+            )),
+        };
+        post(&match side {
+            Ok(side) => Response::Side { ticket, side: protocol::encode(&side) },
+            Err(failure) => Response::Refused { ticket, failure },
+        });
     });
 }
 
 /// Checks limits against this trace.
-fn hold(state: &State, ticket: u32, limits: &str) {
-    let budget = match state.session.borrow_mut().as_mut() {
-        Some(session) => session.hold(limits).map_err(Failure::from),
-        None => Err(failure(
-            "not-read",
-            "the trace is not parsed yet, so its limits cannot be checked",
-            "try again when it is",
-        )),
-    };
-    post(&match budget {
-        Ok(budget) => Response::Held { ticket, budget },
-        Err(failure) => Response::Refused { ticket, failure },
+fn hold(state: &Rc<State>, ticket: u32, limits: String) {
+    let whole = schedule::with_whole(state.clone(), move |session| session.hold(&limits));
+    schedule::add(state, JobKind::Export, Some(ticket), async move {
+        let budget = match whole.await {
+            Some(budget) => budget.map_err(Failure::from),
+            None => Err(failure(
+                "not-read",
+                "the trace is not parsed yet, so its limits cannot be checked",
+                "try again when it is",
+            )),
+        };
+        post(&match budget {
+            Ok(budget) => Response::Held { ticket, budget },
+            Err(failure) => Response::Refused { ticket, failure },
+        });
     });
 }
 
@@ -420,10 +481,13 @@ async fn open_one(state: Rc<State>, file: Given, ports: Ports, query: Query) {
     let Given { name, format, keep, blob, only, .. } = file;
     *state.blobs.borrow_mut() = vec![Some(blob.clone())];
     match index::open(&blob, &name, query.clone(), keep).await {
-        Some(Opened::Index(session)) => show(&state, session.map(|session| *session).map_err(Failure::from)),
-        Some(Opened::HandedOn(Ok(HandedOn::Session(session)))) => show(&state, Ok(*session)),
-        Some(Opened::HandedOn(Ok(HandedOn::Linked(linked)))) => show_linked(&state, *linked),
-        Some(Opened::HandedOn(Err(failure))) => post(&Response::Failed(failure)),
+        Some(Opened::File(opened)) => match opened {
+            Ok(engine::Opened::Index(session) | engine::Opened::HandedOn(HandedOn::Session(session))) => {
+                show(&state, Ok(*session));
+            }
+            Ok(engine::Opened::HandedOn(HandedOn::Linked(linked))) => show_linked(&state, *linked),
+            Err(failure) => post(&Response::Failed(failure)),
+        },
         Some(Opened::Kept(session, identity, digest)) => {
             show(&state, Ok(*session));
             if let Some(keep) = keep {
@@ -464,12 +528,8 @@ async fn read_one(
     let Some(finishing) = state.session.borrow().as_ref().map(|session| reporter.finishing(session)) else {
         return false;
     };
-    let ended = reading::end_in_steps(&state, result, finishing).await;
-    let guard = state.session.borrow();
-    let Some(session) = guard.as_ref() else { return false };
-    match ended {
+    match reading::end_in_steps(&state, result, finishing).await {
         Ok(()) => {
-            post_document(session);
             spawn_local(forget_found(state.clone()));
             is_whole
         }
@@ -519,129 +579,5 @@ fn read_error(name: &str) -> String {
         "NotFoundError" => "the file is no longer there, or it is a folder".to_string(),
         "SecurityError" => "the browser does not allow reading this file".to_string(),
         _ => format!("the browser could not read the file ({name})"),
-    }
-}
-
-fn export_options(what: ShareOptions) -> Options {
-    let ShareOptions { cut, redact, link, notes, with_index } = what;
-    let now_ms = js_sys::Date::now() as u64;
-    Options { now_ms, cut, redact, link, notes, with_index, ..Options::default() }
-}
-
-/// Lists the texts of an export, and caches them for the preview.
-fn preview(state: &State, ticket: u32, exporter: String, options: ShareOptions, search: &str, limit: u32) {
-    let refuse =
-        |what: String| post(&Response::Refused { ticket, failure: failure("no-preview", &what, "") });
-    let mut kept = state.outgoing.borrow_mut();
-    if !kept.as_ref().is_some_and(|(of, with, _)| *of == exporter && *with == options) {
-        *kept = None;
-        let Some(found) = export::find(&exporter) else {
-            return refuse(format!("unknown exporter {exporter}"));
-        };
-        let mut made = None;
-        with_shown(state, |shown| made = Some(shown.outgoing(found, &export_options(options.clone()))));
-        match made {
-            Some(Ok(outgoing)) => *kept = Some((exporter, options, outgoing)),
-            Some(Err(error)) => return refuse(error.to_string()),
-            None => return refuse("there is nothing to preview yet".to_string()),
-        }
-    }
-    if let Some((_, _, outgoing)) = kept.as_ref() {
-        let preview = PreviewView {
-            sorts: outgoing.sorts(),
-            n_matching: outgoing.matching(search).count() as u64,
-            texts: outgoing.matching(search).take(limit as usize).cloned().collect(),
-            n_more: outgoing.n_more,
-        };
-        post(&Response::Preview { ticket, preview });
-    }
-}
-
-/// Writes an export to a `Blob`, which is sent to the page by reference.
-fn export(shown: &mut dyn Shown, ticket: u32, id: &str, what: ShareOptions) {
-    let refuse = |code: &str, what: String, hint: &str| {
-        let failure = Failure { code: code.to_string(), what, hint: hint.to_string() };
-        post(&Response::Refused { ticket, failure });
-    };
-    let Some(exporter) = export::find(id) else {
-        return refuse("unknown-exporter", format!("unknown exporter {id}"), "");
-    };
-    let mut parts = BlobParts::new(Some(ticket));
-    let options = export_options(what);
-    let too_large = "close other tabs, or export with the tracedrop command";
-    let written = shown.export(exporter, &options, &mut parts);
-    let left_out = match written.and_then(|left_out| parts.flush().map(|()| left_out)) {
-        Ok(left_out) => left_out.0,
-        Err(error) => {
-            let hint = match error.kind() {
-                io::ErrorKind::InvalidData => "open the file again",
-                io::ErrorKind::Unsupported => "",
-                _ => too_large,
-            };
-            return refuse("export-failed", error.to_string(), hint);
-        }
-    };
-    match parts.blob(exporter.media_type) {
-        Ok(blob) => {
-            // A redacted export must not reveal the name.
-            let file_name = match options.redact.is_none() {
-                true => shown.export_file_name(exporter),
-                false => format!("trace.{}", exporter.extension),
-            };
-            let response = Response::Exported { ticket, file_name, bytes: parts.bytes, left_out };
-            post_with(&response, blob.as_ref());
-        }
-        Err(_) => {
-            let what = format!("the browser has too little memory for the export ({} bytes)", parts.bytes);
-            refuse("export-too-large", what, too_large);
-        }
-    }
-}
-
-/// Collects bytes in pieces, so that they are never in this worker's memory as a whole.
-struct BlobParts {
-    /// Ticket of the export, for progress messages.
-    ticket: Option<u32>,
-    parts: Array,
-    piece: Vec<u8>,
-    bytes: u64,
-}
-
-impl BlobParts {
-    fn new(ticket: Option<u32>) -> BlobParts {
-        BlobParts { ticket, parts: Array::new(), piece: Vec::new(), bytes: 0 }
-    }
-
-    /// Flushed bytes.
-    fn blob(&self, media_type: &str) -> Result<Blob, JsValue> {
-        let options = BlobPropertyBag::new();
-        options.set_type(media_type);
-        Blob::new_with_blob_sequence_and_options(&self.parts, &options)
-    }
-}
-
-impl Write for BlobParts {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.piece.extend_from_slice(bytes);
-        if self.piece.len() >= EXPORT_PIECE_BYTES {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.piece.is_empty() {
-            return Ok(());
-        }
-        let array = Array::of1(&Uint8Array::from(self.piece.as_slice()));
-        let part = Blob::new_with_u8_array_sequence(&array)
-            .map_err(|_| io::Error::other("the browser has too little memory for the export"))?;
-        self.parts.push(&part);
-        self.bytes += self.piece.len() as u64;
-        self.piece.clear();
-        if let Some(ticket) = self.ticket {
-            post(&Response::ExportProgress { ticket, bytes: self.bytes });
-        }
-        Ok(())
     }
 }

@@ -3,11 +3,11 @@
 use crate::content::BlobContent;
 use crate::crew::{self, Helpers};
 use crate::helper::part_reader;
-use crate::reporter::{self, Reporter};
+use crate::reporter::{Making, Reporter};
 use crate::source::{self, Source};
 use crate::stretch::Stretch;
 use crate::unpacked::{self, Unpacked};
-use crate::{State, error_name, post_document, read_error};
+use crate::{State, error_name, read_error, schedule};
 use std::rc::Rc;
 use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{HelperResponse, Progress};
@@ -83,62 +83,41 @@ pub async fn read(
     result
 }
 
-/// Finishes `session` after [`read`] returned `result`.
+/// Ends the file of `session` after [`read`] returned `result`.
 pub fn end(state: &State, session: &mut Session, result: Result<(), JsValue>) -> Result<(), ImportError> {
     match result {
-        Err(error) => session.stop(&read_error(&error_name(&error))),
-        Ok(()) if state.stop.get() => session.stop("stopped by the user"),
-        Ok(()) => session.finish(),
+        Err(error) => session.stop_parsing(&read_error(&error_name(&error))),
+        Ok(()) if state.stop.get() => session.stop_parsing("stopped by the user"),
+        Ok(()) => session.finish_parsing(),
     }
 }
 
-/// The same for [`State::session`]. For a large, complete trace whose reports take long, shows some reports before building the
-/// others, and gives the page time to request their rows.
+/// The same for [`State::session`], then makes its reports. For a large trace whose reports take long, shows some reports before
+/// the others are made.
 ///
 /// `finishing` is the progress to report meanwhile.
 pub async fn end_in_steps(
-    state: &State,
+    state: &Rc<State>,
     result: Result<(), JsValue>,
     finishing: Progress,
 ) -> Result<(), ImportError> {
-    match state.session.borrow_mut().as_mut() {
-        Some(session)
-            if result.is_ok() && !state.stop.get() && session.progress().content_bytes >= LARGE_BYTES =>
-        {
-            if !reporter::making(finishing, || session.finish_early())? {
-                return Ok(());
-            }
-            post_document(session);
+    let making = Making::new(finishing);
+    let is_large = match state.session.borrow_mut().as_mut() {
+        Some(session) => {
+            let is_large = session.progress().content_bytes >= LARGE_BYTES;
+            end(state, session, result)?;
+            is_large
         }
-        Some(session) => return reporter::making(finishing, || end(state, session, result)),
         None => return Ok(()),
-    }
-    finish_reports(state).await;
+    };
+    schedule::make_reports(state, making, is_large, FOR_ROWS_MS).await;
     Ok(())
-}
-
-/// Builds the missing reports one by one and handles messages in between, so that the existing ones stay responsive. The caller
-/// posts the last document.
-pub async fn finish_reports(state: &State) {
-    source::wait(FOR_ROWS_MS).await;
-    loop {
-        match state.session.borrow_mut().as_mut() {
-            Some(session) => {
-                if !session.make_next_report() {
-                    return;
-                }
-                post_document(session);
-            }
-            None => return,
-        }
-        source::breathe().await;
-    }
 }
 
 /// Content size from which some reports are shown while others are built.
 pub const LARGE_BYTES: u64 = 64 << 20;
 /// Time for the page to render a document and request visible rows.
-const FOR_ROWS_MS: i32 = 100;
+pub const FOR_ROWS_MS: i32 = 100;
 
 /// Feeds the session and reports progress; false to stop.
 async fn feed(state: &State, bytes: &[u8], progress: &mut Reporter) -> bool {

@@ -2,6 +2,8 @@
 
 use crate::reading::LARGE_BYTES;
 use crate::{now_ms, post, post_document};
+use std::cell::Cell;
+use std::rc::Rc;
 use tracedrop::base::progress;
 use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{FileProgress, Progress, Response};
@@ -25,28 +27,42 @@ const LARGE_PART_BYTES: u64 = 32 << 20;
 const PARTIAL_SHARE: f64 = 4.0;
 const PARTIAL_SHARE_LEFT: f64 = 8.0;
 
-/// Runs `make` and forwards its progress to the page; `finishing` is the rest of the message.
-pub fn making<T>(finishing: Progress, make: impl FnOnce() -> T) -> T {
-    post(&Response::Progress(finishing.clone()));
-    telling(finishing, make)
+/// Sends the progress of making reports, in steps.
+#[derive(Clone)]
+pub struct Making {
+    /// The rest of the message.
+    finishing: Progress,
+    last_ms: Rc<Cell<f64>>,
+    furthest: Rc<Cell<f64>>,
 }
 
-/// The same for rebuilding reports after parsing: sends nothing if it is quick.
-pub fn making_again<T>(make: impl FnOnce() -> T) -> T {
-    telling(Progress { finishing: true, ..Progress::default() }, make)
-}
+impl Making {
+    /// After parsing; `finishing` is the rest of the message.
+    pub fn new(finishing: Progress) -> Making {
+        post(&Response::Progress(finishing.clone()));
+        Making { finishing, last_ms: Rc::new(Cell::new(now_ms())), furthest: Rc::default() }
+    }
 
-fn telling<T>(finishing: Progress, make: impl FnOnce() -> T) -> T {
-    let mut last = now_ms();
-    let each = move |share: f64| {
-        let now = now_ms();
-        if now - last >= PROGRESS_EVERY_MS {
-            last = now;
-            let made_percent = Some((share * 100.0) as u8);
-            post(&Response::Progress(Progress { made_percent, ..finishing.clone() }));
-        }
-    };
-    progress::listening(each, make)
+    /// For reports that are made again after parsing: sends nothing if it is quick.
+    pub fn again() -> Making {
+        let finishing = Progress { finishing: true, ..Progress::default() };
+        Making { finishing, last_ms: Rc::new(Cell::new(now_ms())), furthest: Rc::default() }
+    }
+
+    /// Runs a step.
+    pub fn listen<T>(&self, step: impl FnOnce() -> T) -> T {
+        let Making { finishing, last_ms, furthest } = self.clone();
+        let each = move |share: f64| {
+            let now = now_ms();
+            if share > furthest.get() && now - last_ms.get() >= PROGRESS_EVERY_MS {
+                furthest.set(share);
+                last_ms.set(now);
+                let made_percent = Some((share * 100.0) as u8);
+                post(&Response::Progress(Progress { made_percent, ..finishing.clone() }));
+            }
+        };
+        progress::listening(each, step)
+    }
 }
 
 /// Sends progress and partial reports to the page.
@@ -100,9 +116,9 @@ impl Reporter {
         self.before.content_bytes >= LARGE_BYTES
     }
 
-    /// Ends all files; reports the progress of building reports.
-    pub fn finishing_all<T>(&self, make: impl FnOnce() -> T) -> T {
-        making(self.add_up(ImportProgress::default(), None, true), make)
+    /// Progress message after parsing all files, for [`Making`].
+    pub fn finishing_all(&self) -> Progress {
+        self.add_up(ImportProgress::default(), None, true)
     }
 
     /// Whether a partial report is worth its cost: soon after opening a file, and during long parsing.
@@ -148,7 +164,7 @@ impl Reporter {
         due
     }
 
-    /// Progress message after parsing, for [`making`].
+    /// Progress message after parsing, for [`Making`].
     pub fn finishing(&self, session: &Session) -> Progress {
         self.progress(session, true)
     }

@@ -266,7 +266,11 @@ impl Tab {
             Event::Document(document) => !document.partial,
             Event::Progress(progress) => progress.finishing,
             Event::Failed(_) | Event::Died { .. } => true,
-            Event::Ready { .. } | Event::KeptChanged | Event::Digests(_) | Event::Stale(_) => false,
+            Event::Ready { .. }
+            | Event::ReportAdded(_)
+            | Event::KeptChanged
+            | Event::Digests(_)
+            | Event::Stale(_) => false,
         };
         if is_read {
             self.let_helpers_go();
@@ -291,6 +295,15 @@ impl Tab {
             Event::Ready { formats } => self.app.formats.set(formats),
             Event::Progress(progress) => self.hear_progress(progress),
             Event::Document(document) => self.hear_document(document),
+            Event::ReportAdded(added) => {
+                // A document that is complete already is another one, such as that of the worker before.
+                let document = self.document.get_untracked();
+                if let Some(mut document) = document.filter(|document| document.partial)
+                    && Arc::make_mut(&mut document).add(*added)
+                {
+                    self.document.set(Some(document));
+                }
+            }
             Event::Failed(failure) => {
                 self.document.set(None);
                 self.refuse_waiting(&failure);

@@ -17,7 +17,7 @@
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::mrm::trust::contamination;
 use crate::analysis::mrm_time::OverTime;
-use crate::analysis::run_files::view_of;
+use crate::analysis::run_files::view_in_steps;
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::strings::StringId;
 use crate::export::mrm_run::run_id;
@@ -77,8 +77,8 @@ struct Timeline<'a> {
 
 impl Timelines {
     /// Converts the accesses of `trace`, labelled with `query`, to slices and counters.
-    pub fn make(&mut self, trace: &Trace, query: &MemoryQuery) -> Trace {
-        let view = view_of(trace, query);
+    pub async fn make(&mut self, trace: &Trace, query: &MemoryQuery) -> Trace {
+        let view = view_in_steps(trace, query).await;
         let span = trace.accesses.span().unwrap_or_default();
         let mut source = SourceInfo { record_kinds: Vec::new(), ..trace.source.clone() };
         self.n_traces += 1;

@@ -25,10 +25,11 @@ mod writer;
 
 pub use calls::MAX_CALL_FLOWS;
 
-use super::{ExporterInfo, Input, LeftOut, Options, TextsIn};
+use super::{ExporterInfo, Input, LeftOut, Options, TextsIn, WriteFn};
 use crate::analysis::Query;
 use crate::base::hash::HashSet;
 use crate::base::json::{Number, unescape_to_string};
+use crate::base::steps::{self, Steps, pause};
 use crate::base::units::counted;
 use crate::trace::args::ArgsTable;
 use crate::trace::builder::{OWN_FACT, for_each_member};
@@ -47,9 +48,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "events with timestamps",
     applies,
-    write: write_checked,
+    write: WriteFn::InSteps(|input, out| Steps::new(write_checked(input, out))),
     reference: None,
-    converts: Some(with_timelines),
+    converts: Some(|run, query| Steps::new(with_timelines(run, query))),
     texts: TextsIn::Json,
     takes_part: true,
     can_redact: true,
@@ -65,13 +66,15 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     in_menu: false,
     needs: "slices",
     applies: has_times,
-    write: |input: &Input<'_>, out: &mut dyn Write| {
-        let mut packer = GzEncoder::new(out, Compression::fast());
-        let left_out = write_checked(input, &mut packer)?;
-        packer.finish().map(|_| left_out)
-    },
+    write: WriteFn::InSteps(|input, out| {
+        Steps::new(async move {
+            let mut packer = GzEncoder::new(out, Compression::fast());
+            let left_out = write_checked(input, &mut packer).await?;
+            packer.finish().map(|_| left_out)
+        })
+    }),
     reference: None,
-    converts: Some(with_timelines),
+    converts: Some(|run, query| Steps::new(with_timelines(run, query))),
     texts: TextsIn::JsonOf(&INFO),
     takes_part: true,
     can_redact: true,
@@ -97,31 +100,34 @@ fn has_times(run: &Run) -> bool {
 
 /// Converts memory accesses to timelines, so that they can be cut and redacted like events. Returns the traces and whether
 /// each was converted; `None` if there are no memory accesses.
-fn with_timelines(run: &Run, query: &Query) -> Option<(Run, Vec<bool>)> {
+async fn with_timelines(run: &Run, query: &Query) -> Option<(Run, Vec<bool>)> {
     let are_made: Vec<bool> = run.traces.iter().map(memory::applies_to).collect();
     if !are_made.contains(&true) {
         return None;
     }
     let mut timelines = memory::Timelines::default();
-    let of = |(trace, is_made): (&Trace, &bool)| match is_made {
-        true => timelines.make(trace, &query.memory),
-        false => trace.clone(),
-    };
-    let traces = run.traces.iter().zip(&are_made).map(of).collect();
-    Some((Run { traces }, are_made))
+    let mut made = Run::default();
+    for (trace, is_made) in run.traces.iter().zip(&are_made) {
+        made.traces.push(match is_made {
+            true => timelines.make(trace, &query.memory).await,
+            false => trace.clone(),
+        });
+    }
+    Some((made, are_made))
 }
 
 /// [`write`] to `out`. Also fails if arguments cannot be read any more.
-fn write_checked(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
+async fn write_checked(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let mut result: io::Result<()> = Ok(());
     let args = || input.run.traces.iter().map(|trace| &trace.args);
     // Discard earlier problems, which are not from this export.
     args().for_each(|args| drop(args.take_problem()));
-    let left_out = write(input.run, input.options, &mut |bytes| {
+    let mut sink = |bytes: &[u8]| {
         if result.is_ok() && !args().any(ArgsTable::has_problem) {
             result = out.write_all(bytes);
         }
-    });
+    };
+    let left_out = write_in_steps(input.run, input.options, &mut sink).await;
     result?;
     match args().find_map(ArgsTable::take_problem) {
         Some(why) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("arguments are missing: {why}"))),
@@ -137,6 +143,11 @@ const ARGUMENTS_MISSING: &str = "\"left out: only the original trace contains th
 
 /// Writes the whole file in chunks of about 256 KiB; returns what is left out.
 pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) -> LeftOut {
+    steps::run(write_in_steps(run, options, sink))
+}
+
+/// [`write`] in steps of about a chunk.
+async fn write_in_steps(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) -> LeftOut {
     let mut w = Writer::new(sink);
     w.raw("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
     let mut facts = OwnFacts::before(run);
@@ -150,14 +161,15 @@ pub fn write(run: &Run, options: &Options, sink: &mut dyn FnMut(&[u8])) -> LeftO
         first_stack += trace.stacks.len() as u64;
         state.write_names(&mut w);
         states.push(state);
+        pause().await;
     }
     for (trace, state) in run.traces.iter().zip(&mut states) {
-        state.write_events(&mut w, &mut facts);
+        state.write_events(&mut w, &mut facts).await;
         facts.calls_left_out += calls::write(trace, options, &mut numbers, &mut w, &mut facts.notes);
         profiles::write(trace, &mut numbers, &mut w, &mut facts.notes);
     }
     w.raw("\n]");
-    tracks::write_samples(&states, &mut w);
+    tracks::write_samples(&states, &mut w).await;
     facts.are_args_missing = run.traces.iter().any(|trace| trace.args.are_missing());
     if facts.are_args_missing {
         facts.notes.push(("arguments", ARGUMENTS_MISSING.to_string()));

@@ -1,6 +1,7 @@
 //! Buffered writer for events.
 
 use crate::base::json::write::{push_f64, push_string, push_value};
+use crate::base::steps::pause;
 
 /// Buffer size in bytes before a flush.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -9,11 +10,18 @@ pub struct Writer<'a> {
     pub buffer: Vec<u8>,
     sink: &'a mut dyn FnMut(&[u8]),
     n_events: u64,
+    /// A chunk was passed on since the last pause.
+    is_pause_due: bool,
 }
 
 impl<'a> Writer<'a> {
     pub fn new(sink: &'a mut dyn FnMut(&[u8])) -> Writer<'a> {
-        Writer { buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)), sink, n_events: 0 }
+        Writer {
+            buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
+            sink,
+            n_events: 0,
+            is_pause_due: false,
+        }
     }
 
     /// Flushes the buffer if it is full.
@@ -21,6 +29,14 @@ impl<'a> Writer<'a> {
         if self.buffer.len() >= CHUNK_BYTES {
             (self.sink)(&self.buffer);
             self.buffer.clear();
+            self.is_pause_due = true;
+        }
+    }
+
+    /// Ends a step once per chunk. For loops over events.
+    pub async fn pause(&mut self) {
+        if std::mem::take(&mut self.is_pause_due) {
+            pause().await;
         }
     }
 

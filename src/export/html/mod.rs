@@ -3,7 +3,7 @@
 //!
 //! All text from files is escaped. The policy allows only the style and the script with the listed checksums.
 
-use super::{ExporterInfo, Input, LeftOut, TextsIn, always, notes};
+use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always, notes};
 use crate::base::text;
 use crate::base::units::group_digits;
 use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Notes, Report, Table, Value};
@@ -19,7 +19,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "",
     applies: always,
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::AtOnce(|input, out| write(input, out).map(LeftOut::nothing)),
     reference: None,
     converts: None,
     texts: TextsIn::Document,

@@ -13,12 +13,12 @@ mod short;
 pub use content::{LinkedFile, LinkedReport, LinkedSide, TableSpot};
 pub use short::MAX_SHORT_FRAGMENT_BYTES;
 
-use super::{ExporterInfo, Input, LeftOut, TextsIn, always};
+use super::{ExporterInfo, LeftOut, TextsIn, WriteFn, always};
 use crate::base::json::Json;
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 
 /// Prefix of a fragment, after `#`.
 pub const PREFIX: &str = "r1=";
@@ -38,7 +38,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     in_menu: false,
     needs: "",
     applies: always,
-    write: |input: &Input<'_>, out: &mut dyn Write| {
+    write: WriteFn::AtOnce(|input, out| {
         let fragment = match input.options.link.is_short {
             true => short::encode_short(input),
             false => encode(&content::write(input)),
@@ -46,7 +46,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
         let fragment =
             fragment.map_err(|refusal| io::Error::new(io::ErrorKind::Unsupported, refusal.to_string()))?;
         out.write_all(fragment.as_bytes()).map(LeftOut::nothing)
-    },
+    }),
     reference: None,
     converts: None,
     texts: TextsIn::Link,

@@ -17,7 +17,7 @@ mod outgoing;
 mod trace;
 
 pub use document::Redacted;
-pub use outgoing::{Outgoing, Sort, outgoing};
+pub use outgoing::{Outgoing, Sort, outgoing, outgoing_in_steps};
 pub use trace::redacted;
 
 use crate::base::hash::HashMap;

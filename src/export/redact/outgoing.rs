@@ -1,13 +1,15 @@
 //! Preview of the texts in an export, extracted from the exported bytes.
 
 use super::super::{
-    ExporterInfo, Input, Options, TextsIn, chrome_trace, json as json_export, link, render, tracedrop_file,
+    ExporterInfo, Input, Options, TextsIn, chrome_trace, json as json_export, link, render_in_steps,
+    tracedrop_file,
 };
 use super::{Classes, Redactor};
 use crate::base::hash::HashMap;
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
 use crate::base::secrets::HIDDEN;
+use crate::base::steps;
 use crate::base::strings::StringId;
 use std::io::{self, Write};
 
@@ -141,26 +143,31 @@ impl Write for Picker {
 
 /// The texts that `exporter` writes for `input`, found as its [`TextsIn`] says.
 pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoing> {
+    steps::run(outgoing_in_steps(exporter, input))
+}
+
+/// [`outgoing`] in steps.
+pub async fn outgoing_in_steps(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoing> {
     let mut picker = Picker::default();
     match exporter.texts {
-        TextsIn::Json => drop(render(exporter, input, &mut picker)?),
-        TextsIn::JsonOf(other) => drop(render(other, input, &mut picker)?),
-        TextsIn::Document => in_document(exporter, input, &mut picker)?,
+        TextsIn::Json => drop(render_in_steps(exporter, input, &mut picker).await?),
+        TextsIn::JsonOf(other) => drop(render_in_steps(other, input, &mut picker).await?),
+        TextsIn::Document => in_document(exporter, input, &mut picker).await?,
         TextsIn::TracedropFile => {
-            in_document(exporter, input, &mut picker)?;
+            in_document(exporter, input, &mut picker).await?;
             picker.write_all(b",")?;
-            render(&tracedrop_file::charts::INFO, input, &mut picker)?;
-            in_tracedrop_file(input, &mut picker)?;
+            render_in_steps(&tracedrop_file::charts::INFO, input, &mut picker).await?;
+            in_tracedrop_file(input, &mut picker).await?;
         }
         TextsIn::Link => {
             let mut fragment = Vec::new();
-            render(exporter, input, &mut fragment)?;
+            render_in_steps(exporter, input, &mut fragment).await?;
             let content = link::decode(&String::from_utf8_lossy(&fragment));
             picker.write_all(&content.map_err(|refusal| io::Error::other(refusal.to_string()))?)?;
         }
         TextsIn::Stacks => {
             let mut lines = Vec::new();
-            render(exporter, input, &mut lines)?;
+            render_in_steps(exporter, input, &mut lines).await?;
             in_stacks(&lines, &mut picker)?;
         }
     }
@@ -180,10 +187,11 @@ pub fn outgoing(exporter: &ExporterInfo, input: &Input<'_>) -> io::Result<Outgoi
 }
 
 /// Texts of the document.
-fn in_document(exporter: &ExporterInfo, input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
+async fn in_document(exporter: &ExporterInfo, input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
     let notes = input.options.notes.clone().filter(|_| exporter.takes_notes);
     let options = Options { notes, ..input.options.clone() };
-    render(&json_export::INFO, &Input { options: &options, ..*input }, picker).map(drop)
+    let input = Input { options: &options, ..*input };
+    render_in_steps(&json_export::INFO, &input, picker).await.map(drop)
 }
 
 /// Frames of stacks, which are separated by semicolons, with a weight at the end of the line.
@@ -203,7 +211,7 @@ fn in_stacks(lines: &[u8], picker: &mut Picker) -> io::Result<()> {
 
 /// Texts of a Tracedrop file besides report and notes: table filters, and the trace if its index is included. The index contains
 /// event arguments only if they cannot be read again; they are listed here in any case.
-fn in_tracedrop_file(input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
+async fn in_tracedrop_file(input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
     if !input.options.redact.is_none() {
         return Ok(());
     }
@@ -230,7 +238,7 @@ fn in_tracedrop_file(input: &Input<'_>, picker: &mut Picker) -> io::Result<()> {
         push_string(text, &mut quoted);
     }
     picker.write_all(&quoted)?;
-    render(&chrome_trace::INFO, input, picker).map(drop)
+    render_in_steps(&chrome_trace::INFO, input, picker).await.map(drop)
 }
 
 fn sort_of(text: &str, judge: &mut Redactor) -> Sort {

@@ -8,9 +8,10 @@ use super::{ByTrack, Out, file_prefix, has_samples, has_thread_slices};
 use super::{place_name, profile_name, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
+use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
 use crate::base::text::push_visible;
-use crate::export::{ExporterInfo, Input, LeftOut, TextsIn};
+use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::trace::Trace;
 use crate::trace::samples::StackId;
 use crate::trace::slices::Class;
@@ -25,7 +26,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "thread slices",
     applies: has_thread_slices,
-    write: |input, out| write_slices(input, out).map(LeftOut::nothing),
+    write: WriteFn::InSteps(|input, out| {
+        Steps::new(async move { write_slices(input, out).await.map(LeftOut::nothing) })
+    }),
     reference: None,
     converts: None,
     texts: TextsIn::Stacks,
@@ -42,7 +45,9 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "samples with stacks",
     applies: has_samples,
-    write: |input, out| write_samples(input, out).map(LeftOut::nothing),
+    write: WriteFn::InSteps(|input, out| {
+        Steps::new(async move { write_samples(input, out).await.map(LeftOut::nothing) })
+    }),
     reference: None,
     converts: None,
     texts: TextsIn::Stacks,
@@ -56,6 +61,9 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
 const MAX_FRAMES: u32 = 2000;
 /// Placeholder for deeper frames.
 const FURTHER_IN: &str = "[deeper frames]";
+
+/// Samples per step.
+const SAMPLES_A_STEP: usize = 4096;
 
 /// A tree of stacks with their weights.
 struct Tree {
@@ -129,7 +137,7 @@ impl Tree {
     }
 }
 
-fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+async fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut tree = Tree::new();
     let mut self_ns: Vec<i64> = Vec::new();
     for trace in &input.run.traces {
@@ -161,6 +169,7 @@ fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
                 let sum = &mut self_ns[node as usize];
                 *sum = sum.saturating_add(trace.slices.self_ns.get(slice));
             }
+            pause().await;
         }
     }
     let mut out = Out::new(out);
@@ -170,7 +179,7 @@ fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut tree = Tree::new();
     let mut weights: Vec<f64> = Vec::new();
     let mut add = |node: u32, weight: f64, n_nodes: usize| {
@@ -185,6 +194,9 @@ fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         let mut known: HashMap<(u32, StackId), u32> = HashMap::default();
         let samples = &trace.samples;
         for i in 0..samples.len() {
+            if i % SAMPLES_A_STEP == 0 {
+                pause().await;
+            }
             let thread = samples.thread[i].0;
             let root = *roots
                 .entry(thread)

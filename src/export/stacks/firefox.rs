@@ -9,8 +9,9 @@ use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by
 use super::{frame_name, place_name, profile_name};
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
-use crate::export::{ExporterInfo, Input, LeftOut, TextsIn};
+use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
@@ -26,7 +27,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "slices or samples with stacks",
     applies: |run| has_slices(run) || has_samples(run),
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::InSteps(|input, out| {
+        Steps::new(async move { write(input, out).await.map(LeftOut::nothing) })
+    }),
     reference: None,
     converts: None,
     texts: TextsIn::Json,
@@ -153,7 +156,7 @@ impl Known {
     }
 }
 
-fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (run, mut out) = (input.run, Out::new(out));
     let mut shared = Shared::new();
     let mut is_first = true;
@@ -167,10 +170,12 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         for entry in entries(run, trace, number, &by_track) {
             separate(&mut out);
             write_thread(run, trace, &entry, &by_track, &mut known, &mut shared, &mut out)?;
+            pause().await;
         }
         for (thread, rows) in samples_by_thread(trace) {
             separate(&mut out);
             write_samples(run, trace, number, (thread, &rows), &mut shared, &mut out)?;
+            pause().await;
         }
         for (at, profile) in trace.profiles.iter().enumerate() {
             separate(&mut out);

@@ -10,8 +10,9 @@ use super::{
 use super::{frame_name, place_name, profile_name, stack_frames, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
+use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
-use crate::export::{ExporterInfo, Input, LeftOut, TextsIn};
+use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
@@ -24,7 +25,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "slices or samples with stacks",
     applies: |run| has_slices(run) || has_samples(run),
-    write: |input, out| write(input, out).map(LeftOut::nothing),
+    write: WriteFn::InSteps(|input, out| {
+        Steps::new(async move { write(input, out).await.map(LeftOut::nothing) })
+    }),
     reference: None,
     converts: None,
     texts: TextsIn::Json,
@@ -52,7 +55,7 @@ impl Frames {
     }
 }
 
-fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (run, mut out) = (input.run, Out::new(out));
     let mut frames = Frames::default();
     let mut n_profiles = 0;
@@ -72,8 +75,9 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
                 *known.entry(id).or_insert_with(|| frames.get(shown(trace.strings.get_opt(id))))
             };
             write_events(run, trace, (&by_track, track), &mut frame, &mut out)?;
+            pause().await;
         }
-        write_samples(trace, &prefix, &mut n_profiles, &mut frames, &mut out)?;
+        write_samples(trace, &prefix, &mut n_profiles, &mut frames, &mut out).await?;
         for (number, profile) in trace.profiles.iter().enumerate() {
             let name = format!("{prefix}{}", profile_name(profile, number + 1, trace.profiles.len()));
             head(&mut n_profiles, "sampled", &name, "none", &mut out);
@@ -146,7 +150,7 @@ fn write_events(
 }
 
 /// The samples of each thread, with the weights of the file.
-fn write_samples(
+async fn write_samples(
     trace: &Trace,
     prefix: &str,
     n_profiles: &mut u32,
@@ -178,6 +182,7 @@ fn write_samples(
             out.pass_on()?;
         }
         out.raw("]}");
+        pause().await;
     }
     Ok(())
 }

@@ -16,13 +16,12 @@ use crate::base::json::Json;
 use crate::export::link::Refusal;
 use crate::export::link::content::{short_list, text, unit_name, unit_of};
 use crate::export::link::json::JsonWriter;
-use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, always};
+use crate::export::{ExporterInfo, LeftOut, TextsIn, WriteFn, always};
 use crate::report::chart::{
     Axis, Bars, Chart, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Plot, Point, Points,
     Spans, Stretch, Threshold, Tone,
 };
 use crate::report::{Block, Report, Value};
-use std::io::{self, Write};
 
 /// Limits on the charts of a file, and on the items of a list in a chart.
 const MAX_CHARTS: usize = 1_000;
@@ -39,10 +38,10 @@ pub static INFO: ExporterInfo = ExporterInfo {
     in_menu: false,
     needs: "",
     applies: always,
-    write: |input: &Input<'_>, out: &mut dyn Write| -> io::Result<LeftOut> {
+    write: WriteFn::AtOnce(|input, out| {
         let charts = write(input.document.reports).unwrap_or_default();
         out.write_all(charts.as_bytes()).map(LeftOut::nothing)
-    },
+    }),
     reference: None,
     converts: None,
     texts: TextsIn::Document,

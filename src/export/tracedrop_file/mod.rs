@@ -19,7 +19,7 @@ mod write;
 
 pub use read::{Refusal, TracedropFile, is_one, open};
 
-use super::{ExporterInfo, LeftOut, TextsIn, always};
+use super::{ExporterInfo, LeftOut, TextsIn, WriteFn, always};
 
 /// File extension, without the dot.
 pub const EXTENSION: &str = "tracedrop";
@@ -56,7 +56,7 @@ pub static INFO: ExporterInfo = ExporterInfo {
     in_menu: false,
     needs: "",
     applies: always,
-    write: |input, out| write::write(input, out).map(LeftOut::nothing),
+    write: WriteFn::AtOnce(|input, out| write::write(input, out).map(LeftOut::nothing)),
     reference: None,
     converts: None,
     texts: TextsIn::TracedropFile,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::archive::{ArchiveWriter, Effort};
 use crate::base::json::Json;
-use crate::base::text;
+use crate::base::{steps, text};
 use crate::export::link::json::JsonWriter;
 use crate::export::link::{LinkOptions, content, write_file};
 use crate::export::{Input, Options, index, notes, parquet};
@@ -101,7 +101,8 @@ pub fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         members.add(&format!("{TABLES}{name}"), Effort::None, |out| out.write_all(&bytes))?;
     }
     if with_index {
-        members.add(INDEX, Effort::Fast, |out| (index::INFO.write)(input, out).map(drop))?;
+        // At once: the archive takes a member from a function.
+        members.add(INDEX, Effort::Fast, |out| steps::run(index::INFO.write.call(input, out)).map(drop))?;
         members.hold_last(
             MAX_INDEX_BYTES,
             "the index is too large for a Tracedrop file; write the file without it",

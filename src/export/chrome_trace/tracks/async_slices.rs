@@ -83,7 +83,7 @@ impl Layout<'_> {
     /// Writes async slices: a top-level one and everything nested in it get a separate id.
     ///
     /// Tracks are lanes shared by identities that do not overlap, so an id cannot represent a whole track.
-    pub(super) fn write_async(&self, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
+    pub(super) async fn write_async(&self, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
         let (slices, tracks) = (&self.trace.slices, &self.trace.tracks);
         let is_async =
             |kind| matches!(kind, TrackKind::AsyncGlobal | TrackKind::AsyncProcess | TrackKind::AsyncLegacy);
@@ -118,6 +118,7 @@ impl Layout<'_> {
                 category: self.text(slices.category[top]),
             };
             self.write_identity(&unit.slices, &identity, bound, w);
+            w.pause().await;
         }
     }
 

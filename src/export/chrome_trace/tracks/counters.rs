@@ -10,7 +10,7 @@ const MAX_SERIES: usize = 256;
 
 impl Layout<'_> {
     /// Writes one event for the points of one counter track at the same time.
-    pub(super) fn write_counters(&self, w: &mut Writer<'_>, facts: &mut OwnFacts) {
+    pub(super) async fn write_counters(&self, w: &mut Writer<'_>, facts: &mut OwnFacts) {
         let (points, series) = (&self.trace.counters, &self.trace.counter_series);
         let chart = |i: usize| {
             let at = points.series[i] as usize;
@@ -59,6 +59,7 @@ impl Layout<'_> {
             if i == start {
                 i += 1;
             }
+            w.pause().await;
         }
     }
 }

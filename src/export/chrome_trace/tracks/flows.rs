@@ -143,7 +143,7 @@ impl Layout<'_> {
         inside.then_some(bind)
     }
 
-    pub(super) fn write_flows(&self, arrows: &[Arrow], w: &mut Writer<'_>) {
+    pub(super) async fn write_flows(&self, arrows: &[Arrow], w: &mut Writer<'_>) {
         let flows = &self.trace.flows;
         for arrow in arrows {
             // Readers match both ends by name, category and id, so both get names even if the file only has marks.
@@ -162,6 +162,7 @@ impl Layout<'_> {
                 }
                 w.close();
             }
+            w.pause().await;
         }
     }
 }

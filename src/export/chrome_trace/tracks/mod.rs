@@ -28,13 +28,13 @@ use super::OwnFacts;
 use super::writer::Writer;
 
 impl Layout<'_> {
-    pub fn write_events(&self, w: &mut Writer<'_>, facts: &mut OwnFacts) {
+    pub async fn write_events(&self, w: &mut Writer<'_>, facts: &mut OwnFacts) {
         let (arrows, bound) = self.plan_flows(facts);
-        self.write_threads(&bound, w);
+        self.write_threads(&bound, w).await;
         self.write_loose_instants(w);
-        self.write_async(&bound, w);
-        self.write_counters(w, facts);
-        self.write_flows(&arrows, w);
+        self.write_async(&bound, w).await;
+        self.write_counters(w, facts).await;
+        self.write_flows(&arrows, w).await;
         self.write_objects(w);
     }
 }

@@ -5,7 +5,7 @@ use super::layout::Layout;
 use crate::trace::samples::StackId;
 
 /// Writes stacks and samples, which are separate from the events.
-pub fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
+pub async fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
     if layouts.iter().all(|layout| layout.trace.stacks.is_empty() && layout.trace.samples.is_empty()) {
         return;
     }
@@ -30,6 +30,7 @@ pub fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
                 w.raw("\"");
             }
             w.raw("}");
+            w.pause().await;
         }
     }
     w.raw("\n},\n\"samples\":[");
@@ -55,6 +56,7 @@ pub fn write_samples(layouts: &[Layout<'_>], w: &mut Writer<'_>) {
             w.raw(",\"weight\":");
             w.float(samples.weight[i]);
             w.raw("}");
+            w.pause().await;
         }
     }
     w.raw("\n]");

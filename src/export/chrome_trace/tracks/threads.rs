@@ -26,7 +26,7 @@ struct TrackWalk<'a> {
 impl Layout<'_> {
     /// Writes the slices and instants of all threads by start, which is close to file order, as arguments are read again
     /// from the file.
-    pub(super) fn write_threads(&self, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
+    pub(super) async fn write_threads(&self, bound: &HashMap<u32, Bound>, w: &mut Writer<'_>) {
         let mut walks: Vec<TrackWalk<'_>> = Vec::new();
         for thread in self.thread_order.iter().map(|thread| *thread as usize) {
             let pid = self.pid(self.process_of_thread(thread));
@@ -51,6 +51,7 @@ impl Layout<'_> {
                 self.write_nested(*slice as usize, walk, bound, w);
             }
             next.extend(start(walk).map(|ts| Reverse((ts, i))));
+            w.pause().await;
         }
         for walk in &mut walks {
             while let Some(last) = walk.open.pop() {

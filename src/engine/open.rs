@@ -1,13 +1,41 @@
-//! Opening Tracedrop files: the trace from their index, or only the report.
+//! Opening content that needs no parsing: an index of a trace, or a Tracedrop file, from its index or with only the report.
 
 use super::protocol::{Failure, SentView};
 use super::{Linked, Session};
 use crate::analysis::Query;
 use crate::archive::Entry;
 use crate::export::tracedrop_file::{self, Refusal, TracedropFile};
-use crate::index::Index;
+use crate::index::{self, Index};
 use crate::trace::args::Content;
 use std::rc::Rc;
+
+/// Content that was opened without parsing it.
+pub enum Opened {
+    /// An index, without its trace file.
+    Index(Box<Session>),
+    HandedOn(HandedOn),
+}
+
+/// Opens an index with `query`, or a Tracedrop file with `asked`, see [`open_tracedrop_file`]. `None` if it is neither, so that it
+/// has to be parsed.
+pub fn open(
+    content: &Rc<dyn Content>,
+    file_name: &str,
+    query: &Query,
+    asked: Option<&Query>,
+    unpack: impl FnOnce(&Entry) -> Result<Rc<dyn Content>, String>,
+) -> Option<Result<Opened, Failure>> {
+    let mut head = [0; index::MAGIC.len()];
+    if content.read_at(0, &mut head).is_ok() && Index::sniff(&head) {
+        let opened = Index::open(content.clone());
+        let session = opened.and_then(|index| Session::of_index(index, None, query.clone()));
+        return Some(session.map(|session| Opened::Index(Box::new(session))).map_err(Failure::from));
+    }
+    if tracedrop_file::is_one(&**content, file_name) {
+        return Some(open_tracedrop_file(&**content, asked, unpack).map(Opened::HandedOn));
+    }
+    None
+}
 
 /// An opened Tracedrop file.
 pub enum HandedOn {

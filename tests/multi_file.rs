@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use support::own_dir;
 use tracedrop::analysis::Query;
 use tracedrop::engine::protocol::{DocumentView, Failure};
-use tracedrop::engine::{Gathering, Session, Shown};
+use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
 use tracedrop::import::ImportError;
 
@@ -27,10 +27,13 @@ fn read(mut session: Session, content: &[u8]) -> Result<Session, ImportError> {
     session.finish().map(|()| session)
 }
 
-fn gather(gathering: Gathering, files: &[(String, Vec<u8>)]) -> Result<Session, Failure> {
-    let mut so_far = gathering.start(Query::default());
+fn several() -> Session {
+    Session::of_several(Query::default())
+}
+
+fn gather(mut so_far: Session, files: &[(String, Vec<u8>)]) -> Result<Session, Failure> {
     for (name, content) in files {
-        gathering.begin(&mut so_far, name, content.len() as u64);
+        so_far.begin_file(name, content.len() as u64, None);
         for chunk in content.chunks(1000) {
             so_far.feed(chunk);
             if so_far.has_given_up() {
@@ -38,9 +41,9 @@ fn gather(gathering: Gathering, files: &[(String, Vec<u8>)]) -> Result<Session, 
             }
         }
         let read = so_far.finish();
-        gathering.end(&mut so_far, name, read);
+        so_far.end_file(name, read);
     }
-    gathering.finish(&mut so_far)?;
+    so_far.end_files()?;
     so_far.finish_reports();
     Ok(so_far)
 }
@@ -58,7 +61,7 @@ fn files_that_can_not_be_read_stop_nothing() {
     let empty = ("empty.json".to_string(), Vec::new());
     let useless = ("useless.json".to_string(), b"[7, 8]".to_vec());
     let all = [notes.clone(), good[0].clone(), empty.clone(), useless.clone(), good[1].clone()];
-    let mut session = gather(Gathering::new(), &all).unwrap();
+    let mut session = gather(several(), &all).unwrap();
 
     let document = session.document().unwrap();
     let names: Vec<&str> = document.left_out.iter().map(|file| file.file_name.as_str()).collect();
@@ -81,10 +84,10 @@ fn files_that_can_not_be_read_stop_nothing() {
     let mut together = Session::together(one_by_one.collect()).unwrap();
     assert_eq!(json(&mut session), json(&mut together));
 
-    let failure = gather(Gathering::new(), &[notes, empty]).err().unwrap();
+    let failure = gather(several(), &[notes, empty]).err().unwrap();
     assert_eq!(failure.code, "nothing-read");
     assert!(failure.what.contains("notes.txt: ") && failure.what.contains("empty.json: "));
-    assert_eq!(gather(Gathering::new(), &[]).err().unwrap().code, "nothing-read");
+    assert_eq!(gather(several(), &[]).err().unwrap().code, "nothing-read");
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn what_has_no_room_beside_the_others_is_left_out() {
         session.run().traces[0].ledger.n_records()
     };
     let (first, both) = (n_events(&files[0]), files.iter().map(n_events).sum::<u64>());
-    let limited = |n| gather(Gathering::new().hold_at_most(n), &files);
+    let limited = |n| gather(several().hold_at_most(n), &files);
 
     let document = limited(both + 1000).unwrap().document().unwrap();
     assert!(document.left_out.is_empty());
@@ -113,13 +116,12 @@ fn what_has_no_room_beside_the_others_is_left_out() {
 #[test]
 fn what_has_been_read_of_all_shows_while_reading() {
     let files = [file("rank0.json.gz"), file("rank1.json.gz")];
-    let gathering = Gathering::new();
-    let mut so_far = gathering.start(Query::default());
+    let mut so_far = several();
     assert!(so_far.document().is_none());
     let mut n_records = 0;
     for (n_before, (name, content)) in files.iter().enumerate() {
         for _ in 0..2 {
-            gathering.begin(&mut so_far, name, content.len() as u64);
+            so_far.begin_file(name, content.len() as u64, None);
             so_far.feed(&content[..content.len() / 2]);
             assert!(so_far.make_partial());
             let document = so_far.document().unwrap();
@@ -130,16 +132,17 @@ fn what_has_been_read_of_all_shows_while_reading() {
         }
         so_far.feed(&content[content.len() / 2..]);
         let read = so_far.finish();
-        gathering.end(&mut so_far, name, read);
+        so_far.end_file(name, read);
         // The last partial result still shows.
         assert!(so_far.document().is_some_and(|document| document.partial && !document.reports.is_empty()));
         n_records = so_far.document().unwrap().ledger.records();
     }
-    gathering.finish(&mut so_far).unwrap();
+    so_far.end_files().unwrap();
+    so_far.finish_early_reports();
     let early = so_far.document().unwrap();
     assert!(early.partial && early.is_read && early.reports.iter().any(|report| report.id == "gpu-ranks"));
     so_far.finish_reports();
     // The number of earlier documents is not part of the content.
     let as_first = |session: &Session| DocumentView { revision: 0, ..session.document().unwrap() };
-    assert_eq!(as_first(&so_far), as_first(&gather(Gathering::new(), &files).unwrap()));
+    assert_eq!(as_first(&so_far), as_first(&gather(several(), &files).unwrap()));
 }

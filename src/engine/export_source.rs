@@ -1,0 +1,59 @@
+//! What an export is made from.
+
+use crate::analysis::Query;
+use crate::base::steps;
+use crate::export::redact::{self, Outgoing};
+use crate::export::{self, ExporterInfo, Input, LeftOut, Options};
+use crate::report::{Document, Facts, Report};
+use crate::trace::Run;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+/// A document as it was when its export was requested. It may change while the export is written in steps.
+pub struct ExportSource {
+    /// Held until the export is over, so that changing the traces meanwhile copies them.
+    pub(super) run: Rc<Run>,
+    pub(super) reports: Rc<Vec<Report>>,
+    pub(super) title: String,
+    pub(super) source: Vec<Facts>,
+    pub(super) ledger: Report,
+    pub(super) query: Query,
+    pub(super) options: Options,
+    /// Write Markdown as a short comment on a pull request.
+    pub(super) is_comment: bool,
+}
+
+impl ExportSource {
+    /// Writes the export in steps, as far as the exporter has any; returns what is missing. Errors: those of `out`;
+    /// [`io::ErrorKind::InvalidData`] if the data is no longer available; [`io::ErrorKind::Unsupported`] if there is nothing to
+    /// write in this format.
+    pub async fn write(&self, exporter: &ExporterInfo, out: &mut dyn Write) -> io::Result<LeftOut> {
+        let document = self.document();
+        if self.is_comment {
+            return export::comment::write(&document, out).map(LeftOut::nothing);
+        }
+        let input = Input { run: &self.run, document: &document, query: &self.query, options: &self.options };
+        export::render_in_steps(exporter, &input, out).await
+    }
+
+    /// [`ExportSource::write`] at once.
+    pub fn write_all(&self, exporter: &ExporterInfo, out: &mut dyn Write) -> io::Result<LeftOut> {
+        steps::run(self.write(exporter, out))
+    }
+
+    /// Texts of the export.
+    pub async fn outgoing(&self, exporter: &ExporterInfo) -> io::Result<Outgoing> {
+        let document = self.document();
+        let input = Input { run: &self.run, document: &document, query: &self.query, options: &self.options };
+        redact::outgoing_in_steps(exporter, &input).await
+    }
+
+    fn document(&self) -> Document<'_> {
+        Document {
+            title: self.title.clone(),
+            source: self.source.clone(),
+            ledger: self.ledger.clone(),
+            reports: &self.reports,
+        }
+    }
+}
