@@ -10,6 +10,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use tracedrop::base::threads;
 use tracedrop::import::Import;
+use tracedrop::import::hand_out::HandOut;
 use tracedrop::import::part_scheduler::{Next, PartScheduler};
 use tracedrop::import::parts::{Part, PartsInfo, SentPart};
 
@@ -38,11 +39,11 @@ pub fn read_rest(
     path: &Path,
     size: u64,
     import: &mut Import,
-    parts: &'static PartsInfo,
+    info: &'static PartsInfo,
     progress: &dyn Fn(u64),
 ) -> io::Result<()> {
     let n_threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    let mut crew = PartScheduler::new(import.position()..size, STRETCH_BYTES).cut_at(import.starts());
+    let crew = PartScheduler::new(import.position()..size, STRETCH_BYTES).cut_at(import.starts());
     let mut file = File::open(path)?;
     thread::scope(|scope| {
         let (done, results) = mpsc::channel::<Done>();
@@ -52,27 +53,21 @@ pub fn read_rest(
             let Ok(file) = File::open(path) else { break };
             let (send, receive) = mpsc::channel();
             let done = done.clone();
-            scope.spawn(move || read_parts(path, file, parts, thread, &receive, &done));
+            scope.spawn(move || read_parts(path, file, info, thread, &receive, &done));
             jobs.push(send);
         }
         drop(done);
-        let mut n_given = vec![0; jobs.len()];
-        let give = |crew: &mut PartScheduler, n_given: &mut Vec<usize>| {
-            for (job, n_given) in jobs.iter().zip(n_given) {
-                while *n_given < AHEAD
-                    && crew.n_unmerged() < jobs.len() * MAX_UNJOINED
-                    && let Some(stretch) = crew.next_range()
-                {
-                    *n_given += 1;
-                    if job.send(stretch.clone()).is_err() {
-                        crew.put_back(&stretch, None);
+        let max_unjoined = (jobs.len() * MAX_UNJOINED).max(1);
+        let mut parts = HandOut::new(crew, jobs.len(), AHEAD, max_unjoined);
+        loop {
+            let next = parts.advance(import);
+            for (thread, job) in jobs.iter().enumerate() {
+                while let Some(stretch) = parts.give(thread) {
+                    if job.send(stretch).is_err() {
+                        parts.lose(thread);
                     }
                 }
             }
-        };
-        loop {
-            let next = crew.advance(import);
-            give(&mut crew, &mut n_given);
             match next {
                 Next::Feed(range) => {
                     // If the file was truncated meanwhile, the import reports it.
@@ -84,12 +79,11 @@ pub fn read_rest(
                     let Ok((thread, stretch, sent)) = results.recv() else {
                         return Err(io::Error::other("the reading threads ended unexpectedly"));
                     };
-                    crew.put_back(&stretch, sent.and_then(Part::from_sent));
-                    n_given[thread] -= 1;
+                    parts.take_back(thread, &stretch, sent.and_then(Part::from_sent));
                 }
-                Next::Idle if crew.n_unmerged() > 0 => {}
-                Next::Idle => match crew.next_range() {
-                    Some(stretch) => crew.put_back(&stretch, None),
+                Next::Idle if parts.is_under_way() => {}
+                Next::Idle => match parts.give_own() {
+                    Some(stretch) => parts.take_back_own(&stretch, None),
                     // If the file has grown meanwhile, the rest is read too.
                     None => {
                         import.set_limit(u64::MAX);

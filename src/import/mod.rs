@@ -11,6 +11,7 @@ mod by_line;
 pub mod chrome_trace;
 pub mod detect;
 pub mod foreign;
+pub mod hand_out;
 mod importer;
 pub mod memory_config;
 pub mod memray;

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use tracedrop::engine::protocol::{HelperRequest, HelperResponse};
+use tracedrop::import::hand_out::HandOut;
 use tracedrop::import::part_scheduler::PartScheduler;
 use tracedrop::import::parts::{MAX_PART_BYTES, Part, PartsInfo};
 use tracedrop::import::{FormatInfo, Import, part_scheduler};
@@ -26,17 +27,12 @@ const AHEAD: usize = 2;
 /// Maximum parts in progress or waiting to be joined, per worker.
 const MAX_UNJOINED: usize = 2;
 
-/// Parts of a helper; `None` once it is lost.
-type Given = Option<Vec<Range<u64>>>;
-
 type OnMessage = Closure<dyn FnMut(MessageEvent)>;
 
 /// All workers on one file.
 pub struct Helpers {
-    crew: RefCell<PartScheduler>,
+    parts: RefCell<HandOut>,
     ports: Vec<MessagePort>,
-    /// Parts of each helper.
-    given: RefCell<Vec<Given>>,
     /// Buffers to return to each helper.
     spent: RefCell<Vec<Option<ArrayBuffer>>>,
     /// Signals results.
@@ -55,16 +51,16 @@ impl Helpers {
         parts: &PartsInfo,
         cuts: Vec<u64>,
     ) -> Rc<Helpers> {
-        let given = RefCell::new(vec![Some(Vec::new()); ports.len()]);
         let n_shares = STRETCHES_EACH * (ports.len() as u64 + 1);
         let n_bytes = rest.end - rest.start;
         let most = (n_bytes / LONG_STRETCHES).clamp(MAX_PART_BYTES, parts.max_bytes.max(MAX_PART_BYTES));
         let stretch_bytes = (n_bytes / n_shares).clamp(MIN_STRETCH_BYTES, most);
+        let crew = PartScheduler::new(rest, stretch_bytes).cut_at(cuts);
+        let max_unjoined = MAX_UNJOINED * (ports.len() + 1);
         let helpers = Rc::new(Helpers {
-            crew: RefCell::new(PartScheduler::new(rest, stretch_bytes).cut_at(cuts)),
+            parts: RefCell::new(HandOut::new(crew, ports.len(), AHEAD, max_unjoined)),
             spent: RefCell::new(vec![None; ports.len()]),
             ports,
-            given,
             wake: Wake::default(),
             on_message: RefCell::default(),
         });
@@ -93,17 +89,7 @@ impl Helpers {
 
     /// Sends parts to a helper.
     fn give(&self, index: usize) {
-        if self.is_full() {
-            return;
-        }
-        let range = match self.given.borrow_mut().get_mut(index) {
-            Some(Some(given)) if given.len() < AHEAD => {
-                let range = self.crew.borrow_mut().next_range();
-                given.extend(range.clone());
-                range
-            }
-            _ => None,
-        };
+        let range = self.parts.borrow_mut().give(index);
         if let Some(range) = range {
             let spent = self.spent.borrow_mut().get_mut(index).and_then(Option::take);
             self.post(index, &HelperRequest::Read(range), &spent.map_or(JsValue::UNDEFINED, JsValue::from));
@@ -123,46 +109,35 @@ impl Helpers {
             Some((HelperResponse::Lost(range), _)) => (range, None),
             _ => return,
         };
-        if let Some(Some(given)) = self.given.borrow_mut().get_mut(index) {
-            given.retain(|other| *other != range);
-        }
-        self.crew.borrow_mut().put_back(&range, part);
+        self.parts.borrow_mut().take_back(index, &range, part);
         self.give(index);
         self.wake();
     }
 
     /// Reassigns the parts of a lost helper.
     pub fn lose(&self, index: usize) {
-        let lost = self.given.borrow_mut().get_mut(index).and_then(Option::take);
-        for range in lost.into_iter().flatten() {
-            self.crew.borrow_mut().put_back(&range, None);
-        }
+        self.parts.borrow_mut().lose(index);
         self.wake();
     }
 
     /// Whether all helpers are alive and idle.
     pub fn are_idle(&self) -> bool {
-        self.given.borrow().iter().all(|given| given.as_ref().is_some_and(Vec::is_empty))
-    }
-
-    /// Whether enough parts are in progress.
-    fn is_full(&self) -> bool {
-        self.crew.borrow().n_unmerged() >= MAX_UNJOINED * (self.ports.len() + 1)
+        self.parts.borrow().are_idle()
     }
 
     /// A part for the joining worker, while it waits for others.
     pub fn take(&self) -> Option<Range<u64>> {
-        if self.is_full() { None } else { self.crew.borrow_mut().next_range() }
+        self.parts.borrow_mut().give_own()
     }
 
-    /// Takes the result of a part.
+    /// Takes the result of a part that [`Helpers::take`] returned.
     pub fn put(&self, range: &Range<u64>, part: Option<Part>) {
-        self.crew.borrow_mut().put_back(range, part);
+        self.parts.borrow_mut().take_back_own(range, part);
     }
 
     /// See [`PartScheduler::advance`].
     pub fn advance(&self, import: &mut Import) -> part_scheduler::Next {
-        let next = self.crew.borrow_mut().advance(import);
+        let next = self.parts.borrow_mut().advance(import);
         // Joined parts make room for more.
         (0..self.ports.len()).for_each(|index| self.give(index));
         next
