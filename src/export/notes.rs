@@ -9,181 +9,232 @@
 //! ```
 //! Readers ignore unknown members; a note with an unknown anchor applies to the whole trace.
 
-use super::link::json::JsonWriter;
-use crate::base::json::{Json, JsonError};
+use crate::base::json::typed::{self, Lenient, Raw, Unreadable};
 use crate::base::text;
 use crate::report::Report;
 use crate::report::notes::{Anchor, MAX_NOTES, MAX_TEXT_CHARS, Notes, Remark, TableWords, words_in};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// Notes without content.
 pub(super) static NONE: Notes = Notes { title: String::new(), list: Vec::new() };
 
+/// A separate document, or any other with these members.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Document<'a> {
+    #[serde(borrow)]
+    title: Raw<'a>,
+    #[serde(borrow)]
+    notes: Raw<'a>,
+    #[serde(borrow)]
+    reports: Raw<'a>,
+}
+
+/// A separate document, to be written.
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    title: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<Note>,
+}
+
+/// A note. What an anchor does not need is `None`, and so is what has another type.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct Note {
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    text: Lenient<Option<String>>,
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    on: Lenient<Option<String>>,
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    from_ns: Lenient<Option<i64>>,
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    to_ns: Lenient<Option<i64>>,
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    name: Lenient<Option<String>>,
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    at_ns: Lenient<Option<i64>>,
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    report: Lenient<Option<String>>,
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    table: Lenient<Option<String>>,
+    /// Entries of another type are skipped.
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    key: Lenient<Option<Vec<Lenient<Option<(String, String)>>>>>,
+}
+
+impl Note {
+    fn of(note: &Remark) -> Note {
+        let text = |text: &String| Lenient(Some(text.clone()).filter(|text| !text.is_empty()));
+        let on = |on: &str| Lenient(Some(on.to_string()));
+        let written = Note { text: text(&note.text), ..Note::default() };
+        match &note.on {
+            Anchor::Whole => Note { on: on("whole"), ..written },
+            Anchor::Range { from_ns, to_ns } => Note {
+                on: on("range"),
+                from_ns: Lenient(Some(*from_ns)),
+                to_ns: Lenient(Some(*to_ns)),
+                ..written
+            },
+            Anchor::Event { name, at_ns } => {
+                Note { on: on("event"), name: text(name), at_ns: Lenient(Some(*at_ns)), ..written }
+            }
+            Anchor::Row { report, table, key } => {
+                let cells = key.iter().map(|cell| Lenient(Some(cell.clone()))).collect();
+                let (report, table) = (text(report), text(table));
+                Note { on: on("row"), report, table, key: Lenient(Some(cells)), ..written }
+            }
+        }
+    }
+
+    fn remark(self) -> Remark {
+        let text = |text: Lenient<Option<String>>| text.0.unwrap_or_default();
+        let number = |number: Lenient<Option<i64>>| number.0.unwrap_or(0);
+        let on = match text(self.on).as_str() {
+            "row" => Anchor::Row {
+                report: text(self.report),
+                table: text(self.table),
+                key: self.key.0.unwrap_or_default().into_iter().filter_map(|cell| cell.0).collect(),
+            },
+            "range" => Anchor::Range { from_ns: number(self.from_ns), to_ns: number(self.to_ns) },
+            "event" => Anchor::Event { name: text(self.name), at_ns: number(self.at_ns) },
+            _ => Anchor::Whole,
+        };
+        Remark { on, text: text(self.text) }
+    }
+
+    /// Checks a note of a person; the error completes a sentence about it.
+    fn check(&self) -> Result<(), String> {
+        let text = self.text.0.as_deref().ok_or("has no 'text'")?;
+        let n_chars = text.chars().count();
+        if n_chars > MAX_TEXT_CHARS {
+            return Err(format!("has {n_chars} characters; the limit is {MAX_TEXT_CHARS}"));
+        }
+        let on = self.on.0.as_deref().unwrap_or("whole");
+        let text = |key, value: &Lenient<Option<String>>| (key, "as a string", value.0.is_some());
+        let number = |key, value: &Lenient<Option<i64>>| (key, "as an integer", value.0.is_some());
+        let needs = match on {
+            "row" => vec![
+                text("report", &self.report),
+                text("table", &self.table),
+                ("key", "as a list", self.key.0.is_some()),
+            ],
+            "range" => vec![number("from_ns", &self.from_ns), number("to_ns", &self.to_ns)],
+            "event" => vec![text("name", &self.name), number("at_ns", &self.at_ns)],
+            _ => Vec::new(),
+        };
+        match needs.into_iter().find(|(_, _, is_there)| !is_there) {
+            Some((key, kind, _)) => Err(format!("is on '{on}', which needs '{key}' {kind}")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Notes as a separate JSON document.
 pub fn to_json(notes: &Notes) -> String {
-    let mut json = JsonWriter::default();
-    json.object(|json| write_members(notes, "title", json));
-    json.into_text()
+    typed::write(&Written { title: &notes.title, notes: notes.list.iter().map(Note::of).collect() })
+}
+
+/// The list of notes alone; `None` without any.
+pub(super) fn list_json(notes: &Notes) -> Option<String> {
+    let list: Vec<Note> = notes.list.iter().map(Note::of).collect();
+    (!list.is_empty()).then(|| typed::write(&list))
 }
 
 /// Parses a separate JSON document. The error is a sentence fragment.
 pub fn from_json(bytes: &[u8]) -> Result<Notes, String> {
-    let json = Json::parse(bytes).ok_or("not valid JSON")?;
-    match &json {
-        Json::Object(_) => read_members(&json, "title").map_err(str::to_string),
-        _ => Err("expected a JSON object with title and notes".to_string()),
-    }
+    let document: Document<'_> = typed::read(bytes).map_err(|why| why_unreadable(&why, "title and notes"))?;
+    read_members(document.title, document.notes).map_err(str::to_string)
+}
+
+fn why_unreadable(why: &Unreadable, members: &str) -> String {
+    if why.is_syntax { why.to_string() } else { format!("expected a JSON object with {members}") }
 }
 
 /// Parses a notes file for the command, or the notes of a JSON report. Unlike for other files, unknown data is an error,
 /// reported with its position as a sentence fragment.
 pub fn of_file(bytes: &[u8]) -> Result<Notes, String> {
-    let json = Json::parse_or_why(bytes).map_err(|error| match error {
-        JsonError::Cut => "not valid JSON: unexpected end of file".to_string(),
-        JsonError::Syntax { at, expected } => {
-            let before = &bytes[..at.min(bytes.len())];
-            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-            format!("not valid JSON: line {line} (byte {at}): expected {expected}")
-        }
-    })?;
-    let Json::Object(members) = &json else {
-        return Err("expected a JSON object with 'title' and 'notes'".to_string());
-    };
+    let why = |why: Unreadable| why_unreadable(&why, "'title' and 'notes'");
+    let document: Document<'_> = typed::read(bytes).map_err(why)?;
     // JSON reports have a member with the notes.
-    if let Some(notes @ Json::Object(_)) = json.get("notes").filter(|_| json.get("reports").is_some()) {
-        return of_members(notes);
+    if document.notes.is_object() && !document.reports.is_missing() {
+        return of_members(&typed::read(document.notes.literal().as_bytes()).map_err(why)?);
     }
-    if !members.is_empty() && json.get("title").is_none() && json.get("notes").is_none() {
-        let names = members
-            .iter()
-            .take(MAX_NAMES)
-            .map(|(name, _)| text::shortened(&text::visible(name), MAX_NAME_CHARS));
-        return Err(format!("expected 'title' or 'notes', found {}", names.collect::<Vec<_>>().join(", ")));
+    if document.title.is_missing() && document.notes.is_missing() {
+        let Names(names) = typed::read(bytes).map_err(why)?;
+        if !names.is_empty() {
+            return Err(format!("expected 'title' or 'notes', found {}", names.join(", ")));
+        }
     }
-    of_members(&json)
+    of_members(&document)
 }
 
 /// Parses an object that contains only title and notes.
-fn of_members(json: &Json) -> Result<Notes, String> {
-    if json.get("title").is_some_and(|title| title.as_str().is_none()) {
+fn of_members(document: &Document<'_>) -> Result<Notes, String> {
+    if !document.title.is_missing() && document.title.text().is_none() {
         return Err("'title' must be a string".to_string());
     }
-    let list = match json.get("notes") {
-        None => &[],
-        Some(notes) => notes.as_array().ok_or("'notes' must be a list")?,
+    let list = match document.notes.is_missing() {
+        true => Vec::new(),
+        false => document.notes.list().ok_or("'notes' must be a list")?,
     };
     if list.len() > MAX_NOTES {
         return Err(format!("{} notes; the limit is {MAX_NOTES}", list.len()));
     }
     for (number, note) in (1..).zip(list) {
-        note_is_whole(note).map_err(|why| format!("note {number} {why}"))?;
+        let whole = match typed::read::<Note>(note.literal().as_bytes()) {
+            Ok(note) => note.check(),
+            Err(_) if !note.is_object() => Err("must be an object".to_string()),
+            Err(why) => Err(format!("cannot be read: {}", why.what)),
+        };
+        whole.map_err(|why| format!("note {number} {why}"))?;
     }
-    read_members(json, "title").map_err(str::to_string)
+    read_members(document.title, document.notes).map_err(str::to_string)
 }
 
 /// Limits on member names in a message, and on characters of each.
 const MAX_NAMES: usize = 5;
 const MAX_NAME_CHARS: usize = 40;
 
-/// Checks a note; the error completes a sentence about it.
-fn note_is_whole(note: &Json) -> Result<(), String> {
-    let is_text = |key: &str| note.get(key).and_then(Json::as_str).is_some();
-    let is_number = |key: &str| note.get(key).and_then(Json::as_i64).is_some();
-    if !matches!(note, Json::Object(_)) {
-        return Err("must be an object".to_string());
-    }
-    let text = note.get("text").and_then(Json::as_str).ok_or("has no 'text'")?;
-    let n_chars = text.chars().count();
-    if n_chars > MAX_TEXT_CHARS {
-        return Err(format!("has {n_chars} characters; the limit is {MAX_TEXT_CHARS}"));
-    }
-    let on = note.get("on").and_then(Json::as_str).unwrap_or("whole");
-    let (texts, numbers): (&[&str], &[&str]) = match on {
-        "row" => (&["report", "table"], &[]),
-        "range" => (&[], &["from_ns", "to_ns"]),
-        "event" => (&["name"], &["at_ns"]),
-        _ => (&[], &[]),
-    };
-    let missing = texts.iter().find(|key| !is_text(key)).map(|key| (key, "as a string"));
-    let missing = missing.or(numbers.iter().find(|key| !is_number(key)).map(|key| (key, "as an integer")));
-    if let Some((key, kind)) = missing {
-        return Err(format!("is on '{on}', which needs '{key}' {kind}"));
-    }
-    if on == "row" && note.get("key").and_then(Json::as_array).is_none() {
-        return Err("is on 'row', which needs 'key' as a list".to_string());
-    }
-    Ok(())
-}
+/// The first names of an object's members, as in a message.
+struct Names(Vec<String>);
 
-/// Writes title and notes as members of an object; `title` is the key of the title.
-pub(super) fn write_members(notes: &Notes, title: &str, json: &mut JsonWriter) {
-    json.member(title, &notes.title);
-    if !notes.list.is_empty() {
-        json.key("notes");
-        json.list(&notes.list, |note, json| json.object(|json| write_note(note, json)));
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Names;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Names, A::Error> {
+                let mut names = Vec::new();
+                while let Some((name, _)) = members.next_entry::<String, IgnoredAny>()? {
+                    if names.len() < MAX_NAMES {
+                        names.push(text::shortened(&text::visible(&name), MAX_NAME_CHARS));
+                    }
+                }
+                Ok(Names(names))
+            }
+        }
+        deserializer.deserialize_map(Members)
     }
 }
 
-fn write_note(note: &Remark, json: &mut JsonWriter) {
-    json.member("text", &note.text);
-    match &note.on {
-        Anchor::Whole => json.member("on", "whole"),
-        Anchor::Range { from_ns, to_ns } => {
-            json.member("on", "range");
-            json.key("from_ns");
-            json.number(from_ns);
-            json.key("to_ns");
-            json.number(to_ns);
-        }
-        Anchor::Event { name, at_ns } => {
-            json.member("on", "event");
-            json.member("name", name);
-            json.key("at_ns");
-            json.number(at_ns);
-        }
-        Anchor::Row { report, table, key } => {
-            json.member("on", "row");
-            json.member("report", report);
-            json.member("table", table);
-            json.key("key");
-            json.list(key, |(id, value), json| {
-                json.list([id, value], |text, json| json.text(text));
-            });
-        }
-    }
-}
-
-/// Parses notes from the members of an object. The error is a sentence fragment.
-pub(super) fn read_members(json: &Json, title: &str) -> Result<Notes, &'static str> {
-    let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().to_string();
-    let number = |json: &Json, key: &str| json.get(key).and_then(Json::as_i64).unwrap_or(0);
-    let list = json.get("notes").and_then(Json::as_array).unwrap_or_default();
+/// Parses title and notes, each a member of an object. The error is a sentence fragment.
+pub(super) fn read_members(title: Raw<'_>, notes: Raw<'_>) -> Result<Notes, &'static str> {
+    let list = notes.list().unwrap_or_default();
     if list.len() > MAX_NOTES {
         return Err("too many notes");
     }
-    let cell = |cell: &Json| match cell.as_array() {
-        Some([Json::String(id), Json::String(value)]) => Some((id.clone(), value.clone())),
-        _ => None,
-    };
-    let note = |note: &Json| {
-        let on = match text(note, "on").as_str() {
-            "row" => Anchor::Row {
-                report: text(note, "report"),
-                table: text(note, "table"),
-                key: note
-                    .get("key")
-                    .and_then(Json::as_array)
-                    .unwrap_or_default()
-                    .iter()
-                    .filter_map(cell)
-                    .collect(),
-            },
-            "range" => Anchor::Range { from_ns: number(note, "from_ns"), to_ns: number(note, "to_ns") },
-            "event" => Anchor::Event { name: text(note, "name"), at_ns: number(note, "at_ns") },
-            _ => Anchor::Whole,
-        };
-        Remark { on, text: text(note, "text") }
-    };
-    Ok(Notes { title: text(json, title), list: list.iter().map(note).collect() }.tidied())
+    // What is no note has no text, so it is dropped.
+    let note = |note: Raw<'_>| typed::read::<Note>(note.literal().as_bytes()).unwrap_or_default().remark();
+    Ok(Notes { title: title.text().unwrap_or_default(), list: list.into_iter().map(note).collect() }.tidied())
 }
 
 /// Describes what notes are on, with titles from these reports.

@@ -3,9 +3,11 @@
 use super::{KV_BLOCKS, MANIFEST, METADATA, METRICS, REGION_MAP, TRACE};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::Json;
+use crate::base::json::typed::{self, Lenient, Raw};
 use crate::base::text;
 use crate::base::time::utc_text;
 use crate::trace::sidecar_files::SidecarFile;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
@@ -28,6 +30,25 @@ pub struct ListedFile {
     pub sha256: String,
     /// Only of tables with a defined layout.
     pub schema_version: Option<String>,
+}
+
+/// The file as it is read.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Content<'a> {
+    run_id: Lenient<String>,
+    created_at_utc: Lenient<String>,
+    #[serde(borrow)]
+    files: Raw<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Entry {
+    path: Lenient<Option<String>>,
+    size_bytes: Lenient<Option<u64>>,
+    sha256: Lenient<String>,
+    schema_version: Lenient<Option<String>>,
 }
 
 /// Result of comparing a file with its manifest entry.
@@ -102,21 +123,21 @@ impl Checksum {
 impl Manifest {
     /// Parses the file; the error is a sentence fragment. Entries without a name are skipped.
     pub fn read(bytes: &[u8]) -> Result<Manifest, String> {
-        let json = Json::parse(bytes).ok_or("not valid JSON")?;
-        let text = |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or_default().to_string();
-        let entries = json.get("files").and_then(Json::as_array).ok_or("no list of files")?;
-        let file = |entry: &Json| {
+        let content: Content<'_> = typed::read(bytes).map_err(|why| why.to_string())?;
+        let entries = content.files.list().ok_or("no list of files")?;
+        let file = |entry: Raw<'_>| {
+            let entry: Entry = typed::read(entry.literal().as_bytes()).ok()?;
             Some(ListedFile {
-                path: entry.get("path")?.as_str()?.to_string(),
-                size_bytes: entry.get("size_bytes").and_then(Json::as_u64),
-                sha256: text(entry.get("sha256")).to_ascii_lowercase(),
-                schema_version: entry.get("schema_version").and_then(Json::as_str).map(str::to_string),
+                path: entry.path.0?,
+                size_bytes: entry.size_bytes.0,
+                sha256: entry.sha256.0.to_ascii_lowercase(),
+                schema_version: entry.schema_version.0,
             })
         };
         Ok(Manifest {
-            run_id: text(json.get("run_id")),
-            created_at_utc: text(json.get("created_at_utc")),
-            files: entries.iter().filter_map(file).collect(),
+            run_id: content.run_id.0,
+            created_at_utc: content.created_at_utc.0,
+            files: entries.into_iter().filter_map(file).collect(),
         })
     }
 
@@ -136,6 +157,7 @@ impl Manifest {
         Manifest { run_id: run_id.to_string(), created_at_utc: utc_text(now_ms), files: listed }
     }
 
+    /// As mrm-trace writes it, which is a matter of bytes: [`Json::to_python_text`].
     pub fn to_json(&self) -> Json {
         let text = |text: &str| Json::String(text.to_string());
         let files = self.files.iter().map(|file| {

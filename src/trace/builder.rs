@@ -28,7 +28,7 @@ pub use members::{find_member, for_each_element, for_each_member};
 pub use metadata::OVERLAP_EVENT;
 pub(super) use nesting::compute_self_times;
 pub use range::TimeRange;
-pub use renumbered::{OWN_FACT, Renumbered};
+pub use renumbered::{OWN_FACT, OriginalId, Renumbered};
 pub use samples::{add_named_frame, add_named_frames};
 
 /// Maximum number of events to reserve memory for in advance.

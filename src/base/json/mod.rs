@@ -8,6 +8,7 @@ mod member;
 mod number;
 mod skip;
 mod tree;
+pub mod typed;
 mod unescape;
 pub mod write;
 

@@ -1,8 +1,7 @@
 //! Numbers for processes and threads that every reader interprets correctly.
 
 use crate::base::hash::HashSet;
-use crate::base::json::Json;
-use crate::trace::builder::Renumbered;
+use crate::trace::builder::{OriginalId, Renumbered};
 use crate::trace::tracks::Key;
 use crate::trace::{Run, Trace};
 
@@ -70,7 +69,7 @@ impl Numbers {
     pub fn pids(&mut self, trace: &Trace, was: &Renumbered, notes: &mut RenumberedNotes) -> Vec<u64> {
         let keys = trace.processes.key.iter();
         keys.map(|key| {
-            let was = was.process(*key).and_then(was_json);
+            let was = was.process(*key).map(was_json);
             let own = self.pids.keep(*key);
             let pid = own.unwrap_or_else(|| self.pids.free());
             if let Some(was) = was.or_else(|| own.is_none().then(|| key_json(trace, *key))) {
@@ -95,7 +94,7 @@ impl Numbers {
         for thread in order {
             let (process, key) = (trace.threads.process[thread].0 as usize, trace.threads.key[thread]);
             let pid_key = trace.processes.key.get(process);
-            let was = pid_key.and_then(|pid| was.thread(*pid, key)).and_then(was_json);
+            let was = pid_key.and_then(|pid| was.thread(*pid, key)).map(was_json);
             let own = self.tids.keep(key);
             let tid = own.unwrap_or_else(|| self.tids.free());
             if let Some(was) = was.or_else(|| own.is_none().then(|| key_json(trace, key))) {
@@ -131,11 +130,10 @@ impl RenumberedNotes {
 }
 
 /// An id recorded by an earlier export.
-fn was_json(was: &Json) -> Option<String> {
+fn was_json(was: &OriginalId) -> String {
     match was {
-        Json::String(text) => Some(text_json(text)),
-        Json::Number(digits) => Some(digits.clone()),
-        _ => None,
+        OriginalId::Text(text) => text_json(text),
+        OriginalId::Number(digits) => digits.clone(),
     }
 }
 

@@ -8,10 +8,11 @@
 //! NOTE is as in `export::notes`. Readers ignore unknown members. Values have the kind of their column; missing values are `null`.
 
 use super::json::JsonWriter;
-use super::{LinkOptions, Refusal, write_file};
+use super::{LinkOptions, Refusal};
 use crate::analysis::Query;
 use crate::base::hash::HashSet;
-use crate::base::json::Json;
+use crate::base::json::Number;
+use crate::base::json::typed::{self, First, Lenient, Raw};
 use crate::base::units::Unit;
 use crate::export::{Input, notes};
 use crate::report::view::{self, TableQuery};
@@ -126,9 +127,13 @@ pub fn write(input: &Input<'_>) -> String {
         // Notes on rows of omitted reports are omitted, too.
         let notes = input.notes();
         let notes = if options.all_reports { notes.clone() } else { notes.with_report(shown) };
-        notes::write_members(&notes, "given_title", json);
+        json.member("given_title", &notes.title);
+        if let Some(list) = notes::list_json(&notes) {
+            json.key("notes");
+            json.json(&list);
+        }
         json.key("files");
-        json.list(files(input), |file, json| write_file(&file, json));
+        json.list(files(input), |file, json| json.json(&typed::write(&FileContent::of(&file))));
         json.key("top");
         json.number(input.query.top);
         let Query { top, show_secrets, .. } = *input.query;
@@ -347,203 +352,306 @@ pub(in crate::export) fn unit_of(name: &str) -> Unit {
     UNITS.iter().find(|(known, _)| *known == name).map_or(Unit::Plain, |(_, unit)| *unit)
 }
 
-/// A string member; empty if missing.
-pub(in crate::export) fn text(json: &Json, key: &str) -> String {
-    json.get(key).and_then(Json::as_str).unwrap_or_default().to_string()
+/// A report as it is in a link. Texts of another type count as missing.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct LinkContent<'a> {
+    by: Lenient<String>,
+    title: Lenient<String>,
+    files: Option<Vec<FileContent>>,
+    top: Lenient<Option<u64>>,
+    own_tables: Lenient<bool>,
+    #[serde(borrow)]
+    given_title: Raw<'a>,
+    #[serde(borrow)]
+    notes: Raw<'a>,
+    show: Lenient<String>,
+    tables: Option<Vec<SpotContent>>,
+    #[serde(borrow)]
+    reports: Option<Vec<ReportContent<'a>>>,
 }
 
-fn list<'a>(json: &'a Json, key: &str) -> &'a [Json] {
-    json.get(key).and_then(Json::as_array).unwrap_or_default()
+/// A file, as in links and in the manifest of a Tracedrop file.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+pub(in crate::export) struct FileContent {
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    name: Lenient<String>,
+    bytes: Lenient<u64>,
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    sha256: Lenient<String>,
+    #[serde(skip_serializing_if = "Lenient::is_default")]
+    side: Lenient<String>,
 }
 
-/// A list member within the length limit.
-pub(in crate::export) fn short_list<'a>(
-    json: &'a Json,
-    key: &str,
-    max: usize,
-) -> Result<&'a [Json], Refusal> {
-    let items = list(json, key);
-    if items.len() > max { Err(Refusal::NoReport("a list is too long")) } else { Ok(items) }
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct SpotContent {
+    report: Lenient<String>,
+    table: Lenient<String>,
+    sort: Lenient<Option<(String, bool)>>,
+    filter: Lenient<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ReportContent<'a> {
+    id: Lenient<String>,
+    title: Lenient<String>,
+    summary: Lenient<String>,
+    #[serde(borrow)]
+    blocks: Option<Vec<BlockContent<'a>>>,
+}
+
+/// One of these; none in a block of a later version, which is skipped.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct BlockContent<'a> {
+    #[serde(borrow)]
+    facts: Option<FactsContent<'a>>,
+    #[serde(borrow)]
+    table: Option<TableContent<'a>>,
+    #[serde(borrow)]
+    findings: Option<FindingsContent<'a>>,
+    note: Option<NoteContent>,
+}
+
+/// Id, label, unit, kind, value.
+type FactContent<'a> = First<(String, String, String, String, Raw<'a>)>;
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct FactsContent<'a> {
+    title: Lenient<String>,
+    #[serde(borrow)]
+    list: Option<Vec<FactContent<'a>>>,
+}
+
+/// Id, label, unit, kind, marks.
+type ColumnContent = First<(String, String, String, String, Option<u64>)>;
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct TableContent<'a> {
+    id: Lenient<String>,
+    title: Lenient<String>,
+    caption: Lenient<String>,
+    empty: Lenient<String>,
+    columns: Option<Vec<ColumnContent>>,
+    sort: Lenient<Option<(u64, bool)>>,
+    left_out: Lenient<u64>,
+    /// Values as written: their kinds are those of the columns, and integers are exact.
+    #[serde(borrow)]
+    rows: Option<Vec<Vec<Raw<'a>>>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct FindingsContent<'a> {
+    title: Lenient<String>,
+    caption: Lenient<String>,
+    empty: Lenient<String>,
+    stakes: Lenient<String>,
+    #[serde(borrow)]
+    list: Option<Vec<FindingContent<'a>>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct FindingContent<'a> {
+    id: Lenient<String>,
+    text: Lenient<String>,
+    ns: Lenient<Option<i64>>,
+    #[serde(borrow)]
+    share: Raw<'a>,
+    #[serde(borrow)]
+    evidence: Option<Vec<FactContent<'a>>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct NoteContent {
+    text: Lenient<String>,
+    warning: Lenient<bool>,
+}
+
+impl FileContent {
+    pub fn of(file: &LinkedFile) -> FileContent {
+        FileContent {
+            name: Lenient(file.name.clone()),
+            bytes: Lenient(file.bytes),
+            sha256: Lenient(file.sha256.clone().unwrap_or_default()),
+            side: Lenient(file.side.map_or("", LinkedSide::letter).to_string()),
+        }
+    }
+
+    fn file(self) -> LinkedFile {
+        LinkedFile {
+            name: self.name.0,
+            bytes: self.bytes.0,
+            sha256: Some(self.sha256.0).filter(|digest| !digest.is_empty()),
+            side: LinkedSide::of_letter(&self.side.0),
+        }
+    }
+}
+
+/// A list within the length limit.
+pub(in crate::export) fn short<T>(items: Option<Vec<T>>, max: usize) -> Result<Vec<T>, Refusal> {
+    match items.unwrap_or_default() {
+        items if items.len() > max => Err(Refusal::NoReport("a list is too long".into())),
+        items => Ok(items),
+    }
 }
 
 /// Checks that ids are unique, as views are keyed by them.
 fn are_distinct<'a>(ids: impl Iterator<Item = &'a str>) -> Result<(), Refusal> {
     let mut seen = HashSet::default();
     let mut ids = ids;
-    if ids.all(|id| seen.insert(id)) { Ok(()) } else { Err(Refusal::NoReport("duplicate id")) }
+    if ids.all(|id| seen.insert(id)) { Ok(()) } else { Err(Refusal::NoReport("duplicate id".into())) }
 }
 
-fn is_true(json: &Json, key: &str) -> bool {
-    json.get(key) == Some(&Json::Bool(true))
+/// Parses the content of a link.
+pub fn read(content: &[u8]) -> Result<LinkedReport, Refusal> {
+    report_of(typed::read(content)?)
 }
 
-/// Parses a report from content.
-pub fn read(json: &Json) -> Result<LinkedReport, Refusal> {
-    if json.get("reports").and_then(Json::as_array).is_none() {
-        return Err(Refusal::NoReport("no reports"));
+/// The report of parsed content.
+pub(in crate::export) fn report_of(content: LinkContent<'_>) -> Result<LinkedReport, Refusal> {
+    if content.reports.is_none() {
+        return Err(Refusal::NoReport("no reports".into()));
     }
-    let reports = short_list(json, "reports", MAX_ITEMS)?;
-    let reports = reports.iter().map(read_report).collect::<Result<Vec<Report>, Refusal>>()?;
+    let reports = short(content.reports, MAX_ITEMS)?;
+    let reports = reports.into_iter().map(read_report).collect::<Result<Vec<Report>, Refusal>>()?;
     are_distinct(reports.iter().map(|report| report.id.as_ref()))?;
-    let file = |file: &Json| LinkedFile {
-        name: text(file, "name"),
-        bytes: file.get("bytes").and_then(Json::as_u64).unwrap_or(0),
-        sha256: Some(text(file, "sha256")).filter(|digest| !digest.is_empty()),
-        side: LinkedSide::of_letter(&text(file, "side")),
-    };
-    let mut files: Vec<LinkedFile> = short_list(json, "files", MAX_ITEMS)?.iter().map(file).collect();
+    let mut files: Vec<LinkedFile> =
+        short(content.files, MAX_ITEMS)?.into_iter().map(FileContent::file).collect();
     if files.iter().all(|file| file.side.is_some()) {
         files.sort_by_key(|file| file.side);
     }
-    let tables =
-        short_list(json, "tables", MAX_ITEMS)?.iter().map(|spot| read_spot(spot, &reports)).collect();
-    let top = json.get("top").and_then(Json::as_u64).unwrap_or_else(|| Query::default().top.into());
+    let tables = short(content.tables, MAX_ITEMS)?;
+    let tables = tables.into_iter().map(|spot| read_spot(spot, &reports)).collect();
+    let top = content.top.0.unwrap_or_else(|| Query::default().top.into());
     Ok(LinkedReport {
-        by: text(json, "by"),
-        title: text(json, "title"),
+        by: content.by.0,
+        title: content.title.0,
         files,
         top: top.clamp(1, 1 << 20) as u32,
-        own_tables: is_true(json, "own_tables"),
-        show: text(json, "show"),
+        own_tables: content.own_tables.0,
+        show: content.show.0,
         tables,
-        notes: notes::read_members(json, "given_title").map_err(Refusal::NoReport)?,
+        notes: notes::read_members(content.given_title, content.notes)
+            .map_err(|why| Refusal::NoReport(why.into()))?,
         reports,
     })
 }
 
 /// Resolves the sort column in the table of the link; without that table, the default order stays.
-fn read_spot(spot: &Json, reports: &[Report]) -> TableSpot {
-    let (report, table) = (text(spot, "report"), text(spot, "table"));
-    let sort = match list(spot, "sort") {
-        [Json::String(column), Json::Bool(descending)] => find(reports, &report, &table).and_then(|table| {
-            let column = table.columns.iter().position(|known| known.id == *column)?;
-            Some(Sort { column: column as u32, descending: *descending })
-        }),
-        _ => None,
-    };
-    TableSpot { report, table, query: TableQuery { sort, filter: text(spot, "filter") }, chosen: None }
+fn read_spot(spot: SpotContent, reports: &[Report]) -> TableSpot {
+    let (report, table) = (spot.report.0, spot.table.0);
+    let sort = spot.sort.0.and_then(|(column, descending)| {
+        let table = find(reports, &report, &table)?;
+        let column = table.columns.iter().position(|known| known.id == column)?;
+        Some(Sort { column: column as u32, descending })
+    });
+    TableSpot { report, table, query: TableQuery { sort, filter: spot.filter.0 }, chosen: None }
 }
 
-fn read_report(json: &Json) -> Result<Report, Refusal> {
+fn read_report(content: ReportContent<'_>) -> Result<Report, Refusal> {
     let mut report = Report {
-        id: text(json, "id").into(),
-        title: text(json, "title"),
-        summary: text(json, "summary"),
+        id: content.id.0.into(),
+        title: content.title.0,
+        summary: content.summary.0,
         blocks: Vec::new(),
     };
-    for block in short_list(json, "blocks", MAX_ITEMS)? {
-        if let Some(facts) = block.get("facts") {
-            report.facts(Facts {
-                title: text(facts, "title"),
-                facts: read_facts(short_list(facts, "list", MAX_ITEMS)?)?,
-            });
-        } else if let Some(table) = block.get("table") {
+    for block in short(content.blocks, MAX_ITEMS)? {
+        if let Some(facts) = block.facts {
+            report.facts(Facts { title: facts.title.0, facts: read_facts(facts.list)? });
+        } else if let Some(table) = block.table {
             report.table(read_table(table)?);
-        } else if let Some(findings) = block.get("findings") {
+        } else if let Some(findings) = block.findings {
             report.findings(read_findings(findings)?);
-        } else if let Some(note) = block.get("note") {
-            let level = if is_true(note, "warning") { NoteLevel::Warning } else { NoteLevel::Info };
-            report.blocks.push(Block::Note(Note { level, text: text(note, "text") }));
+        } else if let Some(note) = block.note {
+            let level = if note.warning.0 { NoteLevel::Warning } else { NoteLevel::Info };
+            report.blocks.push(Block::Note(Note { level, text: note.text.0 }));
         }
     }
     are_distinct(report.tables().map(|table| table.id.as_ref()))?;
     Ok(report)
 }
 
-fn read_value(kind: &str, json: &Json) -> Result<Value, Refusal> {
-    let wrong = || Refusal::NoReport("a value doesn't match the kind of its column");
-    Ok(match (kind, json) {
-        (_, Json::Null) => Value::Missing,
-        ("t", Json::String(text)) => Value::Text(text.clone()),
-        ("u", number) => Value::Unsigned(number.as_u64().ok_or_else(wrong)?),
-        ("i", number) => Value::Integer(number.as_i64().ok_or_else(wrong)?),
-        ("f", Json::String(text)) => Value::Float(match text.as_str() {
-            "NaN" => f64::NAN,
-            "Infinity" => f64::INFINITY,
-            "-Infinity" => f64::NEG_INFINITY,
-            _ => return Err(wrong()),
-        }),
-        ("f", number) => Value::Float(number.as_f64().ok_or_else(wrong)?),
-        ("b", Json::Bool(value)) => Value::Bool(*value),
+fn read_value(kind: &str, raw: Raw<'_>) -> Result<Value, Refusal> {
+    let wrong = || Refusal::NoReport("a value doesn't match the kind of its column".into());
+    let literal = raw.literal();
+    Ok(match (kind, literal) {
+        (_, "null") => Value::Missing,
+        ("t", _) => Value::Text(raw.text().ok_or_else(wrong)?),
+        ("u", _) => Value::Unsigned(Number::as_u64(literal.as_bytes()).ok_or_else(wrong)?),
+        ("i", _) => Value::Integer(Number::as_i64(literal.as_bytes()).ok_or_else(wrong)?),
+        ("f", r#""NaN""#) => Value::Float(f64::NAN),
+        ("f", r#""Infinity""#) => Value::Float(f64::INFINITY),
+        ("f", r#""-Infinity""#) => Value::Float(f64::NEG_INFINITY),
+        ("f", _) => Value::Float(Number::as_f64(literal.as_bytes()).ok_or_else(wrong)?),
+        ("b", "true") => Value::Bool(true),
+        ("b", "false") => Value::Bool(false),
         _ => return Err(wrong()),
     })
 }
 
-fn read_facts(facts: &[Json]) -> Result<Vec<Fact>, Refusal> {
-    let read = |fact: &Json| match fact.as_array() {
-        Some([Json::String(id), Json::String(label), Json::String(unit), Json::String(kind), value, ..]) => {
-            Ok(Fact {
-                id: id.clone(),
-                label: label.clone(),
-                value: read_value(kind, value)?,
-                unit: unit_of(unit),
-                hint: String::new(),
-                mark: None,
-                content: content_of(id),
-            })
-        }
-        _ => Err(Refusal::NoReport("a fact is incomplete")),
+fn read_facts(facts: Option<Vec<FactContent<'_>>>) -> Result<Vec<Fact>, Refusal> {
+    let read = |First((id, label, unit, kind, value)): FactContent<'_>| {
+        let (value, unit, content) = (read_value(&kind, value)?, unit_of(&unit), content_of(&id));
+        Ok(Fact { id, label, value, unit, hint: String::new(), mark: None, content })
     };
-    facts.iter().map(read).collect()
+    short(facts, MAX_ITEMS)?.into_iter().map(read).collect()
 }
 
-fn read_findings(json: &Json) -> Result<Findings, Refusal> {
-    let read = |finding: &Json| {
+fn read_findings(content: FindingsContent<'_>) -> Result<Findings, Refusal> {
+    let read = |finding: FindingContent<'_>| {
         Ok(Finding {
-            id: text(finding, "id"),
-            text: text(finding, "text"),
-            time: finding.get("ns").and_then(Json::as_i64),
-            share: finding.get("share").and_then(Json::as_f64),
-            evidence: read_facts(short_list(finding, "evidence", MAX_ITEMS)?)?,
+            id: finding.id.0,
+            text: finding.text.0,
+            time: finding.ns.0,
+            share: Number::as_f64(finding.share.literal().as_bytes()),
+            evidence: read_facts(finding.evidence)?,
             // The rows may not be part of the link.
             rows: None,
         })
     };
-    let is_difference = json.get("stakes").and_then(Json::as_str) == Some("difference");
     Ok(Findings {
-        title: text(json, "title"),
-        caption: text(json, "caption"),
-        empty: text(json, "empty"),
-        stakes: if is_difference { Stakes::Difference } else { Stakes::Gain },
-        findings: short_list(json, "list", MAX_ITEMS)?.iter().map(read).collect::<Result<_, Refusal>>()?,
+        title: content.title.0,
+        caption: content.caption.0,
+        empty: content.empty.0,
+        stakes: if content.stakes.0 == "difference" { Stakes::Difference } else { Stakes::Gain },
+        findings: short(content.list, MAX_ITEMS)?.into_iter().map(read).collect::<Result<_, Refusal>>()?,
     })
 }
 
-fn read_table(json: &Json) -> Result<Table, Refusal> {
-    let columns = short_list(json, "columns", MAX_COLUMNS)?;
-    let rows = short_list(json, "rows", MAX_ROWS)?;
-    let wrong = Refusal::NoReport("a row doesn't match the number of columns");
+fn read_table(content: TableContent<'_>) -> Result<Table, Refusal> {
+    let columns = short(content.columns, MAX_COLUMNS)?;
+    let rows = short(content.rows, MAX_ROWS)?;
+    if rows.iter().any(|row| row.len() != columns.len()) {
+        return Err(Refusal::NoReport("a row doesn't match the number of columns".into()));
+    }
     let mut made: Vec<Column> = Vec::new();
-    for (at, column) in columns.iter().enumerate() {
-        let Some([Json::String(id), Json::String(label), Json::String(unit), Json::String(kind), rest @ ..]) =
-            column.as_array()
-        else {
-            return Err(Refusal::NoReport("a column is incomplete"));
-        };
-        let mut cells = empty_cells(kind).ok_or(Refusal::NoReport("a column has an unknown kind"))?;
-        for row in rows {
-            let value = row.as_array().filter(|row| row.len() == columns.len()).and_then(|row| row.get(at));
-            push_cell(&mut cells, read_value(kind, value.ok_or_else(|| wrong.clone())?)?);
+    for (at, First((id, label, unit, kind, marks))) in columns.into_iter().enumerate() {
+        let unknown = || Refusal::NoReport("a column has an unknown kind".into());
+        let mut cells = empty_cells(&kind).ok_or_else(unknown)?;
+        for row in &rows {
+            push_cell(&mut cells, read_value(&kind, row[at])?);
         }
-        let marks = rest.first().and_then(Json::as_u64).unwrap_or(0);
-        let mut column = Column::new(id.clone(), label, unit_of(unit), content_of(id), cells);
+        let marks = marks.unwrap_or(0);
+        let mut column = Column::new("", &label, unit_of(&unit), content_of(&id), cells);
+        column.id = id.into();
         (column.key, column.bar) = (marks & 1 != 0, marks & 2 != 0);
         made.push(column);
     }
-    let sort = match list(json, "sort") {
-        [column, Json::Bool(descending)] => column
-            .as_u64()
-            .filter(|column| *column < made.len() as u64)
-            .map(|column| Sort { column: column as u32, descending: *descending }),
-        _ => None,
-    };
-    let mut table = Table::new(text(json, "id"), text(json, "title"), made);
-    table.caption = text(json, "caption");
-    table.empty = text(json, "empty");
-    table.sort = sort;
+    let sort = content.sort.0.filter(|(column, _)| *column < made.len() as u64);
+    let mut table = Table::new(content.id.0, content.title.0, made);
+    table.caption = content.caption.0;
+    table.empty = content.empty.0;
+    table.sort = sort.map(|(column, descending)| Sort { column: column as u32, descending });
     // Bounded, so that sums with it can't overflow.
-    let n_left_out = json.get("left_out").and_then(Json::as_u64).unwrap_or(0);
-    table.n_left_out = n_left_out.min(1 << 53);
+    table.n_left_out = content.left_out.0.min(1 << 53);
     Ok(table)
 }
 

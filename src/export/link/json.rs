@@ -53,6 +53,12 @@ impl JsonWriter {
         self.raw(&value.to_string());
     }
 
+    /// Writes a value that is JSON already.
+    pub fn json(&mut self, json: &str) {
+        self.separate();
+        self.raw(json);
+    }
+
     /// Writes a list; `write` writes each of `items`.
     pub fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut write: impl FnMut(T, &mut JsonWriter)) {
         self.separate();

@@ -14,9 +14,10 @@ pub use content::{LinkedFile, LinkedReport, LinkedSide, TableSpot};
 pub use short::MAX_SHORT_FRAGMENT_BYTES;
 
 use super::{ExporterInfo, LeftOut, TextsIn, WriteFn, always};
-use crate::base::json::Json;
+use crate::base::json::typed::Unreadable;
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
@@ -96,17 +97,6 @@ impl Default for LinkOptions {
     }
 }
 
-/// A file as an object.
-pub(super) fn write_file(file: &LinkedFile, json: &mut json::JsonWriter) {
-    json.object(|json| {
-        json.member("name", &file.name);
-        json.key("bytes");
-        json.number(file.bytes);
-        json.member("sha256", file.sha256.as_deref().unwrap_or_default());
-        json.member("side", file.side.map_or("", LinkedSide::letter));
-    });
-}
-
 /// Reason why a link cannot be made or parsed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
@@ -121,7 +111,15 @@ pub enum Refusal {
     /// Claimed content size in bytes; see [`MAX_CONTENT_BYTES`].
     TooMuch(usize),
     /// Content that violates version 1; the problem.
-    NoReport(&'static str),
+    NoReport(Cow<'static, str>),
+}
+
+impl From<Unreadable> for Refusal {
+    fn from(why: Unreadable) -> Refusal {
+        // A link is one line that nobody edits, so the place in it helps nobody.
+        let what = if why.is_syntax { "not valid JSON".into() } else { why.what.into() };
+        Refusal::NoReport(what)
+    }
 }
 
 impl fmt::Display for Refusal {
@@ -191,7 +189,7 @@ fn pack(content: &[u8], out: &mut Vec<u8>) {
 
 /// Parses the report of a fragment, with or without a leading `#`.
 pub fn read(fragment: &str) -> Result<LinkedReport, Refusal> {
-    content::read(&Json::parse(&decode(fragment)?).ok_or(Refusal::NoReport("not valid JSON"))?)
+    content::read(&decode(fragment)?)
 }
 
 /// Decodes the content of a fragment.
@@ -327,6 +325,6 @@ mod tests {
         assert_eq!(decode(&made(bomb.len(), &bomb)), Err(Refusal::TooMuch(40 << 20)));
         assert_eq!(decode(&made(100, &bomb)), Err(Refusal::Damaged));
         assert_eq!(decode(&made(10, b"five!")), Err(Refusal::Damaged));
-        assert_eq!(read(&made(5, b"five!")), Err(Refusal::NoReport("not valid JSON")));
+        assert_eq!(read(&made(5, b"five!")), Err(Refusal::NoReport("not valid JSON".into())));
     }
 }

@@ -70,7 +70,7 @@ impl Extent {
 /// The fragment with the most content that is short enough; the shortest one if none is.
 pub(super) fn encode_short(input: &Input<'_>) -> Result<String, Refusal> {
     let options = &input.options.link;
-    let mut made = Err(Refusal::NoReport("no reports"));
+    let mut made = Err(Refusal::NoReport("no reports".into()));
     let shown =
         |report: &&Report| options.all_reports || Some(report.id.as_ref()) == options.report.as_deref();
     let reports = input.document.reports;

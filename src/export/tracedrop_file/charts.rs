@@ -12,9 +12,9 @@
 //! `before` is the number of the block in `report.json` that follows the chart. Readers skip charts of an unknown
 //! kind. Drawing clips all values to the chart (`scene::layout`), so only their count is limited.
 
-use crate::base::json::Json;
+use crate::base::json::typed::{self, First, Float, Lenient};
 use crate::export::link::Refusal;
-use crate::export::link::content::{short_list, text, unit_name, unit_of};
+use crate::export::link::content::{short, unit_name, unit_of};
 use crate::export::link::json::JsonWriter;
 use crate::export::{ExporterInfo, LeftOut, TextsIn, WriteFn, always};
 use crate::report::chart::{
@@ -22,6 +22,7 @@ use crate::report::chart::{
     Spans, Stretch, Threshold, Tone,
 };
 use crate::report::{Block, Report, Value};
+use serde::Deserialize;
 
 /// Limits on the charts of a file, and on the items of a list in a chart.
 const MAX_CHARTS: usize = 1_000;
@@ -66,7 +67,7 @@ pub(super) fn write(reports: &[Report]) -> Option<String> {
         });
     });
     let text = json.into_text();
-    let is_read = Json::parse(text.as_bytes()).is_some_and(|json| read_into(&json, &mut []).is_ok());
+    let is_read = typed::read(text.as_bytes()).is_ok_and(|content| read_into(content, &mut []).is_ok());
     is_read.then_some(text)
 }
 
@@ -290,19 +291,114 @@ fn over_name(over: Over) -> &'static str {
     OVERS.iter().find(|(_, known)| *known == over).map_or("", |(name, _)| name)
 }
 
+/// The charts of a file.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Content {
+    charts: Option<Vec<ChartContent>>,
+}
+
+/// A chart of one kind; of none if a later version wrote it.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ChartContent {
+    report: Lenient<String>,
+    before: Lenient<Option<u64>>,
+    id: Lenient<String>,
+    title: Lenient<String>,
+    caption: Lenient<String>,
+    bars: Option<BarsContent>,
+    measured: Option<MeasuredContent>,
+    lines: Option<LinesContent>,
+    heat: Option<HeatContent>,
+    points: Option<PointsContent>,
+    spans: Option<SpansContent>,
+}
+
+/// Name, tone, and what has them.
+type Named<T> = First<(String, String, T)>;
+/// Name and tone.
+type Legend = First<(String, String)>;
+/// Name, start, end.
+type PeriodContent = (String, i64, i64);
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct BarsContent {
+    labels: Option<Vec<String>>,
+    unit: Lenient<String>,
+    what: Lenient<String>,
+    strip: Lenient<bool>,
+    parts: Option<Vec<Named<Vec<Float>>>>,
+}
+
+#[derive(Deserialize)]
+struct MeasuredContent {
+    bars: BarsContent,
+    #[serde(default)]
+    thresholds: Option<Vec<First<(String, Float)>>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct LinesContent {
+    unit: Lenient<String>,
+    over: Lenient<String>,
+    periods: Option<Vec<PeriodContent>>,
+    lines: Option<Vec<Named<Vec<(i64, Float)>>>>,
+}
+
+#[derive(Deserialize)]
+struct HeatContent {
+    #[serde(default)]
+    labels: Option<Vec<String>>,
+    #[serde(default)]
+    apart: Option<Vec<u64>>,
+    #[serde(default)]
+    what: Lenient<String>,
+    span_ns: i64,
+    #[serde(default)]
+    periods: Option<Vec<PeriodContent>>,
+    mixed: Legend,
+    #[serde(default)]
+    grids: Option<Vec<Named<Vec<Vec<Float>>>>>,
+}
+
+#[derive(Deserialize)]
+struct PointsContent {
+    x: (String, String),
+    y: (String, String),
+    #[serde(default)]
+    legend: Option<Vec<Legend>>,
+    #[serde(default)]
+    limits: Option<Vec<(String, Vec<(Float, Float)>)>>,
+    /// Name, tone, x, y, weight.
+    #[serde(default)]
+    points: Option<Vec<(String, String, Float, Float, Float)>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct SpansContent {
+    labels: Option<Vec<String>>,
+    legend: Option<Vec<Legend>>,
+    /// Name, tone, row, start, duration.
+    spans: Option<Vec<(String, String, u32, i64, i64)>>,
+}
+
 /// Inserts the charts of a file into its reports.
-pub(super) fn read_into(json: &Json, reports: &mut [Report]) -> Result<(), Refusal> {
-    let mut budget = MAX_VALUES;
+pub(super) fn read_into(content: Content, reports: &mut [Report]) -> Result<(), Refusal> {
+    let mut budget = Budget(MAX_VALUES);
     let mut charts: Vec<(String, usize, Chart)> = Vec::new();
-    for item in short_list(json, "charts", MAX_CHARTS)? {
-        if let Some(plot) = read_plot(item, &mut budget)? {
-            let (report, id) = (text(item, "report"), text(item, "id"));
+    for item in short(content.charts, MAX_CHARTS)? {
+        let (report, id) = (item.report.0.clone(), item.id.0.clone());
+        let (title, caption) = (item.title.0.clone(), item.caption.0.clone());
+        let before = item.before.0.unwrap_or(u64::MAX);
+        if let Some(plot) = budget.plot(item)? {
             if charts.iter().any(|(of, _, chart)| *of == report && chart.id == id) {
-                return Err(Refusal::NoReport("two charts have the same id"));
+                return Err(Refusal::NoReport("two charts have the same id".into()));
             }
-            let before = item.get("before").and_then(Json::as_u64).unwrap_or(u64::MAX);
-            let chart =
-                Chart { id: id.into(), title: text(item, "title"), caption: text(item, "caption"), plot };
+            let chart = Chart { id: id.into(), title, caption, plot };
             charts.push((report, usize::try_from(before).unwrap_or(usize::MAX), chart));
         }
     }
@@ -317,192 +413,142 @@ pub(super) fn read_into(json: &Json, reports: &mut [Report]) -> Result<(), Refus
     Ok(())
 }
 
-const NOT_WHOLE: Refusal = Refusal::NoReport("a chart is incomplete");
+fn not_whole() -> Refusal {
+    Refusal::NoReport("a chart is incomplete".into())
+}
 
-/// `None` for an unknown kind.
-fn read_plot(json: &Json, budget: &mut usize) -> Result<Option<Plot>, Refusal> {
-    Ok(Some(if json.get("bars").is_some() {
-        Plot::Bars(read_bars(json, budget)?)
-    } else if let Some(measured) = json.get("measured") {
-        let threshold = |item: &Json| match item.as_array() {
-            Some([Json::String(name), value]) => {
-                Ok(Threshold { name: name.clone(), value: read_float(value)? })
+fn legend_of(legend: Vec<Legend>) -> Vec<(String, Tone)> {
+    legend.into_iter().map(|First((name, tone))| (name, tone_of(&tone))).collect()
+}
+
+/// Values that further charts may have.
+struct Budget(usize);
+
+impl Budget {
+    /// Checks the length of a list.
+    fn take<T>(&mut self, list: Vec<T>) -> Result<Vec<T>, Refusal> {
+        let too_many = || Refusal::NoReport("the charts have too many numbers".into());
+        self.0 = self.0.checked_sub(list.len()).ok_or_else(too_many)?;
+        Ok(list)
+    }
+
+    /// Checks the length of a list of labels and the like.
+    fn short<T>(&mut self, list: Option<Vec<T>>) -> Result<Vec<T>, Refusal> {
+        self.take(short(list, MAX_ITEMS)?)
+    }
+
+    /// `None` for an unknown kind.
+    fn plot(&mut self, chart: ChartContent) -> Result<Option<Plot>, Refusal> {
+        Ok(Some(if let Some(bars) = chart.bars {
+            Plot::Bars(self.bars(bars)?)
+        } else if let Some(measured) = chart.measured {
+            let threshold = |First((name, value)): First<(String, Float)>| Threshold { name, value: value.0 };
+            Plot::Measured(Measured {
+                bars: self.bars(measured.bars)?,
+                thresholds: self.short(measured.thresholds)?.into_iter().map(threshold).collect(),
+            })
+        } else if let Some(lines) = chart.lines {
+            Plot::Lines(self.lines(lines)?)
+        } else if let Some(heat) = chart.heat {
+            Plot::Heat(self.heat(heat)?)
+        } else if let Some(points) = chart.points {
+            Plot::Points(self.points(points)?)
+        } else if let Some(spans) = chart.spans {
+            Plot::Spans(self.spans(spans)?)
+        } else {
+            return Ok(None);
+        }))
+    }
+
+    fn floats(&mut self, values: Vec<Float>) -> Result<Vec<f64>, Refusal> {
+        Ok(self.take(values)?.into_iter().map(|value| value.0).collect())
+    }
+
+    fn bars(&mut self, bars: BarsContent) -> Result<Bars, Refusal> {
+        let labels = self.short(bars.labels)?;
+        let mut parts = Vec::new();
+        for First((name, tone, values)) in short(bars.parts, MAX_ITEMS)? {
+            if values.len() != labels.len() {
+                return Err(not_whole());
             }
-            _ => Err(NOT_WHOLE),
-        };
-        Plot::Measured(Measured {
-            bars: read_bars(measured, budget)?,
-            thresholds: all(short_list(measured, "thresholds", MAX_ITEMS)?, budget, threshold)?,
-        })
-    } else if let Some(lines) = json.get("lines") {
-        Plot::Lines(read_lines(lines, budget)?)
-    } else if let Some(heat) = json.get("heat") {
-        Plot::Heat(read_heat(heat, budget)?)
-    } else if let Some(points) = json.get("points") {
-        Plot::Points(read_points(points, budget)?)
-    } else if let Some(spans) = json.get("spans") {
-        Plot::Spans(read_spans(spans, budget)?)
-    } else {
-        return Ok(None);
-    }))
-}
-
-/// Parses each item of a list, after checking its length against the budget.
-fn all<T>(
-    list: &[Json],
-    budget: &mut usize,
-    read: impl Fn(&Json) -> Result<T, Refusal>,
-) -> Result<Vec<T>, Refusal> {
-    *budget = budget.checked_sub(list.len()).ok_or(Refusal::NoReport("the charts have too many numbers"))?;
-    list.iter().map(read).collect()
-}
-
-fn read_float(json: &Json) -> Result<f64, Refusal> {
-    match json {
-        Json::String(_) => Ok(f64::NAN),
-        number => number.as_f64().ok_or(NOT_WHOLE),
-    }
-}
-
-fn read_text(json: &Json) -> Result<String, Refusal> {
-    json.as_str().map(str::to_string).ok_or(NOT_WHOLE)
-}
-
-/// A list that starts with a name and a tone.
-fn read_named(json: &Json) -> Result<(String, Tone, &[Json]), Refusal> {
-    match json.as_array() {
-        Some([Json::String(name), Json::String(tone), rest @ ..]) => Ok((name.clone(), tone_of(tone), rest)),
-        _ => Err(NOT_WHOLE),
-    }
-}
-
-/// The list that follows name and tone.
-fn only_list(rest: &[Json]) -> Result<&[Json], Refusal> {
-    rest.first().and_then(Json::as_array).ok_or(NOT_WHOLE)
-}
-
-fn read_bars(json: &Json, budget: &mut usize) -> Result<Bars, Refusal> {
-    let bars = json.get("bars").ok_or(NOT_WHOLE)?;
-    let labels = all(short_list(bars, "labels", MAX_ITEMS)?, budget, read_text)?;
-    let mut parts = Vec::new();
-    for part in short_list(bars, "parts", MAX_ITEMS)? {
-        let (name, tone, rest) = read_named(part)?;
-        let values = all(only_list(rest)?, budget, read_float)?;
-        if values.len() != labels.len() {
-            return Err(NOT_WHOLE);
+            parts.push(Part { name, tone: tone_of(&tone), values: self.floats(values)? });
         }
-        parts.push(Part { name, tone, values });
+        let (unit, what) = (unit_of(&bars.unit.0), bars.what.0);
+        Ok(Bars { labels, parts, unit, is_strip: bars.strip.0, what })
     }
-    Ok(Bars {
-        labels,
-        parts,
-        unit: unit_of(&text(bars, "unit")),
-        is_strip: bars.get("strip") == Some(&Json::Bool(true)),
-        what: text(bars, "what"),
-    })
-}
 
-fn read_lines(json: &Json, budget: &mut usize) -> Result<Lines, Refusal> {
-    let point = |point: &Json| match point.as_array() {
-        Some([x, y]) => Ok((x.as_i64().ok_or(NOT_WHOLE)?, read_float(y)?)),
-        _ => Err(NOT_WHOLE),
-    };
-    let mut lines = Vec::new();
-    for line in short_list(json, "lines", MAX_ITEMS)? {
-        let (name, tone, rest) = read_named(line)?;
-        lines.push(Line { name, tone, points: all(only_list(rest)?, budget, point)? });
-    }
-    let over = text(json, "over");
-    let over = OVERS.iter().find(|(known, _)| *known == over).map_or(Over::Time, |(_, over)| *over);
-    let periods = read_periods(json, budget)?;
-    Ok(Lines { lines, unit: unit_of(&text(json, "unit")), over, periods })
-}
-
-fn read_periods(json: &Json, budget: &mut usize) -> Result<Vec<Period>, Refusal> {
-    let period = |period: &Json| match period.as_array() {
-        Some([name, start, end]) => Ok(Period {
-            name: read_text(name)?,
-            start: start.as_i64().ok_or(NOT_WHOLE)?,
-            end: end.as_i64().ok_or(NOT_WHOLE)?,
-        }),
-        _ => Err(NOT_WHOLE),
-    };
-    match json.get("periods") {
-        // Older files have no periods.
-        None => Ok(Vec::new()),
-        Some(_) => all(short_list(json, "periods", MAX_ITEMS)?, budget, period),
-    }
-}
-
-fn read_heat(json: &Json, budget: &mut usize) -> Result<Heat, Refusal> {
-    let labels = all(short_list(json, "labels", MAX_ITEMS)?, budget, read_text)?;
-    let mut is_apart = vec![false; labels.len()];
-    for row in short_list(json, "apart", MAX_ITEMS)? {
-        let row = row.as_u64().and_then(|row| is_apart.get_mut(row as usize));
-        *row.ok_or(NOT_WHOLE)? = true;
-    }
-    let mut grids = Vec::new();
-    for grid in short_list(json, "grids", MAX_ITEMS)? {
-        let (name, tone, rest) = read_named(grid)?;
-        let mut rows = Vec::new();
-        for row in only_list(rest)? {
-            rows.push(all(row.as_array().ok_or(NOT_WHOLE)?, budget, read_float)?);
+    fn lines(&mut self, content: LinesContent) -> Result<Lines, Refusal> {
+        let mut lines = Vec::new();
+        for First((name, tone, points)) in short(content.lines, MAX_ITEMS)? {
+            let points = self.take(points)?.into_iter().map(|(x, y)| (x, y.0)).collect();
+            lines.push(Line { name, tone: tone_of(&tone), points });
         }
-        if rows.len() != labels.len() || rows.iter().any(|row| row.len() != rows[0].len()) {
-            return Err(NOT_WHOLE);
-        }
-        grids.push(Grid { name, tone, rows });
+        let over = OVERS.iter().find(|(known, _)| *known == content.over.0);
+        let over = over.map_or(Over::Time, |(_, over)| *over);
+        let periods = self.periods(content.periods)?;
+        Ok(Lines { lines, unit: unit_of(&content.unit.0), over, periods })
     }
-    let (name, tone, _) = read_named(json.get("mixed").ok_or(NOT_WHOLE)?)?;
-    let span = json.get("span_ns").and_then(Json::as_i64).ok_or(NOT_WHOLE)?;
-    let periods = read_periods(json, budget)?;
-    Ok(Heat { labels, is_apart, grids, mixed: (name, tone), what: text(json, "what"), span, periods })
-}
 
-fn read_points(json: &Json, budget: &mut usize) -> Result<Points, Refusal> {
-    let axis = |key: &str| match json.get(key).and_then(Json::as_array) {
-        Some([Json::String(label), Json::String(unit)]) => {
-            Ok(Axis { label: label.clone(), unit: unit_of(unit) })
-        }
-        _ => Err(NOT_WHOLE),
-    };
-    let corner = |corner: &Json| match corner.as_array() {
-        Some([x, y]) => Ok((read_float(x)?, read_float(y)?)),
-        _ => Err(NOT_WHOLE),
-    };
-    let mut limits = Vec::new();
-    for limit in short_list(json, "limits", MAX_ITEMS)? {
-        let Some([Json::String(name), corners]) = limit.as_array() else { return Err(NOT_WHOLE) };
-        let corners = all(corners.as_array().ok_or(NOT_WHOLE)?, budget, corner)?;
-        limits.push(Limit { name: name.clone(), corners });
+    /// Older files have no periods.
+    fn periods(&mut self, periods: Option<Vec<PeriodContent>>) -> Result<Vec<Period>, Refusal> {
+        let periods = self.short(periods)?.into_iter();
+        Ok(periods.map(|(name, start, end)| Period { name, start, end }).collect())
     }
-    let point = |point: &Json| match read_named(point)? {
-        (name, tone, [x, y, weight]) => {
-            Ok(Point { name, x: read_float(x)?, y: read_float(y)?, weight: read_float(weight)?, tone })
-        }
-        _ => Err(NOT_WHOLE),
-    };
-    let legend = all(short_list(json, "legend", MAX_ITEMS)?, budget, |item| {
-        read_named(item).map(|(name, tone, _)| (name, tone))
-    })?;
-    let points = all(short_list(json, "points", MAX_ITEMS)?, budget, point)?;
-    Ok(Points { points, limits, legend, x: axis("x")?, y: axis("y")? })
-}
 
-fn read_spans(json: &Json, budget: &mut usize) -> Result<Spans, Refusal> {
-    let labels = all(short_list(json, "labels", MAX_ITEMS)?, budget, read_text)?;
-    let legend = all(short_list(json, "legend", MAX_ITEMS)?, budget, |item| {
-        read_named(item).map(|(name, tone, _)| (name, tone))
-    })?;
-    let spans = all(short_list(json, "spans", MAX_ITEMS)?, budget, |item| {
-        let (name, tone, rest) = read_named(item)?;
-        let [row, start, dur] = rest else { return Err(NOT_WHOLE) };
-        let row =
-            row.as_u64().and_then(|row| u32::try_from(row).ok()).filter(|row| (*row as usize) < labels.len());
-        let ns = |json: &Json| json.as_i64().ok_or(NOT_WHOLE);
-        Ok(Stretch { name, tone, row: row.ok_or(NOT_WHOLE)?, start: ns(start)?, dur: ns(dur)?.max(0) })
-    })?;
-    Ok(Spans { labels, legend, spans })
+    fn heat(&mut self, content: HeatContent) -> Result<Heat, Refusal> {
+        let labels = self.short(content.labels)?;
+        let mut is_apart = vec![false; labels.len()];
+        for row in short(content.apart, MAX_ITEMS)? {
+            let row = usize::try_from(row).ok().and_then(|row| is_apart.get_mut(row));
+            *row.ok_or_else(not_whole)? = true;
+        }
+        let mut grids = Vec::new();
+        for First((name, tone, values)) in short(content.grids, MAX_ITEMS)? {
+            let mut rows = Vec::new();
+            for row in values {
+                rows.push(self.floats(row)?);
+            }
+            if rows.len() != labels.len() || rows.iter().any(|row| row.len() != rows[0].len()) {
+                return Err(not_whole());
+            }
+            grids.push(Grid { name, tone: tone_of(&tone), rows });
+        }
+        let First((name, tone)) = content.mixed;
+        let periods = self.periods(content.periods)?;
+        let (mixed, span) = ((name, tone_of(&tone)), content.span_ns);
+        Ok(Heat { labels, is_apart, grids, mixed, what: content.what.0, span, periods })
+    }
+
+    fn points(&mut self, content: PointsContent) -> Result<Points, Refusal> {
+        let axis = |(label, unit): (String, String)| Axis { label, unit: unit_of(&unit) };
+        let mut limits = Vec::new();
+        for (name, corners) in short(content.limits, MAX_ITEMS)? {
+            let corners = self.take(corners)?.into_iter().map(|(x, y)| (x.0, y.0)).collect();
+            limits.push(Limit { name, corners });
+        }
+        let legend = legend_of(self.short(content.legend)?);
+        let points = self.short(content.points)?.into_iter().map(|(name, tone, x, y, weight)| Point {
+            name,
+            x: x.0,
+            y: y.0,
+            weight: weight.0,
+            tone: tone_of(&tone),
+        });
+        Ok(Points { points: points.collect(), limits, legend, x: axis(content.x), y: axis(content.y) })
+    }
+
+    fn spans(&mut self, content: SpansContent) -> Result<Spans, Refusal> {
+        let labels = self.short(content.labels)?;
+        let legend = legend_of(self.short(content.legend)?);
+        let mut spans = Vec::new();
+        for (name, tone, row, start, dur) in self.short(content.spans)? {
+            if row as usize >= labels.len() {
+                return Err(not_whole());
+            }
+            spans.push(Stretch { name, tone: tone_of(&tone), row, start, dur: dur.max(0) });
+        }
+        Ok(Spans { labels, legend, spans })
+    }
 }
 
 #[cfg(test)]
@@ -591,7 +637,7 @@ mod tests {
         bare.blocks.retain(|block| !matches!(block, Block::Chart(_)));
         assert_eq!(write(std::slice::from_ref(&bare)), None);
         let mut read = [bare];
-        read_into(&Json::parse(text.as_bytes()).unwrap(), &mut read).unwrap();
+        read_into(typed::read(text.as_bytes()).unwrap(), &mut read).unwrap();
         assert!(read[0] == whole, "{text}");
     }
 
@@ -600,8 +646,8 @@ mod tests {
         let text = write(&[report()]).unwrap();
         let read = |text: &str| {
             let mut reports = [Report::new("r", "R")];
-            read_into(&Json::parse(text.as_bytes()).unwrap(), &mut reports)
-                .map(|()| reports[0].charts().count())
+            let content = typed::read(text.as_bytes()).map_err(Refusal::from)?;
+            read_into(content, &mut reports).map(|()| reports[0].charts().count())
         };
         assert_eq!(read(&text), Ok(6));
         assert_eq!(read("{}"), Ok(0));

@@ -14,6 +14,7 @@
 //! are checked against the manifest.
 
 pub mod charts;
+mod manifest;
 mod read;
 mod write;
 

@@ -1,11 +1,12 @@
 //! Parses a Tracedrop file, which is untrusted input.
 
+use super::manifest::{self, Manifest};
 use super::{
     CHARTS, EXTENSION, FORMAT, INDEX, MANIFEST, MAX_CHARTS_BYTES, MAX_INDEX_BYTES, MAX_MANIFEST_BYTES,
     MAX_NOTES_BYTES, MAX_REPORT_BYTES, NOTES, REPORT, VERSION, charts,
 };
 use crate::archive::{self, Archive, Entry};
-use crate::base::json::Json;
+use crate::base::json::typed::{self, Unreadable};
 use crate::base::text;
 use crate::export::link::{self, LinkedReport, content};
 use crate::export::notes;
@@ -41,6 +42,13 @@ pub enum Refusal {
     Report(link::Refusal),
     /// Invalid notes; a sentence fragment.
     Notes(String),
+}
+
+impl Refusal {
+    /// Of a member with other content than expected.
+    fn of(why: Unreadable, member: &'static str) -> Refusal {
+        if why.is_syntax { Refusal::Damaged(member) } else { Refusal::Report(why.into()) }
+    }
 }
 
 impl fmt::Display for Refusal {
@@ -82,7 +90,7 @@ pub fn is_one(content: &dyn Content, file_name: &str) -> bool {
 pub fn open(content: &dyn Content) -> Result<TracedropFile, Refusal> {
     let listed = archive::list(content).map_err(Refusal::Archive)?;
     let manifest = manifest(content, &listed)?;
-    let version = manifest.get("version").and_then(Json::as_u64).unwrap_or(0);
+    let version = manifest.version.0;
     if version == 0 {
         return Err(Refusal::Damaged(MANIFEST));
     }
@@ -91,30 +99,28 @@ pub fn open(content: &dyn Content) -> Result<TracedropFile, Refusal> {
     }
     let members = Members { content, listed: &listed, manifest: &manifest };
     let bytes = members.checked(REPORT, MAX_REPORT_BYTES)?.ok_or(Refusal::Missing(REPORT))?;
-    let json = Json::parse(&bytes).ok_or(Refusal::Damaged(REPORT))?;
-    let mut report = content::read(&json).map_err(Refusal::Report)?;
+    let parsed = typed::read(&bytes).map_err(|why| Refusal::of(why, REPORT))?;
+    let mut report = content::report_of(parsed).map_err(Refusal::Report)?;
     if let Some(bytes) = members.checked(NOTES, MAX_NOTES_BYTES)? {
         report.notes = notes::from_json(&bytes).map_err(Refusal::Notes)?;
     }
     if let Some(bytes) = members.checked(CHARTS, MAX_CHARTS_BYTES)? {
-        let json = Json::parse(&bytes).ok_or(Refusal::Damaged(CHARTS))?;
-        charts::read_into(&json, &mut report.reports).map_err(Refusal::Report)?;
+        let charts = typed::read(&bytes).map_err(|why| Refusal::of(why, CHARTS))?;
+        charts::read_into(charts, &mut report.reports).map_err(Refusal::Report)?;
     }
     let index = members.listed(INDEX).and_then(|index| match index {
         Some(index) if index.n_bytes > MAX_INDEX_BYTES => Err(Refusal::TooLarge(INDEX, index.n_bytes)),
         index => Ok(index.cloned()),
     });
-    let made_ms = manifest.get("made_ms").and_then(Json::as_u64).unwrap_or(0);
-    Ok(TracedropFile { report, index, made_ms })
+    Ok(TracedropFile { report, index, made_ms: manifest.made_ms.0 })
 }
 
 /// The manifest, if the archive is a Tracedrop file.
-fn manifest(content: &dyn Content, listed: &Archive) -> Result<Json, Refusal> {
+fn manifest(content: &dyn Content, listed: &Archive) -> Result<Manifest, Refusal> {
     let entry = entry(listed, MANIFEST).ok_or(Refusal::Missing(MANIFEST))?;
     let bytes = unpacked(content, entry, MANIFEST, MAX_MANIFEST_BYTES)?;
-    let json = Json::parse(&bytes).ok_or(Refusal::Damaged(MANIFEST))?;
-    let is_ours = json.get("format").and_then(Json::as_str) == Some(FORMAT);
-    if is_ours { Ok(json) } else { Err(Refusal::Missing(MANIFEST)) }
+    let manifest: Manifest = typed::read(&bytes).map_err(|_| Refusal::Damaged(MANIFEST))?;
+    if manifest.format.0 == FORMAT { Ok(manifest) } else { Err(Refusal::Missing(MANIFEST)) }
 }
 
 fn entry<'a>(listed: &'a Archive, path: &str) -> Option<&'a Entry> {
@@ -138,7 +144,7 @@ fn unpacked(content: &dyn Content, entry: &Entry, name: &'static str, max: u64) 
 struct Members<'a> {
     content: &'a dyn Content,
     listed: &'a Archive,
-    manifest: &'a Json,
+    manifest: &'a Manifest,
 }
 
 impl Members<'_> {
@@ -146,8 +152,7 @@ impl Members<'_> {
     fn listed(&self, name: &'static str) -> Result<Option<&Entry>, Refusal> {
         let Some(told) = self.told(name) else { return Ok(None) };
         let entry = entry(self.listed, name).ok_or(Refusal::Missing(name))?;
-        let is_as_told = told.get("bytes").and_then(Json::as_u64) == Some(entry.n_bytes);
-        if is_as_told { Ok(Some(entry)) } else { Err(Refusal::Damaged(name)) }
+        if told.bytes.0 == Some(entry.n_bytes) { Ok(Some(entry)) } else { Err(Refusal::Damaged(name)) }
     }
 
     /// The bytes of a member, checked against the manifest. `None` if there is no such member.
@@ -155,13 +160,15 @@ impl Members<'_> {
         let Some(entry) = self.listed(name)? else { return Ok(None) };
         let bytes = unpacked(self.content, entry, name, max)?;
         let digest = text::hex(&Sha256::digest(&bytes));
-        let told = self.told(name).and_then(|told| told.get("sha256")).and_then(Json::as_str);
-        if told == Some(digest.as_str()) { Ok(Some(bytes)) } else { Err(Refusal::Damaged(name)) }
+        if self.told(name).is_some_and(|told| told.sha256.0 == digest) {
+            Ok(Some(bytes))
+        } else {
+            Err(Refusal::Damaged(name))
+        }
     }
 
     /// The manifest entry of a member.
-    fn told(&self, name: &str) -> Option<&Json> {
-        let members = self.manifest.get("members").and_then(Json::as_array).unwrap_or_default();
-        members.iter().find(|member| member.get("path").and_then(Json::as_str) == Some(name))
+    fn told(&self, name: &str) -> Option<&manifest::Member> {
+        self.manifest.members.0.iter().find(|member| member.path.0 == name)
     }
 }

@@ -1,27 +1,21 @@
 //! Writes a Tracedrop file, member by member.
 
+use super::manifest::{Manifest, Member};
 use super::{
     CHARTS, FORMAT, INDEX, MANIFEST, MAX_CHARTS_BYTES, MAX_INDEX_BYTES, MAX_NOTES_BYTES, MAX_REPORT_BYTES,
     MAX_ROWS, NOTES, REPORT, TABLES, VERSION, charts,
 };
 use crate::archive::{ArchiveWriter, Effort};
-use crate::base::json::Json;
+use crate::base::json::typed::{self, Lenient};
 use crate::base::{steps, text};
-use crate::export::link::json::JsonWriter;
-use crate::export::link::{LinkOptions, content, write_file};
+use crate::export::link::content::FileContent;
+use crate::export::link::{LinkOptions, content};
 use crate::export::{Input, Options, index, notes, parquet};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 
 /// Factor by which table rows are reduced until the report is small enough.
 const FEWER: u32 = 4;
-
-/// Manifest entry of a member.
-struct Member {
-    path: String,
-    bytes: u64,
-    sha256: String,
-}
 
 /// A writer that counts and hashes the bytes it forwards.
 struct Measured<'a> {
@@ -62,7 +56,11 @@ impl Members<'_> {
             write(&mut out)?;
             let digest = out.hasher.finalize();
             let sha256 = text::hex(&digest);
-            list.push(Member { path: path.to_string(), bytes: out.bytes, sha256 });
+            list.push(Member {
+                path: Lenient(path.to_string()),
+                bytes: Lenient(Some(out.bytes)),
+                sha256: Lenient(sha256),
+            });
             Ok(())
         })
     }
@@ -72,7 +70,7 @@ impl Members<'_> {
     /// Fails if the last member exceeds the limit that readers enforce.
     fn hold_last(&self, max: u64, why: &str) -> io::Result<()> {
         match self.list.last() {
-            Some(last) if last.bytes > max => Err(io::Error::new(io::ErrorKind::Unsupported, why)),
+            Some(last) if last.bytes.0 > Some(max) => Err(io::Error::new(io::ErrorKind::Unsupported, why)),
             _ => Ok(()),
         }
     }
@@ -123,14 +121,12 @@ fn report(input: &Input<'_>) -> io::Result<(String, u32)> {
         let text = content::write(&Input { options: &options, ..*input });
         if text.len() as u64 <= MAX_REPORT_BYTES {
             // Readers limit the length of lists, so dropping rows doesn't always help.
-            let read = Json::parse(text.as_bytes()).map(|json| content::read(&json));
-            return match read {
-                Some(Ok(_)) => Ok((text, rows)),
-                Some(Err(refusal)) => {
+            return match content::read(text.as_bytes()) {
+                Ok(_) => Ok((text, rows)),
+                Err(refusal) => {
                     let why = format!("cannot write the report into a Tracedrop file: {refusal}");
                     Err(io::Error::new(io::ErrorKind::Unsupported, why))
                 }
-                None => Err(io::Error::other("the report is not valid JSON")),
             };
         }
         if rows == 0 {
@@ -144,27 +140,13 @@ fn report(input: &Input<'_>) -> io::Result<(String, u32)> {
 }
 
 fn manifest(input: &Input<'_>, max_rows: u32, members: &[Member]) -> String {
-    let mut json = JsonWriter::default();
-    json.object(|json| {
-        json.member("format", FORMAT);
-        json.key("version");
-        json.number(VERSION);
-        json.member("by", concat!("tracedrop ", env!("CARGO_PKG_VERSION")));
-        json.key("made_ms");
-        json.number(input.options.now_ms);
-        json.key("rows_per_table");
-        json.number(max_rows);
-        json.key("sources");
-        json.list(content::files(input), |file, json| write_file(&file, json));
-        json.key("members");
-        json.list(members, |member, json| {
-            json.object(|json| {
-                json.member("path", &member.path);
-                json.key("bytes");
-                json.number(member.bytes);
-                json.member("sha256", &member.sha256);
-            });
-        });
-    });
-    json.into_text()
+    typed::write(&Manifest {
+        format: Lenient(FORMAT.to_string()),
+        version: Lenient(VERSION),
+        by: concat!("tracedrop ", env!("CARGO_PKG_VERSION")),
+        made_ms: Lenient(input.options.now_ms),
+        rows_per_table: max_rows,
+        sources: content::files(input).iter().map(FileContent::of).collect(),
+        members: Lenient(members.to_vec()),
+    })
 }

@@ -5,10 +5,12 @@
 
 use super::TraceBuilder;
 use crate::base::hash::{HashMap, HashSet};
-use crate::base::json::Json;
+use crate::base::json::typed::{self, Lenient, Raw};
+use crate::base::json::{Number, is_number};
 use crate::base::strings::StringTable;
 use crate::trace::SourceInfo;
 use crate::trace::tracks::Key;
+use serde::Deserialize;
 
 /// Metadata entry in which Tracedrop exports state how they were made.
 pub const OWN_FACT: &str = "metadata.tracedrop";
@@ -16,8 +18,43 @@ pub const OWN_FACT: &str = "metadata.tracedrop";
 /// Original ids by the ids in an export.
 #[derive(Default)]
 pub struct Renumbered {
-    pids: HashMap<i64, Json>,
-    tids: HashMap<(i64, i64), Json>,
+    pids: HashMap<i64, Option<OriginalId>>,
+    tids: HashMap<(i64, i64), Option<OriginalId>>,
+}
+
+/// An id that an export had to change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum OriginalId {
+    Text(String),
+    /// Digits as written, since ids may have any number of them.
+    Number(String),
+}
+
+/// The part of the metadata entry that is read here.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Own<'a> {
+    #[serde(borrow)]
+    renumbered: Raw<'a>,
+}
+
+/// A process, or a thread if it has a `tid`.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Entry<'a> {
+    pid: Lenient<Option<i64>>,
+    #[serde(borrow)]
+    tid: Raw<'a>,
+    #[serde(borrow)]
+    was: Raw<'a>,
+}
+
+impl OriginalId {
+    fn of(was: Raw<'_>) -> Option<OriginalId> {
+        let digits = was.literal();
+        let number = || is_number(digits.as_bytes()).then(|| OriginalId::Number(digits.to_string()));
+        was.text().map(OriginalId::Text).or_else(number)
+    }
 }
 
 impl Renumbered {
@@ -25,32 +62,30 @@ impl Renumbered {
     pub fn of(source: &SourceInfo) -> Renumbered {
         let mut all = Renumbered::default();
         let own = source.metadata.iter().find(|(name, _)| name == OWN_FACT);
-        let own = own.and_then(|(_, value)| Json::parse(value.as_bytes()));
-        let list = own.as_ref().and_then(|own| own.get("renumbered")).and_then(Json::as_array);
-        for entry in list.unwrap_or_default() {
-            let (Some(pid), Some(was)) = (entry.get("pid").and_then(Json::as_i64), entry.get("was")) else {
-                continue;
-            };
-            match entry.get("tid") {
-                None => drop(all.pids.insert(pid, was.clone())),
-                Some(tid) => {
-                    if let Some(tid) = tid.as_i64() {
-                        all.tids.insert((pid, tid), was.clone());
-                    }
-                }
+        let own: Option<Own<'_>> = own.and_then(|(_, value)| typed::read(value.as_bytes()).ok());
+        let list = own.unwrap_or_default().renumbered.list().unwrap_or_default();
+        for entry in list {
+            let Ok(entry) = typed::read::<Entry<'_>>(entry.literal().as_bytes()) else { continue };
+            let Some(pid) = entry.pid.0.filter(|_| !entry.was.is_missing()) else { continue };
+            // The last entry counts, also one without a usable id.
+            let was = OriginalId::of(entry.was);
+            if entry.tid.is_missing() {
+                all.pids.insert(pid, was);
+            } else if let Some(tid) = Number::as_i64(entry.tid.literal().as_bytes()) {
+                all.tids.insert((pid, tid), was);
             }
         }
         all
     }
 
     /// Original id of a process.
-    pub fn process(&self, key: Key) -> Option<&Json> {
-        self.pids.get(&number(key)?)
+    pub fn process(&self, key: Key) -> Option<&OriginalId> {
+        self.pids.get(&number(key)?)?.as_ref()
     }
 
     /// Original id of a thread, by the key of its process and its own.
-    pub fn thread(&self, process: Key, key: Key) -> Option<&Json> {
-        self.tids.get(&(number(process)?, number(key)?))
+    pub fn thread(&self, process: Key, key: Key) -> Option<&OriginalId> {
+        self.tids.get(&(number(process)?, number(key)?))?.as_ref()
     }
 
     fn is_empty(&self) -> bool {
@@ -65,14 +100,13 @@ fn number(key: Key) -> Option<i64> {
     }
 }
 
-fn key_of(was: &Json, strings: &mut StringTable) -> Option<Key> {
+fn key_of(was: &OriginalId, strings: &mut StringTable) -> Key {
     match was {
-        Json::String(text) => Some(Key::Text(strings.intern(text))),
-        Json::Number(digits) => {
-            let number = was.as_i64().map(Key::Number);
-            Some(number.unwrap_or_else(|| Key::Digits(strings.intern(digits))))
-        }
-        _ => None,
+        OriginalId::Text(text) => Key::Text(strings.intern(text)),
+        OriginalId::Number(digits) => match Number::as_i64(digits.as_bytes()) {
+            Some(number) => Key::Number(number),
+            None => Key::Digits(strings.intern(digits)),
+        },
     }
 }
 
@@ -88,7 +122,7 @@ pub(super) fn undo(builder: &mut TraceBuilder) {
     let written = trace.processes.key.clone();
     let mut taken: HashSet<Key> = written.iter().copied().collect();
     for key in &mut trace.processes.key {
-        let was = renumbered.process(*key).and_then(|was| key_of(was, &mut trace.strings));
+        let was = renumbered.process(*key).map(|was| key_of(was, &mut trace.strings));
         if let Some(was) = was.filter(|was| taken.insert(*was)) {
             *key = was;
         }
@@ -97,7 +131,7 @@ pub(super) fn undo(builder: &mut TraceBuilder) {
     let mut taken: HashSet<_> = threads.process.iter().copied().zip(threads.key.iter().copied()).collect();
     for (process, key) in threads.process.iter().zip(&mut threads.key) {
         let Some(pid) = written.get(process.0 as usize) else { continue };
-        let was = renumbered.thread(*pid, *key).and_then(|was| key_of(was, &mut trace.strings));
+        let was = renumbered.thread(*pid, *key).map(|was| key_of(was, &mut trace.strings));
         if let Some(was) = was.filter(|was| taken.insert((*process, *was))) {
             *key = was;
         }
