@@ -1,12 +1,12 @@
 //! The page embedded in a frame: it shows only what its host sends, stores nothing, and reports its height and the result of
 //! parsing to the host.
 
-use super::browser::{self, Asked, FromHost, Theme, Told};
+use super::browser::{self, Asked, CheckedLimit, FromHost, LimitState, ReportName, Theme, ToHost, Verdict};
 use super::client::Answer;
 use super::state::{App, Phase, Source, Tab};
 use super::words::words;
 use leptos::prelude::*;
-use tracedrop::engine::protocol::{BudgetView, HeldView, Request};
+use tracedrop::engine::protocol::{BudgetView, HeldView, LimitView, ReportView, Request};
 
 /// State of an embedded page.
 #[derive(Clone, Copy)]
@@ -39,12 +39,8 @@ fn theme(id: &str) -> Option<Theme> {
     Theme::ALL.into_iter().find(|theme| theme.id() == id)
 }
 
-fn text(text: impl Into<String>) -> Told {
-    Told::Text(text.into())
-}
-
 fn problem(what: &str, hint: &str) {
-    browser::tell_host("problem", vec![("what", text(what)), ("hint", text(hint))]);
+    browser::tell_host(ToHost::Problem { what: what.to_string(), hint: hint.to_string() });
 }
 
 impl App {
@@ -80,11 +76,8 @@ impl App {
         }
         Effect::new(move |_| self.tell_of_document(embed));
         Effect::new(move |_| self.hold_limits(embed));
-        browser::on_height(|height| browser::tell_host("height", vec![("height", Told::Number(height))]));
-        browser::tell_host(
-            "ready",
-            vec![("version", text(browser::version())), ("build", text(browser::build()))],
-        );
+        browser::on_height(|height| browser::tell_host(ToHost::Height { height }));
+        browser::tell_host(ToHost::Ready { version: browser::version(), build: browser::build() });
     }
 
     /// Opens one tab, for one file or several combined.
@@ -109,15 +102,13 @@ impl App {
         match tab.run.phase.get() {
             Phase::Done => {
                 let Some(document) = tab.document.get_untracked() else { return };
-                let list = document
-                    .reports
-                    .iter()
-                    .map(|report| vec![("id", text(&report.id)), ("title", text(&report.title))])
-                    .collect();
-                browser::tell_host(
-                    "read",
-                    vec![("name", text(tab.name.get_untracked())), ("reports", Told::List(list))],
-                );
+                let reports = document.reports.iter();
+                let named =
+                    |report: &ReportView| ReportName { id: report.id.clone(), title: report.title.clone() };
+                browser::tell_host(ToHost::Read {
+                    name: tab.name.get_untracked(),
+                    reports: reports.map(named).collect(),
+                });
                 tab.show_asked(embed.report.get_untracked());
             }
             Phase::Failed(failure) => problem(&failure.what, &failure.hint),
@@ -139,19 +130,18 @@ impl App {
             |ticket| Request::Hold { ticket, limits },
             move |answer| match answer {
                 Answer::Held(budget) => {
-                    let list = budget.limits.iter().map(|limit| {
+                    let checked = |limit: &LimitView| {
                         let (state, words) = match &limit.held {
-                            HeldView::Kept(words) => ("kept", words),
-                            HeldView::Passed(words) => ("passed", words),
-                            HeldView::Unknown(words) => ("unknown", words),
+                            HeldView::Kept(words) => (LimitState::Kept, words),
+                            HeldView::Passed(words) => (LimitState::Passed, words),
+                            HeldView::Unknown(words) => (LimitState::Unknown, words),
                         };
-                        vec![("limit", text(&limit.text)), ("state", text(state)), ("words", text(words))]
+                        CheckedLimit { limit: limit.text.clone(), state, words: words.clone() }
+                    };
+                    browser::tell_host(ToHost::Limits {
+                        state: if budget.is_kept() { Verdict::Green } else { Verdict::Red },
+                        limits: budget.limits.iter().map(checked).collect(),
                     });
-                    let state = if budget.is_kept() { "green" } else { "red" };
-                    browser::tell_host(
-                        "limits",
-                        vec![("state", text(state)), ("limits", Told::List(list.collect()))],
-                    );
                     embed.budget.set(Some(budget));
                 }
                 Answer::Refused(failure) => problem(&failure.what, &failure.hint),

@@ -2,9 +2,14 @@
 
 use super::Blob;
 use super::files::Picked;
+use super::host_messages::{
+    Addressed, CheckLimits, GivenFile, Open, ShowReport, ShowTheme, ToHost, Typed, VERSION,
+};
 use super::place::Resizing;
-use js_sys::{Array, Object, Reflect};
+use js_sys::{Array, Object};
 use leptos::prelude::{document, window, window_event_listener_untyped};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 use web_sys::{MessageEvent, UrlSearchParams};
 
@@ -32,18 +37,6 @@ pub enum FromHost {
     /// Invalid message, with the reason.
     Unknown(String),
 }
-
-/// Value in a message to the host: text, number, or list of objects of such values.
-#[derive(Clone, Debug)]
-pub enum Told {
-    Text(String),
-    Number(f64),
-    List(Vec<Vec<(&'static str, Told)>>),
-}
-
-/// Version of the messages, part of each message.
-const VERSION: f64 = 1.0;
-const KEY: &str = "tracedrop";
 
 /// Parameters in the address; `None` if the page is not embedded.
 ///
@@ -89,9 +82,11 @@ pub fn on_host(take: impl Fn(FromHost) + 'static) {
         if !data.is_object() {
             return;
         }
-        match field(&data, KEY).as_f64() {
-            Some(VERSION) => take(read(&data)),
-            Some(version) => take(FromHost::Unknown(format!("unknown message version {version}"))),
+        match parsed(&data) {
+            Some(Addressed { tracedrop }) if tracedrop == f64::from(VERSION) => take(read(&data)),
+            Some(Addressed { tracedrop }) => {
+                take(FromHost::Unknown(format!("unknown message version {tracedrop}")));
+            }
             None => {}
         }
     });
@@ -99,42 +94,47 @@ pub fn on_host(take: impl Fn(FromHost) + 'static) {
     std::mem::forget(listener);
 }
 
-fn field(of: &JsValue, name: &str) -> JsValue {
-    Reflect::get(of, &name.into()).unwrap_or(JsValue::UNDEFINED)
+/// The value, if it has the members of the type, and they have theirs.
+fn parsed<T: DeserializeOwned>(data: &JsValue) -> Option<T> {
+    serde_wasm_bindgen::from_value(data.clone()).ok()
 }
 
 fn read(data: &JsValue) -> FromHost {
-    let text = |name: &str| field(data, name).as_string();
     let wrong = |why: &str| FromHost::Unknown(why.to_string());
-    match text("type").as_deref() {
-        Some("open") => {
-            let Ok(files) = field(data, "files").dyn_into::<Array>() else {
-                return wrong("open needs files: a list");
-            };
-            let picked: Option<Vec<Picked>> = files.iter().map(|file| file_of(&file)).collect();
-            match picked {
-                Some(files) if !files.is_empty() => FromHost::Open(files),
-                _ => wrong(
-                    "each file needs a name, and data: a Blob, an ArrayBuffer, a view of one, or a string",
-                ),
-            }
+    let Some(Typed { kind }) = parsed(data) else { return wrong("a message needs a type") };
+    match kind.as_str() {
+        "open" => {
+            let files = parsed::<Open>(data).map(|open| open.files).filter(|files| !files.is_empty());
+            let picked = files.and_then(|files| files.into_iter().map(file_of).collect());
+            picked.map_or_else(
+                || {
+                    wrong(
+                        "open needs files: a list, each with a name, and data: a Blob, an ArrayBuffer, a view of one, or a string",
+                    )
+                },
+                FromHost::Open,
+            )
         }
-        Some("report") => FromHost::Report(text("report").filter(|id| !id.is_empty())),
-        Some("theme") => text("theme").map_or_else(|| wrong("theme needs theme: a string"), FromHost::Theme),
-        Some("limits") => {
-            text("limits").map_or_else(|| wrong("limits needs limits: a string"), FromHost::Limits)
+        "report" => {
+            let ShowReport { report } = parsed(data).unwrap_or_default();
+            FromHost::Report(report.filter(|id| !id.is_empty()))
         }
-        Some(other) => FromHost::Unknown(format!("unknown message type {other}")),
-        None => wrong("a message needs a type"),
+        "theme" => parsed(data).map_or_else(
+            || wrong("theme needs theme: a string"),
+            |ShowTheme { theme }| FromHost::Theme(theme),
+        ),
+        "limits" => parsed(data).map_or_else(
+            || wrong("limits needs limits: a string"),
+            |CheckLimits { limits }| FromHost::Limits(limits),
+        ),
+        other => FromHost::Unknown(format!("unknown message type {other}")),
     }
 }
 
-fn file_of(file: &JsValue) -> Option<Picked> {
-    if !file.is_object() {
+fn file_of(GivenFile { name, data }: GivenFile) -> Option<Picked> {
+    if name.is_empty() {
         return None;
     }
-    let name = field(file, "name").as_string().filter(|name| !name.is_empty())?;
-    let data = field(file, "data");
     let is_bytes = data.is_instance_of::<js_sys::ArrayBuffer>() || js_sys::ArrayBuffer::is_view(&data);
     let blob = match data.dyn_into::<Blob>() {
         Ok(blob) => blob,
@@ -146,29 +146,24 @@ fn file_of(file: &JsValue) -> Option<Picked> {
     Some(Picked::of_blob(name, blob))
 }
 
-/// Sends a message about the host's own content to the host. An embedded page shows nothing else, so any host may receive it.
-pub fn tell_host(kind: &str, values: Vec<(&'static str, Told)>) {
-    let Some(host) = host() else { return };
-    let message = object(values);
-    for (key, value) in [(KEY, JsValue::from(VERSION)), ("type", kind.into())] {
-        // Setting a member of a plain object cannot fail.
-        let _ = Reflect::set(&message, &key.into(), &value);
-    }
-    // The host may be gone.
-    let _ = host.post_message(&message, "*");
+/// A message with what makes it one.
+#[derive(Serialize)]
+struct Envelope {
+    tracedrop: u32,
+    #[serde(flatten)]
+    message: ToHost,
 }
 
-fn object(values: Vec<(&'static str, Told)>) -> Object {
-    let made = Object::new();
-    for (key, value) in values {
-        let value = match value {
-            Told::Text(text) => text.into(),
-            Told::Number(number) => number.into(),
-            Told::List(list) => list.into_iter().map(object).collect::<Array>().into(),
-        };
-        let _ = Reflect::set(&made, &key.into(), &value);
+/// Sends a message about the host's own content to the host. An embedded page shows nothing else, so any host may receive it.
+pub fn tell_host(message: ToHost) {
+    let Some(host) = host() else { return };
+    let envelope = Envelope { tracedrop: VERSION, message };
+    // Plain objects; the default makes a `Map` of flattened members.
+    let plain = serde_wasm_bindgen::Serializer::new().serialize_maps_as_objects(true);
+    if let Ok(message) = envelope.serialize(&plain) {
+        // The host may be gone.
+        let _ = host.post_message(&message, "*");
     }
-    made
 }
 
 /// Calls `act` with the height of the page in pixels, now and on every change.

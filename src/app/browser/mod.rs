@@ -5,6 +5,7 @@ mod clipboard;
 mod files;
 mod folders;
 mod host;
+mod host_messages;
 mod keys;
 mod launch;
 mod neighbours;
@@ -25,7 +26,8 @@ pub use files::{
     picked, text_of_blob,
 };
 pub use folders::{Folder, picked_folder};
-pub use host::{Asked, FromHost, Told, asked, mark_as_frame, on_height, on_host, tell_host};
+pub use host::{Asked, FromHost, asked, mark_as_frame, on_height, on_host, tell_host};
+pub use host_messages::{CheckedLimit, LimitState, ReportName, ToHost, Verdict};
 pub use keys::{on_key, on_search_key, press_key};
 pub use launch::{given_files, on_launch};
 pub use neighbours::Neighbours;

@@ -3,8 +3,9 @@
 //! `www/boot.js` opens the window, only at that address and only after a click.
 
 use super::Blob;
-use js_sys::{Array, Function, Object, Reflect};
+use js_sys::{Array, Function, Reflect};
 use leptos::prelude::window;
+use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -129,13 +130,23 @@ fn call(
     *running.borrow_mut() = Some(Call { on_message, on_tick, timer: timer.unwrap_or_default() });
 }
 
-/// `{ perfetto: { buffer, title, fileName } }`.
-fn trace_message(buffer: &JsValue, title: &str) -> Object {
-    let (message, trace) = (Object::new(), Object::new());
-    // Setting members of plain objects cannot fail.
-    let _ = Reflect::set(&trace, &"buffer".into(), buffer);
-    let _ = Reflect::set(&trace, &"title".into(), &title.into());
-    let _ = Reflect::set(&trace, &"fileName".into(), &title.into());
-    let _ = Reflect::set(&message, &"perfetto".into(), &trace);
-    message
+/// Message to Perfetto.
+#[derive(Serialize)]
+struct TraceMessage<'a> {
+    perfetto: TraceOfMessage<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TraceOfMessage<'a> {
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    buffer: JsValue,
+    title: &'a str,
+    file_name: &'a str,
+}
+
+fn trace_message(buffer: &JsValue, title: &str) -> JsValue {
+    let perfetto = TraceOfMessage { buffer: buffer.clone(), title, file_name: title };
+    // Fails for no value of this type.
+    serde_wasm_bindgen::to_value(&TraceMessage { perfetto }).unwrap_or_default()
 }
