@@ -1,4 +1,7 @@
 //! JSON lists of objects supplied by the user: phases, rules, address ranges.
+//!
+//! Read by our own parser: people write them by hand, so trailing commas are accepted, times may have fractions, and each problem
+//! names the member.
 
 use crate::base::json::{Dialect, Number, Parser, RawStr, Token, unescape_to_string};
 use crate::base::text;

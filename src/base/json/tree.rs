@@ -1,4 +1,8 @@
-//! JSON documents as trees, for small files with unknown keys.
+//! Documents of Python programs as trees: metadata of runs, prompts, configurations.
+//!
+//! Not serde_json's values, because these documents are shown and written again as Python has them: `NaN` is a number, numbers
+//! keep their digits, members their order, duplicates included, and output is that of `json.dumps`. Documents with known members are
+//! read by [`super::typed`].
 
 use super::{Dialect, JsonError, Number, Parser, Token, unescape_to_string};
 use crate::base::compat::python;
@@ -21,18 +25,10 @@ pub enum Json {
 impl Json {
     /// Parses a document like Python (`NaN` and the like are numbers); `None` if it is invalid or nests too deep.
     pub fn parse(bytes: &[u8]) -> Option<Json> {
-        Json::parse_or_why(bytes).ok()
-    }
-
-    /// Like [`Json::parse`], with the reason if it fails.
-    pub fn parse_or_why(bytes: &[u8]) -> Result<Json, JsonError> {
         let mut parser = Parser::new(bytes, Dialect::Python);
-        let value = read(&mut parser, 0)?;
+        let value = read(&mut parser, 0).ok()?;
         parser.skip_space();
-        match parser.position() {
-            at if at < bytes.len() => Err(JsonError::Syntax { at, expected: "the end" }),
-            _ => Ok(value),
-        }
+        (parser.position() == bytes.len()).then_some(value)
     }
 
     /// Member by name; the last one wins.
