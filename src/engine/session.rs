@@ -54,6 +54,10 @@ pub struct Session {
 }
 
 /// Stage of a session, with what only that stage has.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a session has one stage, and most of its life is in the large one"
+)]
 enum Stage {
     /// One file is being parsed. Its trace is in [`Session::run`] once there is a partial report.
     One(Box<FileImport>),

@@ -71,7 +71,7 @@ pub struct ExporterInfo {
     pub applies: fn(&Run) -> bool,
     /// Writes the export, without reference layouts; see [`render`].
     pub write: WriteFn,
-    /// Format of the [`reference`] output that replaces this one, if there is one for the run.
+    /// Format of the [reference output](mod@reference) that replaces this one, if there is one for the run.
     pub reference: Option<fn(&Options) -> TextFormat>,
     /// Converts traces that it can't write as they are to ones that can be cut and redacted like any other.
     pub converts: Option<Conversion>,

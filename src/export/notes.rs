@@ -63,8 +63,11 @@ struct Note {
     table: Lenient<Option<String>>,
     /// Entries of another type are skipped.
     #[serde(skip_serializing_if = "Lenient::is_default")]
-    key: Lenient<Option<Vec<Lenient<Option<(String, String)>>>>>,
+    key: Lenient<Option<Vec<KeyEntry>>>,
 }
+
+/// Column and text; `None` for an entry of another type.
+type KeyEntry = Lenient<Option<(String, String)>>;
 
 impl Note {
     fn of(note: &Remark) -> Note {

@@ -1,7 +1,7 @@
 //! Region metrics: retention, reads and writes, size, strides.
 //!
 //! An [`Accumulator`] takes accesses in file order. Metrics that depend on time order get accesses sorted by the caller
-//! (see [`super::view`]), and per-address metrics come from [`super::once`]. State is bounded by the number of regions;
+//! (see [`super::view`]), and per-address metrics come from [`super::distinct_addresses`]. State is bounded by the number of regions;
 //! strides and intervals are stored packed, so that their quantiles are exact.
 
 use super::distinct_addresses::{Distinct, Pass};

@@ -251,6 +251,7 @@ mod tests {
     use super::*;
     use crate::base::units::Unit;
     use crate::report::{Column, Content};
+    use std::slice::from_ref;
 
     #[test]
     fn sorts_filters_and_cuts() {
@@ -293,12 +294,12 @@ mod tests {
             let sums = column_sums(&table, &order, rows);
             sums.into_iter().map(|it| (it.column, it.n_values, it.sum, it.mean)).collect::<Vec<_>>()
         };
-        assert_eq!(sum(&[1..4]), [(0, 2, Value::Unsigned(7), 3.5), (2, 1, Value::Float(0.5), 0.5)]);
+        assert_eq!(sum(from_ref(&(1..4))), [(0, 2, Value::Unsigned(7), 3.5), (2, 1, Value::Float(0.5), 0.5)]);
         assert_eq!(
-            sum(&[0..1]),
+            sum(from_ref(&(0..1))),
             [(0, 1, Value::Unsigned(u64::MAX), u64::MAX as f64), (2, 1, Value::Float(1.5), 1.5)]
         );
-        assert_eq!(sum(&[0..2])[0].2, Value::Float(u64::MAX as f64 + 3.0));
+        assert_eq!(sum(from_ref(&(0..2)))[0].2, Value::Float(u64::MAX as f64 + 3.0));
         assert!(sum(&[9..u64::MAX, 3..4]).is_empty());
         assert!(sum(&[]).is_empty());
     }

@@ -339,13 +339,24 @@ struct MeasuredContent {
     thresholds: Option<Vec<First<(String, Float)>>>,
 }
 
+/// Time in nanoseconds and value.
+type LineContent = Vec<(i64, Float)>;
+/// Values of a heat map, row by row.
+type GridContent = Vec<Vec<Float>>;
+/// Name of a limit and its points.
+type LimitContent = (String, Vec<(Float, Float)>);
+/// Name, tone, x, y, weight.
+type PointContent = (String, String, Float, Float, Float);
+/// Name, tone, row, start, duration.
+type SpanContent = (String, String, u32, i64, i64);
+
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct LinesContent {
     unit: Lenient<String>,
     over: Lenient<String>,
     periods: Option<Vec<PeriodContent>>,
-    lines: Option<Vec<Named<Vec<(i64, Float)>>>>,
+    lines: Option<Vec<Named<LineContent>>>,
 }
 
 #[derive(Deserialize)]
@@ -361,7 +372,7 @@ struct HeatContent {
     periods: Option<Vec<PeriodContent>>,
     mixed: Legend,
     #[serde(default)]
-    grids: Option<Vec<Named<Vec<Vec<Float>>>>>,
+    grids: Option<Vec<Named<GridContent>>>,
 }
 
 #[derive(Deserialize)]
@@ -371,10 +382,9 @@ struct PointsContent {
     #[serde(default)]
     legend: Option<Vec<Legend>>,
     #[serde(default)]
-    limits: Option<Vec<(String, Vec<(Float, Float)>)>>,
-    /// Name, tone, x, y, weight.
+    limits: Option<Vec<LimitContent>>,
     #[serde(default)]
-    points: Option<Vec<(String, String, Float, Float, Float)>>,
+    points: Option<Vec<PointContent>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -382,8 +392,7 @@ struct PointsContent {
 struct SpansContent {
     labels: Option<Vec<String>>,
     legend: Option<Vec<Legend>>,
-    /// Name, tone, row, start, duration.
-    spans: Option<Vec<(String, String, u32, i64, i64)>>,
+    spans: Option<Vec<SpanContent>>,
 }
 
 /// Inserts the charts of a file into its reports.

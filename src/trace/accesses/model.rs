@@ -63,7 +63,7 @@ impl RegionType {
     }
 }
 
-/// One load or store: a row of [`AccessTable`]. `None` is what the source does not state.
+/// One load or store: a row of [`AccessTable`](super::AccessTable). `None` is what the source does not state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Access {
     /// Position among the rows of the reader, from 0.
