@@ -115,14 +115,14 @@ pub const ENGLISH: PrivacyWords = PrivacyWords {
     before: &[
         "The page fetched its own files from its own server: programs, styles, samples. Then it was locked, and only then did it start.",
         "A service worker caches these files for offline use. From time to time the browser asks the server for a newer version, \
-         without sending anything from the page. The worker fetches only the files of the site, and the page cannot make it fetch anything else.",
+         without sending anything from the page. The service worker fetches only the files of the site, and the page cannot make it fetch anything else.",
         "Traces are parsed in this browser. It caches large ones on this computer, if you allow it.",
     ],
     check_title: "How to verify it without trusting this page",
     check: &[
         "Open your browser's developer tools (F12), select Network, and open a trace: there are no requests.",
         "Go offline after the page has loaded: everything still works.",
-        "Compare the build below with your own build from source, or with the one published with a release: node tools/build-hash.mjs dist.",
+        "Compare the build below with the one published with a release, or with your own from source: node tools/build-hash.mjs dist prints it.",
     ],
     this_build: "This build",
 };

@@ -35,7 +35,7 @@ pub const ENGLISH: ProblemWords = ProblemWords {
         )
     },
     died_together_hint: "Together, the files may need more memory than the browser gives to a page. Open fewer at once, or run \
-                         tracedrop report --together, which can use all memory of the computer.",
+                         tracedrop report --together, which can use all of the computer's memory.",
     died_hint: "Start again to parse the file from the beginning. If it crashes again, the file may need more memory than the browser gives to a page; use the tracedrop command instead.",
     problem_code: "Details:",
     start_again: "Start again",

@@ -19,12 +19,12 @@ pub const ENGLISH: RangeWords = RangeWords {
     title: "Report on a time range",
     what: |span| {
         format!(
-            "Keeps only what overlaps this range, which saves memory. Milliseconds from the start of the trace; {span} ms parsed so far."
+            "Keeps only events that overlap this range, which saves memory. Enter milliseconds from the start of the trace; {span} ms are parsed so far."
         )
     },
     what_again: |span| {
         format!(
-            "Parses the file again and keeps only what overlaps this range. Milliseconds from the start of the trace, which is {span} ms long."
+            "Parses the file again and keeps only events that overlap this range. Enter milliseconds from the start of the trace, which is {span} ms long."
         )
     },
     from: "From",
