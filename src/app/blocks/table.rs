@@ -24,7 +24,7 @@ use tracedrop::report::{Anchor, Sort, Value};
 /// Height of a row, as `--row` in the style sheets.
 const ROW_REM: f64 = 1.875;
 /// Typing pauses this long before rows are filtered.
-const TYPING_MS: u64 = 140;
+const TYPING_MS: u32 = 140;
 /// Rows that are offered to write on.
 const MAX_OFFERED: usize = 60;
 /// Rows asked for when it is not known how many match.
@@ -567,16 +567,10 @@ pub fn TableBlock(
 fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     let typed = state.typed;
     let field = NodeRef::<html::Input>::new();
-    let n_typed = StoredValue::new(0u32);
+    let pause = browser::Pause::new();
     let filter = move |text: String| {
         typed.set(text.clone());
-        let turn = n_typed.get_value().wrapping_add(1);
-        n_typed.set_value(turn);
-        browser::after(TYPING_MS, move || {
-            if n_typed.try_get_value() == Some(turn) {
-                state.filter_by(text);
-            }
-        });
+        pause.start(TYPING_MS, move || state.filter_by(text));
     };
     let filtered = Memo::new(move |_| state.query.with(|query| !query.filter.trim().is_empty()));
     let n_matching = Memo::new(move |_| state.rows.with(|rows| rows.n_matching));

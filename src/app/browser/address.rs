@@ -1,7 +1,8 @@
 //! The address of the page, whose fragment may contain a report.
 
+use super::listeners::listen;
 use leptos::ev;
-use leptos::prelude::{window, window_event_listener};
+use leptos::prelude::window;
 use wasm_bindgen::JsValue;
 
 /// The fragment, without `#`.
@@ -23,7 +24,7 @@ pub fn address_with(fragment: &str) -> String {
 
 /// Calls `act` when the fragment changes.
 pub fn on_fragment(act: impl Fn() + 'static) {
-    window_event_listener(ev::hashchange, move |_| act());
+    listen(&window(), ev::hashchange, move |_| act());
 }
 
 /// The address with `fragment`, which may be empty; the search, which says how the page shows, stays.
@@ -49,7 +50,7 @@ pub fn replace_fragment(fragment: &str) {
 
 /// Calls `act` when someone has gone back or forward.
 pub fn on_history(act: impl Fn() + 'static) {
-    window_event_listener(ev::popstate, move |_| act());
+    listen(&window(), ev::popstate, move |_| act());
 }
 
 thread_local! {

@@ -1,7 +1,8 @@
 //! Text for the clipboard.
 
+use super::listeners::listen;
 use leptos::ev;
-use leptos::prelude::{document, window, window_event_listener};
+use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Element, HtmlDocument, HtmlElement, HtmlTextAreaElement, Node};
@@ -40,7 +41,7 @@ fn copy_by_command(text: &str) -> bool {
 
 /// Has the selection of a name that is cut in its middle copied as that name: the browser puts a line end where it is cut.
 pub fn copy_names_whole() {
-    window_event_listener(ev::copy, |event| {
+    listen(&window(), ev::copy, |event| {
         let Some(selection) = window().get_selection().ok().flatten() else { return };
         let cell = |node: Option<Node>| {
             let node = node?;

@@ -2,10 +2,11 @@
 
 use super::Blob;
 use super::folders::{self, Folder};
+use super::listeners::listen;
+use super::timers::after;
 use js_sys::Array;
 use leptos::ev;
-use leptos::prelude::{document, set_timeout, window, window_event_listener};
-use std::time::Duration;
+use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
@@ -124,7 +125,7 @@ fn half_of(event: &DragEvent) -> Half {
 
 /// Calls `act` when the file dialog is about to open.
 pub fn on_choosing(act: impl Fn() + 'static) {
-    window_event_listener(ev::click, move |event| {
+    listen(&window(), ev::click, move |event| {
         let input = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
         if input.is_some_and(|input| input.type_() == "file") {
             act();
@@ -135,25 +136,25 @@ pub fn on_choosing(act: impl Fn() + 'static) {
 /// Takes files dragged over the page: `hover` gets the half under the pointer.
 pub fn on_drag(hover: impl Fn(Option<Half>) + Clone + 'static, drop: impl Fn(Dropped) + Clone + 'static) {
     let over = hover.clone();
-    window_event_listener(ev::dragover, move |event| {
-        if let Some(data) = has_files(&event) {
+    listen(&window(), ev::dragover, move |event| {
+        if let Some(data) = has_files(event) {
             event.prevent_default();
             data.set_drop_effect("copy");
-            over(Some(half_of(&event)));
+            over(Some(half_of(event)));
         }
     });
     let leave = hover.clone();
-    window_event_listener(ev::dragleave, move |event| {
+    listen(&window(), ev::dragleave, move |event| {
         // Moving between elements also fires `dragleave`; leaving the window has no related target.
         if event.related_target().is_none() {
             leave(None);
         }
     });
-    window_event_listener(ev::drop, move |event| {
+    listen(&window(), ev::drop, move |event| {
         hover(None);
-        if let Some(data) = has_files(&event) {
+        if let Some(data) = has_files(event) {
             event.prevent_default();
-            let half = half_of(&event);
+            let half = half_of(event);
             let (files, folders) = dropped(&data);
             let drop = drop.clone();
             spawn_local(async move {
@@ -174,7 +175,7 @@ pub fn on_paste(
     take: impl Fn(&str) -> bool + 'static,
     paste: impl Fn(Vec<Picked>) + 'static,
 ) {
-    window_event_listener(ev::paste, move |event| {
+    listen(&window(), ev::paste, move |event| {
         if event.target().is_some_and(|target| super::keys::takes_text(&target)) {
             return;
         }
@@ -243,5 +244,5 @@ pub fn download(name: &str, blob: &Blob) {
         link.remove();
     }
     // The browser uses the address after this task.
-    set_timeout(move || drop(Url::revoke_object_url(&address)), Duration::from_secs(60));
+    after(60_000, move || drop(Url::revoke_object_url(&address)));
 }

@@ -5,13 +5,15 @@ use super::files::Picked;
 use super::host_messages::{
     Addressed, CheckLimits, GivenFile, Open, ShowReport, ShowTheme, ToHost, Typed, VERSION,
 };
-use super::place::Resizing;
+use super::listeners::{keep, listen};
+use super::place::on_resize;
 use js_sys::{Array, Object};
-use leptos::prelude::{document, window, window_event_listener_untyped};
+use leptos::ev;
+use leptos::prelude::{document, window};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
-use web_sys::{MessageEvent, UrlSearchParams};
+use web_sys::UrlSearchParams;
 
 /// Parameters in the address of a frame.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -70,11 +72,11 @@ fn host() -> Option<web_sys::Window> {
     (!Object::is(&host, &window())).then_some(host)
 }
 
-/// Calls `take` with each message of the host page. Ignores messages from others and messages not meant for Tracedrop.
+/// Calls `take` with each message of the host page, as long as the current component exists. Ignores messages from others and
+/// messages not meant for Tracedrop.
 pub fn on_host(take: impl Fn(FromHost) + 'static) {
     let Some(host) = host() else { return };
-    let listener = window_event_listener_untyped("message", move |event| {
-        let Ok(event) = event.dyn_into::<MessageEvent>() else { return };
+    listen(&window(), ev::message, move |event| {
         if event.source().is_none_or(|source| !Object::is(&source, &host)) {
             return;
         }
@@ -90,8 +92,6 @@ pub fn on_host(take: impl Fn(FromHost) + 'static) {
             None => {}
         }
     });
-    // Keep the listener for the life of the frame.
-    std::mem::forget(listener);
 }
 
 /// The value, if it has the members of the type, and they have theirs.
@@ -166,17 +166,15 @@ pub fn tell_host(message: ToHost) {
     }
 }
 
-/// Calls `act` with the height of the page in pixels, now and on every change.
+/// Calls `act` with the height of the page in pixels, now and on every change, as long as the current component exists.
 pub fn on_height(act: impl Fn(f64) + 'static) {
     let Some(body) = document().body() else { return };
     let last = std::cell::Cell::new(0.0);
     let measured = body.clone();
-    let watch: Resizing = super::place::on_resize(&body, move || {
+    keep(on_resize(&body, move || {
         let height = measured.get_bounding_client_rect().height().ceil();
         if last.replace(height) != height {
             act(height);
         }
-    });
-    // Keep the observer for the life of the frame.
-    std::mem::forget(watch);
+    }));
 }

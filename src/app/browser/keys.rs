@@ -1,7 +1,8 @@
 //! Keyboard shortcuts.
 
+use super::listeners::listen;
 use leptos::ev;
-use leptos::prelude::{document, window_event_listener};
+use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, EventTarget, HtmlInputElement};
 
@@ -17,7 +18,7 @@ pub fn takes_text(target: &EventTarget) -> bool {
 /// Calls `act` with the names (`KeyboardEvent.key`) of keys pressed outside of fields, menus and dialogs and without Ctrl, Alt or Meta.
 /// `act` returns whether it used the key.
 pub fn on_key(act: impl Fn(&str) -> bool + 'static) {
-    window_event_listener(ev::keydown, move |event| {
+    listen(&window(), ev::keydown, move |event| {
         let busy = event.ctrl_key()
             || event.alt_key()
             || event.meta_key()
@@ -33,7 +34,7 @@ pub fn on_key(act: impl Fn(&str) -> bool + 'static) {
 
 /// Calls `act` when someone presses Ctrl-K, or Command-K, wherever the focus is.
 pub fn on_search_key(act: impl Fn() + 'static) {
-    window_event_listener(ev::keydown, move |event| {
+    listen(&window(), ev::keydown, move |event| {
         let is_it = (event.ctrl_key() || event.meta_key()) && !event.alt_key() && !event.shift_key();
         if is_it && event.key().eq_ignore_ascii_case("k") && !event.is_composing() {
             event.prevent_default();

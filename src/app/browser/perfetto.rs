@@ -3,20 +3,24 @@
 //! `www/boot.js` opens the window, only at that address and only after a click.
 
 use super::Blob;
+use super::listeners::listener;
+use gloo::events::EventListener;
+use gloo::timers::callback::Interval;
 use js_sys::{Array, Function, Reflect};
+use leptos::ev;
 use leptos::prelude::window;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{MessageEvent, Window};
+use web_sys::Window;
 
 /// The only target of traces.
 pub const PERFETTO: &str = "https://ui.perfetto.dev";
 
 /// Interval of pings: the other page listens only once it has started.
-const PING_EVERY_MS: i32 = 100;
+const PING_EVERY_MS: u32 = 100;
 /// Maximum time to wait for an answer.
 const MAX_PINGS: u32 = 300;
 
@@ -34,11 +38,10 @@ pub enum HandedOver {
     Dropped,
 }
 
-/// Listener and timer, released at the end.
+/// Listener and timer, dropped at the end.
 struct Call {
-    on_message: Closure<dyn FnMut(MessageEvent)>,
-    on_tick: Closure<dyn FnMut()>,
-    timer: i32,
+    _answers: EventListener,
+    _pings: Interval,
 }
 
 /// Opens Perfetto and passes `blob` to it, unless `is_wanted` turns false. Call it from a click. Calls `done` once with the result.
@@ -81,22 +84,17 @@ fn call(
     let finish = {
         let running = running.clone();
         move |how: HandedOver| {
-            if let Some(call) = running.borrow_mut().take() {
-                window().clear_interval_with_handle(call.timer);
-                let listener = call.on_message.as_ref().unchecked_ref();
-                let _ = window().remove_event_listener_with_callback("message", listener);
-                // They may be running at the moment.
-                super::after(0, move || drop((call.on_message, call.on_tick)));
-            }
+            // Either may be what runs at the moment: its closure stays until it returns.
+            drop(running.take());
             if let Some(done) = done.borrow_mut().take() {
                 done(how);
             }
         }
     };
     let message = trace_message(&buffer, title);
-    let on_message = {
+    let answers = {
         let (perfetto, finish, is_wanted) = (perfetto.clone(), finish.clone(), is_wanted.clone());
-        Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        listener(&window(), ev::message, move |event| {
             if event.origin() != PERFETTO || event.data().as_string().as_deref() != Some("PONG") {
                 return;
             }
@@ -107,9 +105,9 @@ fn call(
             finish(if sent.is_ok() { HandedOver::Done } else { HandedOver::Failed });
         })
     };
-    let on_tick = {
+    let pings = {
         let mut n_pings = 0;
-        Closure::<dyn FnMut()>::new(move || {
+        Interval::new(PING_EVERY_MS, move || {
             if !is_wanted() {
                 return finish(HandedOver::Dropped);
             }
@@ -122,12 +120,7 @@ fn call(
             let _ = perfetto.post_message(&"PING".into(), PERFETTO);
         })
     };
-    let _ = window().add_event_listener_with_callback("message", on_message.as_ref().unchecked_ref());
-    let timer = window().set_interval_with_callback_and_timeout_and_arguments_0(
-        on_tick.as_ref().unchecked_ref(),
-        PING_EVERY_MS,
-    );
-    *running.borrow_mut() = Some(Call { on_message, on_tick, timer: timer.unwrap_or_default() });
+    running.replace(Some(Call { _answers: answers, _pings: pings }));
 }
 
 /// Message to Perfetto.

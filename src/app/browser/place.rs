@@ -1,12 +1,12 @@
 //! Positions on the screen, and the focus.
 
+use super::listeners::listener;
+use super::timers::after;
+use gloo::events::EventListener;
 use js_sys::Array;
-use leptos::leptos_dom::helpers::WindowListenerHandle;
-use leptos::prelude::{
-    document, request_animation_frame, set_timeout, window, window_event_listener_untyped,
-};
+use leptos::ev;
+use leptos::prelude::{document, request_animation_frame, window};
 use std::cell::RefCell;
-use std::time::Duration;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use web_sys::{
@@ -216,22 +216,19 @@ pub fn show_dialog(dialog: &HtmlDialogElement, open: bool) {
 }
 
 thread_local! {
-    static LEAVING: RefCell<Option<WindowListenerHandle>> = const { RefCell::new(None) };
+    static LEAVING: RefCell<Option<EventListener>> = const { RefCell::new(None) };
 }
 
 /// Makes the browser ask before the page is left, or stops that. Pages that may ask are excluded from the back/forward cache, so
 /// it is on only while there is something to lose.
 pub fn ask_before_leaving(asks: bool) {
-    let listener = asks.then(|| {
-        window_event_listener_untyped("beforeunload", |event| {
+    LEAVING.set(asks.then(|| {
+        listener(&window(), ev::beforeunload, |event| {
             event.prevent_default();
             // For older browsers.
-            let _ = js_sys::Reflect::set(&event, &"returnValue".into(), &JsValue::TRUE);
+            let _ = js_sys::Reflect::set(event, &"returnValue".into(), &JsValue::TRUE);
         })
-    });
-    if let Some(before) = LEAVING.replace(listener) {
-        before.remove();
-    }
+    }));
 }
 
 pub fn window_top() -> f64 {
@@ -254,11 +251,6 @@ pub fn scroll_window_to(top: f64) {
 
 pub fn set_title(title: &str) {
     document().set_title(title);
-}
-
-/// Calls `act` after `ms` milliseconds.
-pub fn after(ms: u64, act: impl FnOnce() + 'static) {
-    set_timeout(act, Duration::from_millis(ms));
 }
 
 /// Focuses the first element inside `parent` that matches.

@@ -1,8 +1,9 @@
 //! Light, dark or high contrast: like the system, or as chosen.
 
+use super::listeners::listen;
 use super::storage::{remember, remembered};
+use leptos::ev;
 use leptos::prelude::{document, window};
-use wasm_bindgen::prelude::*;
 use web_sys::MediaQueryList;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,9 +56,6 @@ pub fn apply_theme(theme: Theme, remembers: bool) {
 /// Calls `act` when the system's contrast preference changes; the style sheet handles light and dark.
 pub fn on_system_theme(act: impl Fn() + 'static) {
     if let Some(media) = media(MORE_CONTRAST) {
-        let listener = Closure::<dyn FnMut()>::new(act);
-        let _ = media.add_event_listener_with_callback("change", listener.as_ref().unchecked_ref());
-        // Keep the listener for the life of the page.
-        listener.forget();
+        listen(&media, ev::change, move |_| act());
     }
 }

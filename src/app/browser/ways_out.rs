@@ -1,17 +1,19 @@
 //! Ways in which a page could send data away, tried for real. The outcome comes from the browser itself: the error it throws, and
 //! the policy directive it names.
 
-use super::place::after;
+use super::listeners::listener;
+use super::timers::after;
+use gloo::events::EventListener;
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, WebAssembly};
+use leptos::ev;
 use leptos::prelude::{document, window};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
-    Element, Event, EventSource, EventTarget, FontFace, HtmlElement, HtmlFormElement, HtmlImageElement,
-    MessageEvent, RequestInit, RequestMode, SecurityPolicyViolationEvent, Url, WebSocket, Worker,
-    XmlHttpRequest,
+    Element, EventSource, EventTarget, FontFace, HtmlElement, HtmlFormElement, HtmlImageElement, RequestInit,
+    RequestMode, Url, WebSocket, Worker, XmlHttpRequest,
 };
 
 /// One way to send data, or to fetch an address that contains data.
@@ -120,14 +122,6 @@ impl Seen {
         self.0.borrow().clone()
     }
 
-    /// Listens for an event that means `outcome`. The browser keeps the function as long as needed.
-    fn on(&self, target: &EventTarget, event: &str, outcome: Outcome) {
-        let seen = self.clone();
-        let listener = Closure::once_into_js(move |_: Event| seen.tell(outcome));
-        // Without a listener there is no event, and the attempt counts as having got through.
-        let _ = target.add_event_listener_with_callback(event, listener.unchecked_ref());
-    }
-
     fn when(&self, promise: Promise) {
         let seen = self.clone();
         spawn_local(async move {
@@ -136,6 +130,21 @@ impl Seen {
                 Err(error) => Outcome::Failed(words_of(&error)),
             });
         });
+    }
+}
+
+/// An attempt, whose listeners end with it.
+#[derive(Default)]
+struct Attempt {
+    seen: Seen,
+    listeners: Vec<EventListener>,
+}
+
+impl Attempt {
+    /// Listens for an event that means `outcome`.
+    fn on(&mut self, target: &EventTarget, event: &'static str, outcome: Outcome) {
+        let seen = self.seen.clone();
+        self.listeners.push(EventListener::once(target, event, move |_| seen.tell(outcome)));
     }
 }
 
@@ -179,82 +188,76 @@ pub fn web_address(address: &str) -> Option<String> {
 
 /// Tries `way` to `address` and returns the outcome.
 pub async fn try_way_out(way: WayOut, address: &str) -> Outcome {
-    let seen = Seen::default();
+    let mut attempt = Attempt::default();
+    let seen = attempt.seen.clone();
     let told = seen.clone();
     let origin = Url::new(address).map(|url| url.origin()).unwrap_or_default();
     let host = origin.split_once("://").map_or(String::new(), |(_, host)| host.to_string());
-    let on_refusal = Closure::<dyn FnMut(SecurityPolicyViolationEvent)>::new(
-        move |event: SecurityPolicyViolationEvent| {
-            // Only violations of this attempt: others may occur meanwhile.
-            if event.blocked_uri().contains(&host) {
-                told.tell(Outcome::Policy(event.effective_directive()));
-            }
-        },
-    );
-    const REFUSAL: &str = "securitypolicyviolation";
-    let listener = on_refusal.as_ref().unchecked_ref();
-    let _ = document().add_event_listener_with_callback(REFUSAL, listener);
+    attempt.listeners.push(listener(&document(), ev::securitypolicyviolation, move |event| {
+        // Only violations of this attempt: others may occur meanwhile.
+        if event.blocked_uri().contains(&host) {
+            told.tell(Outcome::Policy(event.effective_directive()));
+        }
+    }));
     // Removed at the end.
-    let _trace = start(way, address, &seen).unwrap_or_else(|error| {
+    let _trace = start(way, address, &mut attempt).unwrap_or_else(|error| {
         seen.tell(if error.is_undefined() { Outcome::Absent } else { Outcome::Thrown(words_of(&error)) });
         Trace::Nothing
     });
     let mut waited = 0;
-    let outcome = loop {
+    loop {
         match seen.get() {
             Some(Outcome::Failed(_)) if waited < PATIENCE_MS - REPORT_MS => {
                 waited = PATIENCE_MS - REPORT_MS;
             }
-            Some(outcome @ Outcome::Failed(_)) if waited >= PATIENCE_MS => break outcome,
-            None if waited >= PATIENCE_MS => break Outcome::Through,
+            Some(outcome @ Outcome::Failed(_)) if waited >= PATIENCE_MS => return outcome,
+            None if waited >= PATIENCE_MS => return Outcome::Through,
             Some(Outcome::Failed(_)) | None => {}
-            Some(outcome) => break outcome,
+            Some(outcome) => return outcome,
         }
         sleep(STEP_MS).await;
         waited += STEP_MS;
-    };
-    let _ = document().remove_event_listener_with_callback(REFUSAL, listener);
-    outcome
+    }
 }
 
 /// Starts an attempt. The error `undefined` means that the API does not exist.
-fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
+fn start(way: WayOut, address: &str, attempt: &mut Attempt) -> Result<Trace, JsValue> {
     Ok(match way {
         WayOut::Fetch => {
-            seen.when(fetch(address));
+            attempt.seen.when(fetch(address));
             Trace::Nothing
         }
         WayOut::Xhr => {
             let request = XmlHttpRequest::new()?;
-            seen.on(&request, "load", Outcome::Through);
-            seen.on(&request, "error", Outcome::Failed(String::new()));
+            attempt.on(&request, "load", Outcome::Through);
+            attempt.on(&request, "error", Outcome::Failed(String::new()));
             request.open("POST", address)?;
             request.send_with_opt_str(Some(BODY))?;
             Trace::Nothing
         }
         WayOut::WebSocket => {
             let socket = WebSocket::new(&address.replacen("http", "ws", 1))?;
-            seen.on(&socket, "open", Outcome::Through);
-            seen.on(&socket, "error", Outcome::Failed(String::new()));
+            attempt.on(&socket, "open", Outcome::Through);
+            attempt.on(&socket, "error", Outcome::Failed(String::new()));
             Trace::Socket(socket)
         }
         WayOut::EventSource => {
             let source = EventSource::new(address)?;
-            seen.on(&source, "open", Outcome::Through);
-            seen.on(&source, "error", Outcome::Failed(String::new()));
+            attempt.on(&source, "open", Outcome::Through);
+            attempt.on(&source, "error", Outcome::Failed(String::new()));
             Trace::Source(source)
         }
         WayOut::Beacon => {
             // It returns true even if it is blocked a moment later.
             if !window().navigator().send_beacon_with_opt_str(address, Some(BODY))? {
-                seen.tell(Outcome::Failed(String::new()));
+                attempt.seen.tell(Outcome::Failed(String::new()));
             }
             Trace::Nothing
         }
         WayOut::Image => {
             let image = HtmlImageElement::new()?;
-            seen.on(&image, "load", Outcome::Through);
-            seen.on(&image, "error", Outcome::Failed(String::new()));
+            attempt.on(&image, "load", Outcome::Through);
+            attempt.on(&image, "error", Outcome::Failed(String::new()));
             image.set_src(address);
             Trace::Elements(vec![image.into()])
         }
@@ -266,15 +269,15 @@ fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
             form.unchecked_ref::<HtmlFormElement>().submit()?;
             Trace::Elements(vec![frame, form])
         }
-        WayOut::Script => loaded(seen, add("script", &[("src", address)])?),
-        WayOut::Style => loaded(seen, add("link", &[("rel", "stylesheet"), ("href", address)])?),
+        WayOut::Script => loaded(attempt, add("script", &[("src", address)])?),
+        WayOut::Style => loaded(attempt, add("link", &[("rel", "stylesheet"), ("href", address)])?),
         WayOut::Font => {
-            seen.when(FontFace::new_with_str("Way Out", &format!("url({address:?})"))?.load()?);
+            attempt.seen.when(FontFace::new_with_str("Way Out", &format!("url({address:?})"))?.load()?);
             Trace::Nothing
         }
         WayOut::Worker => {
             let worker = Worker::new(address)?;
-            seen.on(&worker, "error", Outcome::Failed(String::new()));
+            attempt.on(&worker, "error", Outcome::Failed(String::new()));
             Trace::Worker(worker, None)
         }
         WayOut::FetchInWorker => {
@@ -288,8 +291,8 @@ fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
             let blob = web_sys::Blob::new_with_str_sequence(&Array::of1(&script.into()))?;
             let script = Url::create_object_url_with_blob(&blob)?;
             let worker = Worker::new(&script)?;
-            let told = seen.clone();
-            let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            let told = attempt.seen.clone();
+            attempt.listeners.push(listener(&worker, ev::message, move |event| {
                 let Ok(said) = event.data().dyn_into::<Array>() else { return };
                 let words = said.get(1).as_string().unwrap_or_default();
                 told.tell(match said.get(0).as_string().as_deref() {
@@ -297,13 +300,11 @@ fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
                     Some("through") => Outcome::Through,
                     _ => Outcome::Failed(words),
                 });
-            });
-            // Owned by the browser, which drops it with the worker.
-            worker.set_onmessage(Some(listener.into_js_value().unchecked_ref()));
+            }));
             Trace::Worker(worker, Some(script))
         }
         WayOut::Wasm => {
-            let (address, told) = (address.to_string(), seen.clone());
+            let (address, told) = (address.to_string(), attempt.seen.clone());
             let call = Closure::once_into_js(move || told.when(fetch(&address)));
             let (imports, functions) = (Object::new(), Object::new());
             Reflect::set(&functions, &"f".into(), &call)?;
@@ -317,7 +318,7 @@ fn start(way: WayOut, address: &str, seen: &Seen) -> Result<Trace, JsValue> {
         WayOut::ServiceWorker => absent(&window().navigator(), "serviceWorker")?,
         WayOut::Window => {
             if window().open_with_url_and_target(address, "_blank")?.is_none() {
-                seen.tell(Outcome::Absent);
+                attempt.seen.tell(Outcome::Absent);
             }
             Trace::Nothing
         }
@@ -354,9 +355,9 @@ fn add(tag: &str, attributes: &[(&str, &str)]) -> Result<Element, JsValue> {
     Ok(element)
 }
 
-fn loaded(seen: &Seen, element: Element) -> Trace {
-    seen.on(&element, "load", Outcome::Through);
-    seen.on(&element, "error", Outcome::Failed(String::new()));
+fn loaded(attempt: &mut Attempt, element: Element) -> Trace {
+    attempt.on(&element, "load", Outcome::Through);
+    attempt.on(&element, "error", Outcome::Failed(String::new()));
     Trace::Elements(vec![element])
 }
 
@@ -372,7 +373,7 @@ fn words_of(error: &JsValue) -> String {
 
 async fn sleep(ms: u32) {
     let promise = Promise::new(&mut |done, _| {
-        after(u64::from(ms), move || drop(done.call0(&JsValue::NULL)));
+        after(ms, move || drop(done.call0(&JsValue::NULL)));
     });
     // Such a promise never rejects.
     let _ = JsFuture::from(promise).await;

@@ -1,10 +1,14 @@
 //! A worker and its messages as bytes.
 
 use super::Blob;
+use super::listeners::listener;
+use gloo::events::EventListener;
 use js_sys::{Array, Function, Reflect, Uint8Array};
+use leptos::ev;
 use leptos::prelude::window;
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::{ErrorEvent, Event, MessageChannel, MessageEvent, MessagePort, Worker};
+use web_sys::{ErrorEvent, Event, MessageChannel, MessagePort, Worker};
 
 /// Message port between workers.
 pub type Port = MessagePort;
@@ -15,8 +19,7 @@ pub type Attached = Vec<Blob>;
 /// A running worker, terminated on drop.
 pub struct WorkerHandle {
     worker: Worker,
-    on_message: Closure<dyn FnMut(MessageEvent)>,
-    on_death: Closure<dyn FnMut(Event)>,
+    _listeners: [EventListener; 3],
 }
 
 impl WorkerHandle {
@@ -26,20 +29,21 @@ impl WorkerHandle {
         on_death: impl Fn(String) + 'static,
     ) -> Result<WorkerHandle, String> {
         let worker = start_worker().map_err(|error| text_of(&error))?;
-        let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        let on_message = listener(&worker, ev::message, move |event| {
             let Ok(data) = event.data().dyn_into::<Array>() else { return };
             let Ok(bytes) = data.get(0).dyn_into::<Uint8Array>() else { return };
             let attached = data.iter().skip(1).filter_map(|beside| beside.dyn_into().ok());
             on_message(bytes.to_vec(), attached.collect());
         });
-        let on_death = Closure::<dyn FnMut(Event)>::new(move |event: Event| {
+        let on_death = Rc::new(move |event: &Event| {
             event.prevent_default();
             on_death(event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message).unwrap_or_default());
         });
-        worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-        worker.set_onerror(Some(on_death.as_ref().unchecked_ref()));
-        worker.set_onmessageerror(Some(on_death.as_ref().unchecked_ref()));
-        Ok(WorkerHandle { worker, on_message, on_death })
+        let on_unreadable = on_death.clone();
+        // Not `ev::error`: a worker that cannot be loaded gets an `Event` without a message.
+        let on_error = listener(&worker, ev::Custom::<Event>::new("error"), move |event| on_death(event));
+        let on_unreadable = listener(&worker, ev::messageerror, move |event| on_unreadable(event));
+        Ok(WorkerHandle { worker, _listeners: [on_message, on_error, on_unreadable] })
     }
 
     /// Sends `bytes` with `Blob`s and ports attached. The ports are transferred.
@@ -59,12 +63,7 @@ impl WorkerHandle {
 
 impl Drop for WorkerHandle {
     fn drop(&mut self) {
-        self.worker.set_onmessage(None);
-        self.worker.set_onerror(None);
-        self.worker.set_onmessageerror(None);
         self.worker.terminate();
-        // Named to show why they are kept: the worker calls them until now.
-        let _ = (&self.on_message, &self.on_death);
     }
 }
 

@@ -13,7 +13,7 @@ use tracedrop::engine::protocol::{BlockView, Request, SearchHits};
 use tracedrop::report::RowsOf;
 
 /// Typing pauses this long before the worker is asked.
-const TYPING_MS: u64 = 120;
+const TYPING_MS: u32 = 120;
 /// Hits of a group that are not rows.
 const MAX_HITS: usize = 8;
 const HITS: &str = "[role=option]";
@@ -58,7 +58,7 @@ pub fn SearchDialog() -> impl IntoView {
     let app = app();
     let typed = RwSignal::new(String::new());
     let found = RwSignal::new(Vec::<SearchHits>::new());
-    let turn = StoredValue::new(0u32);
+    let pause = browser::Pause::new();
     let list = NodeRef::<html::Div>::new();
     let field = NodeRef::<html::Input>::new();
     // One search at a time: a worker gets no queue of what nobody wants any more.
@@ -105,11 +105,8 @@ pub fn SearchDialog() -> impl IntoView {
     })));
     let search = move |text: String| {
         typed.set(text);
-        let this = turn.get_value().wrapping_add(1);
-        turn.set_value(this);
-        browser::after(TYPING_MS, move || {
-            if turn.get_value() == this
-                && app.search.get_untracked()
+        pause.start(TYPING_MS, move || {
+            if app.search.get_untracked()
                 && let Some(ask) = ask.get_value()
             {
                 app.act(Action::Search(Some(typed.get_untracked())));

@@ -39,7 +39,7 @@ const SHOWN_REPORT: &str = "[role=tabpanel]:not([hidden]) .report:not([hidden]) 
 const SHOWN_TAB: &str = "[role=tab][aria-selected=true]";
 
 /// Delay of reading the list of cached files after the page has opened.
-const RECENT_FILES_AFTER_MS: u64 = 300;
+const RECENT_FILES_AFTER_MS: u32 = 300;
 
 /// Tables with up to this many rows are shown in full and have no filter.
 pub const FULL_ROWS: u64 = 20;

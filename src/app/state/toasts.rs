@@ -5,8 +5,8 @@ use crate::app::browser::{self, Spot};
 use leptos::prelude::*;
 
 /// Toasts disappear after this time; errors stay longer.
-const TOAST_MS: u64 = 5_000;
-const ALERT_MS: u64 = 12_000;
+const TOAST_MS: u32 = 5_000;
+const ALERT_MS: u32 = 12_000;
 
 /// A short message at the edge of the page.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 /// About the time between two frames.
-const TURN_MS: u64 = 20;
+const TURN_MS: u32 = 20;
 /// Maximum turns that content near the window waits, because no more come near at once.
 const NEIGHBOURS: usize = 4;
 
@@ -32,10 +32,10 @@ impl Turn {
             if self.near.get() {
                 match self.turn {
                     0 => act(),
-                    turn => browser::after(TURN_MS * turn.min(NEIGHBOURS) as u64, act),
+                    turn => browser::after(TURN_MS * turn.min(NEIGHBOURS) as u32, act),
                 }
             } else if self.has_time.get() {
-                browser::after(TURN_MS * self.turn as u64, act);
+                browser::after(TURN_MS * self.turn as u32, act);
             }
         });
     }

@@ -54,6 +54,7 @@ pub fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
     let classes = RwSignal::new(Classes::default());
     // New for every request, to detect late answers.
     let turn = StoredValue::new(0u32);
+    let pause = browser::Pause::new();
     let pack = move || {
         let Ok(cut) = cut.get_untracked() else { return };
         let this_turn = turn.get_value() + 1;
@@ -85,18 +86,13 @@ pub fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
     Effect::new(move |before: Option<()>| {
         let is_sound = cut.with(Result::is_ok);
         classes.track();
-        let this_turn = turn.get_value() + 1;
-        turn.set_value(this_turn);
+        turn.update_value(|turn| *turn += 1);
         if is_large || !is_sound {
+            pause.cancel();
             return stage.set(Stage::Asking);
         }
         stage.set(Stage::Packing(0));
-        let pause = if before.is_some() { TYPING_MS } else { 0 };
-        browser::after(pause, move || {
-            if turn.try_get_value() == Some(this_turn) {
-                pack();
-            }
-        });
+        pause.start(if before.is_some() { TYPING_MS } else { 0 }, pack);
     });
     let options = Signal::derive(move || {
         let cut = cut.get().unwrap_or_default();

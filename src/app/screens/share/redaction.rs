@@ -25,7 +25,7 @@ pub const MAX_TEXTS: u32 = 20_000;
 pub const NEW_TEXT: &str = "dialog[open] .share-texts tr.new";
 pub const PREVIEW_BUTTON: &str = "dialog[open] .share-preview .actions button";
 /// Typing pauses this long before texts are looked through.
-pub const TYPING_MS: u64 = 200;
+pub const TYPING_MS: u32 = 200;
 
 /// Redaction options and preview of the exported text.
 #[component]
@@ -41,7 +41,9 @@ pub fn Redaction(
     let preview = RwSignal::new(None::<Result<PreviewView, String>>);
     // How many texts there were when more were asked for: the list goes on at the first one behind them.
     let shown_before = StoredValue::new(None::<usize>);
+    // New for every request, to detect late answers.
     let turn = StoredValue::new(0u32);
+    let pause = browser::Pause::new();
     Effect::new(move |_| {
         let (exporter, options, search, limit) = (exporter.get(), options.get(), search.get(), limit.get());
         if !open.get() {
@@ -49,10 +51,7 @@ pub fn Redaction(
         }
         let this_turn = turn.get_value() + 1;
         turn.set_value(this_turn);
-        browser::after(TYPING_MS, move || {
-            if turn.try_get_value() != Some(this_turn) {
-                return;
-            }
+        pause.start(TYPING_MS, move || {
             tab.ask(
                 move |ticket| Request::Preview { ticket, exporter, options, search, limit },
                 move |answer| {
