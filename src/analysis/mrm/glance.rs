@@ -44,9 +44,6 @@ pub fn facts(source: &Source<'_, '_>, facts: &mut Facts) {
         .push("bytes", "Touched", bytes, Unit::Bytes)
         .hint("distinct 4 KiB pages hit by a sample; region tables count a page once per region");
     facts.push("accesses", "Accesses", view.coverage.n_rows, Unit::Count);
-    if let Some((start, end)) = view.trace.accesses.span() {
-        facts.push("span", "Span", end.saturating_sub(start), Unit::Ns);
-    }
 }
 
 /// Summary table with one row per kind.
@@ -65,6 +62,8 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
             Column::text("suitability", "MRM suitability", Content::Plain, texts(rows.iter().map(|row| Some(row.suitability.name()))))
                 .by_row(),
             Column::float("share", "% of accesses", Unit::Ratio, rows.iter().map(share).collect()).with_bar(),
+            Column::float("kept", "retention p50", Unit::Seconds, rows.iter().map(|row| Some(row.retention_p50_s)).collect())
+                .by_row(),
             Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),
             Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)).adds_up(),
             Column::text("ratio", "reads per write", Content::Plain, texts(rows.iter().map(|row| Some(reads_per_write(row)))))
@@ -73,8 +72,6 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
             Column::counts("bytes", "touched", Unit::Bytes, rows.iter().map(|row| row.total_pages.saturating_mul(4096)))
                 .with_bar()
                 .adds_up(),
-            Column::float("kept", "retention p50", Unit::Seconds, rows.iter().map(|row| Some(row.retention_p50_s)).collect())
-                .by_row(),
             Column::float("written_once", "written once", Unit::Ratio, rows.iter().map(|row| row.write_once_ratio_mean).collect())
                 .hint("mean over the regions with stores; empty without stores")
                 .by_row(),

@@ -236,6 +236,7 @@ fn add_facts(view: &LabelledTrace<'_>, report: &mut Report) {
         .push("regions", "Regions", view.regions.regions().len() as u64, Unit::Count)
         .hint("excludes region 0, which is all memory of unknown kind");
     if let Some((start, end)) = view.trace.accesses.span() {
+        facts.push("span", "Span", end.saturating_sub(start), Unit::Ns);
         // In full nanoseconds, so that they can be used to define phases.
         for (id, label, ns) in [("first_ns", "First access", start), ("last_ns", "Last access", end)] {
             facts
