@@ -339,7 +339,7 @@ const ACTIONS_REM: f64 = 2.0;
 const CHAR_PX: f64 = 7.8;
 const CELL_PX: f64 = 26.0;
 const LEAST_GROWN_CHARS: usize = 30;
-/// Columns that stand there however narrow the box is: it scrolls sideways then.
+/// Columns of a table in its own order that show however narrow it is; it scrolls sideways then.
 const MIN_COLUMNS: usize = 3;
 /// Pixels of 1 rem, about.
 const PX_PER_REM: f64 = 16.0;
@@ -355,13 +355,15 @@ fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room_px
     if let Some(at) = sorted {
         left -= width(at);
     }
+    // With the sorted column beside the first one, a narrow table says what matters.
+    let n_always = if sorted.is_some_and(|at| at > 0) { 1 } else { MIN_COLUMNS };
     let mut is_full = false;
     let fits = |at: &usize| {
         if Some(*at) == sorted {
             return true;
         }
         left -= width(*at);
-        is_full |= left < 0.0 && *at >= MIN_COLUMNS;
+        is_full |= left < 0.0 && *at >= n_always;
         !is_full
     };
     (0..columns.len()).filter(fits).collect()
