@@ -160,6 +160,8 @@ export async function scrollBy(region, key) {
 
 /** Findings of axe: one line per rule and element, empty if there are none. */
 export async function accessibilityProblems(page) {
+  // Rows that are being sorted or filtered are dimmed for a moment.
+  await page.waitForFunction(() => !document.querySelector('.table-stale'), null, { timeout: 10_000 }).catch(() => {});
   // The debugger is exempt from the page's policy.
   await page.evaluate(axeSource);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
