@@ -637,7 +637,8 @@ for (const viewport of [WIDE, NARROW]) test(`a table hints at more columns, and 
   });
   assert.ok(digits > 0 && digits <= fade, `${digits} of ${fade}`);
   const hint = () => frame.evaluate((frame) => frame.classList.contains('table-more'));
-  assert.ok(await hint());
+  // A narrow table may have dropped so many columns that the others fit.
+  assert.equal(await hint(), await frame.evaluate((frame) => frame.scrollWidth > frame.clientWidth + 1));
   await frame.evaluate((frame) => frame.scrollTo(1e6, 0));
   await page.waitForFunction(() => !document.querySelector('.report:not([hidden]) .table-frame').classList.contains('table-more'));
   assert.ok(!(await hint()));
