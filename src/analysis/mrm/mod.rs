@@ -132,10 +132,11 @@ fn add_trace(
     // What most readers came for, before how it was found: whether the run is valid, how long data was kept, how much was touched.
     let source = Source { view, kinds };
     let mut glance = Facts::new("At a glance");
-    trust::judge(view, context, &mut glance);
+    let n_differing = trust::n_files_differing(view.trace);
+    trust::judge(view, context, n_differing, &mut glance);
     glance::facts(&source, &mut glance);
     report.facts(glance);
-    trust::warn(view, report);
+    trust::warn(view, n_differing, report);
     warn_of_the_rest(view, report);
     report.table(glance::table(&source, thresholds));
     glance::notes(&source, report);

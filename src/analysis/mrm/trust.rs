@@ -15,8 +15,14 @@ use crate::report::{Block, Facts, Mark, Note, NoteLevel, Report};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
 use crate::trace::{Position, Trace};
 
+/// Number of files of the run directory that are not those of its manifest. Reads the manifest.
+pub fn n_files_differing(trace: &Trace) -> usize {
+    n_differing(&check_sidecar_files(&trace.sidecar_files))
+}
+
 /// Adds whether the run can be trusted: its validity with the reasons, and whether its files are those of the manifest.
-pub fn judge(view: &LabelledTrace<'_>, context: &Context<'_>, facts: &mut Facts) {
+/// `n_differing` is that of [`n_files_differing`].
+pub fn judge(view: &LabelledTrace<'_>, context: &Context<'_>, n_differing: usize, facts: &mut Facts) {
     let (judgement, reasons, is_derived) = run_validity(view.trace, &context.query.memory);
     let said = judgement.map_or("unknown", RunValidity::name);
     let validity = facts.push("run_validity", "Run validity", said, Unit::None);
@@ -34,17 +40,15 @@ pub fn judge(view: &LabelledTrace<'_>, context: &Context<'_>, facts: &mut Facts)
     if !reasons.is_empty() {
         facts.push("failure_reasons", "Reasons", reasons.join("; "), Unit::None);
     }
-    let n_differing = n_differing(&check_sidecar_files(&view.trace.sidecar_files));
     if n_differing > 0 {
         let files = counted(n_differing as u64, "file differs", "files differ");
         facts.push("manifest", "Manifest", files, Unit::None).mark(Some(Mark::Bad));
     }
 }
 
-/// Warns of what makes the numbers of a trace wrong.
-pub fn warn(view: &LabelledTrace<'_>, report: &mut Report) {
+/// Warns of what makes the numbers of a trace wrong. `n_differing` is that of [`n_files_differing`].
+pub fn warn(view: &LabelledTrace<'_>, n_differing: usize, report: &mut Report) {
     tell_of_clock(view, report);
-    let n_differing = n_differing(&check_sidecar_files(&view.trace.sidecar_files));
     if n_differing > 0 {
         let files = counted(
             n_differing as u64,
@@ -104,7 +108,7 @@ pub fn contamination(trace: &Trace, query: &MemoryQuery) -> Option<&'static str>
 pub fn first_word(trace: &Trace, query: &MemoryQuery) -> Option<&'static str> {
     if contamination(trace, query).is_some() {
         Some("Contaminated run.")
-    } else if n_differing(&check_sidecar_files(&trace.sidecar_files)) > 0 {
+    } else if n_files_differing(trace) > 0 {
         Some("Run files differ from the manifest.")
     } else {
         None
@@ -113,7 +117,7 @@ pub fn first_word(trace: &Trace, query: &MemoryQuery) -> Option<&'static str> {
 
 /// Adds parsing issues for an untrustworthy run, once everything is parsed.
 pub fn file_issues(trace: &mut Trace) {
-    let n_differing = n_differing(&check_sidecar_files(&trace.sidecar_files));
+    let n_differing = n_files_differing(trace);
     let is_contaminated = contamination(trace, &MemoryQuery::default()).is_some();
     for (kind, n) in [(&MANIFEST_DIFFERS, n_differing), (&RUN_CONTAMINATED, usize::from(is_contaminated))] {
         if trace.ledger.count_of(kind.code) == 0 {
