@@ -14,7 +14,6 @@ use crate::report::{Document, Report};
 use crate::trace::Run;
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::rc::Rc;
 
 /// Data of A or B for a comparison. It is plain data, so that A and B can be parsed in different workers;
 /// see [`super::Session::side`].
@@ -133,22 +132,12 @@ impl Shown for Compared {
 
     /// Markdown is short, with collapsed tables, for comments on pull requests; with notes it is complete.
     fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource> {
-        let run = Run::default();
-        if !(exporter.applies)(&run) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported(exporter)));
-        }
+        self.check_exporter(exporter, &Run::default())?;
         let has_notes = options.notes.as_ref().is_some_and(|notes| !notes.is_empty());
-        let Document { title, source, ledger, reports } = self.written();
-        Ok(ExportSource {
-            run: Rc::new(run),
-            reports: Rc::new(reports.to_vec()),
-            title,
-            source,
-            ledger,
-            query: Query::default(),
-            options: Options { link: self.link_options(options), ..options.clone() },
-            is_comment: exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes,
-        })
+        let is_comment = exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes;
+        let options = Options { link: self.link_options(options), ..options.clone() };
+        let source = ExportSource::without_trace(self.written(), Query::default(), options);
+        Ok(ExportSource { is_comment, ..source })
     }
 
     fn why_not_exported(&self, _: &ExporterInfo) -> String {

@@ -24,6 +24,13 @@ pub struct ExportSource {
 }
 
 impl ExportSource {
+    /// Source of a document without traces.
+    pub(super) fn without_trace(document: Document<'_>, query: Query, options: Options) -> ExportSource {
+        let Document { title, source, ledger, reports } = document;
+        let (run, reports) = (Rc::new(Run::default()), Rc::new(reports.to_vec()));
+        ExportSource { run, reports, title, source, ledger, query, options, is_comment: false }
+    }
+
     /// Writes the export in steps, as far as the exporter has any; returns what is missing. Errors: those of `out`;
     /// [`io::ErrorKind::InvalidData`] if the data is no longer available; [`io::ErrorKind::Unsupported`] if there is nothing to
     /// write in this format.

@@ -11,7 +11,6 @@ use crate::export::{ExporterInfo, Options};
 use crate::report::{Document, Facts, Report};
 use crate::trace::Run;
 use std::io;
-use std::rc::Rc;
 
 /// Content of a link, or of a shared file without the trace.
 pub struct Linked {
@@ -140,21 +139,8 @@ impl Shown for Linked {
     }
 
     fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource> {
-        let run = Run::default();
-        if !(exporter.applies)(&run) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported(exporter)));
-        }
-        let Document { title, source, ledger, reports } = self.written();
-        Ok(ExportSource {
-            run: Rc::new(run),
-            reports: Rc::new(reports.to_vec()),
-            title,
-            source,
-            ledger,
-            query: self.query(),
-            options: self.options(options),
-            is_comment: false,
-        })
+        self.check_exporter(exporter, &Run::default())?;
+        Ok(ExportSource::without_trace(self.written(), self.query(), self.options(options)))
     }
 
     fn why_not_exported(&self, exporter: &ExporterInfo) -> String {

@@ -900,9 +900,7 @@ impl Shown for Session {
 
     fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource> {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
-        if !(exporter.applies)(&self.run) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported(exporter)));
-        }
+        self.check_exporter(exporter, &self.run)?;
         let document = analysis::document(&self.run, &self.reports, &super::format_title);
         let Document { title, source, ledger, .. } = document;
         Ok(ExportSource {

@@ -35,6 +35,14 @@ pub trait Shown {
     /// [`io::ErrorKind::Unsupported`] if there is nothing to write in this format.
     fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource>;
 
+    /// An error of kind [`io::ErrorKind::Unsupported`], with the reason, if an exporter has nothing to write of `run`.
+    fn check_exporter(&self, exporter: &ExporterInfo, run: &Run) -> io::Result<()> {
+        match (exporter.applies)(run) {
+            true => Ok(()),
+            false => Err(io::Error::new(io::ErrorKind::Unsupported, self.why_not_exported(exporter))),
+        }
+    }
+
     /// Exports the reports or the trace, chunk by chunk; see [`ExportSource::write`].
     fn export(
         &mut self,
