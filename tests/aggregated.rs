@@ -219,7 +219,7 @@ fn kernels_are_added_up() {
 /// The warning of a far-away event is that of the trace with all events in memory.
 #[test]
 fn far_away_events_are_found() {
-    let path = data_dirs("situations").into_iter().next().unwrap().join("one-event-years-later.json");
+    let path = own_dir("situations").join("one-event-years-later.json");
     let bytes = std::fs::read(path).unwrap();
     let warnings = |max_events: Option<usize>| -> Vec<String> {
         let session = read(&bytes, max_events).unwrap();
