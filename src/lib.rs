@@ -48,4 +48,5 @@ pub mod memory_run;
 pub mod parquet;
 pub mod report;
 pub mod scene;
+pub mod timeline;
 pub mod trace;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tracedrop::base::hash::HashMap;
 use tracedrop::engine::protocol::{
     self, AddedReport, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile,
-    PreviewView, Progress, Request, Response, SearchHits,
+    PreviewView, Progress, Request, Response, SearchHits, TimelineAnswer,
 };
 use tracedrop::report::view::{ColumnSum, TableRows};
 
@@ -77,6 +77,7 @@ pub enum Answer {
     Held(BudgetView),
     /// Texts in an export.
     Preview(PreviewView),
+    Timeline(TimelineAnswer),
 }
 
 /// A worker that serves one tab. Dropping it ends the worker and drops pending answers.
@@ -214,6 +215,7 @@ impl Mail {
             Some(Response::Searched { ticket, hits }) => self.answer(ticket, Answer::Searched(hits)),
             Some(Response::Held { ticket, budget }) => self.answer(ticket, Answer::Held(budget)),
             Some(Response::Preview { ticket, preview }) => self.answer(ticket, Answer::Preview(preview)),
+            Some(Response::Timeline { ticket, answer }) => self.answer(ticket, Answer::Timeline(answer)),
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

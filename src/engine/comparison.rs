@@ -115,6 +115,7 @@ impl Shown for Compared {
             range: RangeView::default(),
             link: None,
             sent: None,
+            has_timeline: false,
         })
     }
 

@@ -123,6 +123,7 @@ impl Shown for Linked {
                 problem: self.problem.clone(),
             }),
             sent: None,
+            has_timeline: false,
         })
     }
 

@@ -19,6 +19,7 @@ use std::ops::Range;
 
 pub use crate::export::link::{LinkOptions, LinkedFile, LinkedSide, TableSpot};
 pub use crate::export::redact::{Classes, Sort as TextSort};
+pub use crate::timeline::answers::{TimelineAnswer, TimelineAsk};
 pub use crate::trace::cut::Cut;
 use crate::trace::hidden;
 
@@ -74,6 +75,8 @@ pub enum Request {
     Search { ticket: u32, text: String },
     /// Sums over rows of one table, by position among those that match.
     Sums { ticket: u32, ask: TableAsk, rows: Vec<Range<u64>> },
+    /// A question to the timeline.
+    Timeline { ticket: u32, ask: TimelineAsk },
 }
 
 /// Rows of one table that a search found.
@@ -317,6 +320,11 @@ pub enum Response {
     },
     /// A report of the partial document that was sent last; see [`DocumentView::add`].
     ReportAdded(Box<AddedReport>),
+    /// For [`Request::Timeline`].
+    Timeline {
+        ticket: u32,
+        answer: TimelineAnswer,
+    },
 }
 
 /// A report that was made after the others were sent.
@@ -482,6 +490,8 @@ pub struct DocumentView {
     pub link: Option<LinkView>,
     /// View of the sender, for a Tracedrop file with trace data.
     pub sent: Option<SentView>,
+    /// There is a timeline to ask for.
+    pub has_timeline: bool,
 }
 
 impl DocumentView {

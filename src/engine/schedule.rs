@@ -8,6 +8,8 @@
 pub enum JobKind {
     /// Someone looks for the answer: rows, text to copy, search hits.
     Answer,
+    /// A question to the timeline. The first one makes its index.
+    Timeline,
     /// The first reports, or those for changed settings.
     Reports,
     /// An export, or whatever else needs the traces for itself.

@@ -826,6 +826,24 @@ impl Session {
         end.checked_sub(start)
     }
 
+    /// Whether there is anything to show in a timeline.
+    fn has_timeline(&self) -> bool {
+        let has_boxes = |trace: &Trace| match self.unread_index() {
+            Some(_) => FORMATS.iter().any(|it| it.id == trace.source.format && it.has_events),
+            None => {
+                let Trace { slices, counters, samples, scoring_calls, .. } = trace;
+                !(slices.is_empty() && counters.is_empty() && samples.is_empty() && scoring_calls.is_empty())
+            }
+        };
+        matches!(self.stage, Stage::Done(_)) && self.run.traces.iter().any(has_boxes)
+    }
+
+    /// The traces, for a timeline. An error if they cannot be read from the index.
+    pub fn shared_run(&mut self) -> Result<Rc<Run>, ImportError> {
+        self.load()?;
+        Ok(self.run.clone())
+    }
+
     /// Files with their parsing details.
     fn accounts(&self) -> Vec<FileAccount> {
         let account = |trace| FileAccount { file: self.file_view(trace), ledger: ledger_view(&trace.ledger) };
@@ -883,6 +901,7 @@ impl Shown for Session {
             range: self.range(),
             link: None,
             sent: self.sent.clone(),
+            has_timeline: self.has_timeline(),
         })
     }
 

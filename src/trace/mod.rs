@@ -16,6 +16,7 @@ pub mod event_table;
 pub mod events;
 pub mod flows;
 pub mod hidden;
+pub mod labels;
 pub mod ledger;
 pub mod links;
 pub mod merge;

@@ -17,6 +17,7 @@ mod reporter;
 mod schedule;
 mod source;
 mod stretch;
+mod timeline;
 mod turn;
 mod unpacked;
 mod wake;
@@ -87,6 +88,7 @@ struct State {
     shows_early: Cell<bool>,
     /// Signals that reports were made.
     reports_made: Wake,
+    timeline: RefCell<timeline::Cached>,
 }
 
 impl State {
@@ -226,6 +228,14 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             let sums = shown.sums(&ask, &rows);
             post(&Response::Sums { ticket, revision: shown.revision(), sums });
         }),
+        Request::Timeline { ticket, ask } => {
+            schedule::add(
+                state,
+                JobKind::Timeline,
+                Some(ticket),
+                timeline::answer(state.clone(), ticket, ask),
+            );
+        }
         Request::Search { ticket, text } => {
             schedule::add(state, JobKind::Answer, Some(ticket), search(state.clone(), ticket, text));
         }

@@ -1,0 +1,580 @@
+//! Answers to questions.
+
+use super::answers::{
+    At, BoxLink, BoxName, Bytes, COUNTER, CounterSums, Details, Found, LIT, Label, NameSums, Picture,
+    RowName, START, SameName, Stretch, TimelineAnswer, TimelineAsk, Tracks,
+};
+use super::boxes::{BoxTable, SliceBoxes};
+use super::line::{Pixel, RowLine, Window, read_rows};
+use super::tracks::{Content, Timeline};
+use crate::base::hash::HashMap;
+use crate::base::strings::StringId;
+use crate::trace::labels::shown;
+use crate::trace::slices::{SliceId, UNFINISHED};
+use crate::trace::{Run, Trace};
+use std::ops::Range;
+
+/// Pixels from which a box has a text, and an edge.
+const LABEL_PIXELS: usize = 16;
+const EDGE_PIXELS: usize = 3;
+/// Names in a stretch, children of a box, arrows at it.
+const MAX_NAMES: usize = 200;
+const MAX_LINKS: usize = 12;
+/// Rows in a picture, and pixels in a row: what a screen and its surroundings have.
+const MAX_ROWS: usize = 400;
+const MAX_PIXELS: u32 = 1 << 14;
+
+impl Timeline {
+    /// Answers a question; `run` is the one that the timeline is of.
+    pub fn answer(&self, run: &Run, ask: &TimelineAsk) -> TimelineAnswer {
+        match ask {
+            TimelineAsk::Tracks => TimelineAnswer::Tracks(self.tracks_view()),
+            TimelineAsk::Picture { window, rows, lit } => {
+                TimelineAnswer::Picture(self.picture(run, *window, rows, lit))
+            }
+            TimelineAsk::At { row, ns, around_ns } => TimelineAnswer::At(self.at(run, *row, *ns, *around_ns)),
+            TimelineAsk::Details { of } => TimelineAnswer::Details(self.details(run, *of).map(Box::new)),
+            TimelineAsk::SameName { of, is_back } => {
+                TimelineAnswer::Found(self.same_name(run, *of, *is_back))
+            }
+            TimelineAsk::Find { text, from, is_back } => {
+                TimelineAnswer::Found(self.find(run, text, *from, *is_back))
+            }
+            TimelineAsk::Stretch { from_ns, to_ns } => {
+                TimelineAnswer::Stretch(self.stretch(run, *from_ns, *to_ns))
+            }
+        }
+    }
+
+    fn tracks_view(&self) -> Tracks {
+        Tracks {
+            span_ns: self.span_ns,
+            tracks: self.tracks.iter().map(|track| track.view.clone()).collect(),
+            is_partial: self.is_partial,
+            is_each_from_zero: self.is_each_from_zero,
+            load: self.load.clone(),
+        }
+    }
+
+    fn part_row(&self, row: RowName) -> Option<(usize, usize)> {
+        match &self.tracks.get(row.track as usize)?.content {
+            Content::Rows { part, rows } => Some((*part, *rows.get(row.row as usize)?)),
+            Content::Counter { .. } => None,
+        }
+    }
+
+    /// What is drawn of rows in a window.
+    pub fn picture(&self, run: &Run, window: Window, rows: &[RowName], lit: &str) -> Picture {
+        let window =
+            Window { n_pixels: window.n_pixels.clamp(1, MAX_PIXELS), bits: window.bits.min(62), ..window };
+        let n = window.n_pixels as usize;
+        let rows = &rows[..rows.len().min(MAX_ROWS)];
+        let mut painter = Painter {
+            timeline: self,
+            run,
+            window,
+            picture: Picture {
+                window,
+                rows: rows.to_vec(),
+                colors: Bytes(vec![0; n * rows.len()]),
+                covers: Bytes(vec![0; n * rows.len()]),
+                labels: Vec::new(),
+                names: Vec::new(),
+            },
+            names: HashMap::default(),
+        };
+        // The rows of each part are read together.
+        let mut of_part: Vec<(Vec<usize>, Vec<usize>)> = vec![(Vec::new(), Vec::new()); self.parts.len()];
+        for (at, row) in rows.iter().enumerate() {
+            match self.tracks.get(row.track as usize).map(|track| &track.content) {
+                Some(Content::Counter { points }) => {
+                    painter.paint_counter(at, points, self.tracks[row.track as usize].view.max);
+                }
+                Some(Content::Rows { .. }) => {
+                    if let Some((part, row)) = self.part_row(*row) {
+                        of_part[part].0.push(at);
+                        of_part[part].1.push(row);
+                    }
+                }
+                None => {}
+            }
+        }
+        let mut lines: Vec<RowLine> = Vec::new();
+        for (number, (at, rows)) in of_part.into_iter().enumerate().filter(|(_, (at, _))| !at.is_empty()) {
+            let part = &self.parts[number];
+            let trace = &run.traces[part.trace];
+            match &part.own {
+                Some(boxes) => read_rows(&part.index, boxes, &rows, &window, &mut lines),
+                None => read_rows(&part.index, SliceBoxes::new(trace), &rows, &window, &mut lines),
+            }
+            for (at, line) in at.iter().zip(&lines) {
+                painter.paint(*at, number, &line.pixels);
+            }
+            if !lit.is_empty() {
+                painter.light(&at, number, &rows, lit);
+            }
+        }
+        painter.picture
+    }
+
+    fn at(&self, run: &Run, row: RowName, ns: u64, around_ns: u64) -> Option<At> {
+        if let Content::Counter { points } = &self.tracks.get(row.track as usize)?.content {
+            let next = points.partition_point(|point| point.0 <= ns.saturating_add(around_ns));
+            let (start_ns, value) = *points.get(next.checked_sub(1)?)?;
+            let name = self.tracks[row.track as usize].view.title.clone();
+            let value = Some(value);
+            return Some(At { of: None, name, start_ns, dur_ns: None, self_ns: None, count: 1, value });
+        }
+        let (number, row) = self.part_row(row)?;
+        let part = &self.parts[number];
+        let trace = &run.traces[part.trace];
+        let source = part.index.row(row);
+        let (id, count) = match &part.own {
+            Some(boxes) => source.pick(boxes, ns, around_ns),
+            None => source.pick(SliceBoxes::new(trace), ns, around_ns),
+        }?;
+        let BoxLink { of, name, start_ns, dur_ns, .. } = self.link(run, number, id as usize);
+        let self_ns = part.own.is_none().then(|| trace.slices.self_ns.get(id as usize) as u64);
+        Some(At { of: Some(of), name, start_ns, dur_ns, self_ns, count, value: None })
+    }
+
+    fn link(&self, run: &Run, number: usize, id: usize) -> BoxLink {
+        let part = &self.parts[number];
+        let trace = &run.traces[part.trace];
+        let (start, end) = part.span(trace, id);
+        let (track, row) = part.shown_at[part.row_of(trace, id)];
+        let is_open = part.own.is_none() && trace.slices.dur.get(id) == UNFINISHED;
+        BoxLink {
+            of: BoxName { part: number as u32, id: id as u32 },
+            row: RowName { track, row },
+            name: shown(trace.strings.get_opt(part.name(trace, id))).to_string(),
+            start_ns: self.from_start(part, start),
+            dur_ns: (!is_open).then(|| end.wrapping_sub(start) as u64),
+        }
+    }
+
+    /// The part of a box that exists.
+    fn part_of(&self, run: &Run, of: BoxName) -> Option<(usize, usize)> {
+        let part = self.parts.get(of.part as usize)?;
+        let id = of.id as usize;
+        (id < part.len(&run.traces[part.trace])).then_some((of.part as usize, id))
+    }
+
+    fn details(&self, run: &Run, of: BoxName) -> Option<Details> {
+        let (number, id) = self.part_of(run, of)?;
+        let link = self.link(run, number, id);
+        let view = &self.tracks[link.row.track as usize].view;
+        let mut details = Details {
+            category: String::new(),
+            self_ns: None,
+            group: view.group.clone(),
+            track: view.title.clone(),
+            args: String::new(),
+            parents: Vec::new(),
+            children: Vec::new(),
+            n_children: 0,
+            from: Vec::new(),
+            to: Vec::new(),
+            same_name: self.same_name_sums(run, number, id),
+            link,
+        };
+        if self.parts[number].own.is_none() {
+            self.add_slice_details(run, number, id, &mut details);
+        } else {
+            self.add_stack_details(run, number, id, &mut details);
+        }
+        Some(details)
+    }
+
+    fn add_slice_details(&self, run: &Run, number: usize, id: usize, details: &mut Details) {
+        let trace = &run.traces[self.parts[number].trace];
+        let slices = &trace.slices;
+        let link = |slice: SliceId| self.link(run, number, slice.0 as usize);
+        details.category = trace.strings.get_opt(slices.category[id]).unwrap_or_default().to_string();
+        details.self_ns = Some(slices.self_ns.get(id).max(0) as u64);
+        let mut args = Vec::new();
+        trace.push_slice_args(id, &mut args);
+        details.args = String::from_utf8_lossy(&args).into_owned();
+        let mut parent = slices.parent[id];
+        while let Some(known) = parent.some().filter(|_| details.parents.len() < MAX_LINKS) {
+            details.parents.push(link(known));
+            parent = slices.parent[known.0 as usize];
+        }
+        let boxes = SliceBoxes::new(trace);
+        let end = boxes.end(id);
+        let inside = (id + 1..slices.len()).take_while(|slice| slices.ts[*slice] <= end);
+        let mut children: Vec<usize> =
+            inside.filter(|slice| slices.parent[*slice].0 as usize == id).collect();
+        details.n_children = children.len() as u64;
+        children.sort_by_key(|slice| std::cmp::Reverse(boxes.length(*slice)));
+        children.truncate(MAX_LINKS);
+        details.children = children.into_iter().map(|slice| self.link(run, number, slice)).collect();
+        let flows = &trace.flows;
+        for (from, to) in flows.from.iter().zip(&flows.to) {
+            if to.0 as usize == id && details.from.len() < MAX_LINKS {
+                details.from.push(link(*from));
+            }
+            if from.0 as usize == id && details.to.len() < MAX_LINKS {
+                details.to.push(link(*to));
+            }
+        }
+    }
+
+    /// Calls around and in a call of a sampled stack.
+    fn add_stack_details(&self, run: &Run, number: usize, id: usize, details: &mut Details) {
+        let part = &self.parts[number];
+        let Some(boxes) = &part.own else { return };
+        let (start, end) = (boxes.start(id), boxes.end(id));
+        let (track, depth) = (boxes.track(id), boxes.depth(id));
+        for row in part.index.rows_of(track) {
+            let source = part.index.row(row);
+            let at = self.from_start(part, start);
+            let row_depth = part.index.rows[row].depth;
+            if row_depth < depth {
+                let around = source.pick(boxes, at, 1).map(|found| found.0 as usize);
+                let around =
+                    around.filter(|around| boxes.start(*around) <= start && boxes.end(*around) >= end);
+                details.parents.extend(around.map(|around| self.link(run, number, around)));
+            } else if row_depth == depth + 1 {
+                let from = source.lower_bound(boxes, at);
+                let inside = source.order[from..].iter().map(|id| *id as usize);
+                let mut inside: Vec<usize> = inside.take_while(|inside| boxes.end(*inside) <= end).collect();
+                details.n_children = inside.len() as u64;
+                inside.sort_by_key(|inside| std::cmp::Reverse(boxes.length(*inside)));
+                inside.truncate(MAX_LINKS);
+                details.children.extend(inside.into_iter().map(|inside| self.link(run, number, inside)));
+            }
+        }
+        details.parents.reverse();
+        details.parents.truncate(MAX_LINKS);
+    }
+
+    fn same_name_sums(&self, run: &Run, number: usize, id: usize) -> SameName {
+        let part = &self.parts[number];
+        let trace = &run.traces[part.trace];
+        let names = part.names(trace);
+        let length = |id: usize| {
+            let (start, end) = part.span(trace, id);
+            end.wrapping_sub(start) as u64
+        };
+        let (name, own) = (names[id], length(id));
+        let mut sums = SameName { min_ns: u64::MAX, ..SameName::default() };
+        for other in (0..names.len()).filter(|other| names[*other] == name) {
+            let ns = length(other);
+            sums.count += 1;
+            sums.number += u64::from(other <= id);
+            sums.n_longer += u64::from(ns > own);
+            sums.total_ns = sums.total_ns.saturating_add(ns);
+            sums.min_ns = sums.min_ns.min(ns);
+            sums.max_ns = sums.max_ns.max(ns);
+        }
+        sums
+    }
+
+    fn same_name(&self, run: &Run, of: BoxName, is_back: bool) -> Found {
+        let Some((number, id)) = self.part_of(run, of) else { return Found::default() };
+        let part = &self.parts[number];
+        let names = part.names(&run.traces[part.trace]);
+        let is_same = |other: &usize| names[*other] == names[id];
+        let next = match is_back {
+            true => (0..id).rev().find(is_same),
+            false => (id + 1..names.len()).find(is_same),
+        };
+        let sums = self.same_name_sums(run, number, next.unwrap_or(id));
+        Found {
+            n: sums.count,
+            number: sums.number,
+            link: next.map(|next| self.link(run, number, next)),
+            problem: String::new(),
+        }
+    }
+
+    /// Searches names; the order of hits is that of parts and of time.
+    fn find(&self, run: &Run, text: &str, from: Option<BoxName>, is_back: bool) -> Found {
+        if text.is_empty() {
+            return Found::default();
+        }
+        let mut found = Found::default();
+        // The number of hits up to the one that is looked for, and the hit.
+        let (mut first, mut last, mut before, mut after) = (None, None, None, None);
+        for (number, part) in self.parts.iter().enumerate() {
+            let trace = &run.traces[part.trace];
+            let matches = Matches::new(trace, text);
+            let names = part.names(trace);
+            for id in (0..names.len()).filter(|id| matches.has(names[*id])) {
+                found.n += 1;
+                let hit = (found.n, number, id);
+                first.get_or_insert(hit);
+                last = Some(hit);
+                let here = BoxName { part: number as u32, id: id as u32 };
+                match from {
+                    Some(from) if here < from => before = Some(hit),
+                    Some(from) if here > from => {
+                        after.get_or_insert(hit);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        // Past the end it starts over.
+        let hit = if is_back { before.or(last) } else { after.or(first) };
+        if let Some((at, number, id)) = hit {
+            found.number = at;
+            found.link = Some(self.link(run, number, id));
+        }
+        found
+    }
+
+    fn stretch(&self, run: &Run, from_ns: u64, to_ns: u64) -> Stretch {
+        let mut stretch = Stretch { from_ns, to_ns, ..Stretch::default() };
+        let mut sums: HashMap<String, (u64, u64, i64, (u64, usize, usize))> = HashMap::default();
+        for (number, part) in self.parts.iter().enumerate() {
+            let trace = &run.traces[part.trace];
+            match &part.own {
+                Some(boxes) => self.add_stretch(number, trace, boxes, from_ns..to_ns, None, &mut sums),
+                None => {
+                    let parents = Some(trace.slices.parent.as_slice());
+                    let boxes = SliceBoxes::new(trace);
+                    self.add_stretch(number, trace, boxes, from_ns..to_ns, parents, &mut sums);
+                }
+            }
+        }
+        stretch.n = sums.values().map(|sums| sums.0).sum();
+        let mut names: Vec<_> = sums.into_iter().collect();
+        names.sort_by(|(a_name, a), (b_name, b)| b.1.cmp(&a.1).then_with(|| a_name.cmp(b_name)));
+        stretch.n_more = names.len().saturating_sub(MAX_NAMES) as u64;
+        names.truncate(MAX_NAMES);
+        stretch.names = names
+            .into_iter()
+            .map(|(name, (count, total_ns, self_ns, (_, part, id)))| NameSums {
+                name,
+                count,
+                total_ns,
+                self_ns: self_ns.max(0) as u64,
+                longest: self.link(run, part, id),
+            })
+            .collect();
+        for track in &self.tracks {
+            if let Content::Counter { points } = &track.content {
+                stretch.counters.extend(counter_sums(&track.view.title, points, from_ns..to_ns));
+            }
+        }
+        stretch
+    }
+
+    fn add_stretch<B: BoxTable>(
+        &self,
+        number: usize,
+        trace: &Trace,
+        boxes: B,
+        range: Range<u64>,
+        parents: Option<&[SliceId]>,
+        sums: &mut HashMap<String, (u64, u64, i64, (u64, usize, usize))>,
+    ) {
+        let part = &self.parts[number];
+        let index = &part.index;
+        let first = super::line::first_at(index, boxes, range.start);
+        let end = super::line::first_at(index, boxes, range.end);
+        // Of the earlier ones, only the last of each row may reach into it.
+        let mut ids: Vec<usize> = (0..index.rows.len())
+            .filter_map(|row| {
+                let order = index.row(row).order;
+                let before = order.partition_point(|id| (*id as usize) < first).checked_sub(1)?;
+                let id = order[before] as usize;
+                (self.from_start(part, boxes.end(id)) > range.start).then_some(id)
+            })
+            .collect();
+        ids.extend(first..end);
+        let mut by_name: HashMap<StringId, (u64, u64, i64, (u64, usize))> = HashMap::default();
+        let within = |id: usize| {
+            let from = self.from_start(part, boxes.start(id)).max(range.start);
+            self.from_start(part, boxes.end(id)).min(range.end).saturating_sub(from)
+        };
+        for id in ids {
+            let ns = within(id);
+            let entry = by_name.entry(boxes.name(id)).or_insert((0, 0, 0, (0, id)));
+            entry.0 += 1;
+            entry.1 += ns;
+            entry.2 += ns as i64;
+            if ns > entry.3.0 {
+                entry.3 = (ns, id);
+            }
+            if let Some(parent) = parents.and_then(|parents| parents[id].some()) {
+                // It reaches over its child, so it is in the stretch too.
+                by_name.entry(boxes.name(parent.0 as usize)).or_insert((0, 0, 0, (0, id))).2 -= ns as i64;
+            }
+        }
+        for (name, (count, total, own, (longest, id))) in by_name {
+            let name = shown(trace.strings.get_opt(name)).to_string();
+            let entry = sums.entry(name).or_insert((0, 0, 0, (0, number, id)));
+            entry.0 += count;
+            entry.1 += total;
+            entry.2 += own;
+            if longest > entry.3.0 {
+                entry.3 = (longest, number, id);
+            }
+        }
+    }
+}
+
+/// A counter between two times; `None` if it has no value there.
+fn counter_sums(name: &str, points: &[(u64, f64)], range: Range<u64>) -> Option<CounterSums> {
+    let first = points.partition_point(|point| point.0 <= range.start).saturating_sub(1);
+    let end = points.partition_point(|point| point.0 < range.end);
+    let inside = points.get(first..end).filter(|inside| !inside.is_empty())?;
+    let (mut min, mut max, mut sum, mut ns) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0);
+    for (at, (from, value)) in inside.iter().enumerate() {
+        let to = inside.get(at + 1).map_or(range.end, |next| next.0);
+        let length = to.saturating_sub((*from).max(range.start)) as f64;
+        (min, max) = (value.min(min), value.max(max));
+        sum += value * length;
+        ns += length;
+    }
+    let mean = if ns > 0.0 { sum / ns } else { inside[0].1 };
+    Some(CounterSums { name: name.to_string(), min, mean, max })
+}
+
+/// Texts of a trace that contain another, whatever the case.
+struct Matches(Vec<bool>);
+
+impl Matches {
+    fn new(trace: &Trace, text: &str) -> Matches {
+        let text = text.to_lowercase();
+        Matches(trace.strings.all().map(|name| name.to_lowercase().contains(&text)).collect())
+    }
+
+    #[inline]
+    fn has(&self, name: StringId) -> bool {
+        self.0.get(name.0 as usize).copied().unwrap_or(false)
+    }
+}
+
+/// A picture that is being painted.
+struct Painter<'a> {
+    timeline: &'a Timeline,
+    run: &'a Run,
+    window: Window,
+    picture: Picture,
+    /// By trace and text: its position among the names.
+    names: HashMap<(usize, StringId), u32>,
+}
+
+impl Painter<'_> {
+    fn paint(&mut self, at: usize, number: usize, pixels: &[Pixel]) {
+        let part = &self.timeline.parts[number];
+        let trace = &self.run.traces[part.trace];
+        let n = pixels.len();
+        let whole = self.window.pixel_ns() as f64;
+        let mut from = 0;
+        for run in pixels.chunk_by(|a, b| a.longest == b.longest) {
+            let (start, end) = (from, from + run.len());
+            from = end;
+            let id = run[0].longest;
+            if id == Pixel::EMPTY {
+                continue;
+            }
+            let name = part.name(trace, id as usize);
+            let color = self.timeline.color(part.trace, name);
+            self.picture.colors.0[at * n..][start..end].fill(color);
+            for (cover, pixel) in self.picture.covers.0[at * n..][start..end].iter_mut().zip(run) {
+                *cover = (pixel.covered_ns as f64 / whole * 255.0).round() as u8;
+            }
+            if run.len() >= EDGE_PIXELS {
+                self.picture.colors.0[at * n + start] |= START;
+            }
+            if run.len() >= LABEL_PIXELS {
+                self.label(at, number, id as usize, name, color);
+            }
+        }
+    }
+
+    fn label(&mut self, at: usize, number: usize, id: usize, name: StringId, color: u8) {
+        let part = &self.timeline.parts[number];
+        let trace = &self.run.traces[part.trace];
+        let (start, end) = part.span(trace, id);
+        let names = &mut self.picture.names;
+        let name = *self.names.entry((part.trace, name)).or_insert_with(|| {
+            names.push(shown(trace.strings.get_opt(name)).chars().take(300).collect());
+            names.len() as u32 - 1
+        });
+        self.picture.labels.push(Label {
+            row: at as u32,
+            of: BoxName { part: number as u32, id: id as u32 },
+            start_ns: self.timeline.from_start(part, start),
+            end_ns: self.timeline.from_start(part, end),
+            name,
+            color,
+        });
+    }
+
+    /// Marks the pixels of boxes whose names contain `text`.
+    fn light(&mut self, at: &[usize], number: usize, rows: &[usize], text: &str) {
+        let part = &self.timeline.parts[number];
+        let trace = &self.run.traces[part.trace];
+        let matches = Matches::new(trace, text);
+        match &part.own {
+            Some(boxes) => self.light_boxes(at, &part.index, boxes, rows, &matches),
+            None => self.light_boxes(at, &part.index, SliceBoxes::new(trace), rows, &matches),
+        }
+    }
+
+    fn light_boxes<B: BoxTable>(
+        &mut self,
+        at: &[usize],
+        index: &super::TimelineIndex,
+        boxes: B,
+        rows: &[usize],
+        matches: &Matches,
+    ) {
+        let n = self.window.n_pixels as usize;
+        let window = self.window;
+        let mut mark = |id: usize, place: usize| {
+            if !matches.has(boxes.name(id)) {
+                return;
+            }
+            let start = boxes.start(id).wrapping_sub(index.origin) as u64;
+            let last = start.saturating_add((boxes.length(id) as u64).max(1)) - 1 >> window.bits;
+            let first = (start >> window.bits).max(window.first_pixel);
+            let last = last.min(window.first_pixel + window.n_pixels as u64 - 1);
+            for pixel in first..=last {
+                self.picture.colors.0[at[place] * n + (pixel - window.first_pixel) as usize] |= LIT;
+            }
+        };
+        let first = super::line::first_at(index, boxes, window.start_ns());
+        let end = super::line::first_at(index, boxes, window.end_ns());
+        for (place, row) in rows.iter().enumerate() {
+            let order = index.row(*row).order;
+            if let Some(before) = order.partition_point(|id| (*id as usize) < first).checked_sub(1) {
+                mark(order[before] as usize, place);
+            }
+        }
+        let places = index.by_place(rows);
+        for id in first..end {
+            let place = places.of(boxes, id);
+            if place < rows.len() {
+                mark(id, place);
+            }
+        }
+    }
+
+    /// The largest value in each pixel, which lasts until the next one.
+    fn paint_counter(&mut self, at: usize, points: &[(u64, f64)], max: f64) {
+        let n = self.window.n_pixels as usize;
+        let mut next = points.partition_point(|point| point.0 < self.window.start_ns());
+        let mut value = next.checked_sub(1).map(|before| points[before].1);
+        for pixel in 0..n {
+            let end = (self.window.first_pixel + pixel as u64 + 1).saturating_mul(self.window.pixel_ns());
+            let mut largest = value;
+            while let Some((_, now)) = points.get(next).filter(|point| point.0 < end) {
+                largest = Some(largest.map_or(*now, |largest| largest.max(*now)));
+                value = Some(*now);
+                next += 1;
+            }
+            if let Some(largest) = largest {
+                let share = if max > 0.0 { (largest / max).clamp(0.0, 1.0) } else { 0.0 };
+                self.picture.colors.0[at * n + pixel] = COUNTER;
+                self.picture.covers.0[at * n + pixel] = (share * 255.0).round() as u8;
+            }
+        }
+    }
+}

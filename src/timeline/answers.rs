@@ -1,0 +1,268 @@
+//! Questions to a timeline, and its answers: what crosses to the page.
+
+use super::line::Window;
+use serde::{Deserialize, Serialize};
+
+/// A row of a track: rows of a track are numbered from its top.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct RowName {
+    pub track: u32,
+    pub row: u32,
+}
+
+/// A box: the number of its part of the timeline, and its number there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct BoxName {
+    pub part: u32,
+    pub id: u32,
+}
+
+/// A question.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum TimelineAsk {
+    /// What tracks there are; the first question.
+    Tracks,
+    /// Rows in a window, with the boxes whose names contain `lit`.
+    Picture { window: Window, rows: Vec<RowName>, lit: String },
+    /// What is at a time, or within the `around_ns` after it.
+    At { row: RowName, ns: u64, around_ns: u64 },
+    /// All about a box.
+    Details { of: BoxName },
+    /// The next box of the same name, or the one before.
+    SameName { of: BoxName, is_back: bool },
+    /// The next box in time whose name contains the text, or the one before; the first or last one if `from` is `None`.
+    Find { text: String, from: Option<BoxName>, is_back: bool },
+    /// What is between two times.
+    Stretch { from_ns: u64, to_ns: u64 },
+}
+
+/// An answer, of the kind of its question.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum TimelineAnswer {
+    Tracks(Tracks),
+    Picture(Picture),
+    At(Option<At>),
+    Details(Option<Box<Details>>),
+    Found(Found),
+    Stretch(Stretch),
+}
+
+/// All tracks, in the order in which they are shown.
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Tracks {
+    /// Nanoseconds from the first time to the last one.
+    pub span_ns: u64,
+    pub tracks: Vec<TrackView>,
+    /// Only some slices were kept, so others are missing.
+    pub is_partial: bool,
+    /// The traces have no clock in common, so each starts at 0.
+    pub is_each_from_zero: bool,
+    /// Share of each of equal stretches of time in which a GPU was busy, or else the busiest thread; from 0 to 1.
+    pub load: Vec<f32>,
+}
+
+/// What a track shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum TrackSort {
+    /// Slices of a thread or of a GPU stream.
+    Thread,
+    /// Slices that belong to no thread.
+    Async,
+    /// Points in time.
+    Instants,
+    /// A value over time.
+    Counter,
+    /// Forward passes of a view.
+    Calls,
+    /// Call stacks of a thread, from samples.
+    Stacks,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TrackView {
+    /// Its process, or its file if there are several.
+    pub group: String,
+    pub title: String,
+    pub sort: TrackSort,
+    pub n_rows: u32,
+    pub n_boxes: u64,
+    /// Share of the time in which something is on the track.
+    pub busy: f64,
+    /// Largest value of a counter.
+    pub max: f64,
+}
+
+/// Bytes that are written and read at once.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                Ok(Bytes(bytes.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
+}
+
+/// Rows in a window.
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Picture {
+    pub window: Window,
+    pub rows: Vec<RowName>,
+    /// For each row and pixel: the color by number, with [`START`] and [`LIT`] added; 0 where there is nothing.
+    pub colors: Bytes,
+    /// For each row and pixel: how much of it is covered, from 0 to 255; of a counter, the largest value of its maximum.
+    pub covers: Bytes,
+    /// Boxes that are wide enough for a text.
+    pub labels: Vec<Label>,
+    /// Their names.
+    pub names: Vec<String>,
+}
+
+/// Number of colors; they are numbered from 1.
+pub const N_COLORS: u8 = 12;
+/// Added to the color of a counter.
+pub const COUNTER: u8 = 0x20;
+/// Added to the color of a pixel where a wide box starts.
+pub const START: u8 = 0x80;
+/// Added to the color of a pixel with a box that was searched for.
+pub const LIT: u8 = 0x40;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Label {
+    /// Its row, by position in [`Picture::rows`].
+    pub row: u32,
+    pub of: BoxName,
+    /// Nanoseconds from the start of the timeline.
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// By position in [`Picture::names`].
+    pub name: u32,
+    pub color: u8,
+}
+
+/// What is under the pointer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct At {
+    /// The longest box there; `None` on a counter.
+    pub of: Option<BoxName>,
+    pub name: String,
+    pub start_ns: u64,
+    /// `None` if it has no end in the file.
+    pub dur_ns: Option<u64>,
+    /// Of a slice: the time in which no slice within it ran.
+    pub self_ns: Option<u64>,
+    /// Number of boxes there.
+    pub count: u32,
+    /// Value of a counter.
+    pub value: Option<f64>,
+}
+
+/// Another box.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct BoxLink {
+    pub of: BoxName,
+    pub row: RowName,
+    pub name: String,
+    pub start_ns: u64,
+    pub dur_ns: Option<u64>,
+}
+
+/// All about a box.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Details {
+    pub link: BoxLink,
+    pub category: String,
+    pub self_ns: Option<u64>,
+    pub group: String,
+    pub track: String,
+    /// Its arguments as JSON; empty if it has none.
+    pub args: String,
+    /// Boxes around it, the closest first.
+    pub parents: Vec<BoxLink>,
+    /// The longest boxes directly in it, and the number of all.
+    pub children: Vec<BoxLink>,
+    pub n_children: u64,
+    /// Where arrows to it come from, and where those from it lead.
+    pub from: Vec<BoxLink>,
+    pub to: Vec<BoxLink>,
+    pub same_name: SameName,
+}
+
+/// A box among all of its name.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SameName {
+    pub count: u64,
+    /// Its number in time, from 1.
+    pub number: u64,
+    /// Number of longer ones.
+    pub n_longer: u64,
+    pub total_ns: u64,
+    pub min_ns: u64,
+    pub max_ns: u64,
+}
+
+/// Result of a search.
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Found {
+    /// Number of boxes that match.
+    pub n: u64,
+    /// Number in time of the box that was found, from 1.
+    pub number: u64,
+    pub link: Option<BoxLink>,
+    /// What is wrong with the text; empty if nothing.
+    pub problem: String,
+}
+
+/// What is between two times.
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Stretch {
+    /// Nanoseconds from the start of the timeline.
+    pub from_ns: u64,
+    pub to_ns: u64,
+    /// Number of boxes that overlap it.
+    pub n: u64,
+    /// By name, those with the most time first.
+    pub names: Vec<NameSums>,
+    /// Number of names beyond those.
+    pub n_more: u64,
+    pub counters: Vec<CounterSums>,
+}
+
+/// Boxes of one name in a stretch.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NameSums {
+    pub name: String,
+    pub count: u64,
+    /// Time within the stretch; without that of boxes directly in them.
+    pub total_ns: u64,
+    pub self_ns: u64,
+    /// The longest one.
+    pub longest: BoxLink,
+}
+
+/// A counter in a stretch.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CounterSums {
+    pub name: String,
+    pub min: f64,
+    /// Weighted by time.
+    pub mean: f64,
+    pub max: f64,
+}

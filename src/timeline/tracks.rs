@@ -1,0 +1,577 @@
+//! Which tracks a run has, in the order in which they are shown.
+//!
+//! ```text
+//! part 0: slices of the first trace   → a track per thread, async name, kind of instant
+//! part 1: its forward passes          → a track per view
+//! part 2: its samples                 → a track per thread
+//! part 3: slices of the second trace …
+//! ```
+//! Tracks that belong together stay together: processes by their sort index and then as in the file, and in a process the busiest
+//! thread first. A thread's overlapping slices are further rows of its track.
+
+use super::answers::{TrackSort, TrackView};
+use super::boxes::{BoxTable, Boxes, SliceBoxes};
+use super::index::TimelineIndex;
+use crate::base::hash::HashMap;
+use crate::base::steps;
+use crate::base::strings::StringId;
+use crate::trace::labels::{process_label, shown, thread_label};
+use crate::trace::links::WORK_CATEGORIES;
+use crate::trace::samples::StackId;
+use crate::trace::tracks::{Place, ProcessId, TrackKind};
+use crate::trace::{Run, Trace};
+
+/// Stretches of time of the load.
+pub const N_LOAD: usize = 512;
+/// Deeper calls of a sample are left out.
+const MAX_STACK: usize = 200;
+
+/// Boxes of one kind of a trace.
+pub struct Part {
+    /// Number of its trace.
+    pub trace: usize,
+    /// `None` for the slices of the trace.
+    pub own: Option<Boxes>,
+    pub index: TimelineIndex,
+    /// By row of the index: its track, and its row there.
+    pub shown_at: Vec<(u32, u32)>,
+}
+
+/// One track.
+pub struct Track {
+    pub view: TrackView,
+    pub content: Content,
+}
+
+/// What a track draws.
+pub enum Content {
+    /// Rows of a part's index, from the top.
+    Rows { part: usize, rows: Vec<usize> },
+    /// Points of a counter by time: nanoseconds from the start of the timeline, and the value from then on.
+    Counter { points: Vec<(u64, f64)> },
+}
+
+/// All tracks of a run.
+pub struct Timeline {
+    pub parts: Vec<Part>,
+    pub tracks: Vec<Track>,
+    /// By trace: the time on its clock at which the timeline starts.
+    pub starts: Vec<i64>,
+    pub span_ns: u64,
+    /// The traces have no clock in common, so each starts at 0.
+    pub is_each_from_zero: bool,
+    pub is_partial: bool,
+    pub load: Vec<f32>,
+    /// By trace and text: its color.
+    colors: Vec<Vec<u8>>,
+}
+
+impl Timeline {
+    /// The timeline of a run; `None` if nothing in it has a time.
+    pub async fn in_steps(run: &Run) -> Option<Timeline> {
+        let spans: Vec<Option<(i64, i64)>> = run.traces.iter().map(span_of).collect();
+        let known = || spans.iter().flatten().copied();
+        let first = known().map(|span| span.0).min()?;
+        let last = known().map(|span| span.1).max()?;
+        // Recordings of one run overlap; clocks that differ rarely do.
+        let latest_start = known().map(|span| span.0).max()?;
+        let earliest_end = known().map(|span| span.1).min()?;
+        let is_each_from_zero = latest_start > earliest_end;
+        let starts: Vec<i64> = match is_each_from_zero {
+            true => spans.iter().map(|span| span.map_or(0, |span| span.0)).collect(),
+            false => vec![first; spans.len()],
+        };
+        let longest = known().map(|(start, end)| end.wrapping_sub(start) as u64).max()?;
+        let span_ns = if is_each_from_zero { longest } else { last.wrapping_sub(first) as u64 };
+        let mut timeline = Timeline {
+            parts: Vec::new(),
+            tracks: Vec::new(),
+            starts,
+            span_ns: span_ns.max(1),
+            is_each_from_zero,
+            is_partial: run.traces.iter().any(|trace| trace.aggregated.is_some()),
+            load: Vec::new(),
+            colors: run.traces.iter().map(colors_of).collect(),
+        };
+        for (number, trace) in run.traces.iter().enumerate() {
+            let file = (run.traces.len() > 1).then_some(trace.source.file_name.as_str());
+            timeline.add_slices(number, trace, file).await;
+            timeline.add_own(number, trace, file, calls(trace), TrackSort::Calls).await;
+            timeline.add_own(number, trace, file, stacks(trace), TrackSort::Stacks).await;
+            timeline.add_counters(number, trace, file);
+        }
+        if timeline.tracks.is_empty() {
+            return None;
+        }
+        timeline.find_load(run);
+        Some(timeline)
+    }
+
+    /// Color of a text of a trace, from 1.
+    #[inline]
+    pub fn color(&self, trace: usize, name: StringId) -> u8 {
+        self.colors[trace].get(name.0 as usize).copied().unwrap_or(1)
+    }
+
+    /// Start of a part's boxes, in nanoseconds from the start of the timeline.
+    pub fn from_start(&self, part: &Part, on_clock: i64) -> u64 {
+        on_clock.wrapping_sub(self.starts[part.trace]) as u64
+    }
+
+    async fn add_slices(&mut self, number: usize, trace: &Trace, file: Option<&str>) {
+        if trace.slices.is_empty() {
+            return;
+        }
+        let index = TimelineIndex::in_steps(SliceBoxes::new(trace), self.starts[number]).await;
+        // Rows that one track shows: those of a thread, of a name of async slices in a process, of instants.
+        let mut rows_of: Vec<(Shown, Vec<usize>)> = Vec::new();
+        let mut at: HashMap<Shown, usize> = HashMap::default();
+        for (row, it) in index.rows.iter().enumerate() {
+            let shown = Shown::of(trace, it.track);
+            let place = *at.entry(shown).or_insert_with(|| {
+                rows_of.push((shown, Vec::new()));
+                rows_of.len() - 1
+            });
+            rows_of[place].1.push(row);
+        }
+        let mut tracks: Vec<(Order, Track)> = Vec::new();
+        for (number_in_file, (shown, mut rows)) in rows_of.into_iter().enumerate() {
+            // A thread's own slices, then its overlapping ones, then its states.
+            rows.sort_by_key(|row| (index.rows[*row].track, index.rows[*row].depth, index.rows[*row].lane));
+            let sums = |row: &usize| index.sums[*row];
+            let n_boxes: u64 = rows.iter().map(|row| u64::from(sums(row).n)).sum();
+            let top = rows.iter().map(|row| sums(row).covered_ns).max().unwrap_or(0);
+            let busy = top as f64 / self.span_ns as f64;
+            let process = shown.process(trace);
+            let group = group_of(trace, process, file);
+            let view = TrackView {
+                group,
+                title: shown.title(trace),
+                sort: shown.sort(trace),
+                n_rows: rows.len() as u32,
+                n_boxes,
+                busy: busy.min(1.0),
+                max: 0.0,
+            };
+            let order = Order {
+                process: process.map_or((i64::MIN, 0), |process| {
+                    let sort_index = trace.processes.sort_index.get(process.0 as usize).copied().flatten();
+                    (i64::from(sort_index.unwrap_or(0)), process.0)
+                }),
+                thread: shown.sort_index(trace),
+                idle: (busy * -1e9) as i64,
+                number: number_in_file,
+            };
+            tracks.push((order, Track { view, content: Content::Rows { part: self.parts.len(), rows } }));
+        }
+        tracks.sort_by_key(|(order, _)| *order);
+        let tracks = tracks.into_iter().map(|(_, track)| track).collect();
+        self.add_part(number, None, index, tracks);
+    }
+
+    async fn add_own(
+        &mut self,
+        number: usize,
+        trace: &Trace,
+        file: Option<&str>,
+        own: Option<(Boxes, Vec<(Option<ProcessId>, String)>)>,
+        sort: TrackSort,
+    ) {
+        let Some((boxes, titles)) = own else { return };
+        let index = TimelineIndex::in_steps(&boxes, self.starts[number]).await;
+        let mut tracks = Vec::new();
+        for (track, (process, title)) in titles.into_iter().enumerate() {
+            let rows: Vec<usize> = index.rows_of(track as u32).collect();
+            let sums = |row: &usize| index.sums[*row];
+            let top = rows.iter().map(|row| sums(row).covered_ns).max().unwrap_or(0);
+            let view = TrackView {
+                group: group_of(trace, process, file),
+                title,
+                sort,
+                n_rows: rows.len() as u32,
+                n_boxes: rows.iter().map(|row| u64::from(sums(row).n)).sum(),
+                busy: (top as f64 / self.span_ns as f64).min(1.0),
+                max: 0.0,
+            };
+            tracks.push(Track { view, content: Content::Rows { part: self.parts.len(), rows } });
+        }
+        tracks.sort_by(|a, b| b.view.busy.total_cmp(&a.view.busy));
+        self.add_part(number, Some(boxes), index, tracks);
+    }
+
+    fn add_part(&mut self, trace: usize, own: Option<Boxes>, index: TimelineIndex, tracks: Vec<Track>) {
+        let mut shown_at = vec![(0, 0); index.rows.len()];
+        for (track, number) in tracks.iter().zip(self.tracks.len() as u32..) {
+            if let Content::Rows { rows, .. } = &track.content {
+                rows.iter().zip(0..).for_each(|(row, at)| shown_at[*row] = (number, at));
+            }
+        }
+        self.parts.push(Part { trace, own, index, shown_at });
+        self.tracks.extend(tracks);
+    }
+
+    fn add_counters(&mut self, number: usize, trace: &Trace, file: Option<&str>) {
+        let mut points: Vec<Vec<(u64, f64)>> = vec![Vec::new(); trace.counter_series.len()];
+        let counters = &trace.counters;
+        for ((ts, series), value) in counters.ts.iter().zip(&counters.series).zip(&counters.value) {
+            if let Some(points) = points.get_mut(*series as usize).filter(|_| value.is_finite()) {
+                points.push((ts.wrapping_sub(self.starts[number]) as u64, *value));
+            }
+        }
+        for (series, points) in points.into_iter().enumerate().filter(|(_, points)| !points.is_empty()) {
+            let table = &trace.counter_series;
+            let text = |id: StringId| trace.strings.get_opt(id).filter(|text| !text.is_empty());
+            let (name, key) = (text(table.name[series]), text(table.key[series]));
+            let title = match (name, key) {
+                (Some(name), Some(key)) if name != key => format!("{name}: {key}"),
+                (name, key) => name.or(key).unwrap_or("counter").to_string(),
+            };
+            let view = TrackView {
+                group: group_of(trace, table.process.get(series).copied(), file),
+                title,
+                sort: TrackSort::Counter,
+                n_rows: 1,
+                n_boxes: points.len() as u64,
+                busy: 0.0,
+                max: points.iter().map(|point| point.1).fold(0.0, f64::max),
+            };
+            self.tracks.push(Track { view, content: Content::Counter { points } });
+        }
+    }
+
+    /// When a GPU was busy; without one, when the busiest track was.
+    fn find_load(&mut self, run: &Run) {
+        let mut load = Load::new(self.span_ns);
+        for (number, trace) in run.traces.iter().enumerate() {
+            let mut spans = gpu_work(trace);
+            spans.sort_unstable();
+            let start = self.starts[number];
+            load.add_union(
+                spans
+                    .into_iter()
+                    .map(|(from, to)| (from.wrapping_sub(start) as u64, to.wrapping_sub(start) as u64)),
+            );
+        }
+        if load.is_empty() {
+            let busiest = self.tracks.iter().max_by(|a, b| a.view.busy.total_cmp(&b.view.busy));
+            if let Some(Track { content: Content::Rows { part, rows }, .. }) = busiest {
+                let part = &self.parts[*part];
+                let fullest = rows.iter().max_by_key(|row| part.index.sums[**row].covered_ns);
+                let order = fullest.map_or(&[][..], |row| part.index.row(*row).order);
+                let trace = &run.traces[part.trace];
+                let span = |id: &u32| {
+                    let (from, to) = part.span(trace, *id as usize);
+                    (self.from_start(part, from), self.from_start(part, to))
+                };
+                load.add_union(order.iter().map(span));
+            }
+        }
+        self.load = load.shares(run.traces.len().max(1));
+    }
+}
+
+impl Part {
+    /// Start and end of a box on the trace's clock.
+    pub fn span(&self, trace: &Trace, id: usize) -> (i64, i64) {
+        match &self.own {
+            Some(boxes) => (boxes.start(id), boxes.end(id)),
+            None => {
+                let boxes = SliceBoxes::new(trace);
+                (boxes.start(id), boxes.end(id))
+            }
+        }
+    }
+
+    pub fn len(&self, trace: &Trace) -> usize {
+        self.own.as_ref().map_or(trace.slices.len(), |boxes| boxes.start.len())
+    }
+
+    pub fn name(&self, trace: &Trace, id: usize) -> StringId {
+        self.own.as_ref().map_or_else(|| trace.slices.name[id], |boxes| boxes.name[id])
+    }
+
+    /// By box.
+    pub fn names<'a>(&'a self, trace: &'a Trace) -> &'a [StringId] {
+        self.own.as_ref().map_or(&trace.slices.name, |boxes| &boxes.name)
+    }
+
+    /// Row of a box in the index.
+    pub fn row_of(&self, trace: &Trace, id: usize) -> usize {
+        match &self.own {
+            Some(boxes) => self.index.row_of(boxes, id),
+            None => self.index.row_of(SliceBoxes::new(trace), id),
+        }
+    }
+}
+
+/// Order of tracks in a trace.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Order {
+    process: (i64, u32),
+    thread: i64,
+    idle: i64,
+    number: usize,
+}
+
+/// What a track stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Shown {
+    Place(Place),
+    /// Async slices of one name, in a process or anywhere.
+    Async(StringId, Option<ProcessId>),
+}
+
+impl Shown {
+    fn of(trace: &Trace, track: u32) -> Shown {
+        let (tracks, at) = (&trace.tracks, track as usize);
+        let id = crate::trace::tracks::TrackId(track);
+        match tracks.kind.get(at) {
+            Some(TrackKind::AsyncGlobal | TrackKind::AsyncProcess | TrackKind::AsyncLegacy) => {
+                Shown::Async(tracks.name[at], tracks.process_of(id, &trace.threads))
+            }
+            _ => Shown::Place(tracks.place(id)),
+        }
+    }
+
+    fn process(self, trace: &Trace) -> Option<ProcessId> {
+        match self {
+            Shown::Async(_, process) => process,
+            Shown::Place(Place::Thread(thread)) => trace.threads.process.get(thread.0 as usize).copied(),
+            Shown::Place(Place::Track(track)) => trace.tracks.process_of(track, &trace.threads),
+        }
+    }
+
+    fn kind(self, trace: &Trace) -> Option<TrackKind> {
+        match self {
+            Shown::Place(Place::Track(track)) => trace.tracks.kind.get(track.0 as usize).copied(),
+            _ => None,
+        }
+    }
+
+    fn title(self, trace: &Trace) -> String {
+        match self {
+            Shown::Async(name, _) => shown(trace.strings.get_opt(name)).to_string(),
+            Shown::Place(Place::Thread(thread)) => thread_label(trace, thread.0 as usize),
+            Shown::Place(Place::Track(_)) => match self.kind(trace) {
+                Some(TrackKind::GlobalInstants) => "Instants of the trace".to_string(),
+                Some(TrackKind::ProcessInstants) => "Instants of the process".to_string(),
+                _ => "No thread".to_string(),
+            },
+        }
+    }
+
+    fn sort(self, trace: &Trace) -> TrackSort {
+        match self {
+            Shown::Async(..) => TrackSort::Async,
+            _ => match self.kind(trace) {
+                Some(TrackKind::GlobalInstants | TrackKind::ProcessInstants) => TrackSort::Instants,
+                _ => TrackSort::Thread,
+            },
+        }
+    }
+
+    fn sort_index(self, trace: &Trace) -> i64 {
+        match self {
+            Shown::Place(Place::Thread(thread)) => {
+                let index = trace.threads.sort_index.get(thread.0 as usize).copied().flatten();
+                index.map_or(0, i64::from)
+            }
+            // Below the threads of their process.
+            _ => i64::MAX,
+        }
+    }
+}
+
+fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> String {
+    let process = process.map(|process| process_label(trace, process.0 as usize));
+    match (file, process) {
+        (Some(file), Some(process)) if !process.is_empty() => format!("{file} · {process}"),
+        (Some(file), _) => file.to_string(),
+        (None, process) => process.unwrap_or_default(),
+    }
+}
+
+/// First and last time on the trace's clock, of forward passes too.
+fn span_of(trace: &Trace) -> Option<(i64, i64)> {
+    let calls = (0..trace.scoring_calls.len()).filter_map(|row| call_span(trace, row));
+    let calls = calls.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    match (trace.span(), calls) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Start and end of a forward pass in nanoseconds, if it has usable times: the file has its end in seconds and its duration in
+/// milliseconds.
+fn call_span(trace: &Trace, row: usize) -> Option<(i64, i64)> {
+    let (ts, wall_ms) = (trace.scoring_calls.ts[row], trace.scoring_calls.wall_ms[row]);
+    // Seconds up to the year 2200 fit in nanoseconds of 64 bits.
+    let is_usable =
+        ts.is_finite() && ts.abs() < 7.2e9 && wall_ms.is_finite() && (0.0..1e12).contains(&wall_ms);
+    is_usable.then(|| {
+        let end = (ts * 1e9) as i64;
+        (end.saturating_sub((wall_ms * 1e6) as i64), end)
+    })
+}
+
+/// Tracks of boxes that are no slices: process and title.
+type Own = (Boxes, Vec<(Option<ProcessId>, String)>);
+
+/// Forward passes and lookups, a track for each view, named after their probes.
+fn calls(trace: &Trace) -> Option<Own> {
+    let table = &trace.scoring_calls;
+    let mut rows: Vec<(i64, i64, usize)> =
+        (0..table.len()).filter_map(|row| call_span(trace, row).map(|span| (span.0, span.1, row))).collect();
+    rows.sort_unstable();
+    let mut views: HashMap<StringId, u32> = HashMap::default();
+    let (mut boxes, mut titles) = (Boxes::default(), Vec::new());
+    for (start, end, row) in rows {
+        let view = table.view_id[row];
+        let track = *views.entry(view).or_insert_with(|| {
+            titles.push((None, shown(trace.strings.get_opt(view)).to_string()));
+            titles.len() as u32 - 1
+        });
+        let name = if table.probe[row].is_none() { table.op[row] } else { table.probe[row] };
+        boxes.push(start, end.saturating_sub(start), name, (track, 0));
+    }
+    (!titles.is_empty()).then_some((boxes, titles))
+}
+
+/// Call stacks of threads as samples saw them: a call that is in samples one after the other is one box.
+fn stacks(trace: &Trace) -> Option<Own> {
+    let samples = &trace.samples;
+    if samples.is_empty() || trace.frames.is_empty() {
+        return None;
+    }
+    let mut threads: HashMap<u32, usize> = HashMap::default();
+    // By thread: the calls that are open, from the outermost one, with their starts, and the time of the last sample.
+    let mut open: Vec<(Vec<(StringId, i64)>, i64)> = Vec::new();
+    let mut titles = Vec::new();
+    let mut found: Vec<(i64, u32, i64, StringId, u32)> = Vec::new();
+    let usual_ns = usual_interval(&samples.ts);
+    for row in 0..samples.len() {
+        let (ts, thread) = (samples.ts[row], samples.thread[row].0);
+        let track = *threads.entry(thread).or_insert_with(|| {
+            let process = trace.threads.process.get(thread as usize).copied();
+            titles.push((process, format!("{} (samples)", thread_label(trace, thread as usize))));
+            open.push((Vec::new(), ts));
+            titles.len() - 1
+        });
+        let mut calls: Vec<StringId> = Vec::new();
+        let mut stack = samples.stack[row];
+        while stack != StackId::NONE && calls.len() < MAX_STACK {
+            let frame = trace.stacks.frame[stack.0 as usize];
+            calls.push(trace.frames.name[frame.0 as usize]);
+            stack = trace.stacks.parent[stack.0 as usize];
+        }
+        calls.reverse();
+        let (running, last_ts) = &mut open[track];
+        // After a pause nobody knows what ran.
+        let is_next = ts.saturating_sub(*last_ts) <= usual_ns.saturating_mul(3);
+        let n_same = match is_next {
+            true => running.iter().zip(&calls).take_while(|(open, call)| open.0 == **call).count(),
+            false => 0,
+        };
+        let end = if is_next { ts } else { last_ts.saturating_add(usual_ns) };
+        for (depth, (name, start)) in running.drain(n_same..).enumerate() {
+            found.push((start, (n_same + depth) as u32, end.saturating_sub(start), name, track as u32));
+        }
+        running.extend(calls[n_same..].iter().map(|name| (*name, ts)));
+        *last_ts = ts;
+    }
+    for (track, (running, last_ts)) in open.into_iter().enumerate() {
+        let end = last_ts.saturating_add(usual_ns);
+        for (depth, (name, start)) in running.into_iter().enumerate() {
+            found.push((start, depth as u32, end.saturating_sub(start), name, track as u32));
+        }
+    }
+    found.sort_unstable();
+    let mut boxes = Boxes::default();
+    for (start, depth, length, name, track) in found {
+        boxes.push(start, length, name, (track, depth));
+    }
+    (!boxes.start.is_empty()).then_some((boxes, titles))
+}
+
+/// Median distance between times, which are in order.
+fn usual_interval(times: &[i64]) -> i64 {
+    let mut distances: Vec<i64> =
+        times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).filter(|ns| *ns > 0).collect();
+    let middle = distances.len() / 2;
+    if distances.is_empty() { 1 } else { *distances.select_nth_unstable(middle).1 }
+}
+
+/// Start and end of kernels, copies and fills, on the trace's clock.
+fn gpu_work(trace: &Trace) -> Vec<(i64, i64)> {
+    if let Some(aggregated) = &trace.aggregated {
+        let work = &aggregated.work;
+        return work.start.iter().copied().zip(work.end.iter().copied()).collect();
+    }
+    let is_work: Vec<bool> = trace.strings.all().map(|text| WORK_CATEGORIES.contains(&text)).collect();
+    let boxes = SliceBoxes::new(trace);
+    let of_work = trace.slices.category.iter().enumerate();
+    let of_work = of_work.filter(|(_, id)| is_work.get(id.0 as usize).copied().unwrap_or(false));
+    of_work.map(|(slice, _)| (boxes.start(slice), boxes.end(slice))).collect()
+}
+
+/// Time in equal stretches.
+struct Load {
+    stretch_ns: f64,
+    ns: Vec<f64>,
+}
+
+impl Load {
+    fn new(span_ns: u64) -> Load {
+        Load { stretch_ns: span_ns as f64 / N_LOAD as f64, ns: vec![0.0; N_LOAD] }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ns.iter().all(|ns| *ns == 0.0)
+    }
+
+    /// Adds the time that any of the spans covers, which are in order of their starts.
+    fn add_union(&mut self, spans: impl Iterator<Item = (u64, u64)>) {
+        let mut covered_to = 0;
+        for (from, to) in spans {
+            let from = from.max(covered_to);
+            if to > from {
+                self.add(from as f64, to as f64);
+                covered_to = to;
+            }
+        }
+    }
+
+    fn add(&mut self, from: f64, to: f64) {
+        let at = |ns: f64| ((ns / self.stretch_ns) as usize).min(N_LOAD - 1);
+        for stretch in at(from)..=at(to) {
+            let start = stretch as f64 * self.stretch_ns;
+            let covered = to.min(start + self.stretch_ns) - from.max(start);
+            self.ns[stretch] += covered.max(0.0);
+        }
+    }
+
+    fn shares(self, n_traces: usize) -> Vec<f32> {
+        let whole = self.stretch_ns * n_traces as f64;
+        self.ns.into_iter().map(|ns| (ns / whole).clamp(0.0, 1.0) as f32).collect()
+    }
+}
+
+/// Colors of all texts, by number. Names that differ in digits only, such as steps, have one color.
+fn colors_of(trace: &Trace) -> Vec<u8> {
+    trace.strings.all().map(color_of).collect()
+}
+
+/// Color of a name: the same for the same name in every trace.
+pub fn color_of(name: &str) -> u8 {
+    // FNV-1a.
+    let hash =
+        name.bytes().filter(|byte| !byte.is_ascii_digit()).fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        });
+    1 + (hash >> 32) as u8 % super::answers::N_COLORS
+}
+
+/// [`Timeline::in_steps`], at once.
+pub fn of_run(run: &Run) -> Option<Timeline> {
+    steps::run(Timeline::in_steps(run))
+}

@@ -1,0 +1,44 @@
+//! Answers questions to the timeline.
+
+use crate::{State, failure, post};
+use std::rc::{Rc, Weak};
+use tracedrop::engine::protocol::{Response, TimelineAsk};
+use tracedrop::timeline::Timeline;
+use tracedrop::trace::Run;
+
+/// The timeline, and the traces that it is of. It does not hold them, so that they can change without a copy of them.
+#[derive(Default)]
+pub struct Cached {
+    run: Weak<Run>,
+    timeline: Option<Rc<Timeline>>,
+}
+
+/// Job that answers. The first one makes the index, in steps.
+pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
+    let refuse = |code: &str, what: &str| {
+        post(&Response::Refused { ticket, failure: failure(code, what, "") });
+    };
+    let run = match state.session.borrow_mut().as_mut().map(|session| session.shared_run()) {
+        Some(Ok(run)) => run,
+        Some(Err(error)) => return post(&Response::Refused { ticket, failure: error.into() }),
+        None => return refuse("not-read", "the trace is not parsed yet"),
+    };
+    let cached = || {
+        let cached = state.timeline.borrow();
+        cached.timeline.clone().filter(|_| Weak::ptr_eq(&cached.run, &Rc::downgrade(&run)))
+    };
+    let timeline = match cached() {
+        Some(timeline) => timeline,
+        None => {
+            // The old one goes first.
+            *state.timeline.borrow_mut() = Cached::default();
+            let Some(timeline) = Timeline::in_steps(&run).await.map(Rc::new) else {
+                return refuse("no-times", "nothing in this trace has a time");
+            };
+            let cached = Cached { run: Rc::downgrade(&run), timeline: Some(timeline.clone()) };
+            *state.timeline.borrow_mut() = cached;
+            timeline
+        }
+    };
+    post(&Response::Timeline { ticket, answer: timeline.answer(&run, &ask) });
+}

@@ -1,0 +1,170 @@
+//! The timeline: what is drawn equals a plain painter that looks at every box.
+
+mod support;
+
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::path::PathBuf;
+use support::{Random, data_dirs, files, import, own_dir};
+use tracedrop::timeline::{
+    BoxTable, Pixel, RowLine, SliceBoxes, TimelineIndex, Window, read_all_boxes, read_by_groups,
+};
+use tracedrop::trace::Trace;
+
+/// All traces with slices below 3 MB.
+fn traces() -> Vec<(PathBuf, Trace)> {
+    let mut dirs = data_dirs("chrome");
+    dirs.extend(data_dirs("pytorch"));
+    dirs.push(own_dir("situations"));
+    let paths = dirs.iter().flat_map(|dir| files(dir, &[".json", ".json.gz"]));
+    let small = paths.filter(|path| path.metadata().is_ok_and(|data| data.len() < 3_000_000));
+    let traces: Vec<(PathBuf, Trace)> = small
+        .filter_map(|path| {
+            let name = path.file_name()?.to_str()?;
+            let trace = import(name, &std::fs::read(&path).ok()?, None).ok()?;
+            (!trace.slices.is_empty()).then_some((path, trace))
+        })
+        .collect();
+    assert!(traces.len() > 20, "{}", traces.len());
+    traces
+}
+
+/// Every pixel of a row, by looking at every box of it.
+fn plain(trace: &Trace, order: &[u32], origin: i64, window: &Window) -> Vec<Pixel> {
+    let boxes = SliceBoxes::new(trace);
+    let pixel = |at: u64| {
+        let start = i128::from(at) << window.bits;
+        let end = start + (1 << window.bits);
+        let mut pixel = Pixel { longest: Pixel::EMPTY, count: 0, covered_ns: 0 };
+        let mut longest_ns = -1;
+        for id in order {
+            let from = i128::from(boxes.start(*id as usize)) - i128::from(origin);
+            let length = boxes.length(*id as usize);
+            let to = from + i128::from(length);
+            let overlaps = from < end && to > start || length == 0 && (start..end).contains(&from);
+            if !overlaps {
+                continue;
+            }
+            pixel.count += 1;
+            pixel.covered_ns += (to.min(end) - from.max(start)) as u64;
+            if length > longest_ns {
+                (pixel.longest, longest_ns) = (*id, length);
+            }
+        }
+        pixel
+    };
+    (0..u64::from(window.n_pixels)).map(|i| pixel(window.first_pixel + i)).collect()
+}
+
+fn index_of(trace: &Trace) -> TimelineIndex {
+    TimelineIndex::new(SliceBoxes::new(trace), trace.span().unwrap().0)
+}
+
+fn check_rows(name: &str, trace: &Trace, index: &TimelineIndex) {
+    let boxes = SliceBoxes::new(trace);
+    let mut seen = HashSet::new();
+    assert!(index.rows.is_sorted());
+    for (at, row) in index.rows.iter().enumerate() {
+        let order = index.row(at).order;
+        assert!(!order.is_empty() && order.is_sorted(), "{name}");
+        for id in order {
+            assert!(seen.insert(*id));
+            assert_eq!(trace.slices.track[*id as usize].0, row.track);
+            assert_eq!(trace.slices.depth.get(*id as usize), row.depth);
+        }
+        for pair in order.windows(2) {
+            assert!(boxes.end(pair[0] as usize) <= boxes.start(pair[1] as usize), "{name}: no overlap");
+        }
+        let middle = order.len() / 2;
+        assert_eq!(index.row_of(boxes, order[middle] as usize), at, "{name}");
+        assert_eq!(index.position_of(at, order[middle] as usize), Some(middle), "{name}");
+    }
+    assert_eq!(seen.len(), trace.slices.len(), "{name}: every slice has a row");
+}
+
+fn check_window(name: &str, trace: &Trace, index: &TimelineIndex, at: usize, window: Window) {
+    // 64 bits end somewhere.
+    let n_pixels = u64::from(window.n_pixels).min((u64::MAX >> window.bits) - window.first_pixel);
+    let window = &Window { n_pixels: n_pixels as u32, ..window };
+    let row = index.row(at);
+    let boxes = SliceBoxes::new(trace);
+    let wanted = plain(trace, row.order, index.origin, window);
+    let mut lines: Vec<RowLine> = Vec::new();
+    for read in [read_all_boxes::<SliceBoxes<'_>>, read_by_groups] {
+        read(index, boxes, &[at], window, &mut lines);
+        assert_eq!(lines[0].pixels, wanted, "{name}: row {at}, {window:?}");
+    }
+    // What is under the pointer is what is drawn.
+    for (pixel, number) in wanted.iter().zip(window.first_pixel..).step_by(7) {
+        let picked = row.pick(boxes, number << window.bits, window.pixel_ns());
+        let drawn = (pixel.longest != Pixel::EMPTY).then_some((pixel.longest, pixel.count));
+        assert_eq!(picked, drawn, "{name}: row {at}, pixel {number} of {window:?}");
+    }
+}
+
+#[test]
+fn every_trace_is_drawn_as_a_plain_painter_draws_it() {
+    let mut random = Random(1);
+    for (path, trace) in traces() {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let index = index_of(&trace);
+        check_rows(&name, &trace, &index);
+        let (start, end) = trace.span().unwrap();
+        let span = end.wrapping_sub(start) as u64;
+        let span_bits = u64::BITS - span.leading_zeros();
+        for _ in 0..60 {
+            let at = random.below(index.rows.len() as u64) as usize;
+            let bits = (random.below(u64::from(span_bits) + 2) as u32).min(62);
+            let n_pixels = 1 + random.below(200) as u32;
+            // Around a box, where there is something to see.
+            let order = index.row(at).order;
+            let near = trace.slices.ts[order[random.below(order.len() as u64) as usize] as usize]
+                .wrapping_sub(index.origin) as u64;
+            let first_pixel = (near >> bits).saturating_sub(random.below(u64::from(n_pixels)));
+            check_window(&name, &trace, &index, at, Window { first_pixel, bits, n_pixels });
+        }
+    }
+}
+
+/// Bursts of slices with gaps and lengths of all sizes, on one thread.
+fn burst() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    let burst = (0..40_u32, 0..30_u32, 1..200_usize);
+    prop::collection::vec(burst, 1..12).prop_map(|bursts| {
+        let mut boxes = Vec::new();
+        for (gap_bits, length_bits, n) in bursts {
+            for i in 0..n as u64 {
+                let mixed = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                boxes.push((mixed >> 8 & ((1 << gap_bits) - 1), mixed >> 20 & ((1 << length_bits) - 1)));
+            }
+        }
+        boxes
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn groups_are_what_their_boxes_are(boxes in burst(), bits in 0..44_u32, near in any::<prop::sample::Index>()) {
+        let mut at = 0;
+        let mut text = String::from("[");
+        let mut starts = Vec::new();
+        for (gap, length) in &boxes {
+            at += gap;
+            starts.push(at);
+            // Microseconds with three digits.
+            let us = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
+            text += &format!(r#"{{"ph":"X","pid":1,"tid":1,"name":"n","ts":{},"dur":{}}},"#, us(at), us(*length));
+            at += length;
+        }
+        text.pop();
+        text.push(']');
+        let trace = import("made.json", text.as_bytes(), None).unwrap();
+        prop_assert_eq!(trace.slices.len(), boxes.len());
+        let index = index_of(&trace);
+        check_rows("made", &trace, &index);
+        let row = near.index(index.rows.len());
+        let near = starts[near.index(starts.len())] - starts[0];
+        let window = Window { first_pixel: (near >> bits).saturating_sub(50), bits, n_pixels: 100 };
+        check_window("made", &trace, &index, row, window);
+    }
+}
