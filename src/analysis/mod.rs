@@ -85,6 +85,8 @@ pub enum Group {
     Memory,
     /// Slices, threads and counters as the trace has them.
     Trace,
+    /// What there is to see on a time axis.
+    Timeline,
 }
 
 /// The group of the report with that id; one of a comparison is in the same as that of one trace.

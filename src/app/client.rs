@@ -77,7 +77,6 @@ pub enum Answer {
     Held(BudgetView),
     /// Texts in an export.
     Preview(PreviewView),
-    #[expect(dead_code, reason = "the screen that asks follows")]
     Timeline(TimelineAnswer),
 }
 

@@ -37,6 +37,7 @@ impl Timeline {
             TimelineAsk::SameName { of, is_back } => {
                 TimelineAnswer::Found(self.same_name(run, *of, *is_back))
             }
+            TimelineAsk::Beside { of, is_back } => TimelineAnswer::Found(self.beside(run, *of, *is_back)),
             TimelineAsk::Find { text, from, is_back } => {
                 TimelineAnswer::Found(self.find(run, text, *from, *is_back))
             }
@@ -285,6 +286,22 @@ impl Timeline {
             n: sums.count,
             number: sums.number,
             link: next.map(|next| self.link(run, number, next)),
+            problem: String::new(),
+        }
+    }
+
+    fn beside(&self, run: &Run, of: BoxName, is_back: bool) -> Found {
+        let Some((number, id)) = self.part_of(run, of) else { return Found::default() };
+        let part = &self.parts[number];
+        let row = part.row_of(&run.traces[part.trace], id);
+        let order = part.index.row(row).order;
+        let at = part.index.position_of(row, id);
+        let next = at.and_then(|at| if is_back { at.checked_sub(1) } else { Some(at + 1) });
+        let next = next.and_then(|next| order.get(next));
+        Found {
+            n: order.len() as u64,
+            number: at.map_or(0, |at| at as u64 + 1),
+            link: next.map(|next| self.link(run, number, *next as usize)),
             problem: String::new(),
         }
     }

@@ -30,6 +30,8 @@ pub enum TimelineAsk {
     Details { of: BoxName },
     /// The next box of the same name, or the one before.
     SameName { of: BoxName, is_back: bool },
+    /// The next box in the same row, or the one before.
+    Beside { of: BoxName, is_back: bool },
     /// The next box in time whose name contains the text, or the one before; the first or last one if `from` is `None`.
     Find { text: String, from: Option<BoxName>, is_back: bool },
     /// What is between two times.

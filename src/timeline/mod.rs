@@ -21,8 +21,10 @@ pub mod index;
 pub mod levels;
 pub mod line;
 pub mod tracks;
+pub mod viewport;
 
 pub use boxes::{BoxTable, Boxes, SliceBoxes};
 pub use index::TimelineIndex;
 pub use line::{Pixel, RowLine, RowSource, Window, read_all_boxes, read_by_groups, read_rows};
 pub use tracks::{Timeline, of_run};
+pub use viewport::Viewport;

@@ -1,6 +1,7 @@
 //! All browser APIs beyond elements and their events; `web-sys` is used nowhere else.
 
 mod address;
+mod canvas;
 mod clipboard;
 mod files;
 mod folders;
@@ -22,6 +23,7 @@ mod worker;
 pub use address::{
     address_with, fragment, load_id, on_fragment, on_history, push_fragment, replace_fragment,
 };
+pub use canvas::{Canvas, Lines, dots_per_pixel, style_value};
 pub use clipboard::{copy_names_whole, copy_text};
 pub use files::{
     Dropped, Half, Picked, Ranges, download, download_text, heads_of_blobs, on_choosing, on_drag, on_paste,
@@ -35,11 +37,11 @@ pub use launch::{given_files, on_launch};
 pub use neighbours::Neighbours;
 pub use perfetto::{HandedOver, PERFETTO, hand_over};
 pub use place::{
-    Nearing, Resizing, Spot, ask_before_leaving, blur, catch_focus, focus_first, focus_inside, focus_sibling,
-    focused_inside, focused_inside_as, has_more_right, has_selected_text, is_on_control, is_target, lead_to,
-    on_nearing, on_resize, press, reveal, root_font_px, scroll_to, scroll_top_of, scroll_up_to,
-    scroll_window_to, set_title, show_dialog, size_of, spot_below, spot_of, spot_of_focus, to_top, width_of,
-    window_top, with_next_frame,
+    Nearing, Resizing, Spot, ask_before_leaving, blur, capture, catch_focus, focus_first, focus_inside,
+    focus_sibling, focused_inside, focused_inside_as, has_more_right, has_selected_text, is_on_control,
+    is_target, lead_to, on_nearing, on_resize, on_scroll, press, reveal, root_font_px, scroll_to,
+    scroll_top_of, scroll_up_to, scroll_window_by, scroll_window_to, set_title, show_dialog, size_of,
+    spot_below, spot_of, spot_of_focus, to_top, width_of, window_top, with_next_frame,
 };
 pub use start::{build, is_kept_offline, local_time, now_ms, samples, take_newer, version, when_newer};
 pub use storage::{remember, remember_session, remembered, session_names};

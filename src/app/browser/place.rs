@@ -1,6 +1,6 @@
 //! Positions on the screen, and the focus.
 
-use super::listeners::listener;
+use super::listeners::{listen, listener};
 use super::timers::after;
 use gloo::events::EventListener;
 use js_sys::Array;
@@ -247,6 +247,25 @@ pub fn scroll_up_to(selector: &str) {
 
 pub fn scroll_window_to(top: f64) {
     window().scroll_to_with_x_and_y(0.0, top);
+}
+
+/// Scrolls the page down.
+pub fn scroll_window_by(pixels: f64) {
+    window().scroll_by_with_x_and_y(0.0, pixels);
+}
+
+/// Calls `act` when the page is scrolled, as long as the current component exists.
+pub fn on_scroll(act: impl Fn() + 'static) {
+    listen(&window(), ev::scroll, move |_| act());
+}
+
+/// Moves of this pointer come to the element it was pressed on, until it is released.
+pub fn capture(event: &web_sys::PointerEvent) {
+    let element = event.current_target().and_then(|target| target.dyn_into::<Element>().ok());
+    if let Some(element) = element {
+        // Only fails if the pointer is gone.
+        let _ = element.set_pointer_capture(event.pointer_id());
+    }
 }
 
 pub fn set_title(title: &str) {

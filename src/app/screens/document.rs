@@ -4,7 +4,9 @@ use super::{FileCard, LinkCard, SidesCard};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, NoteBlock, TableBlock};
 use crate::app::browser;
 use crate::app::custom_rules::CustomRules;
-use crate::app::screens::{CustomRulesEditor, MemorySettings, NoteDialog, NotesPanel};
+use crate::app::screens::{
+    CustomRulesEditor, MemorySettings, NoteDialog, NotesPanel, TIMELINE, TimelineScreen,
+};
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::{InTurn, Turn, prose};
 use crate::app::words::words;
@@ -48,8 +50,13 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 };
                 let mut entries: Vec<Entry> =
                     document.reports.iter().filter(has_content).map(entry).collect();
-                // Groups in the order of their first reports, so that the first report stays the first.
-                let order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
+                if document.has_timeline && document.link.is_none() {
+                    let title = words().timeline.title.to_string();
+                    entries.push(Entry { id: TIMELINE.to_string(), title, group: Group::Timeline });
+                }
+                // The timeline follows what one reads first. Groups in the order of their first reports, so that the first report stays the first.
+                let mut order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
+                order.insert(1.min(order.len()), Group::Timeline);
                 entries.sort_by_key(|entry| order.iter().position(|group| *group == entry.group));
                 entries
             })
@@ -256,7 +263,10 @@ fn Report(tab: Tab, document: Document, id: String, shown: Memo<Option<String>>)
     view! {
         <article class="report" hidden=move || !is_shown.get()>
             <Show when=move || is_shown.get()>
-                <ReportBody tab document id />
+                {match id.with_value(|id| id == TIMELINE) {
+                    true => view! { <TimelineScreen tab /> }.into_any(),
+                    false => view! { <ReportBody tab document id /> }.into_any(),
+                }}
             </Show>
         </article>
     }

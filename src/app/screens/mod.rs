@@ -22,6 +22,7 @@ mod search;
 mod share;
 mod sides;
 mod start;
+mod timeline;
 
 pub use closing::ClosingDialog;
 pub use custom_rules::{CustomRulesEditor, MemorySettings};
@@ -44,3 +45,4 @@ pub use search::{SearchButton, SearchDialog};
 pub use share::Way;
 pub use sides::SidesCard;
 pub use start::{FormatList, StartScreen};
+pub use timeline::{TIMELINE, TimelineScreen};

@@ -8,6 +8,7 @@ mod runtime;
 mod services;
 mod source;
 mod tabs;
+mod timeline;
 mod toasts;
 mod view;
 
@@ -15,6 +16,7 @@ pub use exports::Exporting;
 pub use runtime::{Phase, Reading, TabRuntime};
 pub use services::AppServices;
 pub use source::{Shows, Source};
+pub use timeline::TimelineState;
 pub use toasts::{Tip, Toast};
 
 use super::annotations::Writing;
@@ -137,6 +139,8 @@ pub struct Tab {
     pub fellows: RwSignal<Vec<u32>>,
     /// Scroll position from when the tab was last left.
     pub top_px: StoredValue<f64>,
+    /// The timeline as one looks at it.
+    pub timeline: TimelineState,
     pub app: App,
     pub source: Local<Option<Source>>,
 }
@@ -265,6 +269,7 @@ impl Tab {
             batch: StoredValue::default(),
             fellows: RwSignal::default(),
             top_px: StoredValue::new(0.0),
+            timeline: TimelineState::new(),
             app,
             source: StoredValue::new_local(Some(source)),
         }

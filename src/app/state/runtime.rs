@@ -152,6 +152,7 @@ impl Tab {
             None => first_query(),
         });
         self.document.set(None);
+        self.timeline.reset();
         self.run.exporting.set(None);
         self.digests.set(None);
         self.run.pace.set_value(Paces::default());

@@ -24,6 +24,7 @@ mod search;
 mod share;
 mod start;
 mod table;
+mod timeline;
 
 use tracedrop::base::units::{counted, group_digits};
 
@@ -57,6 +58,7 @@ pub struct Words {
     pub sharing: share::ShareWords,
     pub start: start::StartWords,
     pub table: table::TableWords,
+    pub timeline: timeline::TimelineWords,
 }
 
 /// Texts in the language of the page.
@@ -87,6 +89,7 @@ static ENGLISH: Words = Words {
     sharing: share::ENGLISH,
     start: start::ENGLISH,
     table: table::ENGLISH,
+    timeline: timeline::ENGLISH,
 };
 
 /// A count of records. `noun` is plural: "events", "lines".

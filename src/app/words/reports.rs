@@ -54,6 +54,7 @@ pub const ENGLISH: ReportsWords = ReportsWords {
         Group::Gpu => "GPU",
         Group::Memory => "Memory",
         Group::Trace => "Trace",
+        Group::Timeline => "Timeline",
     },
     no_reports: "Parsed, but no report applies to this file.",
     no_reports_yet: "Reports appear here while the file is parsed.",

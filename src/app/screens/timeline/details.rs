@@ -1,0 +1,228 @@
+//! All about the selected box, and what is in the selected stretch of time.
+
+use crate::app::state::Tab;
+use crate::app::words::words;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::base::units::{Unit, format_float, format_ns, group_digits};
+use tracedrop::timeline::answers::{BoxLink, Details, SameName, Stretch};
+
+/// Rows of a list that show.
+const MAX_SHOWN: usize = 12;
+
+#[component]
+pub fn DetailsPanel(tab: Tab, go: Callback<BoxLink>) -> impl IntoView {
+    let state = tab.timeline;
+    let words = || &words().timeline;
+    let is_open = move || {
+        state.details.with(Option::is_some)
+            || state.sums.with(Option::is_some) && state.stretch.with(Option::is_some)
+    };
+    view! {
+        <Show when=is_open>
+            <aside class="timeline-panel" aria-label=words().panel>
+                <button
+                    type="button"
+                    class="button button-quiet timeline-close"
+                    title=words().close
+                    aria-label=words().close
+                    on:click=move |_| {
+                        state.selected.set(None);
+                        state.details.set(None);
+                        state.stretch.set(None);
+                        state.sums.set(None);
+                    }
+                >"✕"</button>
+                {move || state.details.get().map(|details| view! { <BoxDetails details go /> })}
+                {move || {
+                    let sums = state.sums.get().filter(|_| state.stretch.with(Option::is_some));
+                    sums.map(|sums| view! { <StretchSums tab sums go /> })
+                }}
+            </aside>
+        </Show>
+    }
+}
+
+fn number(n: u64) -> String {
+    group_digits(i128::from(n))
+}
+
+fn duration(ns: Option<u64>) -> String {
+    ns.map_or_else(|| words().timeline.no_end.to_string(), |ns| format_ns(ns as i64))
+}
+
+#[component]
+fn Links(title: &'static str, links: Vec<BoxLink>, n: u64, go: Callback<BoxLink>) -> impl IntoView {
+    let n_more = n.saturating_sub(links.len() as u64);
+    (!links.is_empty()).then(|| {
+        view! {
+            <section>
+                <h4>{title}</h4>
+                <ul>
+                    {links.into_iter().map(|link| {
+                        let (name, time) = (link.name.clone(), duration(link.dur_ns));
+                        view! {
+                            <li>
+                                <button type="button" class="link" on:click=move |_| go.run(link.clone())>{name}</button>
+                                <span class="unit">{time}</span>
+                            </li>
+                        }
+                    }).collect_view()}
+                    {(n_more > 0).then(|| view! { <li>{(words().timeline.and_more)(n_more)}</li> })}
+                </ul>
+            </section>
+        }
+    })
+}
+
+#[component]
+fn BoxDetails(details: Arc<Details>, go: Callback<BoxLink>) -> impl IntoView {
+    let words = &words().timeline;
+    let Details {
+        link,
+        category,
+        self_ns,
+        group,
+        track,
+        args,
+        parents,
+        children,
+        n_children,
+        from,
+        to,
+        same_name,
+    } = (*details).clone();
+    let place = if group.is_empty() { track } else { format!("{group} · {track}") };
+    let mut facts =
+        vec![(words.duration, duration(link.dur_ns)), (words.start, format_ns(link.start_ns as i64))];
+    facts.extend(self_ns.map(|ns| (words.self_title, format_ns(ns as i64))));
+    facts.push((words.track, place));
+    if !category.is_empty() {
+        facts.push((words.category, category));
+    }
+    facts.push((words.among, among(&same_name, link.dur_ns)));
+    let args = serde_args(&args);
+    view! {
+        <div class="timeline-box">
+            <h3>{link.name.clone()}</h3>
+            <dl>
+                {facts.into_iter().map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> }).collect_view()}
+            </dl>
+            <div class="timeline-lists">
+                {(!args.is_empty()).then(|| view! {
+                    <section>
+                        <h4>{words.arguments}</h4>
+                        <dl class="timeline-args">
+                            {args.into_iter().map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> }).collect_view()}
+                        </dl>
+                    </section>
+                })}
+                <Links title=words.from n=from.len() as u64 links=from go />
+                <Links title=words.to n=to.len() as u64 links=to go />
+                <Links title=words.parents n=parents.len() as u64 links=parents go />
+                <Links title=words.children n=n_children links=children go />
+            </div>
+        </div>
+    }
+}
+
+/// Which of all of its name it is.
+fn among(same: &SameName, dur_ns: Option<u64>) -> String {
+    let words = &words().timeline;
+    if same.count < 2 {
+        return words.only_one.to_string();
+    }
+    let mean = same.total_ns / same.count.max(1);
+    let rank = dur_ns.map(|_| same.n_longer + 1);
+    (words.one_of)(same.number, same.count, rank, mean, same.min_ns, same.max_ns)
+}
+
+/// Names and values of arguments, as they are written.
+fn serde_args(json: &str) -> Vec<(String, String)> {
+    let text = |value: serde_json::Value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    };
+    match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(json) {
+        Ok(members) => members.into_iter().map(|(name, value)| (name, text(value))).collect(),
+        Err(_) if json.is_empty() => Vec::new(),
+        Err(_) => vec![(String::new(), json.to_string())],
+    }
+}
+
+#[component]
+fn StretchSums(tab: Tab, sums: Arc<Stretch>, go: Callback<BoxLink>) -> impl IntoView {
+    let words = &words().timeline;
+    let length = sums.to_ns - sums.from_ns;
+    let can_read_again = tab.document.with_untracked(|it| it.as_ref().is_some_and(|it| it.range.again));
+    let (from, to) = (sums.from_ns, sums.to_ns);
+    view! {
+        <div class="timeline-box">
+            <h3>{(words.stretch)(length, sums.n)}</h3>
+            {can_read_again.then(|| view! {
+                <button
+                    type="button"
+                    class="button"
+                    on:click=move |_| tab.read_only(from as i64, to as i64)
+                >{words.report_on_stretch}</button>
+            })}
+            <div class="timeline-scroll">
+                <table>
+                    <thead>
+                        <tr>
+                            <th scope="col">{words.name}</th>
+                            <th scope="col" class="numeric">{words.count}</th>
+                            <th scope="col" class="numeric">{words.total}</th>
+                            <th scope="col" class="numeric">{words.self_title}</th>
+                            <th scope="col" class="numeric">{words.share}</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {sums.names.iter().take(MAX_SHOWN).map(|it| {
+                            let link = it.longest.clone();
+                            view! {
+                                <tr>
+                                    <th scope="row">
+                                        <button type="button" class="link" on:click=move |_| go.run(link.clone())>{it.name.clone()}</button>
+                                    </th>
+                                    <td class="numeric">{number(it.count)}</td>
+                                    <td class="numeric">{format_ns(it.total_ns as i64)}</td>
+                                    <td class="numeric">{format_ns(it.self_ns as i64)}</td>
+                                    <td class="numeric">{format!("{:.1}%", 100.0 * it.total_ns as f64 / (length as f64).max(1.0))}</td>
+                                </tr>
+                            }
+                        }).collect_view()}
+                    </tbody>
+                </table>
+                {(sums.names.len() > MAX_SHOWN || sums.n_more > 0).then(|| view! {
+                    <p class="table-caption">{(words.more_names)(sums.names.len().saturating_sub(MAX_SHOWN) as u64 + sums.n_more)}</p>
+                })}
+                {(!sums.counters.is_empty()).then(|| view! {
+                    <table>
+                        <thead>
+                            <tr>
+                                <th scope="col">{words.counter}</th>
+                                <th scope="col" class="numeric">{words.min}</th>
+                                <th scope="col" class="numeric">{words.mean}</th>
+                                <th scope="col" class="numeric">{words.max}</th>
+                            </tr>
+                        </thead>
+                        <tbody>
+                            {sums.counters.iter().map(|it| {
+                                let value = |value: f64| format_float(value, Unit::None);
+                                view! {
+                                    <tr>
+                                        <th scope="row">{it.name.clone()}</th>
+                                        <td class="numeric">{value(it.min)}</td>
+                                        <td class="numeric">{value(it.mean)}</td>
+                                        <td class="numeric">{value(it.max)}</td>
+                                    </tr>
+                                }
+                            }).collect_view()}
+                        </tbody>
+                    </table>
+                })}
+            </div>
+        </div>
+    }
+}

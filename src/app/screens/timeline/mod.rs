@@ -1,0 +1,850 @@
+//! The timeline of a trace: tracks from top to bottom, time from left to right.
+//!
+//! The worker sends rows of pixels for what is in view and as much beside it; the page stretches the last ones until sharper ones
+//! come, so nothing is ever blank. The page scrolls, and the canvas stays in view meanwhile.
+
+mod details;
+mod layout;
+mod painter;
+
+use crate::app::browser::{self, Canvas, Local, Resizing};
+use crate::app::client::Answer;
+use crate::app::state::Tab;
+use crate::app::words::words;
+use details::DetailsPanel;
+use layout::{Layout, RULER, What};
+use leptos::ev;
+use leptos::html;
+use leptos::prelude::*;
+use painter::{Colors, Drawing, Painted, draw_load};
+use std::sync::Arc;
+use tracedrop::base::units::format_ns;
+use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
+use tracedrop::timeline::Viewport;
+use tracedrop::timeline::answers::{At, BoxLink, BoxName, Found, RowName, TrackView};
+
+/// `id` of the timeline among the reports.
+pub const TIMELINE: &str = "timeline";
+
+/// Height of the load in pixels.
+const LOAD_HEIGHT: f64 = 36.0;
+/// Pixels by which a press that is no drag may move.
+const STILL: f64 = 4.0;
+/// Pause in typing after which a search starts.
+const TYPING_MS: u32 = 200;
+
+/// What the timeline draws with, and what is under way.
+#[derive(Default)]
+struct Works {
+    canvas: Option<Canvas>,
+    load: Option<Canvas>,
+    painted: Option<Painted>,
+    colors: Colors,
+    /// A picture was asked for and has not come.
+    is_asked: bool,
+    /// So was what is under the pointer.
+    is_hover_asked: bool,
+    is_frame_due: bool,
+    drag: Option<Drag>,
+    /// Other fingers: number and place.
+    touches: Vec<(i32, f64, f64)>,
+}
+
+/// A press of the pointer.
+struct Drag {
+    start: (f64, f64),
+    last: (f64, f64),
+    selects: bool,
+    is_moved: bool,
+}
+
+/// What is under the pointer, and where that is.
+#[derive(Clone, PartialEq)]
+struct Hover {
+    x: f64,
+    y: f64,
+    at: At,
+    cover: Option<f64>,
+}
+
+/// Handles of the parts that events reach.
+#[derive(Clone, Copy)]
+struct Stage {
+    tab: Tab,
+    works: Local<Works>,
+    layout: Memo<Layout>,
+    /// Height of the canvas, and pixels scrolled away above it.
+    height: RwSignal<f64>,
+    scrolled: RwSignal<f64>,
+    hover: RwSignal<Option<Hover>>,
+    typing: browser::Pause,
+}
+
+#[component]
+pub fn TimelineScreen(tab: Tab) -> impl IntoView {
+    let state = tab.timeline;
+    let layout = Memo::new(move |_| {
+        state.tracks.with(|tracks| {
+            tracks
+                .as_ref()
+                .map(|tracks| state.folded.with(|folded| Layout::new(tracks, folded)))
+                .unwrap_or_default()
+        })
+    });
+    let stage = Stage {
+        tab,
+        works: StoredValue::new_local(Works::default()),
+        layout,
+        height: RwSignal::new(0.0),
+        scrolled: RwSignal::new(0.0),
+        hover: RwSignal::new(None),
+        typing: browser::Pause::new(),
+    };
+    if state.tracks.with_untracked(Option::is_none) {
+        stage.ask_for_tracks();
+    }
+    let words = || &words().timeline;
+    view! {
+        <header class="report-head">
+            <div>
+                <h2 tabindex="-1">{words().title}</h2>
+                <p class="report-summary">{move || state.tracks.with(|tracks| tracks.as_ref().map(|tracks| {
+                    (words().summary)(tracks.tracks.len(), tracks.tracks.iter().map(|track| track.n_boxes).sum(), tracks.span_ns)
+                }))}</p>
+            </div>
+        </header>
+        <Show
+            when=move || state.tracks.with(Option::is_some)
+            fallback=move || view! {
+                <p class="empty" role="status">{move || state.problem.get().unwrap_or_else(|| words().making.to_string())}</p>
+            }
+        >
+            {move || state.tracks.with(|tracks| tracks.as_ref().is_some_and(|tracks| tracks.is_partial)).then(|| view! {
+                <p class="note">{words().is_partial}</p>
+            })}
+            {move || state.tracks.with(|tracks| tracks.as_ref().is_some_and(|tracks| tracks.is_each_from_zero)).then(|| view! {
+                <p class="note">{words().each_from_zero}</p>
+            })}
+            <section class="timeline" aria-label=words().title>
+                <Tools stage />
+                <Body stage />
+                <DetailsPanel tab go=Callback::new(move |link: BoxLink| stage.select(&link)) />
+                <p class="off-screen" role="status">{move || stage.spoken()}</p>
+            </section>
+        </Show>
+    }
+}
+
+/// Search, zoom and what the keys do.
+#[component]
+fn Tools(stage: Stage) -> impl IntoView {
+    let words = || &words().timeline;
+    let state = stage.tab.timeline;
+    let find = move |is_back: bool| stage.find(is_back, false);
+    view! {
+        <div class="timeline-tools">
+            <search class="timeline-search">
+                <input
+                    type="search"
+                    class="field"
+                    aria-label=words().search
+                    placeholder=words().search
+                    prop:value=move || state.lit.get()
+                    on:input:target=move |event| {
+                        state.lit.set(event.target().value());
+                        stage.typing.start(TYPING_MS, move || stage.find(false, true));
+                    }
+                    on:keydown=move |event| {
+                        match event.key().as_str() {
+                            "Enter" => find(event.shift_key()),
+                            "Escape" => {
+                                state.lit.set(String::new());
+                                stage.find(false, true);
+                            }
+                            _ => return,
+                        }
+                        event.prevent_default();
+                        event.stop_propagation();
+                    }
+                />
+                <span class="timeline-count" role="status">{move || {
+                    let is_searching = state.lit.with(|text| !text.is_empty());
+                    state.found.get().filter(|_| is_searching).map(|found| (words().found)(found.number, found.n))
+                }}</span>
+                <Show when=move || state.found.with(|found| found.as_ref().is_some_and(|found| found.n > 1))>
+                    <button type="button" class="button button-quiet" title=words().previous aria-label=words().previous on:click=move |_| find(true)>"↑"</button>
+                    <button type="button" class="button button-quiet" title=words().next aria-label=words().next on:click=move |_| find(false)>"↓"</button>
+                </Show>
+            </search>
+            <div class="timeline-zoom">
+                <button type="button" class="button button-quiet" title=words().zoom_out aria-label=words().zoom_out on:click=move |_| stage.zoom(1.6)>"−"</button>
+                <button type="button" class="button button-quiet" title=words().zoom_in aria-label=words().zoom_in on:click=move |_| stage.zoom(1.0 / 1.6)>"+"</button>
+                <button type="button" class="button button-quiet" on:click=move |_| stage.show_all()>{words().show_all}</button>
+            </div>
+            <p class="timeline-keys">{words().keys}</p>
+        </div>
+    }
+}
+
+/// The load, the names of tracks, and the canvas.
+#[component]
+fn Body(stage: Stage) -> impl IntoView {
+    let words = || &words().timeline;
+    let state = stage.tab.timeline;
+    let (canvas, load) = (NodeRef::<html::Canvas>::new(), NodeRef::<html::Canvas>::new());
+    let (place, body) = (NodeRef::<html::Div>::new(), NodeRef::<html::Div>::new());
+    let resizing = StoredValue::new_local(None::<Resizing>);
+    Effect::new(move |_| {
+        let (Some(canvas), Some(load), Some(place)) = (canvas.get(), load.get(), place.get()) else { return };
+        stage.works.update_value(|works| {
+            works.canvas = Canvas::of(canvas);
+            works.load = Canvas::of(load);
+        });
+        let measured = place.clone();
+        let measure = move || {
+            let (width, height) = (f64::from(measured.client_width()), f64::from(measured.client_height()));
+            if width > 0.0 {
+                stage.height.set(height);
+                stage.has_width(width);
+            }
+        };
+        resizing.set_value(Some(browser::on_resize(&place, measure)));
+    });
+    let scroll = move || {
+        if let Some(body) = body.get_untracked() {
+            let above = -body.get_bounding_client_rect().top();
+            let most =
+                (stage.layout.with_untracked(|it| it.height) + RULER - stage.height.get_untracked()).max(0.0);
+            stage.scrolled.set(above.clamp(0.0, most));
+        }
+    };
+    browser::on_scroll(scroll);
+    // Whatever shows is drawn again when it changes.
+    Effect::new(move |_| {
+        state.view.track();
+        state.folded.track();
+        state.details.track();
+        state.stretch.track();
+        stage.tab.app.theme.track();
+        stage.height.track();
+        stage.scrolled.track();
+        stage.draw_soon();
+    });
+    let titles = Memo::new(move |_| {
+        let (top, height) = (stage.scrolled.get(), stage.height.get());
+        stage.layout.with(|layout| layout.between(top - 200.0, top + height + 200.0).to_vec())
+    });
+    let track_view = move |number: u32| {
+        state.tracks.with_untracked(|tracks| tracks.as_ref()?.tracks.get(number as usize).cloned())
+    };
+    view! {
+        <div class="timeline-load" title=words().load>
+            <span>{words().load_title}</span>
+            <canvas
+                node_ref=load
+                aria-hidden="true"
+                on:pointerdown=move |event| {
+                    stage.show_at_load(f64::from(event.offset_x()));
+                    browser::capture(&event);
+                }
+                on:pointermove=move |event| {
+                    if event.buttons() == 1 {
+                        stage.show_at_load(f64::from(event.offset_x()));
+                    }
+                }
+            ></canvas>
+        </div>
+        <div
+            class="timeline-body"
+            node_ref=body
+            style=("height", move || format!("{}px", stage.layout.with(|layout| layout.height) + RULER))
+        >
+            <div class="timeline-corner"></div>
+            <ul class="timeline-titles" aria-label=words().tracks>
+                <For each=move || titles.get() key=|item| format!("{item:?}") let(item)>
+                    {match item.what {
+                        What::Heading(ref text) => view! {
+                            <li class="timeline-heading" style=("top", format!("{}px", RULER + item.top)) title=text.clone()>{text.clone()}</li>
+                        }.into_any(),
+                        What::Track { number, .. } => {
+                            track_view(number).map(|track| {
+                                let (title, about) = (track.title.clone(), about(&track));
+                                let can_fold = track.n_rows > 1;
+                                view! {
+                                    <li style=("top", format!("{}px", RULER + item.top))>
+                                        <button
+                                            type="button"
+                                            disabled=!can_fold
+                                            aria-expanded=move || can_fold.then(|| (!state.folded.with(|folded| folded.contains(&number))).to_string())
+                                            title=format!("{title}\n{about}")
+                                            on:click=move |_| stage.fold(number)
+                                        >
+                                            <span class="timeline-fold" aria-hidden="true">
+                                                {move || match can_fold {
+                                                    false => "",
+                                                    true if state.folded.with(|folded| folded.contains(&number)) => "▸",
+                                                    true => "▾",
+                                                }}
+                                            </span>
+                                            <span class="timeline-name">{title.clone()}</span>
+                                            <span class="timeline-busy">{busy_text(&track)}</span>
+                                        </button>
+                                    </li>
+                                }
+                            }).into_any()
+                        }
+                    }}
+                </For>
+            </ul>
+            <div
+                class="timeline-view"
+                node_ref=place
+                tabindex="0"
+                role="application"
+                aria-label=words().canvas
+                on:wheel=move |event| stage.wheel(&event)
+                on:pointerdown=move |event| stage.press(&event)
+                on:pointermove=move |event| stage.move_to(&event)
+                on:pointerup=move |event| stage.release(&event)
+                on:pointercancel=move |event| stage.cancel(&event)
+                on:pointerleave=move |_| stage.hover.set(None)
+                on:dblclick=move |_| stage.zoom_to_selected()
+                on:keydown=move |event| stage.key(&event)
+            >
+                <canvas node_ref=canvas aria-hidden="true"></canvas>
+                {move || stage.hover.get().map(|hover| view! {
+                    <div
+                        class="timeline-tip"
+                        class:timeline-tip-left=move || state.view.with_untracked(|view| view.is_some_and(|view| hover.x > view.width / 2.0))
+                        style=("left", format!("{}px", hover.x))
+                        style=("top", format!("{}px", hover.y))
+                    >
+                        <strong>{hover.at.name.clone()}</strong>
+                        <span>{tip_text(&hover)}</span>
+                    </div>
+                })}
+            </div>
+        </div>
+    }
+}
+
+fn busy_text(track: &TrackView) -> String {
+    if track.busy > 0.0 { (words().timeline.busy)(track.busy) } else { String::new() }
+}
+
+fn about(track: &TrackView) -> String {
+    (words().timeline.about_track)(track.n_boxes, track.busy)
+}
+
+fn tip_text(hover: &Hover) -> String {
+    let At { dur_ns, self_ns, count, value, .. } = &hover.at;
+    let words = &words().timeline;
+    if let Some(value) = value {
+        return (words.counter_value)(*value);
+    }
+    let mut parts = vec![dur_ns.map_or_else(|| words.no_end.to_string(), |ns| format_ns(ns as i64))];
+    if let Some(self_ns) = self_ns.filter(|ns| Some(*ns) != *dur_ns) {
+        parts.push((words.self_time)(self_ns));
+    }
+    if *count > 1 {
+        parts.push((words.boxes_here)(*count, hover.cover.unwrap_or(0.0)));
+    }
+    parts.join(" · ")
+}
+
+impl Stage {
+    fn ask(self, ask: TimelineAsk, answer: impl Fn(TimelineAnswer) + 'static) {
+        let state = self.tab.timeline;
+        self.tab.ask(
+            move |ticket| Request::Timeline { ticket, ask },
+            move |it| match it {
+                Answer::Timeline(it) => answer(it),
+                Answer::Refused(failure) => state.problem.set(Some(failure.to_string())),
+                _ => {}
+            },
+        );
+    }
+
+    fn ask_for_tracks(self) {
+        let state = self.tab.timeline;
+        self.ask(TimelineAsk::Tracks, move |answer| {
+            if let TimelineAnswer::Tracks(tracks) = answer {
+                state.has_come(tracks);
+            }
+        });
+    }
+
+    /// The canvas has this width.
+    fn has_width(self, width: f64) {
+        let state = self.tab.timeline;
+        let span = state.tracks.with_untracked(|tracks| tracks.as_ref().map_or(1, |tracks| tracks.span_ns));
+        let view = match state.view.get_untracked() {
+            Some(view) if (view.width - width).abs() < 0.5 => return self.draw_soon(),
+            Some(view) => view.resized(width),
+            None => Viewport::whole(span, width),
+        };
+        state.view.set(Some(view));
+    }
+
+    fn change(self, change: impl FnOnce(Viewport) -> Viewport) {
+        let state = self.tab.timeline;
+        if let Some(view) = state.view.get_untracked() {
+            let changed = change(view);
+            if changed != view {
+                state.view.set(Some(changed));
+            }
+        }
+    }
+
+    fn draw_soon(self) {
+        let is_due = self.works.try_update_value(|works| std::mem::replace(&mut works.is_frame_due, true));
+        if is_due == Some(false) {
+            browser::with_next_frame(move || self.draw());
+        }
+    }
+
+    fn draw(self) {
+        let state = self.tab.timeline;
+        // The screen may be gone by now.
+        let Some(height) = self.height.try_get_untracked() else { return };
+        let scrolled = self.scrolled.get_untracked();
+        let Some(view) = state.view.get_untracked() else {
+            self.works.update_value(|works| works.is_frame_due = false);
+            return;
+        };
+        let is_lit = state.lit.with_untracked(|text| !text.is_empty());
+        let details = state.details.get_untracked();
+        let load = state
+            .tracks
+            .with_untracked(|tracks| tracks.as_ref().map(|it| it.load.clone()))
+            .unwrap_or_default();
+        self.works.update_value(|works| {
+            works.is_frame_due = false;
+            let colors = Colors::of_theme();
+            if colors != works.colors {
+                works.colors = colors;
+                // Painted again in the colors of the theme.
+                works.painted =
+                    works.painted.take().and_then(|it| Painted::new(it.picture, it.is_lit, &works.colors));
+            }
+            let Works { canvas, load: load_canvas, painted, colors, .. } = works;
+            self.layout.with_untracked(|layout| {
+                let drawing = Drawing {
+                    view,
+                    height,
+                    scrolled,
+                    layout,
+                    painted: painted.as_ref(),
+                    selected: details.as_deref(),
+                    stretch: state.stretch.get_untracked(),
+                    colors,
+                };
+                if let Some(canvas) = canvas {
+                    drawing.draw(canvas);
+                }
+                if let Some(canvas) = load_canvas {
+                    draw_load(canvas, &load, &view, LOAD_HEIGHT, colors);
+                }
+            });
+        });
+        self.ask_for_picture(&view, height, scrolled, is_lit);
+    }
+
+    /// Asks for a sharper picture, unless the last one serves or one is on its way.
+    fn ask_for_picture(self, view: &Viewport, height: f64, scrolled: f64, is_lit: bool) {
+        let scale = browser::dots_per_pixel();
+        let (seen, wanted) = self.layout.with_untracked(|layout| {
+            let rows = |top: f64, bottom: f64| -> Vec<RowName> {
+                layout.rows(top, bottom).into_iter().map(|row| row.0).collect()
+            };
+            (rows(scrolled, scrolled + height), rows(scrolled - height, scrolled + 2.0 * height))
+        });
+        let is_served = self.works.with_value(|works| {
+            works.is_asked
+                || works.painted.as_ref().is_some_and(|painted| {
+                    painted.is_lit == is_lit
+                        && view.is_served_by(&painted.picture.window, scale)
+                        && seen.iter().all(|row| painted.has(*row))
+                })
+        });
+        if is_served || seen.is_empty() {
+            return;
+        }
+        self.works.update_value(|works| works.is_asked = true);
+        let lit = self.tab.timeline.lit.get_untracked();
+        let ask = TimelineAsk::Picture { window: view.window(scale), rows: wanted, lit };
+        self.ask(ask, move |answer| {
+            let TimelineAnswer::Picture(picture) = answer else { return };
+            // The screen may be gone by now.
+            let _ = self.works.try_update_value(|works| {
+                works.is_asked = false;
+                let colors = Colors::of_theme();
+                works.painted = Painted::new(picture, is_lit, &colors);
+                works.colors = colors;
+            });
+            self.draw_soon();
+        });
+    }
+
+    /// Drops the picture, because it shows something else.
+    fn ask_anew(self) {
+        self.works.update_value(|works| {
+            if let Some(painted) = &mut works.painted {
+                painted.is_lit = !painted.is_lit;
+            }
+        });
+        self.draw_soon();
+    }
+
+    fn zoom(self, factor: f64) {
+        self.change(|view| view.zoomed(view.width / 2.0, factor));
+    }
+
+    fn show_all(self) {
+        self.change(|view| Viewport::whole(view.span_ns as u64, view.width));
+    }
+
+    fn show_at_load(self, x: f64) {
+        self.change(|view| {
+            let at = x / view.width * view.span_ns;
+            let half = view.ns_per_pixel * view.width / 2.0;
+            view.panned((at - half - view.start_ns) / view.ns_per_pixel)
+        });
+    }
+
+    fn fold(self, number: u32) {
+        self.tab.timeline.folded.update(|folded| {
+            if !folded.remove(&number) {
+                folded.insert(number);
+            }
+        });
+    }
+
+    fn zoom_to_selected(self) {
+        let details = self.tab.timeline.details.get_untracked();
+        if let Some(details) = details {
+            let (from, to) = ends(&details.link);
+            self.change(|view| view.around(from, to.unwrap_or(view.span_ns)));
+        }
+    }
+
+    fn fit(self) {
+        match self.tab.timeline.stretch.get_untracked() {
+            Some((from, to)) => self.change(|view| view.around(from, to)),
+            None => self.zoom_to_selected(),
+        }
+    }
+
+    /// Shows a box and all about it.
+    fn select(self, link: &BoxLink) {
+        let (from, to) = ends(link);
+        self.change(|view| view.reaching(from, to.unwrap_or(from)));
+        self.tab.timeline.folded.update(|folded| {
+            if link.row.row > 0 {
+                folded.remove(&link.row.track);
+            }
+        });
+        self.scroll_to(link.row);
+        self.show_details(link.of);
+    }
+
+    fn scroll_to(self, row: RowName) {
+        let top = self.layout.with_untracked(|layout| layout.top_of(row));
+        let (height, scrolled) = (self.height.get_untracked(), self.scrolled.get_untracked());
+        if let Some((top, tall)) = top {
+            let room = height - RULER - tall;
+            if top < scrolled {
+                browser::scroll_window_by(top - scrolled - tall);
+            } else if top > scrolled + room {
+                browser::scroll_window_by(top - scrolled - room + tall);
+            }
+        }
+    }
+
+    fn show_details(self, of: BoxName) {
+        let state = self.tab.timeline;
+        state.selected.set(Some(of));
+        self.ask(TimelineAsk::Details { of }, move |answer| {
+            if let TimelineAnswer::Details(details) = answer
+                && state.selected.get_untracked() == Some(of)
+            {
+                state.details.set(details.map(Arc::from));
+            }
+        });
+    }
+
+    fn clear(self) {
+        let state = self.tab.timeline;
+        state.selected.set(None);
+        state.details.set(None);
+        state.stretch.set(None);
+        state.sums.set(None);
+    }
+
+    fn show_sums(self) {
+        let state = self.tab.timeline;
+        let Some((from, to)) = state.stretch.get_untracked() else { return };
+        let ask = TimelineAsk::Stretch { from_ns: from.max(0.0) as u64, to_ns: to.max(0.0) as u64 };
+        self.ask(ask, move |answer| {
+            if let TimelineAnswer::Stretch(sums) = answer {
+                state.sums.set(Some(Arc::new(sums)));
+            }
+        });
+    }
+
+    /// Goes to the next hit of the search; `is_new` if the text is another one.
+    fn find(self, is_back: bool, is_new: bool) {
+        let state = self.tab.timeline;
+        let text = state.lit.get_untracked();
+        if is_new {
+            state.found.set(None);
+            self.ask_anew();
+        }
+        if text.is_empty() {
+            return;
+        }
+        let from = state.selected.get_untracked();
+        self.ask(TimelineAsk::Find { text, from, is_back }, move |answer| {
+            if let TimelineAnswer::Found(found) = answer {
+                self.has_found(found);
+            }
+        });
+    }
+
+    fn has_found(self, found: Found) {
+        if let Some(link) = &found.link {
+            self.select(link);
+        }
+        self.tab.timeline.found.set(Some(found));
+    }
+
+    fn go_to_same_name(self, is_back: bool) {
+        let Some(of) = self.tab.timeline.selected.get_untracked() else { return };
+        self.ask(TimelineAsk::SameName { of, is_back }, move |answer| {
+            if let TimelineAnswer::Found(Found { link: Some(link), .. }) = answer {
+                self.select(&link);
+            }
+        });
+    }
+
+    /// The row below a place on the canvas.
+    fn row_at(self, y: f64) -> Option<RowName> {
+        let top = y - RULER + self.scrolled.get_untracked();
+        (y > RULER).then(|| self.layout.with_untracked(|layout| layout.row_at(top))).flatten()
+    }
+
+    fn ask_at(self, x: f64, y: f64, answer: impl Fn(Option<At>) + 'static) {
+        let Some((view, row)) = self.tab.timeline.view.get_untracked().zip(self.row_at(y)) else {
+            return answer(None);
+        };
+        let ask = TimelineAsk::At {
+            row,
+            ns: view.ns_at(x).max(0.0) as u64,
+            around_ns: view.ns_per_pixel.max(1.0) as u64,
+        };
+        self.ask(ask, move |it| {
+            if let TimelineAnswer::At(at) = it {
+                answer(at);
+            }
+        });
+    }
+
+    fn hover_at(self, x: f64, y: f64) {
+        let is_asked =
+            self.works.try_update_value(|works| std::mem::replace(&mut works.is_hover_asked, true));
+        if is_asked != Some(false) {
+            return;
+        }
+        let row = self.row_at(y);
+        let ns = self.tab.timeline.view.get_untracked().map_or(0.0, |view| view.ns_at(x));
+        self.ask_at(x, y, move |at| {
+            let cover = self.works.try_update_value(|works| {
+                works.is_hover_asked = false;
+                works.painted.as_ref().zip(row).and_then(|(painted, row)| painted.cover_at(row, ns))
+            });
+            let _ = self.hover.try_set(at.map(|at| Hover { x, y, at, cover: cover.flatten() }));
+        });
+    }
+
+    fn wheel(self, event: &ev::WheelEvent) {
+        let (dx, dy) = (event.delta_x(), event.delta_y());
+        let lines = if event.delta_mode() == 0 { 1.0 } else { 16.0 };
+        if event.ctrl_key() || event.meta_key() {
+            event.prevent_default();
+            let factor = (dy * lines * 0.0025).clamp(-1.0, 1.0).exp();
+            let x = f64::from(event.offset_x());
+            self.change(|view| view.zoomed(x, factor));
+        } else if event.shift_key() || dx.abs() > dy.abs() {
+            event.prevent_default();
+            let moved = if dx.abs() > dy.abs() { dx } else { dy };
+            self.change(|view| view.panned(moved * lines));
+        }
+    }
+
+    fn press(self, event: &ev::PointerEvent) {
+        if event.button() != 0 {
+            return;
+        }
+        browser::capture(event);
+        let at = (f64::from(event.offset_x()), f64::from(event.offset_y()));
+        let selects = event.shift_key();
+        self.hover.set(None);
+        self.works.update_value(|works| {
+            if event.pointer_type() == "touch" {
+                works.touches.push((event.pointer_id(), at.0, at.1));
+            }
+            works.drag = Some(Drag { start: at, last: at, selects, is_moved: false });
+        });
+    }
+
+    fn move_to(self, event: &ev::PointerEvent) {
+        let at = (f64::from(event.offset_x()), f64::from(event.offset_y()));
+        let pinch =
+            self.works.try_update_value(|works| pinch(&mut works.touches, event.pointer_id(), at)).flatten();
+        if let Some((x, factor)) = pinch {
+            self.change(|view| view.zoomed(x, factor));
+            return;
+        }
+        let moved = self.works.try_update_value(|works| {
+            let drag = works.drag.as_mut()?;
+            let delta = (at.0 - drag.last.0, at.1 - drag.last.1);
+            let all = (at.0 - drag.start.0, at.1 - drag.start.1);
+            drag.is_moved |= all.0.abs().max(all.1.abs()) > STILL;
+            if !drag.is_moved {
+                return None;
+            }
+            drag.last = at;
+            Some((delta, drag.start.0, drag.selects))
+        });
+        let is_pressed = self.works.with_value(|works| works.drag.is_some());
+        match moved.flatten() {
+            Some((_, start, true)) => self.select_between(start, at.0),
+            Some((delta, _, false)) => {
+                self.change(|view| view.panned(-delta.0));
+                if event.pointer_type() != "touch" && delta.1 != 0.0 {
+                    browser::scroll_window_by(-delta.1);
+                }
+            }
+            None if !is_pressed => self.hover_at(at.0, at.1),
+            None => {}
+        }
+    }
+
+    fn select_between(self, a: f64, b: f64) {
+        let state = self.tab.timeline;
+        if let Some(view) = state.view.get_untracked() {
+            let at = |x: f64| view.ns_at(x.clamp(0.0, view.width)).clamp(0.0, view.span_ns);
+            state.stretch.set(Some((at(a.min(b)), at(a.max(b)))));
+        }
+    }
+
+    fn release(self, event: &ev::PointerEvent) {
+        let at = (f64::from(event.offset_x()), f64::from(event.offset_y()));
+        let drag = self.works.try_update_value(|works| {
+            works.touches.retain(|touch| touch.0 != event.pointer_id());
+            works.drag.take()
+        });
+        match drag.flatten() {
+            Some(Drag { is_moved: true, selects: true, .. }) => self.show_sums(),
+            Some(Drag { is_moved: false, .. }) => self.ask_at(at.0, at.1, move |found| match found {
+                Some(At { of: Some(of), .. }) => self.show_details(of),
+                _ => self.clear(),
+            }),
+            _ => {}
+        }
+    }
+
+    fn cancel(self, event: &ev::PointerEvent) {
+        self.works.update_value(|works| {
+            works.touches.retain(|touch| touch.0 != event.pointer_id());
+            works.drag = None;
+        });
+    }
+
+    fn key(self, event: &ev::KeyboardEvent) {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let step = |view: &Viewport| view.width * 0.15;
+        let details = self.tab.timeline.details.get_untracked();
+        match (event.key().as_str(), details) {
+            ("a", _) | ("ArrowLeft", None) => self.change(|view| view.panned(-step(&view))),
+            ("d", _) | ("ArrowRight", None) => self.change(|view| view.panned(step(&view))),
+            ("w" | "+" | "=", _) => self.zoom(1.0 / 1.4),
+            ("s" | "-", _) => self.zoom(1.4),
+            ("0", _) => self.show_all(),
+            ("f", _) => self.fit(),
+            ("[", _) => self.go_to_same_name(true),
+            ("]", _) => self.go_to_same_name(false),
+            ("Escape", _) => self.clear(),
+            ("/", _) => {
+                browser::focus_first(".timeline-search input");
+            }
+            ("m", Some(details)) => {
+                let (from, to) = ends(&details.link);
+                if let Some(to) = to {
+                    self.tab.timeline.stretch.set(Some((from, to)));
+                    self.show_sums();
+                }
+            }
+            ("ArrowUp", Some(details)) => self.go(details.parents.first()),
+            ("ArrowDown", Some(details)) => self.go(details.children.first()),
+            ("ArrowLeft", Some(details)) => self.go_beside(&details.link, true),
+            ("ArrowRight", Some(details)) => self.go_beside(&details.link, false),
+            ("Enter", None) => {
+                let middle = self.tab.timeline.view.get_untracked().map_or(0.0, |view| view.width / 2.0);
+                self.ask_at(middle, RULER + 1.0, move |found| {
+                    if let Some(At { of: Some(of), .. }) = found {
+                        self.show_details(of);
+                    }
+                });
+            }
+            _ => return,
+        }
+        event.prevent_default();
+        event.stop_propagation();
+    }
+
+    fn go(self, link: Option<&BoxLink>) {
+        if let Some(link) = link {
+            self.select(link);
+        }
+    }
+
+    /// The box before or after another in its row.
+    fn go_beside(self, link: &BoxLink, is_back: bool) {
+        let ask = TimelineAsk::Beside { of: link.of, is_back };
+        self.ask(ask, move |answer| {
+            if let TimelineAnswer::Found(Found { link: Some(link), .. }) = answer {
+                self.select(&link);
+            }
+        });
+    }
+
+    /// What a screen reader says of the selection.
+    fn spoken(self) -> String {
+        let state = self.tab.timeline;
+        state.details.with(|details| {
+            details
+                .as_ref()
+                .map(|it| (words().timeline.spoken)(&it.link.name, it.link.dur_ns, &it.track))
+                .unwrap_or_default()
+        })
+    }
+}
+
+/// Start and end in nanoseconds; an end that is not in the file is unknown.
+fn ends(link: &BoxLink) -> (f64, Option<f64>) {
+    let start = link.start_ns as f64;
+    (start, link.dur_ns.map(|ns| start + ns as f64))
+}
+
+/// Middle and factor of a movement of two fingers.
+fn pinch(touches: &mut [(i32, f64, f64)], id: i32, (x, y): (f64, f64)) -> Option<(f64, f64)> {
+    let [a, b] = touches else { return None };
+    let distance = |a: &(i32, f64, f64), b: &(i32, f64, f64)| (a.1 - b.1).hypot(a.2 - b.2).max(1.0);
+    let before = distance(a, b);
+    let moved = if a.0 == id { &mut *a } else { &mut *b };
+    (moved.1, moved.2) = (x, y);
+    Some(((a.1 + b.1) / 2.0, before / distance(a, b)))
+}

@@ -1,0 +1,160 @@
+//! Texts of the timeline.
+
+use super::number;
+use tracedrop::base::units::{Unit, counted, format_float, format_ns};
+
+/// Texts of the timeline.
+pub struct TimelineWords {
+    pub title: &'static str,
+    /// Tracks, boxes, and nanoseconds from the first to the last.
+    pub summary: fn(usize, u64, u64) -> String,
+    pub making: &'static str,
+    pub is_partial: &'static str,
+    pub each_from_zero: &'static str,
+    pub search: &'static str,
+    /// Number of the hit, and of all.
+    pub found: fn(u64, u64) -> String,
+    pub previous: &'static str,
+    pub next: &'static str,
+    pub zoom_in: &'static str,
+    pub zoom_out: &'static str,
+    pub show_all: &'static str,
+    pub keys: &'static str,
+    pub load: &'static str,
+    pub load_title: &'static str,
+    pub tracks: &'static str,
+    pub canvas: &'static str,
+    pub busy: fn(f64) -> String,
+    pub about_track: fn(u64, f64) -> String,
+    pub counter_value: fn(f64) -> String,
+    pub no_end: &'static str,
+    pub self_time: fn(u64) -> String,
+    /// Boxes in one pixel, and the share of it that they cover.
+    pub boxes_here: fn(u32, f64) -> String,
+    /// Name, duration and track of the selected box.
+    pub spoken: fn(&str, Option<u64>, &str) -> String,
+    pub panel: &'static str,
+    pub close: &'static str,
+    pub duration: &'static str,
+    pub start: &'static str,
+    pub self_title: &'static str,
+    pub track: &'static str,
+    pub category: &'static str,
+    pub among: &'static str,
+    pub only_one: &'static str,
+    /// Its number in time, the number of all, its rank by duration; mean, shortest and longest in nanoseconds.
+    pub one_of: fn(u64, u64, Option<u64>, u64, u64, u64) -> String,
+    pub arguments: &'static str,
+    pub from: &'static str,
+    pub to: &'static str,
+    pub parents: &'static str,
+    pub children: &'static str,
+    pub and_more: fn(u64) -> String,
+    /// Its length in nanoseconds, and the number of boxes in it.
+    pub stretch: fn(u64, u64) -> String,
+    pub report_on_stretch: &'static str,
+    pub name: &'static str,
+    pub count: &'static str,
+    pub total: &'static str,
+    pub share: &'static str,
+    pub more_names: fn(u64) -> String,
+    pub counter: &'static str,
+    pub min: &'static str,
+    pub mean: &'static str,
+    pub max: &'static str,
+}
+
+pub const ENGLISH: TimelineWords = TimelineWords {
+    title: "Timeline",
+    summary: |n_tracks, n_boxes, span_ns| {
+        format!(
+            "{} in {} over {}.",
+            counted(n_boxes, "event", "events"),
+            counted(n_tracks as u64, "track", "tracks"),
+            format_ns(span_ns as i64)
+        )
+    },
+    making: "Arranging events in tracks…",
+    is_partial: "The trace has more events than fit in memory: only the longest ones are here.",
+    each_from_zero: "These traces have no clock in common, so each one starts at 0.",
+    search: "Find events by name",
+    found: |at, n| match n {
+        0 => "no match".to_string(),
+        n => format!("{} of {}", number(at), number(n)),
+    },
+    previous: "Previous match (Shift+Enter)",
+    next: "Next match (Enter)",
+    zoom_in: "Zoom in (w)",
+    zoom_out: "Zoom out (s)",
+    show_all: "Show all",
+    keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a stretch of time, click for details. Keys: w a s d, f fits the selection, 0 shows all, [ ] step through events of one name.",
+    load: "How busy the GPU was, or the busiest track if there is no GPU. Click to go there.",
+    load_title: "Load",
+    tracks: "Tracks",
+    canvas: "Timeline. Arrow keys step from event to event once one is selected, Enter selects the first one in view.",
+    busy: |share| match share * 100.0 {
+        percent if percent < 0.1 => "<0.1%".to_string(),
+        percent if percent < 10.0 => format!("{percent:.1}%"),
+        percent => format!("{percent:.0}%"),
+    },
+    about_track: |n, busy| {
+        format!("{}, busy {:.1}% of the time", counted(n, "event", "events"), busy * 100.0)
+    },
+    counter_value: |value| format_float(value, Unit::None),
+    no_end: "no end in the file",
+    self_time: |ns| format!("self {}", format_ns(ns as i64)),
+    boxes_here: |n, cover| format!("longest of {} here, {:.0}% busy", number(n.into()), cover * 100.0),
+    spoken: |name, ns, track| match ns {
+        Some(ns) => format!("{name}, {}, on {track}", format_ns(ns as i64)),
+        None => format!("{name}, no end in the file, on {track}"),
+    },
+    panel: "Details",
+    close: "Close details (Esc)",
+    duration: "Duration",
+    start: "Start",
+    self_title: "Self",
+    track: "Track",
+    category: "Category",
+    among: "Among its name",
+    only_one: "the only one",
+    one_of: |at, n, rank, mean, min, max| {
+        let rank = rank.map(|rank| format!("{} longest; ", ordinal(rank))).unwrap_or_default();
+        format!(
+            "{rank}number {} of {}; mean {}, from {} to {}",
+            number(at),
+            number(n),
+            format_ns(mean as i64),
+            format_ns(min as i64),
+            format_ns(max as i64)
+        )
+    },
+    arguments: "Arguments",
+    from: "Launched by",
+    to: "Launched",
+    parents: "Inside",
+    children: "Contains",
+    and_more: |n| format!("and {} more", number(n)),
+    stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
+    report_on_stretch: "Report on this stretch only",
+    name: "Name",
+    count: "Count",
+    total: "Total",
+    share: "Of the stretch",
+    more_names: |n| format!("and {}", counted(n, "more name", "more names")),
+    counter: "Counter",
+    min: "Min",
+    mean: "Mean",
+    max: "Max",
+};
+
+/// `1st`, `22nd`.
+fn ordinal(n: u64) -> String {
+    let ending = match (n % 10, n % 100) {
+        (1, 11) | (2, 12) | (3, 13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{}{ending}", number(n))
+}
