@@ -3,7 +3,7 @@
 mod support;
 
 use std::path::PathBuf;
-use support::{Random, data_dirs, files, finish_in_parts};
+use support::{Random, data_dirs, files, finish_in_parts, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown, protocol};
 use tracedrop::import::Import;
