@@ -835,7 +835,7 @@ impl Session {
                 !(slices.is_empty() && counters.is_empty() && samples.is_empty() && scoring_calls.is_empty())
             }
         };
-        matches!(self.stage, Stage::Done(_)) && self.run.traces.iter().any(has_boxes)
+        self.run.traces.iter().any(has_boxes)
     }
 
     /// The traces, for a timeline. An error if they cannot be read from the index.

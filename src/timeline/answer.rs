@@ -28,6 +28,13 @@ impl Timeline {
     /// Answers a question; `run` is the one that the timeline is of.
     pub fn answer(&self, run: &Run, ask: &TimelineAsk) -> TimelineAnswer {
         match ask {
+            TimelineAsk::Load => {
+                TimelineAnswer::Load(super::load::load_of(run).unwrap_or(super::answers::Load {
+                    sort: super::answers::LoadSort::Thread,
+                    span_ns: self.span_ns,
+                    shares: Vec::new(),
+                }))
+            }
             TimelineAsk::Tracks => TimelineAnswer::Tracks(self.tracks_view()),
             TimelineAsk::Picture { window, rows, lit } => {
                 TimelineAnswer::Picture(self.picture(run, *window, rows, lit))
@@ -53,7 +60,6 @@ impl Timeline {
             tracks: self.tracks.iter().map(|track| track.view.clone()).collect(),
             is_partial: self.is_partial,
             is_each_from_zero: self.is_each_from_zero,
-            load: self.load.clone(),
         }
     }
 

@@ -20,7 +20,9 @@ pub struct BoxName {
 /// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum TimelineAsk {
-    /// What tracks there are; the first question.
+    /// How busy the run was over time, which takes no index.
+    Load,
+    /// What tracks there are.
     Tracks,
     /// Rows in a window, with the boxes whose names contain `lit`.
     Picture { window: Window, rows: Vec<RowName>, lit: String },
@@ -41,6 +43,7 @@ pub enum TimelineAsk {
 /// An answer, of the kind of its question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum TimelineAnswer {
+    Load(Load),
     Tracks(Tracks),
     Picture(Picture),
     At(Option<At>),
@@ -59,8 +62,27 @@ pub struct Tracks {
     pub is_partial: bool,
     /// The traces have no clock in common, so each starts at 0.
     pub is_each_from_zero: bool,
-    /// Share of each of equal stretches of time in which a GPU was busy, or else the busiest thread; from 0 to 1.
-    pub load: Vec<f32>,
+}
+
+/// How busy a run was over time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Load {
+    pub sort: LoadSort,
+    /// Nanoseconds from the first time to the last one.
+    pub span_ns: u64,
+    /// Busy share of each of equal stretches of time, from 0 to 1; of several traces the mean.
+    pub shares: Vec<f32>,
+}
+
+/// What was busy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum LoadSort {
+    /// Any kernel, copy or fill.
+    Gpu,
+    /// Forward passes.
+    Calls,
+    /// The busiest thread.
+    Thread,
 }
 
 /// What a track shows.

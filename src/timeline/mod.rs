@@ -20,6 +20,7 @@ pub mod boxes;
 pub mod index;
 pub mod levels;
 pub mod line;
+pub mod load;
 pub mod tracks;
 pub mod viewport;
 

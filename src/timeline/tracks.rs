@@ -16,13 +16,10 @@ use crate::base::hash::HashMap;
 use crate::base::steps;
 use crate::base::strings::StringId;
 use crate::trace::labels::{process_label, shown, thread_label};
-use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::samples::StackId;
 use crate::trace::tracks::{Place, ProcessId, TrackKind};
 use crate::trace::{Run, Trace};
 
-/// Stretches of time of the load.
-pub const N_LOAD: usize = 512;
 /// Deeper calls of a sample are left out.
 const MAX_STACK: usize = 200;
 
@@ -51,6 +48,35 @@ pub enum Content {
     Counter { points: Vec<(u64, f64)> },
 }
 
+/// The time axis of a run.
+pub(super) struct Clock {
+    /// By trace: the time on its clock at which the timeline starts.
+    pub(super) starts: Vec<i64>,
+    pub(super) span_ns: u64,
+    pub(super) is_each_from_zero: bool,
+}
+
+impl Clock {
+    /// `None` if nothing has a time.
+    pub(super) fn of(run: &Run) -> Option<Clock> {
+        let spans: Vec<Option<(i64, i64)>> = run.traces.iter().map(span_of).collect();
+        let known = || spans.iter().flatten().copied();
+        let first = known().map(|span| span.0).min()?;
+        let last = known().map(|span| span.1).max()?;
+        // Recordings of one run overlap; those of other clocks rarely do.
+        let latest_start = known().map(|span| span.0).max()?;
+        let earliest_end = known().map(|span| span.1).min()?;
+        let is_each_from_zero = latest_start > earliest_end;
+        let starts = match is_each_from_zero {
+            true => spans.iter().map(|span| span.map_or(0, |span| span.0)).collect(),
+            false => vec![first; spans.len()],
+        };
+        let longest = known().map(|(start, end)| end.wrapping_sub(start) as u64).max()?;
+        let span_ns = if is_each_from_zero { longest } else { last.wrapping_sub(first) as u64 };
+        Some(Clock { starts, span_ns: span_ns.max(1), is_each_from_zero })
+    }
+}
+
 /// All tracks of a run.
 pub struct Timeline {
     pub parts: Vec<Part>,
@@ -61,7 +87,6 @@ pub struct Timeline {
     /// The traces have no clock in common, so each starts at 0.
     pub is_each_from_zero: bool,
     pub is_partial: bool,
-    pub load: Vec<f32>,
     /// By trace and text: its color.
     colors: Vec<Vec<u8>>,
 }
@@ -69,28 +94,14 @@ pub struct Timeline {
 impl Timeline {
     /// The timeline of a run; `None` if nothing in it has a time.
     pub async fn in_steps(run: &Run) -> Option<Timeline> {
-        let spans: Vec<Option<(i64, i64)>> = run.traces.iter().map(span_of).collect();
-        let known = || spans.iter().flatten().copied();
-        let first = known().map(|span| span.0).min()?;
-        let last = known().map(|span| span.1).max()?;
-        // Recordings of one run overlap; clocks that differ rarely do.
-        let latest_start = known().map(|span| span.0).max()?;
-        let earliest_end = known().map(|span| span.1).min()?;
-        let is_each_from_zero = latest_start > earliest_end;
-        let starts: Vec<i64> = match is_each_from_zero {
-            true => spans.iter().map(|span| span.map_or(0, |span| span.0)).collect(),
-            false => vec![first; spans.len()],
-        };
-        let longest = known().map(|(start, end)| end.wrapping_sub(start) as u64).max()?;
-        let span_ns = if is_each_from_zero { longest } else { last.wrapping_sub(first) as u64 };
+        let clock = Clock::of(run)?;
         let mut timeline = Timeline {
             parts: Vec::new(),
             tracks: Vec::new(),
-            starts,
-            span_ns: span_ns.max(1),
-            is_each_from_zero,
+            starts: clock.starts,
+            span_ns: clock.span_ns,
+            is_each_from_zero: clock.is_each_from_zero,
             is_partial: run.traces.iter().any(|trace| trace.aggregated.is_some()),
-            load: Vec::new(),
             colors: run.traces.iter().map(colors_of).collect(),
         };
         for (number, trace) in run.traces.iter().enumerate() {
@@ -99,11 +110,11 @@ impl Timeline {
             timeline.add_own(number, trace, file, calls(trace), TrackSort::Calls).await;
             timeline.add_own(number, trace, file, stacks(trace), TrackSort::Stacks).await;
             timeline.add_counters(number, trace, file);
+            steps::pause().await;
         }
         if timeline.tracks.is_empty() {
             return None;
         }
-        timeline.find_load(run);
         Some(timeline)
     }
 
@@ -238,36 +249,6 @@ impl Timeline {
             self.tracks.push(Track { view, content: Content::Counter { points } });
         }
     }
-
-    /// When a GPU was busy; without one, when the busiest track was.
-    fn find_load(&mut self, run: &Run) {
-        let mut load = Load::new(self.span_ns);
-        for (number, trace) in run.traces.iter().enumerate() {
-            let mut spans = gpu_work(trace);
-            spans.sort_unstable();
-            let start = self.starts[number];
-            load.add_union(
-                spans
-                    .into_iter()
-                    .map(|(from, to)| (from.wrapping_sub(start) as u64, to.wrapping_sub(start) as u64)),
-            );
-        }
-        if load.is_empty() {
-            let busiest = self.tracks.iter().max_by(|a, b| a.view.busy.total_cmp(&b.view.busy));
-            if let Some(Track { content: Content::Rows { part, rows }, .. }) = busiest {
-                let part = &self.parts[*part];
-                let fullest = rows.iter().max_by_key(|row| part.index.sums[**row].covered_ns);
-                let order = fullest.map_or(&[][..], |row| part.index.row(*row).order);
-                let trace = &run.traces[part.trace];
-                let span = |id: &u32| {
-                    let (from, to) = part.span(trace, *id as usize);
-                    (self.from_start(part, from), self.from_start(part, to))
-                };
-                load.add_union(order.iter().map(span));
-            }
-        }
-        self.load = load.shares(run.traces.len().max(1));
-    }
 }
 
 impl Part {
@@ -383,7 +364,15 @@ impl Shown {
 }
 
 fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> String {
-    let process = process.map(|process| process_label(trace, process.0 as usize));
+    let process = process.map(|process| {
+        let label = process_label(trace, process.0 as usize);
+        // What the process is, where its name does not say it: `GPU 0`.
+        let labels = trace.processes.labels.get(process.0 as usize);
+        match labels.and_then(|id| trace.strings.get_opt(*id)).filter(|text| !text.is_empty()) {
+            Some(text) if !label.contains(text) => format!("{text} · {label}"),
+            _ => label,
+        }
+    });
     match (file, process) {
         (Some(file), Some(process)) if !process.is_empty() => format!("{file} · {process}"),
         (Some(file), _) => file.to_string(),
@@ -392,7 +381,7 @@ fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> St
 }
 
 /// First and last time on the trace's clock, of forward passes too.
-fn span_of(trace: &Trace) -> Option<(i64, i64)> {
+pub(super) fn span_of(trace: &Trace) -> Option<(i64, i64)> {
     let calls = (0..trace.scoring_calls.len()).filter_map(|row| call_span(trace, row));
     let calls = calls.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     match (trace.span(), calls) {
@@ -403,7 +392,7 @@ fn span_of(trace: &Trace) -> Option<(i64, i64)> {
 
 /// Start and end of a forward pass in nanoseconds, if it has usable times: the file has its end in seconds and its duration in
 /// milliseconds.
-fn call_span(trace: &Trace, row: usize) -> Option<(i64, i64)> {
+pub(super) fn call_span(trace: &Trace, row: usize) -> Option<(i64, i64)> {
     let (ts, wall_ms) = (trace.scoring_calls.ts[row], trace.scoring_calls.wall_ms[row]);
     // Seconds up to the year 2200 fit in nanoseconds of 64 bits.
     let is_usable =
@@ -499,61 +488,6 @@ fn usual_interval(times: &[i64]) -> i64 {
         times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).filter(|ns| *ns > 0).collect();
     let middle = distances.len() / 2;
     if distances.is_empty() { 1 } else { *distances.select_nth_unstable(middle).1 }
-}
-
-/// Start and end of kernels, copies and fills, on the trace's clock.
-fn gpu_work(trace: &Trace) -> Vec<(i64, i64)> {
-    if let Some(aggregated) = &trace.aggregated {
-        let work = &aggregated.work;
-        return work.start.iter().copied().zip(work.end.iter().copied()).collect();
-    }
-    let is_work: Vec<bool> = trace.strings.all().map(|text| WORK_CATEGORIES.contains(&text)).collect();
-    let boxes = SliceBoxes::new(trace);
-    let of_work = trace.slices.category.iter().enumerate();
-    let of_work = of_work.filter(|(_, id)| is_work.get(id.0 as usize).copied().unwrap_or(false));
-    of_work.map(|(slice, _)| (boxes.start(slice), boxes.end(slice))).collect()
-}
-
-/// Time in equal stretches.
-struct Load {
-    stretch_ns: f64,
-    ns: Vec<f64>,
-}
-
-impl Load {
-    fn new(span_ns: u64) -> Load {
-        Load { stretch_ns: span_ns as f64 / N_LOAD as f64, ns: vec![0.0; N_LOAD] }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.ns.iter().all(|ns| *ns == 0.0)
-    }
-
-    /// Adds the time that any of the spans covers, which are in order of their starts.
-    fn add_union(&mut self, spans: impl Iterator<Item = (u64, u64)>) {
-        let mut covered_to = 0;
-        for (from, to) in spans {
-            let from = from.max(covered_to);
-            if to > from {
-                self.add(from as f64, to as f64);
-                covered_to = to;
-            }
-        }
-    }
-
-    fn add(&mut self, from: f64, to: f64) {
-        let at = |ns: f64| ((ns / self.stretch_ns) as usize).min(N_LOAD - 1);
-        for stretch in at(from)..=at(to) {
-            let start = stretch as f64 * self.stretch_ns;
-            let covered = to.min(start + self.stretch_ns) - from.max(start);
-            self.ns[stretch] += covered.max(0.0);
-        }
-    }
-
-    fn shares(self, n_traces: usize) -> Vec<f32> {
-        let whole = self.stretch_ns * n_traces as f64;
-        self.ns.into_iter().map(|ns| (ns / whole).clamp(0.0, 1.0) as f32).collect()
-    }
 }
 
 /// Colors of all texts, by number. Names that differ in digits only, such as steps, have one color.

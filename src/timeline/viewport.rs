@@ -67,6 +67,12 @@ impl Viewport {
         Viewport { start_ns, ns_per_pixel: shown / self.width, ..self }.kept_within()
     }
 
+    /// Shows a stretch and nothing beside it.
+    pub fn exactly(self, from_ns: f64, to_ns: f64) -> Viewport {
+        let shown = (to_ns - from_ns).max(MIN_NS);
+        Viewport { start_ns: from_ns, ns_per_pixel: shown / self.width, ..self }.kept_within()
+    }
+
     /// Moves as little as needed for a stretch to be in view; a longer one starts at the left.
     pub fn reaching(self, from_ns: f64, to_ns: f64) -> Viewport {
         let shown = self.ns_per_pixel * self.width;

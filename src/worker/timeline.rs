@@ -2,8 +2,9 @@
 
 use crate::{State, failure, post};
 use std::rc::{Rc, Weak};
-use tracedrop::engine::protocol::{Response, TimelineAsk};
+use tracedrop::engine::protocol::{Response, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Timeline;
+use tracedrop::timeline::load::load_of;
 use tracedrop::trace::Run;
 
 /// The timeline, and the traces that it is of. It does not hold them, so that they can change without a copy of them.
@@ -23,6 +24,12 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
         Some(Err(error)) => return post(&Response::Refused { ticket, failure: error.into() }),
         None => return refuse("not-read", "the trace is not parsed yet"),
     };
+    if ask == TimelineAsk::Load {
+        return match load_of(&run) {
+            Some(load) => post(&Response::Timeline { ticket, answer: TimelineAnswer::Load(load) }),
+            None => refuse("no-times", "nothing in this trace has a time"),
+        };
+    }
     let cached = || {
         let cached = state.timeline.borrow();
         cached.timeline.clone().filter(|_| Weak::ptr_eq(&cached.run, &Rc::downgrade(&run)))

@@ -5,7 +5,7 @@ use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, Note
 use crate::app::browser;
 use crate::app::custom_rules::CustomRules;
 use crate::app::screens::{
-    CustomRulesEditor, MemorySettings, NoteDialog, NotesPanel, TIMELINE, TimelineScreen,
+    CustomRulesEditor, LoadStrip, MemorySettings, NoteDialog, NotesPanel, TIMELINE, TimelineScreen,
 };
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::{InTurn, Turn, prose};
@@ -82,6 +82,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
     let is_whole = Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
     let can_write = move || tab.app.embed.is_none() && is_whole.get();
     let has_notes = Memo::new(move |_| tab.notes.with(|notes| !notes.list.is_empty()));
+    let has_timeline = Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| it.has_timeline)));
     let notes_take_focus = StoredValue::new(false);
     let still_reading = move || tab.run.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
     view! {
@@ -109,6 +110,9 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 </Show>
                 <MadeAgain tab />
                 <div class="reports">
+                    <Show when=move || has_timeline.get() && !is_alone()>
+                        <LoadStrip tab />
+                    </Show>
                     <For each=move || reports.get() key=|entry| entry.id.clone() let(entry)>
                         <Report tab document id=entry.id shown />
                     </For>

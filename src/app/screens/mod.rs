@@ -45,4 +45,4 @@ pub use search::{SearchButton, SearchDialog};
 pub use share::Way;
 pub use sides::SidesCard;
 pub use start::{FormatList, StartScreen};
-pub use timeline::{TIMELINE, TimelineScreen};
+pub use timeline::{LoadStrip, TIMELINE, TimelineScreen};

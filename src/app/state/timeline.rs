@@ -4,11 +4,13 @@ use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracedrop::timeline::Viewport;
-use tracedrop::timeline::answers::{BoxName, Details, Found, Stretch, TrackView, Tracks};
+use tracedrop::timeline::answers::{BoxName, Details, Found, Load, Stretch, TrackView, Tracks};
 
 /// The timeline of a tab.
 #[derive(Clone, Copy)]
 pub struct TimelineState {
+    /// `None` until the worker has sent it.
+    pub load: RwSignal<Option<Arc<Load>>>,
     /// `None` until the worker has sent them.
     pub tracks: RwSignal<Option<Arc<Tracks>>>,
     /// Why there are none.
@@ -29,6 +31,7 @@ pub struct TimelineState {
 impl TimelineState {
     pub fn new() -> TimelineState {
         TimelineState {
+            load: RwSignal::new(None),
             tracks: RwSignal::new(None),
             problem: RwSignal::new(None),
             view: RwSignal::new(None),
@@ -44,6 +47,7 @@ impl TimelineState {
 
     /// The file is read again: what was there is no longer.
     pub fn reset(self) {
+        self.load.set(None);
         self.tracks.set(None);
         self.problem.set(None);
         self.view.set(None);

@@ -1,6 +1,6 @@
 //! Changes of what one looks at.
 
-use super::{Place, RowSet, TabView, TableLook, TableName, ViewState};
+use super::{Place, RowSet, TabView, TableLook, TableName, TimelineLook, ViewState};
 use tracedrop::engine::protocol::TableSpot;
 use tracedrop::report::Sort;
 
@@ -49,6 +49,12 @@ pub enum Action {
         tab: u32,
         table: TableName,
         filter: Option<String>,
+    },
+    /// Look at the timeline; `is_step` if that is more than zooming and panning.
+    LookAtTime {
+        tab: u32,
+        look: Option<TimelineLook>,
+        is_step: bool,
     },
     /// Show a report and tables as a sender saw them.
     LookAs {
@@ -100,6 +106,7 @@ pub fn reduce(mut state: ViewState, action: Action) -> ViewState {
             }
             view.report = Some(table.report);
         }
+        Action::LookAtTime { tab, look, is_step: _ } => state.tab_mut(tab).timeline = look,
         Action::LookAs { tab, report, tables } => {
             let view = state.tab_mut(tab);
             view.report = report;

@@ -3,9 +3,10 @@
 //! ```text
 //! #tab=m3k9x.2&report=slices&sort=slices/slices:-4&filter=slices/slices:self%3E1ms&rows=slices/slices:0,4-9
 //! ```
+//! `time=` is what is in view in the timeline, `event=` and `stretch=` what is selected in it, `find=` what is searched for there.
 //! `columns=` lists the chosen columns of a table, `search=` is the text of the search over everything.
 
-use super::{Place, RowSet, TabView, TableLook, TableName};
+use super::{Place, RowSet, TabView, TableLook, TableName, TimelineLook};
 use std::fmt::Write as _;
 use tracedrop::report::Sort;
 
@@ -20,6 +21,14 @@ impl Place {
             parts.push(format!("tab={load}.{}", tab.id));
             if let Some(report) = &tab.report {
                 parts.push(format!("report={}", encoded(report)));
+            }
+            if let Some(TimelineLook { view, selected, stretch, search }) = &tab.timeline {
+                parts.push(format!("time={}-{}", view.0, view.1));
+                parts.extend(selected.map(|(part, id)| format!("event={part}-{id}")));
+                parts.extend(stretch.map(|(from, to)| format!("stretch={from}-{to}")));
+                if !search.is_empty() {
+                    parts.push(format!("find={}", encoded(search)));
+                }
             }
             for TableLook { name, query, columns, rows } in &tab.tables {
                 let name = format!("{}/{}", encoded(&name.report), encoded(&name.table));
@@ -60,6 +69,27 @@ impl Place {
                 }
                 "search" => place.search = decoded(value),
                 "report" => tab.report = decoded(value),
+                "time" => {
+                    if let Some(view) = pair(value) {
+                        tab.timeline.get_or_insert_default().view = view;
+                    }
+                }
+                // These follow the view.
+                "event" => {
+                    if let Some(look) = &mut tab.timeline {
+                        look.selected = pair(value);
+                    }
+                }
+                "stretch" => {
+                    if let Some(look) = &mut tab.timeline {
+                        look.stretch = pair(value);
+                    }
+                }
+                "find" => {
+                    if let Some(look) = &mut tab.timeline {
+                        look.search = decoded(value).unwrap_or_default();
+                    }
+                }
                 "sort" | "filter" | "columns" | "rows" => read_table(&mut tab, name, value),
                 _ => continue,
             }
@@ -68,6 +98,12 @@ impl Place {
         place.tab = id.map(|id| TabView { id, ..tab });
         is_place.then_some(place)
     }
+}
+
+/// Two numbers with a hyphen.
+fn pair<T: std::str::FromStr>(text: &str) -> Option<(T, T)> {
+    let (a, b) = text.split_once('-')?;
+    Some((a.parse().ok()?, b.parse().ok()?))
 }
 
 /// Reads `report/table:value`; what cannot be read stays as by default.

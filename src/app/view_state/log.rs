@@ -2,8 +2,8 @@
 
 use super::{Action, Place, TableName};
 
-/// Changes of one filter that follow each other as quickly are one step back.
-const TYPING_MS: f64 = 3_000.0;
+/// Changes of one filter, or of what is in view in a timeline, that follow each other as quickly are one step back.
+const GRADUAL_MS: f64 = 3_000.0;
 
 /// What a change is for the browser's history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,8 +21,8 @@ pub struct Log {
     /// The place of the entry that shows.
     last: Place,
     since: Since,
-    /// The filter of the last entry, and when it was changed.
-    typed: Option<(TableName, f64)>,
+    /// What the last entry changed little by little, and when.
+    gradual: Option<(Gradual, f64)>,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -30,16 +30,25 @@ enum Since {
     /// Only what is no step of its own.
     #[default]
     Details,
-    /// One filter.
-    Filter(TableName),
+    Gradual(Gradual),
     Step,
+}
+
+/// What changes little by little.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Gradual {
+    /// A filter, letter by letter.
+    Filter(TableName),
+    /// What is in view in the timeline of a tab.
+    Time(u32),
 }
 
 impl Log {
     /// Notes an action that has changed something.
     pub fn note(&mut self, action: &Action) {
         let next = match action {
-            Action::Filter { table, .. } => Since::Filter(table.clone()),
+            Action::Filter { table, .. } => Since::Gradual(Gradual::Filter(table.clone())),
+            Action::LookAtTime { tab, is_step: false, .. } => Since::Gradual(Gradual::Time(*tab)),
             Action::Search(_)
             | Action::MoveSort { .. }
             | Action::ChooseColumns { .. }
@@ -50,7 +59,7 @@ impl Log {
         self.since = match (std::mem::take(&mut self.since), next) {
             (Since::Details, next) => next,
             (before, Since::Details) => before,
-            (Since::Filter(before), Since::Filter(next)) if before == next => Since::Filter(next),
+            (Since::Gradual(before), Since::Gradual(next)) if before == next => Since::Gradual(next),
             _ => Since::Step,
         };
     }
@@ -62,16 +71,16 @@ impl Log {
             return Entry::None;
         }
         self.last = place.clone();
-        let typed = match since {
+        let gradual = match since {
             Since::Details => return Entry::Replace,
             Since::Step => None,
-            Since::Filter(table) => Some((table, now_ms)),
+            Since::Gradual(what) => Some((what, now_ms)),
         };
-        let is_same = match (&typed, &self.typed) {
-            (Some((table, now)), Some((before, then))) => table == before && now - then < TYPING_MS,
+        let is_same = match (&gradual, &self.gradual) {
+            (Some((what, now)), Some((before, then))) => what == before && now - then < GRADUAL_MS,
             _ => false,
         };
-        self.typed = typed;
+        self.gradual = gradual;
         if is_same { Entry::Replace } else { Entry::Push }
     }
 

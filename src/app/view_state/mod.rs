@@ -39,6 +39,21 @@ pub struct TabView {
     pub report: Option<String>,
     /// Invariant: ordered by name, one for each table, none that is as by default.
     pub tables: Vec<TableLook>,
+    /// Of the timeline; `None` for all of it.
+    pub timeline: Option<TimelineLook>,
+}
+
+/// How the timeline is looked at. Times are nanoseconds from its start.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct TimelineLook {
+    /// First and last time in view.
+    pub view: (u64, u64),
+    /// The selected event: its part of the timeline, and its number there.
+    pub selected: Option<(u32, u32)>,
+    /// Selected stretch of time.
+    pub stretch: Option<(u64, u64)>,
+    /// Text that is searched for.
+    pub search: String,
 }
 
 /// A table by `id` of its report and itself.
@@ -99,7 +114,7 @@ impl TabView {
 
     /// With the tables as in a link or a Tracedrop file.
     pub fn as_sent(id: u32, report: Option<String>, tables: &[TableSpot]) -> TabView {
-        let mut view = TabView { id, report, tables: Vec::new() };
+        let mut view = TabView { id, report, tables: Vec::new(), timeline: None };
         view.set_queries(tables);
         view
     }

@@ -2,6 +2,7 @@
 
 use super::number;
 use tracedrop::base::units::{Unit, counted, format_float, format_ns};
+use tracedrop::timeline::answers::LoadSort;
 
 /// Texts of the timeline.
 pub struct TimelineWords {
@@ -20,8 +21,12 @@ pub struct TimelineWords {
     pub zoom_out: &'static str,
     pub show_all: &'static str,
     pub keys: &'static str,
-    pub load: &'static str,
-    pub load_title: &'static str,
+    /// Name of the load, and what it means.
+    pub load: fn(LoadSort) -> (&'static str, &'static str),
+    pub not_read: &'static str,
+    pub in_view: &'static str,
+    /// Name, duration and start of an event.
+    pub listed: fn(&str, u64, u64) -> String,
     pub tracks: &'static str,
     pub canvas: &'static str,
     pub busy: fn(f64) -> String,
@@ -88,8 +93,23 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     zoom_out: "Zoom out (s)",
     show_all: "Show all",
     keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a stretch of time, click for details. Keys: w a s d, f fits the selection, 0 shows all, [ ] step through events of one name.",
-    load: "How busy the GPU was, or the busiest track if there is no GPU. Click to go there.",
-    load_title: "Load",
+    load: |sort| match sort {
+        LoadSort::Gpu => (
+            "GPU busy",
+            "Share of the time in which any kernel, copy or fill ran. Click to go there; drag to select.",
+        ),
+        LoadSort::Calls => (
+            "Forward passes",
+            "Share of the time in which a forward pass or lookup ran. Click to go there; drag to select.",
+        ),
+        LoadSort::Thread => (
+            "Busiest thread",
+            "Share of the time in which the busiest thread was in any event. Click to go there; drag to select.",
+        ),
+    },
+    not_read: "The timeline appears once the file is parsed.",
+    in_view: "Widest events in view",
+    listed: |name, dur, start| format!("{name}, {} at {}", format_ns(dur as i64), format_ns(start as i64)),
     tracks: "Tracks",
     canvas: "Timeline. Arrow keys step from event to event once one is selected, Enter selects the first one in view.",
     busy: |share| match share * 100.0 {

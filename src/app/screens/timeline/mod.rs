@@ -6,30 +6,37 @@
 mod details;
 mod layout;
 mod painter;
+mod strip;
+
+pub use strip::LoadStrip;
 
 use crate::app::browser::{self, Canvas, Local, Resizing};
 use crate::app::client::Answer;
 use crate::app::state::Tab;
+use crate::app::view_state::{Action, TimelineLook};
+use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use details::DetailsPanel;
 use layout::{Layout, RULER, What};
 use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
-use painter::{Colors, Drawing, Painted, draw_load};
+use painter::{Colors, Drawing, Painted};
 use std::sync::Arc;
 use tracedrop::base::units::format_ns;
 use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Viewport;
-use tracedrop::timeline::answers::{At, BoxLink, BoxName, Found, RowName, TrackView};
+use tracedrop::timeline::answers::{At, BoxLink, BoxName, Found, Label, RowName, TrackView};
 
 /// `id` of the timeline among the reports.
 pub const TIMELINE: &str = "timeline";
 
-/// Height of the load in pixels.
-const LOAD_HEIGHT: f64 = 36.0;
 /// Pixels by which a press that is no drag may move.
 const STILL: f64 = 4.0;
+/// Pause in moving after which the address changes.
+const SETTLING_MS: u32 = 400;
+/// Events in view that are put into words.
+const MAX_LISTED: usize = 40;
 /// Pause in typing after which a search starts.
 const TYPING_MS: u32 = 200;
 
@@ -37,7 +44,6 @@ const TYPING_MS: u32 = 200;
 #[derive(Default)]
 struct Works {
     canvas: Option<Canvas>,
-    load: Option<Canvas>,
     painted: Option<Painted>,
     colors: Colors,
     /// A picture was asked for and has not come.
@@ -77,6 +83,12 @@ struct Stage {
     height: RwSignal<f64>,
     scrolled: RwSignal<f64>,
     hover: RwSignal<Option<Hover>>,
+    /// The widest events in view, in words.
+    in_view: RwSignal<Vec<String>>,
+    /// A pause in moving, before the address changes.
+    settling: browser::Pause,
+    /// What the address stands for.
+    sent: StoredValue<Option<TimelineLook>>,
     typing: browser::Pause,
 }
 
@@ -98,11 +110,18 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
         height: RwSignal::new(0.0),
         scrolled: RwSignal::new(0.0),
         hover: RwSignal::new(None),
+        in_view: RwSignal::default(),
+        settling: browser::Pause::new(),
+        sent: StoredValue::new(None),
         typing: browser::Pause::new(),
     };
-    if state.tracks.with_untracked(Option::is_none) {
-        stage.ask_for_tracks();
-    }
+    let is_read = Memo::new(move |_| tab.document.with(|it| it.as_ref().is_some_and(|it| it.is_read)));
+    Effect::new(move |_| {
+        if is_read.get() && state.tracks.with_untracked(Option::is_none) {
+            stage.ask_for_tracks();
+        }
+    });
+    stage.follow_address();
     let words = || &words().timeline;
     view! {
         <header class="report-head">
@@ -116,7 +135,9 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
         <Show
             when=move || state.tracks.with(Option::is_some)
             fallback=move || view! {
-                <p class="empty" role="status">{move || state.problem.get().unwrap_or_else(|| words().making.to_string())}</p>
+                <p class="empty" role="status">{move || state.problem.get().unwrap_or_else(|| {
+                    (if is_read.get() { words().making } else { words().not_read }).to_string()
+                })}</p>
             }
         >
             {move || state.tracks.with(|tracks| tracks.as_ref().is_some_and(|tracks| tracks.is_partial)).then(|| view! {
@@ -129,7 +150,11 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
                 <Tools stage />
                 <Body stage />
                 <DetailsPanel tab go=Callback::new(move |link: BoxLink| stage.select(&link)) />
+                <p class="timeline-keys">{words().keys}</p>
                 <p class="off-screen" role="status">{move || stage.spoken()}</p>
+                <ul class="off-screen" aria-label=words().in_view>
+                    {move || stage.in_view.get().into_iter().map(|text| view! { <li>{text}</li> }).collect_view()}
+                </ul>
             </section>
         </Show>
     }
@@ -144,9 +169,10 @@ fn Tools(stage: Stage) -> impl IntoView {
     view! {
         <div class="timeline-tools">
             <search class="timeline-search">
+                <label class="field">
+                <Icon shape=Shape::Search />
                 <input
                     type="search"
-                    class="field"
                     aria-label=words().search
                     placeholder=words().search
                     prop:value=move || state.lit.get()
@@ -167,6 +193,7 @@ fn Tools(stage: Stage) -> impl IntoView {
                         event.stop_propagation();
                     }
                 />
+                </label>
                 <span class="timeline-count" role="status">{move || {
                     let is_searching = state.lit.with(|text| !text.is_empty());
                     state.found.get().filter(|_| is_searching).map(|found| (words().found)(found.number, found.n))
@@ -181,7 +208,6 @@ fn Tools(stage: Stage) -> impl IntoView {
                 <button type="button" class="button button-quiet" title=words().zoom_in aria-label=words().zoom_in on:click=move |_| stage.zoom(1.0 / 1.6)>"+"</button>
                 <button type="button" class="button button-quiet" on:click=move |_| stage.show_all()>{words().show_all}</button>
             </div>
-            <p class="timeline-keys">{words().keys}</p>
         </div>
     }
 }
@@ -191,15 +217,12 @@ fn Tools(stage: Stage) -> impl IntoView {
 fn Body(stage: Stage) -> impl IntoView {
     let words = || &words().timeline;
     let state = stage.tab.timeline;
-    let (canvas, load) = (NodeRef::<html::Canvas>::new(), NodeRef::<html::Canvas>::new());
+    let canvas = NodeRef::<html::Canvas>::new();
     let (place, body) = (NodeRef::<html::Div>::new(), NodeRef::<html::Div>::new());
     let resizing = StoredValue::new_local(None::<Resizing>);
     Effect::new(move |_| {
-        let (Some(canvas), Some(load), Some(place)) = (canvas.get(), load.get(), place.get()) else { return };
-        stage.works.update_value(|works| {
-            works.canvas = Canvas::of(canvas);
-            works.load = Canvas::of(load);
-        });
+        let (Some(canvas), Some(place)) = (canvas.get(), place.get()) else { return };
+        stage.works.update_value(|works| works.canvas = Canvas::of(canvas));
         let measured = place.clone();
         let measure = move || {
             let (width, height) = (f64::from(measured.client_width()), f64::from(measured.client_height()));
@@ -238,22 +261,6 @@ fn Body(stage: Stage) -> impl IntoView {
         state.tracks.with_untracked(|tracks| tracks.as_ref()?.tracks.get(number as usize).cloned())
     };
     view! {
-        <div class="timeline-load" title=words().load>
-            <span>{words().load_title}</span>
-            <canvas
-                node_ref=load
-                aria-hidden="true"
-                on:pointerdown=move |event| {
-                    stage.show_at_load(f64::from(event.offset_x()));
-                    browser::capture(&event);
-                }
-                on:pointermove=move |event| {
-                    if event.buttons() == 1 {
-                        stage.show_at_load(f64::from(event.offset_x()));
-                    }
-                }
-            ></canvas>
-        </div>
         <div
             class="timeline-body"
             node_ref=body
@@ -353,6 +360,87 @@ fn tip_text(hover: &Hover) -> String {
 }
 
 impl Stage {
+    /// Keeps the address in step with what is in view, and what is in view with the address.
+    fn follow_address(self) {
+        let (tab, state) = (self.tab, self.tab.timeline);
+        let id = tab.id;
+        let place =
+            Memo::new(move |_| tab.app.view.with(|view| view.tab(id).and_then(|tab| tab.timeline.clone())));
+        self.sent.set_value(place.get_untracked());
+        Effect::new(move |_| {
+            let (view, selected) = (state.view.get(), state.selected.get());
+            let (stretch, search) = (state.stretch.get(), state.lit.get());
+            let Some(view) = view else { return };
+            self.settling.start(SETTLING_MS, move || {
+                let look = look_of(&view, selected, stretch, search);
+                let before = place.get_untracked();
+                if look != before {
+                    let parts = |look: &Option<TimelineLook>| {
+                        look.as_ref()
+                            .map(|it| (it.selected, it.stretch, it.search.clone()))
+                            .unwrap_or_default()
+                    };
+                    let is_step = parts(&look) != parts(&before);
+                    self.sent.set_value(look.clone());
+                    tab.app.act(Action::LookAtTime { tab: id, look, is_step });
+                }
+            });
+        });
+        Effect::new(move |_| {
+            let look = place.get();
+            if state.view.with(Option::is_some) && self.sent.with_value(|sent| *sent != look) {
+                self.sent.set_value(look.clone());
+                self.look_as(look.unwrap_or_default());
+            }
+        });
+    }
+
+    /// Shows what an address says.
+    fn look_as(self, look: TimelineLook) {
+        let state = self.tab.timeline;
+        let TimelineLook { view, selected, stretch, search } = look;
+        self.change(|before| match view {
+            (from, to) if to > from => before.exactly(from as f64, to as f64),
+            _ => Viewport::whole(before.span_ns as u64, before.width),
+        });
+        let selected = selected.map(|(part, id)| BoxName { part, id });
+        if selected != state.selected.get_untracked() {
+            state.details.set(None);
+            state.selected.set(selected);
+            if let Some(of) = selected {
+                self.show_details(of);
+            }
+        }
+        state.stretch.set(stretch.map(|(from, to)| (from as f64, to as f64)));
+        self.show_sums();
+        if search != state.lit.get_untracked() {
+            state.lit.set(search);
+            state.found.set(None);
+            self.ask_anew();
+        }
+    }
+
+    /// Puts the widest events in view into words.
+    fn list_what_shows(self) {
+        let Some(view) = self.tab.timeline.view.get_untracked() else { return };
+        let texts = self.works.with_value(|works| {
+            let Some(painted) = &works.painted else { return Vec::new() };
+            let shown = |label: &&Label| {
+                view.x_of(label.end_ns as f64) > 0.0 && view.x_of(label.start_ns as f64) < view.width
+            };
+            let mut labels: Vec<&Label> = painted.picture.labels.iter().filter(shown).collect();
+            labels.sort_by_key(|label| std::cmp::Reverse(label.end_ns - label.start_ns));
+            labels.truncate(MAX_LISTED);
+            labels.sort_by_key(|label| (label.row, label.start_ns));
+            let text = |label: &Label| {
+                let name = painted.picture.names.get(label.name as usize).map_or("", String::as_str);
+                (words().timeline.listed)(name, label.end_ns - label.start_ns, label.start_ns)
+            };
+            labels.into_iter().map(text).collect()
+        });
+        let _ = self.in_view.try_set(texts);
+    }
+
     fn ask(self, ask: TimelineAsk, answer: impl Fn(TimelineAnswer) + 'static) {
         let state = self.tab.timeline;
         self.tab.ask(
@@ -414,10 +502,6 @@ impl Stage {
         };
         let is_lit = state.lit.with_untracked(|text| !text.is_empty());
         let details = state.details.get_untracked();
-        let load = state
-            .tracks
-            .with_untracked(|tracks| tracks.as_ref().map(|it| it.load.clone()))
-            .unwrap_or_default();
         self.works.update_value(|works| {
             works.is_frame_due = false;
             let colors = Colors::of_theme();
@@ -427,7 +511,7 @@ impl Stage {
                 works.painted =
                     works.painted.take().and_then(|it| Painted::new(it.picture, it.is_lit, &works.colors));
             }
-            let Works { canvas, load: load_canvas, painted, colors, .. } = works;
+            let Works { canvas, painted, colors, .. } = works;
             self.layout.with_untracked(|layout| {
                 let drawing = Drawing {
                     view,
@@ -441,9 +525,6 @@ impl Stage {
                 };
                 if let Some(canvas) = canvas {
                     drawing.draw(canvas);
-                }
-                if let Some(canvas) = load_canvas {
-                    draw_load(canvas, &load, &view, LOAD_HEIGHT, colors);
                 }
             });
         });
@@ -482,6 +563,7 @@ impl Stage {
                 works.painted = Painted::new(picture, is_lit, &colors);
                 works.colors = colors;
             });
+            self.list_what_shows();
             self.draw_soon();
         });
     }
@@ -502,14 +584,6 @@ impl Stage {
 
     fn show_all(self) {
         self.change(|view| Viewport::whole(view.span_ns as u64, view.width));
-    }
-
-    fn show_at_load(self, x: f64) {
-        self.change(|view| {
-            let at = x / view.width * view.span_ns;
-            let half = view.ns_per_pixel * view.width / 2.0;
-            view.panned((at - half - view.start_ns) / view.ns_per_pixel)
-        });
     }
 
     fn fold(self, number: u32) {
@@ -564,6 +638,11 @@ impl Stage {
     fn show_details(self, of: BoxName) {
         let state = self.tab.timeline;
         state.selected.set(Some(of));
+        if state.sums.with_untracked(Option::is_some) {
+            // The panel has room for one of them.
+            state.stretch.set(None);
+            state.sums.set(None);
+        }
         self.ask(TimelineAsk::Details { of }, move |answer| {
             if let TimelineAnswer::Details(details) = answer
                 && state.selected.get_untracked() == Some(of)
@@ -583,7 +662,12 @@ impl Stage {
 
     fn show_sums(self) {
         let state = self.tab.timeline;
-        let Some((from, to)) = state.stretch.get_untracked() else { return };
+        let Some((from, to)) = state.stretch.get_untracked() else {
+            state.sums.set(None);
+            return;
+        };
+        state.selected.set(None);
+        state.details.set(None);
         let ask = TimelineAsk::Stretch { from_ns: from.max(0.0) as u64, to_ns: to.max(0.0) as u64 };
         self.ask(ask, move |answer| {
             if let TimelineAnswer::Stretch(sums) = answer {
@@ -831,6 +915,24 @@ impl Stage {
                 .unwrap_or_default()
         })
     }
+}
+
+/// What is looked at, as an address says it; `None` for all of the timeline.
+fn look_of(
+    view: &Viewport,
+    selected: Option<BoxName>,
+    stretch: Option<(f64, f64)>,
+    search: String,
+) -> Option<TimelineLook> {
+    let look = TimelineLook {
+        view: (view.start_ns.max(0.0) as u64, view.end_ns().clamp(0.0, view.span_ns).ceil() as u64),
+        selected: selected.map(|of| (of.part, of.id)),
+        stretch: stretch.map(|(from, to)| (from as u64, to as u64)),
+        search,
+    };
+    let is_whole = *view == Viewport::whole(view.span_ns as u64, view.width);
+    let is_bare = look.selected.is_none() && look.stretch.is_none() && look.search.is_empty();
+    (!(is_whole && is_bare)).then_some(look)
 }
 
 /// Start and end in nanoseconds; an end that is not in the file is unknown.

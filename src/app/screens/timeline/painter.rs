@@ -10,7 +10,7 @@ const BETWEEN: f64 = 1.0;
 /// Narrower boxes have no text.
 const MIN_TEXT: f64 = 22.0;
 /// Approximate width of a character in the font of texts.
-const LETTER: f64 = 6.2;
+const LETTER: f64 = 6.7;
 const FONT: &str = "11px system-ui, sans-serif";
 /// Least distance of ticks on the ruler, in pixels.
 const MIN_TICK: f64 = 110.0;
@@ -26,6 +26,7 @@ pub struct Colors {
     paper: String,
     accent: String,
     soft: String,
+    load: String,
 }
 
 impl Colors {
@@ -39,6 +40,7 @@ impl Colors {
             paper: style_value("--timeline-paper"),
             accent: style_value("--timeline-accent"),
             soft: style_value("--timeline-soft"),
+            load: style_value("--timeline-load"),
         }
     }
 }
@@ -76,7 +78,7 @@ impl Painted {
                 (r, g, b) = (r / 4 * 3, g / 4 * 3, b / 4 * 3);
             }
             // The less of a pixel is covered, the fainter it is; but never so faint that it cannot be seen.
-            let mut strength = 70 + u16::from(*cover) * 185 / 255;
+            let mut strength = 90 + u16::from(*cover) * 165 / 255;
             if is_lit && code & LIT == 0 {
                 strength = strength * 2 / 9;
             }
@@ -267,18 +269,32 @@ impl Drawing<'_> {
     }
 }
 
-/// The load over the whole trace, with what is in view.
-pub fn draw_load(canvas: &mut Canvas, load: &[f32], view: &Viewport, height: f64, colors: &Colors) {
-    canvas.start(view.width, height);
-    let whole = view.width / load.len().max(1) as f64;
-    for (at, share) in load.iter().enumerate().filter(|(_, share)| **share > 0.0) {
-        let tall = (height - 2.0) * f64::from(*share);
-        canvas.fill(&colors.faint, [at as f64 * whole, height - tall.max(1.0), whole + 0.5, tall.max(1.0)]);
+/// The load over the whole trace, with a frame around what is in view and a mark on what is selected, in pixels from the left.
+pub fn draw_load(
+    canvas: &mut Canvas,
+    shares: &[f32],
+    [width, height]: [f64; 2],
+    frame: Option<(f64, f64)>,
+    marked: Option<(f64, f64)>,
+    colors: &Colors,
+) {
+    canvas.start(width, height);
+    let each = width / shares.len().max(1) as f64;
+    for (at, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+        let tall = ((height - 2.0) * f64::from(*share)).max(1.0);
+        // Without seams between the bars.
+        let (x, end) = ((at as f64 * each).floor(), ((at + 1) as f64 * each).floor());
+        canvas.fill(&colors.load, [x, height - tall, (end - x).max(1.0), tall]);
     }
-    let x = (view.start_ns.max(0.0) / view.span_ns * view.width).floor();
-    let end = (view.end_ns().min(view.span_ns) / view.span_ns * view.width).ceil();
-    canvas.fill(&colors.soft, [x, 0.0, end - x, height]);
-    canvas.frame(&colors.accent, 1.5, [x + 0.75, 0.75, (end - x - 1.5).max(1.0), height - 1.5]);
+    if let Some((x, end)) = marked {
+        canvas.fill(&colors.soft, [x, 0.0, end - x, height]);
+        canvas.fill(&colors.accent, [x, 0.0, 1.0, height]);
+        canvas.fill(&colors.accent, [end - 1.0, 0.0, 1.0, height]);
+    }
+    let is_part = |(x, end): &(f64, f64)| end - x < width - 1.0;
+    if let Some((x, end)) = frame.filter(is_part) {
+        canvas.frame(&colors.accent, 2.0, [x.max(1.0), 1.0, (end - x).max(2.0), height - 2.0]);
+    }
 }
 
 /// 1, 2 or 5 times a power of ten that is at least `least`.

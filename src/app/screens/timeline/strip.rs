@@ -1,0 +1,118 @@
+//! How busy the trace was over time, above every report: the way to a place in the timeline.
+
+use super::TIMELINE;
+use super::painter::{Colors, draw_load};
+use crate::app::browser::{self, Canvas, Resizing};
+use crate::app::client::Answer;
+use crate::app::state::Tab;
+use crate::app::words::words;
+use leptos::html;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
+use tracedrop::timeline::Viewport;
+
+/// Height in pixels, as in the style sheet.
+const HEIGHT: f64 = 32.0;
+/// A press that moves less is a click.
+const STILL: f64 = 4.0;
+/// A click shows this share of the trace, if all of it was in view.
+const CLICKED: f64 = 0.05;
+
+#[component]
+pub fn LoadStrip(tab: Tab) -> impl IntoView {
+    let state = tab.timeline;
+    let is_read = Memo::new(move |_| tab.document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
+    Effect::new(move |_| {
+        if is_read.get() && state.load.with_untracked(Option::is_none) {
+            let ask = move |ticket| Request::Timeline { ticket, ask: TimelineAsk::Load };
+            tab.ask(ask, move |answer| {
+                if let Answer::Timeline(TimelineAnswer::Load(load)) = answer {
+                    state.load.set(Some(Arc::new(load)));
+                }
+            });
+        }
+    });
+    let place = NodeRef::<html::Canvas>::new();
+    let canvas = StoredValue::new_local(None::<Canvas>);
+    let width = RwSignal::new(0.0);
+    let resizing = StoredValue::new_local(None::<Resizing>);
+    Effect::new(move |_| {
+        let Some(element) = place.get() else { return };
+        canvas.set_value(Canvas::of(element.clone()));
+        let measured = element.clone();
+        resizing.set_value(Some(browser::on_resize(&element, move || {
+            let _ = width.try_set(f64::from(measured.client_width()));
+        })));
+    });
+    let drag = StoredValue::new(None::<f64>);
+    let dragged = RwSignal::new(None::<(f64, f64)>);
+    Effect::new(move |_| {
+        let (view, load, width) = (state.view.get(), state.load.get(), width.get());
+        let (stretch, dragged) = (state.stretch.get(), dragged.get());
+        tab.app.theme.track();
+        let Some(load) = load.filter(|_| width > 0.0) else { return };
+        browser::with_next_frame(move || {
+            let shown = view.map(|view| (view.start_ns.max(0.0), view.end_ns().min(view.span_ns)));
+            let at = |ns: f64| ns / load.span_ns as f64 * width;
+            let frame = shown.map(|(from, to)| (at(from), at(to)));
+            let marked = dragged.or_else(|| stretch.map(|(from, to)| (at(from), at(to))));
+            let _ = canvas.try_update_value(|canvas| {
+                if let Some(canvas) = canvas {
+                    draw_load(canvas, &load.shares, [width, HEIGHT], frame, marked, &Colors::of_theme());
+                }
+            });
+        });
+    });
+    // Nanoseconds at a pixel.
+    let ns_at = move |x: f64| {
+        let span = state.load.with_untracked(|load| load.as_ref().map_or(1, |load| load.span_ns)) as f64;
+        (x / width.get_untracked().max(1.0)).clamp(0.0, 1.0) * span
+    };
+    let go = move |from: f64, to: f64| {
+        let span = state.load.with_untracked(|load| load.as_ref().map_or(1, |load| load.span_ns));
+        let before = state.view.get_untracked().unwrap_or_else(|| Viewport::whole(span, 1000.0));
+        state.view.set(Some(before.exactly(from, to)));
+        tab.show_report(Some(TIMELINE.to_string()));
+    };
+    let release = move |x: f64| {
+        dragged.set(None);
+        let Some(start) = drag.try_update_value(Option::take).flatten() else { return };
+        if (x - start).abs() > STILL {
+            go(ns_at(x.min(start)), ns_at(x.max(start)));
+            return;
+        }
+        // As much as is in view, around the place.
+        let span = ns_at(f64::MAX);
+        let shown = state.view.get_untracked().map_or(span, |view| view.end_ns() - view.start_ns);
+        let half = if shown < span * 0.9 { shown / 2.0 } else { span * CLICKED / 2.0 };
+        go(ns_at(x) - half, ns_at(x) + half);
+    };
+    let text = move || state.load.with(|load| load.as_ref().map(|load| (words().timeline.load)(load.sort)));
+    view! {
+        <div class="load-strip" title=move || text().map(|text| text.1)>
+            <button type="button" class="link" on:click=move |_| tab.show_report(Some(TIMELINE.to_string()))>
+                {move || text().map_or(words().timeline.title, |text| text.0)}
+            </button>
+            <canvas
+                node_ref=place
+                aria-hidden="true"
+                on:pointerdown=move |event| {
+                    browser::capture(&event);
+                    drag.set_value(Some(event.offset_x().into()));
+                }
+                on:pointermove=move |event| {
+                    if let Some(start) = drag.get_value() {
+                        let x = f64::from(event.offset_x());
+                        dragged.set(Some((start.min(x), start.max(x))));
+                    }
+                }
+                on:pointerup=move |event| release(event.offset_x().into())
+                on:pointercancel=move |_| {
+                    drag.set_value(None);
+                    dragged.set(None);
+                }
+            ></canvas>
+        </div>
+    }
+}

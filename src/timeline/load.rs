@@ -1,0 +1,111 @@
+//! How busy a run was over time: when GPUs worked, or without one, when the busiest thread did.
+
+use super::answers::{Load, LoadSort};
+use super::boxes::{BoxTable, SliceBoxes};
+use super::tracks::{Clock, call_span};
+use crate::trace::links::WORK_CATEGORIES;
+use crate::trace::slices::Class;
+use crate::trace::{Run, Trace};
+
+/// Stretches of time.
+const N_STRETCHES: usize = 512;
+
+/// The load of a run; `None` if nothing in it has a time. Needs no index.
+pub fn load_of(run: &Run) -> Option<Load> {
+    let clock = Clock::of(run)?;
+    let of_all = |spans: fn(&Trace) -> Vec<(i64, i64)>| {
+        let mut load = Stretches::new(clock.span_ns);
+        let mut n_traces = 0;
+        for (trace, start) in run.traces.iter().zip(&clock.starts) {
+            let mut spans = spans(trace);
+            spans.sort_unstable();
+            n_traces += usize::from(!spans.is_empty());
+            let from_start = |ns: i64| ns.wrapping_sub(*start) as u64;
+            load.add_union(spans.into_iter().map(|(from, to)| (from_start(from), from_start(to))));
+        }
+        (!load.is_empty()).then(|| load.shares(n_traces))
+    };
+    let sorts: [(LoadSort, fn(&Trace) -> Vec<(i64, i64)>); 3] =
+        [(LoadSort::Gpu, gpu_work), (LoadSort::Calls, calls), (LoadSort::Thread, busiest_thread)];
+    let found = sorts.into_iter().find_map(|(sort, spans)| Some((sort, of_all(spans)?)));
+    let (sort, shares) = found.unwrap_or((LoadSort::Thread, vec![0.0; N_STRETCHES]));
+    Some(Load { sort, span_ns: clock.span_ns, shares })
+}
+
+/// Start and end of kernels, copies and fills, on the trace's clock.
+fn gpu_work(trace: &Trace) -> Vec<(i64, i64)> {
+    if let Some(aggregated) = &trace.aggregated {
+        let work = &aggregated.work;
+        return work.start.iter().copied().zip(work.end.iter().copied()).collect();
+    }
+    let is_work: Vec<bool> = trace.strings.all().map(|text| WORK_CATEGORIES.contains(&text)).collect();
+    let boxes = SliceBoxes::new(trace);
+    let of_work = trace.slices.category.iter().enumerate();
+    let of_work = of_work.filter(|(_, id)| is_work.get(id.0 as usize).copied().unwrap_or(false));
+    of_work.map(|(slice, _)| (boxes.start(slice), boxes.end(slice))).collect()
+}
+
+/// Forward passes.
+fn calls(trace: &Trace) -> Vec<(i64, i64)> {
+    (0..trace.scoring_calls.len()).filter_map(|row| call_span(trace, row)).collect()
+}
+
+/// Outermost slices of the thread that has the most time in them, without points in time.
+fn busiest_thread(trace: &Trace) -> Vec<(i64, i64)> {
+    let slices = &trace.slices;
+    let boxes = SliceBoxes::new(trace);
+    let is_outer =
+        |slice: &usize| slices.depth.get(*slice) == 0 && Class::of(slices.kind[*slice]) != Class::Instant;
+    let mut ns = vec![0_i64; trace.tracks.len()];
+    for slice in (0..slices.len()).filter(is_outer) {
+        if let Some(ns) = ns.get_mut(slices.track[slice].0 as usize) {
+            *ns = ns.saturating_add(boxes.length(slice));
+        }
+    }
+    let busiest = ns.iter().enumerate().max_by_key(|(_, ns)| **ns).map(|(track, _)| track as u32);
+    let of_busiest = |slice: &usize| Some(slices.track[*slice].0) == busiest;
+    let outer = (0..slices.len()).filter(of_busiest).filter(is_outer);
+    outer.map(|slice| (boxes.start(slice), boxes.end(slice))).collect()
+}
+
+/// Time in equal stretches.
+struct Stretches {
+    stretch_ns: f64,
+    ns: Vec<f64>,
+}
+
+impl Stretches {
+    fn new(span_ns: u64) -> Stretches {
+        Stretches { stretch_ns: span_ns as f64 / N_STRETCHES as f64, ns: vec![0.0; N_STRETCHES] }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ns.iter().all(|ns| *ns == 0.0)
+    }
+
+    /// Adds the time that any of the spans covers, which are in order of their starts.
+    fn add_union(&mut self, spans: impl Iterator<Item = (u64, u64)>) {
+        let mut covered_to = 0;
+        for (from, to) in spans {
+            let from = from.max(covered_to);
+            if to > from {
+                self.add(from as f64, to as f64);
+                covered_to = to;
+            }
+        }
+    }
+
+    fn add(&mut self, from: f64, to: f64) {
+        let at = |ns: f64| ((ns / self.stretch_ns) as usize).min(N_STRETCHES - 1);
+        for stretch in at(from)..=at(to) {
+            let start = stretch as f64 * self.stretch_ns;
+            let covered = to.min(start + self.stretch_ns) - from.max(start);
+            self.ns[stretch] += covered.max(0.0);
+        }
+    }
+
+    fn shares(self, n_traces: usize) -> Vec<f32> {
+        let whole = self.stretch_ns * n_traces.max(1) as f64;
+        self.ns.into_iter().map(|ns| (ns / whole).clamp(0.0, 1.0) as f32).collect()
+    }
+}
