@@ -287,16 +287,16 @@ pub fn format_ratio(value: f64) -> String {
     format!("{:.1}%", value * 100.0)
 }
 
-/// A double of unknown unit: integers grouped, others with up to six significant digits.
+/// A double of unknown unit: integers grouped, others with four significant digits, or one decimal from 1,000 on.
 fn format_plain(value: f64) -> String {
     if value == value.trunc() && value.abs() < 1e15 {
         return group_digits(value as i128);
     }
     let magnitude = value.abs().log10().floor();
     if !(-4.0..15.0).contains(&magnitude) {
-        return format!("{value:.5e}");
+        return format!("{value:.3e}");
     }
-    let decimals = (5.0 - magnitude).clamp(0.0, 9.0) as usize;
+    let decimals = if magnitude < 3.0 { (3.0 - magnitude) as usize } else { 1 };
     let text = group_decimal(value, decimals);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
@@ -333,9 +333,11 @@ mod tests {
         assert_eq!(format_integer(0x7f39_00f0_6000, Unit::Address), "0x7f3900f06000");
         assert_eq!(counted(1, "slice", "slices"), "1 slice");
         assert_eq!(format_float(0.271, Unit::Ratio), "27.1%");
-        assert_eq!(format_float(8.333333, Unit::Plain), "8.33333");
+        assert_eq!(format_float(8.333333, Unit::Plain), "8.333");
+        assert_eq!(format_float(0.000657523, Unit::Plain), "0.0006575");
+        assert_eq!(format_float(12_345.67, Unit::Plain), "12,345.7");
         assert_eq!(format_float(250.0, Unit::Plain), "250");
-        assert_eq!(format_float(1.5e-7, Unit::Plain), "1.50000e-7");
+        assert_eq!(format_float(1.5e-7, Unit::Plain), "1.500e-7");
         assert_eq!(format_float(3.35e12, Unit::BytesPerSecond), "3.350 TB/s");
         assert_eq!(format_float(999_960.0, Unit::BytesPerSecond), "1.000 MB/s");
         assert_eq!(format_integer(12, Unit::Flops), "12 FLOP");

@@ -21,7 +21,7 @@ pub mod tables;
 mod words;
 
 use crate::analysis::{self, AnalysisCache, Context, Query};
-use crate::base::units::{Unit, counted, format_ns};
+use crate::base::units::{Unit, counted, format_ns, group_decimal};
 use crate::report::{Block, Document, Facts, Note, NoteLevel, Report, Table};
 use crate::trace::Run;
 use gpu::side::GpuSide;
@@ -384,7 +384,7 @@ fn shown(value: i128, unit: Unit) -> String {
     }
 }
 
-/// Relative difference of B from A: `+20.0%`, `no change`, `from zero`.
+/// Relative difference of B from A: `+20.0%`, `no change`, `from zero`; from tenfold on, the ratio: `12.5×`.
 pub fn percent(a: f64, b: f64) -> String {
     if a == b {
         return "no change".to_string();
@@ -392,7 +392,12 @@ pub fn percent(a: f64, b: f64) -> String {
     if a == 0.0 {
         return "from zero".to_string();
     }
-    format!("{:+.1}%", 100.0 * (b - a) / a).replace('-', "−")
+    match b / a {
+        // Percentages of this size are read as ratios anyway.
+        ratio if ratio >= 100.0 => format!("{}×", group_decimal(ratio, 0)),
+        ratio if ratio >= 10.0 => format!("{ratio:.1}×"),
+        _ => format!("{:+.1}%", 100.0 * (b - a) / a).replace('-', "−"),
+    }
 }
 
 /// Measures for performance budgets: the column totals of a table.

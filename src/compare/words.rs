@@ -4,7 +4,7 @@ use super::noise::RULE_OF_REPEATS;
 use super::tables::{ByFile, Change, Joined, Total, narrow, ratio};
 use super::{percent, shown};
 use crate::analysis::mrm;
-use crate::base::units::{Unit, counted, format_ratio};
+use crate::base::units::{Unit, counted, format_ratio, group_decimal};
 use crate::filter::exactly;
 use crate::report::chart::{Bars, Part, Plot, Tone};
 use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
@@ -264,7 +264,7 @@ pub(super) fn each(a: f64, b: f64) -> String {
         ratio if ratio < 1.005 => "same duration each".to_string(),
         ratio if ratio < 1.1 => format!("{:.1}% {word} each", 100.0 * (b - a).abs() / a),
         ratio if ratio < 100.0 => format!("{ratio:.2}× {word} each"),
-        ratio => format!("{ratio:.0}× {word} each"),
+        ratio => format!("{}× {word} each", group_decimal(ratio, 0)),
     }
 }
 
