@@ -35,8 +35,7 @@ const fn other(what: &'static str, sign: Sign, instead: &'static str) -> Foreign
 
 const RECORD_CHROME: &str = "open the original trace, or record a Chrome trace (JSON)";
 const RECORD_TORCH: &str = "record with torch.profiler and export_chrome_trace instead";
-const CPU_SAMPLES: &str =
-    "for Python, record JSONL with `python -m profiling.sampling`; other CPU profiles are not supported yet";
+const CPU_SAMPLES: &str = "for Python, record JSONL with `python -m profiling.sampling` instead";
 const UTF8: &str = "save it as UTF-8";
 const UNPACK: &str = "decompress it first";
 

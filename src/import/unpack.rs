@@ -63,7 +63,7 @@ pub mod issues {
             "checksum mismatch in the compressed data; the content was read anyway",
             "the content may be damaged; try the original file";
         WINDOW_TOO_LARGE = "zstd-window-too-large", Skipped,
-            "the zstd frame needs a window of more than 512 MiB, skipped",
+            "the zstd frame needs a window of more than 512 MiB",
             "decompress the file first, or compress it again without --ultra --long";
         TRAILING = "packed-trailing-bytes", Note,
             "bytes after the compressed data, ignored", "";

@@ -14,7 +14,7 @@ issue_kinds! {
         "event list closed before its last event; the events after it were read too", "";
     MISSING_COMMA = "missing-comma", Note, "no comma between two events", "";
     EXTRA_COMMA = "extra-comma", Note, "extra comma in a list", "";
-    STRAY_TEXT = "stray-text", Skipped, "stray text outside any member of the file's object, skipped", "";
+    STRAY_TEXT = "stray-text", Skipped, "stray text outside any member of the file's object", "";
     BROKEN_MEMBER = "broken-member", Skipped,
         "a top-level member is not valid JSON, skipped up to the next list", "";
     CUT_MEMBER = "cut-member", Skipped, "the file ends inside a top-level member, which is lost", "";
@@ -28,18 +28,18 @@ issue_kinds! {
     SECOND_LIST = "second-list", Skipped,
         "a second event or sample list under another name was skipped: it may repeat the first",
         "to read it, move it to its own file as traceEvents";
-    NOT_AN_ARRAY = "not-an-array", Skipped, "member is not a list, skipped", "";
+    NOT_AN_ARRAY = "not-an-array", Skipped, "member is not a list", "";
     LONG_VALUE = "long-metadata", Note, "very long metadata value, truncated", "";
-    HUGE_MEMBER = "huge-member", Skipped, "value is too large for memory, skipped", "";
-    FTRACE_TEXT = "ftrace-text", Skipped, "systemTraceEvents contains ftrace text, which is not supported, skipped", "";
+    HUGE_MEMBER = "huge-member", Skipped, "value is too large for memory", "";
+    FTRACE_TEXT = "ftrace-text", Skipped, "systemTraceEvents contains ftrace text, which is not supported", "";
     // Elements.
-    NOT_AN_OBJECT = "element-not-object", Skipped, "list element is not an object, skipped", "";
+    NOT_AN_OBJECT = "element-not-object", Skipped, "list element is not an object", "";
     BROKEN_EVENT = "broken-event", Skipped, "event is not valid JSON, skipped up to the next one", "";
     CUT_EVENT = "cut-event", Skipped, "the file ends inside an event, which is lost", "";
-    HUGE_EVENT = "huge-event", Skipped, "event is too large for memory, skipped", "";
-    EMPTY_EVENT = "empty-event", Skipped, "empty event, skipped", "";
-    NO_PHASE = "no-phase", Skipped, "event without a phase (ph), skipped", "";
-    NO_TIME = "no-time", Skipped, "event without a timestamp (ts), skipped", "";
+    HUGE_EVENT = "huge-event", Skipped, "event is too large for memory", "";
+    EMPTY_EVENT = "empty-event", Skipped, "empty event", "";
+    NO_PHASE = "no-phase", Skipped, "event without a phase (ph)", "";
+    NO_TIME = "no-time", Skipped, "event without a timestamp (ts)", "";
     BAD_TIME = "bad-time", Skipped, "timestamp (ts) is not a number or out of range, event skipped", "";
     UNTIMED_WORK = "untimed-gpu-work", Repaired,
         "kernel or copy with start and duration 0: the driver could not time it; only its launch is kept",
@@ -48,12 +48,12 @@ issue_kinds! {
     BAD_DURATION = "bad-duration", Skipped, "duration (dur) is not a number or out of range, event skipped", "";
     NEGATIVE_DURATION = "negative-duration", Repaired, "negative duration, event kept with 0", "";
     BAD_THREAD_TIME = "bad-thread-time", Repaired, "thread time (tts or tdur) is not a number, member dropped", "";
-    NOT_USED = "phase-not-used", Skipped, "event of an unsupported phase, skipped", "";
+    NOT_USED = "phase-not-used", Skipped, "event of an unsupported phase", "";
     WRONG_TYPE = "wrong-type", Repaired, "name, cat, args or stack has the wrong type, member dropped", "";
     BAD_TEXT = "bad-text", Repaired,
-        "invalid UTF-8 in a name, category or id was replaced by U+FFFD; unknown escapes were kept", "";
+        "invalid UTF-8 in a name, category or id replaced by U+FFFD; unknown escapes were kept", "";
     ODD_ID = "odd-id", Repaired,
         "an id (pid, tid, id, …) is neither an integer nor text; fractions were truncated, other values are missing", "";
     REPEATED_MEMBER = "repeated-member", Note, "duplicate member in an event; the last value was used", "";
-    BAD_SAMPLE = "bad-sample", Skipped, "sample without a timestamp or thread, skipped", "";
+    BAD_SAMPLE = "bad-sample", Skipped, "sample without a timestamp or thread", "";
 }

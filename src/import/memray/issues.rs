@@ -4,7 +4,7 @@ use crate::trace::ledger::issue_kinds;
 
 issue_kinds! {
     APPROXIMATE_CLOCK = "memray-approximate-clock", Note,
-        "records have no timestamps; each got the one of the last memory sample before it, so times are accurate to about 10 ms",
+        "records have no timestamps; each has the time of the preceding memory sample, accurate to about 10 ms",
         "";
     CUT = "memray-cut", Skipped,
         "the capture ends inside a record; everything before it was read",

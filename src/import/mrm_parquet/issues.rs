@@ -16,9 +16,9 @@ issue_kinds! {
         "operations other than load and store count as neither reads nor writes",
         "write load and store in lower case";
     WITHOUT_ADDRESS = "mrm-row-without-address", Skipped,
-        "rows without a timestamp, address or operation, skipped", "";
+        "rows without a timestamp, address or operation", "";
     DAMAGED_GROUP = "mrm-damaged-group", Skipped,
-        "row group could not be read, skipped", "copy the file again";
+        "row group could not be read", "copy the file again";
     SEVERAL_RUNS = "mrm-several-runs", Note,
         "the file contains several runs; they are shown as one", "write each run to its own file";
 }

@@ -4,23 +4,23 @@ use crate::trace::ledger::issue_kinds;
 
 issue_kinds! {
     BAD_LINE = "profile-bad-line", Skipped,
-        "line is not a JSON object, skipped", "if it is the last line, the file was truncated: copy it again";
+        "line is not a JSON object", "if it is the last line, the file was truncated: copy it again";
     LINE_TOO_LONG = "profile-line-too-long", Skipped,
-        "line is longer than 64 MiB, skipped",
+        "line is longer than 64 MiB",
         "the profiler writes at most 256 entries per line; check the tool that wrote the file";
     IGNORED_RECORD = "profile-ignored-record", Skipped,
-        "record of an unknown type, skipped", "the file may come from a newer profiler; try a newer Tracedrop";
+        "record of an unknown type", "the file may come from a newer profiler; try a newer Tracedrop";
     UNSUPPORTED_VERSION = "profile-unsupported-version", Skipped,
-        "record of a newer format version, skipped",
+        "record of a newer format version",
         "the file comes from a newer profiler; try a newer Tracedrop";
     TOO_MANY_RUNS = "profile-too-many-runs", Skipped,
-        "record of a run beyond the limit of 65,536 runs, skipped", "split the file by run_id";
-    DUPLICATE_META = "profile-duplicate-meta", Skipped, "second header of a run, skipped", "";
-    IGNORED_AGG = "profile-ignored-counts", Skipped, "counts that are not final per-frame counts, skipped", "";
+        "record of a run beyond the limit of 65,536 runs", "split the file by run_id";
+    DUPLICATE_META = "profile-duplicate-meta", Skipped, "second header of a run", "";
+    IGNORED_AGG = "profile-ignored-counts", Skipped, "counts that are not final per-frame counts", "";
     SKIPPED_ENTRY = "profile-skipped-entry", Skipped,
-        "table entry with a missing or invalid id, value or count, skipped", "";
+        "table entry with a missing or invalid id, value or count", "";
     REPLACED_TEXT = "profile-replaced-text", Repaired,
-        "name is not valid Unicode; invalid parts were replaced by U+FFFD",
+        "name is not valid Unicode; invalid parts replaced by U+FFFD",
         "file names that are not UTF-8 cause this";
     BAD_TOTAL = "profile-bad-total", Note,
         "samples_total is missing or not a count; the total is unchanged", "";

@@ -4,7 +4,7 @@ use crate::trace::ledger::issue_kinds;
 
 issue_kinds! {
     /// An `E` that closes nothing.
-    STRAY_END = "stray-end", Skipped, "end without a matching begin on its thread, skipped",
+    STRAY_END = "stray-end", Skipped, "end without a matching begin on its thread",
         "recording probably started inside the slice";
     /// An `E` of another name than the slice it closes.
     END_NAME = "end-name-differs", Note, "end has another name than the slice it closes (the innermost open one)", "";
@@ -39,35 +39,35 @@ issue_kinds! {
     RUN_CONTAMINATED = "run-contaminated", Repaired,
         "the run is contaminated: it was disturbed while measuring, so its numbers are not valid", "repeat the run";
     STRAY_ASYNC_END = "stray-async-end", Skipped,
-        "async end without a matching begin, skipped", "recording probably started inside the slice";
+        "async end without a matching begin", "recording probably started inside the slice";
     UNFINISHED_ASYNC = "unfinished-async", Note,
         "async begin without an end, drawn to the end of the trace",
         "recording probably stopped inside the slice";
-    ASYNC_WITHOUT_ID = "async-without-id", Skipped, "async event without an id, skipped", "";
-    ASYNC_WITHOUT_PID = "async-without-pid", Skipped, "async event without a process id, skipped", "";
+    ASYNC_WITHOUT_ID = "async-without-id", Skipped, "async event without an id", "";
+    ASYNC_WITHOUT_PID = "async-without-pid", Skipped, "async event without a process id", "";
     LEGACY_ASYNC = "legacy-async", Note, "async event in the legacy form (S, T, p, F)", "";
     LEGACY_WITHOUT_START = "legacy-without-start", Skipped,
-        "legacy async step or finish without its start, skipped", "";
-    INSTANT_WITHOUT_TID = "instant-without-tid", Skipped, "thread instant without a thread id, skipped", "";
-    INSTANT_WITHOUT_PID = "instant-without-pid", Skipped, "process instant without a process id, skipped", "";
-    COUNTER_WITHOUT_ARGS = "counter-without-args", Skipped, "counter without arguments, skipped", "";
+        "legacy async step or finish without its start", "";
+    INSTANT_WITHOUT_TID = "instant-without-tid", Skipped, "thread instant without a thread id", "";
+    INSTANT_WITHOUT_PID = "instant-without-pid", Skipped, "process instant without a process id", "";
+    COUNTER_WITHOUT_ARGS = "counter-without-args", Skipped, "counter without arguments", "";
     COUNTER_VALUE = "bad-counter-value", Note, "counter value is not a finite number, value dropped", "";
-    FLOW_NO_ID = "flow-without-id", Skipped, "flow event without an id, skipped", "";
+    FLOW_NO_ID = "flow-without-id", Skipped, "flow event without an id", "";
     FLOW_ID = "bad-flow-id", Note, "flow id is neither a number nor hexadecimal; matched as text", "";
     FLOW_DIRECTION = "flow-without-direction", Note, "bind_id without flow_in or flow_out, arrow dropped", "";
-    FLOW_NO_SLICE = "flow-without-slice", Skipped, "flow event outside any slice on its thread, skipped", "";
+    FLOW_NO_SLICE = "flow-without-slice", Skipped, "flow event outside any slice on its thread", "";
     FLOW_NO_START = "flow-without-start", Note, "flow step or end without an earlier start, arrow dropped",
         "the flow started before the recording, or the call started nothing";
-    FLOW_NO_END = "flow-without-end", Skipped, "flow end without a later slice on its thread, skipped", "";
-    FLOW_DUPLICATE = "duplicate-flow-start", Skipped, "duplicate start of a flow, skipped", "";
+    FLOW_NO_END = "flow-without-end", Skipped, "flow end without a later slice on its thread", "";
+    FLOW_DUPLICATE = "duplicate-flow-start", Skipped, "duplicate start of a flow", "";
     BIND_ID = "bad-bind-id", Note, "bind_id is neither a number nor hexadecimal; matched as text", "";
     BIND_NO_START = "bound-flow-without-start", Repaired,
         "slice ends an arrow that never started; slice kept without the arrow", "";
     BIND_DUPLICATE = "duplicate-bound-flow", Repaired,
         "duplicate start of an arrow; slice kept without the arrow", "";
-    METADATA_VALUE = "bad-metadata", Skipped, "metadata event without a valid value, skipped", "";
+    METADATA_VALUE = "bad-metadata", Skipped, "metadata event without a valid value", "";
     UNKNOWN_FRAME = "unknown-frame", Note, "stack frame is not in the file, stack truncated there", "";
     PROFILE_NODE = "profile-node-without-parent", Note, "profile node without its parent in the file, dropped", "";
     PROFILE_SAMPLE = "profile-sample-without-node", Note, "profile sample without its node in the file, dropped", "";
-    PROFILE_START = "profile-without-start", Skipped, "profile chunk whose profile has no start time, skipped", "";
+    PROFILE_START = "profile-without-start", Skipped, "profile chunk whose profile has no start time", "";
 }
