@@ -151,7 +151,7 @@ fn archives_of_which_nothing_can_be_had_say_why() {
     broken[trace + 500] ^= 0x55;
     for (name, bytes, why) in [
         ("encrypted.zip", encrypted, "it is encrypted"),
-        ("cut.zip", whole[..whole.len() / 2].to_vec(), "no list of contents at its end"),
+        ("cut.zip", whole[..whole.len() / 2].to_vec(), "no file list at its end"),
         ("empty.zip", empty.finish().unwrap(), "unrecognized trace format"),
         ("broken.zip", broken, "its "),
     ] {

@@ -1,4 +1,4 @@
-//! The list of contents of an archive.
+//! The central directory of an archive.
 
 use crate::trace::args::Content;
 use rawzip::{CompressionMethod, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive, ZipLocator};
@@ -60,13 +60,13 @@ impl ReaderAt for At<'_> {
     }
 }
 
-/// Reads the list of contents, which stands at the end. A sentence fragment if there is none.
+/// Reads the central directory at the end. A sentence fragment if there is none.
 pub fn list(content: &dyn Content) -> Result<Archive, String> {
-    let damaged = |error: rawzip::Error| format!("the list of contents of the archive is damaged ({error})");
+    let damaged = |error: rawzip::Error| format!("the file list of the archive is damaged ({error})");
     let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
-    let archive = ZipLocator::new().locate_in_reader(At(content), &mut buffer, content.n_bytes()).map_err(
-        |_| "the archive has no list of contents at its end; perhaps it was not copied completely",
-    )?;
+    let archive = ZipLocator::new()
+        .locate_in_reader(At(content), &mut buffer, content.n_bytes())
+        .map_err(|_| "the archive has no file list at its end; it may be incomplete, so copy it again")?;
     let mut found = Archive::default();
     let mut files: BTreeMap<String, Entry> = BTreeMap::new();
     let mut entries = archive.entries(&mut buffer);
@@ -88,7 +88,7 @@ pub fn list(content: &dyn Content) -> Result<Archive, String> {
         let why = if flags.is_encrypted() || method == CompressionMethod::AES {
             Some("it is encrypted".to_string())
         } else if packing.is_none() {
-            Some(format!("its compression ({method:?}) is not read"))
+            Some(format!("its compression method ({method:?}) is not supported"))
         } else {
             None
         };
@@ -103,7 +103,7 @@ pub fn list(content: &dyn Content) -> Result<Archive, String> {
                 files.insert(path.clone(), Entry { path, n_bytes, packing, crc, range });
             }
             None => {
-                found.left_out.push(LeftOut { path, why: "its place in the archive is damaged".to_string() })
+                found.left_out.push(LeftOut { path, why: "its entry in the archive is damaged".to_string() })
             }
         }
     }
@@ -140,7 +140,7 @@ fn leave_out_overlaps(found: &mut Archive) {
         if lies_over[at - 1] {
             left_out.push(LeftOut {
                 path: file.path.clone(),
-                why: "it lies over another file of the archive".to_string(),
+                why: "it overlaps another file in the archive".to_string(),
             });
         }
         !lies_over[at - 1]

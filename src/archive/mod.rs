@@ -1,6 +1,6 @@
 //! Zip archives: which files are in one and where their bytes lie, and new ones.
 //!
-//! Only the list of contents is read of an archive, so one of many gigabytes costs no more than its list. What lies in it as it
+//! Only the central directory of an archive is read, so one of many gigabytes costs no more than its list. What lies in it as it
 //! is (`Stored`) is read where it lies; what is packed is unpacked piece by piece ([`unpack`]), or handed on as the gzip file
 //! that it almost is ([`gzip_ends`]). Nothing is ever written to the paths that stand in an archive.
 
@@ -111,6 +111,6 @@ mod tests {
         twice[entries[1] + 42..entries[1] + 46].copy_from_slice(&[0; 4]);
         let found = list(&twice).unwrap();
         assert_eq!(found.files.len(), 1);
-        assert!(found.left_out[0].why.contains("lies over"), "{:?}", found.left_out);
+        assert!(found.left_out[0].why.contains("overlaps"), "{:?}", found.left_out);
     }
 }

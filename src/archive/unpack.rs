@@ -44,7 +44,7 @@ pub fn unpack(
             let (n_in_before, n_out_before) = (inflate.total_in(), inflate.total_out());
             let status = inflate
                 .decompress(rest, &mut unpacked, FlushDecompress::None)
-                .map_err(|_| "its packed bytes are damaged")?;
+                .map_err(|_| "its compressed data is damaged")?;
             let n_in = (inflate.total_in() - n_in_before) as usize;
             let n_new = (inflate.total_out() - n_out_before) as usize;
             rest = &rest[n_in..];
@@ -56,7 +56,7 @@ pub fn unpack(
         }
     }
     if n_out != entry.n_bytes || crc.sum() != entry.crc {
-        return Err("its bytes are not what the archive says of them".to_string());
+        return Err("its checksum doesn't match".to_string());
     }
     Ok(())
 }

@@ -68,7 +68,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(())
     }
 
-    /// Writes the list of contents.
+    /// Writes the central directory.
     pub fn finish(self) -> io::Result<W> {
         self.archive.finish().map_err(io::Error::other)
     }

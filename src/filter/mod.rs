@@ -286,7 +286,7 @@ fn pattern(value: &syntax::Value<'_>, at: &Range<usize>) -> Result<Pattern, Filt
         .size_limit(MAX_COMPILED_BYTES)
         .build()
         .map(Pattern::Regex)
-        .map_err(|why| error(format!("/{}/ is not a regular expression: {why}.", value.text)))
+        .map_err(|why| error(format!("/{}/ is not a valid regular expression: {why}.", value.text)))
 }
 
 /// Place of the column of that id, or else of that label, in either case of letters.
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(error("slef>1ms").1.split(". ").next(), Some("There is no column “slef” here"));
         assert_eq!(error("phase>decode").1, "phase is text: use phase:decode or phase=decode.");
         assert_eq!(error("calls>ten").1, "“ten” is not a number.");
-        assert_eq!(error("share>10").1, "10 is more than the whole: write share>10%.");
+        assert_eq!(error("share>10").1, "10 is more than 100%: for 10%, write share>10%.");
         assert_eq!(error("self>1kg").1, "“kg” is not a unit of time: use ns, us, ms, s, min or h.");
         assert_eq!(error("a \"b c").0, "\"b c");
         assert!(error("a \"b c").1.contains("closing quote"));

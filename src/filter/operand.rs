@@ -36,7 +36,9 @@ impl Why {
             }
             Why::BadUnit { unit, is_of: "", .. } => format!("“{unit}” after the number is not a unit here."),
             Why::BadUnit { unit, is_of, known } => format!("“{unit}” is not a unit of {is_of}: use {known}."),
-            Why::AboveWhole(number) => format!("{number} is more than the whole: write {name}{op}{number}%."),
+            Why::AboveWhole(number) => {
+                format!("{number} is more than 100%: for {number}%, write {name}{op}{number}%.")
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ pub(super) enum Kind {
 }
 
 /// Never seen: a filter that has one of these would have been read as a word.
-const NO_FILTER: &str = "This is not a filter.";
+const NO_FILTER: &str = "Cannot parse this filter.";
 
 type Input<'a> = LocatingSlice<&'a str>;
 type Parsed<T> = ModalResult<T, Wrong>;
@@ -208,7 +208,7 @@ fn read<'a>(input: &mut Input<'a>) -> Parsed<Vec<Term<'a>>> {
         loop {
             let from = input.current_token_start();
             let one = opt(atom).parse_next(input)?;
-            any.push(one.ok_or(ErrMode::Cut(Wrong { from, what: "A word is missing beside |." }))?);
+            any.push(one.ok_or(ErrMode::Cut(Wrong { from, what: "A word is missing next to |." }))?);
             if opt('|').parse_next(input)?.is_none() {
                 break;
             }

@@ -87,7 +87,7 @@ pageTest('unreadable archives show the reason', async (page) => {
   await page.getByRole('alert').getByText(/Skipped in secret\.zip: .*trace\.parquet \(it is encrypted\)/).waitFor();
   await page.getByRole('alert').getByText('No traces found in secret.zip.').waitFor();
   await pick(page, 'cut.zip', zip(run(RUNS.one, 'run/')).subarray(0, 5000));
-  await page.getByRole('alert').getByText('Cannot open cut.zip: the archive has no list of contents at its end').waitFor();
+  await page.getByRole('alert').getByText('Cannot open cut.zip: the archive has no file list at its end').waitFor();
   // A trace misnamed as .zip opens as a trace.
   await pick(page, 'trace.zip', readFileSync(data('chrome/hand_flows.json')));
   await panel(page).locator('.file-head').waitFor();
