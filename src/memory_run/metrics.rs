@@ -123,7 +123,7 @@ impl MetricsRow {
     }
 }
 
-/// Writes the file, byte for byte as the reference does.
+/// Writes the file, byte for byte as mrm-trace does.
 pub fn write(rows: &[MetricsRow]) -> String {
     let mut out = String::new();
     csv::push_row(COLUMNS.map(Cow::Borrowed), &mut out);

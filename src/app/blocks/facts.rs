@@ -13,7 +13,7 @@ const LARGE_CHARS: usize = 24;
 #[component]
 pub fn FactsBlock(
     #[prop(into)] facts: Signal<Option<Facts>>,
-    /// Title of the report, which is not said again.
+    /// Title of the report, which is not repeated.
     #[prop(into)]
     report_title: Signal<String>,
 ) -> impl IntoView {

@@ -33,7 +33,7 @@ const BLIND_ROWS: u64 = 300;
 /// What the worker said of the filter.
 #[derive(Clone, PartialEq, Eq)]
 enum FilterState {
-    /// The last filter that could be used. The one of the query may have no answer yet.
+    /// The last filter that could be used. That of the query may have no answer yet.
     Usable(String),
     /// `filter` cannot be used, so the rows are those of `before`.
     Wrong { filter: String, problem: WrongFilter, before: String },

@@ -5,7 +5,7 @@
 //! other file.
 //!
 //! The result is memory accesses: an allocation is a store by the innermost Python function, a deallocation a load without a
-//! function. Records have no timestamps; each gets the one of the last memory sample before it. File layout: memray,
+//! function. Records have no timestamps; each gets the time of the preceding memory sample. File layout: memray,
 //! `src/memray/_memray/records.h` and `record_reader.cpp`.
 
 mod allocators;

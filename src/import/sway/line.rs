@@ -1,4 +1,4 @@
-//! One line to one call, by the rules of the reference reader.
+//! One line to one call, by the rules of dlm-sway's reader.
 //!
 //! Two parsers with the same result: [`parse_usual`] for lines exactly as the writer emits them, without allocation, and
 //! [`parse_any`] for everything else the reference accepts.

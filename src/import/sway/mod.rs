@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Quirks: `ts` is taken at the *end* of the call; files are appended to, so several runs may follow one another; `probe` is
-//! null outside of probes. The reference reader is Python's: it accepts much more than the writer emits (see [`line`]), and
+//! null outside of probes. dlm-sway's reader is Python: it accepts much more than the writer emits (see [`line`]), and
 //! fails on some lines that this one skips with an issue. This module keeps calls as they are and computes nothing.
 
 mod issues;
