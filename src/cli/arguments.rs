@@ -142,7 +142,7 @@ pub struct ExportArgs {
     /// Export only slices nested less than N levels deep.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_depth: Option<u32>,
-    /// Replace these classes of text by placeholders: paths, hosts, symbols, arguments, prompts.
+    /// Replace these classes of text with tokens: paths, hosts, symbols, arguments, prompts.
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',', value_parser = CLASSES)]
     pub redact: Vec<String>,
     /// Title and notes to include, as JSON: {"title", "notes": [{"text", "on": "whole"}]}.
@@ -171,7 +171,7 @@ pub struct InputArgs {
     /// Parse as a memray capture, with this source of timestamps for allocations, which have none.
     #[arg(long, value_enum, conflicts_with_all = ["from", "perf_grammar"], value_name = "CLOCK")]
     memray_clock: Option<MemrayClock>,
-    /// Keep at most this many events in memory; beyond it totals stay exact, but only the longest slices are kept
+    /// Keep at most this many events in memory; beyond that, totals stay exact, but only the longest slices are kept
     /// [default: no limit].
     #[arg(long, value_name = "EVENTS")]
     pub hold: Option<usize>,

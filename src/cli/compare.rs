@@ -33,7 +33,7 @@ pub struct CompareArgs {
     /// within noise never exceed a limit.
     #[arg(long, value_name = "LIMIT")]
     fail_on: Vec<String>,
-    /// List the measures that limits can use; with files, all measures in these.
+    /// List the metrics that limits can use; with files, all metrics in these.
     #[arg(long)]
     list: bool,
     /// Output format; markdown is a short pull request comment with collapsed tables.
@@ -118,7 +118,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<Place>, Vec<Place>), String> {
     match (&args.files[..], &args.against[..]) {
         ([a, b], []) => Ok((open(std::slice::from_ref(a)), open(std::slice::from_ref(b)))),
         (_, []) => Err("pass two traces, or the traces of A and then those of B after --against".to_string()),
-        ([], _) => Err("A has no trace".to_string()),
+        ([], _) => Err("A needs at least one trace before --against".to_string()),
         (a, b) => Ok((open(a), open(b))),
     }
 }
@@ -188,7 +188,7 @@ fn list_measures() -> io::Result<ExitCode> {
     ] {
         writeln!(out, "{id:width$}  {what}")?;
     }
-    writeln!(out, "\nPass two traces with --list to list all their measures.")?;
+    writeln!(out, "\nPass two traces with --list to list all their metrics.")?;
     Ok(ExitCode::SUCCESS)
 }
 

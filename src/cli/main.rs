@@ -73,15 +73,15 @@ fn formats() -> io::Result<ExitCode> {
     let mut out = output::stdout();
     writeln!(out, "Input formats (plain or compressed; detected by content):")?;
     for format in engine::formats() {
-        writeln!(out, "  {:<16} {}; from {}", format.id, format.title, format.producers)?;
+        writeln!(out, "  {:<18} {}; from {}", format.id, format.title, format.producers)?;
     }
     writeln!(out, "\nOutput formats (`tracedrop export --to ID`):")?;
     for exporter in EXPORTERS {
         let needs =
             if exporter.needs.is_empty() { String::new() } else { format!("; needs {}", exporter.needs) };
-        writeln!(out, "  {:<16} {}{needs}", exporter.id, exporter.title)?;
+        writeln!(out, "  {:<18} {}{needs}", exporter.id, exporter.title)?;
     }
-    writeln!(out, "  {:<16} {}", link::INFO.id, link::INFO.title)?;
+    writeln!(out, "  {:<18} {}", link::INFO.id, link::INFO.title)?;
     Ok(ExitCode::SUCCESS)
 }
 

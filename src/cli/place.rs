@@ -351,7 +351,7 @@ impl Packed {
                 MAX_TABLE_BYTES >> 30
             )),
             Unpacking::AsGzip => {
-                let (head, tail) = archive::gzip_ends(&self.trace).ok_or("it is not packed")?;
+                let (head, tail) = archive::gzip_ends(&self.trace).ok_or("it is not compressed")?;
                 let packed = Reading::new(Rc::new(part()));
                 let n_bytes = part().n_bytes() + (head.len() + tail.len()) as u64;
                 let reader = io::Cursor::new(head).chain(packed).chain(io::Cursor::new(tail));

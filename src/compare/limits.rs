@@ -64,7 +64,7 @@ impl Limit {
         let value: f64 = digits.trim().parse().map_err(|_| wrong("the value is not a number"))?;
         let measure = measure.trim();
         if measure.is_empty() || !value.is_finite() {
-            return Err(wrong("the measure is missing or the number is not finite"));
+            return Err(wrong("the metric is missing or the number is not finite"));
         }
         Ok(Limit {
             text: text.trim().to_string(),
@@ -82,7 +82,7 @@ impl Limit {
             measures.iter().find(|measure| measure.id == self.measure)
         else {
             return Err(format!(
-                "no measure '{}' in this trace; list measures with tracedrop compare TRACE TRACE --list",
+                "no metric '{}' in this trace; list metrics with tracedrop compare TRACE TRACE --list",
                 self.measure
             ));
         };
@@ -110,7 +110,7 @@ impl Limit {
     pub fn check(&self, comparison: &Comparison) -> Result<Outcome, String> {
         let Some(measure) = comparison.measures.iter().find(|measure| measure.id == self.measure) else {
             return Err(format!(
-                "'{}': no measure '{}' in these traces; list measures with --list",
+                "'{}': no metric '{}' in these traces; list metrics with --list",
                 self.text, self.measure
             ));
         };

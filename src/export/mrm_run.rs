@@ -191,7 +191,7 @@ async fn write_run_in_steps(
     }
     match view.stopped {
         Some(Stopped::Unclassified(_)) => notes
-            .push("labelling stopped at the first access of unknown kind; the rest is skipped".to_string()),
+            .push("labeling stopped at the first access of unknown kind; the rest is skipped".to_string()),
         Some(Stopped::Full) => {
             notes.push("out of memory for regions; the remaining accesses are skipped".to_string());
         }

@@ -100,7 +100,7 @@ fn trace_of(opened: engine::Opened) -> Result<Session, Failure> {
 fn not_reached() -> Failure {
     Failure {
         code: "not-reached".to_string(),
-        what: "parsing was stopped before it".to_string(),
+        what: "parsing was stopped before this file".to_string(),
         hint: String::new(),
     }
 }

@@ -192,7 +192,7 @@ pageTest('Stop ends parsing several files; files not reached are listed', async 
   await panel(page).getByTestId('reading-file').getByText('File 1 of 3').waitFor();
   await panel(page).getByRole('button', { name: 'Stop' }).click();
   await read(page);
-  assert.match(await page.getByTestId('left-out').textContent(), /rank2\.json was skipped: parsing was stopped before it\./);
+  assert.match(await page.getByTestId('left-out').textContent(), /rank2\.json was skipped: parsing was stopped before this file\./);
   rmSync(folder, { recursive: true });
 }, { slowReading: true });
 

@@ -84,7 +84,7 @@ pub const ENGLISH: NoteWords = NoteWords {
     bad_time: "Enter milliseconds from the start of the trace, such as 12.5.",
     bad_range: "\u{201c}From\u{201d} must be before \u{201c}to\u{201d}.",
     no_name: "Enter the name of the event.",
-    too_many: "This tab cannot have more notes. Delete one first.",
+    too_many: "This tab has the maximum number of notes. Delete one first.",
     left_out: |n, most| {
         format!(
             "Skipped {}: a tab can have at most {}.",

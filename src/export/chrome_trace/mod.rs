@@ -64,7 +64,7 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json.gz",
     media_type: "application/gzip",
     in_menu: false,
-    needs: "slices",
+    needs: "events with timestamps",
     applies: has_times,
     write: WriteFn::InSteps(|input, out| {
         Steps::new(async move {
