@@ -59,13 +59,13 @@ impl MemoryQuery {
         let mut told = Vec::new();
         if let Some(rules) = options.rules.filter(|rules| !rules.are_builtin()) {
             let n = counted(rules.rules.len() as u64, "rule", "rules");
-            told.push(format!("{n} of your own instead of the built-in ones"));
+            told.push(format!("{n} supplied, replacing the built-in ones"));
         }
         match options.unknown {
             UnknownPolicy::Keep => {}
             UnknownPolicy::Skip => told.push("accesses of unknown kind are skipped".to_string()),
             UnknownPolicy::Error => {
-                told.push("labelling stops at the first access of unknown kind".to_string())
+                told.push("labeling stops at the first access of unknown kind".to_string())
             }
             UnknownPolicy::Runtime => told.push("accesses of unknown kind count as runtime".to_string()),
         }
@@ -78,7 +78,11 @@ impl MemoryQuery {
         }
         let (thresholds, usual) = (self.thresholds(), Thresholds::default());
         if thresholds != usual {
-            told.push(format!("MRM suitability is {} (default: {})", thresholds.told(), usual.told()));
+            told.push(format!(
+                "MRM suitability thresholds are {} (default: {})",
+                thresholds.told(),
+                usual.told()
+            ));
         }
         if self.has_later_rules() {
             told.push("run validity uses the rules of newer mrm-trace versions".to_string());

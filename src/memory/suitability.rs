@@ -39,10 +39,10 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// Text to follow "suitability is".
+    /// Text to follow "suitability thresholds are".
     pub fn told(&self) -> String {
         format!(
-            "high from a write-once ratio of {} and retention p99 of {} s, medium from {} and p50 of {} s",
+            "write-once ratio ≥ {} and p99 retention ≥ {} s for high, ≥ {} and p50 ≥ {} s for medium",
             self.high_ratio, self.high_p99_s, self.medium_ratio, self.medium_p50_s
         )
     }
@@ -67,14 +67,13 @@ impl Thresholds {
         let once = format!("{} of stored addresses were written once", percent(ratio));
         match self.judge(ratio, p99_s, p50_s) {
             Suitability::High => format!(
-                "{once} (≥ {}) and retention p99 is {} (≥ {} s)",
+                "{once} (≥ {}) and p99 retention is {} (≥ {} s)",
                 percent(self.high_ratio),
                 time(p99_s),
                 self.high_p99_s
             ),
             Suitability::Medium => format!(
-                "{once} (≥ {}) and median retention is {} (≥ {} s); high needs {} and a retention p99 of {} s, which is \
-                 {} here",
+                "{once} (≥ {}) and median retention is {} (≥ {} s); high needs ≥ {} and p99 retention ≥ {} s (here {})",
                 percent(self.medium_ratio),
                 time(p50_s),
                 self.medium_p50_s,

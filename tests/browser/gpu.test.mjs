@@ -118,7 +118,7 @@ pageTest('the critical path covers the requested range', async (page) => {
   await field.fill('execute_context @ 2');
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.waitForFunction(() =>
-    document.querySelector('.report:not([hidden]) .report-summary')?.textContent.includes('"execute_context" 2 (of 0 to 9)'),
+    document.querySelector('.report:not([hidden]) .report-summary')?.textContent.includes('"execute_context" 2 (of 0–9)'),
   );
   await field.fill('no such range');
   await page.getByRole('button', { name: 'Apply' }).click();

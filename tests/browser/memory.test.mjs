@@ -26,9 +26,9 @@ pageTest('rules, policy and thresholds can be set on the page; invalid ones are 
   const rules = report(page).getByRole('textbox').first();
   await rules.fill('[{"region_type": "kv_cache", "symbol_re": "my_cache"}]');
   await report(page).getByRole('button', { name: 'Apply' }).first().click();
-  await summary(/most of known kind go to kv_cache \(\d/);
+  await summary(/\d% go to kv_cache, the largest known kind/);
   await page.getByTestId('unknown').selectOption({ label: 'skip' });
-  await summary(/most of known kind go to kv_cache \(100/);
+  await summary(/100\.0% go to kv_cache, the largest known kind/);
   await rules.fill('[{"region');
   await report(page).getByRole('button', { name: 'Apply' }).first().click();
   await report(page).getByText('Ignored an invalid setting: rules: ').waitFor();

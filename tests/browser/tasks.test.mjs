@@ -66,8 +66,8 @@ pageTest('“which probe and view dominate, what did the cache save” is where 
 pageTest('“is this run valid, how long is the KV cache kept” is where a memory trace opens', async (page) => {
   const researcher = person(page);
   await researcher.drop(sample('kv-cache.parquet'));
-  await researcher.reads('Run validity', 'kv_cache kept', 'Touched', 'Memory kinds');
-  const kept = report(page).locator('.fact').filter({ hasText: 'kv_cache kept' });
+  await researcher.reads('Run validity', 'kv_cache retention (p50)', 'Memory touched', 'Memory kinds');
+  const kept = report(page).locator('.fact').filter({ hasText: 'kv_cache retention (p50)' });
   assert.match(await kept.textContent(), /36\.06 ms/);
 });
 

@@ -272,8 +272,8 @@ fn labels_of_a_file_stay_until_others_are_asked_for() {
         (asked("", "", ""), "101 102 104 105", "come from the file"),
         (asked("", "", "keep"), "101 102 104 105", "come from the file"),
         (asked(phases, "", ""), "101 102 104 105", "come from the file"),
-        (asked("", "", "skip"), "2 3 4 5", "Relabelled"),
-        (asked("", range, ""), "1 2 3 4 5", "Relabelled"),
+        (asked("", "", "skip"), "2 3 4 5", "Relabeled"),
+        (asked("", range, ""), "1 2 3 4 5", "Relabeled"),
     ] {
         let reports = reports(&trace, query);
         let regions = &table(&reports, "region_map").column("region_id").unwrap().cells;

@@ -194,7 +194,7 @@ pub fn kernel_collective(name: &str) -> &'static str {
         ("sendrecv", "send and receive"),
     ];
     let lower = name.to_ascii_lowercase();
-    NAMES.iter().find(|(word, _)| lower.contains(word)).map_or("not said", |(_, name)| name)
+    NAMES.iter().find(|(word, _)| lower.contains(word)).map_or("not recorded", |(_, name)| name)
 }
 
 /// Bytes of an element of a PyTorch type.

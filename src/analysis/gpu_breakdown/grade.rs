@@ -118,7 +118,7 @@ impl Grade {
         };
         let launch_note = if not_in_window > 0 {
             let kernels = counted(not_in_window, "kernel was", "kernels were");
-            format!("{kernels} launched before recording started, or by unrecorded calls")
+            format!("{kernels} launched before recording started, or by calls that were not recorded")
         } else {
             String::new()
         };
@@ -144,7 +144,7 @@ impl Grade {
             of(
                 super::LAUNCHES,
                 coverage[0],
-                "launch delays, and operators, frames and steps of kernels",
+                "launch delays; operator, frame and step of each kernel",
                 launch_note,
             ),
             Row {
@@ -176,12 +176,17 @@ impl Grade {
                 "FLOPs, bytes and roofline of operators (profile record_shapes=True)",
                 "",
             ),
-            flag("waits", gpu.kinds.has(|kind| kind == Kind::Sync), "exact critical path across streams", ""),
+            flag(
+                "synchronization events",
+                gpu.kinds.has(|kind| kind == Kind::Sync),
+                "exact critical path across streams",
+                "",
+            ),
             Row {
                 what: "whole file",
                 coverage: None,
                 has: n_skipped == 0,
-                without: "complete numbers: skipped records are missing from all of them",
+                without: "complete numbers; skipped records are missing from all of them",
                 note: if n_skipped > 0 {
                     counted(n_skipped, "record was skipped", "records were skipped")
                 } else {

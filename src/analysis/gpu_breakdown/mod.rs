@@ -189,8 +189,8 @@ fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceT
     );
     let mut all = Parts::default();
     devices.iter().for_each(|device| all.add(&device.parts));
-    let mut caption = "Parts add up to 100%: time with computation (kernels, fills) first, then communication and copies without \
-                       overlapping compute."
+    let mut caption = "Parts add up to 100%. Computation (kernels, fills) counts first; communication and copies count only \
+                       where nothing is computed."
         .to_string();
     if all.communication > 0 {
         caption.push_str(&format!(
@@ -421,8 +421,8 @@ impl TraceReport<'_, '_> {
                 ),
                 Column::integer("gpu_time", "GPU time", Unit::Ns, whole(|parts| parts.total))
                     .with_bar()
-                    .hint("from the step's first kernel or copy to the first one of the next step, without time in which only \
-                           other activity ran"),
+                    .hint("from the step's first kernel or copy to that of the next step, excluding time when only kernels \
+                           launched outside steps ran"),
                 Column::integer("computation", "computation", Unit::Ns, own(|parts| parts.computation)),
                 Column::integer(
                     "exposed_communication",
@@ -467,8 +467,8 @@ impl TraceReport<'_, '_> {
             );
         }
         let caption = "A kernel or copy belongs to the step that launched it. A step lasts from its first kernel or copy to the \
-                       first one of the next step, so steps add up to the total. Time in which only activity launched outside \
-                       steps ran is excluded.";
+                       first one of the next step, so steps add up to the total. Excludes time when only kernels \
+                       launched outside steps ran.";
         Some(with_left_out(table.caption(caption), n_left_out))
     }
 

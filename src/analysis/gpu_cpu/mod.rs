@@ -99,8 +99,8 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     )
     .sorted_by("waited", true)
     .caption(
-        "Self time on CPU threads. In a host-bound gap, whatever the launching thread did until its launch call ended is what the \
-         GPU waited for.",
+        "Self time on CPU threads. “GPU waited” counts what the launching thread did during host-bound gaps, until its launch \
+         call ended.",
     )
     .if_empty("No CPU activity in this trace.");
     report.table(with_left_out(table, n_left_out));

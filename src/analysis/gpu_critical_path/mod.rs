@@ -77,8 +77,8 @@ fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<
             let name = visible(&shortened(&wanted.name, IN_A_SENTENCE));
             let what = match wanted.instances {
                 _ if n == 1 => format!("the only \"{name}\""),
-                (first, last) if first == last => format!("\"{name}\" {first} (of 0 to {})", n - 1),
-                (first, last) => format!("\"{name}\" {first} to {} (of 0 to {})", last.min(n - 1), n - 1),
+                (first, last) if first == last => format!("\"{name}\" {first} (of 0–{})", n - 1),
+                (first, last) => format!("\"{name}\" {first}–{} (of 0–{})", last.min(n - 1), n - 1),
             };
             Some((what, CriticalPath::new(gpu, window)))
         }

@@ -46,7 +46,7 @@ impl Bound {
             Bound::Communication => "GPU: communication",
             Bound::Memory => "GPU: copies and fills",
             Bound::Launch => "launch",
-            Bound::BetweenWork => "between work of the GPU",
+            Bound::BetweenWork => "GPU: gaps between kernels",
             Bound::Link => "dependencies and waits",
         }
     }

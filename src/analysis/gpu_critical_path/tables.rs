@@ -17,9 +17,9 @@ impl Bound {
             Bound::Cpu => "CPU time (operators and calls)",
             Bound::Compute => "GPU computation",
             Bound::Communication => "GPU communication",
-            Bound::Memory => "copying on the GPU",
+            Bound::Memory => "GPU copies",
             Bound::Launch => "launch delay",
-            Bound::BetweenWork => "gap time between kernels",
+            Bound::BetweenWork => "gaps between kernels",
             Bound::Link => "waiting",
         }
     }
@@ -32,8 +32,8 @@ pub fn facts(named: &NamedTrace<'_, '_>, path: &CriticalPath) -> Facts {
     if let (Some(first), Some(last)) = (path.segments.first(), path.segments.last()) {
         let passed = last.end.saturating_sub(first.start);
         facts
-            .push("passed", "start to end", passed, Unit::Ns)
-            .hint("elapsed time; exceeds the length by time that has no weight");
+            .push("passed", "elapsed", passed, Unit::Ns)
+            .hint("from the start of the path to its end; includes time the path doesn't count, such as between operators");
     }
     if let Some((start, end)) = path.extent {
         facts
@@ -79,7 +79,7 @@ fn kind_name(gpu: &GpuTrace<'_>, segment: &Segment) -> &'static str {
     match segment.kind {
         EdgeKind::Dependency => return "dependency",
         EdgeKind::Launch => return "launch",
-        EdgeKind::BetweenWork => return "between work",
+        EdgeKind::BetweenWork => return "gap",
         EdgeKind::Sync => return "wait",
         EdgeKind::Inside => {}
     }

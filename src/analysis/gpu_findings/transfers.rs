@@ -49,7 +49,7 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
         let n = row.integer("count").unwrap_or(0).max(0) as u64;
         let p50 = row.integer("p50").map_or(String::new(), |p50| format!(", p50 {}", format_ns(p50)));
         let share = open(&row) / exposed as f64;
-        if (0.1..=1.0).contains(&share) && row.text("collective") != "not said" {
+        if (0.1..=1.0).contains(&share) && row.text("collective") != "not recorded" {
             let n = counted(n, "call", "calls");
             text.push_str(&format!(
                 "; {} accounts for {} of that: {n}{p50}",
@@ -86,8 +86,8 @@ pub fn uneven_collectives(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
     let Some(excess) = excess(&row).filter(|excess| evidence.is_worth_saying(*excess)) else { return };
     let time = |column: &str| row.integer(column).map_or(String::new(), format_ns);
     let text = format!(
-        "{} takes {} to {}; {} in total over the fastest. This is usually waiting for a straggler: open the traces of all ranks \
-         together to find it.",
+        "{} takes {} to {}; if all were as fast as the fastest, {} would be saved. This is usually waiting for a straggler: open \
+         the traces of all ranks together to find it.",
         collective(&row),
         time("min"),
         time("max"),

@@ -100,8 +100,8 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let (total, count) = (sum("total"), sum("count"));
     let name = most.text("name");
     let text = format!(
-        "{} fewer blocks than there are SMs and {} {} of the time, leaving {} of the GPU unused; most in {} ({} blocks). Use \
-         larger batches, smaller tiles, or concurrent streams.",
+        "{} fewer blocks than there are SMs and {} {} of the time, with {} of SMs unused; most in {} (grid {}). Use larger \
+         batches, smaller tiles, or concurrent streams.",
         counted(count.max(0) as u64, "kernel launches", "kernels launch"),
         if count == 1 { "takes" } else { "take" },
         percent(evidence.share(total)),
@@ -112,7 +112,7 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let mut facts = Facts::default();
     facts.push("total", "GPU time", total, Unit::Ns);
     facts.push("count", "kernels", count, Unit::Count);
-    facts.push("unused", "unused SMs, worst kernel", most.float("unused").unwrap_or(0.0), Unit::Ratio);
+    facts.push("unused", "unused SMs, this kernel", most.float("unused").unwrap_or(0.0), Unit::Ratio);
     let mut finding = evidence.finding("few-blocks", text, Some(at_stake));
     finding.rows = Some(table.rows_of(&name));
     findings.push(with_facts(finding, facts));

@@ -35,8 +35,8 @@ pub const LAUNCHES: TableHandle = TableHandle { report: &INFO, id: "launches" };
 const N_GAPS: usize = 50;
 
 /// Hint for the part of a gap after its launch call.
-const LATE_HINT: &str =
-    "part of the time after a late launch call; the gap up to the end of that call is waiting for the host";
+const LATE_HINT: &str = "time in these gaps after a late launch call; up to the end of that call, the gap counts as waiting for \
+                         the host";
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);

@@ -111,7 +111,7 @@ impl Layers {
             Basis::Repeated => {
                 let longest = self.layers.iter().map(|layer| layer.work.len() as u64).max().unwrap_or(0);
                 format!(
-                    "{} per step of up to {}, detected by repeating kernels (no attention kernel found).",
+                    "{} of up to {} per step, detected by repeating kernels (no attention kernels found).",
                     counted(self.n(), "repetition", "repetitions"),
                     counted(longest, "kernel", "kernels")
                 )

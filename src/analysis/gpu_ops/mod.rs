@@ -91,7 +91,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
     if report.summary.is_empty() {
         report.summary = match rows.first() {
             Some((name, sums)) => format!(
-                "{} has the most GPU time: {:.1}% of all that is linked to an operator or call.",
+                "{} has the most GPU time: {:.1}% of kernel time linked to an operator or call.",
                 visible(text(*name)),
                 100.0 * share(sums.direct, total).unwrap_or(0.0)
             ),
@@ -104,7 +104,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
         .to_string();
     if not_known.0 > 0 {
         caption.push_str(&format!(
-            " {} ({}) not linked to any launch.",
+            " {} not linked to any launch ({}).",
             counted(not_known.0, "kernel, copy or fill is", "kernels, copies and fills are"),
             crate::base::units::format_ns(not_known.1)
         ));

@@ -160,7 +160,7 @@ fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
                 "complete",
                 all.iter().map(|(_, profile)| Some(profile.complete)).collect(),
             )
-            .hint("profile finished cleanly: the closing record is present"),
+            .hint("whether the profile finished cleanly (has its closing record)"),
         ],
     )
     .caption("One row per profile, in file order.")
@@ -215,7 +215,7 @@ fn facts(profile: &ProfileRun, n_functions: usize, n_files: usize) -> Facts {
     facts.push("interval_ns", "interval", interval_ns, Unit::Ns).hint("requested time between two samples");
     facts
         .push("complete", "complete", profile.complete, Unit::None)
-        .hint("profile finished cleanly: the closing record is present");
+        .hint("whether the profile finished cleanly (has its closing record)");
     facts
         .push("frames", "frames", profile.n_frames(), Unit::Count)
         .hint("code locations; a function can have several");

@@ -94,8 +94,8 @@ fn run(context: &Context<'_>) -> Report {
         report.table(table(id, title, &rows));
     }
     if n_summaries > 0 {
-        let slices = counted(n_summaries, "slice", "slices");
-        report.info(format!("Excludes {slices} that summarize others. See “Summaries” in Slices by name."));
+        let slices = counted(n_summaries, "slice that summarizes", "slices that summarize");
+        report.info(format!("Excludes {slices} others. See “Summaries” in Slices by name."));
     }
     if run.traces.iter().any(|trace| trace.args.are_missing()) {
         report.warning(

@@ -267,6 +267,6 @@ pub fn intervals_table(lines: &[Line]) -> Table {
             ),
         ],
     )
-    .caption("Points of the chart.")
+    .caption("Data of the chart “Inter-access interval CDF”.")
     .not_compared()
 }

@@ -31,9 +31,14 @@ pub fn facts(source: &Source<'_, '_>, facts: &mut Facts) {
     if let Some(row) = kind_in_question(source) {
         let seconds = |value: f64| Value::Float(value).display(Unit::Seconds);
         facts
-            .push("kept", &format!("{} kept", view.kinds.name(row.kind)), row.retention_p50_s, Unit::Seconds)
+            .push(
+                "kept",
+                &format!("{} retention (p50)", view.kinds.name(row.kind)),
+                row.retention_p50_s,
+                Unit::Seconds,
+            )
             .hint(format!(
-                "median of {}, from first write to last read; p90 {}, p99 {}",
+                "over {}, from first write to last read; p90 {}, p99 {}",
                 counted(row.n_regions, "region", "regions"),
                 seconds(row.retention_p90_s),
                 seconds(row.retention_p99_s)
@@ -41,7 +46,7 @@ pub fn facts(source: &Source<'_, '_>, facts: &mut Facts) {
     }
     let bytes = view.pages.len().saturating_mul(1 << PAGE_BITS);
     facts
-        .push("bytes", "Touched", bytes, Unit::Bytes)
+        .push("bytes", "Memory touched", bytes, Unit::Bytes)
         .hint("distinct 4 KiB pages hit by a sample; region tables count a page once per region");
     facts.push("accesses", "Accesses", view.coverage.n_rows, Unit::Count);
 }
@@ -103,7 +108,7 @@ pub fn notes(source: &Source<'_, '_>, report: &mut Report) {
     let view = source.view;
     let names = |wanted: &dyn Fn(&KindSummary) -> bool| {
         let rows = source.kinds.iter().filter(|row| wanted(row));
-        rows.map(|row| view.kinds.name(row.kind)).collect::<Vec<_>>().join(", ")
+        rows.map(|row| view.kinds.name(row.kind)).collect::<Vec<_>>().join(" or ")
     };
     let unwritten = names(&|row| row.writes == 0 && row.reads > 0);
     if !unwritten.is_empty() {

@@ -128,7 +128,7 @@ pub fn tables(view: &LabelledTrace<'_>) -> [Table; 2] {
             Column::counts("regions", "regions", Unit::Count, kept.iter().map(|row| row.2)).with_bar(),
         ],
     )
-    .caption("Nonempty bins of the chart.");
+    .caption("Nonempty bins of the chart “Regions by retention”.");
     let bins = strides(view);
     let steps = rows(view, &bins);
     let narrow = |bytes: i128| i64::try_from(bytes).unwrap_or(if bytes < 0 { i64::MIN } else { i64::MAX });
@@ -150,7 +150,7 @@ pub fn tables(view: &LabelledTrace<'_>) -> [Table; 2] {
             Column::counts("steps", "strides", Unit::Count, steps.iter().map(|row| row.2)).with_bar(),
         ],
     )
-    .caption("Nonempty bins of the chart. Backward strides are negative.");
+    .caption("Nonempty bins of the chart “Strides between accesses”. Backward strides are negative.");
     [retention, strides]
 }
 

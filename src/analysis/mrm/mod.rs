@@ -57,7 +57,7 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Appends the part on trace `number` of `views` to the report on all of them. The report's summary is the one of the
+/// Appends the part on trace `number` of `views` to the report on all of them. The report's summary is that of the
 /// first trace, and names it if there are others.
 pub fn append_part(mut part: Report, number: usize, views: &[LabelledTrace<'_>], report: &mut Report) {
     let name = views.get(number).map_or("", |view| view.trace.source.file_name.as_str());
@@ -116,7 +116,7 @@ fn headline(view: &LabelledTrace<'_>, kinds: &[KindSummary]) -> String {
         Some(row) => {
             let share = (row.reads + row.writes) as f64 / view.coverage.n_rows.max(1) as f64 * 100.0;
             let name = view.kinds.name(row.kind);
-            format!("{n} {accesses}; most of known kind go to {name} ({share:.1}%).")
+            format!("{n} {accesses}; {share:.1}% go to {name}, the largest known kind.")
         }
         None => format!("{n} {accesses}, all of unknown kind."),
     }
@@ -151,7 +151,7 @@ fn add_trace(
     add_facts(view, report);
     if run_files::noted_thresholds(view.trace).is_some_and(|noted| noted == *thresholds) {
         report.info(format!(
-            "MRM suitability is {}, from the metadata of the run (default: {}).",
+            "MRM suitability thresholds are {}, from the metadata of the run (default: {}).",
             thresholds.told(),
             Thresholds::default().told()
         ));
@@ -181,7 +181,7 @@ fn tell_of_labels(view: &LabelledTrace<'_>, report: &mut Report) {
              don't."
         }
         false => {
-            "Relabelled with the given rules, address ranges or policy for unknown kinds. As in mrm-trace, kinds in the file are \
+            "Relabeled with the given rules, address ranges or policy for unknown kinds. As in mrm-trace, kinds in the file are \
              kept and only accesses without one get a new label. Region numbers differ from those in the file."
         }
     });
@@ -216,7 +216,7 @@ fn warn_of_the_rest(view: &LabelledTrace<'_>, report: &mut Report) {
     }
     match &view.stopped {
         Some(Stopped::Unclassified(unclassified)) => report
-            .warning(format!("Labelling stopped at an access of unknown kind, as requested: {unclassified}")),
+            .warning(format!("Labeling stopped at an access of unknown kind, as requested: {unclassified}")),
         Some(Stopped::Full) => {
             let n_regions = group_digits(view.regions.regions().len() as i128);
             let n_labelled = group_digits(view.labels.len() as i128);
@@ -247,7 +247,7 @@ fn add_facts(view: &LabelledTrace<'_>, report: &mut Report) {
     }
     facts
         .push("classified", "Known kind", coverage.share(coverage.classified), Unit::Ratio)
-        .hint("from the file, the page or the rules");
+        .hint("share of accesses classified by the file, their page, or a rule");
     add_phases(view, &mut facts);
     if view.n_registered_pages > 0 {
         facts.push("registered_pages", "Pages from address ranges", view.n_registered_pages, Unit::Count);

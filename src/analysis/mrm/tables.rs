@@ -186,11 +186,11 @@ impl Source<'_, '_> {
                 Unit::Plain,
                 rows.iter().map(|row| Some(row.reads_per_write())).collect(),
             )
-            .hint("0 without writes, as in mrm-trace, even if there are reads (∞)"),
+            .hint("0 without writes, as in mrm-trace"),
         ];
         let table = Table::new("read_freq", "Reads and writes by region", columns)
             .sorted_by("region_id", false)
-            .caption("Reads per write is 0 for regions without writes, which really means ∞.");
+            .caption("Reads per write is shown as 0 for regions without writes, as in mrm-trace.");
         with_left_out(table, n_left_out)
     }
 

@@ -152,8 +152,8 @@ pub fn tell_of_clock(view: &LabelledTrace<'_>, report: &mut Report) {
         );
     } else if collector_of(view) == Collector::Memray {
         report.info(
-            "Timestamps are approximate (10 ms): memray records have none, so each gets the one of the preceding memory \
-             sample. Ignore shorter retention times and intervals.",
+            "Timestamps are accurate to about 10 ms: memray records have none, so each gets the time of the preceding memory \
+             sample. Ignore retention times and intervals shorter than that.",
         );
     }
 }

@@ -4,7 +4,7 @@ use super::mrm::charts::{cumulative, tone};
 use super::mrm::{append_part, trust};
 use super::timeline::{MAX_ROWS, cut, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group};
-use crate::base::units::{Unit, format_ns, group_digits};
+use crate::base::units::{Unit, counted, format_ns};
 use crate::memory::LabelledTrace;
 use crate::memory::kv::{KvBlocks, KvLife, KvPage};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot};
@@ -78,12 +78,12 @@ fn headline(sums: &Sums) -> String {
     if sums.n_lives == 0 {
         return "No key/value cache accesses.".to_string();
     }
-    let n = group_digits(sums.n_lives as i128);
+    let lives = counted(sums.n_lives as u64, "block lifetime", "block lifetimes");
     match sums.median_lifetime() {
         Some(ns) => {
-            format!("{n} block lifetimes; median {}.", format_ns(ns))
+            format!("{lives}; median {}.", format_ns(ns))
         }
-        None => format!("{n} blocks, none with a store in the trace."),
+        None => format!("{lives}, none with a store in the trace."),
     }
 }
 

@@ -305,7 +305,7 @@ fn growth(
             Column::counts("bytes", "touched", Unit::Bytes, points().map(|point| point.2 as u64)),
         ],
     )
-    .caption("Data of the chart, at the end of each time bin.");
+    .caption("Data of the chart “Cumulative memory touched”, at the end of each time bin.");
     let chart = Chart {
         id: "touched_by_kind".into(),
         title: "Cumulative memory touched".to_string(),
@@ -418,7 +418,7 @@ fn phases_table(periods: &[Period]) -> Table {
         ],
     )
     .sorted_by("start", false)
-    .caption("Clipped to the trace.")
+    .caption("Phases are clipped to the trace.")
 }
 
 fn places_table(places: &Places, kinds: &[&str], stretches: &[Stretch]) -> Table {
@@ -487,5 +487,5 @@ fn cells_table(places: &Places, stretches: &[Stretch], start_of: &dyn Fn(usize) 
             counts("accesses", "accesses", |counts| counts.all),
         ],
     )
-    .caption("Cells of the heat map with at least one access.")
+    .caption("Cells of the heat map “Accesses by address and time” with at least one access.")
 }

@@ -193,14 +193,14 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     }
     if counts.unfinished > 0 {
         report.warning(format!(
-            "{} without an end. Their durations extend to the end of the trace and are upper bounds.",
-            counted(counts.unfinished, "slice", "slices")
+            "{} no end. Durations extend to the end of the trace and are upper bounds.",
+            counted(counts.unfinished, "slice has", "slices have")
         ));
     }
     if counts.overlapping > 0 {
         report.warning(format!(
-            "{} another slice on the same thread, which shouldn't happen. They are shown on separate rows. Where slices overlap, \
-             self time goes to the one that started last.",
+            "{} another slice on the same thread, which shouldn't happen. Overlapping slices are on separate rows, and self time \
+             goes to the one that started last.",
             counted(counts.overlapping, "slice partly overlaps", "slices partly overlap")
         ));
     }

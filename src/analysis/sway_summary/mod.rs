@@ -124,7 +124,7 @@ fn report(context: &Context<'_>) -> Report {
     report.table(bucket_table(
         ("per_view", "Time by view"),
         ("view_id", "view", Content::Plain),
-        "One row per model state: base, fine-tuned (ft), scaled or randomised (null).",
+        "One row per model state: base, fine-tuned (ft), scaled or randomized (null).",
         &summary.views,
         String::as_str,
         summary.total_wall_ms,

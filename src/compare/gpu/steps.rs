@@ -128,9 +128,9 @@ pub fn parts(pair: &Pair<'_>) -> Table {
     ];
     columns.extend(time_columns(&rows));
     Table::new("time", "GPU time", columns).caption(format!(
-        "Parts add up to 100%: time with computation first, then communication and copies without overlapping compute. The GPU is \
-         waiting for the host if the next kernel wasn't launched before it ran out of work. A step lasts from its first kernel or \
-         copy to the first one of the next step, on each GPU. {RULE}"
+        "Parts add up to 100%. Computation counts first; communication and copies count only where nothing is computed. The GPU \
+         is waiting for the host if the next kernel wasn't launched before it ran out of work. A step lasts from its first kernel \
+         or copy to the first one of the next step, on each GPU. {RULE}"
     ))
 }
 
