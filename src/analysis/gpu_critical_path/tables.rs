@@ -28,21 +28,21 @@ impl Bound {
 /// Length of the path and size of the graph.
 pub fn facts(named: &NamedTrace<'_, '_>, path: &CriticalPath) -> Facts {
     let mut facts = Facts::new(named.title("Path"));
-    facts.push("length", "length", path.length, Unit::Ns);
+    facts.push("length", "Length", path.length, Unit::Ns);
     if let (Some(first), Some(last)) = (path.segments.first(), path.segments.last()) {
         let passed = last.end.saturating_sub(first.start);
         facts
-            .push("passed", "elapsed", passed, Unit::Ns)
+            .push("passed", "Elapsed", passed, Unit::Ns)
             .hint("from the start of the path to its end; includes time the path doesn't count, such as between operators");
     }
     if let Some((start, end)) = path.extent {
         facts
-            .push("window", "window", end.saturating_sub(start), Unit::Ns)
+            .push("window", "Window", end.saturating_sub(start), Unit::Ns)
             .hint("from the first start to the last end of all events analyzed");
     }
-    facts.push("segments", "segments", path.segments.len() as u64, Unit::Count);
-    facts.push("nodes", "graph nodes", path.n_nodes as u64, Unit::Count).hint("starts and ends of events");
-    facts.push("edges", "graph edges", path.n_edges as u64, Unit::Count);
+    facts.push("segments", "Segments", path.segments.len() as u64, Unit::Count);
+    facts.push("nodes", "Graph nodes", path.n_nodes as u64, Unit::Count).hint("starts and ends of events");
+    facts.push("edges", "Graph edges", path.n_edges as u64, Unit::Count);
     facts
 }
 

@@ -205,23 +205,23 @@ fn facts(profile: &ProfileRun, n_functions: usize, n_files: usize) -> Facts {
         (None, None) => "the sum of the self counts, as the file has no total",
     };
     facts
-        .push("samples", "samples", u64::try_from(samples).ok(), Unit::Samples)
+        .push("samples", "Samples", u64::try_from(samples).ok(), Unit::Samples)
         .hint(format!("thread stacks counted, {origin}; each profiler tick counts every sampled thread"));
     facts
-        .push("thread_time_ns", "thread time (estimate)", thread_time_ns(profile, samples), Unit::Ns)
+        .push("thread_time_ns", "Thread time (estimate)", thread_time_ns(profile, samples), Unit::Ns)
         .hint(THREAD_TIME_HINT);
-    facts.push("mode", "mode", mode, Unit::None).hint(meaning);
+    facts.push("mode", "Mode", mode, Unit::None).hint(meaning);
     let interval_ns = profile.sample_interval_us.and_then(|interval| interval.checked_mul(1000));
-    facts.push("interval_ns", "interval", interval_ns, Unit::Ns).hint("requested time between two samples");
+    facts.push("interval_ns", "Interval", interval_ns, Unit::Ns).hint("requested time between two samples");
     facts
-        .push("complete", "complete", profile.complete, Unit::None)
+        .push("complete", "Complete", profile.complete, Unit::None)
         .hint("whether the profile finished cleanly (has its closing record)");
     facts
-        .push("frames", "frames", profile.n_frames(), Unit::Count)
+        .push("frames", "Frames", profile.n_frames(), Unit::Count)
         .hint("code locations; a function can have several");
-    facts.push("functions", "functions", n_functions as u64, Unit::Count);
-    facts.push("files", "files", n_files as u64, Unit::Count);
-    facts.push("run_id", "run id", profile.run_id.as_str(), Unit::None).hint("differs between exports");
+    facts.push("functions", "Functions", n_functions as u64, Unit::Count);
+    facts.push("files", "Files", n_files as u64, Unit::Count);
+    facts.push("run_id", "Run id", profile.run_id.as_str(), Unit::None).hint("differs between exports");
     facts
 }
 
@@ -306,7 +306,7 @@ struct ProfileTables<'a> {
     whole: u128,
 }
 
-const SELF_HINT: &str = "samples with this executing, at the top of the stack";
+const SELF_HINT: &str = "samples in which this was executing (top of the stack)";
 const SHARE_HINT: &str = "% of all counted stacks";
 const KIND_HINT: &str = "python: code with a source; native: compiled code; gc: the garbage collector; task: an \
     asyncio task, by name; start-up: the interpreter running a script or module, near 100% cumulative on the main \
@@ -386,7 +386,7 @@ impl<'a> ProfileTables<'a> {
                     Unit::Samples,
                     rows.iter().map(|row| frames.cumulative[*row]),
                 )
-                .hint("samples with this anywhere on the stack; recursion counts once")
+                .hint("samples in which this was on the stack; recursion counts once")
                 .by_row(),
                 Column::float(
                     "cumulative_share",
@@ -422,7 +422,7 @@ impl<'a> ProfileTables<'a> {
                 Unit::Samples,
                 totals.iter().map(|total| u64::try_from(total.cumulative_at_least()).ok()).collect(),
             )
-            .hint("samples with any of its frames on the stack; see “exact”")
+            .hint("samples in which any of its frames was on the stack; see “exact”")
             .by_row(),
             Column::float(
                 "cumulative_share_at_least",

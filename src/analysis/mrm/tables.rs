@@ -298,7 +298,7 @@ impl Source<'_, '_> {
         ];
         Table::new("iai", "Inter-access intervals", columns)
             .sorted_by("region_type", false)
-            .caption("Time between accesses to the same address, without intervals of 0. Grouped by kind, across regions.")
+            .caption("Time between accesses to the same address, excluding intervals of 0. Grouped by kind, across regions.")
             .if_empty("No address was accessed more than once.")
     }
 

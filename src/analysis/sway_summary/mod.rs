@@ -65,35 +65,35 @@ fn report(context: &Context<'_>) -> Report {
         report.chart(chart);
     }
     let mut facts = Facts::new("Forward passes");
-    facts.push("events", "calls", summary.n_events, Unit::Count).hint("lines kept");
+    facts.push("events", "Calls", summary.n_events, Unit::Count).hint("lines parsed");
     facts
-        .push("total_wall_ms", "total time", summary.total_wall_ms, Unit::Ms)
+        .push("total_wall_ms", "Total time", summary.total_wall_ms, Unit::Ms)
         .hint("sum of wall_ms over all calls (compensated summation)");
     facts
-        .push("overall_hit_rate", "cache hit rate", summary.hit_rate(), Unit::Ratio)
+        .push("overall_hit_rate", "Cache hit rate", summary.hit_rate(), Unit::Ratio)
         .hint("cache hits / all calls");
-    facts.push("cache_hits", "hits", summary.hits, Unit::Count);
+    facts.push("cache_hits", "Hits", summary.hits, Unit::Count);
     if let Some((ms, n_hits)) = saved {
-        facts.push("cache_saved_ms", "saved by the cache (estimate)", ms, Unit::Ms).hint(format!(
+        facts.push("cache_saved_ms", "Saved by the cache (estimate)", ms, Unit::Ms).hint(format!(
             "{}: mean duration of the misses of the same operation and view, less the duration of the hit",
             counted(n_hits, "hit", "hits")
         ));
     }
-    facts.push("cache_misses", "misses", summary.n_events - summary.hits, Unit::Count);
-    facts.push("probes", "probes", summary.probes.len() as u64, Unit::Count);
-    facts.push("views", "views", summary.views.len() as u64, Unit::Count);
+    facts.push("cache_misses", "Misses", summary.n_events - summary.hits, Unit::Count);
+    facts.push("probes", "Probes", summary.probes.len() as u64, Unit::Count);
+    facts.push("views", "Views", summary.views.len() as u64, Unit::Count);
     facts
-        .push("repeated_ms", "time in duplicate misses", repeated_ms, Unit::Ms)
+        .push("repeated_ms", "Time in duplicate misses", repeated_ms, Unit::Ms)
         .hint("misses whose result was already computed earlier in the same file");
-    facts.push("first_ts", "first call ended", clock.first, Unit::UnixSeconds);
-    facts.push("last_ts", "last call ended", clock.last, Unit::UnixSeconds);
+    facts.push("first_ts", "First call ended", clock.first, Unit::UnixSeconds);
+    facts.push("last_ts", "Last call ended", clock.last, Unit::UnixSeconds);
     if let Some(span_ms) = clock.span_ms {
         facts
-            .push("span_ms", "wall clock", span_ms, Unit::Ms)
+            .push("span_ms", "Wall clock", span_ms, Unit::Ms)
             .hint("from the start of the first call to the end of the last");
         if span_ms > 0.0 && (0.0..=span_ms * 1.001).contains(&summary.total_wall_ms) {
             facts
-                .push("busy_share", "time in backend calls", summary.total_wall_ms / span_ms, Unit::Ratio)
+                .push("busy_share", "Time in backend calls", summary.total_wall_ms / span_ms, Unit::Ratio)
                 .hint("total time of calls / wall clock; the rest is outside the scoring backend");
         }
     }
