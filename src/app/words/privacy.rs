@@ -52,8 +52,8 @@ pub const ENGLISH: PrivacyWords = PrivacyWords {
     works_offline: ", works offline",
 
     title: "What leaves this page: nothing. Try it.",
-    lead: "Your browser blocks every connection from this page, even to its own server. Here the page tries to send a few words out \
-           in every way it knows, and shows what the browser did.",
+    lead: "Your browser blocks every connection from this page, even to its own server. Here the page tries to send a few words \
+           in every way it knows, and shows how the browser responded.",
     address: "Another address to try",
     address_hint: "Enter an address of your own to watch its log.",
     no_address: "This is not a web address. Enter one that starts with https:// or http://",
@@ -106,7 +106,7 @@ pub const ENGLISH: PrivacyWords = PrivacyWords {
     not_blocked: &[
         "Links you click and addresses you type: the browser goes there, and the address could contain data. No link on this page is \
          made from a trace.",
-        "What you take out yourself: saved exports, copied rows and links, a trace you open in Perfetto.",
+        "What you share yourself: saved exports, copied rows and links, a trace you open in Perfetto.",
         "Extensions you installed: they may read every page.",
         "A page that navigates away by itself. This page prevents that in code, because no policy covers it. The same goes for WebRTC, \
          new windows and the service worker: the page removes them before a trace can be opened.",
