@@ -5,7 +5,7 @@ use super::{FUNCTIONS, function_name, places, ratio, thread_time_ns};
 use crate::analysis::findings::{LEAST, block, quoted, rows_of};
 use crate::analysis::gpu::stats::percent;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
-use crate::base::units::{Unit, counted};
+use crate::base::units::{Unit, counted, group_digits};
 use crate::report::{Facts, Finding, Findings, RowsOf};
 use crate::trace::Trace;
 use crate::trace::profiles::ProfileRun;
@@ -90,7 +90,8 @@ pub fn of(
             place.map_or(String::new(), |place| format!(" ({})", visible(&shortened(place, IN_A_SENTENCE))));
         found.extend(finding("hottest-function", total.self_samples, HOTTEST, name, &|share| {
             format!(
-                "{quoted}{place} is hottest: {share} self, of {}.",
+                "{quoted}{place} is hottest: {share} self ({} of {}).",
+                group_digits(i128::try_from(total.self_samples).unwrap_or(i128::MAX)),
                 counted(samples as u64, "sample", "samples")
             )
         }));
