@@ -72,15 +72,20 @@ impl Thresholds {
                 time(p99_s),
                 self.high_p99_s
             ),
-            Suitability::Medium => format!(
-                "{once} (≥ {}) and median retention is {} (≥ {} s); high needs ≥ {} and p99 retention ≥ {} s (here {})",
-                percent(self.medium_ratio),
-                time(p50_s),
-                self.medium_p50_s,
-                percent(self.high_ratio),
-                self.high_p99_s,
-                time(p99_s)
-            ),
+            Suitability::Medium => {
+                let written =
+                    (ratio < self.high_ratio).then(|| format!("≥ {} written once", percent(self.high_ratio)));
+                let kept = (p99_s < self.high_p99_s)
+                    .then(|| format!("p99 retention ≥ {} s (here {})", self.high_p99_s, time(p99_s)));
+                let lacks: Vec<String> = written.into_iter().chain(kept).collect();
+                format!(
+                    "{once} (≥ {}) and median retention is {} (≥ {} s); high needs {}",
+                    percent(self.medium_ratio),
+                    time(p50_s),
+                    self.medium_p50_s,
+                    lacks.join(" and ")
+                )
+            }
             Suitability::Low if ratio < self.medium_ratio => {
                 format!("only {once} (< {})", percent(self.medium_ratio))
             }

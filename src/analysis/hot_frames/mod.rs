@@ -160,7 +160,7 @@ fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
                 "complete",
                 all.iter().map(|(_, profile)| Some(profile.complete)).collect(),
             )
-            .hint("whether the profile finished cleanly (has its closing record)"),
+            .hint("whether the profile finished cleanly, with a closing record"),
         ],
     )
     .caption("One row per profile, in file order.")
@@ -215,7 +215,7 @@ fn facts(profile: &ProfileRun, n_functions: usize, n_files: usize) -> Facts {
     facts.push("interval_ns", "Interval", interval_ns, Unit::Ns).hint("requested time between two samples");
     facts
         .push("complete", "Complete", profile.complete, Unit::None)
-        .hint("whether the profile finished cleanly (has its closing record)");
+        .hint("whether the profile finished cleanly, with a closing record");
     facts
         .push("frames", "Frames", profile.n_frames(), Unit::Count)
         .hint("code locations; a function can have several");
