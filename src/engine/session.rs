@@ -941,7 +941,7 @@ impl Shown for Session {
 
     fn why_not_exported(&self, exporter: &ExporterInfo) -> String {
         if self.run.traces.iter().any(|trace| trace.aggregated.is_some()) {
-            "the trace is too large to keep single events, so there are none to write".to_string()
+            "the trace is too large to keep individual events, so there are none to export".to_string()
         } else if self.run.traces.len() > 1 {
             "this format can contain only one trace; export the traces one by one".to_string()
         } else {

@@ -9,7 +9,7 @@ use crate::base::steps;
 /// Boxes between pauses.
 const PAUSE_EVERY: usize = 1 << 16;
 
-/// A row: boxes of one depth on one track, none of which overlaps another.
+/// A row: boxes of one depth on one track; they never overlap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Row {
     /// Its track in the trace.
@@ -150,7 +150,7 @@ impl<B: BoxTable> Assigner<B> {
 }
 
 impl TimelineIndex {
-    /// Index of boxes, of which none starts before `origin`: 4 bytes a box, and up to 2 for the levels of dense rows.
+    /// Index of boxes that start at `origin` or later: 4 bytes a box, and up to 2 for the levels of dense rows.
     pub fn new(boxes: impl BoxTable, origin: i64) -> TimelineIndex {
         steps::run(TimelineIndex::in_steps(boxes, origin))
     }

@@ -40,7 +40,7 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
             // The old one goes first.
             *state.timeline.borrow_mut() = Cached::default();
             let Some(timeline) = Timeline::in_steps(&run).await.map(Rc::new) else {
-                return refuse("no-times", "nothing in this trace has a time");
+                return refuse("no-times", "nothing in this trace has a timestamp");
             };
             let cached = Cached { run: Rc::downgrade(&run), timeline: Some(timeline.clone()) };
             *state.timeline.borrow_mut() = cached;
