@@ -16,7 +16,7 @@ pub struct TimelineState {
     /// Why there are none.
     pub problem: RwSignal<Option<String>>,
     pub view: RwSignal<Option<Viewport>>,
-    /// Tracks of which only the first row shows.
+    /// Collapsed tracks: only their first row shows.
     pub folded: RwSignal<BTreeSet<u32>>,
     pub selected: RwSignal<Option<BoxName>>,
     pub details: RwSignal<Option<Arc<Details>>>,
