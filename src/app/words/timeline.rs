@@ -92,7 +92,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     zoom_in: "Zoom in (w)",
     zoom_out: "Zoom out (s)",
     show_all: "Show all",
-    keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a stretch of time, click for details. Keys: w a s d, f fits the selection, 0 shows all, [ ] step through events of one name.",
+    keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a time range, click for details. Keys: w a s d, f fits the selection, 0 shows all, [ ] step through events with the same name.",
     load: |sort| match sort {
         LoadSort::Gpu => (
             "GPU busy",
@@ -135,7 +135,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     self_title: "Self",
     track: "Track",
     category: "Category",
-    among: "Among its name",
+    among: "Same name",
     only_one: "the only one",
     one_of: |at, n, rank, mean, min, max| {
         let rank = rank.map(|rank| format!("{} longest; ", ordinal(rank))).unwrap_or_default();
@@ -155,7 +155,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     children: "Contains",
     and_more: |n| format!("and {} more", number(n)),
     stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
-    report_on_stretch: "Report on this stretch only",
+    report_on_stretch: "Report on this range only",
     name: "Name",
     count: "Count",
     total: "Total",
