@@ -159,7 +159,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     name: "Name",
     count: "Count",
     total: "Total",
-    share: "Of the stretch",
+    share: "% of range",
     more_names: |n| format!("and {}", counted(n, "more name", "more names")),
     counter: "Counter",
     min: "Min",
