@@ -102,6 +102,10 @@ pageTest('rows are selected by pointer and keys, and their sum shows', async (pa
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Space');
   await selected.getByText(/^4 rows selected/).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Shift+Space');
+  await selected.getByText(/^6 rows selected/).waitFor();
   await page.keyboard.press('Escape');
   await selected.getByText('selected').waitFor({ state: 'detached' });
 });

@@ -1,8 +1,8 @@
 //! Named values: the first few large, the rest as a list.
 
-use super::cells::text_of;
 use crate::app::widgets::{Icon, Number, Shape};
 use leptos::prelude::*;
+use tracedrop::base::text;
 use tracedrop::report::{Fact, Facts, Mark, Value};
 
 /// Number of values shown large.
@@ -40,7 +40,7 @@ pub fn FactsBlock(
 
 fn fact_view(fact: &Fact) -> impl IntoView + use<> {
     let value = match &fact.value {
-        Value::Text(text) => view! { <bdi>{text_of(text)}</bdi> }.into_any(),
+        Value::Text(text) => view! { <bdi>{text::visible(text)}</bdi> }.into_any(),
         _ => view! { <Number text=fact.display() /> }.into_any(),
     };
     let hint = fact.hint.clone();

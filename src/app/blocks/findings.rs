@@ -1,10 +1,10 @@
 //! Findings: a ranked list, each with what is at stake, its numbers, and the way to their rows.
 
-use super::cells::text_of;
 use crate::app::state::Tab;
 use crate::app::widgets::prose;
 use crate::app::words::words;
 use leptos::prelude::*;
+use tracedrop::base::text;
 use tracedrop::base::units::{format_ns, format_signed_ns};
 use tracedrop::report::{Finding, Findings, Stakes};
 
@@ -60,7 +60,7 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes, most: f64) -> impl I
             view! {
                 <div>
                     <dt>{fact.label.clone()}</dt>
-                    <dd><bdi>{text_of(&fact.display())}</bdi></dd>
+                    <dd><bdi>{text::visible(&fact.display())}</bdi></dd>
                 </div>
             }
         })
@@ -77,7 +77,7 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes, most: f64) -> impl I
         <li class="finding">
             {stake}
             <div class="finding-body">
-                <p class="finding-text"><bdi>{prose(&text_of(&finding.text))}</bdi></p>
+                <p class="finding-text"><bdi>{prose(&text::visible(&finding.text))}</bdi></p>
                 <dl class="finding-evidence">{evidence}</dl>
                 {rows}
             </div>

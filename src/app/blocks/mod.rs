@@ -1,12 +1,9 @@
 //! A component a block kind of a report.
 
-mod cells;
 mod chart;
 mod facts;
 mod findings;
 mod note;
-mod row_menu;
-mod selected_rows;
 mod table;
 
 pub use chart::ChartBlock;

@@ -34,7 +34,7 @@ pub const ENGLISH: KeysWords = KeysWords {
                 (&["Enter"], "on a column header: sort"),
                 (&["↑", "↓"], "in a table: scroll; on a row: previous, next row"),
                 (&["Space"], "on a row: select it"),
-                (&["Shift ↑", "Shift ↓"], "on a row: extend the selection"),
+                (&["Shift ↑", "Shift ↓", "Shift Space"], "on a row: extend the selection"),
                 (&["Enter"], "on a row: show its actions"),
                 (&["Home", "End"], "in a table: first, last row"),
             ],
