@@ -207,3 +207,49 @@ fn rows_are_chosen_by_a_filter() {
     let text = said(&output);
     assert!(text.contains("1 needs a unit: total>1ms") && text.contains("^^^^^^^"), "{text}");
 }
+
+#[test]
+fn amounts_are_shown_as_percent_of_all_rows_and_per_step() {
+    let dir = folder("amounts");
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("www/samples/gpu-serving.json");
+    let report = |arguments: &[&str], file: &Path| {
+        let common = ["report", "--quiet", "--format", "csv"];
+        tracedrop(&dir).args(common).args(arguments).arg(file).output().unwrap()
+    };
+    let table = |arguments: &[&str], file: &Path| {
+        let output = report(arguments, file);
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let slices = ["--report", "slices", "--table", "slices"];
+    let percent =
+        table(&[&slices[..], &["--show", "percent", "--where", "property"]].concat(), Path::new("a.json"));
+    let lines: Vec<&str> = percent.lines().collect();
+    assert!(lines[0].contains("total"), "{percent}");
+    // 2 of 10 microseconds, 1 of 3 slices.
+    assert!(lines.len() == 2 && lines[1].contains(",0.3333333333333333,0.2,0.2,"), "{percent}");
+    // Only the report of the kernels is asked for; the number of steps is in another one.
+    let kernels = ["--report", "gpu-kernels", "--table", "kernels"];
+    let absolute = table(&kernels, &trace);
+    let per_step = table(&[&kernels[..], &["--show", "per-step"]].concat(), &trace);
+    let count = |text: &str, heading: &str| -> Vec<f64> {
+        let at = text.lines().next().unwrap().split(',').position(|it| it.starts_with(heading)).unwrap();
+        text.lines()
+            .skip(1)
+            .filter_map(|line| {
+                line.split(',')
+                    .rev()
+                    .nth(text.lines().next().unwrap().split(',').count() - 1 - at)?
+                    .parse()
+                    .ok()
+            })
+            .collect()
+    };
+    let (all, each) = (count(&absolute, "count"), count(&per_step, "count"));
+    assert!(all.len() > 3 && all.len() == each.len(), "{per_step}");
+    let n_steps = all[0] / each[0];
+    assert!(n_steps > 1.5 && all.iter().zip(&each).all(|(all, each)| (all / each - n_steps).abs() < 1e-6));
+    let refused = report(&["--show", "per-step"], Path::new("a.json"));
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(said(&refused).contains("doesn't have several steps"), "{}", said(&refused));
+}

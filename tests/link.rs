@@ -16,7 +16,7 @@ use tracedrop::export::link::{
 };
 use tracedrop::export::{self, Input, Options};
 use tracedrop::report::view::{TableQuery, row_order};
-use tracedrop::report::{Block, Column, Content, Document, Facts, Report, Sort, Table};
+use tracedrop::report::{Amounts, Block, Column, Content, Document, Facts, Report, Sort, Table};
 use tracedrop::trace::Run;
 
 fn fragment(document: &Document<'_>, run: &Run, link: LinkOptions) -> Result<String, String> {
@@ -383,7 +383,7 @@ fn version_1_stays_what_it_is() {
                 let report = &shown.reports[0];
                 let BlockView::Table(table) = &report.blocks[1] else { panic!("{name}: no table") };
                 let ask = TableAsk::whole(&report.id, &table.id);
-                let (csv, _) = linked.copy(&ask, CopyFormat::Csv).unwrap();
+                let (csv, _) = linked.copy(&ask, CopyFormat::Csv, Amounts::Absolute).unwrap();
                 assert_eq!(csv.replace("\r\n", "|"), member("table"), "{name}");
                 let side = |file: &LinkedFile| Some(format!("{} {}", file.name, file.side?.letter()));
                 let sides: Vec<String> = linked.report().files.iter().filter_map(side).collect();

@@ -6,7 +6,7 @@ use tracedrop::engine::protocol::{BlockView, CopyFormat, TableAsk, TableView};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::csv::table_csv;
 use tracedrop::report::view::{TableQuery, row_order};
-use tracedrop::report::{Sort, Table};
+use tracedrop::report::{Amounts, Sort, Table};
 
 /// Session of the GPU sample with its early reports; the others are still to be made.
 fn early() -> Session {
@@ -52,7 +52,7 @@ fn a_copy_is_of_the_table_clicked_while_late_reports_are_inserted() {
             let ask = TableAsk::whole(report, &view.id);
             let right = table(&session, report, &view.id);
             let right = table_csv(right, &row_order(right, &TableQuery::default()).unwrap());
-            let (text, n_rows) = session.copy(&ask, CopyFormat::Csv).unwrap();
+            let (text, n_rows) = session.copy(&ask, CopyFormat::Csv, Amounts::Absolute).unwrap();
             assert_eq!((text, n_rows), (right, view.n_rows), "{report} {}", view.id);
             assert_eq!(session.rows(&ask, 0, 60).rows, view.first.rows, "{report} {}", view.id);
         }
@@ -70,11 +70,14 @@ fn a_copy_is_of_the_table_clicked_while_late_reports_are_inserted() {
 fn a_table_that_is_gone_is_said_to_be_gone() {
     let mut session = early();
     let ask = TableAsk::whole("overview", "hottest");
-    assert!(session.copy(&ask, CopyFormat::Tsv).is_some());
+    assert!(session.copy(&ask, CopyFormat::Tsv, Amounts::Absolute).is_some());
     session.keep_reports(&|id| id != "overview");
-    assert_eq!(session.copy(&ask, CopyFormat::Tsv), None);
+    assert_eq!(session.copy(&ask, CopyFormat::Tsv, Amounts::Absolute), None);
     assert!(session.rows(&ask, 0, 10).rows.is_empty());
-    assert_eq!(session.copy(&TableAsk::whole("slices", "no_such_table"), CopyFormat::Tsv), None);
+    assert_eq!(
+        session.copy(&TableAsk::whole("slices", "no_such_table"), CopyFormat::Tsv, Amounts::Absolute),
+        None
+    );
 }
 
 #[test]

@@ -6,8 +6,8 @@ mod view_state;
 
 use proptest::prelude::*;
 use tracedrop::engine::protocol::TableSpot;
-use tracedrop::report::Sort;
 use tracedrop::report::view::TableQuery;
+use tracedrop::report::{Amounts, Sort};
 use view_state::{Action, Entry, Log, Place, RowSet, TabView, TableName, ViewState, reduce};
 
 const LOAD: &str = "m3k9x";
@@ -41,6 +41,7 @@ fn an_address_says_what_shows() {
         Action::Sort { tab: 2, table: slices(), sort },
         filter("self>1ms"),
         Action::ChooseColumns { tab: 2, table: slices(), columns },
+        Action::ShowAmounts { tab: 2, table: slices(), amounts: Amounts::Percent },
         Action::SelectRows { tab: 2, table: slices(), rows },
         Action::Search(Some("ge mm".to_string())),
     ]);
@@ -48,7 +49,7 @@ fn an_address_says_what_shows() {
     assert_eq!(
         fragment,
         "tab=m3k9x.2&report=slices&sort=slices/slices:-4&filter=slices/slices:self%3E1ms\
-         &columns=slices/slices:name,total&rows=slices/slices:0,4-9&search=ge%20mm"
+         &columns=slices/slices:name,total&show=slices/slices:percent&rows=slices/slices:0,4-9&search=ge%20mm"
     );
     assert_eq!(Place::parse(&fragment, LOAD), Some(state.place()));
     // Of another load of the page nothing is left but the search.
@@ -70,6 +71,7 @@ fn what_no_program_has_written_is_left_out() {
         "tab=m3k9x.2&sort=slices/slices:x",
         "tab=m3k9x.2&rows=slices/slices:x-,9-4",
         "tab=m3k9x.2&columns=slices/slices:",
+        "tab=m3k9x.2&show=slices/slices:ratio",
     ] {
         assert_eq!(
             Place::parse(fragment, LOAD).and_then(|place| place.tab),

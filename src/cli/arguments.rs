@@ -10,7 +10,7 @@ use tracedrop::export::{self, ExporterInfo};
 use tracedrop::gpu::{kernels, peaks};
 use tracedrop::import::{FORMATS, FormatInfo, memray, perf_text};
 use tracedrop::memory::telemetry::RuleSet;
-use tracedrop::report::Notes;
+use tracedrop::report::{Amounts, Notes};
 
 /// See what's slow in a trace: reports, comparisons and exports.
 #[derive(Parser)]
@@ -53,6 +53,9 @@ pub struct ReportArgs {
     /// Print only matching rows: words, 'self>1ms', 'name:/gemm/', 'phase=decode'; see docs/filter.md.
     #[arg(long = "where", value_name = "FILTER")]
     pub filter: Option<String>,
+    /// Columns that add up: as they are, as percent of their total, or divided by the number of steps.
+    #[arg(long, value_enum, default_value_t = Show::Absolute)]
+    pub show: Show,
     #[command(flatten)]
     pub tables: ReportTables,
     /// List report ids.
@@ -198,6 +201,14 @@ pub enum Format {
     Svg,
 }
 
+/// How amounts in tables are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Show {
+    Absolute,
+    Percent,
+    PerStep,
+}
+
 /// Built-in tables, which options replace or extend.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RuleTable {
@@ -250,6 +261,16 @@ pub enum MemrayClock {
 pub enum Color {
     Auto,
     Never,
+}
+
+impl Show {
+    pub fn amounts(self) -> Amounts {
+        match self {
+            Show::Absolute => Amounts::Absolute,
+            Show::Percent => Amounts::Percent,
+            Show::PerStep => Amounts::PerStep,
+        }
+    }
 }
 
 impl Format {

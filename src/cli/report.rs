@@ -1,17 +1,17 @@
 //! `tracedrop report`: reports on files, one by one or together.
 
-use crate::arguments::{Color, Format, ReportArgs, read_notes};
+use crate::arguments::{Color, Format, ReportArgs, Show, read_notes};
 use crate::output::{self, LineEnd, terminal_width};
 use crate::place::{self, Place};
 use crate::read::{self, Opened};
 use crate::{pictures, usage};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use tracedrop::analysis::{Query, listed};
+use tracedrop::analysis::{Query, gpu_breakdown, listed};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::Options;
 use tracedrop::import::FormatInfo;
-use tracedrop::report::Notes;
+use tracedrop::report::{Amounts, Notes};
 
 pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
     if args.list {
@@ -29,9 +29,19 @@ pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
         }
         report_together(args, notes, session, all_are_read)
     } else {
-        let open = |file: &Place| read::open_any(file, format, query.clone(), &args.input, &args.report);
+        let wanted = reports_to_make(args);
+        let open = |file: &Place| read::open_any(file, format, query.clone(), &args.input, &wanted);
         report_each(args, notes, &files, &open)
     }
+}
+
+/// Ids of the reports to make; all if empty. The number of steps comes from one of them.
+fn reports_to_make(args: &ReportArgs) -> Vec<String> {
+    let mut wanted = args.report.clone();
+    if !wanted.is_empty() && args.show == Show::PerStep {
+        wanted.push(gpu_breakdown::INFO.id.to_string());
+    }
+    wanted
 }
 
 /// Files to report on, and how.
@@ -105,8 +115,15 @@ fn report_together(
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Drops unwanted reports. Prints a message and returns `false` if none is left.
+/// Drops unwanted reports and rows, and shows amounts as wanted. Prints a message and returns `false` if none is left.
 fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
+    // Totals are those of all rows.
+    let bases = session.bases();
+    let amounts = args.show.amounts();
+    if amounts == Amounts::PerStep && bases.n_steps().is_none() {
+        say!("tracedrop: {name}: --show per-step: the trace doesn't have several steps");
+        return false;
+    }
     if !args.report.is_empty() {
         session.keep_reports(&|id| args.report.iter().any(|wanted| wanted == id));
         if session.reports().is_empty() {
@@ -114,7 +131,13 @@ fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
             return false;
         }
     }
-    keep_rows(args.filter.as_deref(), session, name)
+    if !keep_rows(args.filter.as_deref(), session, name) {
+        return false;
+    }
+    if amounts != Amounts::Absolute {
+        session.show_amounts(amounts, &bases);
+    }
+    true
 }
 
 /// Keeps only rows that match a filter. Prints a message and returns `false` if the filter is wrong.
@@ -202,7 +225,7 @@ fn write_report(
         width: width as u32,
         color,
         notes: notes.clone(),
-        own_layout: args.filter.is_some(),
+        own_layout: args.filter.is_some() || args.show != Show::Absolute,
         ..Options::default()
     };
     if let Some(folder) = &args.output {

@@ -112,6 +112,7 @@ impl Shown for Compared {
             exporters: exporter_views(&self.exporters()),
             not_exported: not_exported(&self.exporters()),
             span_ns: None,
+            n_steps: None,
             range: RangeView::default(),
             link: None,
             sent: None,

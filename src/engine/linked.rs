@@ -111,6 +111,7 @@ impl Shown for Linked {
             exporters: exporter_views(&self.exporters()),
             not_exported: not_exported(&self.exporters()),
             span_ns: None,
+            n_steps: self.n_steps(),
             range: RangeView::default(),
             link: Some(LinkView {
                 by: by.clone(),

@@ -11,8 +11,8 @@ use crate::base::units::Unit;
 use crate::compare::{CompareQuery, PhaseFilter};
 use crate::import::UNREADABLE;
 use crate::import::unpack::Packing;
-use crate::report::Chart;
 use crate::report::view::{ColumnSum, TableQuery, TableRows};
+use crate::report::{Amounts, Chart};
 use crate::report::{Facts, Findings, Note, NoteLevel, Notes, Sort};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub enum Request {
     /// A window of rows of one table.
     Rows { ticket: u32, ask: TableAsk, offset: u64, limit: u64 },
     /// All matching rows as text for the clipboard. Refused if the document no longer has the table.
-    Copy { ticket: u32, ask: TableAsk, format: CopyFormat },
+    Copy { ticket: u32, ask: TableAsk, format: CopyFormat, amounts: Amounts },
     /// Export the report, or the trace.
     Export { ticket: u32, exporter: String },
     /// Help the worker behind the attached port, instead of any previous one.
@@ -485,6 +485,8 @@ pub struct DocumentView {
     pub not_exported: Vec<(String, String)>,
     /// Nanoseconds from the first to the last timestamp; `None` if there is none, or if unknown.
     pub span_ns: Option<i64>,
+    /// Number of steps of the trace, if it has several; see [`crate::report::amounts`].
+    pub n_steps: Option<u64>,
     pub range: RangeView,
     /// The link of a report from a link; `None` for parsed files.
     pub link: Option<LinkView>,
@@ -777,6 +779,8 @@ pub struct ColumnView {
     pub numeric: bool,
     pub key: bool,
     pub bar: bool,
+    /// Sum over all rows; `None` if it doesn't add up.
+    pub total: Option<f64>,
 }
 
 /// A message as bytes.
@@ -822,9 +826,11 @@ mod tests {
     fn variants_keep_their_numbers() {
         let ticket = 7;
         let open = Request::Open { files: Vec::new(), query: Query::default() };
+        let (ask, format) = (TableAsk::whole("r", "t"), CopyFormat::Csv);
+        let copy = Request::Copy { ticket, ask, format, amounts: Amounts::Absolute };
         let requests = [
             (open, 0),
-            (Request::Copy { ticket, ask: TableAsk::whole("r", "t"), format: CopyFormat::Csv }, 4),
+            (copy, 4),
             (Request::Export { ticket, exporter: String::new() }, 5),
             (Request::Help, 6),
         ];

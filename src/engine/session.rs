@@ -898,6 +898,7 @@ impl Shown for Session {
             exporters: exporter_views(&self.exporters()),
             not_exported: not_exported(&self.exporters()),
             span_ns: self.span_ns(),
+            n_steps: self.n_steps(),
             range: self.range(),
             link: None,
             sent: self.sent.clone(),

@@ -2,12 +2,14 @@
 
 use super::ExportSource;
 use super::protocol::{CopyFormat, DocumentView, SearchHits, TableAsk, TableId};
+use crate::analysis::gpu_breakdown;
 use crate::base::steps;
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, LeftOut, Options};
 use crate::filter::{self, FilterError};
+use crate::report::amounts::{self, ReportBases};
 use crate::report::view::{self, ColumnSum, TableQuery, TableRows, WrongFilter};
-use crate::report::{Cells, Column, Report, Sort, Table};
+use crate::report::{Amounts, Cells, Column, Report, Sort, Table};
 use crate::trace::Run;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -76,6 +78,23 @@ pub trait Shown {
         view::keep_rows(reports, filter)
     }
 
+    /// Number of steps of the trace, if it has several.
+    fn n_steps(&self) -> Option<u64> {
+        gpu_breakdown::n_steps(self.reports())
+    }
+
+    /// What the amounts of all tables relate to, as they are now.
+    fn bases(&self) -> ReportBases {
+        ReportBases::new(self.reports(), self.n_steps())
+    }
+
+    /// Shows the amounts of all tables like that.
+    fn show_amounts(&mut self, amounts: Amounts, bases: &ReportBases) {
+        let (reports, order) = self.reports_mut();
+        order.changed();
+        bases.show(reports, amounts);
+    }
+
     /// Drops reports that are not wanted, by id.
     fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
         let (reports, order) = self.reports_mut();
@@ -127,8 +146,10 @@ pub trait Shown {
     }
 
     /// All matching rows as text, and their number. `None` if there is no such table, or the filter is wrong.
-    fn copy(&mut self, ask: &TableAsk, format: CopyFormat) -> Option<(String, u64)> {
+    fn copy(&mut self, ask: &TableAsk, format: CopyFormat, amounts: Amounts) -> Option<(String, u64)> {
+        let n_steps = self.n_steps();
         let TableRef { table, order, .. } = self.table(ask).filter(|found| found.wrong.is_none())?;
+        let table = &amounts::in_table(table, amounts, &amounts::bases(table, n_steps));
         let text = match format {
             CopyFormat::Markdown => export::markdown::table_markdown(table, order),
             CopyFormat::Csv => export::csv::table_csv(table, order),

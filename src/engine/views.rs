@@ -7,7 +7,7 @@ use super::protocol::{
 use crate::analysis;
 use crate::export::{EXPORTERS, ExporterInfo, chrome_trace};
 use crate::report::view::{self, TableRows};
-use crate::report::{Block, Report, Table};
+use crate::report::{Block, Report, Table, amounts};
 use crate::trace::ledger::{Ledger, Severity, Tally};
 
 /// Rows sent with a document.
@@ -151,6 +151,7 @@ fn table_view(table: &Table) -> TableView {
                 numeric: column.cells.is_numeric(),
                 key: column.key,
                 bar: column.bar,
+                total: amounts::total(column),
             })
             .collect(),
         sort: table.sort,

@@ -2,6 +2,7 @@
 //!
 //! Sorting, filtering, copying, comparing and exporting are implemented once, over the columns of a [`Table`].
 
+pub mod amounts;
 pub mod chart;
 pub mod document;
 pub mod facts;
@@ -12,6 +13,7 @@ pub mod table;
 pub mod value;
 pub mod view;
 
+pub use amounts::Amounts;
 pub use chart::Chart;
 pub use document::Document;
 pub use facts::{Fact, Facts, Mark};

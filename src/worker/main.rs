@@ -239,8 +239,8 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
         Request::Search { ticket, text } => {
             schedule::add(state, JobKind::Answer, Some(ticket), search(state.clone(), ticket, text));
         }
-        Request::Copy { ticket, ask, format } => answer_later(state, ticket, move |shown| {
-            let copied = shown.copy(&ask, format);
+        Request::Copy { ticket, ask, format, amounts } => answer_later(state, ticket, move |shown| {
+            let copied = shown.copy(&ask, format, amounts);
             let (table, revision) = (ask.table, shown.revision());
             post(&match copied {
                 Some((text, n_rows)) => Response::Copied { ticket, table, revision, text, n_rows },

@@ -19,7 +19,7 @@ use super::gpu::{self, GpuTrace, NamedTrace};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::units::{Unit, counted, format_ns};
-use crate::report::{Column, Content, Facts, Report, Table};
+use crate::report::{Block, Column, Content, Facts, Report, Table, Value};
 use crate::trace::{Run, Trace};
 use std::borrow::Cow;
 
@@ -32,6 +32,30 @@ pub const STEPS: TableHandle = TableHandle { report: &INFO, id: "steps" };
 pub const COVERAGE: TableHandle = TableHandle { report: &INFO, id: "coverage" };
 /// Row of [`COVERAGE`] about launches, by its `what`.
 pub const LAUNCHES: &str = "launches";
+
+/// Facts of each trace with GPU activity, and among them the number of its steps.
+const GPU_TIME: &str = "gpu_time";
+const N_STEPS: &str = "steps";
+
+/// Number of steps, from the reports of a run, if there are several. Traces of one run count if each has the same number.
+pub fn n_steps(reports: &[Report]) -> Option<u64> {
+    let report = reports.iter().find(|report| report.id == INFO.id)?;
+    let mut of_traces = report.blocks.iter().filter_map(|block| match block {
+        Block::Facts(Facts { facts, .. }) if facts.iter().any(|fact| fact.id == GPU_TIME) => {
+            Some(facts.iter().find(|fact| fact.id == N_STEPS).map(|fact| fact.value.clone()))
+        }
+        _ => None,
+    });
+    let first = of_traces.next()??;
+    match first {
+        Value::Unsigned(n_steps)
+            if n_steps > 1 && of_traces.all(|it| it == Some(Value::Unsigned(n_steps))) =>
+        {
+            Some(n_steps)
+        }
+        _ => None,
+    }
+}
 
 /// A trace without GPU activity may still have steps and annotations.
 fn applies(run: &Run) -> bool {
@@ -135,7 +159,7 @@ fn push_times(facts: &mut Facts, devices: &[DeviceTime]) {
     devices.iter().for_each(|device| all.add(&device.parts));
     if !devices.is_empty() {
         facts
-            .push("gpu_time", "GPU time", all.total, Unit::Ns)
+            .push(GPU_TIME, "GPU time", all.total, Unit::Ns)
             .hint("first kernel or copy to the end of the last, summed over GPUs");
         facts
             .push("busy", "Busy", share(all.busy(), all.total).filter(|_| all.unrecorded == 0), Unit::Ratio)
@@ -340,7 +364,7 @@ impl TraceReport<'_, '_> {
             .hint("A to D; see “Data available in this trace”");
         if !gpu.steps.is_empty() {
             facts
-                .push("steps", "Steps", gpu.steps.len() as u64, Unit::Count)
+                .push(N_STEPS, "Steps", gpu.steps.len() as u64, Unit::Count)
                 .hint("annotations that mark steps");
         }
         let n_kernels = gpu.work.iter().filter(|work| work.kind == gpu::Kind::Kernel).count();

@@ -2,7 +2,7 @@
 
 use super::{Place, RowSet, TabView, TableLook, TableName, TimelineLook, ViewState};
 use tracedrop::engine::protocol::TableSpot;
-use tracedrop::report::Sort;
+use tracedrop::report::{Amounts, Sort};
 
 /// One change of what one looks at. `tab` is the `id` of a tab.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,6 +38,12 @@ pub enum Action {
         tab: u32,
         table: TableName,
         columns: Option<Vec<String>>,
+    },
+    /// Show amounts as they are, as percent, or per step.
+    ShowAmounts {
+        tab: u32,
+        table: TableName,
+        amounts: Amounts,
     },
     SelectRows {
         tab: u32,
@@ -95,6 +101,9 @@ pub fn reduce(mut state: ViewState, action: Action) -> ViewState {
         }
         Action::ChooseColumns { tab, table, columns } => {
             state.tab_mut(tab).change(&table, |look| look.columns = columns);
+        }
+        Action::ShowAmounts { tab, table, amounts } => {
+            state.tab_mut(tab).change(&table, |look| look.amounts = amounts);
         }
         Action::SelectRows { tab, table, rows } => {
             state.tab_mut(tab).change(&table, |look| look.rows = rows);

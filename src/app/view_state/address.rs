@@ -4,11 +4,12 @@
 //! #tab=m3k9x.2&report=slices&sort=slices/slices:-4&filter=slices/slices:self%3E1ms&rows=slices/slices:0,4-9
 //! ```
 //! `time=` is what is in view in the timeline, `event=` and `stretch=` what is selected in it, `find=` what is searched for there.
-//! `columns=` lists the chosen columns of a table, `search=` is the text of the search over everything.
+//! `columns=` lists the chosen columns of a table, `show=` says how its amounts are shown, `search=` is the text of the search over
+//! everything.
 
 use super::{Place, RowSet, TabView, TableLook, TableName, TimelineLook};
 use std::fmt::Write as _;
-use tracedrop::report::Sort;
+use tracedrop::report::{Amounts, Sort};
 
 impl Place {
     /// Numbers of tabs start anew with each load of the page, which `load` tells from others.
@@ -30,7 +31,7 @@ impl Place {
                     parts.push(format!("find={}", encoded(search)));
                 }
             }
-            for TableLook { name, query, columns, rows } in &tab.tables {
+            for TableLook { name, query, columns, rows, amounts } in &tab.tables {
                 let name = format!("{}/{}", encoded(&name.report), encoded(&name.table));
                 if let Some(Sort { column, descending }) = query.sort {
                     parts.push(format!("sort={name}:{}{column}", if descending { "-" } else { "" }));
@@ -41,6 +42,9 @@ impl Place {
                 if let Some(columns) = columns {
                     let columns: Vec<String> = columns.iter().map(|id| encoded(id)).collect();
                     parts.push(format!("columns={name}:{}", columns.join(",")));
+                }
+                if *amounts != Amounts::Absolute {
+                    parts.push(format!("show={name}:{}", amounts.id()));
                 }
                 if !rows.is_empty() {
                     parts.push(format!("rows={name}:{}", rows.to_text()));
@@ -90,7 +94,7 @@ impl Place {
                         look.search = decoded(value).unwrap_or_default();
                     }
                 }
-                "sort" | "filter" | "columns" | "rows" => read_table(&mut tab, name, value),
+                "sort" | "filter" | "columns" | "show" | "rows" => read_table(&mut tab, name, value),
                 _ => continue,
             }
             is_place |= matches!(name, "privacy" | "tab" | "search");
@@ -121,6 +125,7 @@ fn read_table(tab: &mut TabView, part: &str, text: &str) {
             let columns: Option<Vec<String>> = value.split(',').map(decoded).collect();
             look.columns = columns.filter(|columns| columns.iter().all(|id| !id.is_empty()));
         }
+        "show" => look.amounts = Amounts::from_id(value).unwrap_or_default(),
         _ => look.rows = RowSet::parse(value),
     });
 }

@@ -16,6 +16,7 @@ pub use log::{Entry, Log};
 pub use rows::RowSet;
 
 use tracedrop::engine::protocol::TableSpot;
+use tracedrop::report::Amounts;
 use tracedrop::report::view::TableQuery;
 
 /// What one looks at, on the whole page.
@@ -72,6 +73,8 @@ pub struct TableLook {
     pub columns: Option<Vec<String>>,
     /// Selected rows, by position among those that match the filter, in the order of the query.
     pub rows: RowSet,
+    /// How amounts are shown.
+    pub amounts: Amounts,
 }
 
 /// What shows: the part of the state that an address stands for.
@@ -138,7 +141,9 @@ impl TabView {
 
     /// Whether it differs from another only in what neither a link nor a Tracedrop file says.
     pub fn is_as_sent(&self, report: &Option<String>, tables: &[TableSpot]) -> bool {
-        let is_as_usual = |look: &TableLook| look.columns.is_none() && look.rows.is_empty();
+        let is_as_usual = |look: &TableLook| {
+            look.columns.is_none() && look.rows.is_empty() && look.amounts == Amounts::Absolute
+        };
         self.report == *report
             && *self == TabView::as_sent(self.id, report.clone(), tables)
             && self.tables.iter().all(is_as_usual)
@@ -158,7 +163,7 @@ impl TabView {
         }
     }
 
-    /// Sets sort order and filter of all tables; columns stay.
+    /// Sets sort order and filter of all tables; columns and amounts stay.
     fn set_queries(&mut self, tables: &[TableSpot]) {
         let known: Vec<TableName> = self.tables.iter().map(|look| look.name.clone()).collect();
         for name in known {

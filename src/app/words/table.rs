@@ -2,6 +2,7 @@
 
 use super::number;
 use tracedrop::base::units::counted;
+use tracedrop::report::Amounts;
 
 /// Texts of tables.
 pub struct TableWords {
@@ -17,6 +18,9 @@ pub struct TableWords {
     pub filter_columns: &'static str,
     pub filter: &'static str,
     pub filter_table: fn(&str) -> String,
+    pub amounts: fn(&str) -> String,
+    /// Label and explanation.
+    pub amounts_as: fn(Amounts) -> (&'static str, &'static str),
     pub copy_table: fn(&str) -> String,
     /// Id, name, purpose.
     pub copy_formats: [(&'static str, &'static str, &'static str); 3],
@@ -51,6 +55,12 @@ pub const ENGLISH: TableWords = TableWords {
     filter_columns: "Columns",
     filter: "Filter",
     filter_table: |title| format!("Filter {title}"),
+    amounts: |title| format!("Amounts in {title}"),
+    amounts_as: |amounts| match amounts {
+        Amounts::Absolute => ("Absolute", "Values as they are"),
+        Amounts::Percent => ("%", "Percent of the column's total"),
+        Amounts::PerStep => ("Per step", "Divided by the number of steps"),
+    },
     copy_table: |title| format!("Copy {title}"),
     copy_formats: [
         ("markdown", "Markdown", "for issues and notes"),

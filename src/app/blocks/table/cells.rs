@@ -5,21 +5,25 @@ use leptos::prelude::*;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::ColumnView;
 use tracedrop::report::Value;
+use tracedrop::report::amounts::Scale;
 
 /// Text longer than this keeps its end when there is not enough room.
 const KEEP_END_CHARS: usize = 20;
 const END_CHARS: usize = 9;
 
-/// One cell, of the column at that place. `max` is the largest value of the column, for its bar; `mark` stands at its end.
+/// One cell, of the column at that place. `scale` says how its value is shown, `max` is the largest value of the column, for its
+/// bar; `mark` stands at its end.
 pub fn cell_view(
     at: usize,
     column: &ColumnView,
+    scale: Scale,
     value: Option<&Value>,
     max: f64,
     mark: Option<AnyView>,
 ) -> AnyView {
     let index = (at + 1).to_string();
     let Some(value) = value else { return view! { <td aria-colindex=index>{mark}</td> }.into_any() };
+    let shown = || scale.value(value).display(scale.unit(column.unit));
     match value {
         Value::Missing => view! {
             <td class="cell-missing" class:cell-number=column.numeric aria-colindex=index>
@@ -33,15 +37,15 @@ pub fn cell_view(
             let share = bar_share(value, max);
             view! {
                 <td class="cell-number cell-bar" style=("--share", share.to_string()) aria-colindex=index>
-                    <Number text=value.display(column.unit) />
+                    <Number text=shown() />
                     {mark}
                 </td>
             }
             .into_any()
         }
-        value => view! {
+        _ => view! {
             <td class:cell-number=column.numeric aria-colindex=index>
-                <Number text=value.display(column.unit) />
+                <Number text=shown() />
                 {mark}
             </td>
         }

@@ -2,6 +2,7 @@
 
 use tracedrop::engine::protocol::{ColumnView, TableView};
 use tracedrop::report::Sort;
+use tracedrop::report::amounts::{Amounts, Basis, Scale};
 
 /// Text columns are at most this wide, but for the one that grows; longer text loses its middle.
 const MAX_TEXT_CHARS: usize = 28;
@@ -49,6 +50,7 @@ fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room_px
 /// Places of the columns that show: those that are chosen, else those that fit into `room_px`.
 pub fn visible_columns(
     table: &TableView,
+    scales: &[Scale],
     chosen: Option<&[String]>,
     sort: Option<Sort>,
     room_px: f64,
@@ -58,7 +60,7 @@ pub fn visible_columns(
         Some(chosen) => all.filter(|at| chosen.contains(&table.columns[*at].id)).collect(),
         None if room_px > 0.0 => {
             let sorted = sort.or(table.sort).map(|sort| sort.column);
-            fitting(&table.columns, &column_chars(table), sorted, room_px)
+            fitting(&table.columns, &column_chars(table, scales), sorted, room_px)
         }
         None => all.collect(),
     }
@@ -66,6 +68,25 @@ pub fn visible_columns(
 
 pub fn same_columns(a: &[ColumnView], b: &[ColumnView]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.id == b.id)
+}
+
+/// How each column of a table is shown.
+pub fn scales(table: &TableView, amounts: Amounts, n_steps: Option<u64>) -> Vec<Scale> {
+    let is_whole = table.n_left_out == 0;
+    let basis = |column: &ColumnView| Basis { total: column.total, is_whole, n_steps };
+    table.columns.iter().map(|column| amounts.scale(basis(column))).collect()
+}
+
+/// The ways to show amounts that change a column; empty if none does, or if there is nothing to share a total.
+pub fn amounts_of(table: &TableView, n_steps: Option<u64>) -> Vec<Amounts> {
+    let changes =
+        |amounts: &Amounts| scales(table, *amounts, n_steps).iter().any(|scale| *scale != Scale::AsIs);
+    let mut offered: Vec<Amounts> = Amounts::ALL.into_iter().filter(changes).collect();
+    if table.n_rows < 2 || offered.is_empty() {
+        return Vec::new();
+    }
+    offered.insert(0, Amounts::Absolute);
+    offered
 }
 
 /// Where a click on a column's header leads: one direction, the other one, the table's own order.
@@ -84,8 +105,9 @@ pub fn next_sort(now: Option<Sort>, own: Option<Sort>, column: u32, numeric: boo
 }
 
 /// Width of each column in characters, from its label and its first rows.
-pub fn column_chars(table: &TableView) -> Vec<usize> {
-    (0..table.columns.len()).map(|at| chars_of(table, at)).collect()
+pub fn column_chars(table: &TableView, scales: &[Scale]) -> Vec<usize> {
+    let scale = |at: usize| scales.get(at).copied().unwrap_or(Scale::AsIs);
+    (0..table.columns.len()).map(|at| chars_of(table, at, scale(at))).collect()
 }
 
 /// Width in CSS: of one column, or the least of the one that grows. `--grow` says what fits the screen, and `--first` what
@@ -100,12 +122,15 @@ pub fn column_width(at: usize, chars: usize, numeric: bool, grows: bool) -> Stri
     }
 }
 
-fn chars_of(table: &TableView, at: usize) -> usize {
+fn chars_of(table: &TableView, at: usize, scale: Scale) -> usize {
     let Some(column) = table.columns.get(at) else { return MIN_CHARS };
     let values = table.first.rows.iter().filter_map(|row| row.get(at));
-    let longest = values.map(|value| value.display(column.unit).chars().count()).max().unwrap_or(0);
+    let longest = values
+        .map(|value| scale.value(value).display(scale.unit(column.unit)).chars().count())
+        .max()
+        .unwrap_or(0);
     let longest = if column.numeric { longest + SPARE_CHARS } else { longest };
-    longest.max(column.label.chars().count() + SORT_CHARS).max(MIN_CHARS)
+    longest.max(scale.label(&column.label).chars().count() + SORT_CHARS).max(MIN_CHARS)
 }
 
 /// The column that takes what room is left: the widest one of text.

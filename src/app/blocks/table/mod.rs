@@ -54,13 +54,29 @@ pub fn TableBlock(
         look.with(|look| look.as_ref().map(|look| look.query.clone()).unwrap_or_default())
     });
     let chosen = Memo::new(move |_| look.with(|look| look.as_ref().and_then(|look| look.columns.clone())));
+    let amounts =
+        Memo::new(move |_| look.with(|look| look.as_ref().map(|look| look.amounts).unwrap_or_default()));
+    let n_steps = Memo::new(move |_| {
+        tab.document.with(|document| document.as_ref().and_then(|document| document.n_steps))
+    });
+    let scales = Memo::new(move |_| {
+        table.with(|table| {
+            table
+                .as_ref()
+                .map(|table| columns::scales(table, amounts.get(), n_steps.get()))
+                .unwrap_or_default()
+        })
+    });
     let typed = RwSignal::new(query.with_untracked(|query| query.filter.clone()));
     let room_px = RwSignal::new(0.0);
     let visible = Memo::new(move |_| {
         let sort = query.with(|query| query.sort);
         table.with(|table| {
             let of = |table: &Arc<TableView>| {
-                chosen.with(|chosen| visible_columns(table, chosen.as_deref(), sort, room_px.get()))
+                scales.with(|scales| {
+                    chosen
+                        .with(|chosen| visible_columns(table, scales, chosen.as_deref(), sort, room_px.get()))
+                })
             };
             table.as_ref().map(of).unwrap_or_default()
         })
@@ -79,6 +95,9 @@ pub fn TableBlock(
         is_open: RwSignal::new(false),
         room_px,
         visible,
+        amounts,
+        n_steps,
+        scales,
         selected: Memo::new(move |_| {
             look.with(|look| look.as_ref().map(|look| look.rows.clone()).unwrap_or_default())
         }),
@@ -180,7 +199,7 @@ pub fn TableBlock(
                 }
             >
                 <Rows state long title />
-                <SelectedRows tab table selected=state.selected ask=Callback::new(move |()| state.asking(state.usable_query())) />
+                <SelectedRows tab table scales selected=state.selected ask=Callback::new(move |()| state.asking(state.usable_query())) />
             </Show>
             <Show when=move || left_out.get() != 0>
                 <p class="table-left-out">{move || (words().table.rows_left_out)(left_out.get())}</p>

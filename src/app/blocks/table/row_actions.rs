@@ -78,8 +78,11 @@ pub fn act_on_row(state: State, row: u64, action: &str) {
     };
     match action {
         COPY_ROW => {
-            let cells: Vec<String> =
-                values.iter().map(|value| value.plain().replace(['\t', '\n', '\r'], " ")).collect();
+            let cells: Vec<String> = state
+                .shown_values(&values)
+                .iter()
+                .map(|value| value.plain().replace(['\t', '\n', '\r'], " "))
+                .collect();
             copy(cells.join("\t"));
         }
         COPY_NAME => {

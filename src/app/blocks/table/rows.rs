@@ -16,6 +16,7 @@ use leptos::prelude::*;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::ColumnView;
 use tracedrop::report::Value;
+use tracedrop::report::amounts::Scale;
 use tracedrop::report::scroll::Scroll;
 
 /// The box with the rows.
@@ -81,19 +82,22 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
     let numbered = move || {
         // Sides that swap leave the columns as they are.
         state.sides.track();
+        let scales = state.scales.get();
         columns.with(|columns| {
-            visible
-                .get()
-                .into_iter()
-                .filter_map(|at| Some((at, columns.get(at)?.clone())))
-                .collect::<Vec<_>>()
+            let column = |at: usize| {
+                let column = columns.get(at)?.clone();
+                let label =
+                    scales.get(at).map_or_else(|| column.label.clone(), |scale| scale.label(&column.label));
+                Some((at, ColumnView { label, ..column }))
+            };
+            visible.get().into_iter().filter_map(column).collect::<Vec<_>>()
         })
     };
     // As wide as the first rows of the first report need it: columns do not jump while numbers come in.
     let widths = Memo::new(move |before: Option<&(Vec<usize>, Option<usize>)>| {
         state.table.with(|table| {
             let Some(table) = table else { return Default::default() };
-            let mut chars = column_chars(table);
+            let mut chars = state.scales.with(|scales| column_chars(table, scales));
             if let Some((before, _)) = before.filter(|(before, _)| before.len() == chars.len()) {
                 chars.iter_mut().zip(before).for_each(|(chars, before)| *chars = (*chars).max(*before));
             }
@@ -302,6 +306,7 @@ fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, visible: &Memo<Vec<us
     state.rows.with(|rows| {
         let values = row.checked_sub(rows.offset).and_then(|at| rows.rows.get(usize::try_from(at).ok()?));
         let visible = visible.get();
+        let scales = state.scales.get();
         columns.with(|columns| match values {
             Some(values) => visible
                 .iter()
@@ -311,7 +316,8 @@ fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, visible: &Memo<Vec<us
                         .then(|| mark_view(state, columns, values, row))
                         .flatten();
                     let max = rows.column_max.get(at).copied().unwrap_or(0.0);
-                    cell_view(at, column, values.get(at), max, mark)
+                    let scale = scales.get(at).copied().unwrap_or(Scale::AsIs);
+                    cell_view(at, column, scale, values.get(at), max, mark)
                 })
                 .collect_view()
                 .into_any(),

@@ -8,12 +8,15 @@ use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{Request, TableAsk, TableView};
 use tracedrop::report::Value;
+use tracedrop::report::amounts::Scale;
 use tracedrop::report::view::ColumnSum;
 
 #[component]
 pub fn SelectedRows(
     tab: Tab,
     table: Memo<Option<Arc<TableView>>>,
+    /// How each column is shown.
+    scales: Memo<Vec<Scale>>,
     selected: Memo<RowSet>,
     /// The question about the rows that match; `None` once the table is gone.
     ask: Callback<(), Option<TableAsk>>,
@@ -48,8 +51,10 @@ pub fn SelectedRows(
             let table = table.as_ref()?;
             let one = |sum: &ColumnSum| {
                 let column = table.columns.get(sum.column as usize)?;
-                let mean = Value::Float(sum.mean).display(column.unit);
-                Some((words().table.sum_of)(&column.label, &sum.sum.display(column.unit), &mean))
+                let scale = scales.with(|scales| scales.get(sum.column as usize).copied())?;
+                let display = |value: &Value| scale.value(value).display(scale.unit(column.unit));
+                let (total, mean) = (display(&sum.sum), display(&Value::Float(sum.mean)));
+                Some((words().table.sum_of)(&scale.label(&column.label), &total, &mean))
             };
             Some(sums.with(|sums| sums.iter().filter_map(one).collect::<Vec<_>>()))
         });

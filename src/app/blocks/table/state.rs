@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::{ColumnView, Request, TableAsk, TableId, TableView};
+use tracedrop::report::amounts::{Amounts, Scale};
 use tracedrop::report::scroll::Scroll;
 use tracedrop::report::view::{TableQuery, TableRows, WrongFilter};
 use tracedrop::report::{Anchor, Sort, Value};
@@ -66,6 +67,10 @@ pub struct State {
     pub room_px: RwSignal<f64>,
     /// Places of the columns that show.
     pub visible: Memo<Vec<usize>>,
+    /// How amounts are shown, the number of steps, and from these how each column is shown.
+    pub amounts: Memo<Amounts>,
+    pub n_steps: Memo<Option<u64>>,
+    pub scales: Memo<Vec<Scale>>,
     /// Selected rows, by position among those that match.
     pub selected: Memo<RowSet>,
     /// The row that arrow keys move from.
@@ -333,6 +338,17 @@ impl State {
             let at = usize::try_from(row.checked_sub(rows.offset)?).ok()?;
             rows.rows.get(at).cloned()
         })
+    }
+
+    /// Values as they show.
+    pub fn shown_values(self, values: &[Value]) -> Vec<Value> {
+        let scales = self.scales.get_untracked();
+        let scale = |at: usize| scales.get(at).copied().unwrap_or(Scale::AsIs);
+        values.iter().enumerate().map(|(at, value)| scale(at).value(value)).collect()
+    }
+
+    pub fn show_amounts(self, amounts: Amounts) {
+        self.act(|tab, table| Action::ShowAmounts { tab, table, amounts });
     }
 
     pub fn filter_by(self, filter: String) {

@@ -1,5 +1,6 @@
-//! The line above a table: number of rows, filter, note, columns, copy.
+//! The line above a table: number of rows, how amounts are shown, filter, note, columns, copy.
 
+use super::columns::amounts_of;
 use super::filter_help::FilterHelp;
 use super::state::{FilterState, State};
 use crate::app::browser;
@@ -10,6 +11,7 @@ use crate::app::words::words;
 use leptos::html;
 use leptos::prelude::*;
 use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request};
+use tracedrop::report::Amounts;
 
 /// Typing pauses this long before rows are filtered.
 const TYPING_MS: u32 = 140;
@@ -34,8 +36,9 @@ pub fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo
         };
         let Some(ask) = state.asking(state.usable_query()) else { return };
         let app = app();
+        let amounts = state.amounts.get_untracked();
         state.tab.ask(
-            move |ticket| Request::Copy { ticket, ask, format },
+            move |ticket| Request::Copy { ticket, ask, format, amounts },
             move |answer| match answer {
                 Answer::Copied { text, n_rows } => browser::copy_text(text, move |copied| match copied {
                     true => app.say((words().table.copied)(n_rows)),
@@ -72,6 +75,7 @@ pub fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo
             <p class="table-count" role="status">
                 {move || (words().table.rows_of)(filtered.get().then(|| n_matching.get()), n_rows.get())}
             </p>
+            <AmountsSwitch state title />
             <Show when=move || long.get()>
                 <label class="field" class:field-wrong=move || state.filter.with(FilterState::is_wrong)>
                     <Icon shape=Shape::Search />
@@ -135,5 +139,36 @@ pub fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo
                 <FilterHelp state field filter=Callback::new(filter) />
             </Show>
         </div>
+    }
+}
+
+/// Shows amounts as they are, as percent of their total, or per step.
+#[component]
+fn AmountsSwitch(state: State, title: Memo<String>) -> impl IntoView {
+    let offered = Memo::new(move |_| {
+        state.table.with(|table| {
+            table.as_ref().map(|table| amounts_of(table, state.n_steps.get())).unwrap_or_default()
+        })
+    });
+    let button = move |amounts: Amounts| {
+        let (label, hint) = (words().table.amounts_as)(amounts);
+        view! {
+            <button
+                type="button"
+                class="switch-choice"
+                title=hint
+                aria-pressed=move || (state.amounts.get() == amounts).to_string()
+                on:click=move |_| state.show_amounts(amounts)
+            >
+                {label}
+            </button>
+        }
+    };
+    view! {
+        <Show when=move || offered.with(|offered| !offered.is_empty())>
+            <div class="switch" role="group" aria-label=move || (words().table.amounts)(&title.get())>
+                {move || offered.get().into_iter().map(button).collect_view()}
+            </div>
+        </Show>
     }
 }
