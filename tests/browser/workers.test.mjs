@@ -1,13 +1,15 @@
 // Failing workers and storage: the page notices, goes on without them, and keeps no more workers than it needs.
 import assert from 'node:assert/strict';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { after, before } from 'node:test';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { checkTotals, makeTrace } from './made-trace.mjs';
-import { OUTPUT, pageTests, showReport, siteAndBrowser, waitUntilReady } from './support.mjs';
+import { OUTPUT, openPage, pageTests, showReport, siteAndBrowser, waitUntilReady } from './support.mjs';
 
 const given = siteAndBrowser();
 const LARGE = `${OUTPUT}/workers-8-megabytes.json`;
 const GONE = `${OUTPUT}/workers-gone.json`;
+const RUN = fileURLToPath(new URL('../data/mrm/runs/tiny-24/tiny-24_ctx2048_batch1_out64_rep0_20260101T000000Z', import.meta.url));
 let totals;
 
 before(async () => {
@@ -82,6 +84,108 @@ pageTest('the page works without storage that never responds', async (page) => {
   });
   await choose(page, LARGE);
   await checkTotals(page, totals);
+});
+
+pageTest('storage that refuses everything costs only the list of recent files', async (page) => {
+  await withWorkersThat(page, () => {
+    StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException('refused', 'SecurityError'));
+  });
+  await choose(page, LARGE);
+  await checkTotals(page, totals);
+  await page.reload();
+  await waitUntilReady(page);
+  assert.equal(await page.getByTestId('kept').count(), 0);
+});
+
+pageTest('storage that lists files but lets none be written keeps nothing', async (page) => {
+  await withWorkersThat(page, () => {
+    FileSystemFileHandle.prototype.createSyncAccessHandle = () => Promise.reject(new DOMException('refused', 'NoModificationAllowedError'));
+  });
+  await choose(page, LARGE);
+  await checkTotals(page, totals);
+  // Its SHA-256 comes after the attempt to keep it.
+  await panel(page).getByRole('button', { name: 'Parsing details', exact: true }).click();
+  await panel(page).getByTestId('digest').waitFor();
+  await page.keyboard.press('s');
+  assert.equal(await page.getByTestId('kept').count(), 0);
+});
+
+test('without caches, settings and a service worker the page works', async () => {
+  const refused = () => {
+    const refuse = () => Promise.reject(new DOMException('refused', 'SecurityError'));
+    for (const name of ['open', 'has', 'match', 'keys', 'delete']) CacheStorage.prototype[name] = refuse;
+    ServiceWorkerContainer.prototype.register = refuse;
+    for (const name of ['localStorage', 'sessionStorage']) {
+      Object.defineProperty(globalThis, name, { get: () => { throw new DOMException('refused', 'SecurityError'); } });
+    }
+  };
+  const page = await openPage(given.browser, given.site.url);
+  await page.addInitScript(refused);
+  await page.reload();
+  await waitUntilReady(page);
+  await choose(page, file('made.json', trace(40)));
+  await head(page);
+  assert.match(await panel(page).locator('.verdict p').textContent(), /40 events/);
+  await page.keyboard.press('t');
+  await page.context().close();
+});
+
+/** Deletes all indexes behind the page's back. */
+const emptyStorage = (page) =>
+  page.evaluate(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('tracedrop-indexes');
+    for await (const name of folder.keys()) await folder.removeEntry(name);
+  });
+
+pageTest('an index that is gone is said to be gone, and its file opens by itself', async (page) => {
+  await choose(page, LARGE);
+  await checkTotals(page, totals);
+  await panel(page).getByRole('button', { name: 'Parsing details', exact: true }).click();
+  await panel(page).getByTestId('digest').waitFor();
+  await page.reload();
+  await waitUntilReady(page);
+  const recent = page.getByTestId('kept').getByRole('button', { name: /^workers-8-megabytes/ });
+  await recent.waitFor();
+  await emptyStorage(page);
+  await recent.click();
+  const problem = panel(page).getByRole('alert');
+  await problem.getByText("this file is no longer in the browser's cache").waitFor();
+  await choose(page, LARGE);
+  await checkTotals(page, totals);
+});
+
+pageTest('a file that is deleted after it opened from its index is missed once its arguments are asked for', async (page) => {
+  const bytes = await readFile(LARGE);
+  await writeFile(GONE, bytes);
+  await choose(page, GONE);
+  await head(page);
+  await panel(page).getByRole('button', { name: 'Parsing details', exact: true }).click();
+  await panel(page).getByTestId('digest').waitFor();
+  await page.reload();
+  await waitUntilReady(page);
+  await choose(page, GONE);
+  await panel(page).getByTestId('from-index').waitFor();
+  await rm(GONE);
+  await panel(page).getByRole('button', { name: 'Export' }).click();
+  await page.getByRole('menuitem', { name: /^Chrome trace/ }).click();
+  await page.getByRole('alert').getByText(/^Arguments are missing: .*Open the file again\.$/).waitFor();
+});
+
+pageTest('files next to a trace that cannot be read are listed without their content', async (page) => {
+  await withWorkersThat(page, () => {
+    const { arrayBuffer } = Blob.prototype;
+    Blob.prototype.arrayBuffer = function () {
+      const isMetadata = this instanceof File && this.name === 'metadata.json';
+      return isMetadata ? Promise.reject(new DOMException('gone', 'NotReadableError')) : arrayBuffer.call(this);
+    };
+  });
+  await page.getByTestId('folder-input').setInputFiles(RUN);
+  await head(page);
+  await showReport(page, 'Run directory');
+  const files = report(page).locator('.table').first();
+  await files.getByText('metadata.json').first().waitFor();
+  assert.match(await files.textContent(), /metadata\.json\? not read to the end/);
+  assert.match(await files.textContent(), /trace\.parquet✓ ok/);
 });
 
 pageTest('an export of a deleted file stops at the first event and shows an error', async (page) => {
