@@ -4,8 +4,9 @@ use crate::app::browser;
 use crate::app::client::Answer;
 use crate::app::state::{App, Tab, app};
 use crate::app::view_state::Action;
-use crate::app::widgets::{Dialog, Icon, Shape};
+use crate::app::widgets::{Dialog, Icon, SearchField, Shape};
 use crate::app::words::words;
+use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
 use tracedrop::base::text;
@@ -129,6 +130,19 @@ pub fn SearchDialog() -> impl IntoView {
     };
     let first =
         move || groups.with_untracked(|groups| groups.iter().flat_map(|group| &group.hits).next().cloned());
+    let press = move |event: KeyboardEvent| match event.key().as_str() {
+        "ArrowDown" => {
+            event.prevent_default();
+            move_focus(i32::MIN);
+        }
+        "Enter" => {
+            event.prevent_default();
+            if let Some(hit) = first() {
+                go(hit.way);
+            }
+        }
+        _ => {}
+    };
     view! {
         <Dialog
             open=app.search
@@ -137,32 +151,15 @@ pub fn SearchDialog() -> impl IntoView {
             title=Signal::stored(words().search.title.to_string())
             class="search-dialog"
         >
-            <label class="field search-field">
-                <Icon shape=Shape::Search />
-                <input
-                    type="search"
-                    placeholder=words().search.placeholder
-                    aria-label=words().search.title
-                    autocomplete="off"
-                    spellcheck="false"
-                    node_ref=field
-                    prop:value=typed
-                    on:input:target=move |event| search(event.target().value())
-                    on:keydown=move |event| match event.key().as_str() {
-                        "ArrowDown" => {
-                            event.prevent_default();
-                            move_focus(i32::MIN);
-                        }
-                        "Enter" => {
-                            event.prevent_default();
-                            if let Some(hit) = first() {
-                                go(hit.way);
-                            }
-                        }
-                        _ => {}
-                    }
-                />
-            </label>
+            <SearchField
+                label=Signal::stored(words().search.title.to_string())
+                placeholder=words().search.placeholder
+                text=typed
+                on_text=search
+                on_key=press
+                class="search-field"
+                node_ref=field
+            />
             <div
                 class="search-hits"
                 role="listbox"

@@ -7,6 +7,7 @@ mod in_turn;
 mod menu;
 mod number;
 mod prose;
+mod search_field;
 mod tip;
 mod toast;
 
@@ -17,5 +18,6 @@ pub use in_turn::{InTurn, Turn};
 pub use menu::{Menu, MenuItem};
 pub use number::Number;
 pub use prose::prose;
+pub use search_field::SearchField;
 pub use tip::Tips;
 pub use toast::Toasts;

@@ -6,8 +6,9 @@ use super::state::{FilterState, State};
 use crate::app::browser;
 use crate::app::client::Answer;
 use crate::app::state::app;
-use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
+use crate::app::widgets::{Icon, Menu, MenuItem, SearchField, Shape};
 use crate::app::words::words;
+use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
 use tracedrop::engine::protocol::{ColumnView, CopyFormat, Request};
@@ -25,6 +26,17 @@ pub fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo
     let filter = move |text: String| {
         typed.set(text.clone());
         pause.start(TYPING_MS, move || state.filter_by(text));
+    };
+    let press = move |event: KeyboardEvent| {
+        if event.key() == "Escape" {
+            if typed.with_untracked(String::is_empty) {
+                browser::blur();
+            } else {
+                filter(String::new());
+            }
+            event.prevent_default();
+            event.stop_propagation();
+        }
     };
     let filtered = Memo::new(move |_| state.query.with(|query| !query.filter.trim().is_empty()));
     let n_matching = Memo::new(move |_| state.rows.with(|rows| rows.n_matching));
@@ -77,35 +89,16 @@ pub fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo
             </p>
             <AmountsSwitch state title />
             <Show when=move || long.get()>
-                <label class="field" class:field-wrong=move || state.filter.with(FilterState::is_wrong)>
-                    <Icon shape=Shape::Search />
-                    <input
-                        type="search"
-                        placeholder=words().table.filter
-                        aria-label=move || (words().table.filter_table)(&title.get())
-                        autocomplete="off"
-                        spellcheck="false"
-                        data-key="/"
-                        node_ref=field
-                        aria-invalid=move || state.filter.with(|filter| filter.is_wrong().then_some("true"))
-                        prop:value=typed
-                        on:input:target=move |event| filter(event.target().value())
-                        on:keydown=move |event| {
-                            if event.key() == "Escape" {
-                                if typed.with_untracked(String::is_empty) {
-                                    browser::blur();
-                                } else {
-                                    filter(String::new());
-                                }
-                                event.prevent_default();
-                                event.stop_propagation();
-                            }
-                        }
-                    />
-                    <kbd class="field-key" aria-hidden="true">
-                        "/"
-                    </kbd>
-                </label>
+                <SearchField
+                    label=Signal::derive(move || (words().table.filter_table)(&title.get()))
+                    placeholder=words().table.filter
+                    text=typed
+                    on_text=filter
+                    on_key=press
+                    key="/"
+                    is_wrong=Signal::derive(move || state.filter.with(FilterState::is_wrong))
+                    node_ref=field
+                />
             </Show>
             <Show when=move || state.tab.app.embed.is_none()>
                 <button

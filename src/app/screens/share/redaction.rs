@@ -3,8 +3,7 @@
 use crate::app::browser;
 use crate::app::client::Answer;
 use crate::app::state::Tab;
-use crate::app::widgets::Icon;
-use crate::app::widgets::Shape;
+use crate::app::widgets::SearchField;
 use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::base::text;
@@ -127,18 +126,12 @@ pub fn Redaction(
         <details class="share-preview" on:toggle=move |_| open.update(|open| *open = !*open)>
             <summary>{words().sharing.preview}</summary>
             <p class="hint">{words().sharing.preview_about}</p>
-            <label class="field">
-                <Icon shape=Shape::Search />
-                <input
-                    type="search"
-                    placeholder=words().sharing.preview_search
-                    aria-label=words().sharing.preview_search
-                    autocomplete="off"
-                    spellcheck="false"
-                    prop:value=move || search.get()
-                    on:input:target=move |event| search.set(event.target().value())
-                />
-            </label>
+            <SearchField
+                label=Signal::stored(words().sharing.preview_search.to_string())
+                placeholder=words().sharing.preview_search
+                text=search
+                on_text=move |text| search.set(text)
+            />
             {move || match preview.get() {
                 None => view! { <p>{words().sharing.previewing}</p> }.into_any(),
                 Some(Err(text)) => view! { <p class="wrong">{text}</p> }.into_any(),
