@@ -71,6 +71,20 @@ pageTest('“is this run valid, how long is the KV cache kept” is where a memo
   assert.match(await kept.textContent(), /36\.06 ms/);
 });
 
+pageTest('nothing jumps when a small file opens', async (page) => {
+  await page.evaluate(() => {
+    globalThis.sum = 0;
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) globalThis.sum += value;
+    }).observe({ type: 'layout-shift' });
+  });
+  await page.getByTestId('file-input').setInputFiles(sample('gpu-serving.json'));
+  await page.locator('.file-head').waitFor();
+  await page.waitForTimeout(500);
+  const sum = await page.evaluate(() => globalThis.sum);
+  assert.ok(sum < 0.05, `${sum}`);
+});
+
 pageTest('nothing jumps when the app takes over from the loading text', async (page) => {
   await page.addInitScript(() => {
     globalThis.shifts = [];

@@ -1,15 +1,31 @@
 //! One open file, however far it is.
 
 use super::{DocumentScreen, ProblemScreen, ReadingCard};
+use crate::app::browser;
 use crate::app::state::{Phase, Tab, app};
 use leptos::prelude::*;
+
+/// A file that is read sooner shows no reports on a part of it.
+const QUICK_MS: u32 = 1_000;
 
 #[component]
 pub fn Panel(tab: Tab) -> impl IntoView {
     let app = app();
     let reading =
         Memo::new(move |_| tab.run.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping)));
-    let has_document = Memo::new(move |_| tab.document.with(Option::is_some));
+    // A file that is read at once shows when it is complete: what is below the card of reading moves up once that goes.
+    let is_slow = RwSignal::new(false);
+    let pause = browser::Pause::new();
+    Effect::new(move |_| {
+        is_slow.set(false);
+        if reading.get() {
+            pause.start(QUICK_MS, move || is_slow.set(true));
+        }
+    });
+    let has_document = Memo::new(move |before| {
+        let is_there = tab.document.with(Option::is_some);
+        is_there && (before == Some(&true) || !reading.get() || is_slow.get())
+    });
     let problem =
         Memo::new(move |_| tab.run.phase.with(|phase| matches!(phase, Phase::Failed(_) | Phase::Died(_))));
     view! {
