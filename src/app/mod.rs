@@ -100,14 +100,7 @@ fn WholePage(app: State) -> impl IntoView {
     let would_lose = Memo::new(move |_| app.tabs.with(|tabs| tabs.iter().any(|tab| tab.would_lose_notes())));
     Effect::new(move |_| browser::ask_before_leaving(would_lose.get()));
     app.follow_history();
-    Effect::new(move |before: Option<()>| {
-        let names: Vec<String> = app.tabs.with(|tabs| tabs.iter().map(|tab| tab.name.get()).collect());
-        // What was open before is offered until something else is.
-        if !names.is_empty() || before.is_some() {
-            browser::remember_session(&names);
-            app.lost_files.update(|lost| lost.retain(|name| !names.contains(name)));
-        }
-    });
+    app.remember_open_files();
     browser::copy_names_whole();
     app.open_what_came_along();
     app.open_links();

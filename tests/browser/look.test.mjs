@@ -171,8 +171,50 @@ pageTest('the wheel over a table moves the page, and rows once the table has the
   await page.waitForFunction(() => document.querySelector('.report:not([hidden]) .table-long').scrollTop > 0);
 });
 
-pageTest('a reload offers what was open', async (page) => {
+pageTest('a reload offers what was open, and shows it as it was', async (page) => {
   await open(page);
+  await show(page, 'Slices by name');
+  await filter(page).fill('total>=28ms');
+  await count(page).getByText('2 of 30').waitFor();
+  await page.waitForFunction(() => location.hash.includes('filter='));
   await page.reload();
-  await page.getByTestId('lost-files').getByRole('button', { name: /made\.json/ }).waitFor();
+  const again = page.getByTestId('lost-files').getByRole('button', { name: 'Choose made.json again' });
+  await again.waitFor();
+  const chosen = page.waitForEvent('filechooser');
+  await again.click();
+  await (await chosen).setFiles(made);
+  await heading(page).getByText('Slices by name').waitFor();
+  await count(page).getByText('2 of 30').waitFor();
+  assert.equal(await filter(page).inputValue(), 'total>=28ms');
+  await page.keyboard.press('s');
+  assert.equal(await page.getByTestId('lost-files').count(), 0);
+});
+
+pageTest('amounts show as percent and per step; the address says how, and Back undoes it', async (page) => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const title = await page.evaluate(() => globalThis.tracedrop.samples.find((sample) => sample.name === 'gpu-serving.json').title);
+  await page.getByRole('button', { name: title }).click();
+  await panel(page).locator('.file-head').waitFor();
+  await show(page, 'Kernels');
+  const table = report(page).locator('section.table').filter({ has: page.getByRole('group', { name: /^Amounts in / }) }).first();
+  const choice = (name) => table.getByRole('group', { name: /^Amounts in / }).getByRole('button', { name, exact: true });
+  const totals = () => table.locator('tbody tr:first-child td.cell-bar').first().textContent();
+  const absolute = await totals();
+  await choice('%').click();
+  await table.getByRole('columnheader', { name: 'total %' }).waitFor();
+  assert.match(await totals(), /^\d+\.\d%$/);
+  await page.waitForFunction(() => location.hash.includes('show=') && location.hash.includes(':percent'));
+  await table.getByRole('button', { name: /^Copy / }).click();
+  await page.getByRole('menuitem', { name: 'Markdown' }).click();
+  await page.locator('.toast').first().waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.ok(copied.includes('total %') && copied.includes(await totals()), copied);
+  await choice('Per step').click();
+  await table.getByRole('columnheader', { name: 'total/step' }).waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await page.goBack();
+  await table.getByRole('columnheader', { name: 'total %' }).waitFor();
+  await page.goBack();
+  await table.getByRole('columnheader', { name: 'total', exact: true }).waitFor();
+  assert.equal(await totals(), absolute);
 });

@@ -44,7 +44,7 @@ pub use place::{
     spot_below, spot_of, spot_of_focus, to_top, width_of, window_top, with_next_frame,
 };
 pub use start::{build, is_kept_offline, local_time, now_ms, samples, take_newer, version, when_newer};
-pub use storage::{remember, remember_session, remembered, session_names};
+pub use storage::{remember, remember_session, remembered, session_files};
 pub use theme::{Theme, apply_theme, on_system_theme, stored_theme};
 pub use timers::{Pause, after};
 pub use ways_out::{Outcome, WayOut, own_address, try_way_out, web_address};

@@ -25,18 +25,24 @@ pub fn remember(name: &str, value: Option<&str>) {
 
 const SESSION: &str = "tracedrop-open";
 
-/// Names of the files that were open when this tab of the browser was loaded anew. They are forgotten with the tab.
-pub fn session_names() -> Vec<String> {
+/// Name and address of each file that was open when this tab of the browser was loaded anew. They are forgotten with the tab.
+pub fn session_files() -> Vec<(String, String)> {
     let storage = window().session_storage().ok().flatten();
-    let names = storage.and_then(|storage| storage.get_item(SESSION).ok().flatten());
-    names.map(|names| names.lines().map(str::to_string).collect()).unwrap_or_default()
+    let text = storage.and_then(|storage| storage.get_item(SESSION).ok().flatten()).unwrap_or_default();
+    let file = |line: &str| {
+        // No address has a tab in it.
+        let (name, address) = line.rsplit_once('\t').unwrap_or((line, ""));
+        (name.to_string(), address.to_string())
+    };
+    text.lines().map(file).collect()
 }
 
-pub fn remember_session(names: &[String]) {
+pub fn remember_session(files: &[(String, String)]) {
     if let Some(storage) = window().session_storage().ok().flatten() {
-        let _ = match names {
+        let lines: Vec<String> = files.iter().map(|(name, address)| format!("{name}\t{address}")).collect();
+        let _ = match files {
             [] => storage.remove_item(SESSION),
-            names => storage.set_item(SESSION, &names.join("\n")),
+            _ => storage.set_item(SESSION, &lines.join("\n")),
         };
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{KeepChoice, KeptFiles};
 use crate::app::browser::{self, Picked};
-use crate::app::state::app;
+use crate::app::state::{LostFile, app};
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -22,6 +22,7 @@ pub fn StartScreen() -> impl IntoView {
                         <h1>{words().start.headline}</h1>
                         <p class="start-lead">{words().start.lead}</p>
                     </div>
+                    <Reopen />
                     <button type="button" class="drop-area" on:click=move |_| app.choose_files()>
                         <span class="drop-area-icon"><Icon shape=Shape::ArrowDown /></span>
                         <span class="drop-area-title">{words().start.drop_here}</span>
@@ -33,7 +34,6 @@ pub fn StartScreen() -> impl IntoView {
                         {words().files.folder_hint}
                     </p>
                     <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().start.stays_here}</strong> " " {words().start.why_it_stays} " " <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.see_for_yourself}</button></span></p>
-                    <Reopen />
                     <KeptFiles />
                     <section class="start-section" aria-labelledby="formats-title">
                         <h2 id="formats-title">{words().start.formats_title}</h2>
@@ -177,7 +177,7 @@ fn Reopen() -> impl IntoView {
                     {move || {
                         files()
                             .into_iter()
-                            .map(|name| {
+                            .map(|LostFile { name, .. }| {
                                 let kept = app.services.recent_files.entry_of(&name);
                                 let is_kept = kept.is_some();
                                 view! {
@@ -193,6 +193,8 @@ fn Reopen() -> impl IntoView {
                                             {if is_kept { words().start.lost_open } else { words().start.lost_choose }}
                                             " "
                                             <bdi>{name}</bdi>
+                                            " "
+                                            {words().start.lost_again}
                                         </button>
                                     </li>
                                 }

@@ -4,6 +4,7 @@
 //! One signal per fact. Everything else is derived where it is shown.
 
 mod exports;
+mod lost_files;
 mod runtime;
 mod services;
 mod source;
@@ -13,6 +14,7 @@ mod toasts;
 mod view;
 
 pub use exports::Exporting;
+pub use lost_files::LostFile;
 pub use runtime::{Phase, Reading, TabRuntime};
 pub use services::AppServices;
 pub use source::{Shows, Source};
@@ -75,8 +77,8 @@ pub struct App {
     pub services: AppServices,
     /// Tabs to compare, A and B, once both are parsed.
     pub to_compare: StoredValue<Vec<[u32; 2]>>,
-    /// Names of the files that were open before the page was loaded anew.
-    pub lost_files: RwSignal<Vec<String>>,
+    /// Files that were open before the page was loaded anew.
+    pub lost_files: RwSignal<Vec<LostFile>>,
     /// Tabs that were closed, the last one last.
     closed: Local<Vec<Closed>>,
     next_id: StoredValue<u32>,
@@ -166,7 +168,7 @@ impl App {
             tip: RwSignal::new(None),
             services: AppServices::new(),
             to_compare: StoredValue::default(),
-            lost_files: RwSignal::new(browser::session_names()),
+            lost_files: RwSignal::new(LostFile::stored()),
             closed: StoredValue::new_local(Vec::new()),
             next_id: StoredValue::new(0),
             owner: StoredValue::new(Owner::current().unwrap_or_default()),
@@ -219,7 +221,13 @@ impl App {
         self.say((words().start.forgotten)(if key.is_some() { 1 } else { n_kept }));
         match key {
             Some(key) => self.services.recent_files.forget(key),
-            None => self.services.recent_files.forget_all(),
+            None => {
+                self.services.recent_files.forget_all();
+                self.lost_files.set(Vec::new());
+                if self.tabs.with_untracked(Vec::is_empty) {
+                    browser::remember_session(&[]);
+                }
+            }
         }
     }
 

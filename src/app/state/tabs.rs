@@ -42,6 +42,7 @@ impl App {
     /// Adds a tab that parses its source when shown.
     pub fn add_tab(self, source: Source) -> Tab {
         let tab = self.owner.with_value(|owner| owner.with(|| Tab::new(self, source)));
+        self.look_as_before_reload(tab);
         self.tabs.update(|tabs| tabs.push(tab));
         tab
     }
@@ -54,6 +55,10 @@ impl App {
         }
         self.tip.set(None);
         let is_other = self.active.get_untracked() != id;
+        if is_other {
+            // The next screen may be shorter than where this one is scrolled to, and would jump.
+            browser::scroll_window_to(0.0);
+        }
         self.act(Action::ShowTab(id));
         if is_other {
             let top = id.and_then(|id| self.tab(id)).map_or(0.0, |tab| tab.top_px.get_value());

@@ -29,6 +29,7 @@ pub struct StartWords {
     pub lost_title: &'static str,
     pub lost_open: &'static str,
     pub lost_choose: &'static str,
+    pub lost_again: &'static str,
 }
 
 pub const ENGLISH: StartWords = StartWords {
@@ -61,4 +62,5 @@ pub const ENGLISH: StartWords = StartWords {
     lost_title: "Open before the reload",
     lost_open: "Open",
     lost_choose: "Choose",
+    lost_again: "again",
 };
