@@ -13,9 +13,6 @@ use tracedrop::engine::folder::{
 };
 use tracedrop::engine::protocol::{DocumentView, FileView};
 
-/// With more files than this, only the combined tab is opened.
-const MAX_TABS: usize = 32;
-
 /// Maximum number of files in the menu to combine with the visible one.
 const MAX_PAIRS: usize = 12;
 
@@ -173,17 +170,28 @@ impl App {
         }
     }
 
-    /// Opens a tab for all `files`, and one for each, which is parsed when shown.
+    /// Opens one tab for all `files`.
     pub fn open_together(self, mut files: Vec<Picked>) -> Tab {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         name_apart(&mut files);
-        let all = self.open_tab(Source::Together(files.clone()));
-        if files.len() <= MAX_TABS {
-            let tabs: Vec<Tab> = files.into_iter().map(|file| self.add_tab(Source::File(file))).collect();
-            let ids: Vec<u32> = tabs.iter().map(|tab| tab.id).collect();
-            tabs.iter().for_each(|tab| tab.fellows.set(ids.clone()));
+        self.open_tab(Source::Together(files))
+    }
+
+    /// Opens one of the files of `tab` in a tab of its own, or shows that tab.
+    pub fn open_alone(self, tab: Tab, name: &str) {
+        let file = tab.source.with_value(|source| match source {
+            Some(Source::Together(files)) => files.iter().find(|file| file.name == name).cloned(),
+            _ => None,
+        });
+        let Some(file) = file else { return };
+        let is_of_it = |tab: &&Tab| {
+            tab.source
+                .with_value(|source| matches!(source, Some(Source::File(other)) if other.blob == file.blob))
+        };
+        match self.tabs.with_untracked(|tabs| tabs.iter().find(is_of_it).map(|tab| tab.id)) {
+            Some(id) => self.show(Some(id)),
+            None => drop(self.open_tab(Source::File(file))),
         }
-        all
     }
 
     /// Once all files opened together with that of `tab` are parsed or have failed: combines those whose metadata names one run,

@@ -50,6 +50,7 @@ pub fn listen(app: App) {
             true
         }
         "e" => browser::press(&in_shown_panel("e")),
+        "h" => browser::press(&in_shown_panel("h")),
         "c" => browser::press(&in_shown_panel("c")),
         "x" => browser::press(&in_shown_panel("x")),
         "j" => browser::press(&in_shown_panel("j")),

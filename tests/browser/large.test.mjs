@@ -68,7 +68,7 @@ largeTest('for a large trace Perfetto gets the selected range, on request', asyn
   await page.getByTestId('file-input').setInputFiles(PLAIN);
   await panel(page).locator('.file-head').waitFor({ timeout: 120_000 });
   await standInForPerfetto(page.context());
-  await page.keyboard.press('e');
+  await page.keyboard.press('h');
   await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Open in Perfetto' });
   // The dialog shows the size, selects the first part, and packs nothing before it is asked to.

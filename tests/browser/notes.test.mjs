@@ -75,7 +75,7 @@ const exported = async (page, label) => {
 /** Saves a Tracedrop file from the dialog. */
 async function saved(page, { withAll, name }) {
   await page.evaluate(() => document.activeElement.blur());
-  await page.keyboard.press('e');
+  await page.keyboard.press('h');
   await page.getByRole('menuitem', { name: 'Save as a Tracedrop file…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Save as a Tracedrop file' });
   const all = dialog.getByLabel(/^Include all trace data \(/);
@@ -151,7 +151,7 @@ test('notes are included in a web page and in a link, and are back once the file
     assert.ok(html.includes(text), text);
   }
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await page.keyboard.press('e');
+  await page.keyboard.press('h');
   await page.getByRole('menuitem', { name: 'Copy link to the results…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Copy link' });
   // The preview includes the texts of notes.

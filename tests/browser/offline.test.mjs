@@ -395,7 +395,7 @@ test('the single-file page works from disk, without a server', { timeout: 300_00
   assert.equal(await page.evaluate(() => globalThis.tracedrop.locked), true);
   // Its links begin with #, without its folder, and the dialog says so; pasted, they open.
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await page.keyboard.press('e');
+  await page.keyboard.press('h');
   await page.getByRole('menuitem', { name: 'Copy link to the results…' }).click();
   await page.getByText(/^This page was opened from disk/).waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Copy link' }).click();

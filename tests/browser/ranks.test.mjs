@@ -41,12 +41,12 @@ function folder(names = [RANKS[0], `node1/${RANKS[1]}`]) {
   return folder;
 }
 
-pageTest('ranks are combined into one run, and each file is parsed on its own when shown', async (page) => {
+pageTest('ranks are combined into one run in one tab, and each file opens alone on request', async (page) => {
   await pick(page, [PATHS[1], PATHS[0]]);
   const [title, verdict] = await read(page);
   assert.equal(title, '2 ranks');
   assert.match(verdict, /^Parsed \d/);
-  assert.deepEqual(await tabNames(page), ['2 ranks', ...RANKS]);
+  assert.deepEqual(await tabNames(page), ['2 ranks']);
   assert.equal(await page.title(), '2 ranks – Tracedrop');
   assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Findings');
   assert.match(await report(page).locator('.report-summary').textContent(), /^2 ranks; \d+\.\d% of collective time is waiting/);
@@ -67,12 +67,17 @@ pageTest('ranks are combined into one run, and each file is parsed on its own wh
     const total = numbers.pop();
     assert.equal(numbers.reduce((sum, n) => sum + n, 0), total);
   }
-  // By keyboard to the file, which is parsed now.
-  await page.keyboard.press(']');
-  assert.deepEqual((await read(page))[0], RANKS[0]);
-  await panel(page).getByRole('button', { name: 'Open as one run' }).click();
+  const openSecond = () => panel(page).getByRole('button', { name: 'Open alone' }).nth(1).click();
+  await openSecond();
+  const isAlone = page.locator(`[role=tab][title="${RANKS[1]}"][aria-selected=true]`);
+  await isAlone.waitFor();
+  assert.deepEqual((await read(page))[0], RANKS[1]);
+  await page.keyboard.press('1');
   await page.locator('[role=tab][title="2 ranks"][aria-selected=true]').waitFor();
-  assert.equal((await tabNames(page)).length, 3);
+  // A file that is open already is shown.
+  await openSecond();
+  await isAlone.waitFor();
+  assert.deepEqual(await tabNames(page), ['2 ranks', RANKS[1]]);
 });
 
 pageTest('large files of a run, plain and compressed, are parsed one after the other with the same helpers', async (page) => {
@@ -114,6 +119,19 @@ pageTest('when no file can be read, each error is shown', async (page) => {
   assert.match(await alert.textContent(), /rank0\.json: .*rank1\.json: /);
 });
 
+pageTest('loose ranks that are dropped, and a folder of ranks that is chosen, open one tab each', async (page) => {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: PATHS, dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+  assert.equal((await read(page))[0], '2 ranks');
+  assert.deepEqual(await tabNames(page), ['2 ranks']);
+  await page.keyboard.press('w');
+  await page.locator('[role=tab]').waitFor({ state: 'detached' });
+  await page.getByTestId('folder-input').setInputFiles(own);
+  assert.equal((await read(page))[0], '2 ranks');
+  assert.deepEqual(await tabNames(page), ['2 ranks']);
+});
+
 pageTest('the traces in a dropped folder are combined; other files are listed', async (page) => {
   const runs = folder();
   const session = await page.context().newCDPSession(page);
@@ -121,7 +139,7 @@ pageTest('the traces in a dropped folder are combined; other files are listed', 
   for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
   await page.getByRole('alert').getByText('Skipped in folder runs (not named like traces): node1/log.out, notes.md.').waitFor();
   assert.equal((await read(page))[0], '2 ranks');
-  assert.deepEqual((await tabNames(page)).toSorted(), ['2 ranks', ...RANKS]);
+  assert.deepEqual(await tabNames(page), ['2 ranks']);
   rmSync(join(runs, '..'), { recursive: true });
 });
 
@@ -133,7 +151,9 @@ pageTest('a shortcut opens a folder; files of the same name are shown with their
   await page.keyboard.press('f');
   await (await chosen).setFiles(runs);
   assert.equal((await read(page))[0], '2 ranks');
-  assert.deepEqual((await tabNames(page)).toSorted(), ['2 ranks', 'node1/same.json.gz', 'same.json.gz']);
+  assert.deepEqual(await tabNames(page), ['2 ranks']);
+  await panel(page).getByRole('button', { name: 'Parsing details', exact: true }).click();
+  assert.deepEqual(await panel(page).locator('.file-account h3').allTextContents(), ['node1/same.json.gz', 'same.json.gz']);
   rmSync(join(runs, '..'), { recursive: true });
 });
 

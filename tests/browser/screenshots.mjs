@@ -75,7 +75,7 @@ const SCREENS = {
   },
   'tracedrop-file': async (page) => {
     await writeNotes(page);
-    await page.keyboard.press('e');
+    await page.keyboard.press('h');
     await page.getByRole('menuitem', { name: 'Save as a Tracedrop file…' }).click();
     await page.getByLabel(/^Include all trace data \(/).check();
     await page.getByText(/: .*, with 1 note/).waitFor();

@@ -26,7 +26,7 @@ async function opened(file, options = {}) {
 const sorted = (table) => table.and(table.page().locator('table[aria-busy=false]')).locator('th[aria-sort=ascending]').waitFor();
 
 async function handOver(page) {
-  await page.keyboard.press('e');
+  await page.keyboard.press('h');
   await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Open in Perfetto' });
   await dialog.getByText(/passed to https:\/\/ui\.perfetto\.dev as small-bert-h100\.trace\.json\.gz/).waitFor();
@@ -152,7 +152,7 @@ test('where pop-ups are blocked the trace can be downloaded, and passed to Perfe
 
 test('sample counts without timestamps are not offered to Perfetto', async () => {
   const page = await opened(data('pysampling/cpu_threads.jsonl'));
-  await page.keyboard.press('e');
+  await page.keyboard.press('h');
   await page.getByRole('menuitem', { name: 'Copy link to the results…' }).waitFor();
   assert.equal(await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).count(), 0);
   await page.context().close();
@@ -187,7 +187,7 @@ test('a part of a trace is exported: a time range, and slices up to a depth', as
 async function linkDialog(page) {
   // Shortcuts are off while a field has the focus.
   await page.evaluate(() => document.activeElement.blur());
-  await page.keyboard.press('e');
+  await page.keyboard.press('h');
   await page.getByRole('menuitem', { name: 'Copy link to the results…' }).click();
   return page.getByRole('dialog', { name: 'Copy link' });
 }
@@ -324,7 +324,7 @@ test('a link to a comparison of several files per side works in any order of dro
   const sent = await cells(sender);
   const link = await linkOf(sender);
   // As a file it asks for the traces together, too.
-  await sender.keyboard.press('e');
+  await sender.keyboard.press('h');
   await sender.getByRole('menuitem', { name: 'Save as a Tracedrop file…' }).click();
   const download = sender.waitForEvent('download');
   await sender.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();

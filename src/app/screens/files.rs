@@ -51,10 +51,17 @@ pub fn Fellows(tab: Tab) -> impl IntoView {
     }
 }
 
-/// Parsing details of each of several files.
-pub fn accounts_view(document: &DocumentView) -> impl IntoView + use<> {
+/// Parsing details of each of several files. `open_alone` opens the file of that name in a tab of its own.
+pub fn accounts_view(document: &DocumentView, open_alone: Option<Callback<String>>) -> impl IntoView + use<> {
     let one = |FileAccount { file, ledger }: &FileAccount| {
-        let (size, rank) = (file.bytes, file.rank);
+        let (size, rank, name) = (file.bytes, file.rank, StoredValue::new(file.name.clone()));
+        let open_alone = open_alone.map(|open_alone| {
+            view! {
+                <button type="button" class="link" on:click=move |_| open_alone.run(name.get_value())>
+                    {words().files.open_alone}
+                </button>
+            }
+        });
         view! {
             <li class="file-account">
                 <div class="verdict">
@@ -62,6 +69,7 @@ pub fn accounts_view(document: &DocumentView) -> impl IntoView + use<> {
                     <h3><bdi>{text::visible(&file.name)}</bdi></h3>
                     {rank.map(|rank| view! { <span class="file-rank">{(words().compare.rank)(rank.rank)}</span> })}
                     <p>{verdict_of(file, ledger, false)}</p>
+                    {open_alone}
                 </div>
                 <div class="account-body">
                     {issues_view(&ledger.issues)}

@@ -1,12 +1,11 @@
 //! File card: the file, its parse result and parsing details.
 
 use super::files::{Fellows, LeftOut, accounts_view};
-use super::share::{ShareDialog, Way};
-use super::{FarAwayNote, RangeAgain, RangeNote, SearchButton};
+use super::{ExportMenus, FarAwayNote, RangeAgain, RangeNote, SearchButton};
 use crate::app::annotations::Writing;
 use crate::app::browser::{self, Dropped};
 use crate::app::state::{Phase, Tab, app};
-use crate::app::widgets::{Icon, Menu, MenuItem, Number, Shape};
+use crate::app::widgets::{Icon, Menu, Number, Shape};
 use crate::app::words::words;
 use leptos::html;
 use leptos::prelude::*;
@@ -79,6 +78,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     // Opened and closed by hand, or by what there is to tell.
     let chosen = RwSignal::new(None::<bool>);
     let open = Memo::new(move |_| chosen.get().unwrap_or_else(|| lossy.get()));
+    let open_alone = Callback::new(move |name: String| tab.app.open_alone(tab, &name));
     let details_id = format!("account-{}", tab.id);
     let controls = details_id.clone();
     view! {
@@ -133,7 +133,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                             <SearchButton />
                         </Show>
                         <CompareMenu tab />
-                        <ExportMenu tab document />
+                        <ExportMenus tab document />
                         <CloseButton tab />
                     </div>
                 </Show>
@@ -159,7 +159,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     <SecretsSwitch tab document />
                     <RangeAgain tab document />
                 </Show>
-                {move || (open.get() && is_of_several.get()).then(|| document.get().map(|document| accounts_view(&document)))}
+                {move || (open.get() && is_of_several.get()).then(|| document.get().map(|document| accounts_view(&document, Some(open_alone))))}
                 {move || {
                     (open.get() && !is_of_several.get())
                         .then(|| {
@@ -262,107 +262,6 @@ pub fn CloseButton(tab: Tab) -> impl IntoView {
         >
             <Icon shape=Shape::Close />
         </button>
-    }
-}
-
-/// The entries of the menu that are no formats.
-const TO_PERFETTO: &str = "open-in-perfetto";
-const LINK: &str = "copy-link";
-const WITH_LESS: &str = "with-less";
-const HAND_ON: &str = "hand-on";
-
-/// Writes the reports or the trace in some format, or hands it over.
-#[component]
-pub fn ExportMenu(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let partial = Memo::new(move |_| {
-        document.with(|document| document.as_ref().is_some_and(|document| document.partial))
-    });
-    let exporters = Memo::new(move |_| {
-        document
-            .with(|document| document.as_ref().map(|document| document.exporters.clone()).unwrap_or_default())
-    });
-    let not_exported = Memo::new(move |_| {
-        document.with(|document| document.as_ref().map(|it| it.not_exported.clone()).unwrap_or_default())
-    });
-    let can_export = Memo::new(move |_| {
-        !partial.get()
-            && tab.run.phase.with(|phase| *phase == Phase::Done)
-            && exporters.with(|all| !all.is_empty())
-    });
-    let can_link =
-        move || document.with(|document| document.as_ref().is_some_and(|it| !it.reports.is_empty()));
-    let has_timeline = move || exporters.with(|all| all.iter().any(|exporter| exporter.opens_in_perfetto));
-    let export_items = Signal::derive(move || {
-        exporters
-            .get()
-            .into_iter()
-            .map(|exporter| MenuItem {
-                id: exporter.id,
-                label: exporter.title,
-                detail: format!(".{}", exporter.extension),
-                ..MenuItem::default()
-            })
-            .chain(not_exported.get().into_iter().map(|(label, needs)| MenuItem {
-                id: label.clone(),
-                label,
-                detail: (words().export.export_needs)(&needs),
-                unavailable: true,
-                ..MenuItem::default()
-            }))
-            .chain(can_link().then(|| MenuItem {
-                id: HAND_ON.to_string(),
-                label: words().sharing.hand_on.to_string(),
-                detail: ".tracedrop".to_string(),
-                ..MenuItem::default()
-            }))
-            .chain(can_link().then(|| MenuItem {
-                id: WITH_LESS.to_string(),
-                label: words().sharing.with_less.to_string(),
-                detail: String::new(),
-                ..MenuItem::default()
-            }))
-            .chain(can_link().then(|| MenuItem {
-                id: LINK.to_string(),
-                label: words().sharing.copy_link.to_string(),
-                detail: String::new(),
-                ..MenuItem::default()
-            }))
-            .chain(has_timeline().then(|| MenuItem {
-                id: TO_PERFETTO.to_string(),
-                label: words().sharing.open_in_perfetto.to_string(),
-                detail: String::new(),
-                ..MenuItem::default()
-            }))
-            .collect::<Vec<_>>()
-    });
-    let export = Callback::new(move |id: String| {
-        if id == HAND_ON {
-            return tab.share.set(Some(Way::HandOn));
-        }
-        if id == WITH_LESS {
-            return tab.share.set(Some(Way::File));
-        }
-        if id == LINK {
-            return tab.share.set(Some(Way::Link));
-        }
-        if id == TO_PERFETTO {
-            return tab.share.set(Some(Way::Perfetto));
-        }
-        if let Some(exporter) = exporters.get_untracked().into_iter().find(|exporter| exporter.id == id) {
-            tab.export(exporter);
-        }
-    });
-    view! {
-        <Show when=move || can_export.get()>
-            <Menu
-                label=Signal::stored(words().export.export.to_string())
-                shape=Shape::Export
-                key="e"
-                items=export_items
-                on_pick=export
-            />
-            <ShareDialog tab document />
-        </Show>
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where a report that came with a link is from.
 
-use super::SearchButton;
-use super::ledger::{CloseButton, ExportMenu, TabTitle};
+use super::ledger::{CloseButton, TabTitle};
+use super::{ExportMenus, SearchButton};
 use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -19,7 +19,7 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 <TabTitle tab />
                 <div class="file-tools">
                     <SearchButton />
-                    <ExportMenu tab document />
+                    <ExportMenus tab document />
                     <CloseButton tab />
                 </div>
             </div>

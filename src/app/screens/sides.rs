@@ -1,8 +1,8 @@
 //! Card of a comparison: A and B, their parsing details, and the choice of steps.
 
-use super::SearchButton;
 use super::files::{LeftOut, accounts_view};
-use super::ledger::{CloseButton, ExportMenu, severity_mark, verdict_of, worst_of};
+use super::ledger::{CloseButton, severity_mark, verdict_of, worst_of};
+use super::{ExportMenus, SearchButton};
 use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -85,7 +85,7 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
                         <span>{words().compare.swap}</span>
                     </button>
                     <SearchButton />
-                    <ExportMenu tab document />
+                    <ExportMenus tab document />
                     <CloseButton tab />
                 </div>
             </div>
@@ -97,7 +97,7 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
                 {move || tab.run.exporting.get().map(|exporting| (words().export.exporting)(&exporting.title, exporting.bytes))}
             </p>
             <div id=details_id hidden=move || !open.get() class="account-body">
-                {move || open.get().then(|| document.get().map(|document| accounts_view(&document)))}
+                {move || open.get().then(|| document.get().map(|document| accounts_view(&document, None)))}
             </div>
         </section>
     }

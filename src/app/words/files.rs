@@ -20,6 +20,7 @@ pub struct FilesWords {
     pub left_out_title: &'static str,
     pub left_out: fn(&str, &str, &str) -> String,
     pub files_title: &'static str,
+    pub open_alone: &'static str,
 }
 
 pub const ENGLISH: FilesWords = FilesWords {
@@ -45,4 +46,5 @@ pub const ENGLISH: FilesWords = FilesWords {
         hint => format!("{name} was skipped: {what}. {}", sentence(hint)),
     },
     files_title: "Files",
+    open_alone: "Open alone",
 };

@@ -22,6 +22,7 @@ pub const ENGLISH: KeysWords = KeysWords {
                 (&["w"], "close the file"),
                 (&["u"], "reopen the file closed last"),
                 (&["e"], "export"),
+                (&["h"], "share"),
                 (&["c"], "compare with another trace"),
                 (&["x"], "swap A and B"),
             ],

@@ -7,6 +7,7 @@ use tracedrop::engine::protocol::TextSort;
 
 /// Texts of the export and share dialogs.
 pub struct ShareWords {
+    pub share: &'static str,
     pub open_in_perfetto: &'static str,
     pub perfetto_title: &'static str,
     pub perfetto_about: &'static str,
@@ -93,6 +94,7 @@ pub struct ShareWords {
 }
 
 pub const ENGLISH: ShareWords = ShareWords {
+    share: "Share",
     open_in_perfetto: "Open in Perfetto…",
     perfetto_title: "Open in Perfetto",
     perfetto_about: "Perfetto is another site. It opens the trace in your browser, but this page cannot control what it does with it. \
