@@ -3,13 +3,15 @@
 mod support;
 
 use proptest::prelude::*;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use support::{Random, data_dirs, files, import, own_dir};
+use tracedrop::timeline::answers::{BoxName, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::{
-    BoxTable, Pixel, RowLine, SliceBoxes, TimelineIndex, Window, read_all_boxes, read_by_groups,
+    BoxTable, Pixel, RowLine, SliceBoxes, TimelineIndex, Window, of_run, read_all_boxes, read_by_groups,
 };
-use tracedrop::trace::Trace;
+use tracedrop::trace::labels::shown;
+use tracedrop::trace::{Run, Trace};
 
 /// All traces with slices below 3 MB.
 fn traces() -> Vec<(PathBuf, Trace)> {
@@ -122,6 +124,93 @@ fn every_trace_is_drawn_as_a_plain_painter_draws_it() {
                 .wrapping_sub(index.origin) as u64;
             let first_pixel = (near >> bits).saturating_sub(random.below(u64::from(n_pixels)));
             check_window(&name, &trace, &index, at, Window { first_pixel, bits, n_pixels });
+        }
+    }
+}
+
+/// What an answer says of a stretch, a name and a search equals a plain loop over the slices.
+#[test]
+fn answers_equal_a_plain_loop() {
+    let mut random = Random(3);
+    for (path, trace) in traces() {
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        let run = Run::single(trace);
+        let timeline = of_run(&run).unwrap();
+        if timeline.parts.len() > 1 {
+            // Calls of sampled stacks count too.
+            continue;
+        }
+        let trace = &run.traces[0];
+        let (slices, boxes) = (&trace.slices, SliceBoxes::new(trace));
+        let origin = timeline.starts[0];
+        let from_start = |ns: i64| ns.wrapping_sub(origin) as u64;
+        let name = |slice: usize| shown(trace.strings.get_opt(slices.name[slice])).to_string();
+        let span = |slice: usize| (from_start(boxes.start(slice)), from_start(boxes.end(slice)));
+        for _ in 0..12 {
+            let (a, b) = (random.below(timeline.span_ns + 1), random.below(timeline.span_ns + 1));
+            let (from, to) = (a.min(b), a.max(b));
+            let is_in = |slice: usize| {
+                let (start, end) = span(slice);
+                start < to && (start >= from || end > from)
+            };
+            let within = |slice: usize| span(slice).1.min(to).saturating_sub(span(slice).0.max(from));
+            let mut wanted: HashMap<String, (u64, u64, i64)> = HashMap::new();
+            for slice in (0..slices.len()).filter(|slice| is_in(*slice)) {
+                let sums = wanted.entry(name(slice)).or_default();
+                sums.0 += 1;
+                sums.1 += within(slice);
+                sums.2 += within(slice) as i64;
+                if let Some(parent) = slices.parent[slice].some() {
+                    wanted.entry(name(parent.0 as usize)).or_default().2 -= within(slice) as i64;
+                }
+            }
+            let ask = TimelineAsk::Stretch { from_ns: from, to_ns: to };
+            let TimelineAnswer::Stretch(got) = timeline.answer(&run, &ask) else { panic!() };
+            wanted.retain(|_, sums| sums.0 > 0);
+            assert_eq!(got.n, wanted.values().map(|sums| sums.0).sum::<u64>(), "{file}: {from} to {to}");
+            assert_eq!(got.names.len() as u64 + got.n_more, wanted.len() as u64, "{file}: {from} to {to}");
+            assert!(got.names.is_sorted_by(|a, b| a.total_ns >= b.total_ns));
+            for sums in &got.names {
+                let (count, total, own) = wanted[&sums.name];
+                let found = (sums.count, sums.total_ns, sums.self_ns);
+                assert_eq!(
+                    found,
+                    (count, total, own.max(0) as u64),
+                    "{file}: {} in {from} to {to}",
+                    sums.name
+                );
+            }
+        }
+        let slice = random.below(slices.len() as u64) as usize;
+        let same: Vec<usize> =
+            (0..slices.len()).filter(|it| slices.name[*it] == slices.name[slice]).collect();
+        let of = BoxName { part: 0, id: slice as u32 };
+        let TimelineAnswer::Details(Some(details)) = timeline.answer(&run, &TimelineAsk::Details { of })
+        else {
+            panic!()
+        };
+        let length = boxes.length(slice);
+        let n_longer = same.iter().filter(|it| boxes.length(**it) > length).count() as u64;
+        assert_eq!(
+            (details.same_name.count, details.same_name.n_longer),
+            (same.len() as u64, n_longer),
+            "{file}"
+        );
+        let children = (0..slices.len()).filter(|it| slices.parent[*it].0 as usize == slice).count();
+        assert_eq!(details.n_children, children as u64, "{file}");
+        // All that is found, step by step.
+        let text: String = name(slice).chars().take(6).collect();
+        let is_hit = |slice: &usize| {
+            let own = trace.strings.get_opt(slices.name[*slice]).unwrap_or_default();
+            own.to_lowercase().contains(&text.to_lowercase())
+        };
+        let hits: Vec<u32> = (0..slices.len()).filter(is_hit).map(|slice| slice as u32).collect();
+        let mut at = None;
+        for hit in hits.iter().take(20) {
+            let ask = TimelineAsk::Find { text: text.clone(), from: at, is_back: false };
+            let TimelineAnswer::Found(found) = timeline.answer(&run, &ask) else { panic!() };
+            at = found.link.map(|link| link.of);
+            assert_eq!((found.n, at.unwrap().id), (hits.len() as u64, *hit), "{file}: {text}");
         }
     }
 }

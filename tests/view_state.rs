@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use tracedrop::engine::protocol::TableSpot;
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{Amounts, Sort};
-use view_state::{Action, Entry, Log, Place, RowSet, TabView, TableName, ViewState, reduce};
+use view_state::{Action, Entry, Log, Place, RowSet, TabView, TableName, TimelineLook, ViewState, reduce};
 
 const LOAD: &str = "m3k9x";
 
@@ -52,6 +52,23 @@ fn an_address_says_what_shows() {
          &columns=slices/slices:name,total&show=slices/slices:percent&rows=slices/slices:0,4-9&search=ge%20mm"
     );
     assert_eq!(Place::parse(&fragment, LOAD), Some(state.place()));
+    let look = TimelineLook {
+        view: (0, u64::MAX),
+        selected: Some((0, 4_000_000_000)),
+        stretch: Some((5, 6)),
+        search: "a&b".to_string(),
+    };
+    let at_time = after([
+        Action::ShowTab(Some(2)),
+        Action::ShowReport { tab: 2, report: Some("timeline".to_string()) },
+        Action::LookAtTime { tab: 2, look: Some(look), is_step: true },
+    ]);
+    let address = at_time.place().fragment(LOAD);
+    assert_eq!(
+        address,
+        "tab=m3k9x.2&report=timeline&time=0-18446744073709551615&event=0-4000000000&stretch=5-6&find=a%26b"
+    );
+    assert_eq!(Place::parse(&address, LOAD), Some(at_time.place()));
     // Of another load of the page nothing is left but the search.
     let other = Place::parse(&fragment, "another").unwrap();
     assert_eq!((other.tab, other.search.as_deref()), (None, Some("ge mm")));
@@ -203,6 +220,16 @@ fn details_are_no_steps_and_what_happens_at_once_is_one() {
         ),
         Entry::None
     );
+    // Zooming and panning is one step as long as it goes on; what is selected in between is a step of its own.
+    let look = |to, selected| Action::LookAtTime {
+        tab: 2,
+        look: Some(TimelineLook { view: (0, to), selected, ..TimelineLook::default() }),
+        is_step: selected.is_some(),
+    };
+    assert_eq!(page.at(100.0, [look(10, None)]), Entry::Push);
+    assert_eq!(page.at(101.0, [look(20, None)]), Entry::Replace);
+    assert_eq!(page.at(102.0, [look(20, Some((0, 7)))]), Entry::Push);
+    assert_eq!(page.at(200.0, [look(30, None)]), Entry::Push);
     // Several tabs that open at once.
     assert_eq!(page.at(5.0, [Action::ShowTab(Some(3)), Action::ShowTab(Some(4))]), Entry::Push);
     // Back.

@@ -36,6 +36,7 @@ pub mod run_files;
 pub mod slices;
 pub mod sway_summary;
 pub mod timeline;
+pub mod tracks;
 
 use crate::base::{progress, steps};
 use crate::memory::labeller::Unclassified;
@@ -73,6 +74,9 @@ pub const ANALYSES: &[&AnalysisInfo] = &[
     &counters::INFO,
 ];
 
+/// Reports that are made only if someone asks for them by id.
+pub const ON_REQUEST: &[&AnalysisInfo] = &[&tracks::INFO];
+
 /// Where a report stands in a list of many.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, serde::Serialize, serde::Deserialize,
@@ -92,7 +96,7 @@ pub enum Group {
 /// The group of the report with that id; one of a comparison is in the same as that of one trace.
 pub fn group_of(id: &str) -> Group {
     let id = id.strip_prefix("compare-").unwrap_or(id);
-    ANALYSES.iter().find(|info| info.id == id).map_or(Group::Summary, |info| info.group)
+    ANALYSES.iter().chain(ON_REQUEST).find(|info| info.id == id).map_or(Group::Summary, |info| info.group)
 }
 
 /// Description of a report, known without computing it.
@@ -270,6 +274,7 @@ pub fn listed() -> Vec<(&'static str, &'static str)> {
         }
         listed.push((analysis.id, analysis.title));
     }
+    listed.extend(ON_REQUEST.iter().map(|info| (info.id, info.title)));
     listed
 }
 

@@ -4,8 +4,8 @@
 //! takes longest, so it has steps of its own; the reports that need labels are made after it.
 
 use super::{
-    AnalysisCache, AnalysisInfo, CONCLUSIONS, ConclusionInfo, Context, MEMORY_SHARE, Query, applying,
-    is_labelled, label,
+    AnalysisCache, AnalysisInfo, CONCLUSIONS, ConclusionInfo, Context, MEMORY_SHARE, ON_REQUEST, Query,
+    applying, is_labelled, label,
 };
 use crate::base::progress;
 use crate::base::steps::{self, Steps};
@@ -47,7 +47,11 @@ impl ReportBuilder {
         let conclusions: VecDeque<_> = CONCLUSIONS.iter().copied().filter(|it| is_wanted(it.id)).collect();
         let all = applying(&run).filter(|analysis| !conclusions.is_empty() || is_wanted(analysis.id));
         let (late, early): (Vec<_>, Vec<_>) = all.partition(|analysis| analysis.is_late);
-        let waiting = early.into_iter().chain(late).collect();
+        let asked = |analysis: &&'static AnalysisInfo| {
+            (analysis.applies)(&run) && wanted.is_some() && is_wanted(analysis.id)
+        };
+        let on_request = ON_REQUEST.iter().copied().filter(asked);
+        let waiting = early.into_iter().chain(late).chain(on_request).collect();
         let (labelling, found) = (None, AnalysisCache::default());
         ReportBuilder { run, query, wanted, waiting, conclusions, labelling, found, n_made: 0 }
     }

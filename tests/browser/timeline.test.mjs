@@ -1,0 +1,191 @@
+// The timeline: what is drawn, what it says of an event, and the ways in it.
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+import { NARROW, accessibilityProblems, pageTests, showReport, siteAndBrowser } from './support.mjs';
+
+const sample = (name) => fileURLToPath(new URL(`../../www/samples/${name}`, import.meta.url));
+const pageTest = pageTests(siteAndBrowser());
+
+const MS = 1000;
+/** Two threads: a step of 400 µs with a kernel launch in it, and 2,000 events of one microsecond. */
+const trace = () => {
+  const events = [
+    { ph: 'M', name: 'thread_name', pid: 1, tid: 1, args: { name: 'main' } },
+    { ph: 'M', name: 'thread_name', pid: 1, tid: 2, args: { name: 'busy' } },
+    { ph: 'X', name: 'step', pid: 1, tid: 1, ts: 0, dur: 400, args: { batch: 16 } },
+    { ph: 'X', name: 'launch', pid: 1, tid: 1, ts: 100, dur: 50 },
+    { ph: 'X', name: 'step', pid: 1, tid: 1, ts: 3 * MS, dur: 600 },
+    { ph: 'C', name: 'queue', pid: 1, ts: 0, args: { depth: 4 } },
+    { ph: 'C', name: 'queue', pid: 1, ts: 2 * MS, args: { depth: 8 } },
+  ];
+  for (let i = 0; i < 2000; i += 1) {
+    events.push({ ph: 'X', name: i % 2 ? 'odd' : 'even', pid: 1, tid: 2, ts: i * 2, dur: 1 });
+  }
+  return { name: 'made.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(events)) };
+};
+
+async function openTimeline(page, file) {
+  await page.getByTestId('file-input').setInputFiles(file);
+  await page.locator('.file-head').waitFor();
+  const choice = page.locator('[role=tabpanel]:not([hidden]) .report-choice select');
+  if (await choice.isVisible()) {
+    await choice.selectOption('timeline');
+  } else {
+    await showReport(page, 'Timeline');
+  }
+  await page.locator('.timeline-view canvas').waitFor();
+  await page.locator('ul[aria-label="Widest events in view"] li').first().waitFor({ state: 'attached' });
+  return page.locator('.timeline-view');
+}
+
+/** Height of a track's first row on the canvas. */
+async function rowOf(page, track) {
+  const title = await page.getByRole('button', { name: track }).first().boundingBox();
+  const view = await page.locator('.timeline-view').boundingBox();
+  return { x: view.x, width: view.width, y: title.y + 9 };
+}
+
+/** Whether something is drawn at a place: another color than the paper. */
+const isDrawn = (page, x, y) =>
+  page.locator('.timeline-view canvas').evaluate((canvas, [x, y]) => {
+    const box = canvas.getBoundingClientRect();
+    const scale = canvas.width / box.width;
+    const copy = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, -Math.floor((x - box.x) * scale), -Math.floor((y - box.y) * scale));
+    return copy.getImageData(0, 0, 1, 1).data[3] > 60;
+  }, [x, y]);
+
+const panel = (page) => page.getByRole('complementary', { name: 'Details' });
+
+pageTest('an event is drawn where it is, and a click tells all about it', async (page) => {
+  await openTimeline(page, trace());
+  const main = await rowOf(page, 'main');
+  // Of 4 ms, the first step has the first tenth and the second one begins after three quarters.
+  const span = 3999;
+  const at = (us) => main.x + (main.width * us) / span;
+  assert.ok(await isDrawn(page, at(200), main.y));
+  assert.ok(!(await isDrawn(page, at(1500), main.y)));
+  assert.ok(await isDrawn(page, at(3300), main.y));
+  await page.mouse.click(at(300), main.y);
+  await panel(page).getByRole('heading', { name: 'step' }).waitFor();
+  const text = await panel(page).innerText();
+  for (const part of ['400.0 µs', '350.0 µs', 'batch', '16', 'launch', '50.00 µs', 'number 1 of 2', '2nd longest']) {
+    assert.ok(text.includes(part), `${part}: ${text}`);
+  }
+  // The next one of its name, by key.
+  await page.locator('.timeline-view').focus();
+  await page.keyboard.press(']');
+  await panel(page).getByText('600.0 µs').first().waitFor();
+  await page.keyboard.press('Escape');
+  await panel(page).waitFor({ state: 'detached' });
+});
+
+pageTest('Ctrl and the wheel zoom at the pointer, 0 shows all again, and Back undoes it', async (page) => {
+  const view = await openTimeline(page, trace());
+  const main = await rowOf(page, 'main');
+  await page.mouse.move(main.x + main.width / 20, main.y);
+  await page.keyboard.down('Control');
+  for (let i = 0; i < 5; i += 1) {
+    await page.mouse.wheel(0, -400);
+  }
+  await page.keyboard.up('Control');
+  await page.waitForFunction(() => /time=\d+-\d+/.test(location.hash));
+  const [, from, to] = (await page.evaluate(() => location.hash)).match(/time=(\d+)-(\d+)/);
+  assert.ok(to - from < 400_000 && from < 200_000 && to > 200_000, `${from} to ${to}`);
+  // The step fills the row now.
+  await page.waitForTimeout(300);
+  assert.ok(await isDrawn(page, main.x + main.width * 0.3, main.y));
+  await page.goBack();
+  await page.waitForFunction(() => !location.hash.includes('time='));
+  await page.waitForFunction(() => location.hash.includes('report=timeline'));
+  await page.goForward();
+  await page.waitForFunction(() => location.hash.includes('time='));
+  await view.focus();
+  await page.keyboard.press('0');
+  await page.waitForFunction(() => !location.hash.includes('time='));
+});
+
+pageTest('a selected stretch adds up what is in it', async (page) => {
+  await openTimeline(page, trace());
+  const main = await rowOf(page, 'main');
+  const at = (us) => main.x + (main.width * us) / 3999;
+  await page.keyboard.down('Shift');
+  await page.mouse.move(at(0) + 1, main.y);
+  await page.mouse.down();
+  await page.mouse.move(at(1000), main.y, { steps: 4 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  const row = panel(page).getByRole('row', { name: /^step/ });
+  await row.waitFor();
+  const [count, total] = await row.getByRole('cell').allInnerTexts();
+  assert.equal(count, '1');
+  assert.match(total, /^39\d\.\d µs$|^400\.0 µs$/);
+  const odd = Number((await panel(page).getByRole('row', { name: /^odd/ }).getByRole('cell').allInnerTexts())[0]);
+  assert.ok(odd > 240 && odd <= 251, `${odd}`);
+  await panel(page).getByText('queue: depth').waitFor();
+});
+
+pageTest('a search counts all matches and steps through them', async (page) => {
+  await openTimeline(page, trace());
+  const search = page.getByRole('searchbox', { name: 'Find events by name' });
+  await search.fill('OD');
+  await page.getByText('1 of 1,000', { exact: true }).waitFor();
+  await search.press('Enter');
+  await page.getByText('2 of 1,000', { exact: true }).waitFor();
+  await search.press('Shift+Enter');
+  await page.getByText('1 of 1,000', { exact: true }).waitFor();
+  await page.waitForFunction(() => location.hash.includes('find=OD'));
+  await search.fill('nothing like it');
+  await page.getByText('no match').waitFor();
+});
+
+pageTest('keys alone lead from event to event', async (page) => {
+  await openTimeline(page, sample('serving.json'));
+  await page.locator('.timeline-view').focus();
+  await page.keyboard.press('/');
+  await page.keyboard.type('step');
+  await page.getByText(/^1 of /).waitFor();
+  await page.locator('.timeline-view').focus();
+  const name = async () => panel(page).getByRole('heading').first().innerText();
+  await panel(page).waitFor();
+  const first = await name();
+  await page.keyboard.press('ArrowDown');
+  await page.waitForFunction((first) => document.querySelector('.timeline-panel h3')?.textContent !== first, first);
+  await page.keyboard.press('ArrowUp');
+  await page.waitForFunction((first) => document.querySelector('.timeline-panel h3')?.textContent === first, first);
+  await page.keyboard.press('f');
+  await page.waitForFunction(() => location.hash.includes('time='));
+});
+
+pageTest('the load above a report leads to the timeline', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(sample('gpu-serving.json'));
+  await page.locator('.file-head').waitFor();
+  const strip = page.locator('.load-strip canvas');
+  await page.getByRole('button', { name: 'GPU busy' }).waitFor();
+  const box = await strip.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 12, { steps: 3 });
+  await page.mouse.up();
+  await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
+  await page.waitForFunction(() => /report=timeline.*time=/.test(location.hash));
+  const [, from, to] = (await page.evaluate(() => location.hash)).match(/time=(\d+)-(\d+)/);
+  // A quarter of 29.43 ms.
+  assert.ok(Math.abs(to - from - 7_357_000) < 200_000, `${from} to ${to}`);
+});
+
+for (const viewport of [undefined, NARROW]) {
+  pageTest(
+    `the timeline has no accessibility problems, ${viewport ? 'narrow' : 'wide'}`,
+    async (page) => {
+      await openTimeline(page, sample('gpu-serving.json'));
+      assert.deepEqual(await accessibilityProblems(page), []);
+      const { width, scroll } = await page.evaluate(() => ({
+        width: innerWidth,
+        scroll: document.documentElement.scrollWidth,
+      }));
+      assert.ok(scroll <= width, `${scroll} px`);
+    },
+    viewport ? { viewport } : undefined,
+  );
+}
