@@ -189,3 +189,15 @@ for (const viewport of [undefined, NARROW]) {
     viewport ? { viewport } : undefined,
   );
 }
+
+pageTest('a row of a table leads to all events of its name', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(trace());
+  await page.locator('.file-head').waitFor();
+  await showReport(page, 'Slices by name');
+  const row = page.locator('[role=tabpanel]:not([hidden]) .report:not([hidden]) tbody tr').filter({ hasText: 'odd' }).first();
+  await row.focus();
+  await row.press('Enter');
+  await page.getByRole('menuitem', { name: 'Show in the timeline' }).press('Enter');
+  await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
+  await page.getByText('1 of 1,000', { exact: true }).waitFor();
+});

@@ -1,8 +1,13 @@
 //! What one looks at in the timeline of a tab. It stays while another report shows.
 
+use super::Tab;
+use crate::app::client::Answer;
+use crate::app::screens::TIMELINE;
+use crate::app::words::words;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Viewport;
 use tracedrop::timeline::answers::{BoxName, Details, Found, Load, Stretch, TrackView, Tracks};
 
@@ -64,6 +69,36 @@ impl TimelineState {
         let folded = (0..).zip(&tracks.tracks).filter(|(_, track)| is_idle(track)).map(|(number, _)| number);
         self.folded.set(folded.collect());
         self.tracks.set(Some(Arc::new(tracks)));
+    }
+}
+
+impl Tab {
+    /// Shows a range of time, or else all events of a name.
+    pub fn show_in_timeline(self, name: String, times: Option<(f64, f64)>) {
+        let is_single = self.document.with_untracked(|it| it.as_ref().is_some_and(|it| it.files.is_empty()));
+        if let Some((from, to)) = times.filter(|_| is_single) {
+            let length =
+                self.document.with_untracked(|it| it.as_ref().and_then(|it| it.span_ns)).unwrap_or(1);
+            let view = self.timeline.view.get_untracked();
+            let view = view.unwrap_or_else(|| Viewport::whole(length.max(1) as u64, 1000.0));
+            self.timeline.view.set(Some(view.around(from, to)));
+            self.show_report(Some(TIMELINE.to_string()));
+        }
+        let text = name.clone();
+        let find = move |ticket| {
+            let ask = TimelineAsk::Find { text, from: None, is_back: false };
+            Request::Timeline { ticket, ask }
+        };
+        self.ask(find, move |answer| {
+            let Answer::Timeline(TimelineAnswer::Found(found)) = answer else { return };
+            if found.n > 0 {
+                self.timeline.lit.set(name.clone());
+                self.timeline.found.set(Some(found));
+                self.show_report(Some(TIMELINE.to_string()));
+            } else if times.is_none() {
+                self.app.say((words().table.not_in_timeline)(&name));
+            }
+        });
     }
 }
 

@@ -31,6 +31,9 @@ pub struct TableWords {
     pub copy_name: &'static str,
     pub filter_by_row: &'static str,
     pub note_on_row: &'static str,
+    pub show_in_timeline: &'static str,
+    /// Name that no event has.
+    pub not_in_timeline: fn(&str) -> String,
     /// Label of a column, sum and mean.
     pub sum_of: fn(&str, &str, &str) -> String,
     /// Number of rows, texts of `sum_of`.
@@ -74,6 +77,8 @@ pub const ENGLISH: TableWords = TableWords {
     copy_name: "Copy name",
     filter_by_row: "Filter by this",
     note_on_row: "Add a note",
+    show_in_timeline: "Show in the timeline",
+    not_in_timeline: |name| format!("No event is named {name}."),
     sum_of: |column, sum, mean| format!("{column}: {sum}, mean {mean}"),
     selected: |n, sums| {
         let rows = format!("{} selected", counted(n, "row", "rows"));

@@ -8,6 +8,8 @@ use crate::app::words::words;
 use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
+use tracedrop::base::units::Unit;
+use tracedrop::engine::protocol::ColumnView;
 use tracedrop::report::Value;
 
 pub fn focus_row(frame: NodeRef<html::Div>, row: u64) {
@@ -53,6 +55,7 @@ const COPY_ROW: &str = "copy-row";
 const COPY_NAME: &str = "copy-name";
 const FILTER: &str = "filter";
 const NOTE: &str = "note";
+const TIMELINE: &str = "timeline";
 
 /// What can be done with a row.
 pub fn row_actions(state: State, can_filter: bool) -> Vec<(&'static str, &'static str)> {
@@ -60,6 +63,9 @@ pub fn row_actions(state: State, can_filter: bool) -> Vec<(&'static str, &'stati
     let mut items = vec![(COPY_ROW, words.copy_row), (COPY_NAME, words.copy_name)];
     if can_filter {
         items.push((FILTER, words.filter_by_row));
+    }
+    if state.tab.document.with(|it| it.as_ref().is_some_and(|it| it.has_timeline)) {
+        items.push((TIMELINE, words.show_in_timeline));
     }
     if state.tab.app.embed.is_none() {
         items.push((NOTE, words.note_on_row));
@@ -96,6 +102,27 @@ pub fn act_on_row(state: State, row: u64, action: &str) {
             };
             state.filter_by(anchors.row.filter(&is_searched));
         }
+        TIMELINE => {
+            let name = table.columns.iter().position(|column| column.key && !column.numeric).unwrap_or(0);
+            let name = values.get(name).map(Value::plain).unwrap_or_default();
+            state.tab.show_in_timeline(name, times_of(&table.columns, &values));
+        }
         _ => state.write_on(Some(row)),
     }
+}
+
+/// Start and end in nanoseconds from the start of the trace, if the row says them.
+fn times_of(columns: &[ColumnView], values: &[Value]) -> Option<(f64, f64)> {
+    let number = |at: usize| match values.get(at)? {
+        Value::Unsigned(ns) => Some(*ns as f64),
+        Value::Integer(ns) => Some(*ns as f64),
+        Value::Float(ns) => Some(*ns),
+        _ => None,
+    };
+    let at = |is_it: &dyn Fn(&ColumnView) -> bool| number(columns.iter().position(is_it)?);
+    let start = at(&|column| column.unit == Unit::NsOffset)?;
+    let is_length = |column: &ColumnView| {
+        column.unit == Unit::Ns && matches!(column.id.as_str(), "dur" | "duration" | "length" | "time")
+    };
+    Some((start, start + at(&is_length).unwrap_or(0.0).max(0.0)))
 }
