@@ -502,7 +502,7 @@ fn whether_a_run_was_disturbed_is_marked_and_said() {
         (disturbed(55), Some(Mark::Bad), "✗ contaminated (derived from the profiler overhead in the file)"),
         (disturbed(1), Some(Mark::Good), "✓ clean (derived from the profiler overhead in the file)"),
         (r#"{"run_validity": "clean"}"#.to_string(), Some(Mark::Good), "✓ clean (from the file)"),
-        ("{}".to_string(), None, "unknown"),
+        ("{}".to_string(), Some(Mark::Fair), "! unknown (the profiler overhead was not recorded)"),
     ] {
         let mut session = with_metadata("run", &metadata);
         let mrm = session.reports().iter().find(|report| report.id == "mrm").unwrap();

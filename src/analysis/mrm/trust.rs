@@ -26,19 +26,29 @@ pub fn judge(view: &LabelledTrace<'_>, context: &Context<'_>, n_differing: usize
     let (judgement, reasons, is_derived) = run_validity(view.trace, &context.query.memory);
     let said = judgement.map_or("unknown", RunValidity::name);
     let validity = facts.push("run_validity", "Run validity", said, Unit::None);
-    validity.mark(judgement.map(|judgement| match judgement {
-        RunValidity::Clean => Mark::Good,
-        RunValidity::Marginal => Mark::Fair,
-        RunValidity::Contaminated => Mark::Bad,
-    }));
+    // Of a memray capture, only the times can be disturbed, and those are approximate anyway.
+    let is_exact = collector_of(view) == Collector::Memray;
+    validity.mark(match judgement {
+        Some(RunValidity::Clean) => Some(Mark::Good),
+        Some(RunValidity::Marginal) => Some(Mark::Fair),
+        Some(RunValidity::Contaminated) => Some(Mark::Bad),
+        None => (!is_exact).then_some(Mark::Fair),
+    });
     let source = match (judgement, is_derived) {
-        (None, _) => "profiler overhead not recorded",
+        (None, _) => "the profiler overhead was not recorded",
         (_, true) => "derived from the profiler overhead in the file",
         (_, false) => "from the file",
     };
     validity.hint(source);
     if !reasons.is_empty() {
         facts.push("failure_reasons", "Reasons", reasons.join("; "), Unit::None);
+    }
+    let coverage = &view.coverage;
+    if !is_exact && coverage.n_rows > 0 && coverage.grade(collector_of(view)) == Grade::Fail {
+        facts
+            .push("grade", "mrm-trace grade", Grade::Fail.name(), Unit::None)
+            .mark(Mark::Fair)
+            .hint(what_it_tells(Grade::Fail, collector_of(view), coverage));
     }
     if n_differing > 0 {
         let files = counted(n_differing as u64, "file differs", "files differ");
