@@ -104,10 +104,9 @@ pub struct KvLife {
 }
 
 impl KvLife {
-    /// Nanoseconds from the first store to the last read, 0 without reads; `None` if the store was before the trace.
+    /// Nanoseconds from the first store to the last read; `None` without reads, or if the store was before the trace.
     pub fn lifetime_ns(&self) -> Option<i64> {
-        let write = self.write_ns?;
-        Some(self.last_read_ns.map_or(0, |read| read.saturating_sub(write).max(0)))
+        Some(self.last_read_ns?.saturating_sub(self.write_ns?).max(0))
     }
 }
 

@@ -67,6 +67,12 @@ impl RegionMetrics {
         self.last_read_ns.saturating_sub(self.first_write_ns).max(0)
     }
 
+    /// From the first write to the last read; `None` if there is no read after it, where [`RegionMetrics::retention_ns`] is 0.
+    pub fn kept_ns(&self) -> Option<i64> {
+        let is_read = self.has_loads && self.last_read_ns >= self.first_write_ns;
+        is_read.then(|| self.retention_ns())
+    }
+
     pub fn retention_s(&self) -> f64 {
         self.retention_ns() as f64 / 1e9
     }

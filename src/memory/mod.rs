@@ -11,6 +11,7 @@
 pub mod distinct_addresses;
 pub mod exact_quantiles;
 pub mod index;
+pub mod kept;
 pub mod kinds;
 pub mod kv;
 pub mod labeller;

@@ -93,7 +93,7 @@ impl Source<'_, '_> {
             ns("last_read_ns", "last read", Unit::NsClock, |row| row.last_read_ns)
                 .hint("on the capture clock; first write for regions without loads"),
             ns("retention_ns", "retention", Unit::Ns, RegionMetrics::retention_ns)
-                .hint("from the first write to the last read"),
+                .hint("from the first write to the last read; 0 without a read after it, as in mrm-trace"),
             Column::float(
                 "retention_s",
                 "retention (s)",

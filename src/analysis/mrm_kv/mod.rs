@@ -1,24 +1,19 @@
 //! Key/value cache: block lifetimes, and the page table as stored in run directories.
 
 use super::mrm::charts::{cumulative, tone};
-use super::mrm::{append_part, trust};
+use super::mrm::{append_part, glance, trust};
 use super::timeline::{MAX_ROWS, cut, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group};
-use crate::base::units::{Unit, counted, format_ns};
+use crate::base::units::{Unit, counted};
 use crate::memory::LabelledTrace;
+use crate::memory::kept::Kept;
 use crate::memory::kv::{KvBlocks, KvLife, KvPage};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::Run;
 
-pub const INFO: AnalysisInfo = AnalysisInfo {
-    id: "mrm-kv",
-    title: "Key/value cache",
-    applies,
-    run,
-    group: Group::Memory,
-    is_late: false,
-};
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "mrm-kv", title: "KV cache", applies, run, group: Group::Memory, is_late: false };
 
 /// Applies to every trace with accesses: their kind is only known after labelling, so the cache can turn out empty.
 fn applies(run: &Run) -> bool {
@@ -45,8 +40,7 @@ struct Sums {
     n_addresses: u64,
     n_evicted: u64,
     n_unwritten: u64,
-    /// Lifetimes of blocks with a store in the trace; nanoseconds, ascending.
-    lifetimes: Vec<i64>,
+    kept: Kept,
 }
 
 impl Sums {
@@ -56,34 +50,25 @@ impl Sums {
             n_addresses: 0,
             n_evicted: 0,
             n_unwritten: 0,
-            lifetimes: Vec::new(),
+            kept: Kept::of_blocks(blocks),
         };
         for life in blocks.lives() {
             // Each address has a generation 0.
             sums.n_addresses += u64::from(life.generation == 0);
             sums.n_evicted += u64::from(life.evict_ns.is_some());
             sums.n_unwritten += u64::from(life.write_ns.is_none());
-            sums.lifetimes.extend(life.lifetime_ns());
         }
-        sums.lifetimes.sort_unstable();
         sums
-    }
-
-    fn median_lifetime(&self) -> Option<i64> {
-        self.lifetimes.get(self.lifetimes.len() / 2).copied()
     }
 }
 
 fn headline(sums: &Sums) -> String {
     if sums.n_lives == 0 {
-        return "No key/value cache accesses.".to_string();
+        return "No KV cache accesses.".to_string();
     }
-    let lives = counted(sums.n_lives as u64, "block lifetime", "block lifetimes");
-    match sums.median_lifetime() {
-        Some(ns) => {
-            format!("{lives}; median {}.", format_ns(ns))
-        }
-        None => format!("{lives}, none with a store in the trace."),
+    match sums.kept.n {
+        0 => format!("{}, none with a store in the trace.", counted(sums.n_lives as u64, "block", "blocks")),
+        n => format!("{}: {}.", counted(n as u64, "block", "blocks"), glance::kept_in_words(&sums.kept)),
     }
 }
 
@@ -96,14 +81,17 @@ fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, report: &mut Report) {
     facts.push("evicted", "Overwritten", sums.n_evicted, Unit::Count);
     facts.push("unwritten", "No store in trace", sums.n_unwritten, Unit::Count);
     facts
-        .push("median_lifetime", "Median lifetime", sums.median_lifetime(), Unit::Ns)
-        .hint("from the store to the last read");
+        .push("never_read", "Never read", sums.kept.never_read(), Unit::Ratio)
+        .hint("blocks without a read after the store");
+    facts
+        .push("median_lifetime", "Kept (median)", sums.kept.quantile(0.5), Unit::Ns)
+        .hint("of the other blocks, from the store to the last read");
     report.facts(facts);
-    if !sums.lifetimes.is_empty() {
-        let line = Line { name: "blocks".to_string(), tone: tone(0), points: cumulative(&sums.lifetimes) };
+    if sums.kept.n_read() > 0 {
+        let line = Line { name: "blocks".to_string(), tone: tone(0), points: cumulative(sums.kept.ns()) };
         report.chart(Chart {
             id: "kv_lifetime_chart".into(),
-            title: "Block lifetime CDF (% of blocks)".to_string(),
+            title: "Block lifetime CDF (% of blocks read after the store)".to_string(),
             caption: "From the store to the last read. Logarithmic time axis; lifetimes below 1 µs are plotted at 1 µs."
                 .to_string(),
             plot: Plot::Lines(Lines::new(vec![line], Unit::Ratio, Over::Duration)),
@@ -146,11 +134,11 @@ fn lives_table(blocks: &KvBlocks, start: i64) -> Table {
         Column::counts("writes", "stores", Unit::Count, rows.iter().map(|row| row.writes)),
         Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)),
         Column::integer("lifetime_ns", "lifetime", Unit::Ns, rows.iter().map(KvLife::lifetime_ns).collect())
-            .hint("from the store to the last read; unknown without a store"),
+            .hint("from the store to the last read; empty without either"),
     ];
     let table = Table::new("kv_lives", "Block lifetimes", columns)
         .caption("One row per address and generation, in order of start.")
-        .if_empty("No key/value cache accesses.");
+        .if_empty("No KV cache accesses.");
     with_left_out(table, n_left_out)
 }
 
@@ -176,6 +164,6 @@ fn pages_table(pages: &[KvPage]) -> Table {
     ];
     let table = Table::new("kv_block_lifecycle", "Blocks by page, as exported", columns)
         .caption("One row per page, as in mrm-trace. 0 means not in the trace.")
-        .if_empty("No key/value cache accesses.");
+        .if_empty("No KV cache accesses.");
     with_left_out(table, n_left_out)
 }
