@@ -69,7 +69,7 @@ fn markdown_shows_text_letter_by_letter() {
          | =1+1 | 18,446,744,073 s | nan |\n\
          | a\\|b | 0 ns | inf |\n\
          | \\<script\\>alert(1)\\</script\\> | – | – |\n\
-         | \\\\x1b\\[31m\\\\nx | 1 ns | -1.5 |\n\
+         | \\\\x1b\\[31m\\\\nx | 1 ns | −1.5 |\n\
          | say \"hi\", you | 2 ns | 1.000e20 |\n\
          | \\[x\\](http\\://a) | 3 ns | 3 |\n\n5 more rows not shown.\n\n## Read\n",
     );

@@ -2,38 +2,55 @@
 
 use super::TableHandle;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
-use crate::filter::exactly;
+use crate::filter;
 use crate::report::{Finding, Findings, RowsOf, Stakes};
 
 /// Smallest share that makes a finding, whatever rule found it.
 pub const LEAST: f64 = 0.01;
 
-/// Caption of a block whose times are possible savings.
-pub const UPPER_BOUNDS: &str = "Upper bounds: fixing one wait often exposes another.";
+/// Title and caption of a block whose times are spent, and may be needed.
+const WHERE_IT_GOES: (&str, &str) =
+    ("Where the time goes", "The largest consumers, whether they can be avoided or not.");
+
+/// Title and caption of a block whose times are possible savings.
+const OPPORTUNITIES: (&str, &str) =
+    ("Top opportunities", "Upper bounds: fixing one wait often exposes another.");
 
 /// A name from a trace, quoted for use in a sentence.
 pub fn quoted(name: &str) -> String {
     format!("\u{201c}{}\u{201d}", visible(&shortened(name, IN_A_SENTENCE)))
 }
 
-/// Link to the rows of a table; an empty filter means all rows.
-pub fn rows_of(table: TableHandle, filter: &str) -> RowsOf {
+/// Link to the rows of a table in which a column is exactly this text; to all rows for an empty text.
+pub fn rows_of(table: TableHandle, column: &str, text: &str) -> RowsOf {
     RowsOf {
         report: table.report.id.to_string(),
         table: table.id.to_string(),
-        filter: exactly(filter),
+        filter: filter::is(column, text),
         label: table.report.title.to_string(),
     }
 }
 
-/// Findings above [`LEAST`], in the order given; `None` if there are none.
-pub fn block(caption: &str, mut findings: Vec<Finding>) -> Option<Findings> {
-    findings.retain(|finding| finding.share.is_some_and(|share| share >= LEAST));
-    (!findings.is_empty()).then(|| Findings {
-        title: if caption == UPPER_BOUNDS { "Top opportunities" } else { "Findings" }.to_string(),
-        caption: caption.to_string(),
-        empty: String::new(),
-        stakes: Stakes::Gain,
-        findings,
-    })
+/// What takes the most time, in the order given.
+pub fn consumers(findings: Vec<Finding>) -> Findings {
+    block(WHERE_IT_GOES, Stakes::Spent, findings)
+}
+
+/// What could be saved, in the order given.
+pub fn opportunities(findings: Vec<Finding>) -> Findings {
+    block(OPPORTUNITIES, Stakes::Gain, findings)
+}
+
+fn block((title, caption): (&str, &str), stakes: Stakes, findings: Vec<Finding>) -> Findings {
+    let (title, caption) = (title.to_string(), caption.to_string());
+    Findings { title, caption, empty: String::new(), stakes, findings }
+}
+
+/// The blocks with a finding of at least [`LEAST`], without the smaller ones.
+pub fn worth_saying(blocks: impl IntoIterator<Item = Findings>) -> Vec<Findings> {
+    let large = |mut block: Findings| {
+        block.findings.retain(|finding| finding.share.is_some_and(|share| share >= LEAST));
+        (!block.findings.is_empty()).then_some(block)
+    };
+    blocks.into_iter().filter_map(large).collect()
 }

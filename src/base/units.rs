@@ -62,12 +62,15 @@ impl Unit {
     }
 }
 
+/// Minus sign (U+2212) of numbers that people read.
+pub const MINUS: char = '−';
+
 /// An integer with a comma every three digits.
 pub fn group_digits(value: i128) -> String {
     let digits = value.unsigned_abs().to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3 + 1);
     if value < 0 {
-        out.push('-');
+        out.push(MINUS);
     }
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -78,7 +81,8 @@ pub fn group_digits(value: i128) -> String {
     out
 }
 
-/// A double with `decimals` places and a comma every three integer digits; `nan`, `inf`, `-inf` as they are.
+/// A double with `decimals` places and a comma every three integer digits, as Python writes it: with an ASCII minus, and `nan`,
+/// `inf`, `-inf` as they are.
 pub fn group_decimal(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return non_finite(value);
@@ -97,6 +101,12 @@ pub fn group_decimal(value: f64, decimals: usize) -> String {
     }
     out.push_str(fraction);
     out
+}
+
+/// [`group_decimal`] for people, with [`MINUS`].
+fn decimal(value: f64, decimals: usize) -> String {
+    let text = group_decimal(value, decimals);
+    if value < 0.0 { text.replace('-', "−") } else { text }
 }
 
 fn non_finite(value: f64) -> String {
@@ -123,7 +133,7 @@ pub fn format_signed_ns(ns: i64) -> String {
 pub fn format_ns(ns: i64) -> String {
     let size = ns.unsigned_abs();
     let (divisor, unit) = match size {
-        0..=999 => return format!("{ns} ns"),
+        0..=999 => return format!("{} ns", group_digits(ns.into())),
         1_000..=999_999 => (1e3, "µs"),
         1_000_000..=999_999_999 => (1e6, "ms"),
         _ => (1e9, "s"),
@@ -135,7 +145,7 @@ pub fn format_ns(ns: i64) -> String {
         v if v < 999.95 => 1,
         _ => 0,
     };
-    format!("{} {unit}", group_decimal(value, decimals))
+    format!("{} {unit}", decimal(value, decimals))
 }
 
 /// Bytes with a binary prefix: `812 B`, `1.21 KiB`, `3.4 GiB`.
@@ -169,7 +179,7 @@ pub fn format_decimal_prefix(value: f64, unit: &str) -> String {
         v if v < 99.995 => 2,
         _ => 1,
     };
-    format!("{} {}{unit}", group_decimal(value, decimals), PREFIXES[prefix])
+    format!("{} {}{unit}", decimal(value, decimals), PREFIXES[prefix])
 }
 
 /// Formats an integer in its unit, for people.
@@ -181,11 +191,11 @@ pub fn format_integer(value: i128, unit: Unit) -> String {
         },
         Unit::NsClock => format_clock(value),
         Unit::Address => {
-            let sign = if value < 0 { "-" } else { "" };
+            let sign = if value < 0 { "−" } else { "" };
             format!("{sign}{:#x}", value.unsigned_abs())
         }
         Unit::Bytes => {
-            let sign = if value < 0 { "-" } else { "" };
+            let sign = if value < 0 { "−" } else { "" };
             format!("{sign}{}", format_bytes(u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX)))
         }
         Unit::Id | Unit::None => value.to_string(),
@@ -208,10 +218,10 @@ pub fn format_float(value: f64, unit: Unit) -> String {
         Unit::NsClock if value.abs() < 9e18 => format_clock(value.round() as i128),
         Unit::Address if value.abs() < 1.8e19 => format_integer(value as i128, unit),
         Unit::Bytes if value.abs() < 1.8e19 => {
-            let sign = if value < 0.0 { "-" } else { "" };
+            let sign = if value < 0.0 { "−" } else { "" };
             format!("{sign}{}", format_bytes(value.abs() as u64))
         }
-        Unit::Ms => group_decimal(value, 1),
+        Unit::Ms => decimal(value, 1),
         Unit::Seconds if value.abs() < 9e9 => format_ns((value * 1e9).round() as i64),
         Unit::UnixSeconds => format_unix_seconds(value),
         Unit::BytesPerSecond => format_decimal_prefix(value, "B/s"),
@@ -256,7 +266,7 @@ fn format_clock(ns: i128) -> String {
             format!("{}.{fraction}Z", date_and_time(whole))
         }
         // The fraction counts up from whole seconds, so times before 0 are negated first.
-        _ if ns < 0 => format!("-{}", format_clock(ns.saturating_neg())),
+        _ if ns < 0 => format!("{MINUS}{}", format_clock(ns.saturating_neg())),
         _ => format!("{seconds}.{fraction} s"),
     }
 }
@@ -284,7 +294,10 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 
 /// A share as a percentage with one decimal: the value times 100 in double arithmetic, then rounded.
 pub fn format_ratio(value: f64) -> String {
-    format!("{:.1}%", value * 100.0)
+    match value * 100.0 {
+        percent if percent < 0.0 => format!("{MINUS}{:.1}%", percent.abs()),
+        percent => format!("{:.1}%", percent.abs()),
+    }
 }
 
 /// A double of unknown unit: integers grouped, others with four significant digits, or one decimal from 1,000 on.
@@ -294,10 +307,10 @@ fn format_plain(value: f64) -> String {
     }
     let magnitude = value.abs().log10().floor();
     if !(-4.0..15.0).contains(&magnitude) {
-        return format!("{value:.3e}");
+        return format!("{value:.3e}").replace('-', "−");
     }
     let decimals = if magnitude < 3.0 { (3.0 - magnitude) as usize } else { 1 };
-    let text = group_decimal(value, decimals);
+    let text = decimal(value, decimals);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
@@ -307,13 +320,13 @@ mod tests {
 
     #[test]
     fn written_for_people() {
-        assert_eq!(group_digits(-1_234_567), "-1,234,567");
+        assert_eq!(group_digits(-1_234_567), "−1,234,567");
         assert_eq!(group_decimal(-0.0, 1), "-0.0");
         assert_eq!(group_decimal(999.95, 1), "1,000.0");
         assert_eq!(group_decimal(1e22, 1), "10,000,000,000,000,000,000,000.0");
         assert_eq!(format_ns(999), "999 ns");
         assert_eq!(format_ns(12_345), "12.35 µs");
-        assert_eq!(format_ns(-1_204_000_000), "-1.204 s");
+        assert_eq!(format_ns(-1_204_000_000), "−1.204 s");
         assert_eq!(format_ns(7_200_000_000_000), "7,200 s");
         assert_eq!(format_ns(999_999), "1,000 µs");
         assert_eq!(format_bytes(1023), "1023 B");
@@ -325,11 +338,11 @@ mod tests {
         assert_eq!(format_float(12.5, Unit::UnixSeconds), "12.500");
         assert_eq!(format_integer(12_345_000_120_000, Unit::NsClock), "12345.000120 s");
         assert_eq!(format_integer(12_345_000_120_007, Unit::NsClock), "12345.000120007 s");
-        assert_eq!(format_integer(-1_500_000_000, Unit::NsClock), "-1.500000 s");
+        assert_eq!(format_integer(-1_500_000_000, Unit::NsClock), "−1.500000 s");
         assert_eq!(format_integer(0, Unit::NsClock), "0.000000 s");
         assert_eq!(format_integer(1_795_252_637_146_000_000, Unit::NsClock), "2026-11-21 09:17:17.146000Z");
-        assert_eq!(format_float(-1.5e9, Unit::NsClock), "-1.500000 s");
-        assert_eq!(format_integer(i128::MIN, Unit::NsClock).chars().next(), Some('-'));
+        assert_eq!(format_float(-1.5e9, Unit::NsClock), "−1.500000 s");
+        assert_eq!(format_integer(i128::MIN, Unit::NsClock).chars().next(), Some(MINUS));
         assert_eq!(format_integer(0x7f39_00f0_6000, Unit::Address), "0x7f3900f06000");
         assert_eq!(counted(1, "slice", "slices"), "1 slice");
         assert_eq!(format_float(0.271, Unit::Ratio), "27.1%");
@@ -337,7 +350,7 @@ mod tests {
         assert_eq!(format_float(0.000657523, Unit::Plain), "0.0006575");
         assert_eq!(format_float(12_345.67, Unit::Plain), "12,345.7");
         assert_eq!(format_float(250.0, Unit::Plain), "250");
-        assert_eq!(format_float(1.5e-7, Unit::Plain), "1.500e-7");
+        assert_eq!(format_float(1.5e-7, Unit::Plain), "1.500e−7");
         assert_eq!(format_float(3.35e12, Unit::BytesPerSecond), "3.350 TB/s");
         assert_eq!(format_float(999_960.0, Unit::BytesPerSecond), "1.000 MB/s");
         assert_eq!(format_integer(12, Unit::Flops), "12 FLOP");

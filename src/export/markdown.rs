@@ -114,7 +114,7 @@ fn write_findings(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     }
     for (i, finding) in findings.findings.iter().enumerate() {
         write!(out, "{}. **{}**", i + 1, escape(&findings.line(finding)))?;
-        for fact in &finding.evidence {
+        for fact in finding.further_evidence() {
             write!(out, "; {}: {}", escape(&fact.label), escape(&fact.display()))?;
         }
         if let Some(rows) = &finding.rows {
@@ -152,7 +152,7 @@ pub fn write_table(
         line.clear();
         for column in &table.columns {
             line.push_str("| ");
-            escape_into(&column.cells.get(row as usize).display(column.unit), &mut line);
+            escape_into(&column.display(row as usize), &mut line);
             line.push(' ');
         }
         line.push_str("|\n");

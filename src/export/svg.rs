@@ -231,7 +231,7 @@ impl Picture {
             let (at, anchor) = if is_numeric { (x + width - 8.0, r#" text-anchor="end""#) } else { (x, "") };
             self.text(at, top + LINE - 4.0, SOFT, anchor, &shortened(&column.label, room));
             for row in 0..n_rows {
-                let value = shortened(&column.cells.get(row).display(column.unit), room);
+                let value = shortened(&column.display(row), room);
                 self.text(at, top + LINE * (row + 2) as f64 - 4.0, INK, anchor, &value);
             }
             x += width;

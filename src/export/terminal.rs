@@ -164,7 +164,7 @@ impl Terminal<'_> {
         for (i, finding) in findings.findings.iter().enumerate() {
             self.paragraph("", &format!("{}. {}", i + 1, findings.line(finding)))?;
             let mut parts: Vec<String> = Vec::new();
-            for fact in &finding.evidence {
+            for fact in finding.further_evidence() {
                 parts.push(format!("{}: {}", fact.label, fact.display()));
             }
             if let Some(rows) = &finding.rows {
@@ -226,8 +226,7 @@ struct Shown {
 
 impl Shown {
     fn new(column: &Column, n_rows: usize) -> Shown {
-        let texts: Vec<String> =
-            (0..n_rows).map(|row| visible(&column.cells.get(row).display(column.unit))).collect();
+        let texts: Vec<String> = (0..n_rows).map(|row| visible(&column.display(row))).collect();
         let label = visible(&column.label);
         let width = texts.iter().map(|text| text.width()).max().unwrap_or(0).max(label.width());
         let right = column.cells.is_numeric();

@@ -203,6 +203,14 @@ pub fn exactly(text: &str) -> String {
     }
 }
 
+/// The filter that finds the rows in which a column of text is exactly this; all rows for an empty text.
+pub fn is(column: &str, text: &str) -> String {
+    match text.is_empty() {
+        true => String::new(),
+        false => format!("{column}={}", exactly(text)),
+    }
+}
+
 impl CellRef<'_> {
     fn text(&self) -> String {
         match self {

@@ -2,8 +2,11 @@
 
 use super::table::Content;
 use super::value::Value;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, format_ns};
 use serde::{Deserialize, Serialize};
+
+/// Milliseconds from this number on do not fit into nanoseconds.
+const MAX_MS: f64 = 9e12;
 
 /// One named value.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -81,12 +84,17 @@ impl Facts {
 }
 
 impl Fact {
-    /// Display text with separators and unit. The unit is always included, as there is no column label.
+    /// Display text with separators and unit. The unit is always included, as there is no column label; milliseconds are shown
+    /// like any other time.
     pub fn display(&self) -> String {
         let text = self.value.display(self.unit);
         match (&self.value, self.unit) {
             (Value::Missing | Value::Text(_), _) => text,
-            (_, Unit::Ms | Unit::Samples) => format!("{text} {}", self.unit.symbol()),
+            (value, Unit::Ms) => match value.as_f64().filter(|ms| ms.abs() < MAX_MS) {
+                Some(ms) => format_ns((ms * 1e6).round() as i64),
+                None => format!("{text} {}", self.unit.symbol()),
+            },
+            (_, Unit::Samples) => format!("{text} {}", self.unit.symbol()),
             _ => text,
         }
     }

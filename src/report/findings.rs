@@ -1,7 +1,7 @@
 //! Findings: the most important results as sentences, with their evidence.
 
 use super::facts::Fact;
-use crate::base::units::format_signed_ns;
+use crate::base::units::{format_ns, format_signed_ns};
 use serde::{Deserialize, Serialize};
 
 /// Rows of a table of the same document.
@@ -54,6 +54,37 @@ pub enum Stakes {
     Gain,
     /// Additional time of B compared with A, possibly negative; fractions are relative to A.
     Difference,
+    /// Time that was spent, which may be needed.
+    Spent,
+}
+
+impl Finding {
+    /// The supporting numbers that neither the sentence nor the time says already.
+    pub fn further_evidence(&self) -> impl Iterator<Item = &Fact> {
+        let is_said = |fact: &&Fact| {
+            let shown = fact.display();
+            self.time.is_some_and(|ns| shown == format_ns(ns)) || says(&self.text, &shown)
+        };
+        self.evidence.iter().filter(move |fact| !is_said(fact))
+    }
+}
+
+/// Whether a sentence has a value as a whole word: `12` is not in `112 kernels`.
+fn says(sentence: &str, value: &str) -> bool {
+    let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric());
+    sentence.match_indices(value).any(|(at, _)| {
+        let before = sentence[..at].chars().next_back();
+        let behind = &sentence[at + value.len()..];
+        let next = behind.chars().next();
+        // A comma between digits, or a point before one, is part of the number.
+        let goes_on = |text: &str| {
+            let mut letters = text.chars();
+            matches!(letters.next(), Some('.' | ','))
+                && letters.next().is_some_and(|digit| digit.is_ascii_digit())
+        };
+        let starts = before.is_none_or(|letter| !letter.is_alphanumeric() && !matches!(letter, '.' | ','));
+        starts && !is_part(next) && !goes_on(behind)
+    })
 }
 
 impl Findings {
@@ -63,5 +94,31 @@ impl Findings {
             (Stakes::Difference, Some(ns)) => format!("{} {}", format_signed_ns(ns), finding.text),
             _ => finding.text.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::Unit;
+    use crate::report::Facts;
+
+    #[test]
+    fn evidence_does_not_say_again_what_the_sentence_says() {
+        let mut facts = Facts::default();
+        facts.push("time", "GPU time", 13_530_000i64, Unit::Ns);
+        facts.push("kernels", "kernels", 668u64, Unit::Count);
+        facts.push("calls", "calls", 12u64, Unit::Count);
+        facts.push("share", "overlapped", 0.516, Unit::Ratio);
+        let finding = Finding {
+            id: "few-blocks".to_string(),
+            text: "668 kernels of 112 take 51.6% of the time, p50 12.5 µs.".to_string(),
+            time: Some(13_530_000),
+            share: None,
+            evidence: facts.facts,
+            rows: None,
+        };
+        let left: Vec<&str> = finding.further_evidence().map(|fact| &*fact.label).collect();
+        assert_eq!(left, ["calls"]);
     }
 }

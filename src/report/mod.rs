@@ -19,7 +19,7 @@ pub use document::Document;
 pub use facts::{Fact, Facts, Mark};
 pub use findings::{Finding, Findings, RowsOf, Stakes};
 pub use notes::{Anchor, Notes, Remark};
-pub use table::{Cells, Column, Compared, Content, Sort, Table, TextCells};
+pub use table::{Cells, Column, Compared, Content, Sort, Table, TextCells, cell_text};
 pub use value::Value;
 
 use serde::{Deserialize, Serialize};

@@ -268,7 +268,19 @@ impl Cells {
     }
 }
 
+/// Display text of a cell of the column with that label. Differences such as `B − A` have a sign if they are above 0 too.
+pub fn cell_text(value: &Value, unit: Unit, label: &str) -> String {
+    let text = value.display(unit);
+    let is_more = label.contains(" − ") && value.as_f64().is_some_and(|number| number > 0.0);
+    if is_more { format!("+{text}") } else { text }
+}
+
 impl Column {
+    /// Display text of a cell.
+    pub fn display(&self, row: usize) -> String {
+        cell_text(&self.cells.get(row), self.unit, &self.label)
+    }
+
     /// A text column that is part of the row key.
     pub fn key(id: &'static str, label: &str, content: Content, cells: TextCells) -> Column {
         Column { key: true, ..Column::text(id, label, content, cells) }
@@ -423,6 +435,15 @@ mod tests {
                 prop_assert_eq!(cells.get(row), text.as_deref());
             }
         }
+    }
+
+    #[test]
+    fn differences_have_a_sign() {
+        let column =
+            |label| Column::integer("x", label, Unit::Ns, vec![Some(76_250), Some(-500), Some(0), None]);
+        let shown = |label| (0..4).map(|row| column(label).display(row)).collect::<Vec<_>>();
+        assert_eq!(shown("B − A, per step"), ["+76.25 µs", "−500 ns", "0 ns", "–"]);
+        assert_eq!(shown("B, per step"), ["76.25 µs", "−500 ns", "0 ns", "–"]);
     }
 
     #[test]

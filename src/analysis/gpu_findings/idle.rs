@@ -61,7 +61,7 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     {
         text.push_str(&format!(", {} of {} time", percent(of_time), most.text("phase")));
     }
-    let mut rows = reader.table(gpu_idle::GAPS).map(|table| table.rows_of(HOST));
+    let mut rows = reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", HOST)]));
     let cpu = reader.table(gpu_cpu::CPU);
     let most = cpu.and_then(|table| table.rows().max_by_key(|row| row.integer("waited")));
     if let (Some(table), Some(most)) = (cpu, most)
@@ -71,7 +71,7 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         let name = most.text("name");
         text.push_str(&format!("; `{}` accounts for {} of that wait", function(&name), percent(share)));
         facts.push("meanwhile", "CPU activity", name, Unit::None);
-        rows = Some(table.rows_of(""));
+        rows = Some(table.all_rows());
     }
     text.push('.');
     let mut finding = evidence.finding("waits-for-host", text, Some(waited));
@@ -102,7 +102,7 @@ pub fn waits_for_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
     facts.push("calls", "launch calls", calls, Unit::Count);
     facts.push("cpu_time", "time in calls (count × p50)", in_calls, Unit::Ns);
     let mut finding = evidence.finding("waits-for-launches", text, Some(at_stake));
-    finding.rows = Some(table.rows_of(""));
+    finding.rows = Some(table.all_rows());
     findings.push(with_facts(finding, facts));
 }
 
@@ -122,7 +122,8 @@ pub fn gaps_between_kernels(evidence: &Evidence<'_>, findings: &mut Vec<Finding>
     facts.push("gaps", "gaps", gaps.gaps, Unit::Count);
     facts.push("time", "total", gaps.time, Unit::Ns);
     let mut finding = evidence.finding("gaps-between-kernels", text, Some(gaps.time));
-    finding.rows = evidence.reader.table(gpu_idle::IDLE).map(|table| table.rows_of(BETWEEN_KERNELS));
+    finding.rows =
+        evidence.reader.table(gpu_idle::IDLE).map(|table| table.rows_where(&[("cause", BETWEEN_KERNELS)]));
     findings.push(with_facts(finding, facts));
 }
 
@@ -142,7 +143,7 @@ pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("time", "total", time, Unit::Ns);
     facts.push("after_late_launch", "after late launches", other.after_late_launch, Unit::Ns);
     let mut finding = evidence.finding("waits-on-gpu", text, Some(time));
-    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_of(ON_GPU));
+    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", ON_GPU)]));
     findings.push(with_facts(finding, facts));
 }
 
@@ -161,7 +162,7 @@ pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("gaps", "gaps", unknown.gaps, Unit::Count);
     facts.push("time", "total", unknown.time, Unit::Ns);
     let mut finding = evidence.finding("launches-not-recorded", text, Some(unknown.time));
-    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_of(UNKNOWN));
+    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", UNKNOWN)]));
     findings.push(with_facts(finding, facts));
 }
 

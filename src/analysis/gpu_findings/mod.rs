@@ -1,4 +1,4 @@
-//! Top opportunities: findings in plain words, each derived from rows of the other reports.
+//! Findings in plain words, each derived from rows of the other reports: where the time goes, then what could be saved.
 //!
 //! A rule reads finished tables and reports only what they contain, so every finding has evidence and its numbers match the rows
 //! it links to. Rules that need launches stay silent where too few launches were recorded.
@@ -11,11 +11,11 @@ mod transfers;
 mod work;
 
 use super::ConclusionInfo;
-use super::findings::LEAST;
+use super::findings::{LEAST, consumers, opportunities};
 use super::gpu::stats::percent;
 use super::{gpu_breakdown, gpu_ranks};
 use crate::base::units::counted;
-use crate::report::{Block, Facts, Finding, Findings, Report, Stakes, Value};
+use crate::report::{Block, Facts, Finding, Findings, Report, Value};
 use crate::trace::{Run, Trace};
 use gpu_breakdown::ENOUGH;
 use reader::{Reader, Row};
@@ -33,7 +33,7 @@ const WORTH: f64 = 0.02;
 /// Minimum share of kernel time with known launches before anything is said about waiting for the host.
 const ENOUGH_LAUNCHES: f64 = 0.5;
 
-/// Maximum number of findings of a run.
+/// Maximum number of findings of a kind.
 const N_FINDINGS: usize = 12;
 
 /// Input of a rule.
@@ -48,6 +48,7 @@ struct Evidence<'a> {
 /// Appends the findings of one kind.
 type Rule = fn(&Evidence<'_>, &mut Vec<Finding>);
 
+/// Rules for what could be saved.
 const RULES: &[Rule] = &[
     idle::waits_for_host,
     idle::waits_for_launches,
@@ -61,7 +62,6 @@ const RULES: &[Rule] = &[
     work::far_from_roofline,
     work::unfused,
     work::few_blocks,
-    work::largest,
 ];
 
 fn run(run: &Run, reports: &[Report]) -> Option<Report> {
@@ -69,7 +69,8 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let traces: Vec<&Trace> =
         run.traces.iter().filter(|trace| crate::analysis::gpu::is_of_gpu(trace)).collect();
     let n_traces = traces.len();
-    let mut findings = ranks::findings(reports);
+    let mut largest = Vec::new();
+    let mut gains = ranks::findings(reports);
     let mut can_tell_launches = true;
     let mut n_with_work = 0usize;
     for (number, trace) in traces.iter().enumerate() {
@@ -83,42 +84,52 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         n_with_work += 1;
         can_tell_launches &= reader.coverage(gpu_breakdown::LAUNCHES) >= ENOUGH_LAUNCHES;
         let evidence = Evidence { reader, time, is_one_of_several: n_traces > 1 };
-        let mut of_trace = Vec::new();
-        RULES.iter().for_each(|rule| rule(&evidence, &mut of_trace));
+        let (mut spent, mut saved) = (Vec::new(), Vec::new());
+        work::largest(&evidence, &mut spent);
+        RULES.iter().for_each(|rule| rule(&evidence, &mut saved));
         if n_traces > 1 {
             let file = &trace.source.file_name;
-            of_trace.iter_mut().for_each(|finding| finding.text = format!("{file}: {}", finding.text));
+            let all = spent.iter_mut().chain(&mut saved);
+            all.for_each(|finding| finding.text = format!("{file}: {}", finding.text));
         }
-        findings.extend(of_trace);
+        largest.extend(spent);
+        gains.extend(saved);
     }
     if n_with_work == 0 {
         return None;
     }
     if n_traces > 1 {
-        worst_of_each(&mut findings);
+        // An operation is known by the rows that it leads to.
+        let rows = |finding: &Finding| finding.rows.as_ref().map(|rows| rows.filter.clone());
+        worst_of_each(&mut largest, |finding| rows(finding).unwrap_or_default());
+        worst_of_each(&mut gains, |finding| finding.id.clone());
     }
-    findings.retain(|finding| finding.share.is_none_or(|share| share >= LEAST));
-    // Findings without a known gain come last.
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
-    findings.truncate(N_FINDINGS);
+    for findings in [&mut largest, &mut gains] {
+        findings.retain(|finding| finding.share.is_none_or(|share| share >= LEAST));
+        // Findings without a known gain come last.
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+        findings.truncate(N_FINDINGS);
+    }
     let mut report = Report::new(INFO.id, INFO.title);
     // With several ranks, the chart covers all of them.
     let find = |id: &str| reports.iter().find(|report| report.id == id);
     let lead = find(gpu_ranks::INFO.id).or_else(|| find(gpu_breakdown::INFO.id))?;
     report.summary = lead.summary.clone();
     // Warnings come before the numbers they qualify.
-    for warning in find(gpu_breakdown::INFO.id).iter().flat_map(|report| report.warnings()) {
-        report.warning(warning);
+    for id in [gpu_ranks::INFO.id, gpu_breakdown::INFO.id] {
+        for warning in find(id).iter().flat_map(|report| report.warnings()) {
+            report.warning(warning);
+        }
     }
     if let Some(chart) = lead.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {
         report.blocks.push(chart.clone());
     }
+    if !largest.is_empty() {
+        report.findings(consumers(largest));
+    }
     report.findings(Findings {
-        title: "Top opportunities".to_string(),
-        caption: "Upper bounds: fixing one wait often exposes another.".to_string(),
         empty: "Nothing stands out: no wait, gap, copy or communication takes 2% of the time.".to_string(),
-        stakes: Stakes::Gain,
-        findings,
+        ..opportunities(gains)
     });
     if !can_tell_launches {
         report.info(
@@ -159,23 +170,25 @@ fn grade_of(report: &Report, reports: &[Report]) -> Option<String> {
     })
 }
 
-/// Keeps the largest of findings that several traces share.
-fn worst_of_each(findings: &mut Vec<Finding>) {
+/// Keeps the largest of findings that several traces share: those with the same key.
+fn worst_of_each(findings: &mut Vec<Finding>, key: impl Fn(&Finding) -> String) {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
     let mut seen: Vec<(String, usize)> = Vec::new();
     for finding in findings.iter() {
-        match seen.iter_mut().find(|(id, _)| *id == finding.id) {
+        let key = key(finding);
+        match seen.iter_mut().find(|(known, _)| *known == key) {
             Some((_, n)) => *n += 1,
-            None => seen.push((finding.id.clone(), 1)),
+            None => seen.push((key, 1)),
         }
     }
     let mut kept: Vec<String> = Vec::new();
     findings.retain_mut(|finding| {
-        if kept.contains(&finding.id) {
+        let key = key(finding);
+        if kept.contains(&key) {
             return false;
         }
-        kept.push(finding.id.clone());
-        let n = seen.iter().find(|(id, _)| *id == finding.id).map_or(1, |(_, n)| *n);
+        let n = seen.iter().find(|(known, _)| *known == key).map_or(1, |(_, n)| *n);
+        kept.push(key);
         if n > 1 {
             let others = counted(n as u64 - 1, "other rank", "other ranks");
             finding.text.push_str(&format!(" Also in {others}, smaller."));
@@ -227,7 +240,7 @@ mod tests {
             rows: None,
         };
         let mut findings = vec![finding("a", 1), finding("b", 5), finding("a", 3), finding("a", 2)];
-        worst_of_each(&mut findings);
+        worst_of_each(&mut findings, |finding| finding.id.clone());
         let texts: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
         assert_eq!(texts, ["5", "3 Also in 2 other ranks, smaller."]);
     }

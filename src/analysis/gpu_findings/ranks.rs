@@ -51,7 +51,7 @@ fn straggler(reader: &Reader<'_>) -> Option<Finding> {
         time: Some(held_up),
         share: Some(share),
         evidence: facts.facts,
-        rows: Some(table.rows_of("")),
+        rows: Some(table.all_rows()),
     })
 }
 
@@ -81,6 +81,6 @@ fn uneven(reader: &Reader<'_>) -> Option<Finding> {
         time: Some(high.saturating_sub(low)),
         share: Some(high.saturating_sub(low) as f64 / total as f64),
         evidence: facts.facts,
-        rows: Some(table.rows_of("")),
+        rows: Some(table.all_rows()),
     })
 }

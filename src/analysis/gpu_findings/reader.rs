@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::named::numbered;
 use crate::analysis::{TableHandle, gpu_breakdown};
-use crate::filter::exactly;
+use crate::filter;
 use crate::report::{Report, RowsOf, Table, Value};
 
 /// The reports of one trace among those of a run.
@@ -57,17 +57,29 @@ impl<'a> TableOf<'a> {
         self.rows().filter_map(|row| row.integer(column)).fold(0, i64::saturating_add)
     }
 
-    /// Link to its rows, filtered.
-    pub fn rows_of(self, cell: &str) -> RowsOf {
-        self.rows_with(&[cell])
+    /// Link to all its rows.
+    pub fn all_rows(self) -> RowsOf {
+        self.rows_where(&[])
     }
 
-    /// Rows that contain these texts, each in one of their cells.
-    pub fn rows_with(self, cells: &[&str]) -> RowsOf {
+    /// Link to the rows in which these columns are exactly these texts; an empty text means any.
+    pub fn rows_where(self, cells: &[(&str, &str)]) -> RowsOf {
+        let tests: Vec<String> = cells.iter().map(|(column, text)| filter::is(column, text)).collect();
+        let tests: Vec<&str> = tests.iter().map(String::as_str).filter(|test| !test.is_empty()).collect();
+        self.filtered(tests.join(" "))
+    }
+
+    /// Link to the rows in which a column is exactly one of these texts.
+    pub fn rows_of_any(self, column: &str, texts: &[String]) -> RowsOf {
+        let tests: Vec<String> = texts.iter().map(|text| filter::is(column, text)).collect();
+        self.filtered(tests.join("|"))
+    }
+
+    fn filtered(self, filter: String) -> RowsOf {
         RowsOf {
             report: self.report.id.to_string(),
             table: self.table.id.to_string(),
-            filter: cells.iter().map(|cell| exactly(cell)).collect::<Vec<_>>().join(" "),
+            filter,
             label: format!("{}: {}", self.report.title, self.table.title),
         }
     }

@@ -79,7 +79,7 @@ pub fn slow_steps(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
             facts.push("tokens", "tokens per step", *tokens, Unit::Count);
         }
         let mut finding = evidence.finding("slow-steps", text, Some(excess));
-        finding.rows = Some(table.rows_of(&slowest.text("step")));
+        finding.rows = Some(table.rows_where(&[("step", &slowest.text("step"))]));
         worst = Some((excess, with_facts(finding, facts)));
     }
     findings.extend(worst.map(|(_, finding)| finding));

@@ -64,7 +64,7 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
     }
     text.push('.');
     let mut finding = evidence.finding("exposed-communication", text, Some(exposed));
-    finding.rows = table.map(|table| table.rows_of(&filter));
+    finding.rows = table.map(|table| table.rows_where(&[("collective", &filter)]));
     findings.push(with_facts(finding, facts));
 }
 
@@ -97,7 +97,7 @@ pub fn uneven_collectives(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
     facts.push("count", "collectives", row.integer("count").unwrap_or(0), Unit::Count);
     facts.push("p50", "p50", row.integer("p50").unwrap_or(0), Unit::Ns);
     let mut finding = evidence.finding("uneven-collectives", text, Some(excess));
-    finding.rows = Some(table.rows_of(&row.text("collective")));
+    finding.rows = Some(table.rows_where(&[("collective", &row.text("collective"))]));
     findings.push(with_facts(finding, facts));
 }
 
@@ -114,7 +114,7 @@ pub fn exposed_copies(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("exposed", "exposed copies", exposed, Unit::Ns);
     let table = evidence.reader.table(gpu_memory::COPIES);
     let copies = table.iter().flat_map(|table| table.rows()).filter(|row| row.text("name").contains("cpy"));
-    let mut rows = table.map(|table| table.rows_of(""));
+    let mut rows = table.map(|table| table.all_rows());
     if let Some(most) = copies.max_by_key(|row| row.integer("total")) {
         let name = most.text("name");
         text.push_str(&format!(", mostly {name}"));
@@ -125,7 +125,7 @@ pub fn exposed_copies(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
             text.push_str(". Pinned memory copies faster and can overlap with compute");
         }
         facts.push("copies", "copies of this kind", most.integer("count").unwrap_or(0), Unit::Count);
-        rows = table.map(|table| table.rows_of(&name));
+        rows = table.map(|table| table.rows_where(&[("name", &name)]));
     }
     text.push('.');
     let mut finding = evidence.finding("exposed-copies", text, Some(exposed));

@@ -15,8 +15,9 @@ const FAR: f64 = 0.5;
 const N_FAR: usize = 2;
 /// Minimum share of memory-bound kernels that could be fused.
 const MUCH_UNFUSED: f64 = 0.15;
-/// Minimum share of the largest operation.
-const LARGEST: f64 = 0.25;
+/// Minimum share of GPU time of an operation among the largest, and their maximum number.
+const LARGEST: f64 = 0.1;
+const N_LARGEST: usize = 3;
 
 /// Operations that mostly move memory, by the names of classes in `kernels.rules`.
 const UNFUSED: [&str; 3] = ["Elementwise", "Copy/Memory", "Layout"];
@@ -46,7 +47,7 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         facts.push("calls", "calls", row.integer("calls").unwrap_or(0), Unit::Count);
         facts.push("types", "types", row.text("types"), Unit::None).content(Content::Argument);
         let mut finding = evidence.finding("far-from-roofline", text, Some(lost));
-        finding.rows = Some(table.rows_with(&[&name, &shapes]));
+        finding.rows = Some(table.rows_where(&[("name", &name), ("shapes", &shapes)]));
         findings.push(with_facts(finding, facts));
     }
 }
@@ -78,7 +79,8 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         facts.push(&name.to_lowercase(), &name, row.integer("total").unwrap_or(0), Unit::Ns);
     }
     let mut finding = evidence.finding("unfused", text, Some(total));
-    finding.rows = Some(table.rows_of(""));
+    let names: Vec<String> = rows.iter().map(|row| row.text("operation")).collect();
+    finding.rows = Some(table.rows_of_any("operation", &names));
     findings.push(with_facts(finding, facts));
 }
 
@@ -112,24 +114,33 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let mut facts = Facts::default();
     facts.push("total", "GPU time", total, Unit::Ns);
     facts.push("count", "kernels", count, Unit::Count);
-    facts.push("unused", "unused SMs, this kernel", most.float("unused").unwrap_or(0.0), Unit::Ratio);
     let mut finding = evidence.finding("few-blocks", text, Some(at_stake));
-    finding.rows = Some(table.rows_of(&name));
+    finding.rows = Some(table.rows_where(&[("name", &name)]));
     findings.push(with_facts(finding, facts));
 }
 
-/// The operation with the most GPU time, which bounds what can be gained.
+/// The operations with the most GPU time.
 pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table(gpu_kernels::OPERATIONS) else { return };
-    let Some(most) = table.rows().max_by_key(|row| row.integer("total")) else { return };
-    let Some(share) = most.float("share").filter(|share| *share >= LARGEST) else { return };
-    let operation = most.text("operation");
+    let share = |row: &Row<'_>| row.float("share").unwrap_or(0.0);
+    let mut rows: Vec<Row<'_>> = table.rows().filter(|row| share(row) >= LARGEST).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.integer("total")));
+    for row in rows.into_iter().take(N_LARGEST) {
+        findings.extend(operation(evidence, &row, share(&row)));
+    }
+}
+
+/// An operation with its share of GPU time. `None` if its time is unknown.
+fn operation(evidence: &Evidence<'_>, row: &Row<'_>, share: f64) -> Option<Finding> {
+    // Kernels on several streams overlap.
+    let total = row.integer("total").map(|total| total.min(evidence.time)).filter(|total| *total > 0)?;
+    let operation = row.text("operation");
     let mut text = format!("{operation} accounts for {} of GPU time", percent(share));
     let kernels = evidence.reader.table(gpu_kernels::KERNELS);
     let of_operation =
         kernels.iter().flat_map(|table| table.rows()).filter(|row| row.text("operation") == operation);
     let mut facts = Facts::default();
-    facts.push("total", "GPU time", most.integer("total").unwrap_or(0), Unit::Ns);
+    facts.push("total", "GPU time", row.integer("total").unwrap_or(0), Unit::Ns);
     if let Some(kernel) = of_operation.max_by_key(|row| row.integer("total")) {
         let of_it = kernel.float("share").map_or(0.0, |kernel| kernel / share);
         text.push_str(&format!(
@@ -143,9 +154,7 @@ pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         }
     }
     text.push('.');
-    // Kernels on several streams overlap.
-    let total = most.integer("total").unwrap_or(0).min(evidence.time);
-    let mut finding = evidence.finding("largest-operation", text, Some(total).filter(|total| *total > 0));
-    finding.rows = kernels.map(|table| table.rows_of(&operation));
-    findings.push(with_facts(finding, facts));
+    let mut finding = evidence.finding("largest-operation", text, Some(total));
+    finding.rows = kernels.map(|table| table.rows_where(&[("operation", &operation)]));
+    Some(with_facts(finding, facts))
 }

@@ -1,8 +1,8 @@
-//! Findings for Python profiles: the hottest function, waiting, garbage collection, imports.
+//! Findings for Python profiles: the hottest functions, waiting, garbage collection, imports.
 
 use super::totals::{FunctionKey, Total};
 use super::{FUNCTIONS, function_name, places, ratio, thread_time_ns};
-use crate::analysis::findings::{LEAST, block, quoted, rows_of};
+use crate::analysis::findings::{LEAST, consumers, quoted, rows_of, worth_saying};
 use crate::analysis::gpu::stats::percent;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{Unit, counted, group_digits};
@@ -12,8 +12,9 @@ use crate::trace::profiles::ProfileRun;
 
 /// Fewest samples for meaningful findings.
 const MIN_SAMPLES: u128 = 20;
-/// Smallest share of samples that makes a function a finding.
+/// Smallest share of samples that makes a function a finding, and their maximum number.
 const HOTTEST: f64 = 0.05;
+const N_HOTTEST: usize = 5;
 
 /// Standard library functions in which a thread only waits: file name, function names.
 const WAITING: &[(&str, &[&str])] = &[
@@ -67,7 +68,7 @@ pub fn of(
             time,
             share: Some(share),
             evidence: facts.facts,
-            rows: Some(RowsOf { table: table.to_string(), ..rows_of(FUNCTIONS, filter) }),
+            rows: Some(RowsOf { table: table.to_string(), ..rows_of(FUNCTIONS, "function", filter) }),
         })
     };
     let mut found: Vec<Finding> = Vec::new();
@@ -77,8 +78,8 @@ pub fn of(
         places::kind(path, func) == "gc"
     };
     let works = |total: &&Total<FunctionKey>| !is_waiting(names(total)) && !is_gc(total);
-    let hottest = functions.iter().find(works).filter(|total| total.self_samples > 0);
-    if let Some(total) = hottest {
+    let hottest = functions.iter().filter(works).filter(|total| total.self_samples > 0).take(N_HOTTEST);
+    for (rank, total) in hottest.enumerate() {
         let name = function_name(profile, total.first_row as usize, &trace.strings);
         let name = name.as_deref().unwrap_or("");
         let quoted = match name {
@@ -88,9 +89,11 @@ pub fn of(
         let place = names(total).0.map(places::display_name).filter(|place| *place != "~");
         let place =
             place.map_or(String::new(), |place| format!(" ({})", visible(&shortened(place, IN_A_SENTENCE))));
-        found.extend(finding("hottest-function", total.self_samples, HOTTEST, name, &|share| {
+        let (id, is) = if rank == 0 { ("hottest-function", " is hottest") } else { ("hot-function", "") };
+        let func = names(total).1.unwrap_or("");
+        found.extend(finding(id, total.self_samples, HOTTEST, func, &|share| {
             format!(
-                "{quoted}{place} is hottest: {share} self ({} of {}).",
+                "{quoted}{place}{is}: {share} self ({} of {}).",
                 group_digits(i128::try_from(total.self_samples).unwrap_or(i128::MAX)),
                 counted(samples as u64, "sample", "samples")
             )
@@ -120,5 +123,6 @@ pub fn of(
         }));
     }
     found.sort_by(|a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
-    block("Percentages of all samples. Imports can overlap the other findings.", found)
+    let caption = "Percentages of all samples. Imports can overlap the other findings.".to_string();
+    worth_saying([Findings { caption, ..consumers(found) }]).pop()
 }

@@ -47,12 +47,7 @@ fn report(context: &Context<'_>) -> Report {
         ([(trace, profile)], [functions]) => headline(trace, profile, functions),
         _ => format!("{} profiles.", group_digits(all.len() as i128)),
     };
-    if all.len() > 1 {
-        report.table(runs_table(&all));
-    }
-    for (number, ((trace, profile), functions)) in all.iter().zip(&functions).enumerate() {
-        run_blocks(&mut report, trace, profile, functions, number);
-    }
+    // What the file cannot show, before what it does.
     report.info(
         "The file has counts per code location, without stacks, threads or timestamps, so there is no flame graph, call tree \
          or timeline. To get those, run the profiler with --flamegraph or --gecko.",
@@ -63,6 +58,12 @@ fn report(context: &Context<'_>) -> Report {
              split the file by run_id.",
             group_digits((all.len() - MAX_DETAILED_RUNS) as i128)
         ));
+    }
+    if all.len() > 1 {
+        report.table(runs_table(&all));
+    }
+    for (number, ((trace, profile), functions)) in all.iter().zip(&functions).enumerate() {
+        run_blocks(&mut report, trace, profile, functions, number);
     }
     report
 }
@@ -188,8 +189,8 @@ fn run_blocks(
     }
     let name = short_id(profile);
     let view = ProfileTables { profile, strings: &trace.strings, whole: profile.whole() };
-    report.table(view.frames(id("frames"), format!("Frames of {name}")));
     report.table(view.functions(id(FUNCTIONS.id), format!("Functions of {name}"), functions));
+    report.table(view.frames(id("frames"), format!("Frames of {name}")));
     report.table(view.lines(id("lines"), format!("Lines of {name}")));
     report.table(view.files(id("files"), format!("Files of {name}"), &files));
     report.table(view.packages(id("packages"), format!("Packages of {name}")));

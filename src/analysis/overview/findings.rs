@@ -1,7 +1,7 @@
 //! Findings for traces without GPU activity: the largest consumer of self time, and slices that take far longer than others of the
 //! same name, with the child slice responsible.
 
-use crate::analysis::findings::{UPPER_BOUNDS, block, quoted, rows_of};
+use crate::analysis::findings::{consumers, opportunities, quoted, rows_of, worth_saying};
 use crate::analysis::gpu;
 use crate::analysis::gpu::stats::percent;
 use crate::analysis::slices::{self, SliceSums};
@@ -28,27 +28,27 @@ const N_OUTLIERS: usize = 5;
 /// Most candidates considered; with more, durations in the trace are not meaningful.
 const MAX_CANDIDATES: usize = 10_000;
 
-/// Findings of the run; `None` if there are none, or if there is GPU activity, which has its own report.
-pub fn of(run: &Run, sums: &SliceSums<'_>) -> Option<Findings> {
+/// Findings of the run; none if there is GPU activity, which has its own report.
+pub fn of(run: &Run, sums: &SliceSums<'_>) -> Vec<Findings> {
     if run.traces.iter().any(|trace| gpu::has_work(trace) || trace.aggregated.is_some()) {
-        return None;
+        return Vec::new();
     }
-    let mut findings: Vec<Finding> = largest(sums).into_iter().collect();
+    let mut unusual: Vec<Finding> = Vec::new();
     for (number, trace) in run.traces.iter().enumerate() {
         let mut of_trace = outliers(number, trace, sums);
         if run.traces.len() > 1 {
             let file = visible(&trace.source.file_name);
             of_trace.iter_mut().for_each(|finding| finding.text = format!("{file}: {}", finding.text));
         }
-        findings.extend(of_trace);
+        unusual.extend(of_trace);
     }
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
-    block(UPPER_BOUNDS, findings)
+    unusual.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    worth_saying([consumers(largest(sums).into_iter().collect()), opportunities(unusual)])
 }
 
 /// Slices of that name.
 fn named(name: &str) -> RowsOf {
-    rows_of(slices::SLICES, name)
+    rows_of(slices::SLICES, "name", name)
 }
 
 /// The name with the most self time.

@@ -27,7 +27,7 @@ fn applies(run: &Run) -> bool {
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let run = context.run;
-    if let Some(findings) = findings::of(run, context.sums()) {
+    for findings in findings::of(run, context.sums()) {
         report.findings(findings);
     }
     let top = context.query.top as usize;

@@ -1,17 +1,19 @@
-//! Findings for scoring calls: avoidable cache misses, the most expensive probe, calls far slower than others of the same
+//! Findings for scoring calls: the most expensive probes and views, avoidable cache misses, calls far slower than others of the same
 //! operation.
 
-use super::summary::{RepeatedMiss, Summary};
-use super::{PER_PROBE, REPEATED_MISSES, SLOWEST, share};
-use crate::analysis::findings::{UPPER_BOUNDS, block, quoted, rows_of};
+use super::summary::{Bucket, RepeatedMiss, Summary};
+use super::{PER_PROBE, PER_VIEW, REPEATED_MISSES, SLOWEST, share};
+use crate::analysis::TableHandle;
+use crate::analysis::findings::{consumers, opportunities, quoted, rows_of, worth_saying};
 use crate::analysis::gpu::stats::percent;
 use crate::base::hash::HashMap;
-use crate::base::units::{Unit, counted, format_ns, group_digits};
+use crate::base::units::{Unit, counted, format_float, format_ns, group_digits};
 use crate::report::{Facts, Finding, Findings};
 use crate::trace::Run;
 
-/// Smallest share of time that makes a probe a finding, if there are several.
-const LARGEST: f64 = 0.25;
+/// Smallest share of time that makes a probe or view a finding if there are several, and the maximum number of each.
+const LARGEST: f64 = 0.1;
+const MAX_LARGEST: usize = 5;
 /// Fewest misses of an operation needed for a meaningful median.
 const MIN_COUNT: usize = 8;
 /// A call is slow from this multiple of the median on.
@@ -25,11 +27,12 @@ fn to_ns(ms: f64) -> Option<i64> {
     (0.0..i64::MAX as f64).contains(&ns).then_some(ns as i64)
 }
 
-fn format_ms(ms: f64) -> String {
-    to_ns(ms).map_or_else(|| format!("{ms:e} ms"), format_ns)
+/// Milliseconds in the unit that suits them.
+pub fn format_ms(ms: f64) -> String {
+    to_ns(ms).map_or_else(|| format!("{} ms", format_float(ms, Unit::Ms)), format_ns)
 }
 
-/// Findings of the run; `None` if there are none. `repeated_ms` is the time of the repeated misses. With `is_appended`, the file
+/// Findings of the run. `repeated_ms` is the time of the repeated misses. With `is_appended`, the file
 /// contains several runs, and each began with an empty cache.
 pub fn of(
     run: &Run,
@@ -37,38 +40,61 @@ pub fn of(
     repeated: &[RepeatedMiss],
     repeated_ms: f64,
     is_appended: bool,
-) -> Option<Findings> {
-    let mut findings: Vec<Finding> = largest_probe(summary).into_iter().collect();
-    let share_again = share(repeated_ms, summary.total_wall_ms);
-    findings.extend(share_again.map(|share| computed_again(repeated, repeated_ms, share, is_appended)));
-    findings.extend(slow_calls(run, summary));
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
-    block(UPPER_BOUNDS, findings)
+) -> Vec<Findings> {
+    let total = summary.total_wall_ms;
+    let mut largest = consumers_of("probe", PER_PROBE, &summary.probes, total, |name| &name.text);
+    largest.extend(consumers_of("view", PER_VIEW, &summary.views, total, |name| name));
+    largest.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    let share_again = share(repeated_ms, total);
+    let mut gains: Vec<Finding> = share_again
+        .map(|share| computed_again(repeated, repeated_ms, share, is_appended))
+        .into_iter()
+        .collect();
+    gains.extend(slow_calls(run, summary));
+    gains.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    worth_saying([consumers(largest), opportunities(gains)])
 }
 
-/// The most expensive probe, if there are several.
-fn largest_probe(summary: &Summary) -> Option<Finding> {
-    let largest = summary.probes.first().filter(|_| summary.probes.len() > 1)?;
-    let share = share(largest.total_ms, summary.total_wall_ms).filter(|share| *share >= LARGEST)?;
-    let mut facts = Facts::default();
-    facts.push("total_ms", "total time", largest.total_ms, Unit::Ms);
-    facts.push("n_events", "calls", largest.n_events, Unit::Count);
-    facts.push("hit_rate", "cache hit rate", largest.hit_rate(), Unit::Ratio);
-    let name = &largest.key.text;
-    Some(Finding {
-        id: "largest-probe".to_string(),
-        text: format!(
-            "Probe {} accounts for {} of the time ({}); dropping it saves {}.",
+/// The most expensive probes or views, if there are several.
+fn consumers_of<K>(
+    noun: &'static str,
+    table: TableHandle,
+    buckets: &[Bucket<K>],
+    total_ms: f64,
+    name: impl Fn(&K) -> &String,
+) -> Vec<Finding> {
+    if buckets.len() < 2 {
+        return Vec::new();
+    }
+    let column = if noun == "view" { "view_id" } else { noun };
+    let finding = |(rank, bucket): (usize, &Bucket<K>)| {
+        let share = share(bucket.total_ms, total_ms).filter(|share| *share >= LARGEST)?;
+        let name = name(&bucket.key);
+        let mut facts = Facts::default();
+        facts.push("total_ms", "total time", bucket.total_ms, Unit::Ms);
+        facts.push("n_events", "calls", bucket.n_events, Unit::Count);
+        facts.push("hit_rate", "cache hit rate", bucket.hit_rate(), Unit::Ratio);
+        let text = format!(
+            "{} {} accounts for {} of the time ({}){}",
+            if noun == "view" { "View" } else { "Probe" },
             quoted(name),
             percent(share),
-            counted(largest.n_events, "call", "calls"),
-            format_ms(largest.total_ms)
-        ),
-        time: to_ns(largest.total_ms),
-        share: Some(share),
-        evidence: facts.facts,
-        rows: Some(rows_of(PER_PROBE, name)),
-    })
+            counted(bucket.n_events, "call", "calls"),
+            match noun {
+                "view" => ".".to_string(),
+                _ => format!("; dropping it saves {}.", format_ms(bucket.total_ms)),
+            }
+        );
+        Some(Finding {
+            id: if rank == 0 { format!("largest-{noun}") } else { format!("large-{noun}") },
+            text,
+            time: to_ns(bucket.total_ms),
+            share: Some(share),
+            evidence: facts.facts,
+            rows: Some(rows_of(table, column, name)),
+        })
+    };
+    buckets.iter().take(MAX_LARGEST).enumerate().filter_map(finding).collect()
 }
 
 /// Time spent on misses whose result was already computed earlier in the same file.
@@ -90,7 +116,7 @@ fn computed_again(repeated: &[RepeatedMiss], again_ms: f64, share: f64, is_appen
         time: to_ns(again_ms),
         share: Some(share),
         evidence: facts.facts,
-        rows: Some(rows_of(REPEATED_MISSES, "")),
+        rows: Some(rows_of(REPEATED_MISSES, "", "")),
     }
 }
 
@@ -135,7 +161,7 @@ fn slow_calls(run: &Run, summary: &Summary) -> Vec<Finding> {
             share: share(excess_ms, summary.total_wall_ms),
             evidence: facts.facts,
             // The table exists only if slowest calls are requested.
-            rows: (!summary.slowest.is_empty()).then(|| rows_of(SLOWEST, &op.key)),
+            rows: (!summary.slowest.is_empty()).then(|| rows_of(SLOWEST, "op", &op.key)),
         });
     }
     found

@@ -8,9 +8,10 @@ mod grid;
 pub mod summary;
 
 use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, top_k_of};
+use super::findings::quoted;
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::strings::StringId;
-use crate::base::units::{Unit, counted, format_float, format_ratio};
+use crate::base::units::{Unit, counted, format_ratio};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::Run;
 
@@ -25,6 +26,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 /// Tables that findings link to.
 pub const PER_PROBE: TableHandle = TableHandle { report: &INFO, id: "per_probe" };
+pub const PER_VIEW: TableHandle = TableHandle { report: &INFO, id: "per_view" };
 pub const SLOWEST: TableHandle = TableHandle { report: &INFO, id: "slowest" };
 pub const REPEATED_MISSES: TableHandle = TableHandle { report: &INFO, id: "repeated_misses" };
 
@@ -45,40 +47,41 @@ fn report(context: &Context<'_>) -> Report {
     let repeated = find_repeated_misses(run);
     let mut report = Report::new(INFO.id, INFO.title);
     let saved = grid::saved_by_cache(run);
-    let saving = saved.map(|(ms, _)| format!(", which saved about {} ms", format_float(ms, Unit::Ms)));
+    let saving = saved.map(|(ms, _)| format!(", which saved about {}", findings::format_ms(ms)));
     report.summary = format!(
-        "{} took {} ms; cache hit rate {}{}.",
+        "{} took {}; cache hit rate {}{}.{}",
         counted(summary.n_events, "call", "calls"),
-        format_float(summary.total_wall_ms, Unit::Ms),
+        findings::format_ms(summary.total_wall_ms),
         format_ratio(summary.hit_rate()),
-        saving.unwrap_or_default()
+        saving.unwrap_or_default(),
+        largest_view(&summary).unwrap_or_default()
     );
     if summary.n_events == 0 {
         report.warning("The file has no scoring calls.");
     }
 
     let repeated_ms = repeated.iter().map(|miss| miss.repeated_ms).fold(0.0, |sum: f64, ms| sum + ms);
-    if let Some(findings) = findings::of(run, &summary, &repeated, repeated_ms, clock.n_back > 0) {
+    for findings in findings::of(run, &summary, &repeated, repeated_ms, clock.n_back > 0) {
         report.findings(findings);
     }
     if let Some(chart) = grid::chart(run, &summary) {
         report.chart(chart);
     }
     let mut facts = Facts::new("Forward passes");
-    facts.push("events", "Calls", summary.n_events, Unit::Count).hint("lines parsed");
     facts
         .push("total_wall_ms", "Total time", summary.total_wall_ms, Unit::Ms)
         .hint("sum of wall_ms over all calls (compensated summation)");
-    facts
-        .push("overall_hit_rate", "Cache hit rate", summary.hit_rate(), Unit::Ratio)
-        .hint("cache hits / all calls");
-    facts.push("cache_hits", "Hits", summary.hits, Unit::Count);
     if let Some((ms, n_hits)) = saved {
         facts.push("cache_saved_ms", "Saved by the cache (estimate)", ms, Unit::Ms).hint(format!(
             "{}: mean duration of the misses of the same operation and view, less the duration of the hit",
             counted(n_hits, "hit", "hits")
         ));
     }
+    facts
+        .push("overall_hit_rate", "Cache hit rate", summary.hit_rate(), Unit::Ratio)
+        .hint("cache hits / all calls");
+    facts.push("events", "Calls", summary.n_events, Unit::Count).hint("lines parsed");
+    facts.push("cache_hits", "Hits", summary.hits, Unit::Count);
     facts.push("cache_misses", "Misses", summary.n_events - summary.hits, Unit::Count);
     facts.push("probes", "Probes", summary.probes.len() as u64, Unit::Count);
     facts.push("views", "Views", summary.views.len() as u64, Unit::Count);
@@ -122,7 +125,7 @@ fn report(context: &Context<'_>) -> Report {
         summary.total_wall_ms,
     ));
     report.table(bucket_table(
-        ("per_view", "Time by view"),
+        (PER_VIEW.id, "Time by view"),
         ("view_id", "view", Content::Plain),
         "One row per model state: base, fine-tuned (ft), scaled or randomized (null).",
         &summary.views,
@@ -142,6 +145,13 @@ fn report(context: &Context<'_>) -> Report {
     }
     report.table(repeated_table(run, &repeated));
     report
+}
+
+/// ` View base takes the most time: 51.0%.`; `None` with a single view.
+fn largest_view(summary: &Summary) -> Option<String> {
+    let view = summary.views.first().filter(|_| summary.views.len() > 1)?;
+    let share = share(view.total_ms, summary.total_wall_ms)?;
+    Some(format!(" View {} takes the most time: {}.", quoted(&view.key), format_ratio(share)))
 }
 
 /// Key fields of a call: probe (as in the report), view, operation, prompt and number of tokens.

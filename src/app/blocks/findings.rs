@@ -12,7 +12,6 @@ use tracedrop::report::{Finding, Findings, Stakes};
 pub fn FindingsBlock(tab: Tab, #[prop(into)] findings: Signal<Option<Findings>>) -> impl IntoView {
     move || {
         findings.get().map(|Findings { title, caption, empty, stakes, findings }| {
-            let most = findings.iter().filter_map(|finding| finding.share).map(f64::abs).fold(0.0, f64::max);
             view! {
                 <section class="findings">
                     <h3>{title}</h3>
@@ -21,7 +20,7 @@ pub fn FindingsBlock(tab: Tab, #[prop(into)] findings: Signal<Option<Findings>>)
                     } else {
                         view! {
                             <p class="table-caption">{caption}</p>
-                            <ol>{findings.into_iter().map(|finding| finding_view(tab, finding, stakes, most)).collect_view()}</ol>
+                            <ol>{findings.into_iter().map(|finding| finding_view(tab, finding, stakes)).collect_view()}</ol>
                         }
                             .into_any()
                     }}
@@ -31,12 +30,13 @@ pub fn FindingsBlock(tab: Tab, #[prop(into)] findings: Signal<Option<Findings>>)
     }
 }
 
-fn finding_view(tab: Tab, finding: Finding, stakes: Stakes, most: f64) -> impl IntoView {
+fn finding_view(tab: Tab, finding: Finding, stakes: Stakes) -> impl IntoView {
     let stake = finding.time.map(|ns| {
         let share = finding.share.unwrap_or(0.0);
-        let width = if most > 0.0 { 100.0 * share.abs() / most } else { 0.0 };
+        // Of the whole time, so that bars of several lists compare.
+        let width = 100.0 * share.abs().min(1.0);
         let (time, share, tone) = match stakes {
-            Stakes::Gain => (format_ns(ns), (words().reports.of_the_time)(share), ""),
+            Stakes::Gain | Stakes::Spent => (format_ns(ns), (words().reports.of_the_time)(share), ""),
             // What takes less time in B takes more in A.
             Stakes::Difference => {
                 let tone = if ns < 0 { "side-a" } else { "side-b" };
@@ -54,8 +54,7 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes, most: f64) -> impl I
         }
     });
     let evidence = finding
-        .evidence
-        .iter()
+        .further_evidence()
         .map(|fact| {
             view! {
                 <div>

@@ -6,7 +6,7 @@
 use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always, notes};
 use crate::base::text;
 use crate::base::units::group_digits;
-use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Notes, Report, Table, Value};
+use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Notes, Report, Table, Value, cell_text};
 use crate::scene::{layout, svg, tone_name};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
@@ -257,7 +257,7 @@ impl Page<'_> {
             self.raw("<li>");
             self.escaped(&findings.line(finding));
             self.raw("<br><span class=\"soft\">");
-            for (at, fact) in finding.evidence.iter().enumerate() {
+            for (at, fact) in finding.further_evidence().enumerate() {
                 self.raw(if at > 0 { " · " } else { "" });
                 self.escaped(&fact.label);
                 self.raw(" ");
@@ -358,7 +358,7 @@ impl Page<'_> {
             for (at, column) in table.columns.iter().enumerate() {
                 let is_marked = at == 0 && !notes.is_empty();
                 let value = column.cells.get(row);
-                let text = text::shortened(&value.display(column.unit), MAX_LETTERS);
+                let text = text::shortened(&cell_text(&value, column.unit, &column.label), MAX_LETTERS);
                 if matches!(value, Value::Text(_)) {
                     self.raw("<td class=\"text\"");
                     if is_marked {

@@ -252,8 +252,10 @@ fn write_findings(findings: &Findings, json: &mut JsonWriter) {
         if findings.findings.is_empty() {
             json.member("empty", &findings.empty);
         }
-        if findings.stakes == Stakes::Difference {
-            json.member("stakes", "difference");
+        match findings.stakes {
+            Stakes::Gain => {}
+            Stakes::Difference => json.member("stakes", "difference"),
+            Stakes::Spent => json.member("stakes", "spent"),
         }
         json.key("list");
         json.list(&findings.findings, |finding, json| {
@@ -621,7 +623,11 @@ fn read_findings(content: FindingsContent<'_>) -> Result<Findings, Refusal> {
         title: content.title.0,
         caption: content.caption.0,
         empty: content.empty.0,
-        stakes: if content.stakes.0 == "difference" { Stakes::Difference } else { Stakes::Gain },
+        stakes: match &*content.stakes.0 {
+            "difference" => Stakes::Difference,
+            "spent" => Stakes::Spent,
+            _ => Stakes::Gain,
+        },
         findings: short(content.list, MAX_ITEMS)?.into_iter().map(read).collect::<Result<_, Refusal>>()?,
     })
 }

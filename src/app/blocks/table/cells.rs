@@ -4,7 +4,7 @@ use crate::app::widgets::Number;
 use leptos::prelude::*;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::ColumnView;
-use tracedrop::report::Value;
+use tracedrop::report::{Value, cell_text};
 use tracedrop::report::amounts::Scale;
 
 /// Text longer than this keeps its end when there is not enough room.
@@ -23,7 +23,7 @@ pub fn cell_view(
 ) -> AnyView {
     let index = (at + 1).to_string();
     let Some(value) = value else { return view! { <td aria-colindex=index>{mark}</td> }.into_any() };
-    let shown = || scale.value(value).display(scale.unit(column.unit));
+    let shown = || cell_text(&scale.value(value), scale.unit(column.unit), &column.label);
     match value {
         Value::Missing => view! {
             <td class="cell-missing" class:cell-number=column.numeric aria-colindex=index>

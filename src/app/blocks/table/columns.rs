@@ -1,7 +1,7 @@
 //! Which columns of a table show, how wide they are, and what a click on one sorts by.
 
 use tracedrop::engine::protocol::{ColumnView, TableView};
-use tracedrop::report::Sort;
+use tracedrop::report::{Sort, cell_text};
 use tracedrop::report::amounts::{Amounts, Basis, Scale};
 
 /// Text columns are at most this wide, but for the one that grows; longer text loses its middle.
@@ -126,7 +126,7 @@ fn chars_of(table: &TableView, at: usize, scale: Scale) -> usize {
     let Some(column) = table.columns.get(at) else { return MIN_CHARS };
     let values = table.first.rows.iter().filter_map(|row| row.get(at));
     let longest = values
-        .map(|value| scale.value(value).display(scale.unit(column.unit)).chars().count())
+        .map(|value| cell_text(&scale.value(value), scale.unit(column.unit), &column.label).chars().count())
         .max()
         .unwrap_or(0);
     let longest = if column.numeric { longest + SPARE_CHARS } else { longest };
