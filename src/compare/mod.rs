@@ -384,7 +384,7 @@ fn shown(value: i128, unit: Unit) -> String {
     }
 }
 
-/// Relative difference of B from A: `+20.0%`, `no change`, `from zero`; from tenfold on, the ratio: `12.5×`.
+/// Relative difference of B from A: `+20.0%`, `<0.1%`, `no change`, `from zero`; from tenfold on, the ratio: `12.5×`.
 pub fn percent(a: f64, b: f64) -> String {
     if a == b {
         return "no change".to_string();
@@ -396,6 +396,7 @@ pub fn percent(a: f64, b: f64) -> String {
         // Percentages of this size are read as ratios anyway.
         ratio if ratio >= 100.0 => format!("{}×", group_decimal(ratio, 0)),
         ratio if ratio >= 10.0 => format!("{ratio:.1}×"),
+        ratio if (ratio - 1.0).abs() < 0.0005 => "<0.1%".to_string(),
         _ => format!("{:+.1}%", 100.0 * (b - a) / a).replace('-', "−"),
     }
 }
@@ -500,7 +501,7 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
                 "difference_text",
                 "B − A",
                 Content::Plain,
-                texts(&|total| text(total.difference(), total.unit)),
+                texts(&|total| words::signed(total.difference(), total.unit)),
             ),
             Column::text(
                 "gained_text",

@@ -203,6 +203,8 @@ pub struct Change {
     pub name: Vec<String>,
     /// The most distinctive key, to filter the table by.
     pub filter: String,
+    /// Id of the key column that has it.
+    pub column: String,
     /// Whether A and B have the row.
     pub is_in: [bool; 2],
     /// Main values of A and B: sums, or means per file as in [`Total::told`].
@@ -343,7 +345,7 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     Some(Joined {
         table,
         totals,
-        changes: changes(&measures, &rows),
+        changes: changes(&keys, &measures, &rows),
         n_changed: rows.iter().filter(|row| row.size() != 0).count() as u64,
         n_noise: rows.iter().filter(|row| row.size() != 0 && row.is_noise()).count() as u64,
         n_rows: [count([true, false]), count([false, true]), count([true, true])],
@@ -439,7 +441,7 @@ fn difference(row: &Row, measure: usize) -> i128 {
 }
 
 /// Changes from sorted `rows`, see [`Joined::changes`].
-fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
+fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> {
     if !measures.first().is_some_and(|measure| measure.adds_up) {
         return Vec::new();
     }
@@ -464,6 +466,7 @@ fn changes(measures: &[Measure], rows: &[Row]) -> Vec<Change> {
         out.push(Change {
             name,
             filter: row.key.get(telling).map(Value::plain).unwrap_or_default(),
+            column: keys.get(telling).map(|key| key.id.to_string()).unwrap_or_default(),
             is_in: row.is_in,
             sides: row.told(),
             // Sums of counts don't match means per file.

@@ -1,13 +1,13 @@
 //! Largest changes of a table: the rows that make up the difference of its total.
 
-use super::noise::RULE_OF_REPEATS;
+use super::noise::{MIN_SHARE as LEAST, RULE_OF_REPEATS};
 use super::tables::{ByFile, Change, Joined, Total, narrow, ratio};
 use super::{percent, shown};
 use crate::analysis::mrm;
 use crate::base::units::{Unit, counted, format_ratio, group_decimal};
-use crate::filter::exactly;
+use crate::filter;
 use crate::report::chart::{Bars, Part, Plot, Tone};
-use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
+use crate::report::{Cells, Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
 
 /// `self: 1.250 ms in A, 1.500 ms in B (+20.0%).`
 pub fn summary(joined: &Joined) -> String {
@@ -139,31 +139,47 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
         joined.table.title,
         signed(told[1].saturating_sub(told[0]), total.unit)
     );
-    let rows = |filter: &str| {
+    let rows = |column: &str, text: &str| {
         Some(RowsOf {
             report: report.id.to_string(),
             table: joined.table.id.to_string(),
-            filter: exactly(filter),
+            // The numbers of a key have another form in a filter than texts.
+            filter: match joined.table.column(column).map(|column| &column.cells) {
+                Some(Cells::Text(_)) => filter::is(column, text),
+                _ => filter::exactly(text),
+            },
             label: joined.table.title.clone(),
         })
     };
     let mut rest = told;
-    for change in &joined.changes {
+    // A change of less than this share of A says nothing by itself.
+    let is_large =
+        |change: &&Change| ratio(told[0], change.difference()).is_none_or(|share| share.abs() >= LEAST);
+    let large: Vec<&Change> = joined.changes.iter().filter(is_large).collect();
+    for change in &large {
         rest = [0, 1].map(|side| rest[side].saturating_sub(change.sides[side]));
-        out.findings.push(finding(text_of(change, total), change.sides, total, rows(&change.filter)));
+        out.findings.push(finding(
+            text_of(change, total),
+            change.sides,
+            total,
+            rows(&change.column, &change.filter),
+        ));
     }
-    let n_rest = joined.n_changed - joined.changes.len() as u64;
+    let n_rest = joined.n_changed - large.len() as u64;
     if n_rest > 0 {
-        let mut text = match joined.changes.len() {
+        let mut text = match large.len() {
             0 => counted(n_rest, "row", "rows"),
             _ => counted(n_rest, "other row", "other rows"),
         };
+        if large.is_empty() && !joined.changes.is_empty() {
+            text.push_str(", each with less than 1% of A");
+        }
         match joined.n_noise {
             0 => {}
             n_noise if n_noise == n_rest => text.push_str(", within noise"),
             n_noise => text.push_str(&format!(", {n_noise} within noise")),
         }
-        out.findings.push(finding(text, rest, total, rows("")));
+        out.findings.push(finding(text, rest, total, rows("", "")));
     }
     out
 }
@@ -268,7 +284,8 @@ pub(super) fn each(a: f64, b: f64) -> String {
     }
 }
 
-fn signed(value: i128, unit: Unit) -> String {
+/// A difference with its sign.
+pub fn signed(value: i128, unit: Unit) -> String {
     match value {
         0 => format!("±{}", shown(0, unit)),
         value if value > 0 => format!("+{}", shown(value, unit)),

@@ -45,7 +45,7 @@ fn every_format_is_written() {
     let json: serde_json::Value = serde_json::from_str(&text(&[A, B, "--format", "json"])).unwrap();
     assert_eq!(json["reports"][0]["id"], "compare-gpu");
     assert!(text(&[A, B, "--format", "csv"]).contains("per_step_a"));
-    assert!(text(&[A, B, "--width", "120"]).contains("GPU\n"));
+    assert!(text(&[A, B, "--width", "120"]).contains("What changed\n"));
     assert!(text(&["--list"]).contains("gpu.per_step"));
     assert!(text(&[A, B, "--list"]).contains("slices.slices.self"));
     let groups = text(&[

@@ -109,7 +109,10 @@ fn slower_attention_comes_first() {
         "{first}"
     );
     let rows = answer.findings[0].rows.clone().unwrap();
-    assert_eq!((&*status(0), &*rows.table, &*rows.filter), ("▲ slower in B", "kernels", "Attention"));
+    assert_eq!(
+        (&*status(0), &*rows.table, &*rows.filter),
+        ("▲ slower in B", "kernels", "operation=Attention")
+    );
     for line in &answer.findings {
         let rows = line.rows.clone().unwrap();
         let led_to = table(&comparison, &rows.report, &rows.table);

@@ -44,6 +44,9 @@ pub const ENGLISH: CompareWords = CompareWords {
         (n, 0) => format!("{}.", counted(n, "file", "files")),
         (n, left_out) => format!("{}, {} skipped.", counted(n, "file", "files"), number(left_out)),
     },
-    of_side_a: |share| format!("{:+.1}% of A’s time", 100.0 * share).replace('-', "−"),
+    of_side_a: |share| match 100.0 * share {
+        percent if percent != 0.0 && percent.abs() < 0.05 => "<0.1% of A’s time".to_string(),
+        percent => format!("{percent:+.1}% of A’s time").replace('-', "−"),
+    },
     rank: |rank| format!("rank {rank}"),
 };

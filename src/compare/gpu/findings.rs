@@ -5,7 +5,7 @@
 //! kernel on both sides was not.
 
 use super::sequence::Aligned;
-use super::steps::column_of;
+use super::steps::{column_of, insert_phase};
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
@@ -66,12 +66,19 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
     let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
     rows.truncate(MAX_ROWS);
     let numbers = |get: &dyn Fn(&Block) -> i64| rows.iter().map(|row| Some(get(&row.1))).collect::<Vec<_>>();
-    let columns = vec![
-        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.0.0))),
+    // A side without kernels there has no time, not 0.
+    let alone = |side: usize| -> Vec<Option<i64>> {
+        let runs_any = |key: &BlockKey| !(if side == 0 { &key.2 } else { &key.3 }).is_empty();
+        rows.iter().map(|(key, block)| runs_any(key).then_some(block.alone[side])).collect()
+    };
+    let mut columns = vec![
         Column::key("before", "after", Content::Symbol, column_of(rows.iter().map(|row| row.0.1.as_str()))),
         Column::key("only_a", "A runs", Content::Symbol, column_of(rows.iter().map(|row| row.0.2.as_str()))),
         Column::key("only_b", "B runs", Content::Symbol, column_of(rows.iter().map(|row| row.0.3.as_str()))),
         Column::key("after", "before", Content::Symbol, column_of(rows.iter().map(|row| row.0.4.as_str()))),
+        Column::integer("alone_a", "A, kernels", Unit::Ns, alone(0)),
+        Column::integer("alone_b", "B, kernels", Unit::Ns, alone(1)),
+        Column::integer("stake", "B − A", Unit::Ns, numbers(&stake)).with_bar().hint("of these kernels only"),
         Column::text(
             "finding",
             "finding",
@@ -80,11 +87,8 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
         ),
         Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.times))
             .hint("occurrences in the step"),
-        Column::integer("alone_a", "A, kernels", Unit::Ns, numbers(&|block| block.alone[0])),
-        Column::integer("alone_b", "B, kernels", Unit::Ns, numbers(&|block| block.alone[1])),
         Column::integer("around_a", "A, with neighbors", Unit::Ns, numbers(&|block| block.around[0])),
         Column::integer("around_b", "B, with neighbors", Unit::Ns, numbers(&|block| block.around[1])),
-        Column::integer("stake", "B − A", Unit::Ns, numbers(&stake)).with_bar().hint("of these kernels only"),
         Column::integer(
             "around",
             "B − A, with neighbors",
@@ -97,6 +101,7 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
         Column::counts("first_row", "first row", Unit::Id, rows.iter().map(|row| row.1.first_row))
             .hint("in the table Aligned step"),
     ];
+    insert_phase(&mut columns, rows.iter().map(|row| row.0.0));
     let mut table = Table::new("fusion", "Fused, split and removed kernels", columns)
         .caption(
             "Places where one side runs kernels that the other doesn't, between two aligned pairs of kernels.",
@@ -192,19 +197,19 @@ pub fn choices(all: &[Aligned<'_>]) -> Table {
     let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
     rows.truncate(MAX_ROWS);
     let numbers = |get: &dyn Fn(&Sum) -> i64| rows.iter().map(|row| Some(get(&row.1))).collect::<Vec<_>>();
-    let columns = vec![
-        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.0.0))),
+    let mut columns = vec![
         Column::key("operation", "operation", Content::Plain, column_of(rows.iter().map(|row| row.0.1))),
         Column::key("name_a", "A, kernel", Content::Symbol, column_of(rows.iter().map(|row| row.0.2))),
         Column::key("name_b", "B, kernel", Content::Symbol, column_of(rows.iter().map(|row| row.0.3))),
-        Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.0))
-            .hint("occurrences in the step"),
         Column::integer("total_a", "A", Unit::Ns, numbers(&|sum| sum.1[0])),
         Column::integer("total_b", "B", Unit::Ns, numbers(&|sum| sum.1[1])),
         Column::integer("stake", "B − A", Unit::Ns, numbers(&stake)).with_bar(),
+        Column::counts("times", "times", Unit::Count, rows.iter().map(|row| row.1.0))
+            .hint("occurrences in the step"),
         Column::counts("first_row", "first row", Unit::Id, rows.iter().map(|row| row.1.2))
             .hint("in the table Aligned step"),
     ];
+    insert_phase(&mut columns, rows.iter().map(|row| row.0.0));
     let mut table = Table::new("choices", "Kernel substitutions", columns)
         .caption("Aligned pairs of different kernels for the same operation.")
         .if_empty("All aligned kernels are identical.");

@@ -1,7 +1,7 @@
 //! Tables of operations, of kernels by name, and of kernels on both sides.
 
 use super::side::{GpuSide, Slot};
-use super::steps::{Row, column_of, time_columns};
+use super::steps::{Row, column_of, insert_phase, time_columns};
 use super::{Pair, Sample, per_step};
 use crate::analysis::gpu::kernel_names;
 use crate::base::hash::HashMap;
@@ -99,18 +99,16 @@ fn share_column(rows: &[&Row]) -> Column {
 pub fn operations(pair: &Pair<'_>) -> Table {
     let all = operation_rows(pair);
     let rows: Vec<&Row> = all.iter().collect();
-    let mut columns = vec![
-        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.slot.name()))),
-        Column::key(
-            "operation",
-            "operation",
-            Content::Plain,
-            column_of(rows.iter().map(|row| row.name.as_str())),
-        ),
-    ];
+    let mut columns = vec![Column::key(
+        "operation",
+        "operation",
+        Content::Plain,
+        column_of(rows.iter().map(|row| row.name.as_str())),
+    )];
     columns.extend(time_columns(&rows));
     columns.push(share_column(&rows));
     columns.extend(count_columns(&rows));
+    insert_phase(&mut columns, rows.iter().map(|row| row.slot.name()));
     Table::new("operations", "Operations", columns)
         .caption(
             "Kernels grouped by operation, based on their names. Includes operations of one side only, so rows add up to the total \
@@ -175,15 +173,12 @@ pub fn names(pair: &Pair<'_>) -> Table {
         }
         cells
     };
-    let mut columns = vec![
-        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.slot.name()))),
-        Column::key(
-            "operation",
-            "operation",
-            Content::Plain,
-            column_of(all.iter().map(|(_, names)| operation(names))),
-        ),
-    ];
+    let mut columns = vec![Column::key(
+        "operation",
+        "operation",
+        Content::Plain,
+        column_of(all.iter().map(|(_, names)| operation(names))),
+    )];
     columns.extend(
         time_columns(&rows).into_iter().filter(|column| column.id != "noise" && column.id != "status"),
     );
@@ -197,7 +192,8 @@ pub fn names(pair: &Pair<'_>) -> Table {
             .hint("innermost Python frame with the most launches"),
         Column::text("frame_b", "B, frame", Content::Symbol, launched(1, |name| &name.frame)),
     ]);
-    kernel_names::insert(&mut columns, 2, ("name", "kernel"), rows.iter().map(|row| Some(row.name.as_str())));
+    kernel_names::insert(&mut columns, 1, ("name", "kernel"), rows.iter().map(|row| Some(row.name.as_str())));
+    insert_phase(&mut columns, rows.iter().map(|row| row.slot.name()));
     let mut table = Table::new("kernels", "Kernels", columns)
         .caption("One row per kernel and phase. For counterparts of kernels that are only on one side, see the table Aligned step.")
         .if_empty("No GPU activity on either side.");

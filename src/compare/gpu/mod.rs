@@ -149,7 +149,7 @@ pub(super) fn compare(
     comparison: &mut Comparison,
 ) -> Result<(), Problem> {
     let pair = Pair::new(a, b, query.phase)?;
-    let mut report = Report::new(REPORT, "GPU");
+    let mut report = Report::new(REPORT, "What changed");
     report.summary = words::headline(&pair);
     notes::add(&pair, &mut report);
     if let Some((findings, chart)) = words::answer(&pair) {

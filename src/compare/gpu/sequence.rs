@@ -4,7 +4,7 @@ use super::Pair;
 use super::findings;
 use super::kernels::operation_of;
 use super::side::{GpuSide, Piece, Slot};
-use super::steps::column_of;
+use super::steps::{column_of, insert_phase};
 use crate::analysis::gpu::kernel_names::readable;
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted};
@@ -204,22 +204,22 @@ fn table(all: &[Aligned<'_>]) -> Table {
     let difference =
         a.iter().zip(&b).map(|(a, b)| Some(b.unwrap_or(0).saturating_sub(a.unwrap_or(0)))).collect();
     let operations: Vec<String> = rows.iter().map(operation).collect();
-    let columns = vec![
-        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.0.slot.name()))),
+    let mut columns = vec![
         Column::counts("row", "row", Unit::Id, 1..=rows.len() as u64).as_key(),
-        Column::text("status", "status", Content::Plain, column_of(rows.iter().map(status))),
         Column::text(
             "operation",
             "operation",
             Content::Plain,
             column_of(operations.iter().map(String::as_str)),
         ),
-        Column::text("name_a", "A, kernel", Content::Symbol, names(0)),
-        Column::text("name_b", "B, kernel", Content::Symbol, names(1)),
         Column::integer("dur_a", "A", Unit::Ns, a).adds_up(),
         Column::integer("dur_b", "B", Unit::Ns, b).adds_up(),
         Column::integer("difference", "B − A", Unit::Ns, difference).with_bar().adds_up(),
+        Column::text("status", "status", Content::Plain, column_of(rows.iter().map(status))),
+        Column::text("name_a", "A, kernel", Content::Symbol, names(0)),
+        Column::text("name_b", "B, kernel", Content::Symbol, names(1)),
     ];
+    insert_phase(&mut columns, rows.iter().map(|row| row.0.slot.name()));
     let mut table =
         Table::new("sequence", "Aligned step", columns).if_empty("No phase has steps on both sides.");
     table.n_left_out = n_left_out;

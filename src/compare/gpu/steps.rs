@@ -27,6 +27,11 @@ impl Row {
         (self.slot != Slot::Outside).then_some(()).and_then(|()| per_step(self.total[side], self.n[side]))
     }
 
+    /// Whether the row counts kernels, and a side has none: its time is then missing, not 0.
+    fn lacks(&self, side: usize) -> bool {
+        self.count != [0, 0] && self.count[side] == 0
+    }
+
     /// B − A per step.
     pub fn difference(&self) -> Option<i64> {
         Some(self.per_step(1)?.saturating_sub(self.per_step(0)?))
@@ -55,13 +60,31 @@ pub fn column_of<'a>(texts: impl Iterator<Item = &'a str>) -> TextCells {
     texts.collect()
 }
 
+/// Inserts the column of phases: first, or last where all rows are of one phase, so that it takes no room.
+pub fn insert_phase<'a>(columns: &mut Vec<Column>, phases: impl Iterator<Item = &'a str> + Clone) {
+    let first = phases.clone().next();
+    let is_one = phases.clone().all(|phase| Some(phase) == first);
+    let column = Column::key("phase", "phase", Content::Plain, column_of(phases));
+    columns.insert(if is_one { columns.len() } else { 0 }, column);
+}
+
 /// Time columns shared by tables by phase.
 pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
     let integers = |get: &dyn Fn(&Row) -> Option<i64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
     let ratios = |get: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
     vec![
-        Column::integer("per_step_a", "A, per step", Unit::Ns, integers(&|row| row.per_step(0))),
-        Column::integer("per_step_b", "B, per step", Unit::Ns, integers(&|row| row.per_step(1))),
+        Column::integer(
+            "per_step_a",
+            "A, per step",
+            Unit::Ns,
+            integers(&|row| row.per_step(0).filter(|_| !row.lacks(0))),
+        ),
+        Column::integer(
+            "per_step_b",
+            "B, per step",
+            Unit::Ns,
+            integers(&|row| row.per_step(1).filter(|_| !row.lacks(1))),
+        ),
         Column::integer("per_step_difference", "B − A, per step", Unit::Ns, integers(&Row::difference))
             .with_bar(),
         Column::text("status", "status", Content::Plain, column_of(rows.iter().map(|row| row.verdict())))
@@ -79,8 +102,20 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
             ratios(&|row| super::band(&row.samples[0], &row.samples[1])),
         )
         .hint("smaller differences are noise; missing with too few steps"),
-        Column::integer("total_a", "A, total", Unit::Ns, integers(&|row| Some(row.total[0]))).adds_up(),
-        Column::integer("total_b", "B, total", Unit::Ns, integers(&|row| Some(row.total[1]))).adds_up(),
+        Column::integer(
+            "total_a",
+            "A, total",
+            Unit::Ns,
+            integers(&|row| (!row.lacks(0)).then_some(row.total[0])),
+        )
+        .adds_up(),
+        Column::integer(
+            "total_b",
+            "B, total",
+            Unit::Ns,
+            integers(&|row| (!row.lacks(1)).then_some(row.total[1])),
+        )
+        .adds_up(),
         Column::integer(
             "total_difference",
             "B − A, total",
@@ -91,6 +126,10 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
     ]
 }
 
+/// Names of the parts of idle time.
+pub const IDLE_FOR_HOST: &str = "idle, waiting for the host";
+pub const IDLE_OTHER: &str = "idle, other";
+
 /// A part of the time of a step, in nanoseconds.
 type Part = fn(&Stretch) -> i64;
 
@@ -99,8 +138,8 @@ pub const PARTS: [(&str, Part); 5] = [
     ("computation", |stretch| stretch.time.computation),
     ("exposed communication", |stretch| stretch.time.exposed_communication),
     ("exposed copies", |stretch| stretch.time.exposed_copies),
-    ("idle, waiting for the host", |stretch| stretch.time.idle_for_host),
-    ("idle, other", |stretch| stretch.time.idle.saturating_sub(stretch.time.idle_for_host)),
+    (IDLE_FOR_HOST, |stretch| stretch.time.idle_for_host),
+    (IDLE_OTHER, |stretch| stretch.time.idle.saturating_sub(stretch.time.idle_for_host)),
 ];
 
 fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -> Row {
@@ -122,11 +161,14 @@ pub fn parts(pair: &Pair<'_>) -> Table {
     let all = pair.slots.iter().flat_map(|slot| known.iter().map(|(name, get)| row(pair, *slot, name, *get)));
     let all: Vec<Row> = all.filter(|row| row.slot != Slot::Outside || row.total != [0, 0]).collect();
     let rows: Vec<&Row> = all.iter().collect();
-    let mut columns = vec![
-        Column::key("phase", "phase", Content::Plain, column_of(rows.iter().map(|row| row.slot.name()))),
-        Column::key("part", "part", Content::Plain, column_of(rows.iter().map(|row| row.name.as_str()))),
-    ];
+    let mut columns = vec![Column::key(
+        "part",
+        "part",
+        Content::Plain,
+        column_of(rows.iter().map(|row| row.name.as_str())),
+    )];
     columns.extend(time_columns(&rows));
+    insert_phase(&mut columns, rows.iter().map(|row| row.slot.name()));
     Table::new("time", "GPU time", columns).caption(format!(
         "Parts add up to 100%. Computation counts first; communication and copies count only where nothing is computed. The GPU \
          is waiting for the host if the next kernel wasn't launched before it ran out of work. A step lasts from its first kernel \

@@ -3,12 +3,14 @@
 use super::super::words::each;
 use super::kernels::operation_rows;
 use super::side::{Slot, Stretch};
-use super::steps::Row;
+use super::steps::{IDLE_FOR_HOST, IDLE_OTHER, Row};
 use super::{Pair, REPORT, charts, faster, per_step, per_step_words, steps_words};
 use crate::analysis::gpu::kernel_names::readable;
-use crate::base::units::{Unit, format_ns, format_signed_ns};
-use crate::compare::noise::{MIN_STEPS, Sample, Verdict, band, verdict};
-use crate::filter::exactly;
+use crate::analysis::gpu::stats::SumNs;
+use crate::base::units::{Unit, counted, format_ns, format_signed_ns};
+use crate::compare::noise::{MIN_SHARE, MIN_STEPS, Sample, Verdict, band, verdict};
+use crate::compare::tables::ratio;
+use crate::filter;
 use crate::report::{Chart, Facts, Finding, Findings, RowsOf, Stakes};
 use std::cmp::Reverse;
 
@@ -40,6 +42,10 @@ fn difference(pair: &Pair<'_>) -> String {
     };
     let [a, b] = pair.samples(slot, |_, stretch| stretch.time.wall());
     let numbers = per_step_words(slot, &a, &b);
+    let numbers = match opposite(pair, slot) {
+        Some(parts) => format!("{parts}. {numbers}"),
+        None => numbers,
+    };
     match verdict(&a, &b) {
         Verdict::Same => format!("No change: {numbers}."),
         Verdict::Noise => format!(
@@ -49,7 +55,7 @@ fn difference(pair: &Pair<'_>) -> String {
         Verdict::More | Verdict::Less => format!("{}: {numbers}.", faster(slot, &a, &b)),
         Verdict::MaybeMore | Verdict::MaybeLess => {
             let n = |sample: &Sample| match slot {
-                Slot::Whole => super::super::counted(sample.n as u64, "sample", "samples"),
+                Slot::Whole => counted(sample.n as u64, "sample", "samples"),
                 _ => steps_words(sample.n),
             };
             format!(
@@ -60,6 +66,40 @@ fn difference(pair: &Pair<'_>) -> String {
             )
         }
     }
+}
+
+/// The parts of a change whose total hides that the busy time of the GPU changed the other way:
+/// `1.256 ms less host-bound idle time; its kernels take 26.1% more, mostly Attention (+76.25 µs)`.
+fn opposite(pair: &Pair<'_>, slot: Slot) -> Option<String> {
+    let [busy_a, busy_b] = pair.samples(slot, |_, stretch| stretch.time.busy());
+    let [a, b] = pair.samples(slot, |_, stretch| stretch.time.wall());
+    let (wall, busy) = (b.mean - a.mean, busy_b.mean - busy_a.mean);
+    let is_large = busy.abs() >= MIN_SHARE * busy_a.mean && verdict(&busy_a, &busy_b) != Verdict::Noise;
+    if pair.is_busy_only || busy_a.mean <= 0.0 || wall * busy >= 0.0 || !is_large {
+        return None;
+    }
+    let mut lines = lines(pair, slot);
+    lines.retain(|line| {
+        ratio(a.mean as i128, line.difference().into()).is_some_and(|of| of.abs() >= MIN_SHARE)
+    });
+    lines.sort_by_key(|line| Reverse(line.difference().unsigned_abs()));
+    // Idle time in the direction of the total first.
+    let of_idle = |is_with: bool| {
+        let idle = lines.iter().filter(|line| line.table == PARTS);
+        let chosen = idle.filter(move |line| (line.difference() as f64 * wall > 0.0) == is_with);
+        chosen.map(|line| format!("{} {}", format_ns(line.difference().saturating_abs()), line.text))
+    };
+    let mut parts: Vec<String> = of_idle(true).chain(of_idle(false)).collect();
+    let most = lines.iter().find(|line| line.table == KERNELS && line.difference() as f64 * busy > 0.0);
+    let most = most
+        .map(|line| format!(", mostly {} ({})", readable(&line.name), format_signed_ns(line.difference())));
+    parts.push(format!(
+        "its kernels take {:.1}% {}{}",
+        100.0 * busy.abs() / busy_a.mean,
+        if busy > 0.0 { "more" } else { "less" },
+        most.unwrap_or_default()
+    ));
+    Some(parts.join("; "))
 }
 
 /// A line of the list of changes.
@@ -73,6 +113,8 @@ struct Line {
     verdict: Verdict,
     /// Table with its rows, and their filter; empty for all.
     table: (&'static str, &'static str),
+    /// Column of the filter.
+    column: &'static str,
     filter: String,
 }
 
@@ -96,6 +138,12 @@ pub fn answer(pair: &Pair<'_>) -> Option<(Findings, Chart)> {
     let walls = [0, 1]
         .map(|side| per_step(pair.sum(side, slot, |stretch| stretch.time.wall()), n[side]).unwrap_or(0));
     let chart = charts::differences(lines.iter().map(|line| (line.name.as_str(), line.difference())));
+    let (large, small): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(|line| {
+        let share = ratio(walls[0].into(), line.difference().into());
+        share.is_none_or(|share| share.abs() >= MIN_SHARE)
+    });
+    let mut changes: Vec<Finding> = large.into_iter().map(|line| finding(line, walls[0])).collect();
+    changes.extend(rest(&small, walls[0]));
     let findings = Findings {
         title: "Largest changes".to_string(),
         caption: format!(
@@ -106,7 +154,7 @@ pub fn answer(pair: &Pair<'_>) -> Option<(Findings, Chart)> {
         ),
         empty: "No changes.".to_string(),
         stakes: Stakes::Difference,
-        findings: lines.into_iter().map(|line| finding(line, walls[0])).collect(),
+        findings: changes,
     };
     Some((findings, chart))
 }
@@ -115,25 +163,47 @@ fn finding(line: Line, wall_a: i64) -> Finding {
     let mut evidence = Facts::new("");
     evidence.push("a", "A", line.sides[0], Unit::Ns);
     evidence.push("b", "B", line.sides[1], Unit::Ns);
-    evidence.push("status", "status", line.verdict.name(), Unit::None);
+    // The headline says it if nothing was tested, and the sign of the time which side is slower.
+    if !matches!(line.verdict, Verdict::MaybeMore | Verdict::MaybeLess) {
+        evidence.push("status", "status", line.verdict.name(), Unit::None);
+    }
     let (table, title) = line.table;
     Finding {
         id: "difference".to_string(),
         time: Some(line.difference()),
-        share: super::super::tables::ratio(i128::from(wall_a), i128::from(line.difference())),
+        share: ratio(i128::from(wall_a), i128::from(line.difference())),
         evidence: evidence.facts,
         rows: Some(RowsOf {
             report: REPORT.to_string(),
             table: table.to_string(),
-            label: if line.filter == line.name {
-                format!("{title}: {}", line.name)
-            } else {
-                title.to_string()
-            },
-            filter: exactly(&line.filter),
+            label: if line.table == KERNELS { format!("{title}: {}", line.name) } else { title.to_string() },
+            filter: filter::is(line.column, &line.filter),
         }),
         text: line.text,
     }
+}
+
+/// The changes that are too small for a line each, in one, so that lines add up.
+fn rest(lines: &[Line], wall_a: i64) -> Option<Finding> {
+    let sides = [0, 1].map(|side: usize| lines.iter().map(|line| line.sides[side]).sum_ns());
+    let difference = lines.iter().map(Line::difference).sum_ns();
+    let mut evidence = Facts::new("");
+    evidence.push("a", "A", sides[0], Unit::Ns);
+    evidence.push("b", "B", sides[1], Unit::Ns);
+    let changes = counted(lines.len() as u64, "smaller change", "smaller changes");
+    (!lines.is_empty()).then(|| Finding {
+        id: "difference".to_string(),
+        text: format!("{changes}, each below 1% of A’s time"),
+        time: Some(difference),
+        share: ratio(wall_a.into(), difference.into()),
+        evidence: evidence.facts,
+        rows: Some(RowsOf {
+            report: REPORT.to_string(),
+            table: OPERATIONS.0.to_string(),
+            filter: String::new(),
+            label: OPERATIONS.1.to_string(),
+        }),
+    })
 }
 
 /// Changes of the time of a step; they add up to its change.
@@ -155,6 +225,7 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
                 verdict: verdict(&in_a, &in_b),
                 name: name.to_string(),
                 table,
+                column: "part",
                 filter: filter.to_string(),
             });
         }
@@ -165,7 +236,7 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
             let word = if difference > 0 { "more" } else { "less" };
             format!("{word} host-bound idle time")
         },
-        ("idle for the host", PARTS, "host"),
+        ("idle for the host", PARTS, IDLE_FOR_HOST),
     );
     part(
         |stretch| stretch.time.idle.saturating_sub(stretch.time.idle_for_host),
@@ -173,7 +244,7 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
             let word = if difference > 0 { "more" } else { "less" };
             format!("{word} idle time between queued kernels")
         },
-        ("idle, other", PARTS, "other"),
+        ("idle, other", PARTS, IDLE_OTHER),
     );
     // Overlapping kernels take less wall time than the sum of their durations.
     part(
@@ -210,6 +281,7 @@ fn operation_line(row: &Row) -> Line {
         verdict: verdict(&row.samples[0], &row.samples[1]),
         name: row.name.clone(),
         table: KERNELS,
+        column: "operation",
         filter: row.name.clone(),
     }
 }
