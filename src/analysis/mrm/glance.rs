@@ -10,13 +10,9 @@ use crate::memory::summary::KindSummary;
 use crate::report::{Column, Content, Facts, Mark, Report, Table};
 use crate::trace::accesses::PAGE_BITS;
 
-/// Reads per write of a kind, as text if there are no writes.
-fn reads_per_write(row: &KindSummary) -> String {
-    match (row.reads, row.writes) {
-        (0, 0) => "no reads, no writes".to_string(),
-        (_, 0) => "∞ (no writes)".to_string(),
-        (reads, writes) => format!("{:.2}", reads as f64 / writes as f64),
-    }
+/// Reads per write of a kind; `None` without writes, where it would be infinite.
+fn reads_per_write(row: &KindSummary) -> Option<f64> {
+    (row.writes > 0).then(|| row.reads as f64 / row.writes as f64)
 }
 
 /// The kind whose retention readers ask for first: the key/value cache if there is one, else the most accessed known kind.
@@ -97,8 +93,8 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
                 .by_row(),
             Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),
             Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)).adds_up(),
-            Column::text("ratio", "reads per write", Content::Plain, texts(rows.iter().map(|row| Some(reads_per_write(row)))))
-                .hint("over all accesses of the kind")
+            Column::float("ratio", "reads per write", Unit::Plain, rows.iter().map(reads_per_write).collect())
+                .hint("over all accesses of the kind; empty without writes")
                 .by_row(),
             Column::counts("bytes", "working set", Unit::Bytes, rows.iter().map(|row| row.total_pages.saturating_mul(4096)))
                 .hint("4 KiB pages hit by a sample; a page counts once per region")
@@ -140,7 +136,7 @@ pub fn notes(source: &Source<'_, '_>, report: &mut Report) {
     let unwritten = names(&|row| row.writes == 0 && row.reads > 0);
     if !unwritten.is_empty() {
         report.info(format!(
-            "No writes to {unwritten}. As in mrm-trace, the result tables show 0 reads per write instead of ∞. For data written \
+            "No writes to {unwritten}. As in mrm-trace, the tables by region show 0 reads per write. For data written \
              before the trace started, retention counts from the first read."
         ));
     }
