@@ -112,6 +112,16 @@ pub struct AnalysisInfo {
     pub is_late: bool,
 }
 
+impl AnalysisInfo {
+    /// The report, with its warnings first. `None` if the run turns out to have nothing for it, which some reports only find out
+    /// on the way: they return a report without blocks.
+    fn make(&self, context: &Context<'_>) -> Option<Report> {
+        let mut report = (self.run)(context);
+        report.lead_with_warnings();
+        (!report.blocks.is_empty()).then_some(report)
+    }
+}
+
 /// A table that other code looks up or links to. It is declared beside the code that builds it, so a table that is renamed or
 /// removed doesn't compile.
 #[derive(Clone, Copy)]
@@ -314,7 +324,7 @@ const MEMORY_SHARE: f64 = 0.85;
 fn make(context: &Context<'_>, analyses: impl Iterator<Item = &'static AnalysisInfo>) -> Vec<Report> {
     let analyses: Vec<_> = analyses.collect();
     let Some(labels) = analyses.iter().position(|analysis| is_labelled(analysis.id)) else {
-        return analyses.iter().map(|analysis| (analysis.run)(context)).collect();
+        return analyses.iter().filter_map(|analysis| analysis.make(context)).collect();
     };
     let share = |at: usize| match at == labels {
         true => MEMORY_SHARE,
@@ -324,9 +334,9 @@ fn make(context: &Context<'_>, analyses: impl Iterator<Item = &'static AnalysisI
     let make = |(at, analysis): (usize, &&AnalysisInfo)| {
         let from = done;
         done += share(at);
-        progress::within(from, done, || (analysis.run)(context))
+        progress::within(from, done, || analysis.make(context))
     };
-    analyses.iter().enumerate().map(make).collect()
+    analyses.iter().enumerate().filter_map(make).collect()
 }
 
 /// Adds the reports that are derived from `reports`.

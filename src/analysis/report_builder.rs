@@ -103,8 +103,9 @@ impl ReportBuilder {
             self.n_made += 1;
             self.tell();
             let context = Context::from_cache(&self.run, &self.query, std::mem::take(&mut self.found));
-            let report = (analysis.run)(&context);
+            let report = analysis.make(&context);
             self.found = context.into_cache();
+            let Some(report) = report else { return Built::Nothing };
             let is_behind = |id: &str| {
                 let mut behind = applying(&self.run).skip_while(|other| other.id != analysis.id).skip(1);
                 behind.any(|other| other.id == id)

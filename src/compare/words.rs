@@ -204,7 +204,7 @@ pub fn chart(joined: &Joined) -> Option<Chart> {
     })
 }
 
-/// Bars of the sizes of differences, with sign and color for the side that has more. Without a title.
+/// Bars of the sizes of differences, with sign and color for more and less. Without a title.
 pub(super) fn differences_drawn(lines: impl Iterator<Item = (String, i128)>, unit: Unit) -> Chart {
     let (mut labels, mut more, mut less) = (Vec::new(), Vec::new(), Vec::new());
     for (name, difference) in lines.filter(|line| line.1 != 0) {
@@ -219,8 +219,8 @@ pub(super) fn differences_drawn(lines: impl Iterator<Item = (String, i128)>, uni
         plot: Plot::Bars(Bars {
             labels,
             parts: vec![
-                Part { name: "▲ more in B".to_string(), tone: Tone::SideB, values: more },
-                Part { name: "▼ less in B".to_string(), tone: Tone::SideA, values: less },
+                Part { name: "▲ more in B".to_string(), tone: Tone::More, values: more },
+                Part { name: "▼ less in B".to_string(), tone: Tone::Less, values: less },
             ],
             unit,
             is_strip: false,

@@ -48,8 +48,12 @@ pub enum Tone {
     SideA,
     /// Side B of a comparison.
     SideB,
-    /// Anything else, by number.
+    /// Anything else, by number: phases, kinds, series.
     Other(u8),
+    /// More in side B of a comparison.
+    More,
+    /// Less in side B of a comparison.
+    Less,
 }
 
 /// Stacked bars.

@@ -67,6 +67,13 @@ impl Report {
         Report { id: id.into(), title: title.into(), ..Report::default() }
     }
 
+    /// Moves the warnings, in their order, before everything else: they limit what can be concluded from the rest.
+    pub fn lead_with_warnings(&mut self) {
+        let is_warning = |block: &Block| matches!(block, Block::Note(Note { level: NoteLevel::Warning, .. }));
+        // Stable.
+        self.blocks.sort_by_key(|block| !is_warning(block));
+    }
+
     pub fn info(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Note(Note { level: NoteLevel::Info, text: text.into() }));
     }

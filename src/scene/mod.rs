@@ -112,6 +112,9 @@ impl Anchor {
     }
 }
 
+/// Number of colors for [`Tone::Other`]; further numbers start over.
+const N_OTHER: u8 = 6;
+
 /// CSS class of a tone: `computation`, `other-3`.
 pub fn tone_name(tone: Tone) -> String {
     match tone {
@@ -121,6 +124,8 @@ pub fn tone_name(tone: Tone) -> String {
         Tone::Idle => "idle".to_string(),
         Tone::SideA => "side-a".to_string(),
         Tone::SideB => "side-b".to_string(),
-        Tone::Other(number) => format!("other-{}", number % 6),
+        Tone::More => "more".to_string(),
+        Tone::Less => "less".to_string(),
+        Tone::Other(number) => format!("other-{}", number % N_OTHER),
     }
 }

@@ -1,28 +1,32 @@
 //! Standalone SVG of a scene, without style sheet or script.
 
-use super::{Anchor, Mark, Scene, layout, tone_name};
+use super::{Anchor, Mark, N_OTHER, Scene, layout, tone_name};
 use crate::report::Chart;
 use crate::report::chart::Tone;
 use std::fmt::Write;
 
-/// Colors on light and dark background: the color-blind safe palette of Okabe and Ito, and grays.
+/// Colors on light and dark background. Parts of time, the sides of a comparison, more and less, and series have disjoint palettes,
+/// so that no color has two meanings on one screen. Within a palette, colors are distinct with color vision deficiency. The style
+/// sheets of the page and of reports have the same ones.
 pub fn color(tone: Tone) -> (&'static str, &'static str) {
-    const OTHER: [(&str, &str); 6] = [
-        ("#0072b2", "#56b4e9"),
-        ("#d55e00", "#e69f00"),
-        ("#009e73", "#35c79a"),
-        ("#cc79a7", "#e39ac0"),
-        ("#8a6d00", "#f0e442"),
-        ("#5f6c7b", "#a3b0bf"),
+    const OTHER: [(&str, &str); N_OTHER as usize] = [
+        ("#7a2a8c", "#cf86e8"),
+        ("#3f6212", "#5f8f35"),
+        ("#7387f0", "#6a78f2"),
+        ("#d76a8e", "#ffb9ce"),
+        ("#7d7f14", "#d2c84f"),
+        ("#39424e", "#a3b0bf"),
     ];
     match tone {
-        Tone::Computation => OTHER[0],
-        Tone::Communication => OTHER[1],
-        Tone::Copies => OTHER[2],
+        Tone::Computation => ("#0072b2", "#56b4e9"),
+        Tone::Communication => ("#d55e00", "#e69f00"),
+        Tone::Copies => ("#009e73", "#1f9d74"),
         Tone::Idle => ("#d5dbe2", "#39434f"),
-        Tone::SideA => OTHER[0],
-        Tone::SideB => OTHER[1],
-        Tone::Other(number) => OTHER[usize::from(number) % OTHER.len()],
+        Tone::SideA => ("#4b3fb0", "#9d93ff"),
+        Tone::SideB => ("#a8740a", "#f6dca4"),
+        Tone::More => ("#a3123f", "#ff8196"),
+        Tone::Less => ("#0b7f8c", "#62dbe6"),
+        Tone::Other(number) => OTHER[usize::from(number % N_OTHER)],
     }
 }
 
@@ -256,5 +260,35 @@ mod tests {
         assert!(
             out.contains("&lt;script&gt;&amp;&quot;\u{fffd}</text>") && out.contains("<title>a&lt;b</title>")
         );
+    }
+
+    /// The page, reports as one file, and pictures paint the same tones.
+    #[test]
+    fn the_style_sheets_have_these_colors() {
+        let page = include_str!("../../www/styles/chart.css");
+        let report = include_str!("../export/html/report.css");
+        let tones = [
+            Tone::Computation,
+            Tone::Communication,
+            Tone::Copies,
+            Tone::Idle,
+            Tone::SideA,
+            Tone::SideB,
+            Tone::More,
+            Tone::Less,
+        ];
+        let mut seen = Vec::new();
+        for tone in tones.into_iter().chain((0..N_OTHER).map(Tone::Other)) {
+            let (name, (light, dark)) = (tone_name(tone), color(tone));
+            let value = format!("light-dark({light}, {dark})");
+            assert!(page.contains(&format!("--tone-{name}: {value};")), "chart.css: {name}");
+            assert!(
+                page.contains(&format!(".tone-{name} {{ --tone: var(--tone-{name}); }}")),
+                "chart.css: {name}"
+            );
+            assert!(report.contains(&format!(".{name} {{ --tone: {value}; }}")), "report.css: {name}");
+            assert!(!seen.contains(&light) && !seen.contains(&dark), "{name} has the color of another tone");
+            seen.extend([light, dark]);
+        }
     }
 }

@@ -85,7 +85,7 @@ pub fn chart_parts<'a>(rows: impl Iterator<Item = &'a Parts> + Clone) -> Vec<Par
         part("idle", Tone::Idle, |parts| parts.idle),
     ];
     if rows.clone().any(|parts| parts.unrecorded > 0) {
-        all.push(part(NOT_RECORDED, Tone::Other(7), |parts| parts.unrecorded));
+        all.push(part(NOT_RECORDED, Tone::Other(5), |parts| parts.unrecorded));
     }
     all
 }

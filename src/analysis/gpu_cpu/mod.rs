@@ -59,6 +59,10 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let waits = waits(gpu);
     let waited: i64 = waits.values().map(|spans| spans::total(spans)).sum_ns();
     let mut rows: Vec<((StringId, Kind), Sums)> = sums(gpu, &waits);
+    // Calls that nothing waited for are in the table of launches.
+    if waited == 0 && rows.iter().all(|row| matches!(row.0.1, Kind::Call | Kind::Overhead)) {
+        return;
+    }
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
     rows.sort_by(|a, b| {
         let key = |row: &((StringId, Kind), Sums)| (row.1.waited, row.1.own);

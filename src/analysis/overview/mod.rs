@@ -48,9 +48,14 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
     let n_threads = threads_of_note(trace, &counts).len();
     let title = if named { trace.source.file_name.clone() } else { "Trace".to_string() };
     let mut facts = Facts::new(title);
-    facts
-        .push("span", "Span", span.map(|(start, end)| end.saturating_sub(start)), Unit::Ns)
-        .hint("from the first to the last timestamp in the trace");
+    // Memory accesses, scoring calls and counts per code location have no threads or slices, so 0 would say nothing.
+    let is_timeline = span.is_some()
+        || (!trace.accesses.is_expected() && trace.scoring_calls.is_empty() && trace.profiles.is_empty());
+    if is_timeline {
+        facts
+            .push("span", "Span", span.map(|(start, end)| end.saturating_sub(start)), Unit::Ns)
+            .hint("from the first to the last timestamp in the trace");
+    }
     for (id, label, value, hint) in [
         ("processes", "Processes", trace.processes.len() as u64, ""),
         ("threads", "Threads", n_threads as u64, "threads with a name or with activity"),
@@ -73,7 +78,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
         ),
     ] {
         // Optional kinds are listed only if the trace has some.
-        let always = matches!(id, "processes" | "threads" | "events" | "slices");
+        let always = id == "events" || (is_timeline && matches!(id, "processes" | "threads" | "slices"));
         if always || value > 0 {
             facts.push(id, label, value, Unit::Count).hint(hint);
         }

@@ -14,6 +14,8 @@ pub struct Sample {
     pub description: String,
     /// Percent that parts of it take, for a picture.
     pub parts: Vec<f64>,
+    /// Tones of the parts, as in its report; empty for series without a meaning of their own.
+    pub tones: Vec<String>,
     /// Names and contents of its files; two of a comparison.
     pub files: Vec<(String, Blob)>,
 }
@@ -78,6 +80,7 @@ pub fn samples() -> Vec<Sample> {
                 answer: text(&sample, "answer"),
                 description: text(&sample, "description"),
                 parts: members("parts").iter().filter_map(|part| part.as_f64()).collect(),
+                tones: members("tones").iter().filter_map(|tone| tone.as_string()).collect(),
                 files: std::iter::once(first).chain(others.filter_map(other)).collect(),
             })
         })

@@ -7,6 +7,8 @@ use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::engine::protocol::FormatView;
+use tracedrop::report::chart::Tone;
+use tracedrop::scene::tone_name;
 
 /// Digits of the build hash to show.
 const SHORT_BUILD: usize = 16;
@@ -97,7 +99,9 @@ fn Samples() -> impl IntoView {
                                                 .into_iter()
                                                 .enumerate()
                                                 .map(|(at, part)| {
-                                                    view! { <span class=format!("sample-part-{}", at % 5) style:flex-grow=part.to_string()></span> }
+                                                    let series = || tone_name(Tone::Other(at as u8));
+                                                    let tone = sample.tones.get(at).cloned().unwrap_or_else(series);
+                                                    view! { <span class=format!("tone-{tone}") style:flex-grow=part.to_string()></span> }
                                                 })
                                                 .collect_view()}
                                         </span>

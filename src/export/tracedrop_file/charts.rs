@@ -260,14 +260,16 @@ fn float(value: f64, json: &mut JsonWriter) {
     json.value(&Value::Float(value));
 }
 
-/// Names of tones in the file; frozen.
-const TONES: [(&str, Tone); 6] = [
+/// Names of tones in the file; more may be added.
+const TONES: [(&str, Tone); 8] = [
     ("computation", Tone::Computation),
     ("communication", Tone::Communication),
     ("copies", Tone::Copies),
     ("idle", Tone::Idle),
     ("a", Tone::SideA),
     ("b", Tone::SideB),
+    ("more", Tone::More),
+    ("less", Tone::Less),
 ];
 
 fn tone_name(tone: Tone) -> String {
