@@ -137,6 +137,24 @@ fn a_gpu_that_waits_is_said() {
     assert!(first.text.contains("idle") && first.time > Some(0), "{first:?}");
 }
 
+/// B takes less time and its kernels take more: neither may hide the other.
+#[test]
+fn less_waiting_does_not_hide_slower_kernels() {
+    let mut slow = MODEL;
+    slow[3].1 = 60_000;
+    let comparison = compared(&decode(8, &MODEL, 40_000, 10, 1), &decode(8, &slow, 500, 10, 2));
+    let summary = &gpu(&comparison).summary;
+    let first = summary.split(". ").next().unwrap();
+    assert!(summary.starts_with("B takes ") && first.contains("less time per decode step: "), "{summary}");
+    assert!(first.contains(" less ") && first.contains("; its kernels take "), "{summary}");
+    assert!(summary.contains("% more, mostly Attention (+"), "{summary}");
+    // What is below 1% has one line.
+    let answer = answer(&comparison).unwrap();
+    let small = |finding: &tracedrop::report::Finding| finding.share.unwrap().abs() < 0.01;
+    let n_small = answer.findings.iter().filter(|finding| small(finding)).count();
+    assert!(n_small <= 1, "{:?}", answer.findings);
+}
+
 #[test]
 fn fusion_needs_neighbours() {
     let layers = |layer: &[Kernel]| layer.repeat(6);
