@@ -6,7 +6,7 @@ use tracedrop::analysis::{self, Query};
 use tracedrop::base::strings::StringId;
 use tracedrop::engine::protocol::{DocumentView, ReportView};
 use tracedrop::engine::{Session, Shown};
-use tracedrop::report::{Report, Table, Value};
+use tracedrop::report::{Block, Report, Table, Value};
 use tracedrop::trace::args::ArgsPlace;
 use tracedrop::trace::samples::{FrameId, StackId};
 use tracedrop::trace::slices::{SliceId, SliceKind, UNFINISHED};
@@ -208,6 +208,40 @@ fn an_empty_trace_says_so() {
 
 /// Reports that are made before the others are among the reports that are there in the end, and then nothing tells that some
 /// were made before others.
+fn sample(name: &str) -> Vec<Report> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("www/samples").join(name);
+    let trace = support::import(name, &std::fs::read(path).unwrap(), None).unwrap();
+    analysis::reports(&Run::single(trace), &Query::default())
+}
+
+/// Reports are there only with content, and warnings come before what they limit.
+#[test]
+fn reports_have_content_and_lead_with_warnings() {
+    for (name, there, missing) in [
+        ("serving.json", "slices", &["gpu-memory", "gpu-cpu", "gpu-communication"][..]),
+        ("gpu-serving.json", "gpu-memory", &["mrm", "counters"]),
+        ("kv-cache.parquet", "mrm-kv", &["slices", "longest"]),
+    ] {
+        let reports = sample(name);
+        let has = |id: &str| reports.iter().any(|report| report.id == id);
+        assert!(has(there), "{name}: {there}");
+        missing.iter().for_each(|id| assert!(!has(id), "{name}: {id}"));
+        for report in &reports {
+            let n = report.warnings().count();
+            let first = Report { blocks: report.blocks[..n].to_vec(), ..report.clone() };
+            assert_eq!(first.warnings().count(), n, "{name}: {}", report.id);
+        }
+    }
+    // Memory accesses have no threads.
+    let reports = sample("kv-cache.parquet");
+    let overview = reports.iter().find(|report| report.id == "overview").unwrap();
+    let facts = overview.blocks.iter().find_map(|block| match block {
+        Block::Facts(facts) => Some(facts.facts.iter().map(|fact| &*fact.id).collect::<Vec<_>>()),
+        _ => None,
+    });
+    assert_eq!(facts.unwrap(), ["events", "accesses"]);
+}
+
 #[test]
 fn early_reports_are_part_of_all() {
     let path = support::own_dir("pytorch").join("small-bert-h100.json.gz");

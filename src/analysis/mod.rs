@@ -114,11 +114,11 @@ pub struct AnalysisInfo {
 
 impl AnalysisInfo {
     /// The report, with its warnings first. `None` if the run turns out to have nothing for it, which some reports only find out
-    /// on the way: they return a report without blocks.
+    /// on the way. Summaries say so instead.
     fn make(&self, context: &Context<'_>) -> Option<Report> {
         let mut report = (self.run)(context);
         report.lead_with_warnings();
-        (!report.blocks.is_empty()).then_some(report)
+        (self.group == Group::Summary || report.has_content()).then_some(report)
     }
 }
 

@@ -67,6 +67,17 @@ impl Report {
         Report { id: id.into(), title: title.into(), ..Report::default() }
     }
 
+    /// Whether it shows or warns of anything: facts and remarks on nothing but empty tables are no content.
+    pub fn has_content(&self) -> bool {
+        let has_tables = self.tables().next().is_some();
+        self.blocks.iter().any(|block| match block {
+            Block::Table(table) => table.n_rows() > 0,
+            Block::Facts(_) => !has_tables,
+            Block::Note(note) => note.level == NoteLevel::Warning,
+            Block::Findings(_) | Block::Chart(_) => true,
+        })
+    }
+
     /// Moves the warnings, in their order, before everything else: they limit what can be concluded from the rest.
     pub fn lead_with_warnings(&mut self) {
         let is_warning = |block: &Block| matches!(block, Block::Note(Note { level: NoteLevel::Warning, .. }));
