@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(error("self>1kg").1, "“kg” is not a unit of time: use ns, us, ms, s, min or h.");
         assert_eq!(error("a \"b c").0, "\"b c");
         assert!(error("a \"b c").1.contains("closing quote"));
-        assert!(error("/(/").1.contains("not a regular expression"));
+        assert!(error("/(/").1.contains("not a valid regular expression"));
         assert!(error("self>").1.contains("after"));
         assert!(error("a||b").1.contains("|"));
     }
