@@ -72,7 +72,7 @@ fn facts_have_their_units_and_tables_say_how_they_are_sorted() {
         "a.jsonl",
         r#"{"wall_ms": 12.5, "probe": "p", "view_id": "base", "op": "logprob_of", "hit": false, "t": 1}"#,
     );
-    assert!(page.contains("<dt>total time</dt><dd>12.50 ms</dd>"), "{page}");
+    assert!(page.contains("<dt>Total time</dt><dd>12.50 ms</dd>"), "{page}");
     assert!(page.contains("<th scope=\"col\" aria-sort=\"descending\" class=\"number\""));
     assert!(page.contains("role=\"region\" aria-label=\"Time by probe\""));
 }

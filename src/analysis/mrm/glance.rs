@@ -62,7 +62,12 @@ pub fn facts(source: &Source<'_, '_>, facts: &mut Facts) {
             _ => format!("{n}: {}", kept_in_words(&kept)),
         };
         facts
-            .push("kept", &format!("{} retention (p50)", view.kinds.name(row.kind)), kept.quantile(0.5), Unit::Ns)
+            .push(
+                "kept",
+                &format!("{} retention (p50)", view.kinds.name(row.kind)),
+                kept.quantile(0.5),
+                Unit::Ns,
+            )
             .hint(hint);
     }
     let bytes = view.pages.len().saturating_mul(1 << PAGE_BITS);
