@@ -4,8 +4,8 @@ use crate::app::widgets::Number;
 use leptos::prelude::*;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::ColumnView;
-use tracedrop::report::{Value, cell_text};
 use tracedrop::report::amounts::Scale;
+use tracedrop::report::{Value, cell_text};
 
 /// Text longer than this keeps its end when there is not enough room.
 const KEEP_END_CHARS: usize = 20;

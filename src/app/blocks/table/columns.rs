@@ -1,8 +1,8 @@
 //! Which columns of a table show, how wide they are, and what a click on one sorts by.
 
 use tracedrop::engine::protocol::{ColumnView, TableView};
-use tracedrop::report::{Sort, cell_text};
 use tracedrop::report::amounts::{Amounts, Basis, Scale};
+use tracedrop::report::{Sort, cell_text};
 
 /// Text columns are at most this wide, but for the one that grows; longer text loses its middle.
 const MAX_TEXT_CHARS: usize = 28;
