@@ -41,6 +41,21 @@ pub const ENGLISH: KeysWords = KeysWords {
             ],
         ),
         (
+            "Timeline",
+            &[
+                (&["w", "s"], "zoom in, out"),
+                (&["a", "d"], "pan left, right"),
+                (&["0"], "show all"),
+                (&["f"], "fit the selection"),
+                (&["↑", "↓"], "event around the selected one, longest event in it"),
+                (&["←", "→"], "event before, after the selected one"),
+                (&["[", "]"], "previous, next event of the same name"),
+                (&["m"], "select the time of the selected event"),
+                (&["/"], "search"),
+                (&["Esc"], "clear the selection"),
+            ],
+        ),
+        (
             "Page",
             &[
                 (&["t"], "change the theme"),

@@ -1,0 +1,679 @@
+//! What events do to the timeline, and what it asks the worker.
+
+use super::layout::{Layout, RULER};
+use super::painter::{Colors, Drawing, Painted};
+use crate::app::browser::{self, Canvas, Local};
+use crate::app::client::Answer;
+use crate::app::state::Tab;
+use crate::app::view_state::{Action, TimelineLook};
+use crate::app::words::words;
+use leptos::ev;
+use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
+use tracedrop::timeline::Viewport;
+use tracedrop::timeline::answers::{At, BoxLink, BoxName, Found, Label, RowName};
+
+/// Pixels by which a press that is no drag may move.
+const STILL: f64 = 4.0;
+/// Pause in moving after which the address changes.
+const SETTLING_MS: u32 = 400;
+/// Events in view that are put into words.
+const MAX_LISTED: usize = 40;
+
+/// What the timeline draws with, and what is under way.
+#[derive(Default)]
+pub struct Works {
+    canvas: Option<Canvas>,
+    painted: Option<Painted>,
+    colors: Colors,
+    /// A picture was asked for and has not come.
+    is_asked: bool,
+    /// So was what is under the pointer.
+    is_hover_asked: bool,
+    is_frame_due: bool,
+    drag: Option<Drag>,
+    /// Other fingers: number and place.
+    touches: Vec<(i32, f64, f64)>,
+}
+
+impl Works {
+    /// With nothing drawn yet.
+    pub fn on(canvas: Option<Canvas>) -> Works {
+        Works { canvas, ..Works::default() }
+    }
+}
+
+/// A press of the pointer.
+struct Drag {
+    start: (f64, f64),
+    last: (f64, f64),
+    selects: bool,
+    is_moved: bool,
+}
+
+/// What is under the pointer, and where that is.
+#[derive(Clone, PartialEq)]
+pub struct Hover {
+    pub x: f64,
+    pub y: f64,
+    pub at: At,
+    pub cover: Option<f64>,
+}
+
+/// Handles of the parts that events reach.
+#[derive(Clone, Copy)]
+pub struct Stage {
+    pub tab: Tab,
+    pub works: Local<Works>,
+    pub layout: Memo<Layout>,
+    /// Height of the canvas, and pixels scrolled away above it.
+    pub height: RwSignal<f64>,
+    pub scrolled: RwSignal<f64>,
+    pub hover: RwSignal<Option<Hover>>,
+    /// The widest events in view, in words.
+    pub in_view: RwSignal<Vec<String>>,
+    /// A pause in moving, before the address changes.
+    pub settling: browser::Pause,
+    /// What the address stands for.
+    pub sent: StoredValue<Option<TimelineLook>>,
+    pub typing: browser::Pause,
+}
+
+impl Stage {
+    /// Keeps the address in step with what is in view, and what is in view with the address.
+    pub fn follow_address(self) {
+        let (tab, state) = (self.tab, self.tab.timeline);
+        let id = tab.id;
+        let place =
+            Memo::new(move |_| tab.app.view.with(|view| view.tab(id).and_then(|tab| tab.timeline.clone())));
+        self.sent.set_value(place.get_untracked());
+        Effect::new(move |_| {
+            let (view, selected) = (state.view.get(), state.selected.get());
+            let (stretch, search) = (state.stretch.get(), state.lit.get());
+            let Some(view) = view else { return };
+            self.settling.start(SETTLING_MS, move || {
+                let look = look_of(&view, selected, stretch, search);
+                let before = place.get_untracked();
+                if look != before {
+                    let parts = |look: &Option<TimelineLook>| {
+                        look.as_ref()
+                            .map(|it| (it.selected, it.stretch, it.search.clone()))
+                            .unwrap_or_default()
+                    };
+                    let is_step = parts(&look) != parts(&before);
+                    self.sent.set_value(look.clone());
+                    tab.app.act(Action::LookAtTime { tab: id, look, is_step });
+                }
+            });
+        });
+        Effect::new(move |_| {
+            let look = place.get();
+            if state.view.with(Option::is_some) && self.sent.with_value(|sent| *sent != look) {
+                self.sent.set_value(look.clone());
+                self.look_as(look.unwrap_or_default());
+            }
+        });
+    }
+
+    /// Shows what an address says.
+    pub fn look_as(self, look: TimelineLook) {
+        let state = self.tab.timeline;
+        let TimelineLook { view, selected, stretch, search } = look;
+        self.change(|before| match view {
+            (from, to) if to > from => before.exactly(from as f64, to as f64),
+            _ => Viewport::whole(before.span_ns as u64, before.width),
+        });
+        let selected = selected.map(|(part, id)| BoxName { part, id });
+        if selected != state.selected.get_untracked() {
+            state.details.set(None);
+            state.selected.set(selected);
+            if let Some(of) = selected {
+                self.show_details(of);
+            }
+        }
+        state.stretch.set(stretch.map(|(from, to)| (from as f64, to as f64)));
+        self.show_sums();
+        if search != state.lit.get_untracked() {
+            state.lit.set(search);
+            state.found.set(None);
+            self.ask_anew();
+        }
+    }
+
+    /// Puts the widest events in view into words.
+    pub fn list_what_shows(self) {
+        let Some(view) = self.tab.timeline.view.get_untracked() else { return };
+        let texts = self.works.with_value(|works| {
+            let Some(painted) = &works.painted else { return Vec::new() };
+            let shown = |label: &&Label| {
+                view.x_of(label.end_ns as f64) > 0.0 && view.x_of(label.start_ns as f64) < view.width
+            };
+            let mut labels: Vec<&Label> = painted.picture.labels.iter().filter(shown).collect();
+            labels.sort_by_key(|label| std::cmp::Reverse(label.end_ns - label.start_ns));
+            labels.truncate(MAX_LISTED);
+            labels.sort_by_key(|label| (label.row, label.start_ns));
+            let text = |label: &Label| {
+                let name = painted.picture.names.get(label.name as usize).map_or("", String::as_str);
+                (words().timeline.listed)(name, label.end_ns - label.start_ns, label.start_ns)
+            };
+            labels.into_iter().map(text).collect()
+        });
+        let _ = self.in_view.try_set(texts);
+    }
+
+    pub fn ask(self, ask: TimelineAsk, answer: impl Fn(TimelineAnswer) + 'static) {
+        let state = self.tab.timeline;
+        self.tab.ask(
+            move |ticket| Request::Timeline { ticket, ask },
+            move |it| match it {
+                Answer::Timeline(it) => answer(it),
+                Answer::Refused(failure) => {
+                    // What was asked for does not come.
+                    let _ = self
+                        .works
+                        .try_update_value(|works| (works.is_asked, works.is_hover_asked) = (false, false));
+                    state.problem.set(Some(failure.to_string()));
+                }
+                _ => {}
+            },
+        );
+    }
+
+    pub fn ask_for_tracks(self) {
+        let state = self.tab.timeline;
+        self.ask(TimelineAsk::Tracks, move |answer| {
+            if let TimelineAnswer::Tracks(tracks) = answer {
+                state.has_come(tracks);
+            }
+        });
+    }
+
+    /// The canvas has this width.
+    pub fn has_width(self, width: f64) {
+        let state = self.tab.timeline;
+        let span = state.tracks.with_untracked(|tracks| tracks.as_ref().map_or(1, |tracks| tracks.span_ns));
+        let view = match state.view.get_untracked() {
+            Some(view) if (view.width - width).abs() < 0.5 => return self.draw_soon(),
+            Some(view) => view.resized(width),
+            None => Viewport::whole(span, width),
+        };
+        state.view.set(Some(view));
+    }
+
+    pub fn change(self, change: impl FnOnce(Viewport) -> Viewport) {
+        let state = self.tab.timeline;
+        if let Some(view) = state.view.get_untracked() {
+            let changed = change(view);
+            if changed != view {
+                state.view.set(Some(changed));
+            }
+        }
+    }
+
+    pub fn draw_soon(self) {
+        let is_due = self.works.try_update_value(|works| std::mem::replace(&mut works.is_frame_due, true));
+        if is_due == Some(false) {
+            browser::with_next_frame(move || self.draw());
+        }
+    }
+
+    pub fn draw(self) {
+        let state = self.tab.timeline;
+        // The screen may be gone by now.
+        let Some(height) = self.height.try_get_untracked() else { return };
+        let scrolled = self.scrolled.get_untracked();
+        let Some(view) = state.view.get_untracked() else {
+            self.works.update_value(|works| works.is_frame_due = false);
+            return;
+        };
+        let is_lit = state.lit.with_untracked(|text| !text.is_empty());
+        let details = state.details.get_untracked();
+        self.works.update_value(|works| {
+            works.is_frame_due = false;
+            let colors = Colors::of_theme();
+            if colors != works.colors {
+                works.colors = colors;
+                // Painted again in the colors of the theme.
+                works.painted =
+                    works.painted.take().and_then(|it| Painted::new(it.picture, it.is_lit, &works.colors));
+            }
+            let Works { canvas, painted, colors, .. } = works;
+            self.layout.with_untracked(|layout| {
+                let drawing = Drawing {
+                    view,
+                    height,
+                    scrolled,
+                    layout,
+                    painted: painted.as_ref(),
+                    selected: details.as_deref(),
+                    stretch: state.stretch.get_untracked(),
+                    colors,
+                };
+                if let Some(canvas) = canvas {
+                    drawing.draw(canvas);
+                }
+            });
+        });
+        self.ask_for_picture(&view, height, scrolled, is_lit);
+    }
+
+    /// Asks for a sharper picture, unless the last one serves or one is on its way.
+    pub fn ask_for_picture(self, view: &Viewport, height: f64, scrolled: f64, is_lit: bool) {
+        let scale = browser::dots_per_pixel();
+        let (seen, wanted) = self.layout.with_untracked(|layout| {
+            let rows = |top: f64, bottom: f64| -> Vec<RowName> {
+                layout.rows(top, bottom).into_iter().map(|row| row.0).collect()
+            };
+            (rows(scrolled, scrolled + height), rows(scrolled - height, scrolled + 2.0 * height))
+        });
+        let is_served = self.works.with_value(|works| {
+            works.is_asked
+                || works.painted.as_ref().is_some_and(|painted| {
+                    painted.is_lit == is_lit
+                        && view.is_served_by(&painted.picture.window, scale)
+                        && seen.iter().all(|row| painted.has(*row))
+                })
+        });
+        if is_served || seen.is_empty() {
+            return;
+        }
+        self.works.update_value(|works| works.is_asked = true);
+        let lit = self.tab.timeline.lit.get_untracked();
+        let ask = TimelineAsk::Picture { window: view.window(scale), rows: wanted, lit };
+        self.ask(ask, move |answer| {
+            let TimelineAnswer::Picture(picture) = answer else { return };
+            // The screen may be gone by now.
+            let _ = self.works.try_update_value(|works| {
+                works.is_asked = false;
+                let colors = Colors::of_theme();
+                works.painted = Painted::new(picture, is_lit, &colors);
+                works.colors = colors;
+            });
+            self.list_what_shows();
+            self.draw_soon();
+        });
+    }
+
+    /// Drops the picture, because it shows something else.
+    pub fn ask_anew(self) {
+        self.works.update_value(|works| {
+            if let Some(painted) = &mut works.painted {
+                painted.is_lit = !painted.is_lit;
+            }
+        });
+        self.draw_soon();
+    }
+
+    pub fn zoom(self, factor: f64) {
+        self.change(|view| view.zoomed(view.width / 2.0, factor));
+    }
+
+    pub fn show_all(self) {
+        self.change(|view| Viewport::whole(view.span_ns as u64, view.width));
+    }
+
+    pub fn fold(self, number: u32) {
+        self.tab.timeline.folded.update(|folded| {
+            if !folded.remove(&number) {
+                folded.insert(number);
+            }
+        });
+    }
+
+    pub fn zoom_to_selected(self) {
+        let details = self.tab.timeline.details.get_untracked();
+        if let Some(details) = details {
+            let (from, to) = ends(&details.link);
+            self.change(|view| view.around(from, to.unwrap_or(view.span_ns)));
+        }
+    }
+
+    pub fn fit(self) {
+        match self.tab.timeline.stretch.get_untracked() {
+            Some((from, to)) => self.change(|view| view.around(from, to)),
+            None => self.zoom_to_selected(),
+        }
+    }
+
+    /// Shows a box and all about it.
+    pub fn select(self, link: &BoxLink) {
+        let (from, to) = ends(link);
+        self.change(|view| view.reaching(from, to.unwrap_or(from)));
+        self.tab.timeline.folded.update(|folded| {
+            if link.row.row > 0 {
+                folded.remove(&link.row.track);
+            }
+        });
+        self.scroll_to(link.row);
+        self.show_details(link.of);
+    }
+
+    pub fn scroll_to(self, row: RowName) {
+        let top = self.layout.with_untracked(|layout| layout.top_of(row));
+        let (height, scrolled) = (self.height.get_untracked(), self.scrolled.get_untracked());
+        if let Some((top, tall)) = top {
+            let room = height - RULER - tall;
+            if top < scrolled {
+                browser::scroll_window_by(top - scrolled - tall);
+            } else if top > scrolled + room {
+                browser::scroll_window_by(top - scrolled - room + tall);
+            }
+        }
+    }
+
+    pub fn show_details(self, of: BoxName) {
+        let state = self.tab.timeline;
+        state.selected.set(Some(of));
+        if state.sums.with_untracked(Option::is_some) {
+            // The panel has room for one of them.
+            state.stretch.set(None);
+            state.sums.set(None);
+        }
+        self.ask(TimelineAsk::Details { of }, move |answer| {
+            if let TimelineAnswer::Details(details) = answer
+                && state.selected.get_untracked() == Some(of)
+            {
+                state.details.set(details.map(Arc::from));
+            }
+        });
+    }
+
+    pub fn clear(self) {
+        let state = self.tab.timeline;
+        state.selected.set(None);
+        state.details.set(None);
+        state.stretch.set(None);
+        state.sums.set(None);
+    }
+
+    pub fn show_sums(self) {
+        let state = self.tab.timeline;
+        let Some((from, to)) = state.stretch.get_untracked() else {
+            state.sums.set(None);
+            return;
+        };
+        state.selected.set(None);
+        state.details.set(None);
+        let ask = TimelineAsk::Stretch { from_ns: from.max(0.0) as u64, to_ns: to.max(0.0) as u64 };
+        self.ask(ask, move |answer| {
+            if let TimelineAnswer::Stretch(sums) = answer {
+                state.sums.set(Some(Arc::new(sums)));
+            }
+        });
+    }
+
+    /// Goes to the next hit of the search; `is_new` if the text is another one.
+    pub fn find(self, is_back: bool, is_new: bool) {
+        let state = self.tab.timeline;
+        let text = state.lit.get_untracked();
+        if is_new {
+            state.found.set(None);
+            self.ask_anew();
+        }
+        if text.is_empty() {
+            return;
+        }
+        let from = state.selected.get_untracked();
+        self.ask(TimelineAsk::Find { text, from, is_back }, move |answer| {
+            if let TimelineAnswer::Found(found) = answer {
+                self.has_found(found);
+            }
+        });
+    }
+
+    pub fn has_found(self, found: Found) {
+        if let Some(link) = &found.link {
+            self.select(link);
+        }
+        self.tab.timeline.found.set(Some(found));
+    }
+
+    pub fn go_to_same_name(self, is_back: bool) {
+        let Some(of) = self.tab.timeline.selected.get_untracked() else { return };
+        self.ask(TimelineAsk::SameName { of, is_back }, move |answer| {
+            if let TimelineAnswer::Found(Found { link: Some(link), .. }) = answer {
+                self.select(&link);
+            }
+        });
+    }
+
+    /// The row below a place on the canvas.
+    pub fn row_at(self, y: f64) -> Option<RowName> {
+        let top = y - RULER + self.scrolled.get_untracked();
+        (y > RULER).then(|| self.layout.with_untracked(|layout| layout.row_at(top))).flatten()
+    }
+
+    pub fn ask_at(self, x: f64, y: f64, answer: impl Fn(Option<At>) + 'static) {
+        let Some((view, row)) = self.tab.timeline.view.get_untracked().zip(self.row_at(y)) else {
+            return answer(None);
+        };
+        let ask = TimelineAsk::At {
+            row,
+            ns: view.ns_at(x).max(0.0) as u64,
+            around_ns: view.ns_per_pixel.max(1.0) as u64,
+        };
+        self.ask(ask, move |it| {
+            if let TimelineAnswer::At(at) = it {
+                answer(at);
+            }
+        });
+    }
+
+    pub fn hover_at(self, x: f64, y: f64) {
+        let is_asked =
+            self.works.try_update_value(|works| std::mem::replace(&mut works.is_hover_asked, true));
+        if is_asked != Some(false) {
+            return;
+        }
+        let row = self.row_at(y);
+        let ns = self.tab.timeline.view.get_untracked().map_or(0.0, |view| view.ns_at(x));
+        self.ask_at(x, y, move |at| {
+            let cover = self.works.try_update_value(|works| {
+                works.is_hover_asked = false;
+                works.painted.as_ref().zip(row).and_then(|(painted, row)| painted.cover_at(row, ns))
+            });
+            let _ = self.hover.try_set(at.map(|at| Hover { x, y, at, cover: cover.flatten() }));
+        });
+    }
+
+    pub fn wheel(self, event: &ev::WheelEvent) {
+        let (dx, dy) = (event.delta_x(), event.delta_y());
+        let lines = if event.delta_mode() == 0 { 1.0 } else { 16.0 };
+        if event.ctrl_key() || event.meta_key() {
+            event.prevent_default();
+            let factor = (dy * lines * 0.0025).clamp(-1.0, 1.0).exp();
+            let x = f64::from(event.offset_x());
+            self.change(|view| view.zoomed(x, factor));
+        } else if event.shift_key() || dx.abs() > dy.abs() {
+            event.prevent_default();
+            let moved = if dx.abs() > dy.abs() { dx } else { dy };
+            self.change(|view| view.panned(moved * lines));
+        }
+    }
+
+    pub fn press(self, event: &ev::PointerEvent) {
+        if event.button() != 0 {
+            return;
+        }
+        browser::capture(event);
+        let at = (f64::from(event.offset_x()), f64::from(event.offset_y()));
+        let selects = event.shift_key();
+        self.hover.set(None);
+        self.works.update_value(|works| {
+            if event.pointer_type() == "touch" {
+                works.touches.push((event.pointer_id(), at.0, at.1));
+            }
+            works.drag = Some(Drag { start: at, last: at, selects, is_moved: false });
+        });
+    }
+
+    pub fn move_to(self, event: &ev::PointerEvent) {
+        let at = (f64::from(event.offset_x()), f64::from(event.offset_y()));
+        let pinch =
+            self.works.try_update_value(|works| pinch(&mut works.touches, event.pointer_id(), at)).flatten();
+        if let Some((x, factor)) = pinch {
+            self.change(|view| view.zoomed(x, factor));
+            return;
+        }
+        let moved = self.works.try_update_value(|works| {
+            let drag = works.drag.as_mut()?;
+            let delta = (at.0 - drag.last.0, at.1 - drag.last.1);
+            let all = (at.0 - drag.start.0, at.1 - drag.start.1);
+            drag.is_moved |= all.0.abs().max(all.1.abs()) > STILL;
+            if !drag.is_moved {
+                return None;
+            }
+            drag.last = at;
+            Some((delta, drag.start.0, drag.selects))
+        });
+        let is_pressed = self.works.with_value(|works| works.drag.is_some());
+        match moved.flatten() {
+            Some((_, start, true)) => self.select_between(start, at.0),
+            Some((delta, _, false)) => {
+                self.change(|view| view.panned(-delta.0));
+                if event.pointer_type() != "touch" && delta.1 != 0.0 {
+                    browser::scroll_window_by(-delta.1);
+                }
+            }
+            None if !is_pressed => self.hover_at(at.0, at.1),
+            None => {}
+        }
+    }
+
+    pub fn select_between(self, a: f64, b: f64) {
+        let state = self.tab.timeline;
+        if let Some(view) = state.view.get_untracked() {
+            let at = |x: f64| view.ns_at(x.clamp(0.0, view.width)).clamp(0.0, view.span_ns);
+            state.stretch.set(Some((at(a.min(b)), at(a.max(b)))));
+        }
+    }
+
+    pub fn release(self, event: &ev::PointerEvent) {
+        let at = (f64::from(event.offset_x()), f64::from(event.offset_y()));
+        let drag = self.works.try_update_value(|works| {
+            works.touches.retain(|touch| touch.0 != event.pointer_id());
+            works.drag.take()
+        });
+        match drag.flatten() {
+            Some(Drag { is_moved: true, selects: true, .. }) => self.show_sums(),
+            Some(Drag { is_moved: false, .. }) => self.ask_at(at.0, at.1, move |found| match found {
+                Some(At { of: Some(of), .. }) => self.show_details(of),
+                _ => self.clear(),
+            }),
+            _ => {}
+        }
+    }
+
+    pub fn cancel(self, event: &ev::PointerEvent) {
+        self.works.update_value(|works| {
+            works.touches.retain(|touch| touch.0 != event.pointer_id());
+            works.drag = None;
+        });
+    }
+
+    pub fn key(self, event: &ev::KeyboardEvent) {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let step = |view: &Viewport| view.width * 0.15;
+        let details = self.tab.timeline.details.get_untracked();
+        match (event.key().as_str(), details) {
+            ("a", _) | ("ArrowLeft", None) => self.change(|view| view.panned(-step(&view))),
+            ("d", _) | ("ArrowRight", None) => self.change(|view| view.panned(step(&view))),
+            ("w" | "+" | "=", _) => self.zoom(1.0 / 1.4),
+            ("s" | "-", _) => self.zoom(1.4),
+            ("0", _) => self.show_all(),
+            ("f", _) => self.fit(),
+            ("[", _) => self.go_to_same_name(true),
+            ("]", _) => self.go_to_same_name(false),
+            ("Escape", _) => self.clear(),
+            ("/", _) => {
+                browser::focus_first(".timeline-search input");
+            }
+            ("m", Some(details)) => {
+                let (from, to) = ends(&details.link);
+                if let Some(to) = to {
+                    self.tab.timeline.stretch.set(Some((from, to)));
+                    self.show_sums();
+                }
+            }
+            ("ArrowUp", Some(details)) => self.go(details.parents.first()),
+            ("ArrowDown", Some(details)) => self.go(details.children.first()),
+            ("ArrowLeft", Some(details)) => self.go_beside(&details.link, true),
+            ("ArrowRight", Some(details)) => self.go_beside(&details.link, false),
+            ("Enter", None) => {
+                let middle = self.tab.timeline.view.get_untracked().map_or(0.0, |view| view.width / 2.0);
+                self.ask_at(middle, RULER + 1.0, move |found| {
+                    if let Some(At { of: Some(of), .. }) = found {
+                        self.show_details(of);
+                    }
+                });
+            }
+            _ => return,
+        }
+        event.prevent_default();
+        event.stop_propagation();
+    }
+
+    pub fn go(self, link: Option<&BoxLink>) {
+        if let Some(link) = link {
+            self.select(link);
+        }
+    }
+
+    /// The box before or after another in its row.
+    pub fn go_beside(self, link: &BoxLink, is_back: bool) {
+        let ask = TimelineAsk::Beside { of: link.of, is_back };
+        self.ask(ask, move |answer| {
+            if let TimelineAnswer::Found(Found { link: Some(link), .. }) = answer {
+                self.select(&link);
+            }
+        });
+    }
+
+    /// What a screen reader says of the selection.
+    pub fn spoken(self) -> String {
+        let state = self.tab.timeline;
+        state.details.with(|details| {
+            details
+                .as_ref()
+                .map(|it| (words().timeline.spoken)(&it.link.name, it.link.dur_ns, &it.track))
+                .unwrap_or_default()
+        })
+    }
+}
+
+/// What is looked at, as an address says it; `None` for all of the timeline.
+fn look_of(
+    view: &Viewport,
+    selected: Option<BoxName>,
+    stretch: Option<(f64, f64)>,
+    search: String,
+) -> Option<TimelineLook> {
+    let look = TimelineLook {
+        view: (view.start_ns.max(0.0) as u64, view.end_ns().clamp(0.0, view.span_ns).ceil() as u64),
+        selected: selected.map(|of| (of.part, of.id)),
+        stretch: stretch.map(|(from, to)| (from as u64, to as u64)),
+        search,
+    };
+    let is_whole = *view == Viewport::whole(view.span_ns as u64, view.width);
+    let is_bare = look.selected.is_none() && look.stretch.is_none() && look.search.is_empty();
+    (!(is_whole && is_bare)).then_some(look)
+}
+
+/// Start and end in nanoseconds; an end that is not in the file is unknown.
+fn ends(link: &BoxLink) -> (f64, Option<f64>) {
+    let start = link.start_ns as f64;
+    (start, link.dur_ns.map(|ns| start + ns as f64))
+}
+
+/// Middle and factor of a movement of two fingers.
+fn pinch(touches: &mut [(i32, f64, f64)], id: i32, (x, y): (f64, f64)) -> Option<(f64, f64)> {
+    let [a, b] = touches else { return None };
+    let distance = |a: &(i32, f64, f64), b: &(i32, f64, f64)| (a.1 - b.1).hypot(a.2 - b.2).max(1.0);
+    let before = distance(a, b);
+    let moved = if a.0 == id { &mut *a } else { &mut *b };
+    (moved.1, moved.2) = (x, y);
+    Some(((a.1 + b.1) / 2.0, before / distance(a, b)))
+}
