@@ -68,7 +68,7 @@ pageTest('“is this run valid, how long is the KV cache kept” is where a memo
   await researcher.drop(sample('kv-cache.parquet'));
   await researcher.reads('Run validity', 'kv_cache retention (p50)', 'Memory touched', 'Memory kinds');
   const kept = report(page).locator('.fact').filter({ hasText: 'kv_cache retention (p50)' });
-  assert.match(await kept.textContent(), /36\.06 ms/);
+  assert.match(await kept.textContent(), /672\.5 ms/);
 });
 
 pageTest('nothing jumps when a small file opens', async (page) => {
