@@ -198,6 +198,20 @@ fn answers_equal_a_plain_loop() {
         );
         let children = (0..slices.len()).filter(|it| slices.parent[*it].0 as usize == slice).count();
         assert_eq!(details.n_children, children as u64, "{file}");
+        let find = |text: &str| {
+            let ask = TimelineAsk::Find { text: text.to_string(), from: None, is_back: false };
+            match timeline.answer(&run, &ask) {
+                TimelineAnswer::Found(found) => found,
+                other => panic!("{other:?}"),
+            }
+        };
+        let n_named = |is_it: &dyn Fn(&str) -> bool| {
+            let own = |slice: &usize| trace.strings.get_opt(slices.name[*slice]).unwrap_or_default();
+            (0..slices.len()).filter(|slice| is_it(own(slice))).count() as u64
+        };
+        let ends_in_digit = |name: &str| name.ends_with(|letter: char| letter.is_ascii_digit());
+        assert_eq!(find("/[0-9]$/").n, n_named(&ends_in_digit), "{file}");
+        assert!(!find("/(/").problem.is_empty());
         // All that is found, step by step.
         let text: String = name(slice).chars().take(6).collect();
         let is_hit = |slice: &usize| {

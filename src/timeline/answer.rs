@@ -12,6 +12,7 @@ use crate::base::strings::StringId;
 use crate::trace::labels::shown;
 use crate::trace::slices::{SliceId, UNFINISHED};
 use crate::trace::{Run, Trace};
+use regex_lite::RegexBuilder;
 use std::ops::Range;
 
 /// Pixels from which a box has a text, and an edge.
@@ -20,6 +21,8 @@ const EDGE_PIXELS: usize = 3;
 /// Names in a stretch, children of a box, arrows at it.
 const MAX_NAMES: usize = 200;
 const MAX_LINKS: usize = 12;
+/// Bytes of a compiled regular expression.
+const MAX_PATTERN: usize = 1 << 20;
 /// Rows in a picture, and pixels in a row: what a screen and its surroundings have.
 const MAX_ROWS: usize = 400;
 const MAX_PIXELS: u32 = 1 << 14;
@@ -322,7 +325,10 @@ impl Timeline {
         let (mut first, mut last, mut before, mut after) = (None, None, None, None);
         for (number, part) in self.parts.iter().enumerate() {
             let trace = &run.traces[part.trace];
-            let matches = Matches::new(trace, text);
+            let matches = match Matches::new(trace, text) {
+                Ok(matches) => matches,
+                Err(problem) => return Found { problem, ..Found::default() },
+            };
             let names = part.names(trace);
             for id in (0..names.len()).filter(|id| matches.has(names[*id])) {
                 found.n += 1;
@@ -457,13 +463,21 @@ fn counter_sums(name: &str, points: &[(u64, f64)], range: Range<u64>) -> Option<
     Some(CounterSums { name: name.to_string(), min, mean, max })
 }
 
-/// Texts of a trace that contain another, whatever the case.
+/// Texts of a trace that contain another, whatever the case, or match `/a regular expression/`.
 struct Matches(Vec<bool>);
 
 impl Matches {
-    fn new(trace: &Trace, text: &str) -> Matches {
+    /// An error if the expression is none.
+    fn new(trace: &Trace, text: &str) -> Result<Matches, String> {
+        let pattern =
+            text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|it| !it.is_empty());
+        if let Some(pattern) = pattern {
+            let pattern = RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN).build();
+            let pattern = pattern.map_err(|error| error.to_string())?;
+            return Ok(Matches(trace.strings.all().map(|name| pattern.is_match(name)).collect()));
+        }
         let text = text.to_lowercase();
-        Matches(trace.strings.all().map(|name| name.to_lowercase().contains(&text)).collect())
+        Ok(Matches(trace.strings.all().map(|name| name.to_lowercase().contains(&text)).collect()))
     }
 
     #[inline]
@@ -534,7 +548,8 @@ impl Painter<'_> {
     fn light(&mut self, at: &[usize], number: usize, rows: &[usize], text: &str) {
         let part = &self.timeline.parts[number];
         let trace = &self.run.traces[part.trace];
-        let matches = Matches::new(trace, text);
+        // The search itself says what is wrong with the text.
+        let Ok(matches) = Matches::new(trace, text) else { return };
         match &part.own {
             Some(boxes) => self.light_boxes(at, &part.index, boxes, rows, &matches),
             None => self.light_boxes(at, &part.index, SliceBoxes::new(trace), rows, &matches),

@@ -133,7 +133,10 @@ fn Tools(stage: Stage) -> impl IntoView {
                 </label>
                 <span class="timeline-count" role="status">{move || {
                     let is_searching = state.lit.with(|text| !text.is_empty());
-                    state.found.get().filter(|_| is_searching).map(|found| (words().found)(found.number, found.n))
+                    state.found.get().filter(|_| is_searching).map(|found| match found.problem.is_empty() {
+                        true => (words().found)(found.number, found.n),
+                        false => found.problem,
+                    })
                 }}</span>
                 <Show when=move || state.found.with(|found| found.as_ref().is_some_and(|found| found.n > 1))>
                     <button type="button" class="button button-quiet" title=words().previous aria-label=words().previous on:click=move |_| find(true)>"↑"</button>
