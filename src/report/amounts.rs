@@ -94,7 +94,8 @@ impl Scale {
     pub fn label(self, label: &str) -> String {
         match self {
             Scale::AsIs => label.to_string(),
-            Scale::OfTotal(_) => format!("{label} %"),
+            // As in the headings of shares: "self %".
+            Scale::OfTotal(_) => [label, "%"].join(" "),
             Scale::PerStep(_) => format!("{label}/step"),
         }
     }

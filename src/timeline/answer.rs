@@ -433,7 +433,8 @@ impl Timeline {
                 by_name.entry(boxes.name(parent.0 as usize)).or_insert((0, 0, 0, (0, id))).2 -= ns as i64;
             }
         }
-        for (name, (count, total, own, (longest, id))) in by_name {
+        // A parent that ends where the range starts may have a child there, of no length.
+        for (name, (count, total, own, (longest, id))) in by_name.into_iter().filter(|sums| sums.1.0 > 0) {
             let name = shown(trace.strings.get_opt(name)).to_string();
             let entry = sums.entry(name).or_insert((0, 0, 0, (0, number, id)));
             entry.0 += count;
