@@ -40,7 +40,7 @@ fn made(n: usize) -> Trace {
         // The track that is behind the others.
         let track = (0..ends.len()).min_by_key(|track| ends[*track]).unwrap_or(0);
         let mixed = random(&mut state);
-        let gap = if mixed % 10 == 0 { mixed >> 40 & 0xF_FFFF } else { mixed >> 40 & 0xFF };
+        let gap = if mixed.is_multiple_of(10) { mixed >> 40 & 0xF_FFFF } else { mixed >> 40 & 0xFF };
         let start = ends[track] + gap as i64;
         let inner = 200 + (mixed >> 16 & 0x7FF) as i64;
         rows.push((start, inner * 3, track as u32, 0));

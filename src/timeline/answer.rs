@@ -356,7 +356,7 @@ impl Timeline {
 
     fn stretch(&self, run: &Run, from_ns: u64, to_ns: u64) -> Stretch {
         let mut stretch = Stretch { from_ns, to_ns, ..Stretch::default() };
-        let mut sums: HashMap<String, (u64, u64, i64, (u64, usize, usize))> = HashMap::default();
+        let mut sums: HashMap<String, RangeSums> = HashMap::default();
         for (number, part) in self.parts.iter().enumerate() {
             let trace = &run.traces[part.trace];
             match &part.own {
@@ -368,19 +368,20 @@ impl Timeline {
                 }
             }
         }
-        stretch.n = sums.values().map(|sums| sums.0).sum();
-        let mut names: Vec<_> = sums.into_iter().collect();
-        names.sort_by(|(a_name, a), (b_name, b)| b.1.cmp(&a.1).then_with(|| a_name.cmp(b_name)));
+        stretch.n = sums.values().map(|sums| sums.count).sum();
+        let mut names: Vec<(String, RangeSums)> = sums.into_iter().collect();
+        names
+            .sort_by(|(a_name, a), (b_name, b)| b.total_ns.cmp(&a.total_ns).then_with(|| a_name.cmp(b_name)));
         stretch.n_more = names.len().saturating_sub(MAX_NAMES) as u64;
         names.truncate(MAX_NAMES);
         stretch.names = names
             .into_iter()
-            .map(|(name, (count, total_ns, self_ns, (_, part, id)))| NameSums {
+            .map(|(name, sums)| NameSums {
                 name,
-                count,
-                total_ns,
-                self_ns: self_ns.max(0) as u64,
-                longest: self.link(run, part, id),
+                count: sums.count,
+                total_ns: sums.total_ns,
+                self_ns: sums.self_ns.max(0) as u64,
+                longest: self.link(run, sums.longest.0, sums.longest.1),
             })
             .collect();
         for track in &self.tracks {
@@ -398,7 +399,7 @@ impl Timeline {
         boxes: B,
         range: Range<u64>,
         parents: Option<&[SliceId]>,
-        sums: &mut HashMap<String, (u64, u64, i64, (u64, usize, usize))>,
+        sums: &mut HashMap<String, RangeSums>,
     ) {
         let part = &self.parts[number];
         let index = &part.index;
@@ -414,35 +415,59 @@ impl Timeline {
             })
             .collect();
         ids.extend(first..end);
-        let mut by_name: HashMap<StringId, (u64, u64, i64, (u64, usize))> = HashMap::default();
+        let mut by_name: HashMap<StringId, RangeSums> = HashMap::default();
         let within = |id: usize| {
             let from = self.from_start(part, boxes.start(id)).max(range.start);
             self.from_start(part, boxes.end(id)).min(range.end).saturating_sub(from)
         };
         for id in ids {
             let ns = within(id);
-            let entry = by_name.entry(boxes.name(id)).or_insert((0, 0, 0, (0, id)));
-            entry.0 += 1;
-            entry.1 += ns;
-            entry.2 += ns as i64;
-            if ns > entry.3.0 {
-                entry.3 = (ns, id);
-            }
+            let sums = by_name.entry(boxes.name(id)).or_insert(RangeSums::new((number, id)));
+            sums.add(&RangeSums {
+                count: 1,
+                total_ns: ns,
+                self_ns: ns as i64,
+                longest_ns: ns,
+                longest: (number, id),
+            });
             if let Some(parent) = parents.and_then(|parents| parents[id].some()) {
-                // It reaches over its child, so it is in the stretch too.
-                by_name.entry(boxes.name(parent.0 as usize)).or_insert((0, 0, 0, (0, id))).2 -= ns as i64;
+                // It reaches over its child, so it is in the range too.
+                let sums = by_name.entry(boxes.name(parent.0 as usize));
+                sums.or_insert(RangeSums::new((number, id))).self_ns -= ns as i64;
             }
         }
         // A parent that ends where the range starts may have a child there, of no length.
-        for (name, (count, total, own, (longest, id))) in by_name.into_iter().filter(|sums| sums.1.0 > 0) {
+        for (name, of_name) in by_name.into_iter().filter(|(_, sums)| sums.count > 0) {
             let name = shown(trace.strings.get_opt(name)).to_string();
-            let entry = sums.entry(name).or_insert((0, 0, 0, (0, number, id)));
-            entry.0 += count;
-            entry.1 += total;
-            entry.2 += own;
-            if longest > entry.3.0 {
-                entry.3 = (longest, number, id);
-            }
+            sums.entry(name).or_insert(RangeSums::new(of_name.longest)).add(&of_name);
+        }
+    }
+}
+
+/// Boxes of one name in a range of time.
+#[derive(Clone, Copy)]
+struct RangeSums {
+    count: u64,
+    total_ns: u64,
+    /// Negative while parents are known without themselves.
+    self_ns: i64,
+    longest_ns: u64,
+    /// Part and number of the longest.
+    longest: (usize, usize),
+}
+
+impl RangeSums {
+    /// Nothing yet.
+    fn new(longest: (usize, usize)) -> RangeSums {
+        RangeSums { count: 0, total_ns: 0, self_ns: 0, longest_ns: 0, longest }
+    }
+
+    fn add(&mut self, other: &RangeSums) {
+        self.count += other.count;
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.self_ns = self.self_ns.saturating_add(other.self_ns);
+        if other.longest_ns > self.longest_ns {
+            (self.longest_ns, self.longest) = (other.longest_ns, other.longest);
         }
     }
 }
@@ -572,7 +597,7 @@ impl Painter<'_> {
                 return;
             }
             let start = boxes.start(id).wrapping_sub(index.origin) as u64;
-            let last = start.saturating_add((boxes.length(id) as u64).max(1)) - 1 >> window.bits;
+            let last = (start.saturating_add((boxes.length(id) as u64).max(1)) - 1) >> window.bits;
             let first = (start >> window.bits).max(window.first_pixel);
             let last = last.min(window.first_pixel + window.n_pixels as u64 - 1);
             for pixel in first..=last {

@@ -258,7 +258,7 @@ impl RowLine {
     fn cover(&mut self, window: &Window, id: u32, start: u64, end: u64, length: i64) {
         let (bits, n) = (window.bits, self.pixels.len() as u64);
         // The last pixel that it is in: the one of its last nanosecond.
-        let last = end.max(start + 1) - 1 >> bits;
+        let last = (end.max(start + 1) - 1) >> bits;
         if last < window.first_pixel {
             return;
         }

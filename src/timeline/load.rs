@@ -25,9 +25,15 @@ pub fn load_of(run: &Run) -> Option<Load> {
         }
         (!load.is_empty()).then(|| load.shares(n_traces))
     };
-    let sorts: [(LoadSort, fn(&Trace) -> Vec<(i64, i64)>); 3] =
-        [(LoadSort::Gpu, gpu_work), (LoadSort::Calls, calls), (LoadSort::Thread, busiest_thread)];
-    let found = sorts.into_iter().find_map(|(sort, spans)| Some((sort, of_all(spans)?)));
+    let of_sort = |sort: LoadSort| {
+        let spans = match sort {
+            LoadSort::Gpu => gpu_work,
+            LoadSort::Calls => calls,
+            LoadSort::Thread => busiest_thread,
+        };
+        Some((sort, of_all(spans)?))
+    };
+    let found = [LoadSort::Gpu, LoadSort::Calls, LoadSort::Thread].into_iter().find_map(of_sort);
     let (sort, shares) = found.unwrap_or((LoadSort::Thread, vec![0.0; N_STRETCHES]));
     Some(Load { sort, span_ns: clock.span_ns, shares })
 }

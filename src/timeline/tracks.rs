@@ -185,7 +185,7 @@ impl Timeline {
         number: usize,
         trace: &Trace,
         file: Option<&str>,
-        own: Option<(Boxes, Vec<(Option<ProcessId>, String)>)>,
+        own: Option<Own>,
         sort: TrackSort,
     ) {
         let Some((boxes, titles)) = own else { return };

@@ -19,7 +19,7 @@ pageTest('rules, policy and thresholds can be set on the page; invalid ones are 
   await page.getByTestId('file-input').setInputFiles({ name: 'perf.txt', mimeType: 'text/plain', buffer: Buffer.from(lines.join('\n') + '\n') });
   await panel(page).locator('.file-head').waitFor();
   assert.equal(await report(page).getByRole('heading', { level: 2 }).textContent(), 'Memory by kind');
-  await report(page).getByText('no latency or memory levels').waitFor();
+  await report(page).getByText('no latency or memory levels').first().waitFor();
   const summary = (text) => report(page).locator('.report-summary').getByText(text).waitFor();
   await report(page).getByText('Labeling and validity').click();
   await report(page).getByText('Custom labeling rules').click();
