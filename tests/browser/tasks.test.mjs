@@ -60,7 +60,7 @@ pageTest('“which function is hot” is in the headline of a Python profile', a
 pageTest('“which probe and view dominate, what did the cache save” is where forward passes open', async (page) => {
   const author = person(page);
   await author.drop(sample('scoring-suite.jsonl'));
-  await author.reads(/which saved about 2,195\.8 ms/, /Probe “null_calibration” accounts for 50\.5% of the time/, 'Time by probe and view');
+  await author.reads(/which saved about 2\.196 s/, /Probe “null_calibration” accounts for 50\.5% of the time/, 'Time by probe and view');
 });
 
 pageTest('“is this run valid, how long is the KV cache kept” is where a memory trace opens', async (page) => {

@@ -6,7 +6,7 @@ use crate::app::state::{Phase, Tab, app};
 use leptos::prelude::*;
 
 /// A file that is read sooner shows no reports on a part of it.
-const QUICK_MS: u32 = 1_000;
+const QUICK_MS: u32 = 2_500;
 
 #[component]
 pub fn Panel(tab: Tab) -> impl IntoView {
