@@ -61,11 +61,12 @@ fn report(context: &Context<'_>) -> Report {
     }
 
     let repeated_ms = repeated.iter().map(|miss| miss.repeated_ms).fold(0.0, |sum: f64, ms| sum + ms);
-    for findings in findings::of(run, &summary, &repeated, repeated_ms, clock.n_back > 0) {
-        report.findings(findings);
-    }
+    // The picture answers which probe and view take the time; the findings follow with words.
     if let Some(chart) = grid::chart(run, &summary) {
         report.chart(chart);
+    }
+    for findings in findings::of(run, &summary, &repeated, repeated_ms, clock.n_back > 0) {
+        report.findings(findings);
     }
     let mut facts = Facts::new("Forward passes");
     facts
