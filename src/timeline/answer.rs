@@ -405,15 +405,10 @@ impl Timeline {
         let index = &part.index;
         let first = super::line::first_at(index, boxes, range.start);
         let end = super::line::first_at(index, boxes, range.end);
-        // Of the earlier ones, only the last of each row may reach into it.
-        let mut ids: Vec<usize> = (0..index.rows.len())
-            .filter_map(|row| {
-                let order = index.row(row).order;
-                let before = order.partition_point(|id| (*id as usize) < first).checked_sub(1)?;
-                let id = order[before] as usize;
-                (self.from_start(part, boxes.end(id)) > range.start).then_some(id)
-            })
-            .collect();
+        let earlier = (0..index.rows.len()).filter_map(|row| index.row(row).last_before(first));
+        let earlier = earlier.map(|id| id as usize);
+        let reaches_in = |id: &usize| self.from_start(part, boxes.end(*id)) > range.start;
+        let mut ids: Vec<usize> = earlier.filter(reaches_in).collect();
         ids.extend(first..end);
         let mut by_name: HashMap<StringId, RangeSums> = HashMap::default();
         let within = |id: usize| {
@@ -607,9 +602,8 @@ impl Painter<'_> {
         let first = super::line::first_at(index, boxes, window.start_ns());
         let end = super::line::first_at(index, boxes, window.end_ns());
         for (place, row) in rows.iter().enumerate() {
-            let order = index.row(*row).order;
-            if let Some(before) = order.partition_point(|id| (*id as usize) < first).checked_sub(1) {
-                mark(order[before] as usize, place);
+            if let Some(before) = index.row(*row).last_before(first) {
+                mark(before as usize, place);
             }
         }
         let places = index.by_place(rows);

@@ -90,6 +90,12 @@ impl RowSource<'_> {
         self.order.partition_point(|id| at(id) < ns)
     }
 
+    /// The last of its boxes with a number below `id`: of those that start earlier, the only one that may reach beyond.
+    pub fn last_before(&self, id: usize) -> Option<u32> {
+        let before = self.order.partition_point(|other| (*other as usize) < id).checked_sub(1)?;
+        Some(self.order[before])
+    }
+
     /// Number of the box at `ns`, and of the boxes that overlap the `around_ns` from there on. Of several, the longest.
     pub fn pick(&self, boxes: impl BoxTable, ns: u64, around_ns: u64) -> Option<(u32, u32)> {
         let from = self.lower_bound(boxes, ns);
@@ -156,11 +162,8 @@ pub fn read_all_boxes<B: BoxTable>(
     let to = first_at(index, boxes, window.end_ns());
     for (row, line) in rows.iter().zip(lines.iter_mut()) {
         line.clear(window);
-        // Only the one before the window may reach into it.
-        let source = index.row(*row);
-        let before = source.order.partition_point(|id| (*id as usize) < from);
-        if let Some(before) = before.checked_sub(1) {
-            line.add_box(index.origin, boxes, window, source.order[before]);
+        if let Some(before) = index.row(*row).last_before(from) {
+            line.add_box(index.origin, boxes, window, before);
         }
     }
     let lines_of_rows = index.by_place(rows);
