@@ -54,7 +54,8 @@ fn rgb(text: &str) -> [u8; 3] {
 /// A picture as lines of pixels.
 pub struct Painted {
     pub picture: Picture,
-    pub is_lit: bool,
+    /// Text whose boxes are lit; empty for none.
+    pub lit: String,
     /// By row: whether it is a counter.
     is_counter: Vec<bool>,
     lines: Lines,
@@ -62,7 +63,7 @@ pub struct Painted {
 
 impl Painted {
     /// `None` if the browser has no room for it.
-    pub fn new(picture: Picture, is_lit: bool, colors: &Colors) -> Option<Painted> {
+    pub fn new(picture: Picture, lit: String, colors: &Colors) -> Option<Painted> {
         let palette: Vec<[u8; 3]> = colors.boxes.split_whitespace().map(rgb).collect();
         let color = |number: u8| palette.get(usize::from(number)).copied().unwrap_or([0x88; 3]);
         let n = picture.colors.0.len();
@@ -79,7 +80,7 @@ impl Painted {
             }
             // The less of a pixel is covered, the fainter it is; but never so faint that it cannot be seen.
             let mut strength = 90 + u16::from(*cover) * 165 / 255;
-            if is_lit && code & LIT == 0 {
+            if !lit.is_empty() && code & LIT == 0 {
                 strength = strength * 2 / 9;
             }
             at.copy_from_slice(&[r, g, b, strength as u8]);
@@ -87,7 +88,7 @@ impl Painted {
         let lines = Lines::new(picture.window.n_pixels, picture.rows.len() as u32, &pixels)?;
         let width = (picture.window.n_pixels as usize).max(1);
         let is_counter = picture.colors.0.chunks(width).map(|row| row.contains(&COUNTER)).collect();
-        Some(Painted { picture, is_lit, is_counter, lines })
+        Some(Painted { picture, lit, is_counter, lines })
     }
 
     pub fn has(&self, row: RowName) -> bool {

@@ -137,7 +137,7 @@ impl Stage {
         if search != state.lit.get_untracked() {
             state.lit.set(search);
             state.found.set(None);
-            self.ask_anew();
+            self.draw_soon();
         }
     }
 
@@ -227,7 +227,6 @@ impl Stage {
             self.works.update_value(|works| works.is_frame_due = false);
             return;
         };
-        let is_lit = state.lit.with_untracked(|text| !text.is_empty());
         let details = state.details.get_untracked();
         self.works.update_value(|works| {
             works.is_frame_due = false;
@@ -236,7 +235,7 @@ impl Stage {
                 works.colors = colors;
                 // Painted again in the colors of the theme.
                 works.painted =
-                    works.painted.take().and_then(|it| Painted::new(it.picture, it.is_lit, &works.colors));
+                    works.painted.take().and_then(|it| Painted::new(it.picture, it.lit, &works.colors));
             }
             let Works { canvas, painted, colors, .. } = works;
             self.layout.with_untracked(|layout| {
@@ -255,11 +254,11 @@ impl Stage {
                 }
             });
         });
-        self.ask_for_picture(&view, height, scrolled, is_lit);
+        self.ask_for_picture(&view, height, scrolled);
     }
 
     /// Asks for a sharper picture, unless the last one serves or one is on its way.
-    pub fn ask_for_picture(self, view: &Viewport, height: f64, scrolled: f64, is_lit: bool) {
+    pub fn ask_for_picture(self, view: &Viewport, height: f64, scrolled: f64) {
         let scale = browser::dots_per_pixel();
         let (seen, wanted) = self.layout.with_untracked(|layout| {
             let rows = |top: f64, bottom: f64| -> Vec<RowName> {
@@ -267,10 +266,11 @@ impl Stage {
             };
             (rows(scrolled, scrolled + height), rows(scrolled - height, scrolled + 2.0 * height))
         });
+        let lit = self.tab.timeline.lit.get_untracked();
         let is_served = self.works.with_value(|works| {
             works.is_asked
                 || works.painted.as_ref().is_some_and(|painted| {
-                    painted.is_lit == is_lit
+                    painted.lit == lit
                         && view.is_served_by(&painted.picture.window, scale)
                         && seen.iter().all(|row| painted.has(*row))
                 })
@@ -279,30 +279,19 @@ impl Stage {
             return;
         }
         self.works.update_value(|works| works.is_asked = true);
-        let lit = self.tab.timeline.lit.get_untracked();
-        let ask = TimelineAsk::Picture { window: view.window(scale), rows: wanted, lit };
+        let ask = TimelineAsk::Picture { window: view.window(scale), rows: wanted, lit: lit.clone() };
         self.ask(ask, move |answer| {
             let TimelineAnswer::Picture(picture) = answer else { return };
             // The screen may be gone by now.
             let _ = self.works.try_update_value(|works| {
                 works.is_asked = false;
                 let colors = Colors::of_theme();
-                works.painted = Painted::new(picture, is_lit, &colors);
+                works.painted = Painted::new(picture, lit.clone(), &colors);
                 works.colors = colors;
             });
             self.list_what_shows();
             self.draw_soon();
         });
-    }
-
-    /// Drops the picture, because it shows something else.
-    pub fn ask_anew(self) {
-        self.works.update_value(|works| {
-            if let Some(painted) = &mut works.painted {
-                painted.is_lit = !painted.is_lit;
-            }
-        });
-        self.draw_soon();
     }
 
     pub fn zoom(self, factor: f64) {
@@ -409,7 +398,7 @@ impl Stage {
         let text = state.lit.get_untracked();
         if is_new {
             state.found.set(None);
-            self.ask_anew();
+            self.draw_soon();
         }
         if text.is_empty() {
             return;
