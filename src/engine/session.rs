@@ -826,16 +826,12 @@ impl Session {
         end.checked_sub(start)
     }
 
-    /// Whether there is anything to show in a timeline.
+    /// Whether a timeline has something to draw.
     fn has_timeline(&self) -> bool {
-        let has_boxes = |trace: &Trace| match self.unread_index() {
-            Some(_) => FORMATS.iter().any(|it| it.id == trace.source.format && it.has_events),
-            None => {
-                let Trace { slices, counters, samples, scoring_calls, .. } = trace;
-                !(slices.is_empty() && counters.is_empty() && samples.is_empty() && scoring_calls.is_empty())
-            }
-        };
-        self.run.traces.iter().any(has_boxes)
+        match self.unread_index() {
+            Some(index) => index.head.has_times,
+            None => self.run.traces.iter().any(Trace::has_times),
+        }
     }
 
     /// The traces, for a timeline. An error if they cannot be read from the index.

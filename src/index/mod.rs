@@ -28,7 +28,7 @@ use std::rc::Rc;
 use tables::Damaged;
 
 /// Version of the layout of sections and tables. Increase it when one of them changes.
-pub const LAYOUT: u32 = 13;
+pub const LAYOUT: u32 = 14;
 
 /// Hash of the sources this program was built from.
 pub const SOURCES: &str = env!("TRACEDROP_SOURCES");
@@ -55,6 +55,8 @@ pub struct Head {
     pub ledger: Ledger,
     /// All arguments of events are in the index; otherwise most are only in the file of the trace.
     pub has_args: bool,
+    /// Whether a timeline has something to draw: [`Trace::has_times`].
+    pub has_times: bool,
     /// Query that the reports answer.
     pub query: Query,
     /// Ids of exporters that apply.
@@ -78,6 +80,7 @@ impl Head {
             ledger: trace.ledger.clone(),
             // Memory accesses have no arguments.
             has_args: trace.args.keeps_all() || trace.accesses.is_expected(),
+            has_times: trace.has_times(),
             query,
             exporters: exporters.iter().map(|id| id.to_string()).collect(),
         }
@@ -112,6 +115,7 @@ struct HeadOnDisk {
     record_noun: String,
     issues: Vec<NamedIssue>,
     has_args: bool,
+    has_times: bool,
     query: Query,
     exporters: Vec<String>,
 }
@@ -150,6 +154,7 @@ pub fn head_section(head: Head) -> (String, Vec<u8>) {
         record_noun: ledger.record_noun.into_owned(),
         issues: ledger.issues.into_iter().map(NamedIssue::from).collect(),
         has_args: head.has_args,
+        has_times: head.has_times,
         query: head.query,
         exporters: head.exporters,
     };
@@ -210,6 +215,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
             issues: issues.collect::<Option<Vec<Issue>>>().ok_or_else(damaged)?,
         },
         has_args: on_disk.has_args,
+        has_times: on_disk.has_times,
         query: on_disk.query,
         exporters: on_disk.exporters,
     })

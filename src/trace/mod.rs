@@ -102,6 +102,12 @@ impl Trace {
         })
     }
 
+    /// Whether anything has a place in time that can be drawn: slices, counters, sampled stacks or scoring calls.
+    pub fn has_times(&self) -> bool {
+        let has_stacks = !self.samples.is_empty() && !self.frames.is_empty();
+        !self.slices.is_empty() || !self.counters.is_empty() || has_stacks || !self.scoring_calls.is_empty()
+    }
+
     /// Sets a span known from elsewhere.
     fn set_span(&mut self, span: Option<(i64, i64)>) {
         self.span = OnceCell::from(span);

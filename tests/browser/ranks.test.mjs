@@ -234,7 +234,7 @@ pageTest('while several files are parsed, the reports cover all files so far', a
   const seen = await page.evaluate(() => [...globalThis.seen]);
   assert.ok(seen.includes('File 2 of 3') && seen.includes('File 3 of 3'), seen.join());
   rmSync(folder, { recursive: true });
-});
+}, { slowReading: true });
 
 const collections = { 'tests/data': PATHS };
 if (existsSync(corpus)) {

@@ -22,10 +22,7 @@ const MAX_STRETCHES: u32 = 300;
 const N_TONES: u8 = 6;
 
 fn applies(run: &Run) -> bool {
-    let has_boxes = |trace: &Trace| {
-        !(trace.slices.is_empty() && trace.samples.is_empty() && trace.scoring_calls.is_empty())
-    };
-    run.traces.iter().any(has_boxes)
+    run.traces.iter().any(Trace::has_times)
 }
 
 fn run(context: &Context<'_>) -> Report {
