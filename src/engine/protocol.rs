@@ -509,6 +509,15 @@ impl DocumentView {
         is_next
     }
 
+    /// A table of a report.
+    pub fn table(&self, report: &str, table: &str) -> Option<&TableView> {
+        let report = self.reports.iter().find(|known| known.id == report)?;
+        report.blocks.iter().find_map(|block| match block {
+            BlockView::Table(known) if known.id == table => Some(known),
+            _ => None,
+        })
+    }
+
     /// Distinct warnings about the trace as a whole (of the first report and of summaries), each with the `id` of the first report that has it.
     pub fn warnings(&self) -> Vec<(&str, &str)> {
         let mut warnings: Vec<(&str, &str)> = Vec::new();
@@ -778,6 +787,8 @@ pub struct ColumnView {
     pub unit: Unit,
     pub numeric: bool,
     pub key: bool,
+    /// Its texts are names of events: functions, kernels, operators.
+    pub is_symbol: bool,
     pub bar: bool,
     /// Sum over all rows; `None` if it doesn't add up.
     pub total: Option<f64>,
@@ -809,7 +820,7 @@ mod tests {
                 Value::Integer(i64::MIN),
                 Value::Float(f64::INFINITY),
             ]],
-            column_max: vec![0.1 + 0.2],
+            bar_ranges: vec![(-0.1, 0.1 + 0.2)],
             wrong: None,
         };
         let table = TableId { report: "slices".to_string(), table: "names".to_string() };

@@ -7,7 +7,7 @@ use super::protocol::{
 use crate::analysis;
 use crate::export::{EXPORTERS, ExporterInfo, chrome_trace};
 use crate::report::view::{self, TableRows};
-use crate::report::{Block, Report, Table, amounts};
+use crate::report::{Block, Content, Report, Table, amounts};
 use crate::trace::ledger::{Ledger, Severity, Tally};
 
 /// Rows sent with a document.
@@ -150,6 +150,7 @@ fn table_view(table: &Table) -> TableView {
                 unit: column.unit,
                 numeric: column.cells.is_numeric(),
                 key: column.key,
+                is_symbol: column.content == Content::Symbol,
                 bar: column.bar,
                 total: amounts::total(column),
             })

@@ -29,8 +29,8 @@ pub struct TableRows {
     pub offset: u64,
     /// Values by row, then column.
     pub rows: Vec<Vec<Value>>,
-    /// Largest value of each column over the whole table, for bars; 0 without values.
-    pub column_max: Vec<f64>,
+    /// Of each column over the whole table, for its bars: the least value, at most 0, and the largest, at least 0.
+    pub bar_ranges: Vec<(f64, f64)>,
     /// The filter cannot be used, so these are rows of the whole table.
     pub wrong: Option<WrongFilter>,
 }
@@ -232,18 +232,19 @@ pub fn window(table: &Table, order: &[u32], offset: u64, limit: u64) -> TableRow
         .iter()
         .map(|row| table.columns.iter().map(|column| column.cells.get(*row as usize)).collect())
         .collect();
-    let column_max = table.columns.iter().map(column_max).collect();
-    TableRows { n_matching: order.len() as u64, offset: start as u64, rows, column_max, wrong: None }
+    let bar_ranges = table.columns.iter().map(bar_range).collect();
+    TableRows { n_matching: order.len() as u64, offset: start as u64, rows, bar_ranges, wrong: None }
 }
 
-fn column_max(column: &super::Column) -> f64 {
+/// From the least value to the largest, with 0 inside: what the bars of a column are drawn in.
+fn bar_range(column: &super::Column) -> (f64, f64) {
     if !column.bar {
-        return 0.0;
+        return (0.0, 0.0);
     }
     (0..column.cells.len())
         .filter_map(|row| column.cells.get(row).as_f64())
         .filter(|value| value.is_finite())
-        .fold(0.0, f64::max)
+        .fold((0.0, 0.0), |(least, most), value| (f64::min(least, value), f64::max(most, value)))
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use super::answers::{
 };
 use super::boxes::{BoxTable, SliceBoxes};
 use super::line::{Pixel, RowLine, Window, read_rows};
+use super::search::{Matches, Searched};
 use super::tracks::{Content, Timeline};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::labels::shown;
 use crate::trace::slices::{SliceId, UNFINISHED};
 use crate::trace::{Run, Trace};
-use regex_lite::RegexBuilder;
 use std::ops::Range;
 
 /// Pixels from which a box has a text, and an edge.
@@ -21,8 +21,6 @@ const EDGE_PIXELS: usize = 3;
 /// Names in a stretch, children of a box, arrows at it.
 const MAX_NAMES: usize = 200;
 const MAX_LINKS: usize = 12;
-/// Bytes of a compiled regular expression.
-const MAX_PATTERN: usize = 1 << 20;
 /// Rows in a picture, and pixels in a row: what a screen and its surroundings have.
 const MAX_ROWS: usize = 400;
 const MAX_PIXELS: u32 = 1 << 14;
@@ -31,13 +29,8 @@ impl Timeline {
     /// Answers a question; `run` is the one that the timeline is of.
     pub fn answer(&self, run: &Run, ask: &TimelineAsk) -> TimelineAnswer {
         match ask {
-            TimelineAsk::Load => {
-                TimelineAnswer::Load(super::load::load_of(run).unwrap_or(super::answers::Load {
-                    sort: super::answers::LoadSort::Thread,
-                    span_ns: self.span_ns,
-                    shares: Vec::new(),
-                }))
-            }
+            // What has no load has no timeline either.
+            TimelineAsk::Load => TimelineAnswer::Load(super::load::load_of(run).unwrap_or_default()),
             TimelineAsk::Tracks => TimelineAnswer::Tracks(self.tracks_view()),
             TimelineAsk::Picture { window, rows, lit } => {
                 TimelineAnswer::Picture(self.picture(run, *window, rows, lit))
@@ -325,12 +318,15 @@ impl Timeline {
         let (mut first, mut last, mut before, mut after) = (None, None, None, None);
         for (number, part) in self.parts.iter().enumerate() {
             let trace = &run.traces[part.trace];
-            let matches = match Matches::new(trace, text) {
+            let matches = match self.matches(part.trace, trace, text) {
                 Ok(matches) => matches,
                 Err(problem) => return Found { problem, ..Found::default() },
             };
-            let names = part.names(trace);
-            for id in (0..names.len()).filter(|id| matches.has(names[*id])) {
+            let texts = match matches.of {
+                Searched::Names => part.names(trace),
+                Searched::Categories => part.categories(trace),
+            };
+            for id in (0..texts.len()).filter(|id| matches.has(texts[*id])) {
                 found.n += 1;
                 let hit = (found.n, number, id);
                 first.get_or_insert(hit);
@@ -389,6 +385,7 @@ impl Timeline {
                 stretch.counters.extend(counter_sums(&track.view.title, points, from_ns..to_ns));
             }
         }
+        stretch.devices = super::load::devices_in(run, &self.starts, from_ns..to_ns);
         stretch
     }
 
@@ -484,29 +481,6 @@ fn counter_sums(name: &str, points: &[(u64, f64)], range: Range<u64>) -> Option<
     Some(CounterSums { name: name.to_string(), min, mean, max })
 }
 
-/// Texts of a trace that contain another, whatever the case, or match `/a regular expression/`.
-struct Matches(Vec<bool>);
-
-impl Matches {
-    /// An error if the expression is none.
-    fn new(trace: &Trace, text: &str) -> Result<Matches, String> {
-        let pattern =
-            text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|it| !it.is_empty());
-        if let Some(pattern) = pattern {
-            let pattern = RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN).build();
-            let pattern = pattern.map_err(|error| error.to_string())?;
-            return Ok(Matches(trace.strings.all().map(|name| pattern.is_match(name)).collect()));
-        }
-        let text = text.to_lowercase();
-        Ok(Matches(trace.strings.all().map(|name| name.to_lowercase().contains(&text)).collect()))
-    }
-
-    #[inline]
-    fn has(&self, name: StringId) -> bool {
-        self.0.get(name.0 as usize).copied().unwrap_or(false)
-    }
-}
-
 /// A picture that is being painted.
 struct Painter<'a> {
     timeline: &'a Timeline,
@@ -570,7 +544,7 @@ impl Painter<'_> {
         let part = &self.timeline.parts[number];
         let trace = &self.run.traces[part.trace];
         // The search itself says what is wrong with the text.
-        let Ok(matches) = Matches::new(trace, text) else { return };
+        let Ok(matches) = self.timeline.matches(part.trace, trace, text) else { return };
         match &part.own {
             Some(boxes) => self.light_boxes(at, &part.index, boxes, rows, &matches),
             None => self.light_boxes(at, &part.index, SliceBoxes::new(trace), rows, &matches),
@@ -588,7 +562,11 @@ impl Painter<'_> {
         let n = self.window.n_pixels as usize;
         let window = self.window;
         let mut mark = |id: usize, place: usize| {
-            if !matches.has(boxes.name(id)) {
+            let text = match matches.of {
+                Searched::Names => Some(boxes.name(id)),
+                Searched::Categories => boxes.category(id),
+            };
+            if !text.is_some_and(|text| matches.has(text)) {
                 return;
             }
             let start = boxes.start(id).wrapping_sub(index.origin) as u64;

@@ -65,7 +65,7 @@ pub struct Tracks {
 }
 
 /// How busy a run was over time.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Load {
     pub sort: LoadSort,
     /// Nanoseconds from the first time to the last one.
@@ -75,13 +75,14 @@ pub struct Load {
 }
 
 /// What was busy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum LoadSort {
     /// Any kernel, copy or fill.
     Gpu,
     /// Forward passes.
     Calls,
     /// The busiest thread.
+    #[default]
     Thread,
 }
 
@@ -267,6 +268,16 @@ pub struct Stretch {
     /// Number of names beyond those.
     pub n_more: u64,
     pub counters: Vec<CounterSums>,
+    /// Devices with kernels, copies or fills anywhere in the run.
+    pub devices: Vec<DeviceBusy>,
+}
+
+/// How long a device worked in a stretch.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DeviceBusy {
+    pub name: String,
+    /// Time in which it ran any kernel, copy or fill.
+    pub busy_ns: u64,
 }
 
 /// Boxes of one name in a stretch.

@@ -19,6 +19,11 @@ pub trait BoxTable: Copy {
 
     fn name(&self, id: usize) -> StringId;
 
+    /// `None` for what has none.
+    fn category(&self, _id: usize) -> Option<StringId> {
+        None
+    }
+
     /// Number of its track.
     fn track(&self, id: usize) -> u32;
 
@@ -62,6 +67,11 @@ impl BoxTable for SliceBoxes<'_> {
     #[inline]
     fn name(&self, id: usize) -> StringId {
         self.trace.slices.name[id]
+    }
+
+    #[inline]
+    fn category(&self, id: usize) -> Option<StringId> {
+        self.trace.slices.category.get(id).copied()
     }
 
     #[inline]

@@ -1,11 +1,14 @@
 //! How busy a run was over time: when GPUs worked, or without one, when the busiest thread did.
 
-use super::answers::{Load, LoadSort};
+use super::answers::{DeviceBusy, Load, LoadSort};
 use super::boxes::{BoxTable, SliceBoxes};
 use super::tracks::{Clock, call_span};
+use crate::trace::labels::process_label;
 use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::slices::Class;
 use crate::trace::{Run, Trace};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Stretches of time.
 const N_STRETCHES: usize = 512;
@@ -44,11 +47,51 @@ fn gpu_work(trace: &Trace) -> Vec<(i64, i64)> {
         let work = &aggregated.work;
         return work.start.iter().copied().zip(work.end.iter().copied()).collect();
     }
-    let is_work: Vec<bool> = trace.strings.all().map(|text| WORK_CATEGORIES.contains(&text)).collect();
     let boxes = SliceBoxes::new(trace);
+    work_slices(trace).map(|slice| (boxes.start(slice), boxes.end(slice))).collect()
+}
+
+/// Slices that are kernels, copies or fills.
+fn work_slices(trace: &Trace) -> impl Iterator<Item = usize> {
+    let is_work: Vec<bool> = trace.strings.all().map(|text| WORK_CATEGORIES.contains(&text)).collect();
     let of_work = trace.slices.category.iter().enumerate();
-    let of_work = of_work.filter(|(_, id)| is_work.get(id.0 as usize).copied().unwrap_or(false));
-    of_work.map(|(slice, _)| (boxes.start(slice), boxes.end(slice))).collect()
+    let of_work = of_work.filter(move |(_, id)| is_work.get(id.0 as usize).copied().unwrap_or(false));
+    of_work.map(|(slice, _)| slice)
+}
+
+/// How long each device of a run worked in a range of time, in nanoseconds from the start of the timeline. `starts` are those
+/// of the traces. Traces of which only a part was kept are left out, as are devices that never worked.
+pub fn devices_in(run: &Run, starts: &[i64], range: Range<u64>) -> Vec<DeviceBusy> {
+    let mut devices = Vec::new();
+    let whole = run.traces.iter().zip(starts).filter(|(trace, _)| trace.aggregated.is_none());
+    for (trace, origin) in whole {
+        let boxes = SliceBoxes::new(trace);
+        let from_start = |ns: i64| (ns.wrapping_sub(*origin) as u64).clamp(range.start, range.end);
+        let mut by_process: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
+        for slice in work_slices(trace) {
+            let Some(process) = trace.tracks.process_of(trace.slices.track[slice], &trace.threads) else {
+                continue;
+            };
+            let span = (from_start(boxes.start(slice)), from_start(boxes.end(slice)));
+            by_process.entry(process.0).or_default().push(span);
+        }
+        for (process, mut spans) in by_process {
+            spans.sort_unstable();
+            let mut covered_to = 0;
+            let mut busy_ns = 0;
+            for (from, to) in spans {
+                busy_ns += to.saturating_sub(from.max(covered_to));
+                covered_to = covered_to.max(to);
+            }
+            let name = process_label(trace, process as usize);
+            let name = match run.traces.len() {
+                1 => name,
+                _ => format!("{} · {name}", trace.source.file_name),
+            };
+            devices.push(DeviceBusy { name, busy_ns });
+        }
+    }
+    devices
 }
 
 /// Forward passes.

@@ -21,6 +21,7 @@ pub mod index;
 pub mod levels;
 pub mod line;
 pub mod load;
+mod search;
 pub mod tracks;
 pub mod viewport;
 

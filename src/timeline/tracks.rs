@@ -12,6 +12,7 @@
 use super::answers::{TrackSort, TrackView};
 use super::boxes::{BoxTable, Boxes, SliceBoxes};
 use super::index::TimelineIndex;
+use super::search::LastSearch;
 use crate::base::hash::HashMap;
 use crate::base::steps;
 use crate::base::strings::StringId;
@@ -89,6 +90,7 @@ pub struct Timeline {
     pub is_partial: bool,
     /// By trace and text: its color.
     colors: Vec<Vec<u8>>,
+    pub(super) last_search: LastSearch,
 }
 
 impl Timeline {
@@ -103,6 +105,7 @@ impl Timeline {
             is_each_from_zero: clock.is_each_from_zero,
             is_partial: run.traces.iter().any(|trace| trace.aggregated.is_some()),
             colors: run.traces.iter().map(colors_of).collect(),
+            last_search: LastSearch::default(),
         };
         for (number, trace) in run.traces.iter().enumerate() {
             let file = (run.traces.len() > 1).then_some(trace.source.file_name.as_str());
@@ -274,6 +277,11 @@ impl Part {
     /// By box.
     pub fn names<'a>(&'a self, trace: &'a Trace) -> &'a [StringId] {
         self.own.as_ref().map_or(&trace.slices.name, |boxes| &boxes.name)
+    }
+
+    /// By box; none has one that is no slice.
+    pub fn categories<'a>(&self, trace: &'a Trace) -> &'a [StringId] {
+        if self.own.is_some() { &[] } else { &trace.slices.category }
     }
 
     /// Row of a box in the index.

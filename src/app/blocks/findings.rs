@@ -65,10 +65,19 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes) -> impl IntoView {
         .collect_view();
     let rows = finding.rows.map(|rows| {
         let label = rows.label.clone();
+        let in_timeline = tab.has_in_timeline(&rows).then(|| {
+            let rows = rows.clone();
+            view! {
+                <button type="button" class="link" on:click=move |_| tab.show_in_timeline(rows.clone())>
+                    {words().table.show_in_timeline}
+                </button>
+            }
+        });
         view! {
             <button type="button" class="link" on:click=move |_| tab.lead_to(rows.clone())>
                 {label}
             </button>
+            {in_timeline}
         }
     });
     view! {

@@ -126,6 +126,15 @@ impl Lines {
     }
 }
 
+/// Width of a text in pixels; `None` if the browser has no canvas.
+pub fn text_px(text: &str, font: &str) -> Option<f64> {
+    let element = leptos::prelude::document().create_element("canvas").ok()?;
+    let context = element.unchecked_into::<HtmlCanvasElement>().get_context("2d").ok()??;
+    let context = context.dyn_into::<CanvasRenderingContext2d>().ok()?;
+    context.set_font(font);
+    context.measure_text(text).ok().map(|size| size.width())
+}
+
 /// Dots of the screen in a pixel of the page.
 pub fn dots_per_pixel() -> f64 {
     let scale = leptos::prelude::window().device_pixel_ratio();

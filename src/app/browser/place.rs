@@ -14,6 +14,9 @@ use web_sys::{
     IntersectionObserverInit, ResizeObserver,
 };
 
+/// Width of a digit where nothing can measure it.
+const USUAL_DIGIT_PX: f64 = 8.5;
+
 /// A point in the window, in pixels.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Spot {
@@ -59,6 +62,41 @@ pub fn lead_to(element: &HtmlElement) {
         // An element that cannot be focused is still scrolled into view.
         let _ = element.focus();
     });
+}
+
+/// Width of a digit in the font of an element, in pixels.
+pub fn digit_px(element: &Element) -> f64 {
+    let style = window().get_computed_style(element).ok().flatten();
+    let value =
+        |name| style.as_ref().and_then(|style| style.get_property_value(name).ok()).unwrap_or_default();
+    // `font` as a whole is empty where figures are tabular.
+    let font = ["font-weight", "font-size", "font-family"].map(value).join(" ");
+    super::canvas::text_px("0", &font).unwrap_or(USUAL_DIGIT_PX)
+}
+
+/// Moves a menu inside the window: above what it hangs from if there is more room, and scrolled if there is not enough.
+pub fn keep_in_window(menu: &HtmlElement, anchor: (f64, f64)) {
+    const MARGIN: f64 = 8.0;
+    let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
+    let (above, below) = (anchor.0 - MARGIN, height - anchor.1 - MARGIN);
+    let own = f64::from(menu.scroll_height());
+    let goes_up = own > below && above > below;
+    set_class(menu, "menu-above", goes_up);
+    let style = menu.style();
+    let _ = match own > above.max(below) {
+        true => style.set_property("max-height", &format!("{}px", above.max(below).max(0.0))),
+        false => style.remove_property("max-height").map(drop),
+    };
+}
+
+pub fn set_class(element: &Element, class: &str, is_on: bool) {
+    let _ = element.class_list().toggle_with_force(class, is_on);
+}
+
+/// Upper and lower edge of an element in the window.
+pub fn edges_of(element: &Element) -> (f64, f64) {
+    let place = element.get_bounding_client_rect();
+    (place.top(), place.bottom())
 }
 
 /// Pixels of 1 rem.
@@ -304,7 +342,7 @@ pub fn is_target(event: &web_sys::MouseEvent, element: &Element) -> bool {
 /// Whether the event happened on a button or link inside what listens.
 pub fn is_on_control(event: &web_sys::Event) -> bool {
     let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    target.is_some_and(|target| target.closest("button, a, input, .row-note").ok().flatten().is_some())
+    target.is_some_and(|target| target.closest("button, a, input").ok().flatten().is_some())
 }
 
 /// Whether text is selected on the page.

@@ -14,7 +14,8 @@ use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::{Group, Query};
-use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView, TableView};
+use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView};
+use tracedrop::report::Facts;
 
 /// Lengths of "slowest" and "longest" lists to choose from.
 const TOPS: [u32; 4] = [10, 25, 100, 1000];
@@ -50,14 +51,20 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 };
                 let mut entries: Vec<Entry> =
                     document.reports.iter().filter(has_content).map(entry).collect();
-                if document.has_timeline && document.link.is_none() {
-                    let title = words().timeline.title.to_string();
-                    entries.push(Entry { id: TIMELINE.to_string(), title, group: Group::Timeline });
-                }
-                // The timeline follows what one reads first. Groups in the order of their first reports, so that the first report stays the first.
-                let mut order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
-                order.insert(1.min(order.len()), Group::Timeline);
+                // Groups in the order of their first reports, so that the first report stays the first.
+                let order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
                 entries.sort_by_key(|entry| order.iter().position(|group| *group == entry.group));
+                if document.has_timeline && document.link.is_none() {
+                    // It follows what one reads first: the group if the list has headings, else the report.
+                    let first = entries.first().map(|entry| entry.group);
+                    let n_first = match entries.len() + 1 < MIN_GROUPED {
+                        true => 1.min(entries.len()),
+                        false => entries.iter().take_while(|entry| Some(entry.group) == first).count(),
+                    };
+                    let title = words().timeline.title.to_string();
+                    entries
+                        .insert(n_first, Entry { id: TIMELINE.to_string(), title, group: Group::Timeline });
+                }
                 entries
             })
         })
@@ -232,6 +239,14 @@ fn to_top_of_reports() {
     browser::after(0, || browser::scroll_up_to(".panel:not([hidden]) .reports"));
 }
 
+/// The first values of a report, and their place among its blocks.
+fn first_facts(report: &ReportView) -> Option<(usize, &Facts)> {
+    report.blocks.iter().enumerate().find_map(|(at, block)| match block {
+        BlockView::Facts(facts) => Some((at, facts)),
+        _ => None,
+    })
+}
+
 /// Which block: stays the same while only the numbers change.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum BlockKey {
@@ -250,14 +265,6 @@ fn key_of(at: usize, block: &BlockView) -> BlockKey {
         BlockView::Chart(chart) => BlockKey::Chart(chart.id.to_string()),
         BlockView::Table(table) => BlockKey::Table(table.id.clone()),
     }
-}
-
-fn find_table(document: &DocumentView, report_id: &str, table_id: &str) -> Option<Arc<TableView>> {
-    let report = document.reports.iter().find(|report| report.id == report_id)?;
-    report.blocks.iter().find_map(|block| match block {
-        BlockView::Table(table) if table.id == table_id => Some(Arc::new(table.clone())),
-        _ => None,
-    })
 }
 
 #[component]
@@ -298,10 +305,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
     // What the first values of a report judge stands above everything that can be asked.
     let judgements = Memo::new(move |_| {
         with_report(document, id, |report| {
-            let first = report.blocks.iter().find_map(|block| match block {
-                BlockView::Facts(facts) => Some(&facts.facts),
-                _ => None,
-            });
+            let first = first_facts(report).map(|(_, facts)| &facts.facts);
             first.into_iter().flatten().filter(|fact| fact.mark.is_some()).cloned().collect::<Vec<_>>()
         })
         .unwrap_or_default()
@@ -317,9 +321,14 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
     let block_view = move |key: BlockKey, seen: Seen| match key {
         BlockKey::Facts(at) => {
             let facts = Memo::new(move |_| {
-                with_report(seen, id, |report| match report.blocks.get(at) {
-                    Some(BlockView::Facts(facts)) => Some(facts.clone()),
-                    _ => None,
+                with_report(seen, id, |report| {
+                    let Some(BlockView::Facts(facts)) = report.blocks.get(at) else { return None };
+                    let mut facts = facts.clone();
+                    // Its judgements stand at the top.
+                    if first_facts(report).map(|(first, _)| first) == Some(at) {
+                        facts.facts.retain(|fact| fact.mark.is_none());
+                    }
+                    (!facts.facts.is_empty()).then_some(facts)
                 })
                 .flatten()
             });
@@ -359,7 +368,9 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
         }
         BlockKey::Table(table_id) => {
             let table = Memo::new(move |_| {
-                seen.with(|document| id.with_value(|id| find_table(document.as_deref()?, id, &table_id)))
+                seen.with(|document| {
+                    id.with_value(|id| document.as_deref()?.table(id, &table_id).cloned().map(Arc::new))
+                })
             });
             view! { <TableBlock tab report=id table /> }.into_any()
         }

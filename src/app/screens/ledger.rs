@@ -255,7 +255,7 @@ pub fn CloseButton(tab: Tab) -> impl IntoView {
     view! {
         <button
             type="button"
-            class="button button-icon"
+            class="button button-icon file-close"
             aria-label=label
             title=label
             on:click=move |_| app.close(tab.id)

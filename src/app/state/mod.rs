@@ -18,7 +18,7 @@ pub use lost_files::LostFile;
 pub use runtime::{Phase, Reading, TabRuntime};
 pub use services::AppServices;
 pub use source::{Shows, Source};
-pub use timeline::TimelineState;
+pub use timeline::{TimelineState, has_place};
 pub use toasts::{Tip, Toast};
 
 use super::annotations::Writing;

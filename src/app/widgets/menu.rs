@@ -54,6 +54,9 @@ pub fn Menu(
     Effect::new(move |_| {
         // As soon as the menu exists, so that it gets the next key, however fast it comes.
         if let Some(menu) = menu.get() {
+            if let Some(button) = button.get_untracked() {
+                browser::keep_in_window(&menu, browser::edges_of(&button));
+            }
             browser::focus_sibling(&menu, ITEMS, first.get_value());
         }
     });

@@ -57,6 +57,8 @@ pub struct TimelineWords {
     pub and_more: fn(u64) -> String,
     /// Its length in nanoseconds, and the number of boxes in it.
     pub stretch: fn(u64, u64) -> String,
+    /// Name of a device, and how long it worked and did not in nanoseconds.
+    pub device_busy: fn(&str, u64, u64) -> String,
     pub report_on_stretch: &'static str,
     pub name: &'static str,
     pub count: &'static str,
@@ -82,7 +84,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     making: "Arranging events in tracks…",
     is_partial: "The trace has more events than fit in memory: only the longest ones are here.",
     each_from_zero: "These traces have no clock in common, so each one starts at 0.",
-    search: "Find events by name",
+    search: "Find events: name, cat:category or /regex/",
     found: |at, n| match n {
         0 => "no match".to_string(),
         n => format!("{} of {}", number(at), number(n)),
@@ -155,6 +157,9 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     children: "Contains",
     and_more: |n| format!("and {} more", number(n)),
     stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
+    device_busy: |name, busy_ns, idle_ns| {
+        format!("{name}: busy {}, idle {}", format_ns(busy_ns as i64), format_ns(idle_ns as i64))
+    },
     report_on_stretch: "Report on this range only",
     name: "Name",
     count: "Count",

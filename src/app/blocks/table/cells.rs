@@ -11,14 +11,14 @@ use tracedrop::report::{Value, cell_text};
 const KEEP_END_CHARS: usize = 20;
 const END_CHARS: usize = 9;
 
-/// One cell, of the column at that place. `scale` says how its value is shown, `max` is the largest value of the column, for its
-/// bar; `mark` stands at its end.
+/// One cell, of the column at that place. `scale` says how its value is shown, `bars` is the range that bars of
+/// the column are drawn in; `mark` stands at its end.
 pub fn cell_view(
     at: usize,
     column: &ColumnView,
     scale: Scale,
     value: Option<&Value>,
-    max: f64,
+    bars: (f64, f64),
     mark: Option<AnyView>,
 ) -> AnyView {
     let index = (at + 1).to_string();
@@ -34,9 +34,14 @@ pub fn cell_view(
         .into_any(),
         Value::Text(text) => text_cell(index, &text::visible(text), mark),
         value if column.bar => {
-            let share = bar_share(value, max);
+            let (from, share) = bar_of(value, bars);
             view! {
-                <td class="cell-number cell-bar" style=("--share", share.to_string()) aria-colindex=index>
+                <td
+                    class="cell-number cell-bar"
+                    style=("--from", from.to_string())
+                    style=("--share", share.to_string())
+                    aria-colindex=index
+                >
                     <Number text=shown() />
                     {mark}
                 </td>
@@ -53,10 +58,14 @@ pub fn cell_view(
     }
 }
 
-/// Length of a bar, from 0 to 1.
-fn bar_share(value: &Value, max: f64) -> f64 {
-    let share = value.as_f64().unwrap_or(0.0) / max;
-    if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+/// Start and length of a bar as shares of a cell: from zero to the value, to the left where that is negative.
+fn bar_of(value: &Value, (least, most): (f64, f64)) -> (f64, f64) {
+    let value = value.as_f64().unwrap_or(0.0).clamp(least, most);
+    let share = |length: f64| {
+        let share = length / (most - least);
+        if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+    };
+    (share(value.min(0.0) - least), share(value.abs()))
 }
 
 fn text_cell(index: String, text: &str, mark: Option<AnyView>) -> AnyView {

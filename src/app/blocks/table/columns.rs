@@ -4,8 +4,14 @@ use tracedrop::engine::protocol::{ColumnView, TableView};
 use tracedrop::report::amounts::{Amounts, Basis, Scale};
 use tracedrop::report::{Sort, cell_text};
 
-/// Text columns are at most this wide, but for the one that grows; longer text loses its middle.
+/// Text columns are at most this wide in characters while there is no room to spare; longer text loses its middle.
 const MAX_TEXT_CHARS: usize = 28;
+/// The same in a narrow box, so that numbers fit beside it.
+const MAX_NARROW_CHARS: usize = 15;
+/// A box below this width in pixels is narrow: a phone's.
+const NARROW_PX: f64 = 560.0;
+/// Text columns are at most this wide in characters where there is room.
+const MAX_ROOMY_CHARS: usize = 90;
 const MIN_CHARS: usize = 5;
 /// Room for the arrow that shows the order.
 const SORT_CHARS: usize = 3;
@@ -13,22 +19,43 @@ const SORT_CHARS: usize = 3;
 const SPARE_CHARS: usize = 2;
 /// Width of the column with the menus of rows.
 pub const ACTIONS_REM: f64 = 2.0;
-/// Width of a digit in pixels, of the padding of a cell, and the least that a growing column takes in characters.
-const CHAR_PX: f64 = 7.8;
-const CELL_PX: f64 = 26.0;
-const LEAST_GROWN_CHARS: usize = 30;
 /// Columns of a table in its own order that show however narrow it is; it scrolls sideways then.
-const MIN_COLUMNS: usize = 3;
-/// Pixels of 1 rem, about.
-const PX_PER_REM: f64 = 16.0;
+const MIN_COLUMNS: usize = 2;
 
-/// Places of the columns that fit into `room_px`, in their order, with that of the sort among them.
-fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room_px: f64) -> Vec<usize> {
-    let width = |at: usize| {
-        let most = if columns[at].numeric { usize::MAX } else { LEAST_GROWN_CHARS };
-        chars.get(at).copied().unwrap_or(0).min(most) as f64 * CHAR_PX + CELL_PX
-    };
-    let mut left = room_px - ACTIONS_REM * PX_PER_REM;
+/// The box of a table, in pixels. Its width is 0 until it is laid out.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Room {
+    pub width: f64,
+    /// Width of a digit (`1ch`).
+    pub digit: f64,
+    /// What a cell has besides its characters (`--cell-gap`).
+    pub gap: f64,
+    /// Width of the column with the menus of rows.
+    pub actions: f64,
+}
+
+impl Room {
+    pub fn is_narrow(&self) -> bool {
+        self.width > 0.0 && self.width < NARROW_PX
+    }
+
+    /// Characters that a column gets while there is no room to spare.
+    fn chars(&self, chars: usize, numeric: bool) -> usize {
+        match numeric {
+            true => chars,
+            false => chars.min(if self.is_narrow() { MAX_NARROW_CHARS } else { MAX_TEXT_CHARS }),
+        }
+    }
+
+    fn px(&self, chars: usize) -> f64 {
+        chars as f64 * self.digit + self.gap
+    }
+}
+
+/// Places of the columns that fit into the room, in their order, with that of the sort among them.
+fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room: Room) -> Vec<usize> {
+    let width = |at: usize| room.px(room.chars(chars.get(at).copied().unwrap_or(0), columns[at].numeric));
+    let mut left = room.width - room.actions;
     let sorted = sorted.map(|at| at as usize).filter(|at| *at < columns.len());
     if let Some(at) = sorted {
         left -= width(at);
@@ -40,6 +67,10 @@ fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room_px
         if Some(*at) == sorted {
             return true;
         }
+        // Numbers beside the name say more than further texts.
+        if room.is_narrow() && *at > 0 && !columns[*at].numeric {
+            return false;
+        }
         left -= width(*at);
         is_full |= left < 0.0 && *at >= n_always;
         !is_full
@@ -47,20 +78,20 @@ fn fitting(columns: &[ColumnView], chars: &[usize], sorted: Option<u32>, room_px
     (0..columns.len()).filter(fits).collect()
 }
 
-/// Places of the columns that show: those that are chosen, else those that fit into `room_px`.
+/// Places of the columns that show: those that are chosen, else those that fit into the room.
 pub fn visible_columns(
     table: &TableView,
     scales: &[Scale],
     chosen: Option<&[String]>,
     sort: Option<Sort>,
-    room_px: f64,
+    room: Room,
 ) -> Vec<usize> {
     let all = 0..table.columns.len();
     match chosen {
         Some(chosen) => all.filter(|at| chosen.contains(&table.columns[*at].id)).collect(),
-        None if room_px > 0.0 => {
+        None if room.width > 0.0 => {
             let sorted = sort.or(table.sort).map(|sort| sort.column);
-            fitting(&table.columns, &column_chars(table, scales), sorted, room_px)
+            fitting(&table.columns, &column_chars(table, scales), sorted, room)
         }
         None => all.collect(),
     }
@@ -110,16 +141,31 @@ pub fn column_chars(table: &TableView, scales: &[Scale]) -> Vec<usize> {
     (0..table.columns.len()).map(|at| chars_of(table, at, scale(at))).collect()
 }
 
-/// Width in CSS: of one column, or the least of the one that grows. `--grow` says what fits the screen, and `--first` what
-/// leaves room for a number beside the first column, which stays where it is while the others scroll.
-pub fn column_width(at: usize, chars: usize, numeric: bool, grows: bool) -> String {
-    let chars = if numeric || grows { chars } else { chars.min(MAX_TEXT_CHARS) };
-    match (at, grows) {
-        (0, true) => format!("calc(min({chars}ch, var(--grow), var(--first)) + var(--cell-gap))"),
-        (0, false) => format!("calc(min({chars}ch, var(--first)) + var(--cell-gap))"),
-        (_, true) => format!("calc(min({chars}ch, var(--grow)) + var(--cell-gap))"),
-        (_, false) => format!("calc({chars}ch + var(--cell-gap))"),
-    }
+/// Width in CSS of each visible column, and whether it takes what room is left. Where all text fits in full, no column does, so
+/// that all share what is left.
+pub fn column_widths(
+    columns: &[ColumnView],
+    chars: &[usize],
+    visible: &[usize],
+    room: Room,
+) -> Vec<(String, bool)> {
+    let of = |at: usize| {
+        (chars.get(at).copied().unwrap_or(MIN_CHARS), columns.get(at).is_some_and(|it| it.numeric))
+    };
+    let roomy = |at: usize| match of(at) {
+        (chars, true) => chars,
+        (chars, false) => chars.min(MAX_ROOMY_CHARS),
+    };
+    let is_roomy = room.actions + visible.iter().map(|at| room.px(roomy(*at))).sum::<f64>() <= room.width;
+    let growing = (!is_roomy).then(|| growing_column(columns, chars, visible)).flatten();
+    let width = |at: usize| {
+        let chars = match (is_roomy, of(at)) {
+            (true, _) => roomy(at),
+            (false, (chars, numeric)) => room.chars(chars, numeric),
+        };
+        (format!("calc({chars}ch + var(--cell-gap))"), growing == Some(at))
+    };
+    visible.iter().map(|at| width(*at)).collect()
 }
 
 fn chars_of(table: &TableView, at: usize, scale: Scale) -> usize {
@@ -134,8 +180,7 @@ fn chars_of(table: &TableView, at: usize, scale: Scale) -> usize {
 }
 
 /// The column that takes what room is left: the widest one of text.
-pub fn growing_column(table: &TableView, chars: &[usize]) -> Option<usize> {
-    (0..table.columns.len())
-        .filter(|at| !table.columns[*at].numeric)
-        .max_by_key(|at| (chars.get(*at).copied(), std::cmp::Reverse(*at)))
+fn growing_column(columns: &[ColumnView], chars: &[usize], visible: &[usize]) -> Option<usize> {
+    let texts = visible.iter().copied().filter(|at| columns.get(*at).is_some_and(|column| !column.numeric));
+    texts.max_by_key(|at| (chars.get(*at).copied(), std::cmp::Reverse(*at)))
 }

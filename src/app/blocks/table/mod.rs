@@ -15,7 +15,7 @@ use crate::app::browser;
 use crate::app::state::{FULL_ROWS, Tab};
 use crate::app::view_state::RowSet;
 use crate::app::words::words;
-use columns::{same_columns, visible_columns};
+use columns::{Room, same_columns, visible_columns};
 use leptos::html;
 use leptos::prelude::*;
 use rows::Rows;
@@ -68,14 +68,13 @@ pub fn TableBlock(
         })
     });
     let typed = RwSignal::new(query.with_untracked(|query| query.filter.clone()));
-    let room_px = RwSignal::new(0.0);
+    let room = RwSignal::new(Room::default());
     let visible = Memo::new(move |_| {
         let sort = query.with(|query| query.sort);
         table.with(|table| {
             let of = |table: &Arc<TableView>| {
                 scales.with(|scales| {
-                    chosen
-                        .with(|chosen| visible_columns(table, scales, chosen.as_deref(), sort, room_px.get()))
+                    chosen.with(|chosen| visible_columns(table, scales, chosen.as_deref(), sort, room.get()))
                 })
             };
             table.as_ref().map(of).unwrap_or_default()
@@ -93,7 +92,7 @@ pub fn TableBlock(
         stale: RwSignal::new(false),
         filter: RwSignal::new(FilterState::Usable(String::new())),
         is_open: RwSignal::new(false),
-        room_px,
+        room,
         visible,
         amounts,
         n_steps,
@@ -106,6 +105,7 @@ pub fn TableBlock(
         menu: RwSignal::new(None),
         asked: StoredValue::new(None),
         again: StoredValue::new(false),
+        landing: RwSignal::new(None),
     };
     Effect::new(move |before: Option<Option<Arc<TableView>>>| {
         let now = table.get();
@@ -162,6 +162,7 @@ pub fn TableBlock(
             })
         });
         if let (true, Some(head)) = (is_meant, head.get()) {
+            state.landing.set(tab.led_to.get_untracked().map(|rows| rows.filter));
             tab.led_to.set(None);
             browser::lead_to(&head);
         }

@@ -3,13 +3,12 @@
 use super::state::State;
 use crate::app::annotations::row_anchors;
 use crate::app::browser;
+use crate::app::state::has_place;
 use crate::app::view_state::RowSet;
 use crate::app::words::words;
 use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
-use tracedrop::base::units::Unit;
-use tracedrop::engine::protocol::ColumnView;
 use tracedrop::report::Value;
 
 pub fn focus_row(frame: NodeRef<html::Div>, row: u64) {
@@ -64,7 +63,8 @@ pub fn row_actions(state: State, can_filter: bool) -> Vec<(&'static str, &'stati
     if can_filter {
         items.push((FILTER, words.filter_by_row));
     }
-    if state.tab.document.with(|it| it.as_ref().is_some_and(|it| it.has_timeline)) {
+    let has_place = state.table.with(|it| it.as_ref().is_some_and(|it| has_place(&it.columns)));
+    if has_place && state.tab.document.with(|it| it.as_ref().is_some_and(|it| it.has_timeline)) {
         items.push((TIMELINE, words.show_in_timeline));
     }
     if state.tab.app.embed.is_none() {
@@ -103,26 +103,8 @@ pub fn act_on_row(state: State, row: u64, action: &str) {
             state.filter_by(anchors.row.filter(&is_searched));
         }
         TIMELINE => {
-            let name = table.columns.iter().position(|column| column.key && !column.numeric).unwrap_or(0);
-            let name = values.get(name).map(Value::plain).unwrap_or_default();
-            state.tab.show_in_timeline(name, times_of(&table.columns, &values));
+            state.tab.show_rows_in_timeline(&table.columns, &[values]);
         }
         _ => state.write_on(Some(row)),
     }
-}
-
-/// Start and end in nanoseconds from the start of the trace, if the row says them.
-fn times_of(columns: &[ColumnView], values: &[Value]) -> Option<(f64, f64)> {
-    let number = |at: usize| match values.get(at)? {
-        Value::Unsigned(ns) => Some(*ns as f64),
-        Value::Integer(ns) => Some(*ns as f64),
-        Value::Float(ns) => Some(*ns),
-        _ => None,
-    };
-    let at = |is_it: &dyn Fn(&ColumnView) -> bool| number(columns.iter().position(is_it)?);
-    let start = at(&|column| column.unit == Unit::NsOffset)?;
-    let is_length = |column: &ColumnView| {
-        column.unit == Unit::Ns && matches!(column.id.as_str(), "dur" | "duration" | "length" | "time")
-    };
-    Some((start, start + at(&is_length).unwrap_or(0.0).max(0.0)))
 }

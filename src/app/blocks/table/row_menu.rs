@@ -20,6 +20,9 @@ pub fn RowMenu(
     let menu = NodeRef::<html::Div>::new();
     Effect::new(move |_| {
         if let Some(menu) = menu.get() {
+            if let Some((_, at)) = open.get_untracked() {
+                browser::keep_in_window(&menu, (at.y, at.y));
+            }
             browser::focus_sibling(&menu, ITEMS, i32::MIN);
         }
     });
@@ -34,18 +37,15 @@ pub fn RowMenu(
             browser::focus_sibling(&menu, ITEMS, step);
         }
     };
-    // Inside the window.
-    let place = move |of: fn(&Spot) -> f64, most: &'static str| {
-        move || open.get().map(|(_, at)| format!("min({}px, {most})", of(&at))).unwrap_or_default()
-    };
+    let place = move |of: fn(&Spot) -> String| move || open.get().map(|(_, at)| of(&at)).unwrap_or_default();
     view! {
         <Show when=move || open.with(Option::is_some)>
             <div
                 class="menu-list row-menu"
                 role="menu"
                 aria-label=words().table.row_menu
-                style:left=place(|at| at.x, "100vw - 14rem")
-                style:top=place(|at| at.y, "100vh - 11rem")
+                style:left=place(|at| format!("min({}px, 100vw - 14rem)", at.x))
+                style=("--y", place(|at| format!("{}px", at.y)))
                 node_ref=menu
                 on:focusout=move |_| {
                     browser::after(0, move || {

@@ -1,7 +1,7 @@
 //! The box with the rows of a table.
 
 use super::cells::cell_view;
-use super::columns::{ACTIONS_REM, column_chars, column_width, growing_column};
+use super::columns::{ACTIONS_REM, Room, column_chars, column_widths};
 use super::header_cell::HeaderCell;
 use super::row_actions::{act_on_row, focus_row, press_on_row, row_actions};
 use super::row_menu::RowMenu;
@@ -9,6 +9,7 @@ use super::state::State;
 use crate::app::annotations::Writing;
 use crate::app::browser::{self, Local, Resizing};
 use crate::app::state::{FULL_ROWS, app};
+use crate::app::view_state::RowSet;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use leptos::html;
@@ -18,6 +19,10 @@ use tracedrop::engine::protocol::ColumnView;
 use tracedrop::report::Value;
 use tracedrop::report::amounts::Scale;
 use tracedrop::report::scroll::Scroll;
+
+/// As `--cell-gap` in the style sheets, for usual and narrow boxes.
+const CELL_GAP_REM: f64 = 1.6;
+const NARROW_GAP_REM: f64 = 0.8;
 
 /// The box with the rows.
 #[component]
@@ -35,12 +40,12 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
     };
     let measure = move || {
         if let Some(frame) = frame.try_get_untracked().flatten() {
-            let room = browser::width_of(&frame);
+            let width = browser::width_of(&frame);
             // A hidden one has no width.
-            if room > 0.0
-                && state.room_px.try_get_untracked().is_some_and(|before| (before - room).abs() >= 1.0)
+            if width > 0.0
+                && state.room.try_get_untracked().is_some_and(|before| (before.width - width).abs() >= 1.0)
             {
-                state.room_px.set(room);
+                state.room.set(room_of(&frame, width));
             }
         }
         look_right();
@@ -62,6 +67,22 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
     frame.on_load(move |frame| {
         // It is measured as soon as it has been laid out.
         resizing.set_value(Some(browser::on_resize(&frame, measure)));
+    });
+    // What led here meant one row, see [`Tab::lead_to`]: it is selected, and has the focus.
+    Effect::new(move |_| {
+        let Some(filter) = state.landing.get() else { return };
+        let found = move |values: &[Value]| {
+            state.landing.set(None);
+            let at = state.rows.with_untracked(|rows| rows.rows.iter().position(|row| row == values));
+            let Some(row) = at.map(|at| at as u64 + state.have().start) else { return };
+            state.select(RowSet::of(row..row + 1));
+            state.current.set(row);
+            browser::after(0, move || focus_row(frame, row));
+        };
+        let is_there = !long.get() || !state.stale.get() && state.query.with(|query| query.filter == filter);
+        if is_there {
+            state.ask_for_only(filter, found);
+        }
     });
     // Another order or filter starts at the top.
     Effect::new(move |before: Option<()>| {
@@ -94,30 +115,21 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
         })
     };
     // As wide as the first rows of the first report need it: columns do not jump while numbers come in.
-    let widths = Memo::new(move |before: Option<&(Vec<usize>, Option<usize>)>| {
+    let widths = Memo::new(move |before: Option<&Vec<usize>>| {
         state.table.with(|table| {
             let Some(table) = table else { return Default::default() };
             let mut chars = state.scales.with(|scales| column_chars(table, scales));
-            if let Some((before, _)) = before.filter(|(before, _)| before.len() == chars.len()) {
+            if let Some(before) = before.filter(|before| before.len() == chars.len()) {
                 chars.iter_mut().zip(before).for_each(|(chars, before)| *chars = (*chars).max(*before));
             }
-            let growing = growing_column(table, &chars);
-            (chars, growing)
+            chars
         })
     });
     // The width of each column in CSS, and whether it grows.
     let css_widths = Memo::new(move |_| {
-        widths.with(|(chars, growing)| {
-            columns.with(|columns| {
-                let column = |(at, (chars, column)): (usize, (&usize, &ColumnView))| {
-                    let grows = *growing == Some(at);
-                    (column_width(at, *chars, column.numeric, grows), grows)
-                };
-                let all = chars.iter().zip(columns).enumerate();
-                all.filter(|(at, _)| visible.with(|visible| visible.contains(at)))
-                    .map(column)
-                    .collect::<Vec<_>>()
-            })
+        let room = state.room.get();
+        widths.with(|chars| {
+            columns.with(|columns| visible.with(|visible| column_widths(columns, chars, visible, room)))
         })
     });
     Effect::new(move |_| {
@@ -312,12 +324,11 @@ fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, visible: &Memo<Vec<us
                 .iter()
                 .filter_map(|at| Some((*at, columns.get(*at)?)))
                 .map(|(at, column)| {
-                    let mark = (Some(&at) == visible.first())
-                        .then(|| mark_view(state, columns, values, row))
-                        .flatten();
-                    let max = rows.column_max.get(at).copied().unwrap_or(0.0);
+                    let mark =
+                        (Some(&at) == visible.first()).then(|| mark_view(state, columns, values)).flatten();
+                    let bars = rows.bar_ranges.get(at).copied().unwrap_or_default();
                     let scale = scales.get(at).copied().unwrap_or(Scale::AsIs);
-                    cell_view(at, column, scale, values.get(at), max, mark)
+                    cell_view(at, column, scale, values.get(at), bars, mark)
                 })
                 .collect_view()
                 .into_any(),
@@ -333,43 +344,36 @@ fn row_view(state: State, columns: &Memo<Vec<ColumnView>>, visible: &Memo<Vec<us
     })
 }
 
-/// The mark of a row that someone wrote on, which leads to the note; else a place to press in order to write one. Keys have the
-/// button above the table.
-fn mark_view(state: State, columns: &[ColumnView], values: &[Value], row: u64) -> Option<AnyView> {
+/// The mark of a row that someone wrote on, which leads to the note.
+fn mark_view(state: State, columns: &[ColumnView], values: &[Value]) -> Option<AnyView> {
     if state.tab.app.embed.is_some() {
         return None;
     }
-    match state.notes_on(columns, values) {
-        Some((number, text)) => {
-            let label = (words().notes.mark)(&text::visible(&text));
-            let title = label.clone();
-            Some(
-                view! {
-                    <button
-                        type="button"
-                        class="row-note row-note-on"
-                        aria-label=label
-                        title=title
-                        on:click=move |_| state.tab.writing.set(Some(Writing::Old(number)))
-                    >
-                        <Icon shape=Shape::Note />
-                    </button>
-                }
-                .into_any(),
-            )
-        }
-        None => Some(
-            view! {
-                <span
-                    class="row-note"
-                    aria-hidden="true"
-                    title=words().notes.write_on_row
-                    on:click=move |_| state.write_on(Some(row))
-                >
-                    <Icon shape=Shape::Note />
-                </span>
-            }
-            .into_any(),
-        ),
+    let (number, text) = state.notes_on(columns, values)?;
+    let label = (words().notes.mark)(&text::visible(&text));
+    let title = label.clone();
+    let mark = view! {
+        <button
+            type="button"
+            class="row-note"
+            aria-label=label
+            title=title
+            on:click=move |_| state.tab.writing.set(Some(Writing::Old(number)))
+        >
+            <Icon shape=Shape::Note />
+        </button>
+    };
+    Some(mark.into_any())
+}
+
+/// The room of a box that wide. A narrow one gets smaller text and padding first, as that counts.
+fn room_of(frame: &web_sys::Element, width: f64) -> Room {
+    let rem = browser::root_font_px();
+    let mut room = Room { width, digit: 0.0, gap: CELL_GAP_REM * rem, actions: ACTIONS_REM * rem };
+    browser::set_class(frame, "table-narrow", room.is_narrow());
+    if room.is_narrow() {
+        room.gap = NARROW_GAP_REM * rem;
     }
+    room.digit = browser::digit_px(frame);
+    room
 }

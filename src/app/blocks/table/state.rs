@@ -1,6 +1,6 @@
 //! State of a table: its query, its loaded rows, and what changes them.
 
-use super::columns::next_sort;
+use super::columns::{Room, next_sort};
 use crate::app::annotations::{RowAnchors, Writing, row_anchors};
 use crate::app::browser::Spot;
 use crate::app::client::Answer;
@@ -63,8 +63,7 @@ pub struct State {
     pub filter: RwSignal<FilterState>,
     /// All rows are wanted in a high box, whose rows the wheel moves.
     pub is_open: RwSignal<bool>,
-    /// Width of the box in pixels; 0 until it is laid out.
-    pub room_px: RwSignal<f64>,
+    pub room: RwSignal<Room>,
     /// Places of the columns that show.
     pub visible: Memo<Vec<usize>>,
     /// How amounts are shown, the number of steps, and from these how each column is shown.
@@ -83,6 +82,8 @@ pub struct State {
     pub asked: StoredValue<Option<TableQuery>>,
     /// The answer under way is out of date.
     pub again: StoredValue<bool>,
+    /// The filter that led here.
+    pub landing: RwSignal<Option<String>>,
 }
 
 impl State {
@@ -187,6 +188,22 @@ impl State {
         }
         self.show(Arc::new(rows));
         self.ask(false);
+    }
+
+    /// Calls `found` with the only row that matches `filter`, and not at all if another number of rows does.
+    pub fn ask_for_only(self, filter: String, found: impl Fn(&[Value]) + 'static) {
+        let query = TableQuery { filter, ..self.query.get_untracked() };
+        let Some(ask) = self.asking(query) else { return };
+        self.tab.ask(
+            move |ticket| Request::Rows { ticket, ask, offset: 0, limit: 1 },
+            move |answer| {
+                if let Answer::Rows { rows, .. } = answer
+                    && let ([row], 1, None) = (rows.rows.as_slice(), rows.n_matching, &rows.wrong)
+                {
+                    found(row);
+                }
+            },
+        );
     }
 
     /// Revision of the newest document.

@@ -159,6 +159,10 @@ fn StretchSums(tab: Tab, sums: Arc<Stretch>, go: Callback<BoxLink>) -> impl Into
     view! {
         <div class="timeline-box">
             <h3>{(words.stretch)(length, sums.n)}</h3>
+            {sums.devices.iter().map(|device| {
+                let busy = (words.device_busy)(&device.name, device.busy_ns, length.saturating_sub(device.busy_ns));
+                view! { <p>{busy}</p> }
+            }).collect_view()}
             {can_read_again.then(|| view! {
                 <button
                     type="button"
