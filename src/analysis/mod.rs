@@ -8,6 +8,7 @@
 pub mod address_ranges;
 pub mod counters;
 mod findings;
+pub mod flame;
 pub mod gpu;
 pub mod gpu_breakdown;
 pub mod gpu_communication;
@@ -75,7 +76,7 @@ pub const ANALYSES: &[&AnalysisInfo] = &[
 ];
 
 /// Reports that are made only if someone asks for them by id.
-pub const ON_REQUEST: &[&AnalysisInfo] = &[&tracks::INFO];
+pub const ON_REQUEST: &[&AnalysisInfo] = &[&tracks::INFO, &flame::INFO];
 
 /// Where a report stands in a list of many.
 #[derive(
@@ -286,6 +287,12 @@ pub fn listed() -> Vec<(&'static str, &'static str)> {
     }
     listed.extend(ON_REQUEST.iter().map(|info| (info.id, info.title)));
     listed
+}
+
+/// The report of [`ON_REQUEST`] with that id, if `run` has data for it.
+pub fn on_request(run: &Run, query: &Query, id: &str) -> Option<Report> {
+    let info = ON_REQUEST.iter().find(|info| info.id == id && (info.applies)(run))?;
+    info.make(&Context::new(run, query))
 }
 
 /// All reports that `run` has data for.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tracedrop::base::hash::HashMap;
 use tracedrop::engine::protocol::{
     self, AddedReport, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile,
-    PreviewView, Progress, Request, Response, SearchHits, TimelineAnswer,
+    PreviewView, Progress, ReportView, Request, Response, SearchHits, TimelineAnswer,
 };
 use tracedrop::report::view::{ColumnSum, TableRows};
 
@@ -78,6 +78,8 @@ pub enum Answer {
     /// Texts in an export.
     Preview(PreviewView),
     Timeline(TimelineAnswer),
+    /// A report that was asked for by its id.
+    Made(Box<ReportView>),
 }
 
 /// A worker that serves one tab. Dropping it ends the worker and drops pending answers.
@@ -216,6 +218,7 @@ impl Mail {
             Some(Response::Held { ticket, budget }) => self.answer(ticket, Answer::Held(budget)),
             Some(Response::Preview { ticket, preview }) => self.answer(ticket, Answer::Preview(preview)),
             Some(Response::Timeline { ticket, answer }) => self.answer(ticket, Answer::Timeline(answer)),
+            Some(Response::Made { ticket, report }) => self.answer(ticket, Answer::Made(report)),
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

@@ -30,6 +30,11 @@ impl Sides {
         (words().compare.sides_name)(&self.names[0], &self.names[1])
     }
 
+    /// Ids of the two tabs, in the order in which they were compared first.
+    pub fn of(&self) -> [u32; 2] {
+        self.of
+    }
+
     pub fn n_bytes(&self) -> u64 {
         self.read.iter().map(|side| side.len() as u64).sum()
     }

@@ -117,6 +117,7 @@ impl Shown for Compared {
             link: None,
             sent: None,
             has_timeline: false,
+            has_stacks: false,
         })
     }
 

@@ -125,6 +125,7 @@ impl Shown for Linked {
             }),
             sent: None,
             has_timeline: false,
+            has_stacks: false,
         })
     }
 

@@ -77,6 +77,8 @@ pub enum Request {
     Sums { ticket: u32, ask: TableAsk, rows: Vec<Range<u64>> },
     /// A question to the timeline.
     Timeline { ticket: u32, ask: TimelineAsk },
+    /// A report that is made only if someone asks for it, by its id; see [`crate::analysis::ON_REQUEST`].
+    OnRequest { ticket: u32, id: String },
 }
 
 /// Rows of one table that a search found.
@@ -325,6 +327,11 @@ pub enum Response {
         ticket: u32,
         answer: TimelineAnswer,
     },
+    /// For [`Request::OnRequest`].
+    Made {
+        ticket: u32,
+        report: Box<ReportView>,
+    },
 }
 
 /// A report that was made after the others were sent.
@@ -494,6 +501,8 @@ pub struct DocumentView {
     pub sent: Option<SentView>,
     /// There is a timeline to ask for.
     pub has_timeline: bool,
+    /// There is a flame graph to ask for.
+    pub has_stacks: bool,
 }
 
 impl DocumentView {

@@ -2,7 +2,7 @@
 
 use super::protocol::{
     AddedReport, BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView,
-    LimitView, RangeView, RankView, SentView,
+    LimitView, RangeView, RankView, ReportView, SentView,
 };
 use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, ledger_view, not_exported, report_view, stem_of, together};
@@ -834,6 +834,21 @@ impl Session {
         }
     }
 
+    /// Whether a flame graph has something to draw.
+    fn has_stacks(&self) -> bool {
+        match self.unread_index() {
+            Some(index) => index.head.has_stacks,
+            None => analysis::flame::applies(&self.run),
+        }
+    }
+
+    /// A report that is not among the others. `None` if there is none with that id. An error if the tables cannot be read from
+    /// the index.
+    pub fn on_request(&mut self, id: &str) -> Result<Option<ReportView>, ImportError> {
+        self.load()?;
+        Ok(analysis::on_request(&self.run, &self.query, id).map(|report| report_view(&report)))
+    }
+
     /// The traces, for a timeline. An error if they cannot be read from the index.
     pub fn shared_run(&mut self) -> Result<Rc<Run>, ImportError> {
         self.load()?;
@@ -899,6 +914,7 @@ impl Shown for Session {
             link: None,
             sent: self.sent.clone(),
             has_timeline: self.has_timeline(),
+            has_stacks: self.has_stacks(),
         })
     }
 

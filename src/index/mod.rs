@@ -28,7 +28,7 @@ use std::rc::Rc;
 use tables::Damaged;
 
 /// Version of the layout of sections and tables. Increase it when one of them changes.
-pub const LAYOUT: u32 = 14;
+pub const LAYOUT: u32 = 15;
 
 /// Hash of the sources this program was built from.
 pub const SOURCES: &str = env!("TRACEDROP_SOURCES");
@@ -57,6 +57,8 @@ pub struct Head {
     pub has_args: bool,
     /// Whether a timeline has something to draw: [`Trace::has_times`].
     pub has_times: bool,
+    /// Whether a flame graph has something to draw: [`Trace::has_stacks`].
+    pub has_stacks: bool,
     /// Query that the reports answer.
     pub query: Query,
     /// Ids of exporters that apply.
@@ -81,6 +83,7 @@ impl Head {
             // Memory accesses have no arguments.
             has_args: trace.args.keeps_all() || trace.accesses.is_expected(),
             has_times: trace.has_times(),
+            has_stacks: trace.has_stacks(),
             query,
             exporters: exporters.iter().map(|id| id.to_string()).collect(),
         }
@@ -116,6 +119,7 @@ struct HeadOnDisk {
     issues: Vec<NamedIssue>,
     has_args: bool,
     has_times: bool,
+    has_stacks: bool,
     query: Query,
     exporters: Vec<String>,
 }
@@ -155,6 +159,7 @@ pub fn head_section(head: Head) -> (String, Vec<u8>) {
         issues: ledger.issues.into_iter().map(NamedIssue::from).collect(),
         has_args: head.has_args,
         has_times: head.has_times,
+        has_stacks: head.has_stacks,
         query: head.query,
         exporters: head.exporters,
     };
@@ -216,6 +221,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, ImportError> {
         },
         has_args: on_disk.has_args,
         has_times: on_disk.has_times,
+        has_stacks: on_disk.has_stacks,
         query: on_disk.query,
         exporters: on_disk.exporters,
     })

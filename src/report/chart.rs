@@ -35,6 +35,7 @@ pub enum Plot {
     /// Bars with threshold lines.
     Measured(Measured),
     Spans(Spans),
+    Flame(Flame),
 }
 
 /// Meaning of a color. The page chooses the actual colors, which are distinguishable with color vision deficiency.
@@ -132,6 +133,75 @@ pub struct Spans {
     /// Meaning of colors.
     pub legend: Vec<(String, Tone)>,
     pub spans: Vec<Stretch>,
+}
+
+/// Flame graph: stacks merged from the root, each box as wide as its weight, below its caller.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Flame {
+    /// Callers come before what they call.
+    pub boxes: Vec<FlameBox>,
+    /// Weight of all stacks.
+    pub total: f64,
+    pub unit: Unit,
+}
+
+/// A frame on one path of callers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlameBox {
+    /// Name of the frame; of frames too thin to show, how many they are.
+    pub name: String,
+    /// Where the box starts, in weight from the left.
+    pub start: f64,
+    /// Weight of all stacks through it.
+    pub weight: f64,
+    /// Number of callers on its path.
+    pub depth: u32,
+    /// Stands for several that are too thin to show.
+    pub is_rest: bool,
+}
+
+impl FlameBox {
+    fn end(&self) -> f64 {
+        self.start + self.weight
+    }
+
+    /// Whether `other` is on a path through this box, as it is below or above it.
+    fn shares_path(&self, other: &FlameBox) -> bool {
+        let middle = |it: &FlameBox| it.start + it.weight / 2.0;
+        let (inner, outer) = if self.depth > other.depth { (self, other) } else { (other, self) };
+        (outer.start..outer.end()).contains(&middle(inner))
+    }
+}
+
+impl Flame {
+    /// The graph with one box in full width: what it calls, and above it its callers.
+    pub fn focused(&self, number: usize) -> Flame {
+        let Some(focus) = self.boxes.get(number) else { return self.clone() };
+        let shown = self.boxes.iter().filter(|it| it.shares_path(focus));
+        let boxes = shown.map(|it| {
+            let start = it.start.max(focus.start);
+            let weight = it.end().min(focus.end()) - start;
+            FlameBox { start: start - focus.start, weight, ..it.clone() }
+        });
+        Flame { boxes: boxes.collect(), total: focus.weight, unit: self.unit }
+    }
+
+    /// Weight of the stacks with a box that `is_it`, each counted once.
+    pub fn weight_of(&self, is_it: impl Fn(&str) -> bool) -> f64 {
+        let mut sum = 0.0;
+        // Up to where stacks are counted; boxes from left to right, callers first.
+        let mut found: Vec<&FlameBox> =
+            self.boxes.iter().filter(|it| !it.is_rest && is_it(&it.name)).collect();
+        found.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.depth.cmp(&b.depth)));
+        let mut counted_to = f64::NEG_INFINITY;
+        for it in found {
+            if it.start + it.weight / 2.0 > counted_to {
+                sum += it.weight;
+                counted_to = it.end();
+            }
+        }
+        sum
+    }
 }
 
 /// One time range.

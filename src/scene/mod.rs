@@ -5,7 +5,7 @@ mod axis;
 mod layout;
 pub mod svg;
 
-pub use layout::layout;
+pub use layout::{flame, layout};
 
 use crate::report::chart::Tone;
 

@@ -109,6 +109,8 @@ pub struct TrackView {
     pub group: String,
     pub title: String,
     pub sort: TrackSort,
+    /// Kernels, copies or fills of a device.
+    pub is_device: bool,
     pub n_rows: u32,
     pub n_boxes: u64,
     /// Share of the time in which something is on the track.
@@ -183,7 +185,7 @@ pub struct Label {
 }
 
 /// What is under the pointer.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct At {
     /// The longest box there; `None` on a counter.
     pub of: Option<BoxName>,

@@ -17,6 +17,7 @@ use crate::base::hash::HashMap;
 use crate::base::steps;
 use crate::base::strings::StringId;
 use crate::trace::labels::{process_label, shown, thread_label};
+use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::samples::StackId;
 use crate::trace::tracks::{Place, ProcessId, TrackKind};
 use crate::trace::{Run, Trace};
@@ -152,21 +153,19 @@ impl Timeline {
         for (number_in_file, (shown, mut rows)) in rows_of.into_iter().enumerate() {
             // A thread's own slices, then its overlapping ones, then its states.
             rows.sort_by_key(|row| (index.rows[*row].track, index.rows[*row].depth, index.rows[*row].lane));
-            let sums = |row: &usize| index.sums[*row];
-            let n_boxes: u64 = rows.iter().map(|row| u64::from(sums(row).n)).sum();
-            let top = rows.iter().map(|row| sums(row).covered_ns).max().unwrap_or(0);
-            let busy = top as f64 / self.span_ns as f64;
             let process = shown.process(trace);
-            let group = group_of(trace, process, file);
+            let first = rows.first().and_then(|row| index.row(*row).order.first());
+            let category = first.and_then(|id| trace.slices.category.get(*id as usize));
+            let is_device = category
+                .is_some_and(|id| WORK_CATEGORIES.contains(&trace.strings.get_opt(*id).unwrap_or("")));
             let view = TrackView {
-                group,
+                group: group_of(trace, process, file),
                 title: shown.title(trace),
                 sort: shown.sort(trace),
-                n_rows: rows.len() as u32,
-                n_boxes,
-                busy: busy.min(1.0),
-                max: 0.0,
+                is_device,
+                ..self.of_rows(&index, &rows)
             };
+            let busy = view.busy;
             let order = Order {
                 process: process.map_or((i64::MIN, 0), |process| {
                     let sort_index = trace.processes.sort_index.get(process.0 as usize).copied().flatten();
@@ -196,21 +195,32 @@ impl Timeline {
         let mut tracks = Vec::new();
         for (track, (process, title)) in titles.into_iter().enumerate() {
             let rows: Vec<usize> = index.rows_of(track as u32).collect();
-            let sums = |row: &usize| index.sums[*row];
-            let top = rows.iter().map(|row| sums(row).covered_ns).max().unwrap_or(0);
             let view = TrackView {
                 group: group_of(trace, process, file),
                 title,
                 sort,
-                n_rows: rows.len() as u32,
-                n_boxes: rows.iter().map(|row| u64::from(sums(row).n)).sum(),
-                busy: (top as f64 / self.span_ns as f64).min(1.0),
-                max: 0.0,
+                ..self.of_rows(&index, &rows)
             };
             tracks.push(Track { view, content: Content::Rows { part: self.parts.len(), rows } });
         }
         tracks.sort_by(|a, b| b.view.busy.total_cmp(&a.view.busy));
         self.add_part(number, Some(boxes), index, tracks);
+    }
+
+    /// What rows of a track say of it.
+    fn of_rows(&self, index: &TimelineIndex, rows: &[usize]) -> TrackView {
+        let sums = |row: &usize| index.sums[*row];
+        let busiest = rows.iter().map(|row| sums(row).covered_ns).max().unwrap_or(0);
+        TrackView {
+            group: String::new(),
+            title: String::new(),
+            sort: TrackSort::Thread,
+            is_device: false,
+            n_rows: rows.len() as u32,
+            n_boxes: rows.iter().map(|row| u64::from(sums(row).n)).sum(),
+            busy: (busiest as f64 / self.span_ns as f64).min(1.0),
+            max: 0.0,
+        }
     }
 
     fn add_part(&mut self, trace: usize, own: Option<Boxes>, index: TimelineIndex, tracks: Vec<Track>) {
@@ -244,6 +254,7 @@ impl Timeline {
                 group: group_of(trace, table.process.get(series).copied(), file),
                 title,
                 sort: TrackSort::Counter,
+                is_device: false,
                 n_rows: 1,
                 n_boxes: points.len() as u64,
                 busy: 0.0,

@@ -108,6 +108,11 @@ impl Trace {
         !self.slices.is_empty() || !self.counters.is_empty() || has_stacks || !self.scoring_calls.is_empty()
     }
 
+    /// Whether there is a flame graph to draw: slices within each other, or sampled stacks.
+    pub fn has_stacks(&self) -> bool {
+        !self.slices.is_empty() || !self.samples.is_empty() && !self.frames.is_empty()
+    }
+
     /// Sets a span known from elsewhere.
     fn set_span(&mut self, span: Option<(i64, i64)>) {
         self.span = OnceCell::from(span);

@@ -236,6 +236,9 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
                 timeline::answer(state.clone(), ticket, ask),
             );
         }
+        Request::OnRequest { ticket, id } => {
+            schedule::add(state, JobKind::Timeline, Some(ticket), on_request(state.clone(), ticket, id));
+        }
         Request::Search { ticket, text } => {
             schedule::add(state, JobKind::Answer, Some(ticket), search(state.clone(), ticket, text));
         }
@@ -319,6 +322,19 @@ fn set_query(state: &Rc<State>, query: Query) {
 }
 
 /// Answers with the rows of all tables that match `text`. A step is a report.
+/// Makes a report that is not among the others.
+async fn on_request(state: Rc<State>, ticket: u32, id: String) {
+    let made = state.session.borrow_mut().as_mut().map(|session| session.on_request(&id));
+    post(&match made {
+        Some(Ok(Some(report))) => Response::Made { ticket, report: Box::new(report) },
+        Some(Err(error)) => Response::Refused { ticket, failure: error.into() },
+        _ => {
+            let what = "this trace has nothing for that report";
+            Response::Refused { ticket, failure: failure("no-report", what, "") }
+        }
+    });
+}
+
 async fn search(state: Rc<State>, ticket: u32, text: String) {
     let ids = with_shown(&state, |shown| shown.reports().iter().map(|report| report.id.clone()).collect());
     let ids: Vec<_> = ids.unwrap_or_default();

@@ -63,7 +63,8 @@ pageTest('two traces of the same kind are compared, swapped and exported as by t
   assert.match(await first.locator('.finding-time').textContent(), /^[+−]\d/);
   // Every finding links to its rows.
   await first.getByRole('button').click();
-  await page.locator('.table h3:focus').waitFor();
+  // The only one is selected, and has the focus.
+  await page.locator('.table tr[aria-selected=true]:focus').waitFor();
 
   const [name, markdown] = await exported(page, 'Markdown');
   assert.equal(name, 'small-bert-h100-against-small-bert-mi300.md');

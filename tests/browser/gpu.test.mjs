@@ -32,20 +32,26 @@ pageTest('a PyTorch profile opens with the findings, which link to their rows', 
   assert.match(await host.textContent(), /waited for the host 22\.7% of the time/);
   // By keyboard: to a table with a filter field.
   const slow = report(page).locator('.finding').filter({ hasText: 'GEMM' }).last();
-  await slow.getByRole('button').focus();
+  await slow.getByRole('button', { name: 'Kernels: Kernels by name' }).focus();
   await page.keyboard.press('Enter');
   const heading = report(page).getByRole('heading', { name: 'Kernels by name', exact: true });
   await heading.waitFor();
   await page.waitForFunction(() => document.activeElement?.textContent.trim() === 'Kernels by name');
   // A table shown in full is not filtered.
   await showReport(page, 'Findings');
-  await host.getByRole('button').click();
+  await host.getByRole('button').first().click();
   await report(page).getByRole('heading', { name: 'Frames, operators and calls' }).waitFor();
   // One with a filter is filtered by the subject of the finding.
   await showReport(page, 'Findings');
   const gaps = report(page).locator('.finding').filter({ hasText: 'Gaps between queued kernels' });
-  await gaps.getByRole('button').click();
-  await page.waitForFunction(() => document.activeElement?.textContent.trim() === 'GPU idle time');
+  await gaps.getByRole('button').first().click();
+  const row = report(page).locator('tr[aria-selected=true]:focus');
+  await row.waitFor();
+  assert.match(await row.textContent(), /between queued kernels/);
+  // The kernels of a finding are lit in the timeline.
+  await showReport(page, 'Findings');
+  await slow.getByRole('button', { name: 'Show in the timeline' }).click();
+  await report(page).locator('.timeline-count').getByText(/^1 of \d+$/).waitFor();
 });
 
 pageTest('GPU time shows where the GPU time went, in numbers and as a chart', async (page) => {

@@ -451,6 +451,8 @@ pageTest('? lists the keyboard shortcuts, which are off while typing', async (pa
   await pick(page, file('made.json', slices(60)));
   await verdict(page);
   await page.keyboard.press('j');
+  await report(page).getByRole('heading', { level: 2, name: 'Timeline' }).waitFor();
+  await page.keyboard.press('j');
   await report(page).getByRole('heading', { level: 2, name: 'Slices by name' }).waitFor();
   await page.keyboard.press('/');
   await page.keyboard.type('w?');
@@ -458,6 +460,7 @@ pageTest('? lists the keyboard shortcuts, which are off while typing', async (pa
   assert.equal(await tabs(page).count(), 1);
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
+  await page.keyboard.press('k');
   await page.keyboard.press('k');
   await report(page).getByRole('heading', { level: 2, name: 'Overview' }).waitFor();
 });

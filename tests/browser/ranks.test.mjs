@@ -219,7 +219,7 @@ pageTest('Stop ends parsing several files; files not reached are listed', async 
 pageTest('while several files are parsed, the reports cover all files so far', async (page) => {
   const folder = mkdtempSync(join(tmpdir(), 'tracedrop-'));
   const paths = [0, 1, 2].map((rank) => join(folder, `rank${rank}.json`));
-  for (const path of paths) writeFileSync(path, slices(200_000));
+  for (const path of paths) writeFileSync(path, slices(500_000));
   await page.evaluate(() => {
     globalThis.seen = new Set();
     new MutationObserver(() => {
@@ -230,7 +230,7 @@ pageTest('while several files are parsed, the reports cover all files so far', a
     }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
   });
   await pick(page, paths);
-  assert.match((await read(page))[1], /^Parsed 600,000 events/);
+  assert.match((await read(page))[1], /^Parsed 1,500,000 events/);
   const seen = await page.evaluate(() => [...globalThis.seen]);
   assert.ok(seen.includes('File 2 of 3') && seen.includes('File 3 of 3'), seen.join());
   rmSync(folder, { recursive: true });

@@ -1,5 +1,6 @@
 //! Drawing on a canvas.
 
+use wasm_bindgen::prelude::{Closure, JsValue};
 use wasm_bindgen::{Clamped, JsCast};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
@@ -123,6 +124,19 @@ impl Lines {
         let image = ImageData::new_with_u8_clamped_array_and_sh(Clamped(pixels), width, height).ok()?;
         context.put_image_data(&image, 0.0, 0.0).ok()?;
         Some(Lines { element, width })
+    }
+}
+
+impl Canvas {
+    /// Saves what is drawn as a PNG file.
+    pub fn save(&self, name: &str) {
+        let name = name.to_string();
+        let save = Closure::once_into_js(move |blob: JsValue| {
+            if let Ok(blob) = blob.dyn_into::<web_sys::Blob>() {
+                super::files::download(&name, &blob);
+            }
+        });
+        let _ = self.element.to_blob(save.unchecked_ref());
     }
 }
 

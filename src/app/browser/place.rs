@@ -93,6 +93,12 @@ pub fn set_class(element: &Element, class: &str, is_on: bool) {
     let _ = element.class_list().toggle_with_force(class, is_on);
 }
 
+/// Height of the header of the page, which stays at the top; 0 in a frame, which has none.
+pub fn header_px() -> f64 {
+    let header = document().query_selector(".header").ok().flatten();
+    header.map_or(0.0, |header| header.get_bounding_client_rect().height())
+}
+
 /// Upper and lower edge of an element in the window.
 pub fn edges_of(element: &Element) -> (f64, f64) {
     let place = element.get_bounding_client_rect();

@@ -5,7 +5,8 @@ use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, Note
 use crate::app::browser;
 use crate::app::custom_rules::CustomRules;
 use crate::app::screens::{
-    CustomRulesEditor, LoadStrip, MemorySettings, NoteDialog, NotesPanel, TIMELINE, TimelineScreen,
+    CustomRulesEditor, FLAME, FlameScreen, LoadStrip, MemorySettings, NoteDialog, NotesPanel, PairScreen,
+    TIMELINE, TimelineScreen,
 };
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::{InTurn, Turn, prose};
@@ -54,7 +55,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 // Groups in the order of their first reports, so that the first report stays the first.
                 let order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
                 entries.sort_by_key(|entry| order.iter().position(|group| *group == entry.group));
-                if document.has_timeline && document.link.is_none() {
+                if tab.has_timeline() {
                     // It follows what one reads first: the group if the list has headings, else the report.
                     let first = entries.first().map(|entry| entry.group);
                     let n_first = match entries.len() + 1 < MIN_GROUPED {
@@ -64,6 +65,12 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                     let title = words().timeline.title.to_string();
                     entries
                         .insert(n_first, Entry { id: TIMELINE.to_string(), title, group: Group::Timeline });
+                }
+                if document.has_stacks && document.link.is_none() {
+                    let place = entries.iter().position(|entry| entry.id == TIMELINE);
+                    let title = words().reports.flame_title.to_string();
+                    let entry = Entry { id: FLAME.to_string(), title, group: Group::Timeline };
+                    entries.insert(place.map_or(1.min(entries.len()), |place| place + 1), entry);
                 }
                 entries
             })
@@ -275,6 +282,8 @@ fn Report(tab: Tab, document: Document, id: String, shown: Memo<Option<String>>)
         <article class="report" hidden=move || !is_shown.get()>
             <Show when=move || is_shown.get()>
                 {match id.with_value(|id| id == TIMELINE) {
+                    _ if id.with_value(|id| id == FLAME) => view! { <FlameScreen tab /> }.into_any(),
+                    true if tab.is_comparison() => view! { <PairScreen tab /> }.into_any(),
                     true => view! { <TimelineScreen tab /> }.into_any(),
                     false => view! { <ReportBody tab document id /> }.into_any(),
                 }}

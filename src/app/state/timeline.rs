@@ -1,14 +1,16 @@
 //! What one looks at in the timeline of a tab. It stays while another report shows.
 
-use super::Tab;
+use super::{Source, Tab};
 use crate::app::client::Answer;
-use crate::app::screens::TIMELINE;
+use crate::app::screens::{Step, TIMELINE};
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracedrop::base::units::Unit;
-use tracedrop::engine::protocol::{ColumnView, Request, TableAsk, TableId, TimelineAnswer, TimelineAsk};
+use tracedrop::engine::protocol::{
+    ColumnView, ReportView, Request, TableAsk, TableId, TimelineAnswer, TimelineAsk,
+};
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{RowsOf, Value};
 use tracedrop::timeline::Viewport;
@@ -31,6 +33,16 @@ pub struct TimelineState {
     /// Selected times in nanoseconds from the start, the earlier one first.
     pub stretch: RwSignal<Option<(f64, f64)>>,
     pub sums: RwSignal<Option<Arc<Stretch>>>,
+    /// A time that was marked, in nanoseconds from the start: a second mark makes a stretch of it.
+    pub mark: RwSignal<Option<f64>>,
+    /// `None` until the worker has sent them.
+    pub steps: RwSignal<Option<Vec<Step>>>,
+    /// The report with flame graphs; `None` until the worker has sent it.
+    pub flame: RwSignal<Option<Arc<ReportView>>>,
+    /// Only tracks with this text in their names or processes show.
+    pub only: RwSignal<String>,
+    /// Tracks that stay at the top, in the order in which they were put there.
+    pub pinned: RwSignal<Vec<u32>>,
     /// Text that is searched for.
     pub lit: RwSignal<String>,
     pub found: RwSignal<Option<Found>>,
@@ -48,6 +60,11 @@ impl TimelineState {
             details: RwSignal::new(None),
             stretch: RwSignal::new(None),
             sums: RwSignal::new(None),
+            mark: RwSignal::new(None),
+            steps: RwSignal::new(None),
+            flame: RwSignal::new(None),
+            only: RwSignal::default(),
+            pinned: RwSignal::default(),
             lit: RwSignal::default(),
             found: RwSignal::new(None),
         }
@@ -64,6 +81,10 @@ impl TimelineState {
         self.stretch.set(None);
         self.sums.set(None);
         self.found.set(None);
+        self.mark.set(None);
+        self.steps.set(None);
+        self.flame.set(None);
+        self.pinned.set(Vec::new());
     }
 
     /// The worker has sent the tracks. Those that are idle nearly all the time start folded.
@@ -84,7 +105,7 @@ pub fn has_place(columns: &[ColumnView]) -> bool {
 }
 
 /// Start and end in nanoseconds from the start of the trace, if the row says them.
-fn times_of(columns: &[ColumnView], values: &[Value]) -> Option<(f64, f64)> {
+pub fn row_times(columns: &[ColumnView], values: &[Value]) -> Option<(f64, f64)> {
     let number = |at: usize| match values.get(at)? {
         Value::Unsigned(ns) => Some(*ns as f64),
         Value::Integer(ns) => Some(*ns as f64),
@@ -95,12 +116,23 @@ fn times_of(columns: &[ColumnView], values: &[Value]) -> Option<(f64, f64)> {
     let start = at(&|column| column.unit == Unit::NsOffset)?;
     let is_length = |column: &ColumnView| {
         column.unit == Unit::Ns
-            && matches!(column.id.as_str(), "dur" | "duration" | "length" | "time" | "gpu_time")
+            && matches!(column.id.as_str(), "dur" | "duration" | "length" | "time" | "gpu_time" | "cpu_time")
     };
     let is_end =
         |column: &ColumnView| column.unit == Unit::NsOffset && matches!(column.id.as_str(), "end" | "last");
     let end = at(&is_end).unwrap_or_else(|| start + at(&is_length).unwrap_or(0.0));
     Some((start, end.max(start)))
+}
+
+/// What rows call the events that they are about.
+fn names_of(columns: &[ColumnView], rows: &[Vec<Value>]) -> Vec<String> {
+    let place = columns.iter().position(|column| column.is_symbol && column.key);
+    let place = place.or_else(|| columns.iter().position(|column| column.is_symbol));
+    let names = place.into_iter().flat_map(|place| rows.iter().filter_map(move |row| row.get(place)));
+    let mut names: Vec<String> = names.map(Value::plain).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// A search for events with one of these very names.
@@ -116,10 +148,32 @@ fn search_for(names: &[String]) -> String {
 }
 
 impl Tab {
+    /// Of a comparison: the tabs of A and B, if both are still open and have a timeline.
+    pub fn timeline_pair(self) -> Option<[Tab; 2]> {
+        let of = self.source.with_value(|source| match source {
+            Some(Source::Sides(sides)) => Some(sides.of()),
+            _ => None,
+        })?;
+        let is_swapped = self.document.with(|it| Some(it.as_ref()?.sides.as_ref()?.is_swapped))?;
+        let tab = |id: u32| {
+            let tab = self.app.tabs.with(|tabs| tabs.iter().find(|tab| tab.id == id).copied())?;
+            tab.document.with(|it| it.as_ref().is_some_and(|it| it.has_timeline)).then_some(tab)
+        };
+        let [a, b] = of.map(tab);
+        if is_swapped { Some([b?, a?]) } else { Some([a?, b?]) }
+    }
+
+    /// Whether there is a timeline to show: of this tab, or of both sides of a comparison.
+    pub fn has_timeline(self) -> bool {
+        self.document.with(|it| it.as_ref().is_some_and(|it| it.has_timeline && it.link.is_none()))
+            || self.timeline_pair().is_some()
+    }
+
     /// Whether the rows of a table can be found in the timeline.
     pub fn has_in_timeline(self, rows: &RowsOf) -> bool {
+        let has_timeline = self.has_timeline();
         self.document.with(|document| {
-            let Some(document) = document.as_ref().filter(|it| it.has_timeline) else { return false };
+            let Some(document) = document.as_ref().filter(|_| has_timeline) else { return false };
             document.table(&rows.report, &rows.table).is_some_and(|table| has_place(&table.columns))
         })
     }
@@ -145,8 +199,14 @@ impl Tab {
 
     /// Shows the time of the first row, and all events that have the name of one of the rows.
     pub fn show_rows_in_timeline(self, columns: &[ColumnView], rows: &[Vec<Value>]) {
+        let text = || search_for(&names_of(columns, rows));
+        if let Some(sides) = untrack(|| self.timeline_pair()) {
+            // On both sides, without going anywhere.
+            sides.iter().for_each(|side| side.timeline.lit.set(text()));
+            return self.show_report(Some(TIMELINE.to_string()));
+        }
         let is_single = self.document.with_untracked(|it| it.as_ref().is_some_and(|it| it.files.is_empty()));
-        let times = rows.first().and_then(|row| times_of(columns, row));
+        let times = rows.first().and_then(|row| row_times(columns, row));
         if let Some((from, to)) = times.filter(|_| is_single) {
             let length =
                 self.document.with_untracked(|it| it.as_ref().and_then(|it| it.span_ns)).unwrap_or(1);
@@ -158,13 +218,10 @@ impl Tab {
             }
             self.show_report(Some(TIMELINE.to_string()));
         }
-        let place = columns.iter().position(|column| column.is_symbol && column.key);
-        let place = place.or_else(|| columns.iter().position(|column| column.is_symbol));
-        let Some(place) = place else { return };
-        let mut names: Vec<String> = rows.iter().filter_map(|row| row.get(place)).map(Value::plain).collect();
-        names.sort();
-        names.dedup();
-        let text = search_for(&names);
+        let text = text();
+        if text.is_empty() {
+            return;
+        }
         let lit = text.clone();
         let find = move |ticket| {
             let ask = TimelineAsk::Find { text, from: None, is_back: false };

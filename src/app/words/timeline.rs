@@ -13,6 +13,14 @@ pub struct TimelineWords {
     pub is_partial: &'static str,
     pub each_from_zero: &'static str,
     pub search: &'static str,
+    /// Of two timelines.
+    pub pair_summary: &'static str,
+    /// Label of the choice of a step; of A or else of B.
+    pub align: fn(bool) -> &'static str,
+    pub only: &'static str,
+    pub save_picture: &'static str,
+    pub steps: &'static str,
+    pub pin: fn(&str) -> String,
     /// Number of the hit, and of all.
     pub found: fn(u64, u64) -> String,
     pub previous: &'static str,
@@ -50,6 +58,10 @@ pub struct TimelineWords {
     /// Its number in time, the number of all, its rank by duration; mean, shortest and longest in nanoseconds.
     pub one_of: fn(u64, u64, Option<u64>, u64, u64, u64) -> String,
     pub arguments: &'static str,
+    pub in_reports: &'static str,
+    pub copy_json: &'static str,
+    pub copied: &'static str,
+    pub add_note: &'static str,
     pub from: &'static str,
     pub to: &'static str,
     pub parents: &'static str,
@@ -85,6 +97,12 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     is_partial: "The trace has more events than fit in memory: only the longest ones are here.",
     each_from_zero: "These traces have no clock in common, so each one starts at 0.",
     search: "Find events: name, cat:category or /regex/",
+    pair_summary: "A and B on one scale, aligned where a step of each starts. They move together.",
+    align: |is_a| if is_a { "Align A at" } else { "with B at" },
+    only: "Filter tracks",
+    save_picture: "Save this view as a PNG picture",
+    steps: "Steps and phases",
+    pin: |track| format!("Pin {track} to the top"),
     found: |at, n| match n {
         0 => "no match".to_string(),
         n => format!("{} of {}", number(at), number(n)),
@@ -94,7 +112,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     zoom_in: "Zoom in (w)",
     zoom_out: "Zoom out (s)",
     show_all: "Show all",
-    keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a time range, click for details. Keys: w a s d, f fits the selection, 0 shows all, [ ] step through events with the same name.",
+    keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a time range, click for details. Keys: w a s d, f fits the selection, 0 shows all, m marks a time and two marks measure, [ ] step through events with the same name.",
     load: |sort| match sort {
         LoadSort::Gpu => (
             "GPU busy",
@@ -151,6 +169,10 @@ pub const ENGLISH: TimelineWords = TimelineWords {
         )
     },
     arguments: "Arguments",
+    in_reports: "In the reports",
+    copy_json: "Copy as JSON",
+    copied: "Event copied as JSON",
+    add_note: "Add a note",
     from: "Launched by",
     to: "Launched",
     parents: "Inside",

@@ -18,12 +18,14 @@ use crate::export::link::content::{short, unit_name, unit_of};
 use crate::export::link::json::JsonWriter;
 use crate::export::{ExporterInfo, LeftOut, TextsIn, WriteFn, always};
 use crate::report::chart::{
-    Axis, Bars, Chart, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Plot, Point, Points,
-    Spans, Stretch, Threshold, Tone,
+    Axis, Bars, Chart, Flame, FlameBox, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Plot,
+    Point, Points, Spans, Stretch, Threshold, Tone,
 };
 use crate::report::{Block, Report, Value};
 use serde::Deserialize;
 
+/// Rows of a flame graph.
+const MAX_DEPTH: u32 = 2_000;
 /// Limits on the charts of a file, and on the items of a list in a chart.
 const MAX_CHARTS: usize = 1_000;
 const MAX_ITEMS: usize = 20_000;
@@ -138,6 +140,24 @@ fn write_chart(chart: &Chart, json: &mut JsonWriter) {
         Plot::Spans(spans) => {
             json.key("spans");
             json.object(|json| write_spans(spans, json));
+        }
+        Plot::Flame(Flame { boxes, total, unit }) => {
+            json.key("flame");
+            json.object(|json| {
+                json.member("unit", unit_name(*unit));
+                json.key("total");
+                float(*total, json);
+                json.key("boxes");
+                json.list(boxes, |FlameBox { name, start, weight, depth, is_rest }, json| {
+                    tuple(json, |json| {
+                        json.text(name);
+                        float(*start, json);
+                        float(*weight, json);
+                        json.number(depth);
+                        json.number(u8::from(*is_rest));
+                    });
+                });
+            });
         }
     }
 }
@@ -315,6 +335,7 @@ struct ChartContent {
     heat: Option<HeatContent>,
     points: Option<PointsContent>,
     spans: Option<SpansContent>,
+    flame: Option<FlameContent>,
 }
 
 /// Name, tone, and what has them.
@@ -397,6 +418,15 @@ struct SpansContent {
     spans: Option<Vec<SpanContent>>,
 }
 
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct FlameContent {
+    unit: Lenient<String>,
+    total: Option<Float>,
+    /// Name, start, weight, depth, and 1 if it stands for several.
+    boxes: Option<Vec<(String, Float, Float, u32, u8)>>,
+}
+
 /// Inserts the charts of a file into its reports.
 pub(super) fn read_into(content: Content, reports: &mut [Report]) -> Result<(), Refusal> {
     let mut budget = Budget(MAX_VALUES);
@@ -466,6 +496,20 @@ impl Budget {
             Plot::Points(self.points(points)?)
         } else if let Some(spans) = chart.spans {
             Plot::Spans(self.spans(spans)?)
+        } else if let Some(flame) = chart.flame {
+            let boxes = self.short(flame.boxes)?;
+            let of = |(name, start, weight, depth, is_rest): (String, Float, Float, u32, u8)| FlameBox {
+                name,
+                start: start.0,
+                weight: weight.0,
+                depth: depth.min(MAX_DEPTH),
+                is_rest: is_rest != 0,
+            };
+            Plot::Flame(Flame {
+                boxes: boxes.into_iter().map(of).collect(),
+                total: flame.total.map_or(0.0, |total| total.0),
+                unit: unit_of(&flame.unit.0),
+            })
         } else {
             return Ok(None);
         }))

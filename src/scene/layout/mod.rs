@@ -2,6 +2,7 @@
 
 mod axes;
 mod bars;
+pub mod flame;
 mod heat;
 mod lines;
 mod points;
@@ -46,6 +47,7 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
         Plot::Heat(heat) => heat_map(heat, width),
         Plot::Points(points) => scatter(points, width),
         Plot::Spans(spans) => rows_of_spans(spans, width),
+        Plot::Flame(flame) => flame::flame_graph(flame, width),
         Plot::Measured(measured) => lying_bars(&measured.bars, &measured.thresholds, width),
     }
 }

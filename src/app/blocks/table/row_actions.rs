@@ -64,7 +64,7 @@ pub fn row_actions(state: State, can_filter: bool) -> Vec<(&'static str, &'stati
         items.push((FILTER, words.filter_by_row));
     }
     let has_place = state.table.with(|it| it.as_ref().is_some_and(|it| has_place(&it.columns)));
-    if has_place && state.tab.document.with(|it| it.as_ref().is_some_and(|it| it.has_timeline)) {
+    if has_place && state.tab.has_timeline() {
         items.push((TIMELINE, words.show_in_timeline));
     }
     if state.tab.app.embed.is_none() {

@@ -1,10 +1,16 @@
 //! All about the selected box, and what is in the selected stretch of time.
 
+use crate::app::annotations::Writing;
+use crate::app::browser;
+use crate::app::client::Answer;
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::units::{Unit, format_float, format_ns, group_digits};
+use tracedrop::engine::protocol::{Request, SearchHits};
+use tracedrop::filter::exactly;
+use tracedrop::report::{Anchor, RowsOf};
 use tracedrop::timeline::answers::{BoxLink, Details, SameName, Stretch};
 
 /// Rows of a list that show.
@@ -33,7 +39,7 @@ pub fn DetailsPanel(tab: Tab, go: Callback<BoxLink>) -> impl IntoView {
                         state.sums.set(None);
                     }
                 >"✕"</button>
-                {move || state.details.get().map(|details| view! { <BoxDetails details go /> })}
+                {move || state.details.get().map(|details| view! { <BoxDetails tab details go /> })}
                 {move || {
                     let sums = state.sums.get().filter(|_| state.stretch.with(Option::is_some));
                     sums.map(|sums| view! { <StretchSums tab sums go /> })
@@ -76,8 +82,18 @@ fn Links(title: &'static str, links: Vec<BoxLink>, n: u64, go: Callback<BoxLink>
 }
 
 #[component]
-fn BoxDetails(details: Arc<Details>, go: Callback<BoxLink>) -> impl IntoView {
+fn BoxDetails(tab: Tab, details: Arc<Details>, go: Callback<BoxLink>) -> impl IntoView {
     let words = &words().timeline;
+    let json = as_json(&details);
+    let copy = move |_| {
+        let app = tab.app;
+        browser::copy_text(json.clone(), move |copied| match copied {
+            true => app.say(words.copied.to_string()),
+            false => app.alert(crate::app::words::words().table.not_copied.to_string()),
+        });
+    };
+    let can_write = tab.app.embed.is_none();
+    let anchor = Anchor::Event { name: details.link.name.clone(), at_ns: details.link.start_ns as i64 };
     let Details {
         link,
         category,
@@ -108,6 +124,16 @@ fn BoxDetails(details: Arc<Details>, go: Callback<BoxLink>) -> impl IntoView {
             <dl>
                 {facts.into_iter().map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> }).collect_view()}
             </dl>
+            <p class="timeline-actions">
+                <button type="button" class="link" on:click=copy>{words.copy_json}</button>
+                {can_write.then(|| view! {
+                    <button
+                        type="button"
+                        class="link"
+                        on:click=move |_| tab.writing.set(Some(Writing::New(vec![anchor.clone()])))
+                    >{words.add_note}</button>
+                })}
+            </p>
             <div class="timeline-lists">
                 {(!args.is_empty()).then(|| view! {
                     <section>
@@ -117,6 +143,7 @@ fn BoxDetails(details: Arc<Details>, go: Callback<BoxLink>) -> impl IntoView {
                         </dl>
                     </section>
                 })}
+                <InReports tab name=link.name.clone() />
                 <Links title=words.from n=from.len() as u64 links=from go />
                 <Links title=words.to n=to.len() as u64 links=to go />
                 <Links title=words.parents n=parents.len() as u64 links=parents go />
@@ -124,6 +151,65 @@ fn BoxDetails(details: Arc<Details>, go: Callback<BoxLink>) -> impl IntoView {
             </div>
         </div>
     }
+}
+
+/// Tables with a row of this name, which lead to it.
+#[component]
+fn InReports(tab: Tab, name: String) -> impl IntoView {
+    let found = RwSignal::new(Vec::<(String, RowsOf)>::new());
+    let text = exactly(&name);
+    tab.ask(
+        move |ticket| Request::Search { ticket, text },
+        move |answer| {
+            let Answer::Searched(hits) = answer else { return };
+            let of_name = |hits: &SearchHits| {
+                let is_name = |label: &str| label == name || label.starts_with(&format!("{name}, "));
+                let (_, filter) = hits.rows.iter().find(|(label, _)| is_name(label))?;
+                let rows = RowsOf {
+                    report: hits.report.clone(),
+                    table: hits.table.clone(),
+                    filter: filter.clone(),
+                    label: String::new(),
+                };
+                Some((format!("{} › {}", hits.report_title, hits.table_title), rows))
+            };
+            let _ = found.try_set(hits.iter().filter_map(of_name).collect());
+        },
+    );
+    move || {
+        let found = found.get();
+        (!found.is_empty()).then(|| {
+            view! {
+                <section>
+                    <h4>{words().timeline.in_reports}</h4>
+                    <ul>
+                        {found.into_iter().map(|(label, rows)| view! {
+                            <li><button type="button" class="link" on:click=move |_| tab.lead_to(rows.clone())>{label}</button></li>
+                        }).collect_view()}
+                    </ul>
+                </section>
+            }
+        })
+    }
+}
+
+/// A box as JSON, with times in nanoseconds from the start of the trace.
+fn as_json(details: &Details) -> String {
+    let args = serde_json::from_str(&details.args).unwrap_or_else(|_| match details.args.is_empty() {
+        true => serde_json::Value::Null,
+        false => serde_json::Value::String(details.args.clone()),
+    });
+    let json = serde_json::json!({
+        "name": details.link.name,
+        "category": details.category,
+        "process": details.group,
+        "track": details.track,
+        "start_ns": details.link.start_ns,
+        "duration_ns": details.link.dur_ns,
+        "self_ns": details.self_ns,
+        "args": args,
+    });
+    serde_json::to_string_pretty(&json).unwrap_or_default()
 }
 
 /// Which of all of its name it is.

@@ -1,7 +1,7 @@
 //! Where tracks and rows are, from top to bottom.
 
 use std::collections::BTreeSet;
-use tracedrop::timeline::answers::{RowName, Tracks};
+use tracedrop::timeline::answers::{RowName, TrackSort, TrackView, Tracks};
 
 /// Heights in pixels: of a row, between tracks, of the name of a process, of a counter, of the ruler.
 pub const ROW: f64 = 18.0;
@@ -21,6 +21,8 @@ pub struct Item {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum What {
+    /// Steps and phases.
+    Steps,
     /// Name of a process.
     Heading(String),
     Track {
@@ -37,24 +39,66 @@ pub struct Layout {
     pub height: f64,
 }
 
+/// Which tracks show, and how.
+pub struct Choice<'a> {
+    /// These show their first row only.
+    pub folded: &'a BTreeSet<u32>,
+    /// Only tracks with this text in their names or processes show, in any case; empty for all.
+    pub only: &'a str,
+    /// These come first.
+    pub pinned: &'a [u32],
+    pub has_steps: bool,
+}
+
 impl Layout {
-    pub fn new(tracks: &Tracks, folded: &BTreeSet<u32>) -> Layout {
-        use tracedrop::timeline::answers::TrackSort;
+    pub fn new(tracks: &Tracks, choice: &Choice<'_>) -> Layout {
+        let all: Vec<u32> = (0..tracks.tracks.len() as u32).collect();
+        Layout::of(tracks, &all, choice)
+    }
+
+    /// Of some tracks only, in their order.
+    pub fn of(tracks: &Tracks, shown: &[u32], choice: &Choice<'_>) -> Layout {
         let mut layout = Layout::default();
+        if choice.has_steps {
+            layout.push(What::Steps, ROW + GAP);
+        }
+        let numbered = || tracks.tracks.iter().zip(0_u32..);
+        let pinned = choice.pinned.iter().filter_map(|number| numbered().find(|(_, at)| at == number));
+        pinned.for_each(|(track, number)| layout.push_track(track, number, choice.folded));
+        if !choice.pinned.is_empty() {
+            layout.height += GAP;
+        }
+        let only = choice.only.to_lowercase();
+        let has_text = |text: &str| text.to_lowercase().contains(&only);
         let mut group = None;
-        for (track, number) in tracks.tracks.iter().zip(0..) {
+        for (track, number) in numbered() {
+            if shown.binary_search(&number).is_err()
+                || choice.pinned.contains(&number)
+                || !(has_text(&track.title) || has_text(&track.group))
+            {
+                continue;
+            }
             if group != Some(&track.group) {
                 group = Some(&track.group);
                 if !track.group.is_empty() {
                     layout.push(What::Heading(track.group.clone()), HEADING);
                 }
             }
-            let n_rows = if folded.contains(&number) { 1 } else { track.n_rows.max(1) };
-            let row_height = if track.sort == TrackSort::Counter { COUNTER } else { ROW };
-            let height = row_height * f64::from(n_rows) + GAP;
-            layout.push(What::Track { number, n_rows, row_height }, height);
+            layout.push_track(track, number, choice.folded);
         }
         layout
+    }
+
+    fn push_track(&mut self, track: &TrackView, number: u32, folded: &BTreeSet<u32>) {
+        let n_rows = if folded.contains(&number) { 1 } else { track.n_rows.max(1) };
+        let row_height = if track.sort == TrackSort::Counter { COUNTER } else { ROW };
+        let height = row_height * f64::from(n_rows) + GAP;
+        self.push(What::Track { number, n_rows, row_height }, height);
+    }
+
+    /// Height from the top of the steps, if there are any.
+    pub fn steps_top(&self) -> Option<f64> {
+        self.items.first().filter(|item| item.what == What::Steps).map(|item| item.top)
     }
 
     fn push(&mut self, what: What, height: f64) {

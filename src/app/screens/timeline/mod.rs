@@ -5,10 +5,14 @@
 
 mod details;
 mod layout;
+mod marks;
 mod painter;
+mod pair;
 mod stage;
 mod strip;
 
+pub use marks::Step;
+pub use pair::PairScreen;
 pub use strip::LoadStrip;
 
 use crate::app::browser::{self, Canvas, Resizing};
@@ -16,10 +20,10 @@ use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use details::DetailsPanel;
-use layout::{Layout, RULER, What};
+use layout::{Choice, Layout, RULER, What};
 use leptos::html;
 use leptos::prelude::*;
-use stage::{Hover, Stage, Works};
+use stage::{Hover, Stage};
 use tracedrop::base::units::format_ns;
 use tracedrop::timeline::answers::{At, BoxLink, TrackView};
 
@@ -36,26 +40,25 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
         state.tracks.with(|tracks| {
             tracks
                 .as_ref()
-                .map(|tracks| state.folded.with(|folded| Layout::new(tracks, folded)))
+                .map(|tracks| {
+                    let has_steps = state.steps.with(|steps| steps.as_ref().is_some_and(|it| !it.is_empty()));
+                    let (only, pinned) = (state.only.get(), state.pinned.get());
+                    state.folded.with(|folded| {
+                        Layout::new(tracks, &Choice { folded, only: only.trim(), pinned: &pinned, has_steps })
+                    })
+                })
                 .unwrap_or_default()
         })
     });
-    let stage = Stage {
-        tab,
-        works: StoredValue::new_local(Works::default()),
-        layout,
-        height: RwSignal::new(0.0),
-        scrolled: RwSignal::new(0.0),
-        hover: RwSignal::new(None),
-        in_view: RwSignal::default(),
-        settling: browser::Pause::new(),
-        sent: StoredValue::new(None),
-        typing: browser::Pause::new(),
-    };
+    let flags = Memo::new(move |_| marks::flags_of(tab));
+    let stage = Stage::new(tab, layout, flags);
     let is_read = Memo::new(move |_| tab.document.with(|it| it.as_ref().is_some_and(|it| it.is_read)));
     Effect::new(move |_| {
         if is_read.get() && state.tracks.with_untracked(Option::is_none) {
             stage.ask_for_tracks();
+        }
+        if is_read.get() {
+            marks::ask_for_steps(tab);
         }
     });
     stage.follow_address();
@@ -143,10 +146,27 @@ fn Tools(stage: Stage) -> impl IntoView {
                     <button type="button" class="button button-quiet" title=words().next aria-label=words().next on:click=move |_| find(false)>"↓"</button>
                 </Show>
             </search>
+            <label class="field timeline-only">
+                <Icon shape=Shape::Columns />
+                <input
+                    type="search"
+                    aria-label=words().only
+                    placeholder=words().only
+                    prop:value=move || state.only.get()
+                    on:input:target=move |event| state.only.set(event.target().value())
+                    on:keydown=move |event| {
+                        if event.key() == "Escape" {
+                            state.only.set(String::new());
+                        }
+                        event.stop_propagation();
+                    }
+                />
+            </label>
             <div class="timeline-zoom">
                 <button type="button" class="button button-quiet" title=words().zoom_out aria-label=words().zoom_out on:click=move |_| stage.zoom(1.6)>"−"</button>
                 <button type="button" class="button button-quiet" title=words().zoom_in aria-label=words().zoom_in on:click=move |_| stage.zoom(1.0 / 1.6)>"+"</button>
                 <button type="button" class="button button-quiet" on:click=move |_| stage.show_all()>{words().show_all}</button>
+                <button type="button" class="button button-quiet" title=words().save_picture aria-label=words().save_picture on:click=move |_| stage.save_picture()><Icon shape=Shape::Export /></button>
             </div>
         </div>
     }
@@ -162,7 +182,7 @@ fn Body(stage: Stage) -> impl IntoView {
     let resizing = StoredValue::new_local(None::<Resizing>);
     Effect::new(move |_| {
         let (Some(canvas), Some(place)) = (canvas.get(), place.get()) else { return };
-        stage.works.set_value(Works::on(Canvas::of(canvas)));
+        stage.draw_on(Canvas::of(canvas));
         let measured = place.clone();
         let measure = move || {
             let (width, height) = (f64::from(measured.client_width()), f64::from(measured.client_height()));
@@ -175,7 +195,7 @@ fn Body(stage: Stage) -> impl IntoView {
     });
     let scroll = move || {
         if let Some(body) = body.get_untracked() {
-            let above = -body.get_bounding_client_rect().top();
+            let above = browser::header_px() - body.get_bounding_client_rect().top();
             let most =
                 (stage.layout.with_untracked(|it| it.height) + RULER - stage.height.get_untracked()).max(0.0);
             stage.scrolled.set(above.clamp(0.0, most));
@@ -188,6 +208,10 @@ fn Body(stage: Stage) -> impl IntoView {
         state.folded.track();
         state.details.track();
         state.stretch.track();
+        state.mark.track();
+        state.steps.track();
+        stage.layout.track();
+        stage.flags.track();
         stage.tab.app.theme.track();
         stage.height.track();
         stage.scrolled.track();
@@ -197,6 +221,11 @@ fn Body(stage: Stage) -> impl IntoView {
         let (top, height) = (stage.scrolled.get(), stage.height.get());
         stage.layout.with(|layout| layout.between(top - 200.0, top + height + 200.0).to_vec())
     });
+    // The canvas stays below the header of the page.
+    let header = move || {
+        stage.height.track();
+        format!("{}px", browser::header_px())
+    };
     let track_view = move |number: u32| {
         state.tracks.with_untracked(|tracks| tracks.as_ref()?.tracks.get(number as usize).cloned())
     };
@@ -206,10 +235,13 @@ fn Body(stage: Stage) -> impl IntoView {
             node_ref=body
             style=("height", move || format!("{}px", stage.layout.with(|layout| layout.height) + RULER))
         >
-            <div class="timeline-corner"></div>
+            <div class="timeline-corner" style=("top", header)></div>
             <ul class="timeline-titles" aria-label=words().tracks>
                 <For each=move || titles.get() key=|item| format!("{item:?}") let(item)>
                     {match item.what {
+                        What::Steps => view! {
+                            <li class="timeline-heading timeline-steps" style=("top", format!("{}px", RULER + item.top))>{words().steps}</li>
+                        }.into_any(),
                         What::Heading(ref text) => view! {
                             <li class="timeline-heading" style=("top", format!("{}px", RULER + item.top)) title=text.clone()>{text.clone()}</li>
                         }.into_any(),
@@ -236,6 +268,14 @@ fn Body(stage: Stage) -> impl IntoView {
                                             <span class="timeline-name">{title.clone()}</span>
                                             <span class="timeline-busy">{busy_text(&track)}</span>
                                         </button>
+                                        <button
+                                            type="button"
+                                            class="timeline-pin"
+                                            aria-pressed=move || state.pinned.with(|pinned| pinned.contains(&number)).to_string()
+                                            aria-label=(words().pin)(&title)
+                                            title=(words().pin)(&title)
+                                            on:click=move |_| stage.pin(number)
+                                        >"⇧"</button>
                                     </li>
                                 }
                             }).into_any()
@@ -245,6 +285,7 @@ fn Body(stage: Stage) -> impl IntoView {
             </ul>
             <div
                 class="timeline-view"
+                style=("--stuck", header)
                 node_ref=place
                 tabindex="0"
                 role="application"

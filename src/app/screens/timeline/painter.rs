@@ -1,6 +1,7 @@
 //! Draws the timeline: the lines of a picture, stretched to what is in view, and texts on them.
 
-use super::layout::{Layout, RULER};
+use super::layout::{Layout, ROW, RULER};
+use super::marks::{Flag, Step};
 use crate::app::browser::{Canvas, Lines, style_value};
 use tracedrop::timeline::Viewport;
 use tracedrop::timeline::answers::{COUNTER, Details, LIT, N_COLORS, Picture, RowName, START};
@@ -116,6 +117,9 @@ pub struct Drawing<'a> {
     pub painted: Option<&'a Painted>,
     pub selected: Option<&'a Details>,
     pub stretch: Option<(f64, f64)>,
+    pub mark: Option<f64>,
+    pub steps: &'a [Step],
+    pub flags: &'a [Flag],
     pub colors: &'a Colors,
 }
 
@@ -152,9 +156,14 @@ impl Drawing<'_> {
             }
             self.draw_labels(canvas, painted, &rows);
         }
+        self.draw_steps(canvas);
         self.draw_selection(canvas, &rows);
         canvas.unclip();
         self.draw_ruler(canvas);
+        self.draw_flags(canvas);
+        if let Some(at) = self.mark {
+            canvas.fill(&colors.accent, [view.x_of(at).round(), 0.0, 2.0, self.height]);
+        }
         if let Some((from, to)) = self.stretch {
             let (x, end) = (view.x_of(from), view.x_of(to));
             canvas.fill(&colors.soft, [x, 0.0, end - x, self.height]);
@@ -239,6 +248,43 @@ impl Drawing<'_> {
                 let start = (own[0] + own[2].min(8.0), middle(own));
                 canvas.arrow(&self.colors.accent, start, (there[0], middle(there)));
             }
+        }
+    }
+
+    /// Steps as boxes of two tones each, so that one ends visibly where the next one starts.
+    fn draw_steps(&self, canvas: &Canvas) {
+        let Some(top) = self.layout.steps_top() else { return };
+        let view = &self.view;
+        let palette: Vec<&str> = self.colors.boxes.split_whitespace().collect();
+        let y = RULER + top - self.scrolled;
+        let mut filled_to = f64::NEG_INFINITY;
+        for step in self.steps {
+            let (x, end) = (view.x_of(step.from).max(0.0), view.x_of(step.to).min(view.width));
+            // Narrower than a dot beside the one before: it would not show.
+            if end <= x || end <= filled_to {
+                continue;
+            }
+            filled_to = x.max(filled_to).max(end.floor());
+            let color = palette.get(step.kind % palette.len().max(1)).copied().unwrap_or("#888888");
+            canvas.fill(color, [x, y, (end - x - 1.0).max(1.0), ROW - BETWEEN]);
+            if end - x - 7.0 >= MIN_TEXT {
+                let text = shortened(&step.name, end - x - 7.0);
+                canvas.text(&self.colors.on_box, &text, x + 4.0, y + ROW / 2.0);
+            }
+        }
+    }
+
+    /// Notes on the ruler.
+    fn draw_flags(&self, canvas: &Canvas) {
+        let view = &self.view;
+        for flag in self.flags {
+            let (x, end) = (view.x_of(flag.from), view.x_of(flag.to));
+            if end < 0.0 || x > view.width {
+                continue;
+            }
+            canvas.fill(&self.colors.accent, [x, 0.0, 2.0, RULER]);
+            canvas.fill(&self.colors.accent, [x, 0.0, 9.0, 7.0]);
+            canvas.fill(&self.colors.accent, [x, RULER - 3.0, (end - x).max(2.0), 3.0]);
         }
     }
 

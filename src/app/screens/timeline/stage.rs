@@ -1,6 +1,7 @@
 //! What events do to the timeline, and what it asks the worker.
 
-use super::layout::{Layout, RULER};
+use super::layout::{Layout, ROW, RULER};
+use super::marks::Flag;
 use super::painter::{Colors, Drawing, Painted};
 use crate::app::browser::{self, Canvas, Local};
 use crate::app::client::Answer;
@@ -37,13 +38,6 @@ pub struct Works {
     touches: Vec<(i32, f64, f64)>,
 }
 
-impl Works {
-    /// With nothing drawn yet.
-    pub fn on(canvas: Option<Canvas>) -> Works {
-        Works { canvas, ..Works::default() }
-    }
-}
-
 /// A press of the pointer.
 struct Drag {
     start: (f64, f64),
@@ -67,6 +61,8 @@ pub struct Stage {
     pub tab: Tab,
     pub works: Local<Works>,
     pub layout: Memo<Layout>,
+    /// Notes on times.
+    pub flags: Memo<Vec<Flag>>,
     /// Height of the canvas, and pixels scrolled away above it.
     pub height: RwSignal<f64>,
     pub scrolled: RwSignal<f64>,
@@ -75,12 +71,36 @@ pub struct Stage {
     pub in_view: RwSignal<Vec<String>>,
     /// A pause in moving, before the address changes.
     pub settling: browser::Pause,
+    /// Where the pointer is, in pixels from the left.
+    pub pointer: StoredValue<Option<f64>>,
     /// What the address stands for.
     pub sent: StoredValue<Option<TimelineLook>>,
     pub typing: browser::Pause,
 }
 
 impl Stage {
+    pub fn new(tab: Tab, layout: Memo<Layout>, flags: Memo<Vec<Flag>>) -> Stage {
+        Stage {
+            tab,
+            works: StoredValue::new_local(Works::default()),
+            layout,
+            flags,
+            height: RwSignal::new(0.0),
+            scrolled: RwSignal::new(0.0),
+            hover: RwSignal::new(None),
+            in_view: RwSignal::default(),
+            settling: browser::Pause::new(),
+            pointer: StoredValue::new(None),
+            sent: StoredValue::new(None),
+            typing: browser::Pause::new(),
+        }
+    }
+
+    /// Starts on a canvas, with nothing drawn yet.
+    pub fn draw_on(self, canvas: Option<Canvas>) {
+        self.works.set_value(Works { canvas, ..Works::default() });
+    }
+
     /// Keeps the address in step with what is in view, and what is in view with the address.
     pub fn follow_address(self) {
         let (tab, state) = (self.tab, self.tab.timeline);
@@ -238,6 +258,8 @@ impl Stage {
                     works.painted.take().and_then(|it| Painted::new(it.picture, it.lit, &works.colors));
             }
             let Works { canvas, painted, colors, .. } = works;
+            let steps = state.steps.get_untracked().unwrap_or_default();
+            let flags = self.flags.get_untracked();
             self.layout.with_untracked(|layout| {
                 let drawing = Drawing {
                     view,
@@ -247,6 +269,9 @@ impl Stage {
                     painted: painted.as_ref(),
                     selected: details.as_deref(),
                     stretch: state.stretch.get_untracked(),
+                    mark: state.mark.get_untracked(),
+                    steps: &steps,
+                    flags: &flags,
                     colors,
                 };
                 if let Some(canvas) = canvas {
@@ -308,6 +333,63 @@ impl Stage {
                 folded.insert(number);
             }
         });
+    }
+
+    /// Puts a track at the top, or back in its place.
+    pub fn pin(self, number: u32) {
+        self.tab.timeline.pinned.update(|pinned| match pinned.iter().position(|known| *known == number) {
+            Some(at) => drop(pinned.remove(at)),
+            None => pinned.push(number),
+        });
+    }
+
+    /// Saves what shows as a picture.
+    pub fn save_picture(self) {
+        let name = self.tab.name.get_untracked();
+        self.works.with_value(|works| {
+            if let Some(canvas) = &works.canvas {
+                canvas.save(&format!("{name}.png"));
+            }
+        });
+    }
+
+    /// The step or note at a place on the canvas: what it is called, and its time.
+    fn label_at(self, x: f64, y: f64) -> Option<(String, f64, f64)> {
+        let state = self.tab.timeline;
+        let view = state.view.get_untracked()?;
+        let ns = view.ns_at(x);
+        if y <= RULER {
+            let near = 10.0 * view.ns_per_pixel;
+            let flags = self.flags.get_untracked();
+            let flag = flags
+                .into_iter()
+                .find(|flag| ns >= flag.from - 1.0 && ns <= flag.to.max(flag.from + near))?;
+            return Some((flag.text, flag.from, flag.to));
+        }
+        let top = self.layout.with_untracked(Layout::steps_top)? + RULER - self.scrolled.get_untracked();
+        if !(top..top + ROW).contains(&y) {
+            return None;
+        }
+        state.steps.with_untracked(|steps| {
+            let step = steps.iter().flatten().find(|step| (step.from..step.to).contains(&ns))?;
+            Some((step.name.clone(), step.from, step.to))
+        })
+    }
+
+    /// Marks a time; the second mark selects what is between the two.
+    fn mark(self) {
+        let state = self.tab.timeline;
+        let Some(view) = state.view.get_untracked() else { return };
+        let x = self.pointer.get_value().unwrap_or(view.width / 2.0);
+        let here = view.ns_at(x).clamp(0.0, view.span_ns);
+        match state.mark.get_untracked() {
+            Some(other) => {
+                state.mark.set(None);
+                state.stretch.set(Some((other.min(here), other.max(here))));
+                self.show_sums();
+            }
+            None => state.mark.set(Some(here)),
+        }
     }
 
     pub fn zoom_to_selected(self) {
@@ -374,6 +456,7 @@ impl Stage {
         state.details.set(None);
         state.stretch.set(None);
         state.sums.set(None);
+        state.mark.set(None);
     }
 
     pub fn show_sums(self) {
@@ -450,6 +533,11 @@ impl Stage {
     }
 
     pub fn hover_at(self, x: f64, y: f64) {
+        self.pointer.set_value(Some(x));
+        if let Some((name, from, to)) = self.label_at(x, y) {
+            let at = At { name, dur_ns: Some((to - from).max(0.0) as u64), count: 1, ..At::default() };
+            return self.hover.set(Some(Hover { x, y, at, cover: None }));
+        }
         let is_asked =
             self.works.try_update_value(|works| std::mem::replace(&mut works.is_hover_asked, true));
         if is_asked != Some(false) {
@@ -546,6 +634,12 @@ impl Stage {
         });
         match drag.flatten() {
             Some(Drag { is_moved: true, selects: true, .. }) => self.show_sums(),
+            Some(Drag { is_moved: false, .. }) if self.label_at(at.0, at.1).is_some() => {
+                if let Some((_, from, to)) = self.label_at(at.0, at.1) {
+                    self.tab.timeline.stretch.set(Some((from, to)));
+                    self.show_sums();
+                }
+            }
             Some(Drag { is_moved: false, .. }) => self.ask_at(at.0, at.1, move |found| match found {
                 Some(At { of: Some(of), .. }) => self.show_details(of),
                 _ => self.clear(),
@@ -580,6 +674,7 @@ impl Stage {
             ("/", _) => {
                 browser::focus_first(".timeline-search input");
             }
+            ("m", None) => self.mark(),
             ("m", Some(details)) => {
                 let (from, to) = ends(&details.link);
                 if let Some(to) = to {

@@ -1,0 +1,110 @@
+//! What stands above the tracks: steps and phases as the reports have them, and notes on times.
+
+use crate::app::client::Answer;
+use crate::app::state::{Tab, row_times};
+use leptos::prelude::*;
+use tracedrop::base::units::Unit;
+use tracedrop::engine::protocol::{
+    BlockView, ColumnView, DocumentView, Request, TableAsk, TableId, TableView,
+};
+use tracedrop::report::view::TableQuery;
+use tracedrop::report::{Anchor, Remark, Value};
+
+/// Steps that are asked for.
+const MAX_STEPS: u64 = 5_000;
+
+/// A step or phase, in nanoseconds from the start of the trace.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    pub name: String,
+    pub from: f64,
+    pub to: f64,
+    /// Which of the kinds of steps it is, from 0.
+    pub kind: usize,
+}
+
+/// A note on a time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Flag {
+    pub text: String,
+    pub from: f64,
+    pub to: f64,
+}
+
+/// The table that says when steps or phases were: its rows have a name, a phase or kind, and times.
+fn steps_table(document: &DocumentView) -> Option<(TableId, &TableView)> {
+    let is_steps = |table: &TableView| {
+        let has_time =
+            table.columns.iter().any(|column| column.unit == Unit::NsOffset && column.id == "start");
+        has_time && matches!(table.id.as_str(), "steps" | "host_steps" | "phases")
+    };
+    document.reports.iter().find_map(|report| {
+        report.blocks.iter().find_map(|block| match block {
+            BlockView::Table(table) if is_steps(table) => {
+                Some((TableId { report: report.id.clone(), table: table.id.clone() }, table))
+            }
+            _ => None,
+        })
+    })
+}
+
+/// Asks for the steps of a tab, once.
+pub fn ask_for_steps(tab: Tab) {
+    let state = tab.timeline;
+    if state.steps.with_untracked(Option::is_some) {
+        return;
+    }
+    let found = tab.document.with_untracked(|document| {
+        let document = document.as_ref().filter(|document| document.files.is_empty())?;
+        let (table, view) = steps_table(document)?;
+        Some((table, view.columns.clone()))
+    });
+    let Some((table, columns)) = found else { return };
+    let ask = TableAsk { table, query: TableQuery::default(), sort_by: None };
+    tab.ask(
+        move |ticket| Request::Rows { ticket, ask, offset: 0, limit: MAX_STEPS },
+        move |answer| {
+            if let Answer::Rows { rows, .. } = answer {
+                state.steps.set(Some(steps_of(&columns, &rows.rows)));
+            }
+        },
+    );
+}
+
+/// Steps of the first device that has some.
+fn steps_of(columns: &[ColumnView], rows: &[Vec<Value>]) -> Vec<Step> {
+    let place = |id: &str| columns.iter().position(|column| column.id == id);
+    let text = |row: &[Value], at: Option<usize>| at.and_then(|at| row.get(at)).map(Value::plain);
+    let (device, name, kind) = (place("device"), place("step").or(place("phase")), place("phase"));
+    let first = rows.first().and_then(|row| text(row, device));
+    let mut kinds: Vec<String> = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
+    for row in rows.iter().filter(|row| text(row, device) == first) {
+        let Some((from, to)) = row_times(columns, row).filter(|(from, to)| to > from) else { continue };
+        let of_kind = text(row, kind).unwrap_or_default();
+        let kind = kinds.iter().position(|known| *known == of_kind).unwrap_or_else(|| {
+            kinds.push(of_kind);
+            kinds.len() - 1
+        });
+        steps.push(Step { name: text(row, name).unwrap_or_default(), from, to, kind });
+    }
+    steps.sort_by(|a, b| a.from.total_cmp(&b.from));
+    steps
+}
+
+/// Notes of a tab that are on a time.
+pub fn flags_of(tab: Tab) -> Vec<Flag> {
+    tab.notes.with(|notes| {
+        let flag = |text: &str, from: i64, to: i64| Flag {
+            text: text.to_string(),
+            from: from as f64,
+            to: to as f64,
+        };
+        let of = |note: &Remark| match &note.on {
+            Anchor::Range { from_ns, to_ns } => Some(flag(&note.text, *from_ns, *to_ns)),
+            Anchor::Event { at_ns, .. } => Some(flag(&note.text, *at_ns, *at_ns)),
+            _ => None,
+        };
+        notes.list.iter().filter_map(of).collect()
+    })
+}
