@@ -34,6 +34,7 @@ pub mod overview;
 pub mod report_builder;
 pub mod run_files;
 pub mod slices;
+pub mod stack_functions;
 pub mod sway_summary;
 pub mod timeline;
 pub mod tracks;
@@ -51,6 +52,7 @@ use std::cell::OnceCell;
 pub const ANALYSES: &[&AnalysisInfo] = &[
     &sway_summary::INFO,
     &hot_frames::INFO,
+    &stack_functions::INFO,
     &memray::INFO,
     &mrm::INFO,
     &mrm_kv::INFO,
