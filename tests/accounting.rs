@@ -22,6 +22,7 @@ fn inputs(max_bytes: u64) -> Vec<PathBuf> {
         ("mrm", "memray"),
         ("mrm", "inputs"),
         ("mrm", "parquet-variants"),
+        ("stacks", ""),
     ];
     let folders = folders
         .into_iter()

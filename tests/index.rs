@@ -21,6 +21,7 @@ fn inputs() -> Vec<PathBuf> {
         ("chrome", "ours"),
         ("sway", ""),
         ("pysampling", ""),
+        ("stacks", ""),
         ("pytorch", ""),
         ("pytorch", "edge"),
         ("mrm", "real"),

@@ -34,9 +34,13 @@ fn texts_of(id: &str, run: &Run, redact: Classes) -> Outgoing {
 
 fn traces() -> Vec<(String, Trace)> {
     let mut traces = Vec::new();
-    for (system, ending) in
-        [("chrome", ".json"), ("pytorch", ".gz"), ("pysampling", ".jsonl"), ("sway", ".jsonl")]
-    {
+    for (system, ending) in [
+        ("chrome", ".json"),
+        ("pytorch", ".gz"),
+        ("pysampling", ".jsonl"),
+        ("stacks", ".txt"),
+        ("sway", ".jsonl"),
+    ] {
         for path in data_dirs(system).iter().flat_map(|dir| files(dir, &[ending])) {
             let bytes = std::fs::read(&path).unwrap();
             let name = path.file_name().unwrap().to_str().unwrap().to_string();

@@ -67,6 +67,7 @@ fn described() -> BTreeMap<String, Described> {
         "chrome",
         "sway",
         "pysampling",
+        "stacks",
         "mrm/inputs",
         "mrm/memray",
         "mrm/parquet-variants",

@@ -18,7 +18,7 @@ const REAL: [&str; 1] = ["HF_TOKEN"];
 #[test]
 fn nothing_else_is_hidden_in_the_recordings() {
     let mut n_files = 0;
-    for system in ["chrome", "pytorch", "pysampling", "sway", "mrm"] {
+    for system in ["chrome", "pytorch", "pysampling", "stacks", "sway", "mrm"] {
         for path in data_dirs(system).iter().flat_map(|dir| files(dir, &[""])) {
             let bytes = std::fs::read(&path).unwrap();
             let name = path.file_name().unwrap().to_str().unwrap().to_string();

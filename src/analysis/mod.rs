@@ -35,6 +35,7 @@ pub mod overview;
 pub mod report_builder;
 pub mod run_files;
 pub mod slices;
+pub mod stack_functions;
 pub mod sway_summary;
 pub mod timeline;
 pub mod tracks;
@@ -52,6 +53,7 @@ use std::cell::OnceCell;
 pub const ANALYSES: &[&AnalysisInfo] = &[
     &sway_summary::INFO,
     &hot_frames::INFO,
+    &stack_functions::INFO,
     &memray::INFO,
     &mrm::INFO,
     &mrm_kv::INFO,

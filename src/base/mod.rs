@@ -8,6 +8,7 @@ pub mod hash;
 pub mod json;
 pub mod lines;
 pub mod progress;
+pub mod protobuf;
 pub mod secrets;
 pub mod steps;
 pub mod strings;

@@ -70,7 +70,7 @@ static KINDS: &[Foreign] = &[
         Judged(is_xplane),
         "open the trace.json.gz next to it in the profile folder",
     ),
-    recording("a pprof profile", Judged(is_pprof), CPU_SAMPLES),
+    recording("an old profile of gperftools", Judged(is_legacy_pprof), "convert it with `pprof -proto`"),
     recording(
         "a Perfetto trace (protobuf)",
         Judged(is_perfetto),
@@ -85,16 +85,6 @@ static KINDS: &[Foreign] = &[
     // Profiles of programs.
     recording("a Java Flight Recorder file", Magic(0, b"FLR\0"), RECORD_CHROME),
     recording("a Java heap dump", Magic(0, b"JAVA PROFILE "), ""),
-    recording(
-        "a binary profile of Python's profiling.sampling",
-        Magic(0, b"HCAT"),
-        "record with --jsonl, or convert it with `python -m profiling.sampling replay --jsonl`",
-    ),
-    recording(
-        "a binary profile of Python's profiling.sampling",
-        Magic(0, b"TACH"),
-        "record with --jsonl, or convert it with `python -m profiling.sampling replay --jsonl`",
-    ),
     recording(
         "a cProfile dump (pstats)",
         Judged(is_pstats),
@@ -123,44 +113,7 @@ static KINDS: &[Foreign] = &[
         Judged(|head| starts_with_any(head, &["desc: --massif", "desc: --"]) && has(head, "\ncmd: ")),
         "",
     ),
-    recording("a speedscope profile", Json(&["speedscope.app/file-format-schema"]), RECORD_CHROME),
-    recording("a speedscope profile", Json(&["\"shared\"", "\"frames\"", "\"profiles\""]), RECORD_CHROME),
-    recording(
-        "a Firefox Profiler profile",
-        Json(&["\"meta\"", "\"preprocessedProfileVersion\""]),
-        RECORD_CHROME,
-    ),
-    recording(
-        "a Firefox Profiler profile (Gecko)",
-        Json(&["\"meta\"", "\"stackwalk\"", "\"threads\""]),
-        RECORD_CHROME,
-    ),
-    recording(
-        "a Firefox Profiler profile (Gecko)",
-        Json(&["\"libs\"", "\"frameTable\"", "\"stackTable\""]),
-        RECORD_CHROME,
-    ),
-    recording(
-        "a profile of the legacy Firefox performance tool",
-        Json(&["\"ticks\"", "\"allocations\"", "\"profile\""]),
-        RECORD_CHROME,
-    ),
     recording("a legacy Firefox profile", Json(&["\"profileJSON\""]), RECORD_CHROME),
-    recording(
-        "a V8 heap profile (.heapprofile)",
-        Json(&["\"head\"", "\"callFrame\"", "\"selfSize\""]),
-        "record a performance trace in DevTools instead",
-    ),
-    recording(
-        "a V8 CPU profile (.cpuprofile)",
-        Json(&["\"nodes\"", "\"callFrame\""]),
-        "record a performance trace in DevTools instead",
-    ),
-    recording(
-        "a V8 CPU profile (.cpuprofile)",
-        Json(&["\"functionName\"", "\"hitCount\"", "\"children\""]),
-        "record a performance trace in DevTools instead",
-    ),
     recording(
         "a V8 heap snapshot",
         Json(&["\"snapshot\"", "\"node_fields\""]),
@@ -194,8 +147,6 @@ static KINDS: &[Foreign] = &[
         Json(&["\"lighthouseVersion\"", "\"audits\""]),
         "open the trace that Lighthouse saves with --save-assets",
     ),
-    recording("`perf script` CPU samples", Judged(is_perf_samples), CPU_SAMPLES),
-    recording("folded stacks", Judged(is_folded), CPU_SAMPLES),
     other("a Jupyter notebook", Json(&["\"cells\"", "\"nbformat\""]), ""),
     // Archives and packed files.
     other("a zip archive", Magic(0, b"PK\x03\x04"), "rename it so that it ends in .zip"),
@@ -387,24 +338,16 @@ fn is_xplane(head: &[u8]) -> bool {
             && ["/host:CPU", "/device:GPU:", "/device:TPU:"].iter().any(|name| has(head, name))
 }
 
-fn is_pprof(head: &[u8]) -> bool {
-    // Samples of the C++ profiler: words of the machine.
-    let word = |n: usize| head.get(n * 8..n * 8 + 8)?.try_into().ok().map(u64::from_le_bytes);
-    if (word(0), word(1), word(2)) == (Some(0), Some(3), Some(0)) && word(4) == Some(0) {
-        return true;
-    }
-    if !head.iter().any(|byte| *byte < 9 || *byte >= 0x80) {
-        return false;
-    }
-    let Some(fields) = fields(head) else { return false };
-    // Value types are short, and there are samples, places and names; other messages have packets alone.
-    let is_type = |field: &Field<'_>| field.number != 1 || field.bytes.is_some_and(|bytes| bytes.len() <= 8);
-    let has =
-        |number: u64| usize::from(fields.iter().any(|field| field.number == number && field.bytes.is_some()));
-    let n_known = fields.iter().filter(|field| field.number <= 16).count();
-    has(2) + has(3) + has(4) + has(5) + has(6) >= 2
-        && n_known * 4 >= fields.len() * 3
-        && fields.iter().all(is_type)
+/// Samples of the C++ profiler: words of the machine.
+fn is_legacy_pprof(head: &[u8]) -> bool {
+    let words = |size: usize| {
+        let word = |at: usize| {
+            let bytes = head.get(at * size..(at + 1) * size)?;
+            Some(bytes.iter().rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte)))
+        };
+        (word(0), word(1), word(2)) == (Some(0), Some(3), Some(0)) && word(4) == Some(0)
+    };
+    words(8) || words(4)
 }
 
 fn is_perfetto(head: &[u8]) -> bool {
@@ -433,57 +376,4 @@ fn is_memory_snapshot(head: &[u8]) -> bool {
 /// A dict as marshal writes it.
 fn is_pstats(head: &[u8]) -> bool {
     matches!(head, [b'{', b'(' | 0xa9, ..]) && head.contains(&0)
-}
-
-/// Lines of `head`, without a last line that may be cut.
-fn lines(head: &[u8]) -> impl Iterator<Item = &str> {
-    let end = head.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(head.len(), |end| end + 1);
-    let cut = if head.len() < super::detect::HEAD_BYTES { head } else { &head[..end] };
-    cut.split(|byte| matches!(byte, b'\n' | b'\r'))
-        .filter_map(|line| std::str::from_utf8(line).ok())
-        .map(str::trim_end)
-        .filter(|line| !line.is_empty())
-}
-
-/// Headers with a time and an event, each followed by frames with an address and a file.
-fn is_perf_samples(head: &[u8]) -> bool {
-    if head.contains(&0) {
-        return false;
-    }
-    let is_header = |line: &str| {
-        !line.starts_with(char::is_whitespace)
-            && line.split_whitespace().any(|word| {
-                word.strip_suffix(':').is_some_and(|time| time.contains('.') && time.parse::<f64>().is_ok())
-            })
-    };
-    let is_frame = |line: &str| {
-        let mut words = line.split_whitespace();
-        line.starts_with(char::is_whitespace)
-            && words.next().is_some_and(|address| address.bytes().all(|byte| byte.is_ascii_hexdigit()))
-            && line.ends_with(')')
-    };
-    let (mut n_headers, mut n_frames) = (0, 0);
-    for line in lines(head).filter(|line| !line.starts_with('#')).take(200) {
-        n_headers += usize::from(is_header(line));
-        n_frames += usize::from(is_frame(line));
-    }
-    n_headers > 0 && n_frames > 0
-}
-
-/// Frames separated by semicolons, then a blank and a weight.
-fn is_folded(head: &[u8]) -> bool {
-    if head.contains(&0) || is_json(head) {
-        return false;
-    }
-    let (mut n_stacks, mut n_deep, mut n_others) = (0, 0, 0);
-    for line in lines(head).filter(|line| !line.starts_with('#')).take(200) {
-        match line.rsplit_once([' ', '\t']) {
-            Some((stack, weight)) if weight.parse::<f64>().is_ok() && !stack.is_empty() => {
-                n_stacks += 1;
-                n_deep += usize::from(stack.contains(';'));
-            }
-            _ => n_others += 1,
-        }
-    }
-    n_deep > 0 && n_stacks > n_others
 }

@@ -20,6 +20,7 @@ pub mod part_scheduler;
 pub mod parts;
 pub mod perf_text;
 pub mod python_sampling;
+pub mod stacks;
 pub mod sway;
 pub mod unpack;
 mod whole_text;
@@ -39,10 +40,18 @@ pub const FORMATS: &[&FormatInfo] = &[
     &memray::INFO,
     &memray::SEED_INFO,
     &mrm_parquet::INFO,
+    &stacks::perf::INFO,
     &perf_text::INFO,
     &perf_text::SEED_INFO,
     &memory_config::INFO,
     &address_ranges::INFO,
+    &stacks::speedscope::INFO,
+    &stacks::firefox::INFO,
+    &stacks::pprof::INFO,
+    &stacks::python_binary::INFO,
+    &stacks::v8::CPU,
+    &stacks::v8::HEAP,
+    &stacks::folded::INFO,
 ];
 
 /// Issue kind by code, of any format or shared.

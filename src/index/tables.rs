@@ -90,6 +90,10 @@ macro_rules! for_each_table {
             visit.column("objects.args", &$($mut)? trace.objects.args)?;
             visit.column("frames.name", &$($mut)? trace.frames.name)?;
             visit.column("frames.module", &$($mut)? trace.frames.module)?;
+            visit.column("frames.file", &$($mut)? trace.frames.file)?;
+            visit.column("frames.line", &$($mut)? trace.frames.line)?;
+            visit.column("frames.column", &$($mut)? trace.frames.column)?;
+            visit.column("frames.category", &$($mut)? trace.frames.category)?;
             visit.column("stacks.frame", &$($mut)? trace.stacks.frame)?;
             visit.column("stacks.parent", &$($mut)? trace.stacks.parent)?;
             visit.column("samples.ts", &$($mut)? trace.samples.ts)?;
@@ -118,6 +122,7 @@ macro_rules! for_each_table {
             visit.column("scoring_calls.wide_top_k", &$($mut)? trace.scoring_calls.wide_top_k)?;
             visit.value("accesses", &$($mut)? trace.accesses)?;
             visit.value("profiles", &$($mut)? trace.profiles)?;
+            visit.value("stack_profiles", &$($mut)? trace.stack_profiles)?;
             visit.args("args", &$($mut)? trace.args)?;
             Ok(())
         }
@@ -144,7 +149,7 @@ pub fn are_sound(trace: &Trace) -> bool {
         })
     };
     let Trace { processes, threads, tracks, slices, counter_series, counters, flows, objects, .. } = trace;
-    let Trace { frames, stacks, samples, scoring_calls: calls, profiles, .. } = trace;
+    let Trace { frames, stacks, samples, scoring_calls: calls, profiles, stack_profiles, .. } = trace;
     let process = |id: &ProcessId| (id.0 as usize) < processes.len();
     let thread = |id: &ThreadId| (id.0 as usize) < threads.len();
     let fits = |place: &ArgsPlace| place.offset.checked_add(u64::from(place.len)).is_some();
@@ -232,9 +237,18 @@ pub fn are_sound(trace: &Trace) -> bool {
         && objects.process.iter().all(process)
         && texts(&objects.name)
         && texts(&objects.id)
-        && same([frames.name.len(), frames.module.len()])
+        && same([
+            frames.name.len(),
+            frames.module.len(),
+            frames.file.len(),
+            frames.line.len(),
+            frames.column.len(),
+            frames.category.len(),
+        ])
         && texts(&frames.name)
         && texts(&frames.module)
+        && texts(&frames.file)
+        && texts(&frames.category)
         && same([stacks.frame.len(), stacks.parent.len()])
         && stacks.frame.iter().all(|id| (id.0 as usize) < frames.len())
         && stacks
@@ -266,6 +280,7 @@ pub fn are_sound(trace: &Trace) -> bool {
             let frames = &profile.frames;
             frames.is_sound() && texts(&frames.path) && texts(&frames.func)
         })
+        && stack_profiles.iter().all(|profile| profile.is_sound(stacks.len()) && texts(&profile.texts()))
 }
 
 fn same<const N: usize>(lens: [usize; N]) -> bool {

@@ -71,6 +71,7 @@ impl Cut {
             args: trace.args.clone(),
             scoring_calls: trace.scoring_calls.clone(),
             profiles: trace.profiles.clone(),
+            stack_profiles: trace.stack_profiles.clone(),
             ..Trace::default()
         };
         let numbers = self.cut_slices(trace, window, &mut part.slices);

@@ -26,6 +26,7 @@ pub mod samples;
 pub mod scoring_calls;
 pub mod sidecar_files;
 pub mod slices;
+pub mod stack_profiles;
 pub mod summaries;
 pub mod sums;
 pub mod sweep;
@@ -71,6 +72,8 @@ pub struct Trace {
     pub scoring_calls: scoring_calls::ScoringCallTable,
     /// Python sampling runs, in order of first appearance.
     pub profiles: Vec<profiles::ProfileRun>,
+    /// Weighted stacks, in file order.
+    pub stack_profiles: Vec<stack_profiles::StackProfile>,
     /// Files of the run directory of the trace, including its own; empty if it is not in one.
     pub sidecar_files: Vec<sidecar_files::SidecarFile>,
     /// Content of a short companion file, which is not a trace; else empty. The format says what it is.

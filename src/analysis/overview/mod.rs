@@ -17,11 +17,12 @@ pub const INFO: AnalysisInfo =
 
 /// An empty timeline gets an overview too, which says that it is empty.
 fn applies(run: &Run) -> bool {
-    timeline::applies(run)
-        || run
-            .traces
-            .iter()
-            .any(|trace| trace.scoring_calls.is_empty() && trace.profiles.is_empty() && trace.text.is_empty())
+    timeline::applies(run) || run.traces.iter().any(|trace| !has_no_events(trace) && trace.text.is_empty())
+}
+
+/// Scoring calls, and profiles: nothing that has threads or slices.
+fn has_no_events(trace: &Trace) -> bool {
+    !trace.scoring_calls.is_empty() || !trace.profiles.is_empty() || !trace.stack_profiles.is_empty()
 }
 
 fn run(context: &Context<'_>) -> Report {
@@ -49,8 +50,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
     let title = if named { trace.source.file_name.clone() } else { "Trace".to_string() };
     let mut facts = Facts::new(title);
     // Memory accesses, scoring calls and counts per code location have no threads or slices, so 0 would say nothing.
-    let is_timeline = span.is_some()
-        || (!trace.accesses.is_expected() && trace.scoring_calls.is_empty() && trace.profiles.is_empty());
+    let is_timeline = span.is_some() || (!trace.accesses.is_expected() && !has_no_events(trace));
     if is_timeline {
         facts
             .push("span", "Span", span.map(|(start, end)| end.saturating_sub(start)), Unit::Ns)

@@ -7,6 +7,7 @@
 mod member;
 mod number;
 mod skip;
+pub mod tape;
 mod tree;
 pub mod typed;
 mod unescape;

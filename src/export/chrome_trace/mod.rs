@@ -84,7 +84,7 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
 /// Not for a memory trace without accesses, which would give an empty file.
 fn applies(run: &Run) -> bool {
     let has_events = |trace: &Trace| {
-        !trace.accesses.is_expected()
+        (!trace.accesses.is_expected() && trace.stack_profiles.is_empty())
             || memory::applies_to(trace)
             || !trace.slices.is_empty()
             || !trace.counters.is_empty()

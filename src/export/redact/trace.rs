@@ -82,6 +82,8 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
         &mut out.flows.category,
         &mut out.objects.id,
         &mut out.frames.module,
+        &mut out.frames.file,
+        &mut out.frames.category,
         &mut out.samples.name,
         &mut out.scoring_calls.probe,
         &mut out.scoring_calls.view_id,
@@ -109,6 +111,11 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
         texts.all(&mut profile.frames.func, Role::Symbol);
         texts.all(&mut profile.frames.path, Role::Text);
         profile.run_id = texts.redactor.text(&profile.run_id);
+    }
+    for profile in &mut out.stack_profiles {
+        for id in profile.texts_mut() {
+            *id = texts.id(*id, Role::Text);
+        }
     }
     out.strings = texts.new;
     out.source.file_name = redactor_now.file_name(&trace.source.file_name);

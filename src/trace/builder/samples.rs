@@ -12,13 +12,13 @@ use crate::trace::Trace;
 use crate::trace::args::ArgsPlace;
 use crate::trace::events::{EventKey, NamedFrame};
 use crate::trace::ledger::Position;
-use crate::trace::samples::{FrameId, StackId};
+use crate::trace::samples::{Frame, FrameId, StackId};
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
 
 /// Interned frames and stacks.
 #[derive(Clone, Default)]
 pub struct StackInterner {
-    frames: HashMap<(StringId, StringId), FrameId>,
+    frames: HashMap<Frame, FrameId>,
     stacks: HashMap<(StackId, FrameId), StackId>,
     by_frame_name: HashMap<StringId, StackId>,
 }
@@ -26,16 +26,23 @@ pub struct StackInterner {
 impl StackInterner {
     /// Stack of a frame on top of `below`.
     fn stack(&mut self, trace: &mut Trace, below: StackId, name: StringId, module: StringId) -> StackId {
-        let frame = *self.frames.entry((name, module)).or_insert_with(|| {
-            trace.frames.name.push(name);
-            trace.frames.module.push(module);
-            FrameId(trace.frames.name.len() as u32 - 1)
-        });
+        self.stack_of(trace, below, Frame { module, ..Frame::named(name) })
+    }
+
+    fn stack_of(&mut self, trace: &mut Trace, below: StackId, frame: Frame) -> StackId {
+        let frame = *self.frames.entry(frame).or_insert_with(|| trace.frames.push(frame));
         *self.stacks.entry((below, frame)).or_insert_with(|| {
             trace.stacks.frame.push(frame);
             trace.stacks.parent.push(below);
             StackId(trace.stacks.frame.len() as u32 - 1)
         })
+    }
+}
+
+impl TraceBuilder {
+    /// Stack of `frame` on top of `below`, added if new.
+    pub fn stack(&mut self, below: StackId, frame: Frame) -> StackId {
+        self.interner.stack_of(&mut self.trace, below, frame)
     }
 }
 

@@ -1,0 +1,370 @@
+//! Functions and files of stack profiles by self and total weight, and the threads.
+//!
+//! Weights of one kind are added over all threads. A total counts each stack once, however often a function recurs in it.
+
+mod amounts;
+
+use super::{AnalysisInfo, Context, Group, TableHandle};
+use crate::analysis::gpu::named::numbered;
+use crate::base::strings::StringId;
+use crate::base::units::{Unit, counted, format_ratio, group_digits};
+use crate::report::{Column, Content, Facts, Report, Table, TextCells};
+use crate::stacks::{CallTree, FunctionSum, functions_in_order};
+use crate::trace::Trace;
+use crate::trace::stack_profiles::{Amount, StackProfile};
+use amounts::{Measure, ratio};
+
+pub const INFO: AnalysisInfo = AnalysisInfo {
+    id: "stack-functions",
+    title: "Functions by stack",
+    applies: |run| run.traces.iter().any(|trace| !trace.stack_profiles.is_empty()),
+    run: report,
+    group: Group::Summary,
+    is_late: false,
+};
+
+/// Functions of the first weight; those of further ones end with a number.
+pub const FUNCTIONS: TableHandle = TableHandle { report: &INFO, id: "functions" };
+
+/// Limit on weights with tables of their own; heap profiles of Go have four.
+const MAX_DETAILED: usize = 16;
+/// Frames at which perf stops by default.
+const PERF_LIMIT: u32 = 127;
+
+/// What is measured: profiles of one trace with the same event, measure and unit.
+struct Weight<'a> {
+    trace: &'a Trace,
+    profiles: Vec<&'a StackProfile>,
+}
+
+impl<'a> Weight<'a> {
+    /// All weights of a trace; the one that the file shows first comes first.
+    fn all(trace: &'a Trace) -> Vec<Weight<'a>> {
+        let mut weights: Vec<Weight<'a>> = Vec::new();
+        let key = |profile: &StackProfile| (profile.event, profile.measure, profile.unit);
+        for profile in &trace.stack_profiles {
+            match weights.iter_mut().find(|weight| key(weight.profiles[0]) == key(profile)) {
+                Some(weight) => weight.profiles.push(profile),
+                None => weights.push(Weight { trace, profiles: vec![profile] }),
+            }
+        }
+        weights.sort_by_key(|weight| !weight.profiles.iter().any(|profile| profile.is_default));
+        weights
+    }
+
+    fn text(&self, id: StringId) -> Option<&'a str> {
+        self.trace.strings.get_opt(id).filter(|text| !text.is_empty())
+    }
+
+    fn unit(&self) -> &'a str {
+        self.text(self.profiles[0].unit).unwrap_or("none")
+    }
+
+    /// Event and measure, as far as the file has them: `cycles, period`.
+    fn name(&self) -> String {
+        let first = self.profiles[0];
+        let parts: Vec<&str> =
+            [first.event, first.measure].into_iter().filter_map(|id| self.text(id)).collect();
+        match parts[..] {
+            [] => self.unit().to_string(),
+            _ => parts.join(", "),
+        }
+    }
+
+    fn threads(&self) -> Vec<Thread<'a>> {
+        let mut threads: Vec<Thread<'a>> = Vec::new();
+        let key = |profile: &StackProfile| {
+            (profile.process_id, profile.thread_id, profile.thread, self.thread_name(profile))
+        };
+        let mut numbers = crate::base::hash::HashMap::default();
+        for profile in &self.profiles {
+            let number = *numbers.entry(key(profile)).or_insert_with(|| {
+                threads.push(Thread {
+                    process: self.text(profile.process_id),
+                    thread: self.text(profile.thread_id),
+                    name: self.thread_name(profile),
+                    profiles: Vec::new(),
+                });
+                threads.len() - 1
+            });
+            threads[number].profiles.push(profile);
+        }
+        threads
+    }
+
+    /// Name of the thread, or of the profile where that is no measure.
+    fn thread_name(&self, profile: &StackProfile) -> Option<&'a str> {
+        let name = Some(profile.name).filter(|name| *name != profile.measure);
+        self.text(profile.thread).or_else(|| self.text(name?))
+    }
+}
+
+struct Thread<'a> {
+    process: Option<&'a str>,
+    thread: Option<&'a str>,
+    name: Option<&'a str>,
+    profiles: Vec<&'a StackProfile>,
+}
+
+fn report(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    let weights: Vec<Weight<'_>> = context.run.traces.iter().flat_map(Weight::all).collect();
+    let with_stacks: Vec<_> =
+        weights.iter().filter(|weight| weight.profiles.iter().any(|profile| !profile.is_empty())).collect();
+    if with_stacks.is_empty() {
+        report.summary = "The profile has no samples.".to_string();
+    }
+    if with_stacks.len() > MAX_DETAILED {
+        report.warning(format!(
+            "Only the first {MAX_DETAILED} weights have tables; the file has {}.",
+            with_stacks.len()
+        ));
+    }
+    for (number, weight) in with_stacks.into_iter().take(MAX_DETAILED).enumerate() {
+        let tree = CallTree::new(weight.trace, &weight.profiles);
+        add_weight(&mut report, weight, &tree, number, weights.len() > 1);
+    }
+    report
+}
+
+fn add_weight(
+    report: &mut Report,
+    weight: &Weight<'_>,
+    tree: &CallTree,
+    number: usize,
+    is_one_of_many: bool,
+) {
+    let strings = &weight.trace.strings;
+    let measure = Measure::of(weight.unit(), tree.weights.places);
+    let mut functions = tree.functions();
+    functions_in_order(&mut functions, strings);
+    if report.summary.is_empty() {
+        report.summary = headline(weight, tree, &functions, &measure);
+    }
+    let threads = weight.threads();
+    let name = weight.name();
+    let titled = |what: &str| if is_one_of_many { format!("{what} by {name}") } else { what.to_string() };
+    report.facts(facts(weight, tree, &measure, threads.len(), titled("Stacks")));
+    warn(report, weight, tree, &functions);
+    let whole = tree.weights.total;
+    let id = |name| numbered(name, number);
+
+    let texts = |ids: &dyn Fn(&FunctionSum) -> StringId| -> TextCells {
+        functions.iter().map(|sum| strings.get_opt(ids(sum))).collect()
+    };
+    let mut columns = vec![
+        Column::key("function", "function", Content::Symbol, texts(&|sum| sum.function.0)),
+        Column::key("file", "file", Content::Plain, texts(&|sum| sum.function.1))
+            .hint("source file, or else the module (library, package)"),
+    ];
+    let sums = |self_weight: Vec<i128>, total: Vec<i128>| sum_columns(&measure, self_weight, total, whole);
+    columns.extend(sums(
+        functions.iter().map(|sum| sum.self_weight).collect(),
+        functions.iter().map(|sum| sum.total).collect(),
+    ));
+    report.table(
+        Table::new(id(FUNCTIONS.id), titled("Functions"), columns)
+            .sorted_by("self", true)
+            .caption("One row per function: a name in a file, or in a module.")
+            .if_empty("No sample has a stack."),
+    );
+
+    let files = tree.files(strings);
+    if files.iter().any(|(file, ..)| !file.is_none()) {
+        let names: TextCells = files.iter().map(|(file, ..)| strings.get_opt(*file)).collect();
+        let mut columns = vec![
+            Column::key("file", "file", Content::Plain, names)
+                .hint("source file, or else the module (library, package)"),
+        ];
+        columns.extend(sums(
+            files.iter().map(|(_, self_weight, _)| *self_weight).collect(),
+            files.iter().map(|(_, _, total)| *total).collect(),
+        ));
+        report.table(
+            Table::new(id("files"), titled("Files"), columns)
+                .sorted_by("self", true)
+                .caption("A total counts a stack once, however many functions of the file are in it."),
+        );
+    }
+    if threads.len() > 1 {
+        report.table(thread_table(id("threads"), titled("Threads"), &threads, &measure, tree));
+    }
+}
+
+fn headline(weight: &Weight<'_>, tree: &CallTree, functions: &[FunctionSum], measure: &Measure) -> String {
+    let whole = tree.weights.total;
+    let Some(first) = functions.first().filter(|sum| sum.self_weight > 0) else {
+        return match tree.weights.n_samples {
+            0 => "The profile has no samples.".to_string(),
+            n => format!("{}, none with a stack.", counted(n, "sample", "samples")),
+        };
+    };
+    let name = weight.trace.strings.get_opt(first.function.0).unwrap_or_default();
+    let share =
+        ratio(first.self_weight, whole).map_or(String::new(), |share| format!("{} ", format_ratio(share)));
+    format!(
+        "{} is hottest: {share}self ({} of {}).",
+        if name.is_empty() { "An unnamed function" } else { name },
+        measure.number(first.self_weight),
+        measure.display(whole)
+    )
+}
+
+fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usize, title: String) -> Facts {
+    let sums = &tree.weights;
+    let mut facts = Facts::new(title);
+    facts
+        .push("total", "Total", measure.value(sums.total), measure.unit)
+        .hint("of the samples with a stack, over all threads");
+    facts.push("unit", "Unit", weight.unit(), Unit::None).hint("as the file has it");
+    facts
+        .push("samples", "Samples", sums.n_samples, Unit::Count)
+        .hint("records in the file; a record can stand for many samples");
+    if sums.n_no_stack > 0 {
+        facts.push("no_stack", "Samples without a stack", sums.n_no_stack, Unit::Count);
+        facts
+            .push("no_stack_weight", "Their weight", measure.value(sums.no_stack), measure.unit)
+            .hint("not in the total, nor in any share");
+    }
+    facts.push("threads", "Threads", n_threads as u64, Unit::Count);
+    facts.push("functions", "Functions", tree.functions.len() as u64, Unit::Count);
+    facts
+        .push("frames", "Frames", tree.n_frames as u64, Unit::Count)
+        .hint("code locations; a function can have several");
+    facts
+        .push("stacks", "Stacks", tree.len() as u64, Unit::Count)
+        .hint("distinct paths of functions from the root, including those that pass on");
+    facts.push("max_depth", "Deepest stack", u64::from(tree.max_depth), Unit::Count).hint("in frames");
+    if let Some(ns) = duration_ns(weight) {
+        facts
+            .push("duration_ns", "Duration", ns, Unit::Ns)
+            .hint("from the first to the last time in the file");
+    }
+    facts
+}
+
+/// Time from the earliest start to the latest end; `None` without times, or in a unit that is no time.
+fn duration_ns(weight: &Weight<'_>) -> Option<i64> {
+    let mut span: Option<(Amount, Amount)> = None;
+    let first = weight.profiles[0].time_unit;
+    for profile in weight.profiles.iter().filter(|profile| profile.time_unit == first) {
+        let Some((start, end)) = profile.span else { continue };
+        span = Some(span.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
+    }
+    let (start, end) = span?;
+    let exponent = amounts::nanoseconds_exponent(weight.text(first)?)?;
+    i64::try_from(end.minus(start).at(exponent)?).ok()
+}
+
+/// What can mislead in a profile.
+fn warn(report: &mut Report, weight: &Weight<'_>, tree: &CallTree, functions: &[FunctionSum]) {
+    if functions.iter().any(|sum| sum.self_weight < 0) {
+        report.warning(
+            "Some weights are below zero, as in differences and freed memory. Shares are of the sum, so they can exceed 100%.",
+        );
+    }
+    let strings = &weight.trace.strings;
+    let is_address =
+        |sum: &&FunctionSum| strings.get_opt(sum.function.0).is_some_and(|name| name.starts_with("0x"));
+    let n_addresses = functions.iter().filter(is_address).count();
+    if n_addresses * 2 > functions.len() {
+        report.info(format!(
+            "{} of {} functions are addresses: the profile has no symbols for them. Record where the programs' symbols are \
+             available, or let the profiler resolve them before saving.",
+            group_digits(n_addresses as i128),
+            group_digits(functions.len() as i128)
+        ));
+    }
+    // A limit of the recorder shows as many stacks that end at one depth.
+    let n_ends: u64 = tree.n_self.iter().sum();
+    let depths = tree.depths();
+    let n_deepest: u64 =
+        depths.iter().zip(&tree.n_self).filter(|(depth, _)| **depth == tree.max_depth).map(|(_, n)| n).sum();
+    let is_limit =
+        tree.max_depth == PERF_LIMIT && n_deepest > 1 || tree.max_depth > 20 && n_deepest * 2 > n_ends;
+    if is_limit {
+        report.info(format!(
+            "{} of {} samples have {} frames, the most of all. The recorder may have cut deeper stacks there.",
+            group_digits(n_deepest.into()),
+            group_digits(n_ends.into()),
+            tree.max_depth
+        ));
+    }
+}
+
+const SELF_HINT: &str = "of the samples in which this was executing (top of the stack)";
+const TOTAL_HINT: &str = "of the samples in which this was anywhere on the stack; recursion counts once";
+const SHARE_HINT: &str = "% of all samples with a stack";
+
+/// Columns of self and total, each with its share.
+fn sum_columns(measure: &Measure, self_weight: Vec<i128>, total: Vec<i128>, whole: i128) -> Vec<Column> {
+    let shares = |sums: &[i128]| sums.iter().map(|sum| ratio(*sum, whole)).collect();
+    vec![
+        measure.column("self", "self", &self_weight).hint(SELF_HINT).with_bar().adds_up(),
+        Column::float("self_share", "self %", Unit::Ratio, shares(&self_weight)).hint(SHARE_HINT),
+        measure.column("total", "total", &total).hint(TOTAL_HINT).by_row(),
+        Column::float("total_share", "total %", Unit::Ratio, shares(&total)).hint(SHARE_HINT),
+    ]
+}
+
+fn thread_table(
+    id: std::borrow::Cow<'static, str>,
+    title: String,
+    threads: &[Thread<'_>],
+    measure: &Measure,
+    tree: &CallTree,
+) -> Table {
+    let mut order: Vec<(i128, &Thread<'_>)> =
+        threads.iter().map(|thread| (sum_of(&thread.profiles, tree), thread)).collect();
+    order.sort_by_key(|(sum, _)| std::cmp::Reverse(*sum));
+    let texts = |text: &dyn Fn(&Thread<'_>) -> Option<String>| {
+        let mut cells = TextCells::default();
+        order.iter().for_each(|(_, thread)| cells.push(text(thread).as_deref()));
+        cells
+    };
+    let sums: Vec<i128> = order.iter().map(|(sum, _)| *sum).collect();
+    let n_samples =
+        order.iter().map(|(_, thread)| thread.profiles.iter().map(|profile| profile.len() as u64).sum());
+    Table::new(
+        id,
+        title,
+        vec![
+            Column::key("thread", "thread", Content::Plain, texts(&|thread| thread.name.map(str::to_string))),
+            Column::key(
+                "process_id",
+                "process",
+                Content::Plain,
+                texts(&|thread| thread.process.map(str::to_string)),
+            ),
+            Column::key(
+                "thread_id",
+                "thread ID",
+                Content::Plain,
+                texts(&|thread| thread.thread.map(str::to_string)),
+            ),
+            measure.column("total", "total", &sums).hint("of the samples with a stack").with_bar().adds_up(),
+            Column::float(
+                "share",
+                "total %",
+                Unit::Ratio,
+                sums.iter().map(|sum| ratio(*sum, tree.weights.total)).collect(),
+            ),
+            Column::counts("samples", "samples", Unit::Count, n_samples),
+        ],
+    )
+    .sorted_by("total", true)
+}
+
+/// Weight of the samples with a stack, at the places of `tree`.
+fn sum_of(profiles: &[&StackProfile], tree: &CallTree) -> i128 {
+    let mut sum = 0i128;
+    for profile in profiles {
+        let factor = 10i128.pow(u32::from(tree.weights.places.saturating_sub(profile.weight.places())));
+        for (row, stack) in profile.stack.iter().enumerate() {
+            if *stack != crate::trace::samples::StackId::NONE {
+                sum = sum.saturating_add(profile.weight.digits_at(row).unwrap_or(0).saturating_mul(factor));
+            }
+        }
+    }
+    sum
+}

@@ -1,0 +1,549 @@
+//! Folded (collapsed) stacks: one stack a line, the outermost frame first, with its count.
+//!
+//! ```text
+//! main;parse;token 12
+//! ```
+//!
+//! Some tools put more into the names: threads, files, lines. Whether they did is known only at the end, as all lines must have
+//! it; so frames are kept as written until then, as a tree.
+
+use super::issues::*;
+use super::text::{TextLine, TextLines, TextReader, decoded};
+use super::{note, push_sample};
+use crate::base::hash::HashMap;
+use crate::base::strings::{StringId, StringTable};
+use crate::import::{Confidence, FormatInfo, ImportError, detect};
+use crate::trace::samples::{Frame, NO_LINE, StackId};
+use crate::trace::stack_profiles::{Amount, Amounts, StackProfile};
+use crate::trace::{Position, TraceBuilder};
+use memchr::memchr;
+
+pub static INFO: FormatInfo = FormatInfo {
+    id: "folded",
+    title: "Folded stacks",
+    producers: "FlameGraph and inferno collapsers, async-profiler, py-spy, austin, Python's profiling.sampling, bpftrace",
+    extensions: &["folded", "collapsed", "txt"],
+    sniff,
+    reader: || Box::new(TextReader::new(Folded::default())),
+    parts: None,
+    has_events: false,
+    issues: super::issues::ALL,
+};
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+fn trim_end(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|byte| !is_blank(*byte)).map_or(0, |at| at + 1);
+    &text[..end]
+}
+
+fn trim_start(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(text.len());
+    &text[start..]
+}
+
+/// Whether a word is a count: digits with an optional sign and point.
+fn is_count(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"-").unwrap_or(word);
+    let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = &digits[whole..];
+    whole > 0 && (rest.is_empty() || rest[0] == b'.' && rest[1..].iter().all(|byte| byte.is_ascii_digit()))
+}
+
+/// What precedes the last word of a text, and that word; `None` unless it is a count behind white space.
+fn split_count(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = trim_end(text);
+    let blank = text.iter().rposition(|byte| is_blank(*byte))?;
+    let word = &text[blank + 1..];
+    is_count(word).then(|| (trim_end(&text[..blank]), word))
+}
+
+/// Starts of JSON and HTML; a frame can be `[unknown]` or `<module>`.
+fn is_markup(start: &[u8]) -> bool {
+    let mut said = start.iter().filter(|byte| !is_blank(**byte));
+    match said.next() {
+        None | Some(b'{') => true,
+        Some(b'[') => matches!(said.next(), None | Some(b'{' | b'[' | b'"' | b']' | b'0'..=b'9')),
+        Some(b'<') => {
+            matches!(said.next(), Some(b'!' | b'?'))
+                || [&b"<html"[..], b"<svg"].iter().any(|tag| start.starts_with(tag))
+        }
+        _ => false,
+    }
+}
+
+fn sniff(head: &[u8]) -> Confidence {
+    let is_cut = head.len() >= detect::HEAD_BYTES;
+    let text = decoded(head);
+    if text.contains(&0) || is_markup(trim_start(&text)) {
+        return Confidence::No;
+    }
+    let (mut n_stacks, mut n_deep, mut n_bare, mut n_other) = (0, 0, 0, 0);
+    let mut lines = text.split(|byte| *byte == b'\n').peekable();
+    let mut n_seen = 0;
+    while let Some(line) = lines.next() {
+        let is_last = lines.peek().is_none();
+        let line = trim_start(line);
+        let has_frames = memchr(b';', line).is_some();
+        if line.is_empty() || line[0] == b'#' && !has_frames || is_last && is_cut {
+            continue;
+        }
+        match split_count(line) {
+            Some((stack, _)) if !stack.is_empty() => {
+                n_stacks += 1;
+                n_deep += i32::from(has_frames);
+            }
+            Some(_) => n_stacks += 1,
+            None if has_frames => n_bare += 1,
+            None => n_other += 1,
+        }
+        n_seen += 1;
+        if n_seen == 200 {
+            break;
+        }
+    }
+    match () {
+        () if n_deep > 0 && n_stacks * 2 >= n_other + n_bare => Confidence::Likely,
+        () if n_stacks > 0 && n_other + n_bare == 0 => Confidence::Possible,
+        () if n_stacks == 0 && n_bare > n_other => Confidence::Possible,
+        () if n_deep > 0 => Confidence::Possible,
+        () => Confidence::No,
+    }
+}
+
+/// A frame as written, on top of others.
+struct Nodes {
+    text: Vec<StringId>,
+    parent: Vec<u32>,
+    by_parent: HashMap<(u32, StringId), u32>,
+}
+
+const ROOT: u32 = u32::MAX;
+
+/// Stacks as written.
+struct Folded {
+    texts: StringTable,
+    nodes: Nodes,
+    /// Node and count of each line with one.
+    node: Vec<u32>,
+    count: Amounts,
+    /// Every stack with a count had another one before it.
+    is_differential: bool,
+    /// Lines with frames and no count: their nodes and bytes, as long as no line had a count.
+    uncounted: Vec<(u32, u64)>,
+    first_uncounted: Position,
+}
+
+impl Default for Folded {
+    fn default() -> Folded {
+        Folded {
+            texts: StringTable::default(),
+            nodes: Nodes { text: Vec::new(), parent: Vec::new(), by_parent: HashMap::default() },
+            node: Vec::new(),
+            count: Amounts::default(),
+            is_differential: true,
+            uncounted: Vec::new(),
+            first_uncounted: Position::default(),
+        }
+    }
+}
+
+impl Folded {
+    fn node_of(&mut self, stack: &[u8]) -> u32 {
+        let mut node = ROOT;
+        if stack.is_empty() {
+            return node;
+        }
+        for frame in stack.split(|byte| *byte == b';') {
+            let text = self.texts.intern_bytes(frame);
+            let nodes = &mut self.nodes;
+            node = *nodes.by_parent.entry((node, text)).or_insert_with(|| {
+                nodes.text.push(text);
+                nodes.parent.push(node);
+                nodes.text.len() as u32 - 1
+            });
+        }
+        node
+    }
+
+    fn text(&self, node: u32) -> &str {
+        self.texts.get(self.nodes.text[node as usize])
+    }
+
+    /// Lines without a count are no stacks once another line has one.
+    fn give_up_uncounted(&mut self, out: &mut TraceBuilder) {
+        for (node, n_bytes) in std::mem::take(&mut self.uncounted) {
+            let example = self.text(node).to_string();
+            out.trace.ledger.skip_record(&BAD_LINE, self.first_uncounted, n_bytes, example.as_bytes());
+        }
+    }
+}
+
+impl TextLines for Folded {
+    fn line(&mut self, line: TextLine<'_>, out: &mut TraceBuilder) {
+        let TextLine { text, at, n_bytes, is_too_long } = line;
+        let ledger = &mut out.trace.ledger;
+        if is_too_long {
+            return ledger.skip_record(&LINE_TOO_LONG, at, n_bytes, text);
+        }
+        let has_frames = memchr(b';', text).is_some();
+        let start = trim_start(text);
+        if start.is_empty() || start[0] == b'#' && !has_frames {
+            return ledger.frame(n_bytes);
+        }
+        let Some((stack, count)) = split_count(text) else {
+            if has_frames && self.node.is_empty() {
+                if self.uncounted.is_empty() {
+                    self.first_uncounted = at;
+                }
+                let node = self.node_of(trim_end(start));
+                self.uncounted.push((node, n_bytes));
+                return;
+            }
+            return ledger.skip_record(&BAD_LINE, at, n_bytes, text);
+        };
+        let Some(count) = Amount::parse(count) else {
+            return ledger.skip_record(&BAD_LINE, at, n_bytes, text);
+        };
+        if std::str::from_utf8(text).is_ok() {
+            ledger.keep(n_bytes);
+        } else {
+            ledger.file(&BAD_UTF8, at, text);
+            ledger.repair(n_bytes);
+        }
+        if !self.uncounted.is_empty() {
+            self.give_up_uncounted(out);
+        }
+        let stack = trim_start(stack);
+        self.is_differential = self.is_differential
+            && (stack.is_empty() || split_count(stack).is_some_and(|(stack, _)| !stack.is_empty()));
+        let node = self.node_of(stack);
+        self.node.push(node);
+        self.count.push(count);
+    }
+
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        out.trace.ledger.record_noun = "stacks".into();
+        let uncounted = std::mem::take(&mut self.uncounted);
+        if !uncounted.is_empty() {
+            out.trace.ledger.file(&NO_COUNTS, self.first_uncounted, b"");
+        }
+        for (node, n_bytes) in uncounted {
+            out.trace.ledger.keep(n_bytes);
+            self.node.push(node);
+            self.count.push(Amount::ONE);
+            self.is_differential = false;
+        }
+        if self.node.is_empty() {
+            return Err(ImportError {
+                code: "no-events",
+                what: "no line has a stack and its count".to_string(),
+                hint: "folded stacks are lines such as `main;parse;token 12`".to_string(),
+            });
+        }
+        let folded = std::mem::take(self);
+        folded.hand_over(out);
+        Ok(())
+    }
+}
+
+/// What tools put into the names of frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Style {
+    Plain,
+    /// `tid:N`, then `file:function:line`.
+    Python,
+    /// `function (file:line)`.
+    PySpy,
+    /// `thread (N): name`, then as `PySpy`.
+    PySpyThreads,
+    /// `P<pid>`, `T<tid>`, then `file:function:line`.
+    Austin,
+}
+
+impl Style {
+    const ALL: [Style; 4] = [Style::Python, Style::PySpyThreads, Style::PySpy, Style::Austin];
+
+    fn producer(self) -> Option<&'static str> {
+        match self {
+            Style::Plain => None,
+            Style::Python => Some("CPython profiling.sampling"),
+            Style::PySpy | Style::PySpyThreads => Some("py-spy"),
+            Style::Austin => Some("austin"),
+        }
+    }
+}
+
+/// Where a stack belongs: process, thread, name of the thread.
+type Place = (Option<u64>, Option<u64>, StringId);
+
+fn thread_of_python(text: &str) -> Option<u64> {
+    text.strip_prefix("tid:")?.parse().ok()
+}
+
+fn number_of(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        None => None,
+    }
+}
+
+/// Number and name in `thread (N): name`.
+fn thread_of_py_spy(text: &str) -> Option<(u64, Option<&str>)> {
+    let (number, rest) = text.strip_prefix("thread (")?.split_once(')')?;
+    let name = match rest {
+        "" => None,
+        rest => Some(rest.strip_prefix(':')?.trim_start()),
+    };
+    Some((number_of(number)?, name.filter(|name| !name.is_empty())))
+}
+
+fn process_of_austin(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix('P')?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+fn thread_of_austin(text: &str) -> Option<u64> {
+    let text = text.strip_prefix('T')?;
+    number_of(text.rsplit_once(':').map_or(text, |(_, number)| number))
+}
+
+/// File, function and line in `file:function:line`.
+fn file_function_line(text: &str) -> Option<(&str, &str, i64)> {
+    let (rest, line) = text.rsplit_once(':')?;
+    let (file, function) = rest.rsplit_once(':')?;
+    let is_number = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && !file.is_empty()).then_some(())?;
+    Some((file, function, line.parse().ok()?))
+}
+
+/// Function, file and line in `function (file:line)`.
+fn function_file_line(text: &str) -> Option<(&str, &str, i64)> {
+    let (function, place) = text.strip_suffix(')')?.rsplit_once(" (")?;
+    let (file, line) = place.rsplit_once(':')?;
+    let is_number = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| Some((function, file, line.parse().ok()?)))?
+}
+
+/// Marks at the end of names, and what they mean.
+const ANNOTATIONS: [(&str, &str); 6] = [
+    ("_[k]", "kernel"),
+    ("_[i]", "inlined"),
+    ("_[j]", "JIT-compiled"),
+    ("_[0]", "interpreted"),
+    ("_[1]", "compiled by C1"),
+    ("_[w]", "waker"),
+];
+
+impl Folded {
+    /// The style that all stacks have.
+    fn style(&self) -> Style {
+        Style::ALL.into_iter().find(|style| self.has_style(*style)).unwrap_or(Style::Plain)
+    }
+
+    /// Whether each stack looks like `style`; samples without any frame fit all.
+    fn has_style(&self, style: Style) -> bool {
+        if self.nodes.text.is_empty() {
+            return false;
+        }
+        // Whether the frames up to each node fit; a frame of py-spy's files is needed once a stack.
+        let mut has_file = vec![false; self.nodes.text.len()];
+        let mut place_in_stack = vec![0u32; self.nodes.text.len()];
+        for node in 0..self.nodes.text.len() {
+            let parent = self.nodes.parent[node];
+            let (above, depth) = match parent {
+                ROOT => (false, 0),
+                parent => (has_file[parent as usize], place_in_stack[parent as usize] + 1),
+            };
+            place_in_stack[node] = depth;
+            let text = self.text(node as u32);
+            let fits = match (style, depth) {
+                (Style::Plain, _) => true,
+                (Style::Python, 0) => thread_of_python(text).is_some(),
+                (Style::PySpyThreads, 0) => thread_of_py_spy(text).is_some(),
+                (Style::Austin, 0) => process_of_austin(text).is_some(),
+                (Style::Austin, 1) => thread_of_austin(text).is_some(),
+                (Style::Python, _) => is_python_frame(text),
+                (Style::PySpy | Style::PySpyThreads | Style::Austin, _) => true,
+            };
+            if !fits {
+                return false;
+            }
+            has_file[node] = above || function_file_line(text).is_some();
+        }
+        match style {
+            Style::PySpy => self.node.iter().all(|node| *node == ROOT || has_file[*node as usize]),
+            Style::Austin => {
+                self.node.iter().all(|node| *node == ROOT || place_in_stack[*node as usize] >= 1)
+            }
+            // A sample without any frame has no thread.
+            _ => self.node.iter().all(|node| *node != ROOT),
+        }
+    }
+
+    fn hand_over(self, out: &mut TraceBuilder) {
+        if self.is_differential {
+            return self.hand_over_difference(out);
+        }
+        let style = self.style();
+        out.trace.source.producer = style.producer().map(str::to_string);
+        let n_nodes = self.nodes.text.len();
+        let mut places: Vec<Place> = vec![(None, None, StringId::NONE); n_nodes];
+        let mut depths = vec![0u32; n_nodes];
+        let mut stacks = vec![StackId::NONE; n_nodes];
+        let mut frames: HashMap<StringId, Frame> = HashMap::default();
+        for node in 0..n_nodes {
+            let text = self.nodes.text[node];
+            let (depth, below, mut place) = match self.nodes.parent[node] {
+                ROOT => (0, StackId::NONE, (None, None, StringId::NONE)),
+                parent => (depths[parent as usize] + 1, stacks[parent as usize], places[parent as usize]),
+            };
+            depths[node] = depth;
+            let name = self.texts.get(text);
+            let is_place = match (style, depth) {
+                (Style::Python, 0) => {
+                    place.1 = thread_of_python(name);
+                    true
+                }
+                (Style::PySpyThreads, 0) => {
+                    if let Some((number, name)) = thread_of_py_spy(name) {
+                        let name = name.map(|name| out.trace.strings.intern(name));
+                        place = (None, Some(number), name.unwrap_or(StringId::NONE));
+                    }
+                    true
+                }
+                (Style::Austin, 0) => {
+                    place.0 = process_of_austin(name);
+                    true
+                }
+                (Style::Austin, 1) => {
+                    place.1 = thread_of_austin(name);
+                    true
+                }
+                _ => false,
+            };
+            places[node] = place;
+            stacks[node] = if is_place {
+                below
+            } else {
+                let strings = &mut out.trace.strings;
+                let frame = *frames.entry(text).or_insert_with(|| frame_of(name, style, strings));
+                out.stack(below, frame)
+            };
+        }
+        let unit = out.trace.strings.intern("samples");
+        let mut profiles: Vec<StackProfile> = Vec::new();
+        let mut numbers: HashMap<(Option<u64>, Option<u64>), usize> = HashMap::default();
+        for (row, node) in self.node.iter().enumerate() {
+            let Some(count) = self.count.get(row) else { continue };
+            let end = self.without_empty_frames(*node, out);
+            let place = if *node == ROOT { (None, None, StringId::NONE) } else { places[*node as usize] };
+            let number = *numbers.entry((place.0, place.1)).or_insert_with(|| {
+                let mut profile = StackProfile::new(unit);
+                profile.process_id = super::number_text(place.0, out);
+                profile.thread_id = super::number_text(place.1, out);
+                profiles.push(profile);
+                profiles.len() - 1
+            });
+            let profile = &mut profiles[number];
+            if profile.thread.is_none() {
+                profile.thread = place.2;
+            }
+            let stack = if end == ROOT { StackId::NONE } else { stacks[end as usize] };
+            push_sample(profile, stack, count, out);
+        }
+        out.trace.stack_profiles = profiles;
+    }
+
+    /// The node without the empty frames at its end.
+    fn without_empty_frames(&self, node: u32, out: &mut TraceBuilder) -> u32 {
+        let mut end = node;
+        while end != ROOT && self.text(end).is_empty() {
+            end = self.nodes.parent[end as usize];
+        }
+        if end != node {
+            note(out, &EMPTY_FRAME, "");
+        }
+        end
+    }
+
+    /// Two profiles: the first and the second count of each line.
+    fn hand_over_difference(mut self, out: &mut TraceBuilder) {
+        let (unit, names) = {
+            let strings = &mut out.trace.strings;
+            (strings.intern("samples"), ["before", "after"].map(|name| strings.intern(name)))
+        };
+        let mut profiles = names.map(|name| StackProfile { name, measure: name, ..StackProfile::new(unit) });
+        let mut frames: HashMap<StringId, Frame> = HashMap::default();
+        for row in 0..self.node.len() {
+            let Some(after) = self.count.get(row) else { continue };
+            let node = self.node[row];
+            let (mut path, mut before) = (Vec::new(), Amount::ZERO);
+            let mut at = node;
+            while at != ROOT {
+                path.push(self.nodes.text[at as usize]);
+                at = self.nodes.parent[at as usize];
+            }
+            if let Some(leaf) = path.first_mut()
+                && let Some((name, count)) = split_count(self.texts.get(*leaf).as_bytes())
+            {
+                before = Amount::parse(count).unwrap_or_default();
+                let name = name.to_vec();
+                *leaf = self.texts.intern_bytes(&name);
+            }
+            let n_empty = path.iter().take_while(|text| **text == StringId::EMPTY).count();
+            if n_empty > 0 {
+                note(out, &EMPTY_FRAME, "");
+            }
+            let mut stack = StackId::NONE;
+            for text in path[n_empty..].iter().rev() {
+                let (name, strings) = (self.texts.get(*text), &mut out.trace.strings);
+                let frame = *frames.entry(*text).or_insert_with(|| frame_of(name, Style::Plain, strings));
+                stack = out.stack(stack, frame);
+            }
+            let [first, second] = &mut profiles;
+            push_sample(first, stack, before, out);
+            push_sample(second, stack, after, out);
+        }
+        out.trace.stack_profiles = profiles.into();
+    }
+}
+
+fn is_python_frame(text: &str) -> bool {
+    file_function_line(text).is_some() || text.starts_with('<') && text.ends_with('>')
+}
+
+/// Frame of a name as written.
+fn frame_of(text: &str, style: Style, strings: &mut StringTable) -> Frame {
+    let split = match style {
+        Style::Plain => None,
+        Style::Python | Style::Austin => {
+            file_function_line(text).map(|(file, name, line)| (name, file, line))
+        }
+        Style::PySpy | Style::PySpyThreads => function_file_line(text),
+    };
+    if let Some((name, file, line)) = split {
+        let (name, file) = (strings.intern(name), strings.intern(file));
+        return Frame { file, line, ..Frame::named(name) };
+    }
+    if matches!(style, Style::PySpy | Style::PySpyThreads)
+        && let Some((name, module)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("))
+    {
+        let (name, module) = (strings.intern(name), strings.intern(module));
+        return Frame { module, line: NO_LINE, ..Frame::named(name) };
+    }
+    let annotation = ANNOTATIONS.iter().find_map(|(mark, meaning)| {
+        let name = text.strip_suffix(mark).filter(|name| !name.is_empty())?;
+        (style == Style::Plain).then_some((name, *meaning))
+    });
+    match annotation {
+        Some((name, category)) => {
+            let category = strings.intern(category);
+            Frame { category, ..Frame::named(strings.intern(name)) }
+        }
+        None => Frame::named(strings.intern(text)),
+    }
+}

@@ -1,0 +1,342 @@
+//! Stack profiles of all formats: what is read equals the answers of an independent reader, however the file is cut.
+
+mod support;
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use support::{data_dirs, files, for_each_cut, own_dir};
+use tracedrop::analysis::Query;
+use tracedrop::base::strings::{StringId, StringTable};
+use tracedrop::engine::{Session, Shown};
+use tracedrop::export::{self, Options};
+use tracedrop::import::ImportError;
+use tracedrop::index::Index;
+use tracedrop::stacks::{CallTree, Function, functions_in_order};
+use tracedrop::trace::Trace;
+use tracedrop::trace::stack_profiles::{Amount, StackProfile};
+
+/// Files with expected results: path of the file, and of the result.
+fn cases() -> Vec<(PathBuf, PathBuf)> {
+    let mut cases = Vec::new();
+    for dir in data_dirs("stacks") {
+        for path in files(&dir, &[""]) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let expected = dir.join("expected").join(format!("{name}.json"));
+            if expected.is_file() {
+                cases.push((path.clone(), expected));
+            }
+        }
+        let of_python = files(&dir.join("expected"), &[".collapsed.gz.json", ".gecko.gz.json"]);
+        for expected in of_python {
+            let name = expected.file_name().unwrap().to_str().unwrap();
+            let name = name.strip_prefix("pysampling_").unwrap().strip_suffix(".json").unwrap();
+            let path = dir.parent().unwrap().join("pysampling").join(name);
+            if path.is_file() {
+                cases.push((path, expected));
+            }
+        }
+    }
+    cases
+}
+
+/// Formats by the names that the reference gives them.
+const FORMATS: &[(&str, &str)] = &[
+    ("folded", "folded"),
+    ("folded-diff", "folded"),
+    ("speedscope", "speedscope"),
+    ("cpuprofile", "cpuprofile"),
+    ("heapprofile", "heapprofile"),
+    ("gecko", "firefox-profile"),
+    ("firefox-processed", "firefox-profile"),
+    ("pprof", "pprof"),
+    ("perf-script", "perf-stacks"),
+    ("cpython-binary", "python-binary"),
+];
+
+fn text(strings: &StringTable, id: StringId) -> Value {
+    strings.get_opt(id).map_or(Value::Null, Value::from)
+}
+
+/// A number of the reference: an integer to the last digit, or a double.
+fn check_number(what: &str, got: Amount, expected: &Value) {
+    let wanted = expected.to_string();
+    if !wanted.contains(['.', 'e', 'E']) {
+        let whole = got.at(0).filter(|digits| got == Amount { digits: *digits, places: 0 });
+        match whole {
+            Some(digits) => assert_eq!(digits.to_string(), wanted, "{what}"),
+            // Divided evenly, to so many places.
+            None => assert!(
+                (got.to_f64() - wanted.parse::<f64>().unwrap()).abs() < 1e-9,
+                "{what}: {got} {wanted}"
+            ),
+        }
+        return;
+    }
+    let wanted: f64 = wanted.parse().unwrap();
+    assert!(
+        (got.to_f64() - wanted).abs() <= 1e-9 * wanted.abs().max(1.0),
+        "{what}: {got} instead of {wanted}"
+    );
+}
+
+fn function_of(strings: &StringTable, function: Function) -> (Value, Value) {
+    (text(strings, function.0), text(strings, function.1))
+}
+
+fn check_profile(what: &str, trace: &Trace, profile: &StackProfile, expected: &Value) {
+    let strings = &trace.strings;
+    let tree = CallTree::new(trace, &[profile]);
+    let plain = |id: StringId| strings.get_opt(id).unwrap_or_default().to_string();
+    let wanted = |key: &str| match &expected[key] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    for (key, id) in [
+        ("name", profile.name),
+        ("thread", profile.thread),
+        ("pid", profile.process_id),
+        ("tid", profile.thread_id),
+        ("unit", profile.unit),
+        ("event", profile.event),
+    ] {
+        assert_eq!(plain(id), wanted(key), "{what}: {key}");
+    }
+    if expected.get("kind").is_some() {
+        assert_eq!(plain(profile.kind), wanted("kind"), "{what}: kind");
+    }
+    let counts = [
+        ("n_samples", tree.weights.n_samples),
+        ("n_no_stack", tree.weights.n_no_stack),
+        ("n_frames", tree.n_frames as u64),
+        ("n_functions", tree.functions.len() as u64),
+        ("max_depth", u64::from(tree.max_depth)),
+        ("n_tree_nodes", tree.len() as u64),
+        ("n_inverted_nodes", tree.inverted().len() as u64),
+    ];
+    for (key, got) in counts {
+        assert_eq!(Value::from(got), expected[key], "{what}: {key}");
+    }
+    check_number(&format!("{what}: total"), tree.amount(tree.weights.total), &expected["total_weight"]);
+    check_number(
+        &format!("{what}: no stack"),
+        tree.amount(tree.weights.no_stack),
+        &expected["no_stack_weight"],
+    );
+    match expected.get("start").filter(|start| !start.is_null()) {
+        Some(start) => {
+            let span = profile.span.unwrap_or_else(|| panic!("{what}: no span"));
+            check_number(&format!("{what}: start"), span.0, start);
+            check_number(&format!("{what}: end"), span.1, &expected["end"]);
+        }
+        None => assert_eq!(profile.span, None, "{what}: span"),
+    }
+
+    let mut sums = tree.functions();
+    assert_eq!(sums.iter().map(|sum| sum.self_weight).sum::<i128>(), tree.weights.total, "{what}");
+    functions_in_order(&mut sums, strings);
+    let expected_sums = expected["self_by_function"].as_array().unwrap();
+    assert_eq!(expected_sums.len(), sums.len().min(30), "{what}");
+    for (sum, expected) in sums.iter().zip(expected_sums) {
+        let function = function_of(strings, sum.function);
+        assert_eq!(function, (expected["name"].clone(), expected["file"].clone()), "{what}");
+        check_number(
+            &format!("{what}: self of {}", function.0),
+            tree.amount(sum.self_weight),
+            &expected["self"],
+        );
+        check_number(&format!("{what}: total of {}", function.0), tree.amount(sum.total), &expected["total"]);
+    }
+    let Some(sandwich) = expected.get("sandwich") else { return };
+    let got = tree.sandwich(sums[0].function, strings);
+    for (key, got, around) in [("callers", &got.callers, "(root)"), ("callees", &got.callees, "(self)")] {
+        let sum: i128 = got.iter().map(|(_, weight)| weight).sum();
+        assert_eq!(sum, sums[0].total, "{what}: {key}");
+        let name_of = |function: Option<Function>| match function {
+            Some(function) => function_of(strings, function),
+            None => (Value::from(around), Value::Null),
+        };
+        // Rows of one weight may be in another order where the reference sorts by name alone.
+        let got: Vec<_> = got.iter().map(|(function, weight)| (name_of(*function), *weight)).collect();
+        for row in sandwich[key].as_array().unwrap() {
+            let wanted = (row["name"].clone(), row["file"].clone());
+            let found = got.iter().find(|(name, _)| *name == wanted);
+            let (_, weight) = found.unwrap_or_else(|| panic!("{what}: {key} {wanted:?} in {got:?}"));
+            check_number(&format!("{what}: {key} {}", wanted.0), tree.amount(*weight), &row["weight"]);
+        }
+        assert_eq!(sandwich[key].as_array().unwrap().len(), got.len().min(10), "{what}: {key}");
+    }
+}
+
+/// Kinds of warnings of the reference.
+fn warnings_of(expected: &Value) -> BTreeSet<String> {
+    let of = |value: &Value| -> Vec<String> {
+        let list = value["warnings"].as_array().into_iter().flatten();
+        list.map(|kind| kind.as_str().unwrap().replace('_', "-")).collect()
+    };
+    let of_profiles = expected["profiles"].as_array().into_iter().flatten().flat_map(of);
+    of(expected).into_iter().chain(of_profiles).collect()
+}
+
+/// What we say beyond the reference, and why.
+const SAID_TOO: &[(&str, &str)] = &[
+    // A line that is no stack; the reference does not mention it where no line has a count.
+    ("odd_folded_nocounts.txt", "bad-line"),
+];
+
+/// The same for what was read.
+fn warnings_in(trace: &Trace) -> BTreeSet<String> {
+    let kinds = trace.ledger.issues.iter().map(|issue| issue.kind.code);
+    kinds
+        .map(|code| match code {
+            // Cut inside the packing.
+            "packed-cut-off" => "truncated",
+            code => code.strip_prefix("stacks-").unwrap_or(code),
+        })
+        .map(str::to_string)
+        .collect()
+}
+
+fn check(what: &str, result: Result<Trace, ImportError>, expected: &Value) {
+    let format = expected["format"].as_str().unwrap();
+    if expected.get("error").is_some() || ["empty", "unknown"].contains(&format) {
+        let error = result.err().unwrap_or_else(|| panic!("{what}: read"));
+        assert!(!error.what.is_empty(), "{what}");
+        return;
+    }
+    let trace = result.unwrap_or_else(|error| panic!("{what}: {error}"));
+    let (_, id) = FORMATS.iter().find(|(theirs, _)| *theirs == format).unwrap();
+    assert_eq!(trace.source.format, *id, "{what}");
+    assert_eq!(trace.ledger.accounted_bytes(), trace.ledger.content_bytes, "{what}: {:?}", trace.ledger);
+    let mut wanted = warnings_of(expected);
+    let said_too = SAID_TOO.iter().filter(|(name, _)| what.starts_with(name));
+    wanted.extend(said_too.map(|(_, kind)| kind.to_string()));
+    assert_eq!(warnings_in(&trace), wanted, "{what}: {:?}", trace.ledger.issues);
+    if let Some(n) = expected.get("bad_lines") {
+        assert_eq!(Value::from(trace.ledger.count_of("stacks-bad-line")), *n, "{what}");
+    }
+    let profiles = expected["profiles"].as_array().unwrap();
+    let got = &trace.stack_profiles;
+    let names: Vec<_> = got.iter().map(|profile| trace.strings.get_opt(profile.name)).collect();
+    assert_eq!(got.len(), profiles.len(), "{what}: {names:?}");
+    for (number, (profile, expected)) in got.iter().zip(profiles).enumerate() {
+        check_profile(&format!("{what}, profile {number}"), &trace, profile, expected);
+    }
+}
+
+fn name_of(path: &Path) -> &str {
+    path.file_name().unwrap().to_str().unwrap()
+}
+
+/// Integers keep all their digits only as text.
+fn expected_in(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    let mut content = Vec::new();
+    // As far as it can be unpacked.
+    _ = std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(bytes), &mut content);
+    content
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packer, bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn all_files_equal_the_reference_in_all_ways_of_reading() {
+    let mut n_by_format = BTreeMap::<String, u32>::new();
+    let mut failed: Vec<String> = Vec::new();
+    for (path, expected) in cases() {
+        let (name, expected) = (name_of(&path), expected_in(&expected));
+        let format = expected["format"].as_str().unwrap();
+        let is_read = FORMATS.iter().any(|(theirs, _)| *theirs == format);
+        if !is_read && !["empty", "unknown", "cleopatra", "pprof-legacy"].contains(&format) {
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let first = std::panic::catch_unwind(|| check(name, support::import(name, &bytes, None), &expected));
+        if first.is_err() {
+            failed.push(name.to_string());
+            continue;
+        }
+        for_each_cut(name, &bytes, None, &mut |how, result| {
+            check(&format!("{name}, {how}"), result, &expected)
+        });
+        let is_packed = bytes.starts_with(b"\x1f\x8b");
+        if is_packed && !name.contains("gz_cut") {
+            let content = unpacked(&bytes);
+            check(&format!("{name}, unpacked"), support::import("content", &content, None), &expected);
+        } else if !is_packed {
+            let result = support::import("content", &packed(&bytes), None);
+            check(&format!("{name}, packed"), result, &expected);
+        }
+        *n_by_format.entry(format.to_string()).or_default() += 1;
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+    for (format, _) in FORMATS {
+        assert!(n_by_format.contains_key(*format), "{format}: {n_by_format:?}");
+    }
+}
+
+/// Exports of a session, by exporter.
+fn exported(session: &mut Session, id: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    session.export(export::find(id).unwrap(), &Options::default(), &mut out).unwrap();
+    out
+}
+
+#[test]
+fn an_index_says_the_same() {
+    for path in files(&own_dir("stacks"), &[".txt", ".json", ".cpuprofile", ".pb.gz"]) {
+        let name = name_of(&path);
+        let bytes = std::fs::read(&path).unwrap();
+        let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
+        session.feed(&bytes);
+        if session.finish().is_err() {
+            continue;
+        }
+        let index = exported(&mut session, "index");
+        let opened = Index::open(Rc::new(index.clone())).unwrap();
+        let mut reopened = Session::of_index(opened, None, Query::default()).ok().unwrap();
+        assert!(exported(&mut reopened, "json") == exported(&mut session, "json"), "{name}");
+        assert!(exported(&mut reopened, "index") == index, "{name}");
+    }
+}
+
+/// Name, self and total of each function.
+type Sums = Vec<(String, String, String)>;
+
+/// One profile in all formats: by function, all numbers are equal.
+#[test]
+fn one_profile_is_the_same_in_every_format() {
+    let mut first: Option<(String, Sums)> = None;
+    for path in data_dirs("stacks").iter().flat_map(|dir| files(dir, &[""])) {
+        let name = name_of(&path).to_string();
+        // Begins and ends join equal samples, and microseconds are no samples.
+        if !name.starts_with("same") || ["evented", "cpuprofile"].iter().any(|part| name.contains(part)) {
+            continue;
+        }
+        let trace = support::import(&name, &std::fs::read(&path).unwrap(), None).unwrap();
+        let tree = CallTree::new(&trace, &[&trace.stack_profiles[0]]);
+        let mut sums: Sums = tree
+            .functions()
+            .iter()
+            .map(|sum| {
+                let name = trace.strings.get(sum.function.0).to_string();
+                (name, tree.amount(sum.self_weight).to_string(), tree.amount(sum.total).to_string())
+            })
+            .collect();
+        sums.sort();
+        match &first {
+            Some((other, wanted)) => assert_eq!(sums, *wanted, "{name} and {other}"),
+            None => first = Some((name, sums)),
+        }
+    }
+    assert!(first.is_some());
+}
