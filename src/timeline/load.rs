@@ -60,7 +60,7 @@ fn work_slices(trace: &Trace) -> impl Iterator<Item = usize> {
 }
 
 /// How long each device of a run worked in a range of time, in nanoseconds from the start of the timeline. `starts` are those
-/// of the traces. Traces of which only a part was kept are left out, as are devices that never worked.
+/// of the traces. Traces that are kept only in part are left out, as are devices that never worked.
 pub fn devices_in(run: &Run, starts: &[i64], range: Range<u64>) -> Vec<DeviceBusy> {
     let mut devices = Vec::new();
     let whole = run.traces.iter().zip(starts).filter(|(trace, _)| trace.aggregated.is_none());

@@ -154,10 +154,12 @@ impl Timeline {
             // A thread's own slices, then its overlapping ones, then its states.
             rows.sort_by_key(|row| (index.rows[*row].track, index.rows[*row].depth, index.rows[*row].lane));
             let process = shown.process(trace);
-            let first = rows.first().and_then(|row| index.row(*row).order.first());
-            let category = first.and_then(|id| trace.slices.category.get(*id as usize));
-            let is_device = category
-                .is_some_and(|id| WORK_CATEGORIES.contains(&trace.strings.get_opt(*id).unwrap_or("")));
+            // Annotations of kernels are on rows of their own.
+            let is_device = rows.iter().any(|row| {
+                let first = index.row(*row).order.first();
+                let category = first.and_then(|id| trace.slices.category.get(*id as usize));
+                category.is_some_and(|id| WORK_CATEGORIES.contains(&trace.strings.get_opt(*id).unwrap_or("")))
+            });
             let view = TrackView {
                 group: group_of(trace, process, file),
                 title: shown.title(trace),

@@ -113,7 +113,8 @@ impl Trace {
 
     /// Whether there is a flame graph to draw: slices within each other, or sampled stacks.
     pub fn has_stacks(&self) -> bool {
-        !self.slices.is_empty() || !self.samples.is_empty() && !self.frames.is_empty()
+        let has_samples = !self.samples.is_empty() && !self.frames.is_empty();
+        !self.slices.is_empty() || has_samples || !self.stack_profiles.is_empty()
     }
 
     /// Sets a span known from elsewhere.

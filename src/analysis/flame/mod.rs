@@ -4,12 +4,15 @@ mod tree;
 
 use super::gpu::GpuTrace;
 use super::gpu::model::NONE;
+use super::stack_functions::Weight;
+use super::stack_functions::amounts::Measure;
 use super::{AnalysisInfo, Context, Group};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_float};
 use crate::report::chart::{Flame, Plot};
 use crate::report::{Chart, Report};
+use crate::stacks::{self, CallTree};
 use crate::trace::labels::{shown, thread_label};
 use crate::trace::samples::StackId;
 use crate::trace::slices::{Class, SliceId};
@@ -25,6 +28,9 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     group: Group::Timeline,
     is_late: true,
 };
+
+/// Weights of a profile with graphs of their own.
+const MAX_WEIGHTS: usize = 4;
 
 /// Slices beyond which those of threads are not merged: each takes memory.
 const MAX_SLICES: usize = 20_000_000;
@@ -69,7 +75,7 @@ fn run(context: &Context<'_>) -> Report {
 
 /// A graph in both directions.
 struct Graph {
-    title: &'static str,
+    title: String,
     caption: &'static str,
     summary: String,
     down: Flame,
@@ -78,7 +84,7 @@ struct Graph {
 
 impl Graph {
     fn new<K: Copy + Eq + std::hash::Hash>(
-        title: &'static str,
+        title: &str,
         caption: &'static str,
         tree: &Tree<K>,
         unit: Unit,
@@ -98,16 +104,42 @@ impl Graph {
             ),
             None => format!("{} in all.", format_float(down.total, unit)),
         };
-        Some(Graph { title, caption, summary, down, up })
+        Some(Graph { title: title.to_string(), caption, summary, down, up })
     }
 }
 
 fn graphs(context: &Context<'_>, trace: &Trace) -> Vec<Graph> {
     let of_trace = context.gpu().iter().find(|gpu| std::ptr::eq(gpu.trace, trace));
     let mut graphs: Vec<Graph> = of_trace.and_then(of_gpu).into_iter().collect();
+    graphs.extend(Weight::all(trace).iter().take(MAX_WEIGHTS).filter_map(of_profiles));
     graphs.extend(of_samples(trace));
     graphs.extend(of_threads(trace));
     graphs
+}
+
+/// A weight of stack profiles, over all threads.
+fn of_profiles(weight: &Weight<'_>) -> Option<Graph> {
+    let trace = weight.trace;
+    let merged = CallTree::new(trace, &weight.profiles);
+    let measure = Measure::of(weight.unit(), merged.weights.places);
+    let mut tree: Tree<u32> = Tree::new();
+    let mut nodes: Vec<NodeId> = Vec::with_capacity(merged.len());
+    for node in 0..merged.len() {
+        let around = match merged.parent[node] {
+            stacks::NodeId::NONE => ROOT,
+            parent => nodes[parent.0 as usize],
+        };
+        let own = tree.child(around, merged.function[node]);
+        tree.add(own, measure.double(merged.self_weight[node]));
+        nodes.push(own);
+    }
+    let name = |function: u32| {
+        let function = merged.functions.get(function as usize);
+        function.map(|(name, _)| text(trace, *name)).unwrap_or_default()
+    };
+    let caption = "Weight of stacks over all threads, below their callers. A function is a name in a file.";
+    let title = format!("Stacks by {}", weight.name());
+    Graph::new(&title, caption, &tree, measure.unit, name)
 }
 
 /// GPU time by the calls around each launch: Python frames, modules, operators, then the kernel.

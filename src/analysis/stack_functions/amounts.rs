@@ -51,7 +51,8 @@ impl Measure {
         i64::try_from(amount.at(self.exponent)?).ok()
     }
 
-    fn double(&self, digits: i128) -> f64 {
+    /// A weight as a double of the unit shown.
+    pub fn double(&self, digits: i128) -> f64 {
         let amount = Amount { digits, places: self.places };
         amount.to_f64() * 10f64.powi(i32::from(self.exponent))
     }

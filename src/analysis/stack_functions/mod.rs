@@ -2,7 +2,7 @@
 //!
 //! Weights of one kind are added over all threads. A total counts each stack once, however often a function recurs in it.
 
-mod amounts;
+pub mod amounts;
 
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::analysis::gpu::named::numbered;
@@ -32,14 +32,14 @@ const MAX_DETAILED: usize = 16;
 const PERF_LIMIT: u32 = 127;
 
 /// What is measured: profiles of one trace with the same event, measure and unit.
-struct Weight<'a> {
-    trace: &'a Trace,
-    profiles: Vec<&'a StackProfile>,
+pub struct Weight<'a> {
+    pub trace: &'a Trace,
+    pub profiles: Vec<&'a StackProfile>,
 }
 
 impl<'a> Weight<'a> {
     /// All weights of a trace; the one that the file shows first comes first.
-    fn all(trace: &'a Trace) -> Vec<Weight<'a>> {
+    pub fn all(trace: &'a Trace) -> Vec<Weight<'a>> {
         let mut weights: Vec<Weight<'a>> = Vec::new();
         let key = |profile: &StackProfile| (profile.event, profile.measure, profile.unit);
         for profile in &trace.stack_profiles {
@@ -56,12 +56,12 @@ impl<'a> Weight<'a> {
         self.trace.strings.get_opt(id).filter(|text| !text.is_empty())
     }
 
-    fn unit(&self) -> &'a str {
+    pub fn unit(&self) -> &'a str {
         self.text(self.profiles[0].unit).unwrap_or("none")
     }
 
     /// Event and measure, as far as the file has them: `cycles, period`.
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let first = self.profiles[0];
         let parts: Vec<&str> =
             [first.event, first.measure].into_iter().filter_map(|id| self.text(id)).collect();

@@ -13,6 +13,7 @@ pub struct TimelineWords {
     pub is_partial: &'static str,
     pub each_from_zero: &'static str,
     pub search: &'static str,
+    pub search_hint: &'static str,
     /// Of two timelines.
     pub pair_summary: &'static str,
     /// Label of the choice of a step; of A or else of B.
@@ -96,7 +97,8 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     making: "Arranging events in tracks…",
     is_partial: "The trace has more events than fit in memory: only the longest ones are here.",
     each_from_zero: "These traces have no clock in common, so each one starts at 0.",
-    search: "Find events: name, cat:category or /regex/",
+    search: "Find events by name",
+    search_hint: "Name, cat:category, /regex/",
     pair_summary: "A and B on one scale, aligned where a step of each starts. They move together.",
     align: |is_a| if is_a { "Align A at" } else { "with B at" },
     only: "Filter tracks",

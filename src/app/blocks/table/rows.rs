@@ -45,7 +45,10 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
             if width > 0.0
                 && state.room.try_get_untracked().is_some_and(|before| (before.width - width).abs() >= 1.0)
             {
-                state.room.set(room_of(&frame, width));
+                state.room.set(room_of(width, |is_narrow| {
+                    browser::set_class(&frame, "table-narrow", is_narrow);
+                    browser::digit_px(&frame)
+                }));
             }
         }
         look_right();
@@ -366,14 +369,13 @@ fn mark_view(state: State, columns: &[ColumnView], values: &[Value]) -> Option<A
     Some(mark.into_any())
 }
 
-/// The room of a box that wide. A narrow one gets smaller text and padding first, as that counts.
-fn room_of(frame: &web_sys::Element, width: f64) -> Room {
+/// The room of a box that wide. `set_narrow` says whether it is a phone's, with smaller text, and returns the width of a digit.
+fn room_of(width: f64, set_narrow: impl FnOnce(bool) -> f64) -> Room {
     let rem = browser::root_font_px();
     let mut room = Room { width, digit: 0.0, gap: CELL_GAP_REM * rem, actions: ACTIONS_REM * rem };
-    browser::set_class(frame, "table-narrow", room.is_narrow());
     if room.is_narrow() {
         room.gap = NARROW_GAP_REM * rem;
     }
-    room.digit = browser::digit_px(frame);
+    room.digit = set_narrow(room.is_narrow());
     room
 }

@@ -114,7 +114,7 @@ fn Tools(stage: Stage) -> impl IntoView {
                 <input
                     type="search"
                     aria-label=words().search
-                    placeholder=words().search
+                    placeholder=words().search_hint
                     prop:value=move || state.lit.get()
                     on:input:target=move |event| {
                         state.lit.set(event.target().value());
