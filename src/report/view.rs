@@ -224,6 +224,11 @@ fn matches(table: &Table, row: usize, filter: &Filter) -> bool {
     filter.matches(cell, texts)
 }
 
+/// The filter that finds a text as it is, whatever signs are in it.
+pub fn filter_for(text: &str) -> String {
+    crate::filter::exactly(text)
+}
+
 /// The rows `offset..offset + limit` of `order`.
 pub fn window(table: &Table, order: &[u32], offset: u64, limit: u64) -> TableRows {
     let start = (offset.min(order.len() as u64)) as usize;

@@ -201,3 +201,69 @@ pageTest('a row of a table leads to all events of its name', async (page) => {
   await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
   await page.getByText('1 of 1,000', { exact: true }).waitFor();
 });
+
+pageTest('tracks are filtered and pinned, and two marks select what is between them', async (page) => {
+  const view = await openTimeline(page, trace());
+  const titles = () => page.locator('.timeline-titles .timeline-name').allTextContents();
+  const all = await titles();
+  assert.ok(all.length >= 3, all.join());
+  await page.getByRole('searchbox', { name: 'Filter tracks' }).fill('busy');
+  await page.waitForFunction(() => document.querySelectorAll('.timeline-titles .timeline-name').length === 1);
+  await page.getByRole('searchbox', { name: 'Filter tracks' }).fill('');
+  await page.waitForFunction((n) => document.querySelectorAll('.timeline-titles .timeline-name').length === n, all.length);
+  const last = all.at(-1);
+  await page.getByRole('button', { name: `Pin ${last} to the top` }).press('Enter');
+  await page.waitForFunction((name) => document.querySelector('.timeline-titles .timeline-name').textContent === name, last);
+  const { x, y } = await view.boundingBox();
+  await view.focus();
+  await page.mouse.move(x + 100, y + 60);
+  await page.keyboard.press('m');
+  await page.mouse.move(x + 300, y + 60);
+  await page.keyboard.press('m');
+  await panel(page).getByRole('heading', { name: /selected/ }).waitFor();
+});
+
+pageTest('an event leads to its rows in the reports, and a finding to its events', async (page) => {
+  await openTimeline(page, sample('gpu-serving.json'));
+  await showReport(page, 'Findings');
+  await page.getByRole('button', { name: 'Show in the timeline' }).first().click();
+  await page.locator('.timeline-count').getByText(/^1 of \d+$/).waitFor();
+  await page.getByRole('searchbox', { name: 'Find events by name' }).press('Enter');
+  await panel(page).getByRole('button', { name: 'Copy as JSON' }).waitFor();
+  await panel(page).getByRole('button', { name: 'Kernels › Kernels by name' }).click();
+  await page.locator('.report:not([hidden]) tr[aria-selected=true]').waitFor();
+});
+
+pageTest('a comparison has both timelines, which move together', async (page) => {
+  const pytorch = (name) => fileURLToPath(new URL(`../data/pytorch/${name}`, import.meta.url));
+  await page.getByTestId('file-input').setInputFiles([pytorch('small-bert-h100.json.gz'), pytorch('small-bert-mi300.json.gz')]);
+  await page.locator('[role=tab][aria-selected=true]').filter({ hasText: '↔' }).or(page.locator('[role=tab][title*="↔"][aria-selected=true]')).first().waitFor();
+  await showReport(page, 'Timeline');
+  const views = page.locator('[role=tabpanel]:not([hidden]) .timeline-view');
+  await views.nth(1).waitFor();
+  assert.equal(await views.count(), 2);
+  const before = await views.nth(1).locator('canvas').evaluate((canvas) => canvas.toDataURL());
+  await views.first().focus();
+  await page.keyboard.press('w');
+  await page.waitForFunction(
+    (before) => document.querySelectorAll('[role=tabpanel]:not([hidden]) .timeline-view canvas')[1].toDataURL() !== before,
+    before,
+  );
+  assert.deepEqual(await accessibilityProblems(page), []);
+});
+
+pageTest('a flame graph shows GPU time by caller; a click shows a box in full width, and a search counts', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(sample('gpu-serving.json'));
+  await page.locator('.file-head').waitFor();
+  await showReport(page, 'Flame graph');
+  const chart = page.locator('.flame-chart').first();
+  await chart.locator('rect').first().waitFor();
+  assert.match(await page.locator('.report:not([hidden]) .report-summary').textContent(), /^21\.39 ms in all/);
+  await chart.getByRole('searchbox').fill('aten::mm');
+  await chart.getByText(/^Found: \d.* ms, \d/).waitFor();
+  await chart.locator('svg.flame').click({ position: { x: 40, y: 5 * 19 + 9 } });
+  await chart.getByRole('button', { name: 'All' }).waitFor();
+  await chart.getByRole('button', { name: 'All' }).click();
+  await chart.getByRole('button', { name: 'All' }).waitFor({ state: 'detached' });
+  assert.deepEqual(await accessibilityProblems(page), []);
+});

@@ -163,8 +163,8 @@ mod tests {
             ]
         );
         let inverted = rows(&tree().inverted().flame(Unit::Count, |letter| letter.to_string()));
-        assert!(inverted.contains(&row("b", 5.0, 5.0, 0)) && inverted.contains(&row("c", 0.0, 5.0, 0)));
-        assert!(inverted.contains(&row("a", 5.0, 3.0, 1)) && inverted.contains(&row("e", 8.0, 2.0, 1)));
+        assert!(inverted.contains(&row("b", 0.0, 5.0, 0)) && inverted.contains(&row("c", 5.0, 5.0, 0)));
+        assert!(inverted.contains(&row("a", 0.0, 3.0, 1)) && inverted.contains(&row("e", 3.0, 2.0, 1)));
     }
 
     #[test]

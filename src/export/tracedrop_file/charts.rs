@@ -418,13 +418,15 @@ struct SpansContent {
     spans: Option<Vec<SpanContent>>,
 }
 
+/// Name, start, weight, depth, and 1 if it stands for several.
+type FlameContentBox = (String, Float, Float, u32, u8);
+
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct FlameContent {
     unit: Lenient<String>,
     total: Option<Float>,
-    /// Name, start, weight, depth, and 1 if it stands for several.
-    boxes: Option<Vec<(String, Float, Float, u32, u8)>>,
+    boxes: Option<Vec<FlameContentBox>>,
 }
 
 /// Inserts the charts of a file into its reports.
@@ -498,7 +500,7 @@ impl Budget {
             Plot::Spans(self.spans(spans)?)
         } else if let Some(flame) = chart.flame {
             let boxes = self.short(flame.boxes)?;
-            let of = |(name, start, weight, depth, is_rest): (String, Float, Float, u32, u8)| FlameBox {
+            let of = |(name, start, weight, depth, is_rest): FlameContentBox| FlameBox {
                 name,
                 start: start.0,
                 weight: weight.0,
@@ -632,6 +634,17 @@ mod tests {
                 thresholds: vec![Threshold { name: "t".into(), value: 0.5 }],
             }),
             Plot::Bars(bars),
+            Plot::Flame(Flame {
+                boxes: vec![FlameBox {
+                    name: "<main>".into(),
+                    start: 0.5,
+                    weight: 2.25,
+                    depth: 3,
+                    is_rest: true,
+                }],
+                total: 4.5,
+                unit: Unit::Samples,
+            }),
             Plot::Lines(Lines::new(vec![line], Unit::Bytes, Over::Duration)),
             Plot::Heat(Heat {
                 labels: vec!["low".into(), "high".into()],
@@ -704,11 +717,11 @@ mod tests {
             let content = typed::read(text.as_bytes()).map_err(Refusal::from)?;
             read_into(content, &mut reports).map(|()| reports[0].charts().count())
         };
-        assert_eq!(read(&text), Ok(6));
+        assert_eq!(read(&text), Ok(7));
         assert_eq!(read("{}"), Ok(0));
         assert_eq!(read(&text.replace("\"report\":\"r\"", "\"report\":\"other\"")), Ok(0));
-        assert_eq!(read(&text.replace("\"heat\":", "\"spiral\":")), Ok(5));
-        assert_eq!(read(&text.replace("\"before\":1", "\"before\":-1")), Ok(6));
+        assert_eq!(read(&text.replace("\"heat\":", "\"spiral\":")), Ok(6));
+        assert_eq!(read(&text.replace("\"before\":1", "\"before\":-1")), Ok(7));
         for (from, to) in [
             ("chart_1", "chart_0"),
             ("[1.5,0]", "[1.5]"),
@@ -717,6 +730,7 @@ mod tests {
             ("[[1,2],[0,4]]", "[[1,2],[0]]"),
             ("[-5,0.25]", "[-5]"),
             ("\"computation\",1,2,0.5", "\"computation\",1,2"),
+            ("[\"<main>\",0.5,2.25,3,1]", "[\"<main>\",0.5,2.25,3]"),
             ("\"span_ns\":100", "\"span_ns\":1e99"),
         ] {
             assert!(text.contains(from), "{from} in {text}");

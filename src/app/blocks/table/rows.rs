@@ -29,7 +29,8 @@ const NARROW_GAP_REM: f64 = 0.8;
 pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoView {
     let frame = NodeRef::<html::Div>::new();
     let head = NodeRef::<html::Thead>::new();
-    let resizing: Local<Option<Resizing>> = StoredValue::new_local(None);
+    let space = NodeRef::<html::Div>::new();
+    let resizing: Local<Vec<Resizing>> = StoredValue::new_local(Vec::new());
     // There are columns beyond the right edge.
     let has_more = RwSignal::new(false);
     let look_right = move || {
@@ -69,7 +70,11 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
     };
     frame.on_load(move |frame| {
         // It is measured as soon as it has been laid out.
-        resizing.set_value(Some(browser::on_resize(&frame, measure)));
+        resizing.update_value(|resizing| resizing.push(browser::on_resize(&frame, measure)));
+    });
+    // Columns that come and go change its width.
+    space.on_load(move |space| {
+        resizing.update_value(|resizing| resizing.push(browser::on_resize(&space, look_right)));
     });
     // What led here meant one row, see [`Tab::lead_to`]: it is selected, and has the focus.
     Effect::new(move |_| {
@@ -135,10 +140,6 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
             columns.with(|columns| visible.with(|visible| column_widths(columns, chars, visible, room)))
         })
     });
-    Effect::new(move |_| {
-        css_widths.track();
-        browser::with_next_frame(look_right);
-    });
     // The row by which Tab gets in among the rows.
     let is_way_in = move |row: u64| {
         let current = state.current.get();
@@ -187,6 +188,7 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
         >
             <div
                 class="table-space"
+                node_ref=space
                 style:min-width=total
                 style=(
                     "--rows-height",

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::units::{Unit, format_float, format_ns, group_digits};
 use tracedrop::engine::protocol::{Request, SearchHits};
-use tracedrop::filter::exactly;
+use tracedrop::report::view::filter_for;
 use tracedrop::report::{Anchor, RowsOf};
 use tracedrop::timeline::answers::{BoxLink, Details, SameName, Stretch};
 
@@ -157,7 +157,7 @@ fn BoxDetails(tab: Tab, details: Arc<Details>, go: Callback<BoxLink>) -> impl In
 #[component]
 fn InReports(tab: Tab, name: String) -> impl IntoView {
     let found = RwSignal::new(Vec::<(String, RowsOf)>::new());
-    let text = exactly(&name);
+    let text = filter_for(&name);
     tab.ask(
         move |ticket| Request::Search { ticket, text },
         move |answer| {
