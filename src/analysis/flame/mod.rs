@@ -94,15 +94,19 @@ impl Graph {
             return None;
         }
         let (down, up) = (tree.flame(unit, &name), tree.inverted().flame(unit, &name));
+        let amount = |weight: f64| match unit {
+            Unit::Samples => format!("{} samples", format_float(weight, unit)),
+            _ => format_float(weight, unit),
+        };
         let hottest = up.boxes.iter().find(|it| it.depth == 0 && !it.is_rest);
         let summary = match hottest {
             Some(hottest) => format!(
                 "{} in all; most ends in {}: {}.",
-                format_float(down.total, unit),
+                amount(down.total),
                 hottest.name,
-                format_float(hottest.weight, unit)
+                amount(hottest.weight)
             ),
-            None => format!("{} in all.", format_float(down.total, unit)),
+            None => format!("{} in all.", amount(down.total)),
         };
         Some(Graph { title: title.to_string(), caption, summary, down, up })
     }

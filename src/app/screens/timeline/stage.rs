@@ -688,7 +688,12 @@ impl Stage {
             ("ArrowRight", Some(details)) => self.go_beside(&details.link, false),
             ("Enter", None) => {
                 let middle = self.tab.timeline.view.get_untracked().map_or(0.0, |view| view.width / 2.0);
-                self.ask_at(middle, RULER + 1.0, move |found| {
+                // Below the ruler and the steps.
+                let (height, scrolled) = (self.height.get_untracked(), self.scrolled.get_untracked());
+                let first = self.layout.with_untracked(|layout| {
+                    layout.rows(scrolled, scrolled + height).first().map_or(0.0, |row| row.1 - scrolled)
+                });
+                self.ask_at(middle, RULER + first.max(0.0) + 1.0, move |found| {
                     if let Some(At { of: Some(of), .. }) = found {
                         self.show_details(of);
                     }
