@@ -26,6 +26,11 @@ const writeNotes = async (page) => {
   await page.getByRole('button', { name: 'Save' }).click();
 };
 const pick = (page, name, text) => page.getByTestId('file-input').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+const timeline = async (page) => {
+  await sample(page, 'gpu-serving.json');
+  await showReport(page, 'Timeline');
+  await page.locator('ul[aria-label="Widest events in view"] li').first().waitFor({ state: 'attached' });
+};
 /** Enough slices that parsing takes a while. */
 const MANY = `${OUTPUT}/many.json`;
 await mkdir(OUTPUT, { recursive: true });
@@ -55,6 +60,36 @@ const SCREENS = {
     const file = (name) => fileURLToPath(new URL(`../data/pytorch/small-bert-${name}.json.gz`, import.meta.url));
     await page.getByTestId('file-input').setInputFiles([file('h100'), file('mi300')]);
     await page.getByTestId('sides').waitFor();
+  },
+  'compare-timeline': async (page) => {
+    await SCREENS.compare(page);
+    await showReport(page, 'Timeline');
+    await page.locator('[role=tabpanel]:not([hidden]) .timeline-view').nth(1).waitFor();
+  },
+  timeline: (page) => timeline(page),
+  'timeline-details': async (page) => {
+    await timeline(page);
+    await page.getByRole('searchbox', { name: 'Find events by name' }).fill('execute_model');
+    await page.getByRole('complementary', { name: 'Details' }).waitFor();
+  },
+  'timeline-range': async (page) => {
+    await timeline(page);
+    const { x, y } = await page.locator('.timeline-view').boundingBox();
+    await page.locator('.timeline-view').focus();
+    for (const right of [80, 200]) {
+      await page.mouse.move(x + right, y + 60);
+      await page.keyboard.press('m');
+    }
+    await page.getByRole('complementary', { name: 'Details' }).waitFor();
+  },
+  flame: async (page) => {
+    await sample(page, 'gpu-serving.json');
+    await showReport(page, 'Flame graph');
+    await page.locator('.flame rect').first().waitFor();
+  },
+  stacks: async (page) => {
+    await page.getByTestId('file-input').setInputFiles(fileURLToPath(new URL('../data/stacks/samply_ls.json.gz', import.meta.url)));
+    await page.locator('.file-head').waitFor();
   },
   memory: async (page) => {
     await page.getByTestId('file-input').setInputFiles(fileURLToPath(new URL('../data/mrm/runs-latest/node-b/demo-model/demo_memsym_rep1/trace.parquet', import.meta.url)));
@@ -114,7 +149,7 @@ const site = await startSite();
 const browser = await launchBrowser();
 for (const [screen, goThere] of Object.entries(SCREENS)) {
   for (const [theme, media] of Object.entries(THEMES)) {
-    for (const [size, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
+    for (const [size, viewport] of Object.entries({ wide: WIDE, narrow: NARROW, huge: { width: 2560, height: 1300 } })) {
       const page = await openPage(browser, site.url, { ...media, viewport });
       await goThere(page);
       await page.screenshot({ path: `${OUTPUT}/${screen}-${theme}-${size}.png` });
