@@ -283,7 +283,7 @@ test('the package is ready for npm, and complete', async () => {
   // Sites that are rendered on a server load it there as well.
   execFileSync(process.execPath, ['--input-type=module', '--eval', `await import(${JSON.stringify(join(folder, 'package/trace-drop.js'))})`]);
   // The page in one file stays small enough to be sent around.
-  assert.ok(readFileSync(join(folder, 'package/tracedrop.html')).length < (process.env.TRACEDROP_DIST ? 40e6 : 5.8e6));
+  assert.ok(readFileSync(join(folder, 'package/tracedrop.html')).length < (process.env.TRACEDROP_DIST ? 40e6 : 5.3e6));
 });
 
 test('the MkDocs example builds and shows its traces', { timeout: 300_000 }, async () => {
