@@ -296,7 +296,9 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
     let mut rows: Vec<Row> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::default();
     let mut text = String::new();
-    for (side, tables) in [a, b].into_iter().enumerate() {
+    // Without a measure in common there is nothing to say of a row.
+    let sides = if measures.is_empty() { [&[][..], &[]] } else { [a, b] };
+    for (side, tables) in sides.into_iter().enumerate() {
         for table in tables {
             let of_keys: Vec<Option<&Column>> = keys.iter().map(|key| table.column(&key.id)).collect();
             let cells: Vec<Option<&Column>> =
@@ -688,6 +690,17 @@ mod tests {
             assert!(joined.table.column("count_difference").is_none());
             assert_eq!(joined.totals.len(), 1);
         }
+    }
+
+    #[test]
+    fn tables_without_a_measure_in_common_say_so() {
+        let a = table(&[("x", 2, 1.5)]);
+        let mut b = table(&[("x", 2048, 1.0)]);
+        b.columns[1].unit = Unit::Bytes;
+        b.columns[2].unit = Unit::Bytes;
+        let joined = join(&[&a], &[&b], &Default::default()).unwrap();
+        assert_eq!((joined.unlike_units.len(), joined.totals.len(), joined.n_rows), (2, 0, [0, 0, 0]));
+        assert_eq!(joined.table.n_rows(), 0);
     }
 
     #[test]
