@@ -449,11 +449,11 @@ pub fn measures_of(side: &Digest) -> Vec<Measure> {
 fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Comparison) {
     let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, unlike_units, .. } = joined;
     for (label, [a, b]) in unlike_units {
-        report.warning(format!(
-            "\u{201c}{label}\u{201d} is not compared: A has it in {}, B in {}.",
-            words::unit_name(a),
-            words::unit_name(b)
-        ));
+        let (a, b) = (words::unit_name(a), words::unit_name(b));
+        report.warning(match a == b {
+            true => format!("\u{201c}{label}\u{201d} is not compared: it is whole in some tables, and has fractions in others."),
+            false => format!("\u{201c}{label}\u{201d} is not compared: A has it in {a}, B in {b}."),
+        });
     }
     add_measures(&table, &totals, of_report, &mut comparison.measures);
     if !totals.is_empty() {
