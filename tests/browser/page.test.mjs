@@ -453,6 +453,8 @@ pageTest('? lists the keyboard shortcuts, which are off while typing', async (pa
   await page.keyboard.press('j');
   await report(page).getByRole('heading', { level: 2, name: 'Timeline' }).waitFor();
   await page.keyboard.press('j');
+  await report(page).getByRole('heading', { level: 2, name: 'Flame graph' }).waitFor();
+  await page.keyboard.press('j');
   await report(page).getByRole('heading', { level: 2, name: 'Slices by name' }).waitFor();
   await page.keyboard.press('/');
   await page.keyboard.type('w?');
@@ -460,6 +462,7 @@ pageTest('? lists the keyboard shortcuts, which are off while typing', async (pa
   assert.equal(await tabs(page).count(), 1);
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
+  await page.keyboard.press('k');
   await page.keyboard.press('k');
   await page.keyboard.press('k');
   await report(page).getByRole('heading', { level: 2, name: 'Overview' }).waitFor();
