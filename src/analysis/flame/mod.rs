@@ -203,14 +203,7 @@ fn of_threads(trace: &Trace) -> Option<Graph> {
     if slices.is_empty() || slices.len() > MAX_SLICES {
         return None;
     }
-    let trace_end = trace.span().map_or(0, |(_, end)| end);
     let mut tree: Tree<ThreadFrame> = Tree::new();
-    let mut own: Vec<i64> = (0..slices.len()).map(|slice| slices.length(slice, trace_end).max(0)).collect();
-    for slice in 0..slices.len() {
-        if let Some(SliceId(parent)) = slices.parent[slice].some() {
-            own[parent as usize] -= slices.length(slice, trace_end).max(0);
-        }
-    }
     let mut nodes: Vec<NodeId> = vec![ROOT; slices.len()];
     for slice in 0..slices.len() {
         let around = match slices.parent[slice].some() {
@@ -227,7 +220,7 @@ fn of_threads(trace: &Trace) -> Option<Graph> {
             continue;
         }
         let node = tree.child(around, ThreadFrame::Name(slices.name[slice]));
-        tree.add(node, own[slice] as f64);
+        tree.add(node, slices.self_ns.get(slice) as f64);
         nodes[slice] = node;
     }
     let name = |frame: ThreadFrame| match frame {
