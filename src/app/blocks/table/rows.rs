@@ -79,18 +79,22 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
     // What led here meant one row, see [`Tab::lead_to`]: it is selected, and has the focus.
     Effect::new(move |_| {
         let Some(filter) = state.landing.get() else { return };
+        let is_there = !long.get() || !state.stale.get() && state.query.with(|query| query.filter == filter);
+        if !is_there {
+            return;
+        }
+        // Once: who looks at other rows later is not led back.
+        state.landing.set(None);
         let found = move |values: &[Value]| {
-            state.landing.set(None);
             let at = state.rows.with_untracked(|rows| rows.rows.iter().position(|row| row == values));
-            let Some(row) = at.map(|at| at as u64 + state.have().start) else { return };
+            // A filtered table has only that row.
+            let row = if long.get_untracked() { Some(0) } else { at.map(|at| at as u64) };
+            let Some(row) = row else { return };
             state.select(RowSet::of(row..row + 1));
             state.current.set(row);
             browser::after(0, move || focus_row(frame, row));
         };
-        let is_there = !long.get() || !state.stale.get() && state.query.with(|query| query.filter == filter);
-        if is_there {
-            state.ask_for_only(filter, found);
-        }
+        state.ask_for_only(filter, found);
     });
     // Another order or filter starts at the top.
     Effect::new(move |before: Option<()>| {
