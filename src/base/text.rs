@@ -5,6 +5,16 @@
 
 use std::fmt::Write;
 
+/// Hash of a name for its color: the same in every trace and run, and for names that differ only in digits.
+pub fn color_hash(name: &str) -> u32 {
+    // FNV-1a.
+    let letters = name.bytes().filter(|byte| !byte.is_ascii_digit());
+    let hash = letters.fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
+    (hash >> 32) as u32
+}
+
 /// Whether a character would move the cursor, reorder or hide text: C0, DEL, C1, line and paragraph separators, bidirectional
 /// controls, invisible format characters.
 pub fn is_control(c: char) -> bool {

@@ -16,6 +16,7 @@ use super::search::LastSearch;
 use crate::base::hash::HashMap;
 use crate::base::steps;
 use crate::base::strings::StringId;
+use crate::base::text;
 use crate::trace::labels::{process_label, shown, thread_label};
 use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::samples::StackId;
@@ -518,12 +519,7 @@ fn colors_of(trace: &Trace) -> Vec<u8> {
 
 /// Color of a name: the same for the same name in every trace.
 pub fn color_of(name: &str) -> u8 {
-    // FNV-1a.
-    let hash =
-        name.bytes().filter(|byte| !byte.is_ascii_digit()).fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-        });
-    1 + (hash >> 32) as u8 % super::answers::N_COLORS
+    1 + text::color_hash(name) as u8 % super::answers::N_COLORS
 }
 
 /// [`Timeline::in_steps`], at once.

@@ -11,7 +11,7 @@ use tracedrop::report::chart::Plot;
 use tracedrop::scene::{Mark, Scene, layout, svg, tone_name};
 
 /// Width of one that is saved without having been laid out.
-const DEFAULT_WIDTH: f64 = 800.0;
+pub(super) const DEFAULT_WIDTH: f64 = 800.0;
 
 /// A flame graph can be looked into; other charts are pictures.
 #[component]
@@ -26,22 +26,7 @@ pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
 #[component]
 fn Picture(chart: Signal<Option<Chart>>) -> impl IntoView {
     let place = NodeRef::<Div>::new();
-    // Once it is known: drawing twice takes twice as long.
-    let width = RwSignal::new(None::<f64>);
-    let resizing = StoredValue::new_local(None::<Resizing>);
-    Effect::new(move |_| {
-        if let Some(element) = place.get() {
-            let measured = element.clone();
-            let measure = move || {
-                let now = f64::from(measured.client_width());
-                let is_other = |before: Option<f64>| before.is_none_or(|before| (now - before).abs() >= 1.0);
-                if now > 0.0 && width.try_get_untracked().is_some_and(is_other) {
-                    width.set(Some(now));
-                }
-            };
-            resizing.set_value(Some(browser::on_resize(&element, measure)));
-        }
-    });
+    let width = width_of(place);
     let head = move || {
         chart.get().map(|chart| {
             let picture = chart.clone();
@@ -74,6 +59,26 @@ fn Picture(chart: Signal<Option<Chart>>) -> impl IntoView {
             <div node_ref=place>{drawing}</div>
         </figure>
     }
+}
+
+/// Width of a place in pixels, once it is known: drawing twice takes twice as long.
+pub(super) fn width_of(place: NodeRef<Div>) -> RwSignal<Option<f64>> {
+    let width = RwSignal::new(None::<f64>);
+    let resizing = StoredValue::new_local(None::<Resizing>);
+    Effect::new(move |_| {
+        if let Some(element) = place.get() {
+            let measured = element.clone();
+            let measure = move || {
+                let now = f64::from(measured.client_width());
+                let is_other = |before: Option<f64>| before.is_none_or(|before| (now - before).abs() >= 1.0);
+                if now > 0.0 && width.try_get_untracked().is_some_and(is_other) {
+                    width.set(Some(now));
+                }
+            };
+            resizing.set_value(Some(browser::on_resize(&element, measure)));
+        }
+    });
+    width
 }
 
 /// Saves the picture as it is shown, on white paper.

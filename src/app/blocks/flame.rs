@@ -1,6 +1,6 @@
 //! A flame graph: a click shows a box in full width, a search lights boxes.
 
-use crate::app::browser::{self, Resizing};
+use super::chart::{DEFAULT_WIDTH, save, width_of};
 use crate::app::widgets::{Icon, SearchField, Shape};
 use crate::app::words::words;
 use leptos::html::Div;
@@ -10,9 +10,9 @@ use tracedrop::report::Chart;
 use tracedrop::report::chart::{Flame, Plot, Tone};
 use tracedrop::scene::{Mark, Scene, flame, layout, tone_name};
 
-/// The chart with another graph.
-fn with(chart: &Chart, flame: Flame) -> Chart {
-    Chart { plot: Plot::Flame(flame), ..chart.clone() }
+/// Whether a search finds a name; `wanted` is in small letters.
+fn is_hit(name: &str, wanted: &str) -> bool {
+    name.to_lowercase().contains(wanted)
 }
 
 #[component]
@@ -29,27 +29,15 @@ pub fn FlameBlock(chart: Chart) -> impl IntoView {
     let shown = Memo::new(move |_| {
         trail.with(|trail| trail.last().map_or_else(|| whole.get_value(), |(_, flame)| flame.clone()))
     });
-    let typed = RwSignal::new(String::new());
-    let place = NodeRef::<Div>::new();
-    let width = RwSignal::new(0.0);
-    let resizing = StoredValue::new_local(None::<Resizing>);
-    Effect::new(move |_| {
-        if let Some(element) = place.get() {
-            let measured = element.clone();
-            let measure = move || {
-                let now = f64::from(measured.client_width());
-                if now > 0.0
-                    && width.try_get_untracked().is_some_and(|before: f64| (now - before).abs() >= 1.0)
-                {
-                    width.set(now);
-                }
-            };
-            resizing.set_value(Some(browser::on_resize(&element, measure)));
-        }
+    let picture = Memo::new(move |_| {
+        chart.with_value(|chart| Chart { plot: Plot::Flame(shown.get()), ..chart.clone() })
     });
-    let is_hit = |name: &str, wanted: &str| name.to_lowercase().contains(wanted);
+    let typed = RwSignal::new(String::new());
+    let wanted = move || typed.get().trim().to_lowercase();
+    let place = NodeRef::<Div>::new();
+    let width = width_of(place);
     let matched = move || {
-        let wanted = typed.get().trim().to_lowercase();
+        let wanted = wanted();
         (!wanted.is_empty()).then(|| {
             shown.with(|flame| {
                 let weight = flame.weight_of(|name| is_hit(name, &wanted));
@@ -60,15 +48,9 @@ pub fn FlameBlock(chart: Chart) -> impl IntoView {
             })
         })
     };
-    let scene = Memo::new(move |_| {
-        let width = width.get();
-        (width > 0.0).then(|| {
-            let chart = chart.with_value(|chart| shown.with(|flame| with(chart, flame.clone())));
-            layout(&chart, width)
-        })
-    });
+    let scene = Memo::new(move |_| Some(layout(&picture.get(), width.get()?)));
     let drawn = move || {
-        let wanted = typed.get().trim().to_lowercase();
+        let wanted = wanted();
         scene.get().map(|scene: Scene| {
             let (wide, high) = (scene.width, scene.height);
             let marks: Vec<AnyView> = scene.marks.iter().map(|mark| mark_view(mark, &wanted)).collect();
@@ -78,7 +60,7 @@ pub fn FlameBlock(chart: Chart) -> impl IntoView {
     let go = move |event: leptos::ev::MouseEvent| {
         let at = (f64::from(event.offset_x()), f64::from(event.offset_y()));
         let found = shown.with_untracked(|shown| {
-            let number = flame::box_at(shown, width.get_untracked(), at.0, at.1)?;
+            let number = flame::box_at(shown, width.get_untracked()?, at.0, at.1)?;
             let it = shown.boxes.get(number).filter(|it| !it.is_rest)?;
             // Around all that shows already.
             (it.weight < shown.total).then(|| (it.name.clone(), shown.focused(number)))
@@ -120,8 +102,7 @@ pub fn FlameBlock(chart: Chart) -> impl IntoView {
                         title=words().reports.save_svg
                         aria-label=words().reports.save_svg
                         on:click=move |_| {
-                            let picture = chart.with_value(|chart| shown.with_untracked(|flame| with(chart, flame.clone())));
-                            super::chart::save(&picture, width.get_untracked().max(400.0));
+                            save(&picture.get_untracked(), width.get_untracked().unwrap_or(DEFAULT_WIDTH));
                         }
                     >
                         <Icon shape=Shape::Export />
@@ -156,7 +137,7 @@ fn mark_view(mark: &Mark, wanted: &str) -> AnyView {
         Mark::Cell { x, y, width, height, tone, strength, title } => {
             // The name stands before the line break.
             let name = title.split('\n').next().unwrap_or_default();
-            let is_dim = !wanted.is_empty() && !name.to_lowercase().contains(wanted);
+            let is_dim = !is_hit(name, wanted);
             let (tone, strength) = if is_dim { (Tone::Idle, 0.35) } else { (*tone, *strength) };
             let strength = if is_dim || wanted.is_empty() { strength } else { 0.8 };
             view! {

@@ -8,9 +8,7 @@ use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracedrop::base::units::Unit;
-use tracedrop::engine::protocol::{
-    ColumnView, ReportView, Request, TableAsk, TableId, TimelineAnswer, TimelineAsk,
-};
+use tracedrop::engine::protocol::{ColumnView, ReportView, Request, TableAsk, TimelineAnswer, TimelineAsk};
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{RowsOf, Value};
 use tracedrop::timeline::Viewport;
@@ -68,6 +66,11 @@ impl TimelineState {
             lit: RwSignal::default(),
             found: RwSignal::new(None),
         }
+    }
+
+    /// There are steps or phases to show above the tracks.
+    pub fn has_steps(self) -> bool {
+        self.steps.with(|steps| steps.as_ref().is_some_and(|steps| !steps.is_empty()))
     }
 
     /// The file is read again: what was there is no longer.
@@ -184,9 +187,8 @@ impl Tab {
             Some(document.as_ref()?.table(&rows.report, &rows.table)?.columns.clone())
         });
         let Some(columns) = columns else { return };
-        let table = TableId { report: rows.report, table: rows.table };
         let query = TableQuery { filter: rows.filter, ..TableQuery::default() };
-        let ask = TableAsk { table, query, sort_by: None };
+        let ask = TableAsk { query, ..TableAsk::whole(&rows.report, &rows.table) };
         self.ask(
             move |ticket| Request::Rows { ticket, ask, offset: 0, limit: MAX_SOUGHT },
             move |answer| {

@@ -2,6 +2,7 @@
 
 use super::LETTER;
 use super::texts::cut;
+use crate::base::text;
 use crate::base::units::{format_float, format_ratio};
 use crate::report::chart::{Flame, FlameBox, Tone};
 use crate::scene::{Anchor, Mark, N_OTHER, Scene};
@@ -22,12 +23,7 @@ fn tone_of(it: &FlameBox) -> Tone {
     if it.is_rest {
         return Tone::Idle;
     }
-    // FNV-1a, without digits: instances of a template look alike.
-    let letters = it.name.bytes().filter(|byte| !byte.is_ascii_digit());
-    let hash = letters.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    Tone::Other((hash >> 32) as u8 % N_OTHER)
+    Tone::Other(text::color_hash(&it.name) as u8 % N_OTHER)
 }
 
 pub(super) fn flame_graph(flame: &Flame, width: f64) -> Scene {

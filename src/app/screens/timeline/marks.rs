@@ -4,10 +4,7 @@ use crate::app::client::Answer;
 use crate::app::state::{Tab, row_times};
 use leptos::prelude::*;
 use tracedrop::base::units::Unit;
-use tracedrop::engine::protocol::{
-    BlockView, ColumnView, DocumentView, Request, TableAsk, TableId, TableView,
-};
-use tracedrop::report::view::TableQuery;
+use tracedrop::engine::protocol::{BlockView, ColumnView, DocumentView, Request, TableAsk, TableView};
 use tracedrop::report::{Anchor, Remark, Value};
 
 /// Steps that are asked for.
@@ -32,7 +29,7 @@ pub struct Flag {
 }
 
 /// The table that says when steps or phases were: its rows have a name, a phase or kind, and times.
-fn steps_table(document: &DocumentView) -> Option<(TableId, &TableView)> {
+fn steps_table(document: &DocumentView) -> Option<(TableAsk, &TableView)> {
     let is_steps = |table: &TableView| {
         let has_time =
             table.columns.iter().any(|column| column.unit == Unit::NsOffset && column.id == "start");
@@ -41,7 +38,7 @@ fn steps_table(document: &DocumentView) -> Option<(TableId, &TableView)> {
     document.reports.iter().find_map(|report| {
         report.blocks.iter().find_map(|block| match block {
             BlockView::Table(table) if is_steps(table) => {
-                Some((TableId { report: report.id.clone(), table: table.id.clone() }, table))
+                Some((TableAsk::whole(&report.id, &table.id), table))
             }
             _ => None,
         })
@@ -56,11 +53,10 @@ pub fn ask_for_steps(tab: Tab) {
     }
     let found = tab.document.with_untracked(|document| {
         let document = document.as_ref().filter(|document| document.files.is_empty())?;
-        let (table, view) = steps_table(document)?;
-        Some((table, view.columns.clone()))
+        let (ask, view) = steps_table(document)?;
+        Some((ask, view.columns.clone()))
     });
-    let Some((table, columns)) = found else { return };
-    let ask = TableAsk { table, query: TableQuery::default(), sort_by: None };
+    let Some((ask, columns)) = found else { return };
     tab.ask(
         move |ticket| Request::Rows { ticket, ask, offset: 0, limit: MAX_STEPS },
         move |answer| {

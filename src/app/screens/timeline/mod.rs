@@ -17,10 +17,11 @@ pub use strip::LoadStrip;
 
 use crate::app::browser::{self, Canvas, Resizing};
 use crate::app::state::Tab;
-use crate::app::widgets::{Icon, Shape};
+use crate::app::widgets::{Icon, SearchField, Shape};
 use crate::app::words::words;
 use details::DetailsPanel;
 use layout::{Choice, Layout, RULER, What};
+use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
 use stage::{Hover, Stage};
@@ -41,7 +42,7 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
             tracks
                 .as_ref()
                 .map(|tracks| {
-                    let has_steps = state.steps.with(|steps| steps.as_ref().is_some_and(|it| !it.is_empty()));
+                    let has_steps = state.has_steps();
                     let (only, pinned) = (state.only.get(), state.pinned.get());
                     state.folded.with(|folded| {
                         Layout::new(tracks, &Choice { folded, only: only.trim(), pinned: &pinned, has_steps })
@@ -109,18 +110,15 @@ fn Tools(stage: Stage) -> impl IntoView {
     view! {
         <div class="timeline-tools">
             <search class="timeline-search">
-                <label class="field">
-                <Icon shape=Shape::Search />
-                <input
-                    type="search"
-                    aria-label=words().search
+                <SearchField
+                    label=Signal::stored(words().search.to_string())
                     placeholder=words().search_hint
-                    prop:value=move || state.lit.get()
-                    on:input:target=move |event| {
-                        state.lit.set(event.target().value());
+                    text=state.lit
+                    on_text=move |text: String| {
+                        state.lit.set(text);
                         stage.typing.start(TYPING_MS, move || stage.find(false, true));
                     }
-                    on:keydown=move |event| {
+                    on_key=move |event: KeyboardEvent| {
                         match event.key().as_str() {
                             "Enter" => find(event.shift_key()),
                             "Escape" => {
@@ -133,7 +131,6 @@ fn Tools(stage: Stage) -> impl IntoView {
                         event.stop_propagation();
                     }
                 />
-                </label>
                 <span class="timeline-count" role="status">{move || {
                     let is_searching = state.lit.with(|text| !text.is_empty());
                     state.found.get().filter(|_| is_searching).map(|found| match found.problem.is_empty() {
@@ -146,22 +143,19 @@ fn Tools(stage: Stage) -> impl IntoView {
                     <button type="button" class="button button-quiet" title=words().next aria-label=words().next on:click=move |_| find(false)>"↓"</button>
                 </Show>
             </search>
-            <label class="field timeline-only">
-                <Icon shape=Shape::Columns />
-                <input
-                    type="search"
-                    aria-label=words().only
-                    placeholder=words().only
-                    prop:value=move || state.only.get()
-                    on:input:target=move |event| state.only.set(event.target().value())
-                    on:keydown=move |event| {
-                        if event.key() == "Escape" {
-                            state.only.set(String::new());
-                        }
-                        event.stop_propagation();
+            <SearchField
+                label=Signal::stored(words().only.to_string())
+                placeholder=words().only
+                text=state.only
+                on_text=move |text: String| state.only.set(text)
+                on_key=move |event: KeyboardEvent| {
+                    if event.key() == "Escape" {
+                        state.only.set(String::new());
                     }
-                />
-            </label>
+                    event.stop_propagation();
+                }
+                class="timeline-only"
+            />
             <div class="timeline-zoom">
                 <button type="button" class="button button-quiet" title=words().zoom_out aria-label=words().zoom_out on:click=move |_| stage.zoom(1.6)>"−"</button>
                 <button type="button" class="button button-quiet" title=words().zoom_in aria-label=words().zoom_in on:click=move |_| stage.zoom(1.0 / 1.6)>"+"</button>

@@ -39,7 +39,7 @@ fn layout_of(tab: Tab, tracks: &Tracks) -> Layout {
     let has_devices = tracks.tracks.iter().any(|track| track.is_device);
     let shown = (0..).zip(&tracks.tracks).filter(|(_, track)| track.is_device || !has_devices);
     let shown: Vec<u32> = shown.map(|(number, _)| number).collect();
-    let has_steps = state.steps.with(|steps| steps.as_ref().is_some_and(|it| !it.is_empty()));
+    let has_steps = state.has_steps();
     state
         .folded
         .with(|folded| Layout::of(tracks, &shown, &Choice { folded, only: "", pinned: &[], has_steps }))

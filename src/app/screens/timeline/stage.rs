@@ -634,16 +634,16 @@ impl Stage {
         });
         match drag.flatten() {
             Some(Drag { is_moved: true, selects: true, .. }) => self.show_sums(),
-            Some(Drag { is_moved: false, .. }) if self.label_at(at.0, at.1).is_some() => {
-                if let Some((_, from, to)) = self.label_at(at.0, at.1) {
+            Some(Drag { is_moved: false, .. }) => match self.label_at(at.0, at.1) {
+                Some((_, from, to)) => {
                     self.tab.timeline.stretch.set(Some((from, to)));
                     self.show_sums();
                 }
-            }
-            Some(Drag { is_moved: false, .. }) => self.ask_at(at.0, at.1, move |found| match found {
-                Some(At { of: Some(of), .. }) => self.show_details(of),
-                _ => self.clear(),
-            }),
+                None => self.ask_at(at.0, at.1, move |found| match found {
+                    Some(At { of: Some(of), .. }) => self.show_details(of),
+                    _ => self.clear(),
+                }),
+            },
             _ => {}
         }
     }
