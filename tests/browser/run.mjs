@@ -1,4 +1,4 @@
-// Runs tests/browser/*.test.mjs against dist/: `make test-browser`, or some of them: `make test-browser ONLY=lock`.
+// Runs tests/browser/*.test.mjs against dist/ or TRACEDROP_DIST: `make test-browser`, or some of them: `make test-browser ONLY=lock`.
 // The last line is "browser: N passed, N failed".
 //
 // Files run in parallel, each with its own browser and server, so that they do not share clipboard, storage or worker counts;
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { DIST } from './support.mjs';
 
 if (!existsSync(`${DIST}/index.html`)) {
-  console.error('dist/ is missing: make dist');
+  console.error(`${DIST} is missing: make dist`);
   process.exit(1);
 }
 const folder = fileURLToPath(new URL('.', import.meta.url));
