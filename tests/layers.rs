@@ -49,6 +49,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "filter",
             "report",
             "scene",
+            "stacks",
             "analysis",
             "index",
             "export",

@@ -6,9 +6,14 @@ mod view_state;
 
 use proptest::prelude::*;
 use tracedrop::engine::protocol::TableSpot;
+use tracedrop::engine::protocol::{
+    By, Direction, FlameQuery, FrameClass, RowOrder, Scale, StackQuery, Widths,
+};
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{Amounts, Sort};
-use view_state::{Action, Entry, Log, Place, RowSet, TabView, TableName, TimelineLook, ViewState, reduce};
+use view_state::{
+    Action, Entry, Log, Place, RowSet, TabView, TableName, TimelineLook, ViewState, reduce, usual_libraries,
+};
 
 const LOAD: &str = "m3k9x";
 
@@ -281,4 +286,58 @@ proptest! {
     fn any_address_is_read(fragment in "[#%&=/:,.a-z0-9+-]*", load in "[a-z0-9]{0,4}") {
         let _ = Place::parse(&fragment, &load);
     }
+}
+
+#[test]
+fn a_flame_graph_stands_in_the_address_and_a_search_in_it_is_one_step() {
+    let key = |name: &str, place: &str| (name.to_string(), place.to_string());
+    let stacks = StackQuery {
+        by: By::Line,
+        thread: Some(3),
+        hidden: vec!["\"a,b:c\"".to_string()],
+        hidden_classes: vec![FrameClass::Module, FrameClass::Other],
+        ignored: vec!["/x|y/".to_string()],
+        libraries: usual_libraries(),
+        folds_recursion: true,
+    };
+    let look = FlameQuery {
+        graph: 2,
+        direction: Direction::Around,
+        stacks,
+        center: Some(key("f(int, char)", "src/a b.rs:12")),
+        focus: vec![key("main", ""), key("größe", "ü.py")],
+        search: "50%, &".to_string(),
+        widths: Widths::Change,
+        scale: Scale::Step,
+        rows: RowOrder::Total,
+    };
+    let other = FlameQuery {
+        stacks: StackQuery { libraries: vec!["my lib/".to_string()], ..StackQuery::default() },
+        ..FlameQuery::default()
+    };
+    for look in [look, other, FlameQuery::default()] {
+        let is_step = true;
+        let state = reduce(
+            reduce(ViewState::default(), Action::ShowTab(Some(4))),
+            Action::LookAtFlame { tab: 4, look: Box::new(look.clone()), is_step },
+        );
+        let place = state.place();
+        let again = Place::parse(&place.fragment("load"), "load").unwrap();
+        assert_eq!(again, place);
+        assert_eq!(again.tab.unwrap().flame, look);
+    }
+    for odd in ["flame=", "flame=,,g,dx,b99,t,a,f:,c77,%,s%zz", "flame=aname"] {
+        let place = Place::parse(&format!("tab=load.4&{odd}"), "load").unwrap();
+        assert_eq!(place.tab.unwrap().flame.direction, Direction::Callers);
+    }
+    let mut log = Log::default();
+    let letter = |search: &str, log: &mut Log| {
+        let look = FlameQuery { search: search.to_string(), ..FlameQuery::default() };
+        let action = Action::LookAtFlame { tab: 4, look: Box::new(look), is_step: false };
+        log.note(&action);
+        let state = reduce(reduce(ViewState::default(), Action::ShowTab(Some(4))), action);
+        log.settle(&state.place(), 1000.0)
+    };
+    assert_eq!(letter("g", &mut log), Entry::Push);
+    assert_eq!(letter("ge", &mut log), Entry::Replace);
 }

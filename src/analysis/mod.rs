@@ -291,12 +291,6 @@ pub fn listed() -> Vec<(&'static str, &'static str)> {
     listed
 }
 
-/// The report of [`ON_REQUEST`] with that id, if `run` has data for it.
-pub fn on_request(run: &Run, query: &Query, id: &str) -> Option<Report> {
-    let info = ON_REQUEST.iter().find(|info| info.id == id && (info.applies)(run))?;
-    info.make(&Context::new(run, query))
-}
-
 /// All reports that `run` has data for.
 pub fn reports(run: &Run, query: &Query) -> Vec<Report> {
     let reports = make(&Context::new(run, query), applying(run));

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tracedrop::base::hash::HashMap;
 use tracedrop::engine::protocol::{
-    self, AddedReport, BudgetView, DocumentView, Failure, FormatView, KeptView, LeftOutView, NamedFile,
-    PreviewView, Progress, ReportView, Request, Response, SearchHits, TimelineAnswer,
+    self, AddedReport, BudgetView, DocumentView, Failure, FlameView, FormatView, KeptView, LeftOutView,
+    NamedFile, PreviewView, Progress, Request, Response, SearchHits, TimelineAnswer,
 };
 use tracedrop::report::view::{ColumnSum, TableRows};
 
@@ -78,8 +78,7 @@ pub enum Answer {
     /// Texts in an export.
     Preview(PreviewView),
     Timeline(TimelineAnswer),
-    /// A report that was asked for by its id.
-    Made(Box<ReportView>),
+    Flame(Box<FlameView>),
 }
 
 /// A worker that serves one tab. Dropping it ends the worker and drops pending answers.
@@ -218,7 +217,7 @@ impl Mail {
             Some(Response::Held { ticket, budget }) => self.answer(ticket, Answer::Held(budget)),
             Some(Response::Preview { ticket, preview }) => self.answer(ticket, Answer::Preview(preview)),
             Some(Response::Timeline { ticket, answer }) => self.answer(ticket, Answer::Timeline(answer)),
-            Some(Response::Made { ticket, report }) => self.answer(ticket, Answer::Made(report)),
+            Some(Response::Flame { ticket, view }) => self.answer(ticket, Answer::Flame(view)),
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

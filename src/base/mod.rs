@@ -7,6 +7,7 @@ pub mod eta;
 pub mod hash;
 pub mod json;
 pub mod lines;
+pub mod pattern;
 pub mod progress;
 pub mod protobuf;
 pub mod secrets;

@@ -4,6 +4,7 @@ use crate::{compare, mrm, output, part};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tracedrop::analysis::Query;
+use tracedrop::analysis::flame;
 use tracedrop::analysis::memory_query::MemoryQuery;
 use tracedrop::export::redact::CLASSES;
 use tracedrop::export::{self, ExporterInfo};
@@ -42,13 +43,18 @@ pub enum Command {
     },
 }
 
+/// Id of a report; `flame` is short for the flame graph's.
+pub fn report_id(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(if text == "flame" { flame::INFO.id } else { text }.to_string())
+}
+
 #[derive(Args)]
 pub struct ReportArgs {
     /// Traces, plain or compressed (gzip, zstd, lz4); `-` for standard input, a folder or zip archive for all traces in it.
     #[arg(required_unless_present = "list", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print only this report, by id; repeatable.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = report_id)]
     pub report: Vec<String>,
     /// Print only matching rows: words, 'self>1ms', 'name:/gemm/', 'phase=decode'; see docs/filter.md.
     #[arg(long = "where", value_name = "FILTER")]

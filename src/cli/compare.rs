@@ -1,6 +1,6 @@
 //! `tracedrop compare`: reads both sides, prints what changed and checks limits.
 
-use crate::arguments::{Color, Format, InputArgs, ReportTables};
+use crate::arguments::{Color, Format, InputArgs, ReportTables, report_id};
 use crate::output::{self, LineEnd, terminal_width};
 use crate::place::{self, Place};
 use crate::report::keep_rows;
@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use tracedrop::analysis::flame;
 use tracedrop::compare::gpu::MEASURES;
 use tracedrop::compare::limits::{Limit, Outcome};
 use tracedrop::compare::{CompareQuery, PhaseFilter};
@@ -36,6 +37,9 @@ pub struct CompareArgs {
     /// List the metrics that limits can use; with files, all metrics in these.
     #[arg(long)]
     list: bool,
+    /// Print only this report, by id; repeatable. `flame-graph` is one that is made only on request.
+    #[arg(long, value_name = "ID", value_parser = report_id)]
+    report: Vec<String>,
     /// Output format; markdown is a short pull request comment with collapsed tables.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
@@ -101,11 +105,30 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
     if args.list {
         return list_measures_of(&compared);
     }
+    if let Some(message) = keep_wanted(&args.report, &mut compared) {
+        return Ok(usage(message));
+    }
     if !keep_rows(args.filter.as_deref(), &mut compared, "the comparison") {
         return Ok(ExitCode::from(1));
     }
     write(args, &mut compared)?;
     hold(&limits, &compared)
+}
+
+/// Drops unwanted reports. The message if one of them is unknown.
+fn keep_wanted(wanted: &[String], compared: &mut Compared) -> Option<String> {
+    if wanted.is_empty() {
+        return None;
+    }
+    if wanted.iter().any(|id| id == flame::INFO.id) {
+        compared.add_flame_graphs();
+    }
+    let known: Vec<String> = compared.reports().iter().map(|report| report.id.to_string()).collect();
+    if let Some(unknown) = wanted.iter().find(|id| !known.contains(id)) {
+        return Some(format!("--report: no '{unknown}' in this comparison, which has {}", known.join(", ")));
+    }
+    compared.keep_reports(&|id| wanted.iter().any(|wanted| wanted == id));
+    None
 }
 
 /// Files of A and B, with folders expanded.

@@ -7,10 +7,12 @@ use super::protocol::{
 use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, not_exported, report_view, stem_of, together};
 use crate::analysis::Query;
+use crate::analysis::flame::{self, FlameQuery, FlameView};
 use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
 use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
 use crate::export::{self, ExporterInfo, Options};
 use crate::report::{Document, Report};
+use crate::stacks::graph::StackGraph;
 use crate::trace::Run;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -24,6 +26,8 @@ pub struct Side {
     pub accounts: Vec<FileAccount>,
     /// Skipped files.
     pub left_out: Vec<LeftOutView>,
+    /// Graphs of its stacks.
+    pub graphs: Vec<StackGraph>,
 }
 
 /// A, B and the changes between them.
@@ -35,13 +39,23 @@ pub struct Compared {
     query: CompareQuery,
     comparison: Comparison,
     order: RowOrder,
+    /// Differences of the stacks, made when someone first asks.
+    differences: Option<Vec<StackGraph>>,
 }
 
 impl Compared {
     /// Compares B with A. An error if they cannot be compared.
     pub fn new(a: Side, b: Side, query: &CompareQuery) -> Result<Compared, Problem> {
         let comparison = compare::compare(&a.digest, &b.digest, query)?;
-        Ok(Compared { a, b, is_swapped: false, query: query.clone(), comparison, order: RowOrder::default() })
+        Ok(Compared {
+            a,
+            b,
+            is_swapped: false,
+            query: query.clone(),
+            comparison,
+            order: RowOrder::default(),
+            differences: None,
+        })
     }
 
     /// Compares again: with another query, or with A and B swapped. On an error nothing changes.
@@ -51,10 +65,27 @@ impl Compared {
         if is_swapped {
             std::mem::swap(&mut self.a, &mut self.b);
             self.is_swapped = !self.is_swapped;
+            self.differences = None;
         }
         self.query = query.clone();
         self.order.changed();
         Ok(())
+    }
+
+    fn has_differences(&self) -> bool {
+        self.b.graphs.iter().any(|b| self.a.graphs.iter().any(|a| flame::is_like(a, b)))
+    }
+
+    /// Differences of the stacks that both sides have.
+    fn differences(&mut self) -> &[StackGraph] {
+        self.differences.get_or_insert_with(|| flame::differences(&self.a.graphs, &self.b.graphs))
+    }
+
+    /// Adds the report with the differences of the stacks.
+    pub fn add_flame_graphs(&mut self) {
+        let report = flame::report(self.differences());
+        self.comparison.reports.push(report);
+        self.order.changed();
     }
 
     /// Reports, and metrics for limits.
@@ -86,6 +117,10 @@ impl Compared {
 }
 
 impl Shown for Compared {
+    fn flame(&mut self, query: &FlameQuery) -> Result<Option<FlameView>, Failure> {
+        flame::view(self.differences(), query).map_err(super::shown::wrong_pattern)
+    }
+
     fn document(&self) -> Option<DocumentView> {
         let files: Vec<FileAccount> = self.a.accounts.iter().chain(&self.b.accounts).cloned().collect();
         let all = together(&files)?;
@@ -117,7 +152,7 @@ impl Shown for Compared {
             link: None,
             sent: None,
             has_timeline: false,
-            has_stacks: false,
+            has_stacks: self.has_differences(),
         })
     }
 

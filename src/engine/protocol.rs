@@ -17,8 +17,13 @@ use crate::report::{Facts, Findings, Note, NoteLevel, Notes, Sort};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
+pub use crate::analysis::flame::{
+    Direction, FlameInfo, FlameQuery, FlameRow, FlameView, LabelKey, RowOrder, Scale, Widths,
+};
 pub use crate::export::link::{LinkOptions, LinkedFile, LinkedSide, TableSpot};
 pub use crate::export::redact::{Classes, Sort as TextSort};
+pub use crate::stacks::graph::FrameClass;
+pub use crate::stacks::merged::{By, LIBRARIES, StackQuery};
 pub use crate::timeline::answers::{TimelineAnswer, TimelineAsk};
 pub use crate::trace::cut::Cut;
 use crate::trace::hidden;
@@ -77,8 +82,8 @@ pub enum Request {
     Sums { ticket: u32, ask: TableAsk, rows: Vec<Range<u64>> },
     /// A question to the timeline.
     Timeline { ticket: u32, ask: TimelineAsk },
-    /// A report that is made only if someone asks for it, by its id; see [`crate::analysis::ON_REQUEST`].
-    OnRequest { ticket: u32, id: String },
+    /// A flame graph.
+    Flame { ticket: u32, query: Box<FlameQuery> },
 }
 
 /// Rows of one table that a search found.
@@ -327,10 +332,10 @@ pub enum Response {
         ticket: u32,
         answer: TimelineAnswer,
     },
-    /// For [`Request::OnRequest`].
-    Made {
+    /// For [`Request::Flame`].
+    Flame {
         ticket: u32,
-        report: Box<ReportView>,
+        view: Box<FlameView>,
     },
 }
 

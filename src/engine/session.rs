@@ -1,17 +1,18 @@
 //! One file from its first byte to its reports.
 
 use super::protocol::{
-    AddedReport, BudgetView, DocumentView, FileAccount, FileView, HeldView, IndexView, LeftOutView,
-    LimitView, RangeView, RankView, ReportView, SentView,
+    AddedReport, BudgetView, DocumentView, Failure, FileAccount, FileView, HeldView, IndexView, LeftOutView,
+    LimitView, RangeView, RankView, SentView,
 };
 use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, ledger_view, not_exported, report_view, stem_of, together};
 use super::{ExportSource, Side};
+use crate::analysis::flame::{self, FlameQuery, FlameView};
 use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::mrm;
 use crate::analysis::overview::far_away::FarAway;
 use crate::analysis::report_builder::{Built, ReportBuilder};
-use crate::analysis::{self, AnalysisCache, Query};
+use crate::analysis::{self, AnalysisCache, Context, Query};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
 use crate::export::{EXPORTERS, ExporterInfo, Options};
@@ -19,13 +20,14 @@ use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress, UN
 use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
 use crate::report::{Document, Report};
+use crate::stacks::graph::StackGraph;
 use crate::trace::args::Content;
 use crate::trace::builder::TimeRange;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::sidecar_files::SidecarFile;
 use crate::trace::{Run, Severity, Trace};
 use std::io;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// From the first byte of a file, or of several, to reports and exports.
 pub struct Session {
@@ -47,6 +49,8 @@ pub struct Session {
     order: RowOrder,
     /// Intermediate results of reports, for later reports and for a comparison. A cache that can be recomputed.
     found: AnalysisCache,
+    /// `None` until someone asks for a flame graph.
+    graphs: Option<Graphs>,
     /// Unclassified access at which labeling stopped, as requested.
     unclassified: Option<String>,
     /// See [`Session::hold_only`].
@@ -193,6 +197,7 @@ impl Session {
             sent: None,
             order: RowOrder::default(),
             found: AnalysisCache::default(),
+            graphs: None,
             unclassified: None,
             chosen: None,
         }
@@ -842,11 +847,17 @@ impl Session {
         }
     }
 
-    /// A report that is not among the others. `None` if there is none with that id. An error if the tables cannot be read from
-    /// the index.
-    pub fn on_request(&mut self, id: &str) -> Result<Option<ReportView>, ImportError> {
+    /// The graphs of the stacks, made when someone first asks. An error if the tables cannot be read from the index.
+    fn graphs(&mut self) -> Result<&[StackGraph], ImportError> {
         self.load()?;
-        Ok(analysis::on_request(&self.run, &self.query, id).map(|report| report_view(&report)))
+        let is_same = |made: &Graphs| {
+            made.query == self.query && made.of.upgrade().is_some_and(|run| Rc::ptr_eq(&run, &self.run))
+        };
+        if !self.graphs.as_ref().is_some_and(is_same) {
+            let graphs = flame::graphs(&Context::new(&self.run, &self.query));
+            self.graphs = Some(Graphs { of: Rc::downgrade(&self.run), query: self.query.clone(), graphs });
+        }
+        Ok(self.graphs.as_ref().map_or(&[], |made| &made.graphs))
     }
 
     /// The traces, for a timeline. An error if they cannot be read from the index.
@@ -863,22 +874,24 @@ impl Session {
 
     /// Data for a comparison. An error if the tables cannot be read from the index.
     pub fn side(&mut self) -> Result<Side, ImportError> {
+        let digest = self.digest()?;
+        let graphs = flame::compared_graphs(&Context::new(&self.run, &self.query));
+        Ok(Side { digest, accounts: self.accounts(), left_out: self.left_out.clone(), graphs })
+    }
+
+    fn digest(&mut self) -> Result<Digest, ImportError> {
         self.finish_reports();
         self.load()?;
         let found = std::mem::take(&mut self.found);
         let run = Rc::make_mut(&mut self.run);
-        Ok(Side {
-            digest: Digest::of(run, &self.reports, &self.query, &super::format_title, found),
-            accounts: self.accounts(),
-            left_out: self.left_out.clone(),
-        })
+        Ok(Digest::of(run, &self.reports, &self.query, &super::format_title, found))
     }
 }
 
 impl Session {
     /// Checks limits, given as text. An error if the tables cannot be read from the index.
     pub fn hold(&mut self, limits: &str) -> Result<BudgetView, ImportError> {
-        let held = limits::hold(&self.side()?.digest, limits);
+        let held = limits::hold(&self.digest()?, limits);
         let view = |held: Held| LimitView {
             text: held.text,
             held: match held.outcome {
@@ -891,7 +904,19 @@ impl Session {
     }
 }
 
+/// Graphs of stacks and what they were made of.
+struct Graphs {
+    of: Weak<Run>,
+    query: Query,
+    graphs: Vec<StackGraph>,
+}
+
 impl Shown for Session {
+    fn flame(&mut self, query: &FlameQuery) -> Result<Option<FlameView>, Failure> {
+        let graphs = self.graphs()?;
+        flame::view(graphs, query).map_err(super::shown::wrong_pattern)
+    }
+
     fn document(&self) -> Option<DocumentView> {
         let files = self.accounts();
         let all = together(&files)?;

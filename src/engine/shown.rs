@@ -1,7 +1,8 @@
 //! Common interface of documents: a trace, a comparison, or a shared report.
 
 use super::ExportSource;
-use super::protocol::{CopyFormat, DocumentView, SearchHits, TableAsk, TableId};
+use super::protocol::{CopyFormat, DocumentView, Failure, SearchHits, TableAsk, TableId};
+use crate::analysis::flame::{FlameQuery, FlameView};
 use crate::analysis::gpu_breakdown;
 use crate::base::steps;
 use crate::export::redact::Outgoing;
@@ -13,6 +14,12 @@ use crate::report::{Amounts, Cells, Column, Report, Sort, Table};
 use crate::trace::Run;
 use std::io::{self, Write};
 use std::ops::Range;
+
+/// The failure about a pattern, in the words of its parser.
+pub(super) fn wrong_pattern(what: String) -> Failure {
+    let hint = "between slashes stands a regular expression; without them, part of a name".to_string();
+    Failure { code: "pattern".to_string(), what, hint }
+}
 
 /// Rows of one table that a search gives.
 const ROWS_FOUND: usize = 5;
@@ -64,6 +71,11 @@ pub trait Shown {
     fn table(&mut self, ask: &TableAsk) -> Option<TableRef<'_>> {
         let (reports, order) = self.reports_mut();
         order.table(reports, ask)
+    }
+
+    /// A flame graph. `None` if there are no stacks. An error if a pattern is none, or the data is gone.
+    fn flame(&mut self, _: &FlameQuery) -> Result<Option<FlameView>, Failure> {
+        Ok(None)
     }
 
     /// Rows of all tables that match `text`; see [`search_report`].

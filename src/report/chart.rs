@@ -146,61 +146,34 @@ pub struct Flame {
 }
 
 /// A frame on one path of callers.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct FlameBox {
     /// Name of the frame; of frames too thin to show, how many they are.
     pub name: String,
+    /// File or module, and line; may be empty.
+    pub place: String,
     /// Where the box starts, in weight from the left.
     pub start: f64,
     /// Weight of all stacks through it.
     pub weight: f64,
+    /// Weight of the stacks that end in it.
+    pub own: f64,
     /// Number of callers on its path.
     pub depth: u32,
     /// Stands for several that are too thin to show.
     pub is_rest: bool,
+    /// A search found it.
+    pub is_hit: bool,
+    /// In a difference: weights of A and of B.
+    pub sides: Option<(f64, f64)>,
 }
 
 impl FlameBox {
-    fn end(&self) -> f64 {
-        self.start + self.weight
-    }
-
-    /// Whether `other` is on a path through this box, as it is below or above it.
-    fn shares_path(&self, other: &FlameBox) -> bool {
-        let middle = |it: &FlameBox| it.start + it.weight / 2.0;
-        let (inner, outer) = if self.depth > other.depth { (self, other) } else { (other, self) };
-        (outer.start..outer.end()).contains(&middle(inner))
-    }
-}
-
-impl Flame {
-    /// The graph with one box in full width: what it calls, and above it its callers.
-    pub fn focused(&self, number: usize) -> Flame {
-        let Some(focus) = self.boxes.get(number) else { return self.clone() };
-        let shown = self.boxes.iter().filter(|it| it.shares_path(focus));
-        let boxes = shown.map(|it| {
-            let start = it.start.max(focus.start);
-            let weight = it.end().min(focus.end()) - start;
-            FlameBox { start: start - focus.start, weight, ..it.clone() }
-        });
-        Flame { boxes: boxes.collect(), total: focus.weight, unit: self.unit }
-    }
-
-    /// Weight of the stacks with a box that `is_it`, each counted once.
-    pub fn weight_of(&self, is_it: impl Fn(&str) -> bool) -> f64 {
-        let mut sum = 0.0;
-        // Up to where stacks are counted; boxes from left to right, callers first.
-        let mut found: Vec<&FlameBox> =
-            self.boxes.iter().filter(|it| !it.is_rest && is_it(&it.name)).collect();
-        found.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.depth.cmp(&b.depth)));
-        let mut counted_to = f64::NEG_INFINITY;
-        for it in found {
-            if it.start + it.weight / 2.0 > counted_to {
-                sum += it.weight;
-                counted_to = it.end();
-            }
-        }
-        sum
+    /// How much more B has than A, from −1 (only in A) to 1 (only in B), by the larger of both; `None` without sides.
+    pub fn change(&self) -> Option<f64> {
+        let (a, b) = self.sides?;
+        let larger = a.max(b);
+        Some(if larger > 0.0 { (b - a) / larger } else { 0.0 })
     }
 }
 

@@ -1,6 +1,9 @@
-//! What weighted stacks say: stacks merged by function, sums by function and file, callers and callees.
+//! What weighted stacks say: stacks merged by function, sums by function and file, callers and callees; and the graphs that
+//! flame graphs are made of.
 
 mod call_tree;
+pub mod graph;
+pub mod merged;
 
 pub use call_tree::{
     CallTree, FileSums, Function, FunctionSum, NodeId, Sandwich, Weights, functions_in_order,

@@ -37,7 +37,7 @@ use tracedrop::base::steps::pause;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::folder::{TRACE_OF_RUN, is_read_in_run};
 use tracedrop::engine::protocol::{
-    self, Failure, Keep, NamedFile, OpenFile, Request, Response, ShareOptions,
+    self, Failure, FlameQuery, Keep, NamedFile, OpenFile, Request, Response, ShareOptions,
 };
 use tracedrop::engine::schedule::JobKind;
 use tracedrop::engine::{self, Compared, HandedOn, Linked, Session, Shown, Side, search_report};
@@ -236,8 +236,8 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
                 timeline::answer(state.clone(), ticket, ask),
             );
         }
-        Request::OnRequest { ticket, id } => {
-            schedule::add(state, JobKind::Timeline, Some(ticket), on_request(state.clone(), ticket, id));
+        Request::Flame { ticket, query } => {
+            schedule::add(state, JobKind::Timeline, Some(ticket), flame(state.clone(), ticket, query));
         }
         Request::Search { ticket, text } => {
             schedule::add(state, JobKind::Answer, Some(ticket), search(state.clone(), ticket, text));
@@ -321,20 +321,20 @@ fn set_query(state: &Rc<State>, query: Query) {
     });
 }
 
-/// Answers with the rows of all tables that match `text`. A step is a report.
-/// Makes a report that is not among the others.
-async fn on_request(state: Rc<State>, ticket: u32, id: String) {
-    let made = state.session.borrow_mut().as_mut().map(|session| session.on_request(&id));
-    post(&match made {
-        Some(Ok(Some(report))) => Response::Made { ticket, report: Box::new(report) },
-        Some(Err(error)) => Response::Refused { ticket, failure: error.into() },
+/// Answers with a flame graph.
+async fn flame(state: Rc<State>, ticket: u32, query: Box<FlameQuery>) {
+    let answer = with_shown(&state, |shown| shown.flame(&query));
+    post(&match answer {
+        Some(Ok(Some(view))) => Response::Flame { ticket, view: Box::new(view) },
+        Some(Err(failure)) => Response::Refused { ticket, failure },
         _ => {
-            let what = "this trace has nothing for that report";
-            Response::Refused { ticket, failure: failure("no-report", what, "") }
+            let what = "this trace has no stacks with any weight";
+            Response::Refused { ticket, failure: failure("no-stacks", what, "") }
         }
     });
 }
 
+/// Answers with the rows of all tables that match `text`. A step is a report.
 async fn search(state: Rc<State>, ticket: u32, text: String) {
     let ids = with_shown(&state, |shown| shown.reports().iter().map(|report| report.id.clone()).collect());
     let ids: Vec<_> = ids.unwrap_or_default();

@@ -251,19 +251,3 @@ pageTest('a comparison has both timelines, which move together', async (page) =>
   );
   assert.deepEqual(await accessibilityProblems(page), []);
 });
-
-pageTest('a flame graph shows GPU time by caller; a click shows a box in full width, and a search counts', async (page) => {
-  await page.getByTestId('file-input').setInputFiles(sample('gpu-serving.json'));
-  await page.locator('.file-head').waitFor();
-  await showReport(page, 'Flame graph');
-  const chart = page.locator('.flame-chart').first();
-  await chart.locator('rect').first().waitFor();
-  assert.match(await page.locator('.report:not([hidden]) .report-summary').textContent(), /^21\.39 ms in all/);
-  await chart.getByRole('searchbox').fill('aten::mm');
-  await chart.getByText(/^Found: \d.* ms, \d/).waitFor();
-  await chart.locator('svg.flame').click({ position: { x: 40, y: 5 * 19 + 9 } });
-  await chart.getByRole('button', { name: 'All' }).waitFor();
-  await chart.getByRole('button', { name: 'All' }).click();
-  await chart.getByRole('button', { name: 'All' }).waitFor({ state: 'detached' });
-  assert.deepEqual(await accessibilityProblems(page), []);
-});

@@ -128,6 +128,16 @@ fn layer_of(kind: Kind, class: &Class) -> u32 {
     }
 }
 
+/// Rank of a work among those that run at the same moment: 0 for computation, which decides what the moment counts as, 1 for
+/// communication, 2 for copies.
+pub fn rank(gpu: &GpuTrace<'_>, work: &Work) -> u8 {
+    match layer_of(work.kind, gpu.class(work)) {
+        COPIES => 2,
+        COMMUNICATION => 1,
+        _ => 0,
+    }
+}
+
 impl Activity {
     /// Activity of one device.
     pub fn new(gpu: &GpuTrace<'_>, device: u32) -> Activity {

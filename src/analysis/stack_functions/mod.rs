@@ -71,7 +71,7 @@ impl<'a> Weight<'a> {
         }
     }
 
-    fn threads(&self) -> Vec<Thread<'a>> {
+    pub fn threads(&self) -> Vec<Thread<'a>> {
         let mut threads: Vec<Thread<'a>> = Vec::new();
         let key = |profile: &StackProfile| {
             (profile.process_id, profile.thread_id, profile.thread, self.thread_name(profile))
@@ -99,11 +99,27 @@ impl<'a> Weight<'a> {
     }
 }
 
-struct Thread<'a> {
+/// Samples of one thread.
+pub struct Thread<'a> {
     process: Option<&'a str>,
     thread: Option<&'a str>,
     name: Option<&'a str>,
-    profiles: Vec<&'a StackProfile>,
+    pub profiles: Vec<&'a StackProfile>,
+}
+
+impl Thread<'_> {
+    /// Name and numbers, as far as they are known: `worker (thread 12, process 3)`.
+    pub fn label(&self) -> String {
+        let number = |what: &str, number: Option<&str>| number.map(|number| format!("{what} {number}"));
+        let numbers: Vec<String> =
+            [number("thread", self.thread), number("process", self.process)].into_iter().flatten().collect();
+        match (self.name, &numbers[..]) {
+            (Some(name), []) => name.to_string(),
+            (Some(name), numbers) => format!("{name} ({})", numbers.join(", ")),
+            (None, []) => "all samples".to_string(),
+            (None, numbers) => numbers.join(", "),
+        }
+    }
 }
 
 fn report(context: &Context<'_>) -> Report {

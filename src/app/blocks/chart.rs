@@ -1,30 +1,18 @@
 //! A picture: the marks of a scene as SVG, as wide as there is room.
 
-use super::flame::FlameBlock;
 use crate::app::browser::{self, Resizing};
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use leptos::html::Div;
 use leptos::prelude::*;
 use tracedrop::report::Chart;
-use tracedrop::report::chart::Plot;
 use tracedrop::scene::{Mark, Scene, layout, svg, tone_name};
 
 /// Width of one that is saved without having been laid out.
 pub(super) const DEFAULT_WIDTH: f64 = 800.0;
 
-/// A flame graph can be looked into; other charts are pictures.
 #[component]
 pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
-    let flame = Memo::new(move |_| chart.get().filter(|chart| matches!(chart.plot, Plot::Flame(_))));
-    move || match flame.get() {
-        Some(chart) => view! { <FlameBlock chart /> }.into_any(),
-        None => view! { <Picture chart /> }.into_any(),
-    }
-}
-
-#[component]
-fn Picture(chart: Signal<Option<Chart>>) -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let width = width_of(place);
     let head = move || {

@@ -1,160 +1,197 @@
-//! A flame graph: a click shows a box in full width, a search lights boxes.
+//! The boxes of a flame graph, which a pointer and the arrow keys move through.
 
-use super::chart::{DEFAULT_WIDTH, save, width_of};
-use crate::app::widgets::{Icon, SearchField, Shape};
-use crate::app::words::words;
+use super::chart::width_of;
+use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
 use leptos::prelude::*;
-use tracedrop::base::units::{format_float, format_ratio};
-use tracedrop::report::Chart;
-use tracedrop::report::chart::{Flame, Plot, Tone};
-use tracedrop::scene::{Mark, Scene, flame, layout, tone_name};
+use tracedrop::report::chart::{Flame, FlameBox};
+use tracedrop::scene::flame::{self, Placed, ROW};
+use tracedrop::scene::tone_name;
 
-/// Whether a search finds a name; `wanted` is in small letters.
-fn is_hit(name: &str, wanted: &str) -> bool {
-    name.to_lowercase().contains(wanted)
-}
+/// Boxes that a screen reader lists.
+const N_LISTED: usize = 30;
 
 #[component]
-pub fn FlameBlock(chart: Chart) -> impl IntoView {
-    let (title, caption) = (chart.title.clone(), chart.caption.clone());
-    let whole = match &chart.plot {
-        Plot::Flame(flame) => flame.clone(),
-        _ => return ().into_any(),
-    };
-    let whole = StoredValue::new(whole);
-    let chart = StoredValue::new(chart);
-    // What is in full width, from the root: names, and the graphs around it.
-    let trail = RwSignal::new(Vec::<(String, Flame)>::new());
-    let shown = Memo::new(move |_| {
-        trail.with(|trail| trail.last().map_or_else(|| whole.get_value(), |(_, flame)| flame.clone()))
-    });
-    let picture = Memo::new(move |_| {
-        chart.with_value(|chart| Chart { plot: Plot::Flame(shown.get()), ..chart.clone() })
-    });
-    let typed = RwSignal::new(String::new());
-    let wanted = move || typed.get().trim().to_lowercase();
+pub fn FlameDrawing(
+    /// What it shows, for screen readers.
+    #[prop(into)]
+    label: Signal<String>,
+    #[prop(into)] flame: Signal<Flame>,
+    /// The first row is at the bottom.
+    #[prop(into)]
+    from_bottom: Signal<bool>,
+    /// Boxes that the search does not find are pale.
+    #[prop(into)]
+    is_searching: Signal<bool>,
+    /// The box that keys move from, by number.
+    current: RwSignal<Option<usize>>,
+    /// A box is pointed at.
+    #[prop(into)]
+    on_point: Callback<Option<FlameBox>>,
+    /// A box is chosen, by pointer or with Enter.
+    #[prop(into)]
+    on_choose: Callback<usize>,
+    /// Escape.
+    #[prop(into)]
+    on_out: Callback<()>,
+) -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let width = width_of(place);
-    let matched = move || {
-        let wanted = wanted();
-        (!wanted.is_empty()).then(|| {
-            shown.with(|flame| {
-                let weight = flame.weight_of(|name| is_hit(name, &wanted));
-                (words().reports.flame_matched)(
-                    &format_float(weight, flame.unit),
-                    &format_ratio(weight / flame.total),
-                )
+    let placed = Memo::new(move |_| {
+        width.get().map(|width| flame.with(|flame| flame::placed(flame, width, from_bottom.get())))
+    });
+    let height = Memo::new(move |_| flame.with(|flame| f64::from(flame::n_rows(flame)) * ROW));
+    let drawn = move || {
+        let is_searching = is_searching.get();
+        placed.with(|placed| {
+            let placed = placed.as_ref()?;
+            flame.with_untracked(|flame| {
+                let mark = |it: &Placed| {
+                    let is_pale = is_searching && !flame.boxes.get(it.number).is_some_and(|it| it.is_hit);
+                    let strength = if is_pale { 0.12 } else if is_searching { 0.8 } else { it.strength };
+                    let tone = format!("tone-{}", tone_name(it.tone));
+                    view! {
+                        <rect class=tone x=it.x y=it.y width=it.width height=it.height fill-opacity=strength></rect>
+                        {(!it.text.is_empty()).then(|| view! { <text x=it.x + 4.0 y=it.y + 13.0>{it.text.clone()}</text> })}
+                    }
+                };
+                Some(placed.iter().map(mark).collect_view())
             })
         })
     };
-    let scene = Memo::new(move |_| Some(layout(&picture.get(), width.get()?)));
-    let drawn = move || {
-        let wanted = wanted();
-        scene.get().map(|scene: Scene| {
-            let (wide, high) = (scene.width, scene.height);
-            let marks: Vec<AnyView> = scene.marks.iter().map(|mark| mark_view(mark, &wanted)).collect();
-            view! { <svg class="drawing flame" aria-hidden="true" width=wide height=high viewBox=format!("0 0 {wide} {high}")>{marks}</svg> }
+    let outline = move || {
+        let current = current.get()?;
+        placed.with(|placed| {
+            let it = placed.as_ref()?.iter().find(|it| it.number == current)?;
+            Some(view! { <rect class="flame-current" x=it.x y=it.y width=it.width height=it.height></rect> })
         })
     };
-    let go = move |event: leptos::ev::MouseEvent| {
-        let at = (f64::from(event.offset_x()), f64::from(event.offset_y()));
-        let found = shown.with_untracked(|shown| {
-            let number = flame::box_at(shown, width.get_untracked()?, at.0, at.1)?;
-            let it = shown.boxes.get(number).filter(|it| !it.is_rest)?;
-            // Around all that shows already.
-            (it.weight < shown.total).then(|| (it.name.clone(), shown.focused(number)))
-        });
-        if let Some(found) = found {
-            trail.update(|trail| trail.push(found));
+    let box_at = move |event: &leptos::ev::MouseEvent| {
+        let (x, y) = (f64::from(event.offset_x()), f64::from(event.offset_y()));
+        placed.with_untracked(|placed| {
+            let is_there =
+                |it: &&Placed| (it.x..it.x + it.width + 1.0).contains(&x) && (it.y..it.y + ROW).contains(&y);
+            placed.as_ref()?.iter().find(is_there).map(|it| it.number)
+        })
+    };
+    let choose = move |number: usize| {
+        if flame.with_untracked(|flame| flame.boxes.get(number).is_some_and(|it| !it.is_rest)) {
+            current.set(Some(number));
+            on_choose.run(number);
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let at = current.get_untracked();
+        let to = |way| flame.with_untracked(|flame| neighbor(flame, at, way));
+        let (up, down) = match from_bottom.get_untracked() {
+            true => (Way::In, Way::Out),
+            false => (Way::Out, Way::In),
+        };
+        let next = match event.key().as_str() {
+            "ArrowUp" => to(up),
+            "ArrowDown" => to(down),
+            "ArrowLeft" => to(Way::Left),
+            "ArrowRight" => to(Way::Right),
+            "Home" => flame.with_untracked(|flame| neighbor(flame, None, Way::In)),
+            "Enter" | " " => {
+                if let Some(at) = at {
+                    choose(at);
+                }
+                at
+            }
+            "Escape" => {
+                on_out.run(());
+                None
+            }
+            _ => return,
+        };
+        event.prevent_default();
+        event.stop_propagation();
+        if let Some(next) = next {
+            current.set(Some(next));
+            on_point.run(flame.with_untracked(|flame| flame.boxes.get(next).cloned()));
         }
     };
     let listed = move || {
-        shown.with(|flame| {
-            let mut boxes: Vec<_> = flame.boxes.iter().filter(|it| !it.is_rest).collect();
+        flame.with(|flame| {
+            let mut boxes: Vec<&FlameBox> = flame.boxes.iter().filter(|it| !it.is_rest).collect();
             boxes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-            let text = |it: &&tracedrop::report::chart::FlameBox| {
-                format!(
-                    "{}: {} ({})",
-                    it.name,
-                    format_float(it.weight, flame.unit),
-                    format_ratio(it.weight / flame.total)
-                )
-            };
-            boxes.iter().take(30).map(text).collect::<Vec<_>>()
+            let text = |it: &&FlameBox| flame::title_of(it, flame).replace('\n', ", ");
+            boxes.iter().take(N_LISTED).map(text).collect::<Vec<_>>()
         })
     };
     view! {
-        <figure class="chart flame-chart">
-            <figcaption>
-                <div class="chart-head">
-                    <h3>{title.clone()}</h3>
-                    <SearchField
-                        label=Signal::stored(words().reports.flame_search.to_string())
-                        placeholder=words().reports.flame_search
-                        text=typed
-                        on_text=move |text: String| typed.set(text)
-                        class="flame-search"
-                    />
-                    <button
-                        type="button"
-                        class="button button-icon button-quiet"
-                        title=words().reports.save_svg
-                        aria-label=words().reports.save_svg
-                        on:click=move |_| {
-                            save(&picture.get_untracked(), width.get_untracked().unwrap_or(DEFAULT_WIDTH));
-                        }
-                    >
-                        <Icon shape=Shape::Export />
-                    </button>
-                </div>
-                {(!caption.is_empty()).then(|| view! { <p class="table-caption">{caption}</p> })}
-                <p class="flame-trail" role="status">
-                    <Show when=move || trail.with(|trail| !trail.is_empty())>
-                        <button type="button" class="link" on:click=move |_| trail.set(Vec::new())>{words().reports.flame_all}</button>
-                        {move || trail.with(|names| names.iter().enumerate().map(|(at, (name, _))| {
-                            let name = name.clone();
-                            view! {
-                                <span aria-hidden="true">" › "</span>
-                                <button type="button" class="link" on:click=move |_| trail.update(|trail| trail.truncate(at + 1))>{name}</button>
-                            }
-                        }).collect_view())}
-                    </Show>
-                    {move || matched().map(|text| view! { <span class="flame-matched">{text}</span> })}
-                </p>
-            </figcaption>
-            <div node_ref=place on:click=go>{drawn}</div>
-            <ul class="off-screen" aria-label=title>
-                {move || listed().into_iter().map(|text| view! { <li>{text}</li> }).collect_view()}
-            </ul>
-        </figure>
+        <div
+            class="flame-drawing"
+            node_ref=place
+            tabindex="0"
+            role="group"
+            aria-label=move || label.get()
+            on:click=move |event| {
+                if let Some(number) = box_at(&event) {
+                    choose(number);
+                }
+            }
+            on:mousemove=move |event| {
+                let found = box_at(&event);
+                on_point.run(flame.with_untracked(|flame| flame.boxes.get(found?).cloned()));
+            }
+            on:mouseleave=move |_| on_point.run(None)
+            on:keydown=on_key
+        >
+            <svg class="flame" aria-hidden="true" width="100%" height=move || height.get()>
+                {drawn}
+                {outline}
+            </svg>
+        </div>
+        <ul class="off-screen" aria-label=move || label.get()>
+            {move || listed().into_iter().map(|text| view! { <li>{text}</li> }).collect_view()}
+        </ul>
     }
-    .into_any()
 }
 
-fn mark_view(mark: &Mark, wanted: &str) -> AnyView {
-    match mark {
-        Mark::Cell { x, y, width, height, tone, strength, title } => {
-            // The name stands before the line break.
-            let name = title.split('\n').next().unwrap_or_default();
-            let is_dim = !is_hit(name, wanted);
-            let (tone, strength) = if is_dim { (Tone::Idle, 0.35) } else { (*tone, *strength) };
-            let strength = if is_dim || wanted.is_empty() { strength } else { 0.8 };
-            view! {
-                <rect
-                    class=format!("tone-{}", tone_name(tone))
-                    x=*x
-                    y=*y
-                    width=*width
-                    height=*height
-                    fill-opacity=strength
-                >
-                    <title>{title.clone()}</title>
-                </rect>
-            }
-            .into_any()
+/// Where a key leads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// To what a box calls.
+    In,
+    /// To its caller.
+    Out,
+    Left,
+    Right,
+}
+
+/// The box next to one; the first box if there is none.
+fn neighbor(flame: &Flame, at: Option<usize>, way: Way) -> Option<usize> {
+    let boxes = || flame.boxes.iter().enumerate().filter(|(_, it)| !it.is_rest);
+    let Some(from) = at.and_then(|at| flame.boxes.get(at)) else {
+        return boxes().find(|(_, it)| it.depth == 0).map(|(number, _)| number);
+    };
+    let end = from.start + from.weight;
+    let found = match way {
+        // The widest of those that it calls.
+        Way::In => boxes()
+            .filter(|(_, it)| {
+                it.depth == from.depth + 1
+                    && it.start + it.weight / 2.0 >= from.start
+                    && it.start + it.weight / 2.0 <= end
+            })
+            .max_by(|a, b| a.1.weight.total_cmp(&b.1.weight)),
+        Way::Out => {
+            let middle = from.start + from.weight / 2.0;
+            boxes().find(|(_, it)| {
+                it.depth + 1 == from.depth && it.start <= middle && middle <= it.start + it.weight
+            })
         }
-        Mark::Text { x, y, text, .. } => view! { <text x=*x y=*y>{text.clone()}</text> }.into_any(),
-        _ => ().into_any(),
-    }
+        Way::Left => boxes()
+            .filter(|(_, it)| it.depth == from.depth && it.start < from.start)
+            .max_by(|a, b| a.1.start.total_cmp(&b.1.start)),
+        Way::Right => boxes()
+            .filter(|(_, it)| it.depth == from.depth && it.start > from.start)
+            .min_by(|a, b| a.1.start.total_cmp(&b.1.start)),
+    };
+    found.map(|(number, _)| number)
 }

@@ -10,6 +10,6 @@ mod table;
 pub use chart::ChartBlock;
 pub use facts::{FactsBlock, Judgements};
 pub use findings::FindingsBlock;
-pub use flame::FlameBlock;
+pub use flame::FlameDrawing;
 pub use note::NoteBlock;
 pub use table::TableBlock;

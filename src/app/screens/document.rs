@@ -68,7 +68,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 }
                 if document.has_stacks && document.link.is_none() {
                     let place = entries.iter().position(|entry| entry.id == TIMELINE);
-                    let title = words().reports.flame_title.to_string();
+                    let title = words().flame.title.to_string();
                     let entry = Entry { id: FLAME.to_string(), title, group: Group::Timeline };
                     entries.insert(place.map_or(1.min(entries.len()), |place| place + 1), entry);
                 }

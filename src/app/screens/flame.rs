@@ -1,56 +1,788 @@
-//! The flame graphs of a trace, which the worker makes when they are first looked at.
+//! The flame graphs of a trace, or of the difference of two: the worker merges the stacks and sends the boxes to draw.
+//!
+//! What one looks at is a [`FlameQuery`] in the address, so Back undoes each step.
 
-use crate::app::blocks::{FlameBlock, NoteBlock};
+use crate::app::blocks::FlameDrawing;
+use crate::app::browser::{self, Pause};
 use crate::app::client::Answer;
 use crate::app::state::Tab;
+use crate::app::view_state::{Action, usual_libraries};
+use crate::app::widgets::{Icon, SearchField, Shape};
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
-use tracedrop::engine::protocol::{BlockView, Request};
+use tracedrop::base::units::{format_float, format_ratio};
+use tracedrop::engine::protocol::{
+    By, Direction, FlameInfo, FlameQuery, FlameRow, FlameView, FrameClass, LabelKey, Request, RowOrder,
+    Scale, Widths,
+};
+use tracedrop::report::Chart;
+use tracedrop::report::chart::{Flame, FlameBox, Plot};
+use tracedrop::scene::{flame, svg};
 
 /// `id` of the flame graphs among the reports.
 pub const FLAME: &str = "flame-graph";
 
+/// Pause in typing after which a search starts.
+const TYPING_MS: u32 = 150;
+
+/// What one looks at, and how to change it.
+#[derive(Clone, Copy)]
+struct Look {
+    tab: Tab,
+    query: Memo<FlameQuery>,
+    /// What the worker sent last.
+    view: RwSignal<Option<Arc<FlameView>>>,
+    /// The box that was chosen last.
+    chosen: RwSignal<Option<FlameBox>>,
+    /// Part of a graph in order of time in full width: start and end, as shares.
+    zoom: RwSignal<(f64, f64)>,
+    /// The first row is at the bottom.
+    from_bottom: RwSignal<bool>,
+}
+
+impl Look {
+    fn change(self, change: impl FnOnce(&mut FlameQuery)) {
+        self.set(change, true);
+    }
+
+    fn set(self, change: impl FnOnce(&mut FlameQuery), is_step: bool) {
+        let before = self.query.get_untracked();
+        let mut look = Box::new(before.clone());
+        change(&mut look);
+        if *look != before {
+            self.tab.app.act(Action::LookAtFlame { tab: self.tab.id, look, is_step });
+        }
+    }
+
+    /// Another set of boxes: what was in full width may not be there.
+    fn change_boxes(self, change: impl FnOnce(&mut FlameQuery)) {
+        self.chosen.set(None);
+        self.zoom.set((0.0, 1.0));
+        self.change(|query| {
+            query.focus.clear();
+            change(query);
+        });
+    }
+
+    fn info<T>(self, read: impl FnOnce(&FlameInfo) -> T) -> Option<T> {
+        self.view.with(|view| view.as_ref().and_then(|view| view.graphs.get(view.graph as usize).map(read)))
+    }
+
+    fn is_difference(self) -> bool {
+        self.info(|info| info.is_difference).unwrap_or(false)
+    }
+
+    fn amount(self, weight: f64) -> String {
+        self.view
+            .with(|view| view.as_ref().map(|view| format_float(weight, view.flame.unit)))
+            .unwrap_or_default()
+    }
+}
+
 #[component]
 pub fn FlameScreen(tab: Tab) -> impl IntoView {
-    let state = tab.timeline;
-    let problem = RwSignal::new(None::<String>);
-    let is_read = Memo::new(move |_| tab.document.with(|it| it.as_ref().is_some_and(|it| it.is_read)));
-    Effect::new(move |_| {
-        if is_read.get() && state.flame.with(Option::is_none) {
-            let ask = |ticket| Request::OnRequest { ticket, id: FLAME.to_string() };
-            tab.ask(ask, move |answer| match answer {
-                Answer::Made(report) => state.flame.set(Some(Arc::from(report))),
-                Answer::Refused(failure) => drop(problem.try_set(Some(failure.to_string()))),
-                _ => {}
-            });
-        }
+    let query = Memo::new(move |_| {
+        tab.app.view.with(|view| view.tab(tab.id).map(|tab| tab.flame.clone()).unwrap_or_default())
     });
-    let blocks = move || {
-        let report = state.flame.get()?;
-        let block = |block: &BlockView| match block {
-            BlockView::Chart(chart) => view! { <FlameBlock chart=chart.clone() /> }.into_any(),
-            BlockView::Note(note) => {
-                let note = Signal::stored(Some(note.clone()));
-                view! { <NoteBlock note /> }.into_any()
-            }
-            _ => ().into_any(),
-        };
-        Some(report.blocks.iter().map(block).collect_view())
+    let problem = RwSignal::new(None::<String>);
+    let look = Look {
+        tab,
+        query,
+        view: tab.flame,
+        chosen: RwSignal::new(None),
+        zoom: RwSignal::new((0.0, 1.0)),
+        from_bottom: RwSignal::new(false),
+    };
+    // The revision is that of the document: another range or side has other stacks.
+    let is_read = Memo::new(move |_| {
+        tab.document
+            .with(|it| it.as_ref().filter(|it| it.is_read).map(|it| (it.revision, it.sides.is_some())))
+    });
+    let n_asked = StoredValue::new(0_u32);
+    Effect::new(move |_| {
+        if is_read.get().is_none() {
+            return;
+        }
+        let query = Box::new(query.get());
+        n_asked.update_value(|n| *n += 1);
+        let number = n_asked.get_value();
+        tab.ask(
+            move |ticket| Request::Flame { ticket, query },
+            move |answer| {
+                // A later question is on its way.
+                if n_asked.try_get_value() != Some(number) {
+                    return;
+                }
+                match answer {
+                    Answer::Flame(view) => {
+                        look.view.set(Some(Arc::from(view)));
+                        problem.try_set(None);
+                    }
+                    Answer::Refused(failure) => drop(problem.try_set(Some(failure.to_string()))),
+                    _ => {}
+                }
+            },
+        );
+    });
+    let has_view = Memo::new(move |_| look.view.with(Option::is_some));
+    let summary = move || {
+        look.view.with(|view| {
+            let view = view.as_ref()?;
+            let amount = |weight| format_float(weight, view.flame.unit);
+            Some(match view.graphs.get(view.graph as usize)?.is_difference {
+                true => format!("A {}, B {}", amount(view.total.1), amount(view.total.0)),
+                false => amount(view.total.0),
+            })
+        })
+    };
+    let status = move || match (is_read.get(), problem.get()) {
+        (_, Some(problem)) => problem,
+        (None, _) => words().flame.not_read.to_string(),
+        _ => words().flame.making.to_string(),
     };
     view! {
         <header class="report-head">
             <div>
-                <h2 tabindex="-1">{words().reports.flame_title}</h2>
-                <p class="report-summary" role="status">
-                    {move || match state.flame.get() {
-                        Some(report) => report.summary.clone(),
-                        None => problem.get().unwrap_or_else(|| words().reports.flame_making.to_string()),
-                    }}
-                </p>
+                <h2 tabindex="-1">{words().flame.title}</h2>
+                <p class="report-summary">{summary}</p>
             </div>
         </header>
-        {blocks}
-        <p class="timeline-keys">{words().reports.flame_hint}</p>
+        <Show
+            when=move || has_view.get()
+            fallback=move || view! { <p class="empty" role="status">{status}</p> }
+        >
+            <section class="flame-screen" aria-label=words().flame.title>
+                <Tools look problem />
+                <Trail look />
+                <div class="flame-body">
+                    <Graph look />
+                    <Functions look />
+                </div>
+                {move || look.view.with(|view| view.as_ref().map(|view| {
+                    view.notes.iter().map(|note| view! { <p class="note">{note.clone()}</p> }).collect_view()
+                }))}
+                <p class="timeline-keys">{words().flame.hint}</p>
+            </section>
+        </Show>
+    }
+}
+
+/// Which graph, from where, merged how; the search.
+#[component]
+fn Tools(look: Look, problem: RwSignal<Option<String>>) -> impl IntoView {
+    let words = || &words().flame;
+    let Look { query, view, .. } = look;
+    let titles = Memo::new(move |_| {
+        view.with(|view| {
+            let of =
+                |view: &Arc<FlameView>| view.graphs.iter().map(|info| info.title.clone()).collect::<Vec<_>>();
+            view.as_ref().map(of).unwrap_or_default()
+        })
+    });
+    let threads = Memo::new(move |_| look.info(|info| info.threads.clone()).unwrap_or_default());
+    let directions = Memo::new(move |_| {
+        let has_order = look.info(|info| info.has_order).unwrap_or(false);
+        let mut all = vec![Direction::Callers, Direction::Ends, Direction::Around];
+        if has_order {
+            all.insert(2, Direction::Time);
+        }
+        all
+    });
+    let is_difference = Memo::new(move |_| look.is_difference());
+    let has_steps = Memo::new(move |_| look.info(|info| info.has_steps).unwrap_or(false));
+    let typed = RwSignal::new(query.get_untracked().search);
+    let typing = Pause::new();
+    // Back and links change it too.
+    Effect::new(move |_| {
+        let search = query.with(|query| query.search.clone());
+        if typed.get_untracked().trim() != search {
+            typed.set(search);
+        }
+    });
+    let search = move |text: String| {
+        typed.set(text.clone());
+        typing.start(TYPING_MS, move || look.set(|query| query.search = text.trim().to_string(), false));
+    };
+    let matched = move || {
+        if let Some(problem) = problem.get() {
+            return Some(problem);
+        }
+        view.with(|view| {
+            let view = view.as_ref()?;
+            let share = view.matched? / shown_total(view, query.with(|query| query.widths));
+            Some((words().matched)(&format_float(view.matched?, view.flame.unit), &format_ratio(share)))
+        })
+    };
+    view! {
+        <div class="flame-tools">
+            <Show when=move || titles.with(|titles| titles.len() > 1)>
+                <label class="flame-choice">
+                    <span class="off-screen">{words().graph}</span>
+                    <select on:change:target=move |event| {
+                        let graph = event.target().value().parse().unwrap_or(0);
+                        look.change_boxes(|query| {
+                            let FlameQuery { direction, search, rows, widths, scale, .. } = query.clone();
+                            *query = FlameQuery { graph, direction, search, rows, widths, scale, ..FlameQuery::default() };
+                        });
+                    }>
+                        {move || titles.get().into_iter().enumerate().map(|(at, title)| {
+                            let is_it = move || view.with(|view| view.as_ref().is_some_and(|view| view.graph as usize == at));
+                            view! { <option value=at.to_string() selected=is_it>{title}</option> }
+                        }).collect_view()}
+                    </select>
+                </label>
+            </Show>
+            <div class="switch" role="group" aria-label=words().from>
+                {move || directions.get().into_iter().map(|direction| {
+                    let (label, hint) = (words().direction)(direction);
+                    view! {
+                        <button
+                            type="button"
+                            class="switch-choice"
+                            title=hint
+                            aria-pressed=move || (query.with(|query| query.direction) == direction).to_string()
+                            on:click=move |_| look.change_boxes(|query| query.direction = direction)
+                        >
+                            {label}
+                        </button>
+                    }
+                }).collect_view()}
+            </div>
+            <label class="flame-choice">
+                <span class="off-screen">{words().by}</span>
+                <select on:change:target=move |event| {
+                    let at: usize = event.target().value().parse().unwrap_or(0);
+                    look.change_boxes(|query| query.stacks.by = By::ALL.get(at).copied().unwrap_or_default());
+                }>
+                    {By::ALL.into_iter().enumerate().map(|(at, by)| view! {
+                        <option value=at.to_string() selected=move || query.with(|query| query.stacks.by == by)>
+                            {(words().by_name)(by)}
+                        </option>
+                    }).collect_view()}
+                </select>
+            </label>
+            <Show when=move || threads.with(|threads| threads.len() > 1)>
+                <label class="flame-choice">
+                    <span class="off-screen">{words().thread}</span>
+                    <select on:change:target=move |event| {
+                        let thread = event.target().value().parse().ok();
+                        look.change_boxes(|query| query.stacks.thread = thread);
+                    }>
+                        {move || {
+                            let is_in_time = query.with(|query| query.direction) == Direction::Time;
+                            (!is_in_time).then(|| view! {
+                                <option value="" selected=move || query.with(|query| query.stacks.thread.is_none())>{words().all_threads}</option>
+                            })
+                        }}
+                        {move || threads.get().into_iter().enumerate().map(|(at, name)| {
+                            let is_it = move || view.with(|view| view.as_ref().is_some_and(|view| view.thread == Some(at as u32)));
+                            view! { <option value=at.to_string() selected=is_it>{name}</option> }
+                        }).collect_view()}
+                    </select>
+                </label>
+            </Show>
+            <FrameOptions look />
+            <Show when=move || is_difference.get()>
+                <div class="switch" role="group" aria-label=words().widths>
+                    {[Widths::Before, Widths::Weight, Widths::Change].map(|widths| view! {
+                        <button
+                            type="button"
+                            class="switch-choice"
+                            title=format!("{}: {}", words().widths, (words().width)(widths))
+                            aria-pressed=move || (query.with(|query| query.widths) == widths).to_string()
+                            on:click=move |_| look.change(|query| query.widths = widths)
+                        >
+                            {(words().width)(widths)}
+                        </button>
+                    }).collect_view()}
+                </div>
+            </Show>
+            <Show when=move || is_difference.get()>
+                <label class="flame-choice">
+                    <span class="off-screen">{words().scale}</span>
+                    <select on:change:target=move |event| {
+                        let scale = match event.target().value().as_str() {
+                            "total" => Scale::Total,
+                            "step" => Scale::Step,
+                            _ => Scale::None,
+                        };
+                        look.change(|query| query.scale = scale);
+                    }>
+                        {[("none", Scale::None), ("total", Scale::Total), ("step", Scale::Step)].map(|(value, scale)| view! {
+                            <option
+                                value=value
+                                hidden=move || scale == Scale::Step && !has_steps.get()
+                                selected=move || query.with(|query| query.scale == scale)
+                            >
+                                {(words().scale_name)(scale)}
+                            </option>
+                        }).collect_view()}
+                    </select>
+                </label>
+            </Show>
+            <search class="flame-search">
+                <SearchField
+                    label=Signal::stored(words().search.to_string())
+                    placeholder=words().search_hint
+                    text=typed
+                    on_text=search
+                    is_wrong=Signal::derive(move || problem.with(Option::is_some))
+                />
+                <span class="flame-matched" role="status">{matched}</span>
+            </search>
+        </div>
+    }
+}
+
+/// Weight of all boxes by the widths that show.
+fn shown_total(view: &FlameView, widths: Widths) -> f64 {
+    let total = match widths {
+        Widths::Weight => view.total.0,
+        Widths::Before => view.total.1,
+        Widths::Change => view.flame.total,
+    };
+    if total > 0.0 { total } else { 1.0 }
+}
+
+/// Which frames take part.
+#[component]
+fn FrameOptions(look: Look) -> impl IntoView {
+    let words = || &words().flame;
+    let query = look.query;
+    let classes = Memo::new(move |_| look.info(|info| info.classes.clone()).unwrap_or_default());
+    let is_mine = move || query.with(|query| !query.stacks.libraries.is_empty());
+    let n_changed = move || {
+        query.with(|query| {
+            let stacks = &query.stacks;
+            usize::from(!stacks.libraries.is_empty())
+                + usize::from(stacks.folds_recursion)
+                + stacks.hidden_classes.len()
+        })
+    };
+    let checkbox = |label: &'static str, hint: &'static str, is_on: Signal<bool>, change: Callback<bool>| {
+        view! {
+            <label class="flame-check" title=hint>
+                <input type="checkbox" prop:checked=move || is_on.get() on:change:target=move |event| change.run(event.target().checked()) />
+                {label}
+            </label>
+        }
+    };
+    view! {
+        <details class="flame-options">
+            <summary class="button">
+                <Icon shape=Shape::Columns />
+                {words().options}
+                {move || (n_changed() > 0).then(|| format!(" ({})", n_changed()))}
+            </summary>
+            <div class="flame-options-body">
+                {checkbox(
+                    words().only_mine,
+                    words().only_mine_hint,
+                    Signal::derive(is_mine),
+                    Callback::new(move |is_on| look.change_boxes(|query| {
+                        query.stacks.libraries = if is_on { usual_libraries() } else { Vec::new() };
+                    })),
+                )}
+                <Show when=is_mine>
+                    <label class="flame-libraries">
+                        {words().libraries}
+                        <textarea
+                            rows="6"
+                            spellcheck="false"
+                            prop:value=move || query.with(|query| query.stacks.libraries.join("\n"))
+                            on:change:target=move |event| {
+                                let text = event.target().value();
+                                let lines = text.lines().filter(|line| !line.trim().is_empty()).map(str::to_string).collect();
+                                look.change_boxes(|query| query.stacks.libraries = lines);
+                            }
+                        ></textarea>
+                    </label>
+                </Show>
+                {checkbox(
+                    words().folds,
+                    words().folds_hint,
+                    Signal::derive(move || query.with(|query| query.stacks.folds_recursion)),
+                    Callback::new(move |is_on| look.change_boxes(|query| query.stacks.folds_recursion = is_on)),
+                )}
+                {checkbox(
+                    words().from_bottom,
+                    "",
+                    Signal::derive(move || look.from_bottom.get()),
+                    Callback::new(move |is_on| look.from_bottom.set(is_on)),
+                )}
+                <Show when=move || classes.with(|classes| classes.len() > 1)>
+                    <fieldset>
+                        <legend>{words().classes}</legend>
+                        {move || classes.get().into_iter().map(|class: FrameClass| {
+                            checkbox(
+                                (words().class)(class),
+                                "",
+                                Signal::derive(move || query.with(|query| !query.stacks.hidden_classes.contains(&class))),
+                                Callback::new(move |is_on: bool| look.change_boxes(|query| {
+                                    query.stacks.hidden_classes.retain(|hidden| *hidden != class);
+                                    if !is_on {
+                                        query.stacks.hidden_classes.push(class);
+                                    }
+                                })),
+                            )
+                        }).collect_view()}
+                    </fieldset>
+                </Show>
+            </div>
+        </details>
+    }
+}
+
+/// Where one is: what is in full width, what is left out; and what can be done with the box that was chosen.
+#[component]
+fn Trail(look: Look) -> impl IntoView {
+    let words = || &words().flame;
+    let query = look.query;
+    let is_deep =
+        Memo::new(move |_| query.with(|query| !query.focus.is_empty()) || look.zoom.get() != (0.0, 1.0));
+    let left_out = Memo::new(move |_| {
+        query.with(|query| {
+            let of = |texts: &[String], is_ignored: bool| {
+                texts.iter().map(|text| (text.clone(), is_ignored)).collect::<Vec<_>>()
+            };
+            [of(&query.stacks.hidden, false), of(&query.stacks.ignored, true)].concat()
+        })
+    });
+    let to_all = move |_| {
+        look.chosen.set(None);
+        look.zoom.set((0.0, 1.0));
+        look.change(|query| query.focus.clear());
+    };
+    let path = move || {
+        query
+            .with(|query| query.focus.clone())
+            .into_iter()
+            .enumerate()
+            .map(|(at, (name, place))| {
+                view! {
+                    <span aria-hidden="true">" › "</span>
+                    <button type="button" class="link" title=place on:click=move |_| {
+                        look.change(|query| query.focus.truncate(at + 1));
+                    }>{name}</button>
+                }
+            })
+            .collect_view()
+    };
+    view! {
+        <nav class="flame-trail" aria-label=words().all>
+            <Show when=move || is_deep.get()>
+                <button type="button" class="link" on:click=to_all>{words().all}</button>
+                {path}
+            </Show>
+        </nav>
+        <Show when=move || left_out.with(|left_out| !left_out.is_empty())>
+            <p class="flame-left-out">
+                {words().hidden}": "
+                {move || left_out.get().into_iter().map(|(text, is_ignored)| {
+                    let name = text.trim_matches('"').to_string();
+                    let label = (words().show_again)(&name);
+                    view! {
+                        <button type="button" class="flame-chip" title=label.clone() aria-label=label on:click=move |_| {
+                            look.change_boxes(|query| {
+                                let stacks = &mut query.stacks;
+                                let texts = if is_ignored { &mut stacks.ignored } else { &mut stacks.hidden };
+                                texts.retain(|it| *it != text);
+                            });
+                        }>{name}" ×"</button>
+                    }
+                }).collect_view()}
+            </p>
+        </Show>
+    }
+}
+
+/// Part of a graph between two shares of its width, as wide as all of it.
+fn zoomed(flame: &Flame, (from, to): (f64, f64)) -> Flame {
+    let (from, to) = (from * flame.total, to * flame.total);
+    let within = flame.boxes.iter().filter(|it| it.start < to && it.start + it.weight > from);
+    let boxes = within.map(|it| {
+        let start = it.start.max(from);
+        FlameBox { start: start - from, weight: (it.start + it.weight).min(to) - start, ..it.clone() }
+    });
+    Flame { boxes: boxes.collect(), total: to - from, unit: flame.unit }
+}
+
+/// Names and places of a box and its callers, from the root.
+fn path_of(flame: &Flame, number: usize) -> Vec<LabelKey> {
+    let Some(it) = flame.boxes.get(number) else { return Vec::new() };
+    let middle = it.start + it.weight / 2.0;
+    let is_around = |other: &&FlameBox| {
+        other.depth <= it.depth
+            && !other.is_rest
+            && other.start <= middle
+            && middle <= other.start + other.weight
+    };
+    let mut path: Vec<&FlameBox> = flame.boxes.iter().filter(is_around).collect();
+    path.sort_by_key(|it| it.depth);
+    path.dedup_by_key(|it| it.depth);
+    path.into_iter().map(|it| (it.name.clone(), it.place.clone())).collect()
+}
+
+/// A search for exactly that name.
+fn exactly(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
+#[component]
+fn Graph(look: Look) -> impl IntoView {
+    let words = || &words().flame;
+    let Look { tab, query, view, chosen, zoom, .. } = look;
+    let pointed = RwSignal::new(None::<FlameBox>);
+    let (current, current_caller) = (RwSignal::new(None::<usize>), RwSignal::new(None::<usize>));
+    let empty = || Flame { boxes: Vec::new(), total: 0.0, unit: tracedrop::base::units::Unit::None };
+    let is_in_time = move || query.with(|query| query.direction) == Direction::Time;
+    let main = Memo::new(move |_| {
+        view.with(|view| {
+            let flame = view.as_ref().map_or_else(empty, |view| view.flame.clone());
+            if is_in_time() && zoom.get() != (0.0, 1.0) { zoomed(&flame, zoom.get()) } else { flame }
+        })
+    });
+    let callers = Memo::new(move |_| view.with(|view| view.as_ref().and_then(|view| view.callers.clone())));
+    Effect::new(move |_| {
+        main.track();
+        current.set(None);
+        current_caller.set(None);
+    });
+    let is_searching = Signal::derive(move || query.with(|query| !query.search.is_empty()));
+    let center = move || {
+        main.with(|main| {
+            main.boxes.iter().find(|it| it.depth == 0).map(|it| it.name.clone()).unwrap_or_default()
+        })
+    };
+    let choose = move |number: usize| {
+        let Some(it) = main.with_untracked(|main| main.boxes.get(number).cloned()) else { return };
+        let total = main.with_untracked(|main| main.total);
+        chosen.set(Some(it.clone()));
+        match query.with_untracked(|query| query.direction) {
+            Direction::Around => look.change(|query| query.center = Some((it.name, it.place))),
+            Direction::Time => {
+                let (from, to) = zoom.get_untracked();
+                let share = |at: f64| from + (to - from) * at / total;
+                if it.weight < total {
+                    zoom.set((share(it.start), share(it.start + it.weight)));
+                }
+            }
+            Direction::Callers | Direction::Ends => {
+                let path = main.with_untracked(|main| path_of(main, number));
+                look.change(|query| query.focus = path);
+            }
+        }
+    };
+    let choose_caller = move |number: usize| {
+        let it =
+            callers.with_untracked(|callers| callers.as_ref().and_then(|it| it.boxes.get(number).cloned()));
+        if let Some(it) = it {
+            chosen.set(Some(it.clone()));
+            look.change(|query| query.center = Some((it.name, it.place)));
+        }
+    };
+    let out = move || {
+        zoom.set((0.0, 1.0));
+        look.change(|query| drop(query.focus.pop()));
+    };
+    let about = move || {
+        let it = pointed.get().or_else(|| chosen.get())?;
+        Some(main.with(|main| flame::title_of(&it, main)))
+    };
+    let from_bottom = move || look.from_bottom.get();
+    let save = move |_| {
+        let chart = view.with_untracked(|view| {
+            let view = view.as_ref()?;
+            let info = view.graphs.get(view.graph as usize)?;
+            let (title, caption) = (info.title.clone(), info.caption.clone());
+            Some(Chart {
+                id: "flame_graph_chart".into(),
+                title,
+                caption,
+                plot: Plot::Flame(view.flame.clone()),
+            })
+        });
+        if let Some(chart) = chart {
+            browser::download_text(
+                "flame-graph.svg",
+                &svg::picture(&chart, svg::FILE_WIDTH),
+                "image/svg+xml",
+            );
+        }
+    };
+    let has_chosen = Memo::new(move |_| chosen.with(|chosen| chosen.as_ref().is_some_and(|it| !it.is_rest)));
+    let with_chosen = move |act: &dyn Fn(FlameBox)| {
+        if let Some(it) = chosen.get_untracked() {
+            act(it);
+        }
+    };
+    let can_go = Memo::new(move |_| tab.has_timeline());
+    view! {
+        <div class="flame-graph">
+            <div class="flame-head">
+                <p class="flame-about">{move || about().unwrap_or_else(|| {
+                    look.info(|info| info.caption.clone()).unwrap_or_default()
+                })}</p>
+                <Show when=move || has_chosen.get()>
+                    <p class="flame-actions">
+                        <button type="button" class="button" title=words().around_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
+                            query.direction = Direction::Around;
+                            query.center = Some((it.name, it.place));
+                        }))>{words().around}</button>
+                        <button type="button" class="button" title=words().hide_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
+                            query.stacks.hidden.push(exactly(&it.name));
+                        }))>{words().hide}</button>
+                        <button type="button" class="button" title=words().ignore_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
+                            query.stacks.ignored.push(exactly(&it.name));
+                        }))>{words().ignore}</button>
+                        <button type="button" class="button" on:click=move |_| with_chosen(&|it| {
+                            browser::copy_text(it.name, |_| {});
+                        })>{words().copy_name}</button>
+                        <Show when=move || can_go.get()>
+                            <button type="button" class="button" on:click=move |_| with_chosen(&|it| {
+                                tab.find_in_timeline(exactly(&it.name));
+                            })>{words().in_timeline}</button>
+                        </Show>
+                    </p>
+                </Show>
+                <button
+                    type="button"
+                    class="button button-icon button-quiet"
+                    title=crate::app::words::words().reports.save_svg
+                    aria-label=crate::app::words::words().reports.save_svg
+                    on:click=save
+                >
+                    <Icon shape=Shape::Export />
+                </button>
+            </div>
+            {move || callers.with(Option::is_some).then(|| view! {
+                <h3 class="flame-part">{words().callers}</h3>
+                <div class="flame-callers">
+                    <FlameDrawing
+                        label=Signal::derive(move || (words().callers_of)(&center()))
+                        flame=Signal::derive(move || callers.get().unwrap_or_else(empty))
+                        from_bottom=Signal::stored(true)
+                        is_searching
+                        current=current_caller
+                        on_point=move |it| pointed.set(it)
+                        on_choose=choose_caller
+                        on_out=move |_| out()
+                    />
+                </div>
+                <h3 class="flame-part">{words().callees}</h3>
+            })}
+            <FlameDrawing
+                label=Signal::stored(words().drawing.to_string())
+                flame=main
+                from_bottom=Signal::derive(move || from_bottom() && callers.with(Option::is_none))
+                is_searching
+                current
+                on_point=move |it| pointed.set(it)
+                on_choose=choose
+                on_out=move |_| out()
+            />
+        </div>
+    }
+}
+
+/// Functions by weight; each lights its boxes.
+#[component]
+fn Functions(look: Look) -> impl IntoView {
+    let words = || &words().flame;
+    let Look { query, view, .. } = look;
+    let is_difference = Memo::new(move |_| look.is_difference());
+    let count = move || {
+        view.with(|view| view.as_ref().map(|view| (words().n_functions)(view.n_rows, view.rows.len())))
+    };
+    let heading = move |label: &'static str, order: RowOrder| {
+        let is_on = move || query.with(|query| query.rows) == order;
+        view! {
+            <th scope="col" class="number" aria-sort=move || is_on().then_some("descending")>
+                <button type="button" class="flame-sort" title=(words().sort_by)(order) on:click=move |_| look.change(|query| query.rows = order)>
+                    {label}
+                    {move || is_on().then_some(" ↓")}
+                </button>
+            </th>
+        }
+    };
+    let row = move |row: &FlameRow| {
+        let FlameRow { name, place, own, total, own_before, .. } = row.clone();
+        let (lit, key) = (exactly(&name), (name.clone(), place.clone()));
+        let is_lit = {
+            let lit = lit.clone();
+            move || query.with(|query| query.search == lit)
+        };
+        let title = format!("{}\n{place}", (words().light)(&name));
+        let change = own - own_before;
+        view! {
+            <tr class:row-lit=is_lit>
+                <th scope="row">
+                    <button type="button" class="flame-name" title=title on:click=move |_| {
+                        look.change(|query| query.search = if query.search == lit { String::new() } else { lit.clone() });
+                    }>
+                        <span>{name.clone()}</span>
+                        <small>{place}</small>
+                    </button>
+                </th>
+                {match is_difference.get() {
+                    true => view! {
+                        <td class="number">{look.amount(own_before)}</td>
+                        <td class="number">{look.amount(own)}</td>
+                        <td class="number">{signed(look.amount(change.abs()), change)}</td>
+                    }.into_any(),
+                    false => view! {
+                        <td class="number">{look.amount(own)}</td>
+                        <td class="number">{look.amount(total)}</td>
+                    }.into_any(),
+                }}
+                <td>
+                    <button type="button" class="button button-icon button-quiet" title=words().around_hint aria-label=format!("{}: {name}", words().around) on:click=move |_| {
+                        look.change_boxes(|query| {
+                            query.direction = Direction::Around;
+                            query.center = Some(key.clone());
+                        });
+                    }><Icon shape=Shape::Swap /></button>
+                </td>
+            </tr>
+        }
+    };
+    view! {
+        <section class="flame-functions" aria-label=words().functions>
+            <h3>{words().functions} <small>{count}</small></h3>
+            <div class="flame-table" tabindex="0" role="group" aria-label=words().functions>
+                <table>
+                    <thead>
+                        <tr>
+                            <th scope="col">{words().function}</th>
+                            {move || match is_difference.get() {
+                                true => view! {
+                                    <th scope="col" class="number">{(words().own_of)(false)}</th>
+                                    {heading((words().own_of)(true), RowOrder::Own)}
+                                    {heading(words().change, RowOrder::Change)}
+                                }.into_any(),
+                                false => view! {
+                                    {heading(words().own, RowOrder::Own)}
+                                    {heading(words().total, RowOrder::Total)}
+                                }.into_any(),
+                            }}
+                            <th><span class="off-screen">{words().around}</span></th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {move || view.with(|view| view.as_ref().map(|view| view.rows.iter().map(row).collect_view()))}
+                    </tbody>
+                </table>
+            </div>
+        </section>
+    }
+}
+
+/// A change with its sign.
+fn signed(amount: String, change: f64) -> String {
+    match change {
+        change if change > 0.0 => format!("+{amount}"),
+        change if change < 0.0 => format!("−{amount}"),
+        _ => amount,
     }
 }

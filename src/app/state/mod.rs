@@ -34,7 +34,7 @@ use std::sync::Arc;
 use tabs::Closed;
 use tracedrop::analysis::Query;
 use tracedrop::base::text;
-use tracedrop::engine::protocol::{DocumentView, FormatView, Request, TableSpot};
+use tracedrop::engine::protocol::{DocumentView, FlameView, FormatView, Request, TableSpot};
 use tracedrop::report::{Notes, RowsOf};
 
 /// Selector of the heading of the report that shows.
@@ -143,6 +143,8 @@ pub struct Tab {
     pub top_px: StoredValue<f64>,
     /// The timeline as one looks at it.
     pub timeline: TimelineState,
+    /// The flame graph that the worker sent last.
+    pub flame: RwSignal<Option<Arc<FlameView>>>,
     pub app: App,
     pub source: Local<Option<Source>>,
 }
@@ -278,6 +280,7 @@ impl Tab {
             fellows: RwSignal::default(),
             top_px: StoredValue::new(0.0),
             timeline: TimelineState::new(),
+            flame: RwSignal::new(None),
             app,
             source: StoredValue::new_local(Some(source)),
         }

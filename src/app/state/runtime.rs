@@ -153,6 +153,7 @@ impl Tab {
         });
         self.document.set(None);
         self.timeline.reset();
+        self.flame.set(None);
         self.run.exporting.set(None);
         self.digests.set(None);
         self.run.pace.set_value(Paces::default());

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracedrop::base::units::Unit;
-use tracedrop::engine::protocol::{ColumnView, ReportView, Request, TableAsk, TimelineAnswer, TimelineAsk};
+use tracedrop::engine::protocol::{ColumnView, Request, TableAsk, TimelineAnswer, TimelineAsk};
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{RowsOf, Value};
 use tracedrop::timeline::Viewport;
@@ -35,8 +35,6 @@ pub struct TimelineState {
     pub mark: RwSignal<Option<f64>>,
     /// `None` until the worker has sent them.
     pub steps: RwSignal<Option<Vec<Step>>>,
-    /// The report with flame graphs; `None` until the worker has sent it.
-    pub flame: RwSignal<Option<Arc<ReportView>>>,
     /// Only tracks with this text in their names or processes show.
     pub only: RwSignal<String>,
     /// Tracks that stay at the top, in the order in which they were put there.
@@ -60,7 +58,6 @@ impl TimelineState {
             sums: RwSignal::new(None),
             mark: RwSignal::new(None),
             steps: RwSignal::new(None),
-            flame: RwSignal::new(None),
             only: RwSignal::default(),
             pinned: RwSignal::default(),
             lit: RwSignal::default(),
@@ -86,7 +83,6 @@ impl TimelineState {
         self.found.set(None);
         self.mark.set(None);
         self.steps.set(None);
-        self.flame.set(None);
         self.pinned.set(Vec::new());
     }
 
@@ -220,7 +216,19 @@ impl Tab {
             }
             self.show_report(Some(TIMELINE.to_string()));
         }
-        let text = text();
+        self.find_if_there(text(), times.is_none());
+    }
+
+    /// Shows the timeline with a search for that text, if it finds something there, and says so otherwise.
+    pub fn find_in_timeline(self, text: String) {
+        if let Some(sides) = untrack(|| self.timeline_pair()) {
+            sides.iter().for_each(|side| side.timeline.lit.set(text.clone()));
+            return self.show_report(Some(TIMELINE.to_string()));
+        }
+        self.find_if_there(text, true);
+    }
+
+    fn find_if_there(self, text: String, says_so: bool) {
         if text.is_empty() {
             return;
         }
@@ -235,7 +243,7 @@ impl Tab {
                 self.timeline.lit.set(lit.clone());
                 self.timeline.found.set(Some(found));
                 self.show_report(Some(TIMELINE.to_string()));
-            } else if times.is_none() {
+            } else if says_so {
                 self.app.say((words().table.not_in_timeline)(&lit));
             }
         });

@@ -1,7 +1,7 @@
 //! Changes of what one looks at.
 
 use super::{Place, RowSet, TabView, TableLook, TableName, TimelineLook, ViewState};
-use tracedrop::engine::protocol::TableSpot;
+use tracedrop::engine::protocol::{FlameQuery, TableSpot};
 use tracedrop::report::{Amounts, Sort};
 
 /// One change of what one looks at. `tab` is the `id` of a tab.
@@ -62,6 +62,12 @@ pub enum Action {
         look: Option<TimelineLook>,
         is_step: bool,
     },
+    /// Look at the flame graph; `is_step` if that is more than another letter of a search.
+    LookAtFlame {
+        tab: u32,
+        look: Box<FlameQuery>,
+        is_step: bool,
+    },
     /// Show a report and tables as a sender saw them.
     LookAs {
         tab: u32,
@@ -116,6 +122,7 @@ pub fn reduce(mut state: ViewState, action: Action) -> ViewState {
             view.report = Some(table.report);
         }
         Action::LookAtTime { tab, look, is_step: _ } => state.tab_mut(tab).timeline = look,
+        Action::LookAtFlame { tab, look, is_step: _ } => state.tab_mut(tab).flame = *look,
         Action::LookAs { tab, report, tables } => {
             let view = state.tab_mut(tab);
             view.report = report;

@@ -3,10 +3,11 @@
 //! ```text
 //! #tab=m3k9x.2&report=slices&sort=slices/slices:-4&filter=slices/slices:self%3E1ms&rows=slices/slices:0,4-9
 //! ```
-//! `time=` is what is in view in the timeline, `event=` and `stretch=` what is selected in it, `find=` what is searched for there.
+//! `flame=` is how the flame graph is looked at, see [`super::flame_look`]. `time=` is what is in view in the timeline, `event=` and `stretch=` what is selected in it, `find=` what is searched for there.
 //! `columns=` lists the chosen columns of a table, `show=` says how its amounts are shown, `search=` is the text of the search over
 //! everything.
 
+use super::flame_look;
 use super::{Place, RowSet, TabView, TableLook, TableName, TimelineLook};
 use std::fmt::Write as _;
 use tracedrop::report::{Amounts, Sort};
@@ -30,6 +31,10 @@ impl Place {
                 if !search.is_empty() {
                     parts.push(format!("find={}", encoded(search)));
                 }
+            }
+            let flame = flame_look::to_text(&tab.flame);
+            if !flame.is_empty() {
+                parts.push(format!("flame={flame}"));
             }
             for TableLook { name, query, columns, rows, amounts } in &tab.tables {
                 let name = format!("{}/{}", encoded(&name.report), encoded(&name.table));
@@ -73,6 +78,7 @@ impl Place {
                 }
                 "search" => place.search = decoded(value),
                 "report" => tab.report = decoded(value),
+                "flame" => tab.flame = flame_look::parse(value),
                 "time" => {
                     if let Some(view) = pair(value) {
                         tab.timeline.get_or_insert_default().view = view;
@@ -131,7 +137,7 @@ fn read_table(tab: &mut TabView, part: &str, text: &str) {
 }
 
 /// Text as it stands in a part of an address, as by `encodeURIComponent`.
-fn encoded(text: &str) -> String {
+pub(super) fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
@@ -145,7 +151,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// `None` of what no program has encoded.
-fn decoded(text: &str) -> Option<String> {
+pub(super) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [byte, after @ ..] = rest {

@@ -41,6 +41,8 @@ enum Gradual {
     Filter(TableName),
     /// What is in view in the timeline of a tab.
     Time(u32),
+    /// What is searched for in the flame graph of a tab, letter by letter.
+    Flame(u32),
 }
 
 impl Log {
@@ -49,6 +51,7 @@ impl Log {
         let next = match action {
             Action::Filter { table, .. } => Since::Gradual(Gradual::Filter(table.clone())),
             Action::LookAtTime { tab, is_step: false, .. } => Since::Gradual(Gradual::Time(*tab)),
+            Action::LookAtFlame { tab, is_step: false, .. } => Since::Gradual(Gradual::Flame(*tab)),
             Action::Search(_)
             | Action::MoveSort { .. }
             | Action::ChooseColumns { .. }

@@ -8,14 +8,16 @@
 
 mod action;
 mod address;
+mod flame_look;
 mod log;
 mod rows;
 
 pub use action::{Action, reduce};
+pub use flame_look::usual_libraries;
 pub use log::{Entry, Log};
 pub use rows::RowSet;
 
-use tracedrop::engine::protocol::TableSpot;
+use tracedrop::engine::protocol::{FlameQuery, TableSpot};
 use tracedrop::report::Amounts;
 use tracedrop::report::view::TableQuery;
 
@@ -42,6 +44,8 @@ pub struct TabView {
     pub tables: Vec<TableLook>,
     /// Of the timeline; `None` for all of it.
     pub timeline: Option<TimelineLook>,
+    /// Of the flame graph.
+    pub flame: FlameQuery,
 }
 
 /// How the timeline is looked at. Times are nanoseconds from its start.
@@ -117,7 +121,7 @@ impl TabView {
 
     /// With the tables as in a link or a Tracedrop file.
     pub fn as_sent(id: u32, report: Option<String>, tables: &[TableSpot]) -> TabView {
-        let mut view = TabView { id, report, tables: Vec::new(), timeline: None };
+        let mut view = TabView { id, report, ..TabView::default() };
         view.set_queries(tables);
         view
     }

@@ -8,6 +8,7 @@ mod drop;
 mod export;
 mod file;
 mod files;
+mod flame;
 mod frame;
 mod header;
 mod keys;
@@ -42,6 +43,7 @@ pub struct Words {
     pub export: export::ExportWords,
     pub file: file::FileWords,
     pub files: files::FilesWords,
+    pub flame: flame::FlameWords,
     pub frame: frame::FrameWords,
     pub header: header::HeaderWords,
     pub keys: keys::KeysWords,
@@ -73,6 +75,7 @@ static ENGLISH: Words = Words {
     export: export::ENGLISH,
     file: file::ENGLISH,
     files: files::ENGLISH,
+    flame: flame::ENGLISH,
     frame: frame::ENGLISH,
     header: header::ENGLISH,
     keys: keys::ENGLISH,

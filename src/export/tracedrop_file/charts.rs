@@ -148,7 +148,7 @@ fn write_chart(chart: &Chart, json: &mut JsonWriter) {
                 json.key("total");
                 float(*total, json);
                 json.key("boxes");
-                json.list(boxes, |FlameBox { name, start, weight, depth, is_rest }, json| {
+                json.list(boxes, |FlameBox { name, start, weight, depth, is_rest, .. }, json| {
                     tuple(json, |json| {
                         json.text(name);
                         float(*start, json);
@@ -157,6 +157,16 @@ fn write_chart(chart: &Chart, json: &mut JsonWriter) {
                         json.number(u8::from(*is_rest));
                     });
                 });
+                if boxes.iter().any(|it| it.sides.is_some()) {
+                    json.key("sides");
+                    json.list(boxes, |it, json| {
+                        let (a, b) = it.sides.unwrap_or_default();
+                        tuple(json, |json| {
+                            float(a, json);
+                            float(b, json);
+                        });
+                    });
+                }
             });
         }
     }
@@ -427,6 +437,8 @@ struct FlameContent {
     unit: Lenient<String>,
     total: Option<Float>,
     boxes: Option<Vec<FlameContentBox>>,
+    /// Weights of A and B, for each box of a difference.
+    sides: Option<Vec<(Float, Float)>>,
 }
 
 /// Inserts the charts of a file into its reports.
@@ -506,9 +518,20 @@ impl Budget {
                 weight: weight.0,
                 depth: depth.min(MAX_DEPTH),
                 is_rest: is_rest != 0,
+                ..FlameBox::default()
             };
+            let mut boxes: Vec<FlameBox> = boxes.into_iter().map(of).collect();
+            if let Some(sides) = flame.sides {
+                let sides = self.short(Some(sides))?;
+                if sides.len() != boxes.len() {
+                    return Err(not_whole());
+                }
+                for (it, (a, b)) in boxes.iter_mut().zip(sides) {
+                    it.sides = Some((a.0, b.0));
+                }
+            }
             Plot::Flame(Flame {
-                boxes: boxes.into_iter().map(of).collect(),
+                boxes,
                 total: flame.total.map_or(0.0, |total| total.0),
                 unit: unit_of(&flame.unit.0),
             })
@@ -641,6 +664,8 @@ mod tests {
                     weight: 2.25,
                     depth: 3,
                     is_rest: true,
+                    sides: Some((1.0, 2.25)),
+                    ..FlameBox::default()
                 }],
                 total: 4.5,
                 unit: Unit::Samples,

@@ -1,0 +1,484 @@
+//! The graphs of a trace: GPU time by what launched it, stack profiles, samples, and threads by their slices.
+
+use crate::analysis::Context;
+use crate::analysis::gpu::GpuTrace;
+use crate::analysis::gpu::gaps::{self, Cause};
+use crate::analysis::gpu::kind::{Kind, Kinds};
+use crate::analysis::gpu::model::NONE;
+use crate::analysis::gpu::parts;
+use crate::analysis::gpu::steps::NO_STEP;
+use crate::analysis::hot_frames::places;
+use crate::analysis::stack_functions::Weight;
+use crate::analysis::stack_functions::amounts::Measure;
+use crate::base::hash::HashMap;
+use crate::base::strings::StringId;
+use crate::base::units::Unit;
+use crate::stacks::graph::{
+    FrameClass, GraphBuilder, GraphFrame, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph,
+};
+use crate::trace::Trace;
+use crate::trace::labels::{shown, thread_label};
+use crate::trace::samples::{self, FrameId, StackId};
+use crate::trace::slices::{Class, SliceId};
+use crate::trace::tracks::Place;
+use std::collections::BTreeSet;
+
+/// Weights of a profile with graphs of their own.
+const MAX_WEIGHTS: usize = 8;
+
+/// Slices beyond which those of threads are not merged: each takes memory.
+const MAX_SLICES: usize = 20_000_000;
+
+/// All graphs of a run with weight in them, each of one file.
+pub fn graphs(context: &Context<'_>) -> Vec<StackGraph> {
+    let several = context.run.traces.len() > 1;
+    let mut graphs = Vec::new();
+    for (trace, of_file) in context.run.traces.iter().zip(by_file(context)) {
+        for mut graph in of_file {
+            if several {
+                graph.title = format!("{} · {}", graph.title, trace.source.file_name);
+            }
+            graphs.push(graph);
+        }
+    }
+    graphs
+}
+
+/// Nodes of a graph for a comparison, which goes from worker to worker.
+const MAX_COMPARED: usize = 100_000;
+
+/// The graphs of a run for a comparison: those of one kind of all files as one, without times.
+pub fn compared_graphs(context: &Context<'_>) -> Vec<StackGraph> {
+    let all: Vec<StackGraph> = by_file(context).into_iter().flatten().collect();
+    let mut kinds: Vec<Vec<&StackGraph>> = Vec::new();
+    for graph in &all {
+        let is_like =
+            |kind: &&mut Vec<&StackGraph>| kind[0].title == graph.title && kind[0].unit == graph.unit;
+        match kinds.iter_mut().find(is_like) {
+            Some(kind) => kind.push(graph),
+            None => kinds.push(vec![graph]),
+        }
+    }
+    let whole = kinds.iter().filter_map(|kind| StackGraph::sum(kind));
+    whole.map(|graph| graph.reduced(MAX_COMPARED)).collect()
+}
+
+fn by_file(context: &Context<'_>) -> Vec<Vec<StackGraph>> {
+    let mut files = Vec::new();
+    for trace in &context.run.traces {
+        let of_trace = context.gpu().iter().find(|gpu| std::ptr::eq(gpu.trace, trace));
+        let mut own: Vec<StackGraph> = of_trace.map(of_gpu).unwrap_or_default();
+        own.extend(Weight::all(trace).iter().take(MAX_WEIGHTS).map(of_profiles));
+        own.extend(of_samples(trace));
+        own.extend(of_threads(trace));
+        own.retain(|graph| !graph.is_empty());
+        files.push(own);
+    }
+    files
+}
+
+fn text(trace: &Trace, name: StringId) -> &str {
+    shown(trace.strings.get_opt(name))
+}
+
+/// Frames of a trace as frames of a graph.
+struct Frames<'a> {
+    trace: &'a Trace,
+    /// By frame; `u32::MAX` for those not made yet.
+    known: Vec<u32>,
+}
+
+impl<'a> Frames<'a> {
+    fn new(trace: &'a Trace) -> Frames<'a> {
+        Frames { trace, known: vec![u32::MAX; trace.frames.len()] }
+    }
+
+    fn get(&mut self, FrameId(frame): FrameId, builder: &mut GraphBuilder) -> u32 {
+        if self.known[frame as usize] == u32::MAX {
+            let it = self.trace.frames.get(FrameId(frame));
+            let of = |id: StringId| self.trace.strings.get_opt(id).filter(|text| !text.is_empty());
+            let file = of(it.file);
+            // Without modules, the package that the path shows.
+            let module = of(it.module).or_else(|| file.map(|file| places::package(Some(file))));
+            let name = builder.text(shown(of(it.name)));
+            let mut number = |text: Option<&str>| text.map_or(NO_TEXT, |text| builder.text(text));
+            let (file_number, module_number) = (number(file), number(module));
+            self.known[frame as usize] = builder.frame(GraphFrame {
+                name,
+                file: file_number,
+                module: module_number,
+                line: if it.line == samples::NO_LINE { NO_LINE } else { it.line },
+                class: class_of_frame(shown(of(it.name)), file, of(it.module), of(it.category)),
+            });
+        }
+        self.known[frame as usize]
+    }
+}
+
+/// Class of a sampled frame by its category, file, module and name.
+fn class_of_frame(
+    name: &str,
+    file: Option<&str>,
+    module: Option<&str>,
+    category: Option<&str>,
+) -> FrameClass {
+    let place = file.or(module).unwrap_or("");
+    match category.unwrap_or("") {
+        "kernel" | "Kernel" => return FrameClass::Kernel,
+        "JavaScript" => return FrameClass::JavaScript,
+        "native" | "Native" | "inlined" => return FrameClass::Native,
+        "Python" | "python" => return FrameClass::Python,
+        _ => {}
+    }
+    let ends = |ends: &[&str]| ends.iter().any(|end| place.ends_with(end));
+    if matches!(name, "<GC>" | "(garbage collector)") {
+        FrameClass::Gc
+    } else if name == "<native>" {
+        FrameClass::Native
+    } else if place.starts_with("[kernel") || place.starts_with("[guest.kernel") || name.ends_with("_[k]") {
+        FrameClass::Kernel
+    } else if ends(&[".py", ".pyx", ".pxd"])
+        || place.starts_with("<frozen ")
+        || name.contains(".py:")
+        || name.contains(".py(")
+    {
+        FrameClass::Python
+    } else if ends(&[".js", ".mjs", ".cjs", ".ts", ".tsx"]) || place.starts_with("node:") {
+        FrameClass::JavaScript
+    } else if ends(&[
+        ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".cu", ".rs", ".go", ".s", ".S", ".dylib", ".dll", ".exe",
+    ]) || place.contains(".so")
+        || module.is_some() && file.is_none()
+    {
+        FrameClass::Native
+    } else {
+        FrameClass::Other
+    }
+}
+
+/// A weight of stack profiles, by thread.
+fn of_profiles(weight: &Weight<'_>) -> StackGraph {
+    let trace = weight.trace;
+    let places = weight.profiles.iter().map(|profile| profile.weight.places()).max().unwrap_or(0);
+    let unit = Measure::of(weight.unit(), places).unit;
+    let title = format!("Stacks by {}", weight.name());
+    let caption = "Weight of stacks, below their callers. A function is a name in a file.";
+    let mut builder = GraphBuilder::new(&title, caption, unit);
+    let mut frames = Frames::new(trace);
+    let mut nodes: Vec<NodeId> = vec![ROOT; trace.stacks.len()];
+    let mut is_made = vec![false; trace.stacks.len()];
+    for thread in weight.threads() {
+        let number = builder.thread(&thread.label());
+        for profile in &thread.profiles {
+            let measure = Measure::of(weight.unit(), profile.weight.places());
+            let has_times = !profile.time.is_empty();
+            for (row, stack) in profile.stack.iter().enumerate() {
+                let node = match *stack {
+                    StackId::NONE => {
+                        let frame = builder.named("(no stack)", FrameClass::Other);
+                        builder.child(ROOT, frame)
+                    }
+                    stack => node_of(trace, stack, &mut nodes, &mut is_made, &mut frames, &mut builder),
+                };
+                let Some(digits) = profile.weight.digits_at(row) else { continue };
+                let weight = measure.double(digits);
+                if has_times {
+                    builder.sample(node, number, weight)
+                } else {
+                    builder.add(node, number, weight)
+                }
+            }
+        }
+    }
+    builder.finish()
+}
+
+/// The node of a stack of the trace.
+fn node_of(
+    trace: &Trace,
+    stack: StackId,
+    nodes: &mut [NodeId],
+    is_made: &mut [bool],
+    frames: &mut Frames<'_>,
+    builder: &mut GraphBuilder,
+) -> NodeId {
+    let mut path = Vec::new();
+    let mut at = stack;
+    while at != StackId::NONE && !is_made[at.0 as usize] {
+        path.push(at);
+        at = trace.stacks.parent[at.0 as usize];
+    }
+    let mut node = if at == StackId::NONE { ROOT } else { nodes[at.0 as usize] };
+    for StackId(stack) in path.into_iter().rev() {
+        let frame = frames.get(trace.stacks.frame[stack as usize], builder);
+        node = builder.child(node, frame);
+        (nodes[stack as usize], is_made[stack as usize]) = (node, true);
+    }
+    node
+}
+
+/// Samples by stack, each with its weight.
+fn of_samples(trace: &Trace) -> Option<StackGraph> {
+    let table = &trace.samples;
+    if table.is_empty() || trace.frames.is_empty() {
+        return None;
+    }
+    let caption = "Weight of samples, below their callers.";
+    let mut builder = GraphBuilder::new("Sampled stacks", caption, Unit::Count);
+    let mut frames = Frames::new(trace);
+    let mut nodes: Vec<NodeId> = vec![ROOT; trace.stacks.len()];
+    let mut is_made = vec![false; trace.stacks.len()];
+    let mut threads: HashMap<u32, u32> = HashMap::default();
+    for row in 0..table.len() {
+        let thread = table.thread[row].0;
+        let number =
+            *threads.entry(thread).or_insert_with(|| builder.thread(&thread_label(trace, thread as usize)));
+        let node = match table.stack[row] {
+            StackId::NONE => {
+                let frame = builder.named("(no stack)", FrameClass::Other);
+                builder.child(ROOT, frame)
+            }
+            stack => node_of(trace, stack, &mut nodes, &mut is_made, &mut frames, &mut builder),
+        };
+        let weight = table.weight[row];
+        if weight.is_finite() {
+            builder.sample(node, number, weight);
+        }
+    }
+    Some(builder.finish())
+}
+
+/// Names of slices as frames, with a class by their category.
+struct SliceFrames<'a> {
+    trace: &'a Trace,
+    kinds: Option<&'a Kinds>,
+    known: HashMap<(StringId, FrameClass), u32>,
+}
+
+impl SliceFrames<'_> {
+    fn get(&mut self, slice: usize, builder: &mut GraphBuilder) -> u32 {
+        let slices = &self.trace.slices;
+        let (name, category) = (slices.name[slice], slices.category[slice]);
+        let kind = self.kinds.map_or(Kind::Other, |kinds| kinds.get(category));
+        let of = text(self.trace, name);
+        let class = match kind {
+            Kind::Op => FrameClass::Operator,
+            Kind::Annotation | Kind::GpuAnnotation => FrameClass::Annotation,
+            Kind::Python if of.starts_with("nn.Module: ") => FrameClass::Module,
+            Kind::Python => FrameClass::Python,
+            Kind::Call | Kind::Sync => FrameClass::Call,
+            Kind::Kernel | Kind::Copy | Kind::Fill => FrameClass::Gpu,
+            Kind::Overhead | Kind::Other => FrameClass::Other,
+        };
+        *self.known.entry((name, class)).or_insert_with(|| {
+            // `torch/nn/modules/module.py(1511): _call_impl`: the file decides about libraries.
+            let parts = (class == FrameClass::Python).then(|| python_frame(of)).flatten();
+            let Some((file, line, function)) = parts else { return builder.named(of, class) };
+            let (name, file_number) = (builder.text(function), builder.text(file));
+            let module = builder.text(places::package(Some(file)));
+            builder.frame(GraphFrame { name, file: file_number, module, line, class })
+        })
+    }
+}
+
+/// File, line and function of a frame as PyTorch names it: `path/file.py(12): function`.
+fn python_frame(name: &str) -> Option<(&str, i64, &str)> {
+    let (place, function) = name.split_once("): ")?;
+    let (file, line) = place.rsplit_once('(')?;
+    (!file.is_empty() && !function.is_empty()).then_some((file, line.parse().ok()?, function))
+}
+
+/// Two graphs: the duration of kernels, copies and fills by the calls around each launch; and the time of each GPU, busy and
+/// idle, each moment once.
+fn of_gpu(gpu: &GpuTrace<'_>) -> Vec<StackGraph> {
+    let caption = "Duration of kernels, copies and fills, below the phase, Python frames, modules and operators that launched \
+                   them. Overlapping kernels count multiple times.";
+    let mut busy = Launched::new(gpu, GraphBuilder::new("GPU time by caller", caption, Unit::Ns));
+    for (number, work) in gpu.work.iter().enumerate() {
+        let node = busy.node_of_work(number as u32);
+        let thread = busy.thread_of(work.stream);
+        busy.builder.add(node, thread, work.dur() as f64);
+    }
+    let caption = "Each moment of a GPU from its first to its last work: computation counts before communication, and that \
+                   before copies, so the rest of these is what they add; idle time is below the launch that the GPU waited for.";
+    let mut wall = Launched::new(gpu, GraphBuilder::new("GPU wall time by caller", caption, Unit::Ns));
+    for (number, ns) in exposed(gpu) {
+        let node = wall.node_of_work(number);
+        let thread = wall.thread_of(gpu.work[number as usize].stream);
+        wall.builder.add(node, thread, ns as f64);
+    }
+    for gap in gaps::of_devices(gpu).into_iter().flatten() {
+        let thread = wall.thread_of(gpu.work[gap.next as usize].stream);
+        for stretch in gap.stretches(gpu) {
+            let around = match stretch.cause {
+                // Nobody can tell what it waited for.
+                Cause::NotRecorded => ROOT,
+                _ => wall.node_of_launch(gap.next),
+            };
+            let frame =
+                wall.builder.named(&format!("(GPU idle: {})", stretch.cause.name()), FrameClass::Idle);
+            let node = wall.builder.child(around, frame);
+            wall.builder.add(node, thread, stretch.ns() as f64);
+        }
+    }
+    let n_steps = gpu.steps.len() as u64;
+    [busy, wall]
+        .into_iter()
+        .map(|mut it| {
+            it.builder.set_steps(n_steps);
+            it.builder.finish()
+        })
+        .collect()
+}
+
+/// Nodes for launches and what they launched.
+struct Launched<'a> {
+    gpu: &'a GpuTrace<'a>,
+    builder: GraphBuilder,
+    frames: SliceFrames<'a>,
+    /// Some steps say what they are.
+    has_phases: bool,
+    /// By process and phase around a slice, and the slice.
+    nodes: HashMap<(NodeId, u32), NodeId>,
+}
+
+/// What [`Step::phase`] says of a step that does not say.
+///
+/// [`Step::phase`]: crate::analysis::gpu::steps::Step::phase
+const UNKNOWN_PHASE: &str = "unknown";
+
+impl<'a> Launched<'a> {
+    fn new(gpu: &'a GpuTrace<'a>, builder: GraphBuilder) -> Launched<'a> {
+        let frames = SliceFrames { trace: gpu.trace, kinds: Some(&gpu.kinds), known: HashMap::default() };
+        let has_phases = gpu.steps.steps.iter().any(|step| step.phase(gpu.trace) != UNKNOWN_PHASE);
+        Launched { gpu, builder, frames, has_phases, nodes: HashMap::default() }
+    }
+
+    fn thread_of(&mut self, stream: u32) -> u32 {
+        let device = self.gpu.streams[stream as usize].device;
+        let label = format!("{}, stream {}", self.gpu.device_label(device), self.gpu.stream_label(stream));
+        self.builder.thread(&label)
+    }
+
+    /// The node of the launch call of a work, below its phase.
+    fn node_of_launch(&mut self, work: u32) -> NodeId {
+        let (gpu, slices) = (self.gpu, &self.gpu.trace.slices);
+        let work = &gpu.work[work as usize];
+        let mut root = ROOT;
+        if gpu.devices.len() > 1 {
+            let device = gpu.streams[work.stream as usize].device;
+            let frame = self.builder.named(&gpu.device_label(device), FrameClass::Place);
+            root = self.builder.child(root, frame);
+        }
+        if self.has_phases {
+            let phase = match work.step {
+                NO_STEP => "(outside steps)",
+                step => match gpu.steps.steps[step as usize].phase(gpu.trace) {
+                    UNKNOWN_PHASE => "(phase unknown)",
+                    phase => phase,
+                },
+            };
+            let frame = self.builder.named(phase, FrameClass::Phase);
+            root = self.builder.child(root, frame);
+        }
+        if work.launch == NONE {
+            let frame = self.builder.named("(launch not recorded)", FrameClass::Other);
+            return self.builder.child(root, frame);
+        }
+        // From the call outward, as far as the calls are not known.
+        let mut path: Vec<u32> = Vec::new();
+        let mut node = root;
+        let mut at = Some(work.launch);
+        while let Some(slice) = at {
+            if let Some(known) = self.nodes.get(&(root, slice)) {
+                node = *known;
+                break;
+            }
+            path.push(slice);
+            at = slices.parent[slice as usize].some().map(|SliceId(slice)| slice);
+        }
+        for slice in path.into_iter().rev() {
+            let frame = self.frames.get(slice as usize, &mut self.builder);
+            node = self.builder.child(node, frame);
+            self.nodes.insert((root, slice), node);
+        }
+        node
+    }
+
+    fn node_of_work(&mut self, number: u32) -> NodeId {
+        let around = self.node_of_launch(number);
+        let frame = self.frames.get(self.gpu.work[number as usize].slice as usize, &mut self.builder);
+        self.builder.child(around, frame)
+    }
+}
+
+/// Nanoseconds of each work that count as its own: each moment of a device belongs to computation that runs, else to
+/// communication, else to copies; among equals to what started first. They add up to the busy time of the devices.
+fn exposed(gpu: &GpuTrace<'_>) -> Vec<(u32, i64)> {
+    let mut out: Vec<i64> = vec![0; gpu.work.len()];
+    for device in 0..gpu.devices.len() as u32 {
+        // Ends before starts at the same moment; numbers are in order of start.
+        let mut bounds: Vec<(i64, bool, u8, u32)> = Vec::new();
+        for (number, work) in (0u32..).zip(&gpu.work) {
+            if gpu.streams[work.stream as usize].device == device && work.end > work.start {
+                let rank = parts::rank(gpu, work);
+                bounds.push((work.start, true, rank, number));
+                bounds.push((work.end, false, rank, number));
+            }
+        }
+        bounds.sort_unstable();
+        let mut running: BTreeSet<(u8, u32)> = BTreeSet::new();
+        let mut since = i64::MIN;
+        for (at, is_start, rank, number) in bounds {
+            if let Some((_, owner)) = running.first() {
+                out[*owner as usize] += at.saturating_sub(since);
+            }
+            since = at;
+            if is_start {
+                running.insert((rank, number))
+            } else {
+                running.remove(&(rank, number))
+            };
+        }
+    }
+    (0u32..).zip(out).filter(|(_, ns)| *ns > 0).collect()
+}
+
+/// Self time of slices by thread and the slices around them.
+fn of_threads(trace: &Trace) -> Option<StackGraph> {
+    let slices = &trace.slices;
+    if slices.is_empty() || slices.len() > MAX_SLICES {
+        return None;
+    }
+    let caption = "Self time of slices, below the slices around them.";
+    let mut builder = GraphBuilder::new("Slices by thread", caption, Unit::Ns);
+    let kinds = Kinds::new(&slices.category, &trace.strings);
+    let mut frames = SliceFrames { trace, kinds: Some(&kinds), known: HashMap::default() };
+    // Node and thread of each slice.
+    let mut nodes: Vec<(NodeId, u32)> = vec![(ROOT, 0); slices.len()];
+    let mut roots: HashMap<u32, (NodeId, u32)> = HashMap::default();
+    for slice in 0..slices.len() {
+        let around = match slices.parent[slice].some() {
+            Some(SliceId(parent)) => nodes[parent as usize],
+            None => match trace.tracks.place(slices.track[slice]) {
+                Place::Thread(thread) if Class::of(slices.kind[slice]) != Class::Instant => {
+                    *roots.entry(thread.0).or_insert_with(|| {
+                        let label = thread_label(trace, thread.0 as usize);
+                        let frame = builder.named(&label, FrameClass::Place);
+                        (builder.child(ROOT, frame), builder.thread(&label))
+                    })
+                }
+                _ => continue,
+            },
+        };
+        // Inside of what is on no thread.
+        if around.0 == ROOT {
+            continue;
+        }
+        let frame = frames.get(slice, &mut builder);
+        let node = builder.child(around.0, frame);
+        builder.add(node, around.1, slices.self_ns.get(slice) as f64);
+        nodes[slice] = (node, around.1);
+    }
+    Some(builder.finish())
+}

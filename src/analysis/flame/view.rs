@@ -1,0 +1,305 @@
+//! A flame graph as someone looks at it: which stacks, from which end, how wide, and what is found.
+
+use super::boxes::{MAX_DEPTH, Picture, in_order};
+use crate::base::pattern::Pattern;
+use crate::base::units::{format_float, format_ratio};
+use crate::report::chart::Flame;
+use crate::stacks::graph::{FrameClass, StackGraph};
+use crate::stacks::merged::{Label, LabelSum, Lanes, Merged, StackQuery};
+use serde::{Deserialize, Serialize};
+
+/// Where a graph starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Direction {
+    /// At the outermost callers.
+    #[default]
+    Callers,
+    /// At what the weight ends in; its callers are below.
+    Ends,
+    /// At the outermost callers, with samples in order of time; of one thread.
+    Time,
+    /// At one function: its callers on one side, what it calls on the other.
+    Around,
+}
+
+/// What the width of a box is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Widths {
+    /// The weight; that of B in a difference.
+    #[default]
+    Weight,
+    /// The weight of A.
+    Before,
+    /// The changes within, whatever their sign.
+    Change,
+}
+
+/// What the weights of a difference are made comparable by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Scale {
+    /// As they are.
+    #[default]
+    None,
+    /// The weight of A is that of B in all.
+    Total,
+    /// Weight of one step on both sides.
+    Step,
+}
+
+/// Order of the table of functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum RowOrder {
+    #[default]
+    Own,
+    Total,
+    /// Change of the self weight, whatever its sign.
+    Change,
+}
+
+/// Name and place of a box; see [`Label`].
+pub type LabelKey = (String, String);
+
+/// A question to the flame graphs of a document.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct FlameQuery {
+    /// Index among the graphs.
+    pub graph: u32,
+    pub direction: Direction,
+    pub stacks: StackQuery,
+    /// The function of [`Direction::Around`].
+    pub center: Option<LabelKey>,
+    /// Boxes from the root to the one in full width.
+    pub focus: Vec<LabelKey>,
+    /// What to light; see [`Pattern::new`].
+    pub search: String,
+    pub widths: Widths,
+    pub scale: Scale,
+    pub rows: RowOrder,
+}
+
+/// A graph to choose.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlameInfo {
+    pub title: String,
+    pub caption: String,
+    pub threads: Vec<String>,
+    pub classes: Vec<FrameClass>,
+    pub has_order: bool,
+    pub has_steps: bool,
+    pub is_difference: bool,
+}
+
+/// A function beside the graph. Weights of A are 0 without a difference.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlameRow {
+    pub name: String,
+    pub place: String,
+    pub own: f64,
+    pub total: f64,
+    pub own_before: f64,
+    pub total_before: f64,
+}
+
+/// The answer to a [`FlameQuery`].
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlameView {
+    pub graphs: Vec<FlameInfo>,
+    /// Index of the shown one.
+    pub graph: u32,
+    /// Thread that [`Direction::Time`] shows.
+    pub thread: Option<u32>,
+    pub flame: Flame,
+    /// For [`Direction::Around`]: the callers; `flame` is what it calls.
+    pub callers: Option<Flame>,
+    /// Weight of the stacks that the search finds, each counted once; `None` without a search.
+    pub matched: Option<f64>,
+    /// Weight of all stacks that take part, of B and of A.
+    pub total: (f64, f64),
+    /// The first functions.
+    pub rows: Vec<FlameRow>,
+    pub n_rows: u64,
+    /// What should be known about the picture.
+    pub notes: Vec<String>,
+}
+
+/// Functions in the table.
+const MAX_ROWS: usize = 200;
+
+/// Answers a query. `None` if there is no graph. An error, in words, if a pattern is none.
+pub fn view(graphs: &[StackGraph], query: &FlameQuery) -> Result<Option<FlameView>, String> {
+    let at = (query.graph as usize).min(graphs.len().saturating_sub(1));
+    let Some(graph) = graphs.get(at) else { return Ok(None) };
+    let mut stacks = query.stacks.clone();
+    if stacks.thread.is_some_and(|thread| thread as usize >= graph.threads.len()) {
+        stacks.thread = None;
+    }
+    let is_in_time = query.direction == Direction::Time && !graph.order.is_empty();
+    if is_in_time && stacks.thread.is_none() {
+        stacks.thread = heaviest_thread(graph);
+    }
+    let all = Merged::new(graph, &stacks, scale_of(graph, query.scale))?;
+    let pattern = match query.search.trim() {
+        "" => None,
+        text => Some(Pattern::new(text)?),
+    };
+    let finds = |label: &Label| pattern.as_ref().is_some_and(|pattern| pattern.finds(&label.name));
+    let is_hit: Vec<bool> = all.labels.iter().map(finds).collect();
+    let widths = if graph.is_difference { query.widths } else { Widths::Weight };
+    let lane = |lanes: Lanes| match widths {
+        Widths::Weight => lanes.weight,
+        Widths::Before => lanes.before,
+        Widths::Change => lanes.change,
+    };
+    let (unit, is_difference) = (graph.unit, graph.is_difference);
+    let picture = |merged: &Merged, focus| {
+        Picture { merged, unit, is_difference, widths, focus, is_hit: &is_hit }.flame()
+    };
+    let sums = all.sums();
+    let mut callers = None;
+    let flame = match query.direction {
+        Direction::Callers => picture(&all, all.walk(&query.focus)),
+        Direction::Time if !is_in_time => picture(&all, all.walk(&query.focus)),
+        Direction::Ends => {
+            let inverted = all.inverted(MAX_DEPTH);
+            picture(&inverted, inverted.walk(&query.focus))
+        }
+        Direction::Time => {
+            let (mut nodes, node_of) = Merged::of_nodes(graph, &stacks)?;
+            let hidden = nodes.all_hidden();
+            let mut samples = Vec::new();
+            for (node, thread, weight) in &graph.order {
+                if Some(*thread) != stacks.thread {
+                    continue;
+                }
+                match node_of.get(*node as usize).copied().unwrap_or(Some(hidden)) {
+                    Some(crate::stacks::graph::ROOT) => samples.push((hidden, *weight)),
+                    Some(node) => samples.push((node, *weight)),
+                    None => {}
+                }
+            }
+            let total = samples.iter().map(|(_, weight)| weight).sum();
+            in_order(&nodes, &samples, total, unit, &is_hit)
+        }
+        Direction::Around => {
+            let is_center = |label: &Label| {
+                query
+                    .center
+                    .as_ref()
+                    .is_some_and(|(name, place)| label.name == *name && label.place == *place)
+            };
+            let known = all.labels.iter().position(is_center);
+            // Without one, the function that most ends in.
+            let center = known.or_else(|| {
+                let heaviest = |a: &usize, b: &usize| lane(sums[*a].own).total_cmp(&lane(sums[*b].own));
+                (0..sums.len()).max_by(heaviest)
+            });
+            let (above, below) = all.around(center.unwrap_or(0) as u32, MAX_DEPTH);
+            callers = Some(picture(&above, None));
+            picture(&below, None)
+        }
+    };
+    let total = all.total();
+    let matched = pattern.is_some().then(|| lane(all.weight_of(finds)));
+    let (rows, n_rows) = rows(&all, &sums, query.rows, &pattern);
+    let info = |graph: &StackGraph| FlameInfo {
+        title: graph.title.clone(),
+        caption: graph.caption.clone(),
+        threads: graph.threads.clone(),
+        classes: graph.classes(),
+        has_order: !graph.order.is_empty(),
+        has_steps: graph.n_steps.0 > 0 && graph.n_steps.1 > 0,
+        is_difference: graph.is_difference,
+    };
+    Ok(Some(FlameView {
+        graphs: graphs.iter().map(info).collect(),
+        graph: at as u32,
+        thread: stacks.thread,
+        notes: notes(graph, &all, &flame, query.scale),
+        flame,
+        callers,
+        matched,
+        total: (total.weight, total.before),
+        rows,
+        n_rows,
+    }))
+}
+
+/// What weights of B and A are multiplied by.
+fn scale_of(graph: &StackGraph, scale: Scale) -> (f64, f64) {
+    let (n_a, n_b) = graph.n_steps;
+    match scale {
+        Scale::Total if graph.is_difference => {
+            let before: f64 = graph.own.iter().map(|own| own.before).sum();
+            let total = graph.total();
+            if before > 0.0 && total > 0.0 { (1.0, total / before) } else { (1.0, 1.0) }
+        }
+        Scale::Step if n_a > 0 && n_b > 0 => (1.0 / n_b as f64, 1.0 / n_a as f64),
+        _ => (1.0, 1.0),
+    }
+}
+
+fn heaviest_thread(graph: &StackGraph) -> Option<u32> {
+    let mut weights = vec![0.0; graph.threads.len()];
+    for own in &graph.own {
+        if let Some(weight) = weights.get_mut(own.thread as usize) {
+            *weight += own.weight;
+        }
+    }
+    // The first one wins ties.
+    (0..weights.len()).rev().max_by(|a, b| weights[*a].total_cmp(&weights[*b])).map(|at| at as u32)
+}
+
+/// Functions that the search finds, and how many they are.
+fn rows(all: &Merged, sums: &[LabelSum], order: RowOrder, pattern: &Option<Pattern>) -> (Vec<FlameRow>, u64) {
+    let mut found: Vec<usize> = (0..sums.len())
+        .filter(|at| {
+            let total = sums[*at].total;
+            let is_there = total.weight > 0.0 || total.before > 0.0;
+            is_there && pattern.as_ref().is_none_or(|pattern| pattern.finds(&all.labels[*at].name))
+        })
+        .collect();
+    let key = |sum: &LabelSum| match order {
+        RowOrder::Own => (sum.own.weight.max(sum.own.before), sum.total.weight),
+        RowOrder::Total => (sum.total.weight.max(sum.total.before), sum.own.weight),
+        RowOrder::Change => ((sum.own.weight - sum.own.before).abs(), sum.own.weight),
+    };
+    found.sort_by(|a, b| {
+        let (of_a, of_b) = (key(&sums[*a]), key(&sums[*b]));
+        let names = || all.labels[*a].name.cmp(&all.labels[*b].name);
+        of_b.0.total_cmp(&of_a.0).then(of_b.1.total_cmp(&of_a.1)).then_with(names)
+    });
+    let row = |at: &usize| {
+        let (LabelSum { own, total }, Label { name, place, .. }) = (sums[*at], all.labels[*at].clone());
+        FlameRow {
+            name,
+            place,
+            own: own.weight,
+            total: total.weight,
+            own_before: own.before,
+            total_before: total.before,
+        }
+    };
+    (found.iter().take(MAX_ROWS).map(row).collect(), found.len() as u64)
+}
+
+fn notes(graph: &StackGraph, all: &Merged, flame: &Flame, scale: Scale) -> Vec<String> {
+    let mut notes = Vec::new();
+    if graph.negative < 0.0 {
+        notes.push(format!(
+            "Weights below zero are left out: {} in all.",
+            format_float(graph.negative, graph.unit)
+        ));
+    }
+    let left_out = graph.total() - all.total().weight;
+    let is_scaled = graph.is_difference || scale != Scale::None;
+    if !is_scaled && left_out > graph.total() * 1e-9 && graph.total() > 0.0 {
+        notes.push(format!(
+            "Left out: {} of the weight, in other threads or ignored stacks.",
+            format_ratio(left_out / graph.total())
+        ));
+    }
+    if flame.boxes.iter().any(|it| it.depth + 1 >= MAX_DEPTH) {
+        notes.push(format!("Stacks end at {MAX_DEPTH} frames here."));
+    }
+    notes
+}

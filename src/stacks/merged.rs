@@ -1,0 +1,424 @@
+//! Stacks merged for one view: by function, file, module, line or class, without what someone hid.
+
+use super::graph::{FrameClass, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph};
+use crate::base::hash::HashMap;
+use crate::base::pattern::Pattern;
+use serde::{Deserialize, Serialize};
+use std::hash::Hash;
+
+/// What makes frames one box.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum By {
+    /// Name, and file or else module.
+    #[default]
+    Function,
+    File,
+    Module,
+    /// A line of a function.
+    Line,
+    Class,
+}
+
+impl By {
+    pub const ALL: [By; 5] = [By::Function, By::File, By::Module, By::Line, By::Class];
+}
+
+/// Which stacks and frames take part, and how they merge.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StackQuery {
+    pub by: By,
+    /// Index into [`StackGraph::threads`]; `None` for all.
+    pub thread: Option<u32>,
+    /// Frames that are left out; what they call moves to their callers. See [`Pattern::new`].
+    pub hidden: Vec<String>,
+    /// Classes of frames that are left out in the same way.
+    pub hidden_classes: Vec<FrameClass>,
+    /// Stacks with such frames are left out.
+    pub ignored: Vec<String>,
+    /// Leave out frames of libraries: those whose file, module or name contains one of these; see [`LIBRARIES`].
+    pub libraries: Vec<String>,
+    /// A function that calls itself directly is one box.
+    pub folds_recursion: bool,
+}
+
+/// What is in the paths of libraries: Python's own and installed packages, Node's, Rust's, and the system's.
+pub const LIBRARIES: [&str; 14] = [
+    "site-packages/",
+    "dist-packages/",
+    "lib/python3",
+    "<frozen ",
+    "<built-in",
+    "<native>",
+    "torch/",
+    "node_modules/",
+    "node:internal",
+    ".cargo/registry/",
+    "/rustc/",
+    "/usr/lib/",
+    "/lib/x86_64-linux-gnu/",
+    "[kernel",
+];
+
+/// Name of the frame for stacks all of whose frames are left out.
+const ALL_HIDDEN: &str = "(only hidden frames)";
+
+/// A kind of box.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Label {
+    pub name: String,
+    /// File or module, and line; may be empty.
+    pub place: String,
+    pub class: FrameClass,
+}
+
+/// A weight of B, or the only one; and of A.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Lanes {
+    pub weight: f64,
+    pub before: f64,
+    /// Sum of the changes of all nodes within, whatever their sign.
+    pub change: f64,
+}
+
+impl Lanes {
+    fn new(weight: f64, before: f64) -> Lanes {
+        Lanes { weight, before, change: 0.0 }
+    }
+
+    pub fn add(&mut self, other: Lanes) {
+        self.weight += other.weight;
+        self.before += other.before;
+        self.change += other.change;
+    }
+
+    /// With the change between the two as that of this node.
+    fn changed(self) -> Lanes {
+        Lanes { change: (self.weight - self.before).abs(), ..self }
+    }
+
+    fn is_nothing(self) -> bool {
+        self.weight <= 0.0 && self.before <= 0.0
+    }
+}
+
+/// Merged stacks. Parents come before their children.
+#[derive(Clone, Debug, Default)]
+pub struct Merged {
+    pub labels: Vec<Label>,
+    /// Index into `labels`, by node.
+    pub key: Vec<u32>,
+    pub parent: Vec<NodeId>,
+    /// Weight of the stacks that end in each node.
+    pub own: Vec<Lanes>,
+    children: HashMap<(NodeId, u32), NodeId>,
+}
+
+/// Self and total weight of one kind of box.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct LabelSum {
+    pub own: Lanes,
+    /// Of the stacks that it is in, each counted once.
+    pub total: Lanes,
+}
+
+/// How the frames of a graph take part.
+struct Rules {
+    /// By frame: index into `labels`.
+    label: Vec<u32>,
+    is_hidden: Vec<bool>,
+    is_ignored: Vec<bool>,
+    labels: Vec<Label>,
+    /// Neighbors with the same label are one box.
+    folds: bool,
+}
+
+impl Rules {
+    fn new(graph: &StackGraph, query: &StackQuery) -> Result<Rules, String> {
+        let patterns =
+            |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>, _>>();
+        let (hidden, ignored) = (patterns(&query.hidden)?, patterns(&query.ignored)?);
+        let by_text =
+            |is_it: &dyn Fn(&str) -> bool| graph.texts.iter().map(|text| is_it(text)).collect::<Vec<bool>>();
+        let is_hidden_name = by_text(&|text| hidden.iter().any(|pattern| pattern.finds(text)));
+        let is_ignored_name = by_text(&|text| ignored.iter().any(|pattern| pattern.finds(text)));
+        let is_library_text = by_text(&|text| {
+            // With both kinds of slashes.
+            let text = text.replace('\\', "/");
+            query.libraries.iter().any(|part| !part.is_empty() && text.contains(part.as_str()))
+        });
+        let has = |of: &[bool], number: u32| of.get(number as usize).copied().unwrap_or(false);
+        let mut known: HashMap<Label, u32> = HashMap::default();
+        let mut rules = Rules {
+            label: Vec::with_capacity(graph.frames.len()),
+            is_hidden: Vec::with_capacity(graph.frames.len()),
+            is_ignored: Vec::with_capacity(graph.frames.len()),
+            labels: Vec::new(),
+            folds: query.folds_recursion || !matches!(query.by, By::Function | By::Line),
+        };
+        for frame in &graph.frames {
+            let is_library =
+                [frame.name, frame.file, frame.module].into_iter().any(|it| has(&is_library_text, it));
+            rules.is_hidden.push(
+                is_library || has(&is_hidden_name, frame.name) || query.hidden_classes.contains(&frame.class),
+            );
+            rules.is_ignored.push(has(&is_ignored_name, frame.name));
+            let place = if frame.file == NO_TEXT { frame.module } else { frame.file };
+            let (name, place, line) = match query.by {
+                By::Function => (graph.text(frame.name), graph.text(place), NO_LINE),
+                By::Line => (graph.text(frame.name), graph.text(place), frame.line),
+                By::File if place == NO_TEXT => (graph.text(frame.name), "", NO_LINE),
+                By::File => (graph.text(place), "", NO_LINE),
+                By::Module if frame.module == NO_TEXT && place == NO_TEXT => {
+                    (graph.text(frame.name), "", NO_LINE)
+                }
+                By::Module if frame.module == NO_TEXT => (graph.text(place), "", NO_LINE),
+                By::Module => (graph.text(frame.module), "", NO_LINE),
+                By::Class => (frame.class.name(), "", NO_LINE),
+            };
+            let place = if line == NO_LINE { place.to_string() } else { format!("{place}:{line}") };
+            let label = Label { name: name.to_string(), place, class: frame.class };
+            // Frames of one function are one box, whatever classes a profiler gives them.
+            let key = Label { class: FrameClass::Other, ..label.clone() };
+            let next = rules.labels.len() as u32;
+            let number = *known.entry(key).or_insert(next);
+            if number == next {
+                rules.labels.push(label);
+            }
+            rules.label.push(number);
+        }
+        Ok(rules)
+    }
+}
+
+impl Merged {
+    /// The stacks of a graph that take part. `scale` is what the weights of B and A are multiplied by. An error if a pattern is
+    /// none.
+    pub fn new(graph: &StackGraph, query: &StackQuery, scale: (f64, f64)) -> Result<Merged, String> {
+        let (mut merged, node_of) = Merged::of_nodes(graph, query)?;
+        for own in &graph.own {
+            if query.thread.is_some_and(|thread| own.thread != thread) {
+                continue;
+            }
+            let node = node_of.get(own.node as usize).copied().unwrap_or(Some(ROOT));
+            if let Some(node) = node {
+                merged.add(node, Lanes::new(own.weight * scale.0, own.before * scale.1));
+            }
+        }
+        merged.own.iter_mut().for_each(|own| *own = own.changed());
+        Ok(merged)
+    }
+
+    /// The merged nodes without weights; and by node of the graph its merged one, `None` if its stacks are ignored.
+    pub fn of_nodes(graph: &StackGraph, query: &StackQuery) -> Result<(Merged, Vec<Option<NodeId>>), String> {
+        let rules = Rules::new(graph, query)?;
+        let mut merged = Merged { labels: rules.labels, ..Merged::default() };
+        let mut node_of: Vec<Option<NodeId>> = Vec::with_capacity(graph.node_frame.len());
+        for (frame, parent) in graph.node_frame.iter().zip(&graph.parent) {
+            let frame = *frame as usize;
+            let around = if *parent == ROOT { Some(ROOT) } else { node_of[*parent as usize] };
+            node_of.push(around.filter(|_| !rules.is_ignored[frame]).map(|around| {
+                let label = rules.label[frame];
+                let is_same = rules.folds && merged.key.get(around as usize) == Some(&label);
+                if rules.is_hidden[frame] || is_same { around } else { merged.child(around, label) }
+            }));
+        }
+        Ok((merged, node_of))
+    }
+
+    fn child(&mut self, parent: NodeId, label: u32) -> NodeId {
+        let next = self.key.len() as NodeId;
+        let node = *self.children.entry((parent, label)).or_insert(next);
+        if node == next {
+            self.key.push(label);
+            self.parent.push(parent);
+            self.own.push(Lanes::default());
+        }
+        node
+    }
+
+    fn add(&mut self, node: NodeId, lanes: Lanes) {
+        let node = match node {
+            ROOT => self.all_hidden(),
+            node => node,
+        };
+        self.own[node as usize].add(lanes);
+    }
+
+    /// The node for stacks without a frame to show.
+    pub fn all_hidden(&mut self) -> NodeId {
+        let known = self.labels.iter().position(|label| label.name == ALL_HIDDEN);
+        let label = known.unwrap_or_else(|| {
+            let (name, place) = (ALL_HIDDEN.to_string(), String::new());
+            self.labels.push(Label { name, place, class: FrameClass::Other });
+            self.labels.len() - 1
+        });
+        self.child(ROOT, label as u32)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.own.iter().all(|own| own.is_nothing())
+    }
+
+    /// Weight of all stacks.
+    pub fn total(&self) -> Lanes {
+        let mut total = Lanes::default();
+        self.own.iter().for_each(|own| total.add(*own));
+        total
+    }
+
+    /// Weight of the stacks through each node.
+    pub fn totals(&self) -> Vec<Lanes> {
+        let mut totals = self.own.clone();
+        for node in (0..totals.len()).rev() {
+            if self.parent[node] != ROOT {
+                let within = totals[node];
+                totals[self.parent[node] as usize].add(within);
+            }
+        }
+        totals
+    }
+
+    /// Number of frames of the longest stack.
+    pub fn depths(&self) -> Vec<u32> {
+        let mut depths: Vec<u32> = Vec::with_capacity(self.key.len());
+        for parent in &self.parent {
+            depths.push(if *parent == ROOT { 0 } else { depths[*parent as usize] + 1 });
+        }
+        depths
+    }
+
+    /// An empty tree with the same labels.
+    fn like(&self) -> Merged {
+        Merged { labels: self.labels.clone(), ..Merged::default() }
+    }
+
+    /// Stacks from their ends: what ends in a box, by who called it; at most `max_depth` callers.
+    pub fn inverted(&self, max_depth: u32) -> Merged {
+        let mut inverted = self.like();
+        for (node, own) in self.own.iter().enumerate().filter(|(_, own)| !own.is_nothing()) {
+            let end = inverted.callers_of(self, node as NodeId, max_depth);
+            inverted.own[end as usize].add(*own);
+        }
+        inverted
+    }
+
+    /// The node for the callers of `node` in `of`, below it.
+    fn callers_of(&mut self, of: &Merged, node: NodeId, max_depth: u32) -> NodeId {
+        let (mut at, mut end, mut depth) = (node, ROOT, 0);
+        while at != ROOT && depth <= max_depth {
+            end = self.child(end, of.key[at as usize]);
+            at = of.parent[at as usize];
+            depth += 1;
+        }
+        end
+    }
+
+    /// One box with all that calls it, and with all that it calls; where it recurs in a stack, from the outermost one.
+    pub fn around(&self, label: u32, max_depth: u32) -> (Merged, Merged) {
+        let (mut callers, mut callees) = (self.like(), self.like());
+        let totals = self.totals();
+        // By node, if it is within the box: its node among the callees.
+        let mut within: Vec<NodeId> = Vec::with_capacity(self.key.len());
+        for (node, parent) in self.parent.iter().enumerate() {
+            let around = if *parent == ROOT { ROOT } else { within[*parent as usize] };
+            let is_box = self.key[node] == label;
+            let own = if around != ROOT || is_box { callees.child(around, self.key[node]) } else { ROOT };
+            if own != ROOT {
+                callees.own[own as usize].add(self.own[node]);
+            }
+            if is_box && around == ROOT {
+                let end = callers.callers_of(self, node as NodeId, max_depth);
+                callers.own[end as usize].add(totals[node]);
+            }
+            within.push(own);
+        }
+        (callers, callees)
+    }
+
+    /// For each node, whether none around it satisfies `is_it` as it does.
+    pub fn is_outermost(&self, is_it: impl Fn(usize) -> bool) -> Vec<bool> {
+        // Whether the node or one around it is it.
+        let mut has: Vec<bool> = Vec::with_capacity(self.key.len());
+        let mut outermost = Vec::with_capacity(self.key.len());
+        for (node, parent) in self.parent.iter().enumerate() {
+            let around = *parent != ROOT && has[*parent as usize];
+            let own = is_it(node);
+            outermost.push(own && !around);
+            has.push(own || around);
+        }
+        outermost
+    }
+
+    /// Weight of the stacks with a box that `is_it`, each counted once.
+    pub fn weight_of(&self, is_it: impl Fn(&Label) -> bool) -> Lanes {
+        let by_label: Vec<bool> = self.labels.iter().map(is_it).collect();
+        let outermost = self.is_outermost(|node| by_label[self.key[node] as usize]);
+        let mut sum = Lanes::default();
+        for (total, is_it) in self.totals().iter().zip(outermost) {
+            if is_it {
+                sum.add(*total);
+            }
+        }
+        sum
+    }
+
+    /// Self and total weight by label.
+    pub fn sums(&self) -> Vec<LabelSum> {
+        let totals = self.totals();
+        let mut sums = vec![LabelSum::default(); self.labels.len()];
+        // How often each label is around the current node: along the path from the last node.
+        let mut n_around: Vec<u32> = vec![0; self.labels.len()];
+        let mut first_child = vec![ROOT; self.key.len()];
+        let mut next = vec![ROOT; self.key.len()];
+        let mut first_root = ROOT;
+        for node in (0..self.key.len()).rev() {
+            let first = match self.parent[node] {
+                ROOT => &mut first_root,
+                parent => &mut first_child[parent as usize],
+            };
+            next[node] = std::mem::replace(first, node as NodeId);
+        }
+        let (mut node, mut path) = (first_root, Vec::new());
+        loop {
+            if node == ROOT {
+                let Some(done) = path.pop() else { break };
+                n_around[self.key[done as usize] as usize] -= 1;
+                node = next[done as usize];
+                continue;
+            }
+            let at = node as usize;
+            let label = self.key[at] as usize;
+            sums[label].own.add(self.own[at]);
+            if n_around[label] == 0 {
+                sums[label].total.add(totals[at]);
+            }
+            n_around[label] += 1;
+            path.push(node);
+            node = first_child[at];
+        }
+        sums
+    }
+
+    /// The node at the end of a path of labels, by name and place.
+    pub fn walk(&self, path: &[(String, String)]) -> Option<NodeId> {
+        let mut at = ROOT;
+        for (name, place) in path {
+            let is_it = |label: &Label| label.name == *name && label.place == *place;
+            let label = self.labels.iter().position(is_it)?;
+            at = *self.children.get(&(at, label as u32))?;
+        }
+        (at != ROOT).then_some(at)
+    }
+
+    /// Nodes from the root to `node`.
+    pub fn path_to(&self, node: NodeId) -> Vec<NodeId> {
+        let mut path = Vec::new();
+        let mut at = node;
+        while at != ROOT {
+            path.push(at);
+            at = self.parent[at as usize];
+        }
+        path.reverse();
+        path
+    }
+}

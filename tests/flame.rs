@@ -1,0 +1,308 @@
+//! Flame graphs: their sums are those of the tables, whatever is merged or hidden.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use support::{data_dirs, files, import, own_dir};
+use tracedrop::analysis::flame::{self, Direction, FlameQuery, FlameView};
+use tracedrop::analysis::gpu::parts::{Activity, Parts};
+use tracedrop::analysis::{Context, Query};
+use tracedrop::engine::{Session, Shown};
+use tracedrop::export::{EXPORTERS, Options};
+use tracedrop::stacks::graph::{FrameClass, StackGraph};
+use tracedrop::stacks::merged::{By, LIBRARIES, Merged, StackQuery};
+use tracedrop::trace::{Run, Trace};
+
+fn trace_of(path: &Path) -> Option<Trace> {
+    import(path.file_name()?.to_str()?, &std::fs::read(path).ok()?, None).ok()
+}
+
+/// Traces below 2 MB.
+fn traces(dirs: &[PathBuf]) -> Vec<(PathBuf, Trace)> {
+    let paths = dirs.iter().flat_map(|dir| files(dir, &[""]));
+    let small =
+        paths.filter(|path| path.metadata().is_ok_and(|data| data.is_file() && data.len() < 2_000_000));
+    small.filter_map(|path| trace_of(&path).map(|trace| (path, trace))).collect()
+}
+
+fn graphs(trace: &Trace) -> Vec<StackGraph> {
+    let run = Run::single(trace.clone());
+    let query = Query::default();
+    flame::graphs(&Context::new(&run, &query))
+}
+
+fn view(graphs: &[StackGraph], query: FlameQuery) -> FlameView {
+    flame::view(graphs, &query).unwrap().unwrap()
+}
+
+fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-3)
+}
+
+/// What holds for every graph, however it is looked at.
+fn check_graph(what: &str, graph: &StackGraph) {
+    assert!(graph.is_sound(), "{what}");
+    let all = std::slice::from_ref(graph);
+    let total = graph.total();
+    let directions = [Direction::Callers, Direction::Ends, Direction::Around, Direction::Time];
+    for direction in directions {
+        let shown = view(all, FlameQuery { direction, ..FlameQuery::default() });
+        let what = format!("{what}, {}, {direction:?}", graph.title);
+        if matches!(direction, Direction::Callers | Direction::Ends) {
+            assert!(is_near(shown.flame.total, total), "{what}: {} of {total}", shown.flame.total);
+        }
+        // Each box is compared with all others.
+        for it in shown.flame.boxes.iter().take(150) {
+            assert!(
+                it.start >= 0.0 && it.start + it.weight <= shown.flame.total * (1.0 + 1e-9) + 1e-9,
+                "{what}"
+            );
+            // Each box is within one box of the row above, and no narrower than what is in it.
+            let within: f64 = shown
+                .flame
+                .boxes
+                .iter()
+                .filter(|other| other.depth == it.depth + 1)
+                .map(|other| {
+                    ((other.start + other.weight).min(it.start + it.weight) - other.start.max(it.start))
+                        .max(0.0)
+                })
+                .sum();
+            assert!(
+                within + it.own <= it.weight * (1.0 + 1e-9) + 1e-6,
+                "{what}: {} {within} {}",
+                it.name,
+                it.own
+            );
+        }
+    }
+    let query = StackQuery::default();
+    let merged = Merged::new(graph, &query, (1.0, 1.0)).unwrap();
+    let sums = merged.sums();
+    let own: f64 = sums.iter().map(|sum| sum.own.weight).sum();
+    assert!(is_near(own, total), "{what}: self weights add up to {own} of {total}");
+    for (sum, label) in sums.iter().zip(&merged.labels) {
+        assert!(sum.own.weight <= sum.total.weight * (1.0 + 1e-9) + 1e-9, "{what}: {}", label.name);
+        assert!(sum.total.weight <= total * (1.0 + 1e-9) + 1e-9, "{what}: {}", label.name);
+    }
+    // Merging otherwise and hiding frames loses no weight.
+    for by in By::ALL {
+        let merged = Merged::new(graph, &StackQuery { by, ..StackQuery::default() }, (1.0, 1.0)).unwrap();
+        assert!(is_near(merged.total().weight, total), "{what}, {by:?}");
+    }
+    let libraries = LIBRARIES.map(str::to_string).to_vec();
+    let hiding = [
+        StackQuery { libraries, folds_recursion: true, ..StackQuery::default() },
+        StackQuery { hidden: vec!["/[a-m]/".to_string()], ..StackQuery::default() },
+        StackQuery { hidden_classes: FrameClass::ALL.to_vec(), ..StackQuery::default() },
+    ];
+    for query in hiding {
+        let merged = Merged::new(graph, &query, (1.0, 1.0)).unwrap();
+        assert!(is_near(merged.total().weight, total), "{what}, {query:?}");
+    }
+    // Threads are parts of the whole.
+    let of_thread = |thread| {
+        let query = StackQuery { thread: Some(thread), ..StackQuery::default() };
+        Merged::new(graph, &query, (1.0, 1.0)).unwrap().total().weight
+    };
+    let n_threads = graph.threads.len() as u32;
+    if (1..50).contains(&n_threads) {
+        assert!(is_near((0..n_threads).map(of_thread).sum(), total), "{what}: threads");
+    }
+    // A graph against itself has no change; reduced ones keep the weight.
+    let same = StackGraph::difference(graph, graph);
+    assert!(same.own.iter().all(|own| own.weight == own.before), "{what}");
+    assert!(is_near(graph.reduced(50).total(), total), "{what}");
+}
+
+#[test]
+fn graphs_add_up_whatever_is_merged_or_hidden() {
+    let dirs: Vec<PathBuf> = ["stacks", "chrome", "pytorch"]
+        .iter()
+        .flat_map(|name| data_dirs(name))
+        .chain([own_dir("situations")])
+        .collect();
+    let mut n_graphs = 0;
+    for (path, trace) in traces(&dirs) {
+        if trace.slices.len() > 8_000 || trace.stacks.len() > 8_000 {
+            continue;
+        }
+        for graph in graphs(&trace) {
+            check_graph(&path.display().to_string(), &graph);
+            n_graphs += 1;
+        }
+    }
+    assert!(n_graphs > 60, "{n_graphs}");
+}
+
+#[test]
+fn gpu_graphs_have_the_times_of_the_gpu_reports() {
+    let mut n_checked = 0;
+    for (path, trace) in traces(&data_dirs("pytorch")) {
+        let run = Run::single(trace);
+        let query = Query::default();
+        let context = Context::new(&run, &query);
+        let all = flame::graphs(&context);
+        let of = |title: &str| all.iter().find(|graph| graph.title == title);
+        let Some(busy) = of("GPU time by caller") else { continue };
+        let work: i64 = context.gpu().iter().flat_map(|gpu| gpu.work.iter().map(|work| work.dur())).sum();
+        assert_eq!(busy.total(), work as f64, "{}", path.display());
+        let wall = of("GPU wall time by caller").unwrap();
+        let mut breakdown = Parts::default();
+        for gpu in context.gpu() {
+            for device in 0..gpu.devices.len() as u32 {
+                let activity = Activity::new(gpu, device);
+                if let Some(window) = activity.window {
+                    breakdown.add(&activity.parts(window));
+                }
+            }
+        }
+        let idle: f64 = wall
+            .own
+            .iter()
+            .filter(|own| {
+                let frame = wall.frames[wall.node_frame[own.node as usize] as usize];
+                frame.class == FrameClass::Idle
+            })
+            .map(|own| own.weight)
+            .sum();
+        assert_eq!(wall.total(), breakdown.total as f64, "{}", path.display());
+        assert_eq!(idle, (breakdown.idle + breakdown.unrecorded) as f64, "{}", path.display());
+        n_checked += 1;
+    }
+    assert!(n_checked > 8, "{n_checked}");
+}
+
+#[test]
+fn forms_of_one_profile_give_the_same_graph() {
+    let mut n_pairs = 0;
+    for dir in data_dirs("pysampling") {
+        for gecko in files(&dir, &[".gecko.gz"]) {
+            let collapsed = PathBuf::from(gecko.display().to_string().replace(".gecko.", ".collapsed."));
+            let (Some(a), Some(b)) = (trace_of(&gecko), trace_of(&collapsed)) else { continue };
+            let own = |trace: &Trace| {
+                let all = graphs(trace);
+                let merged = Merged::new(&all[0], &StackQuery::default(), (1.0, 1.0)).unwrap();
+                // Threads are frames of collapsed stacks; files are written otherwise.
+                let mut sums: Vec<(String, f64)> = merged
+                    .labels
+                    .iter()
+                    .zip(merged.sums())
+                    .filter(|(_, sum)| sum.own.weight > 0.0)
+                    .map(|(label, sum)| (label.name.split(" (").next().unwrap().to_string(), sum.own.weight))
+                    .collect();
+                sums.sort_by(|a, b| a.partial_cmp(b).unwrap());
+                sums
+            };
+            let total = |sums: &[(String, f64)]| sums.iter().map(|sum| sum.1).sum::<f64>();
+            let (a, b) = (own(&a), own(&b));
+            assert_eq!(total(&a), total(&b), "{}", gecko.display());
+            n_pairs += 1;
+        }
+    }
+    if !data_dirs("pysampling").iter().all(|dir| files(dir, &[".gecko.gz"]).is_empty()) {
+        assert!(n_pairs > 0);
+    }
+}
+
+#[test]
+fn a_session_answers_questions_about_stacks() {
+    let trace = import("a.folded", b"main;work;gemm 8\nmain;work;copy 2\nmain;idle 5\n", None).unwrap();
+    let mut session = Session::of_trace(trace, Query::default());
+    let query = FlameQuery { search: "work".to_string(), ..FlameQuery::default() };
+    let view = session.flame(&query).unwrap().unwrap();
+    assert_eq!((view.total.0, view.matched), (15.0, Some(10.0)));
+    assert_eq!(view.rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["work"]);
+    assert!(session.flame(&FlameQuery { search: "/(/".to_string(), ..FlameQuery::default() }).is_err());
+}
+
+/// Self weights by function name, of the graph with that title, or else of the first one.
+fn own_by_name(trace: &Trace, title: &str) -> BTreeMap<String, f64> {
+    let all = graphs(trace);
+    let Some(graph) = all.iter().find(|graph| graph.title == title).or(all.first()) else {
+        return BTreeMap::new();
+    };
+    let mut own = BTreeMap::new();
+    for it in &graph.own {
+        let frame = graph.frames[graph.node_frame[it.node as usize] as usize];
+        *own.entry(graph.text(frame.name).to_string()).or_insert(0.0) += it.weight;
+    }
+    own.retain(|name, weight| {
+        *weight != 0.0 && !name.starts_with("(no stack)") && !name.starts_with("[no stack]")
+    });
+    own
+}
+
+/// Frames in lines of text have their places beside their names.
+fn plain_names(own: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+    let mut plain = BTreeMap::new();
+    for (name, weight) in own {
+        // Semicolons separate frames, and control characters become visible.
+        let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        *plain.entry(name).or_insert(0.0) += weight;
+    }
+    plain
+}
+
+#[test]
+fn own_exports_open_again_with_the_same_weights() {
+    let mut n_checked = [0; 4];
+    let dirs: Vec<PathBuf> = ["stacks", "pysampling"].iter().flat_map(|name| data_dirs(name)).collect();
+    for (path, trace) in traces(&dirs) {
+        let total: usize = trace.stack_profiles.iter().map(|profile| profile.len()).sum();
+        if total == 0 || total > 20_000 || trace.stacks.len() > 8_000 {
+            continue;
+        }
+        let all = graphs(&trace);
+        let Some(first) = all.first().filter(|graph| graph.negative == 0.0) else { continue };
+        let wanted = own_by_name(&trace, &first.title);
+        for (at, (id, name)) in [
+            ("speedscope", "a.speedscope.json"),
+            ("firefox", "a.json"),
+            ("collapsed-samples", "a.folded"),
+            ("pprof", "a.pb.gz"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let what = format!("{} as {id}", path.display());
+            let mut session = Session::of_trace(trace.clone(), Query::default());
+            let exporter = EXPORTERS.iter().find(|exporter| exporter.id == id).unwrap();
+            let mut bytes = Vec::new();
+            session.export(exporter, &Options::default(), &mut bytes).unwrap();
+            let again = import(name, &bytes, None).unwrap_or_else(|error| panic!("{what}: {error:?}"));
+            let found = own_by_name(&again, &first.title);
+            // The sum says most; names may have places in them.
+            let sum = |own: &BTreeMap<String, f64>| own.values().sum::<f64>();
+            let unit_of = |trace: &Trace| graphs(trace).first().map(|graph| graph.unit);
+            if id == "pprof" && sum(&wanted) > 9e18 {
+                // Beyond its 64 bits, which it says.
+                continue;
+            }
+            let rounding = if id == "pprof" {
+                wanted.len() as f64 * 0.5 + 1e-6 * sum(&wanted)
+            } else {
+                1e-6 * sum(&wanted)
+            };
+            // A line has no unit, so times are numbers of another one.
+            if id != "collapsed-samples" || unit_of(&again) == Some(first.unit) {
+                assert!(
+                    (sum(&found) - sum(&wanted)).abs() <= rounding,
+                    "{what}: {} of {}",
+                    sum(&found),
+                    sum(&wanted)
+                );
+                if matches!(id, "speedscope" | "firefox") {
+                    let (found, wanted) = (plain_names(found), plain_names(wanted.clone()));
+                    for (name, weight) in &wanted {
+                        let got = found.get(name).copied().unwrap_or(0.0);
+                        assert!(is_near(got, *weight), "{what}: {name}: {got} of {weight}");
+                    }
+                }
+            }
+            n_checked[at] += 1;
+        }
+    }
+    assert!(n_checked.iter().all(|n| *n > 10), "{n_checked:?}");
+}
