@@ -24,6 +24,30 @@ pub fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     None
 }
 
+/// Appends a varint.
+pub fn push_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a field with a number; 0, which a missing field has, is not written.
+pub fn push_number(field: u32, value: u64, out: &mut Vec<u8>) {
+    if value != 0 {
+        push_varint(u64::from(field) << 3, out);
+        push_varint(value, out);
+    }
+}
+
+/// Appends a field with text, bytes or a message.
+pub fn push_bytes(field: u32, bytes: &[u8], out: &mut Vec<u8>) {
+    push_varint(u64::from(field) << 3 | 2, out);
+    push_varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
 /// Why the next field is not there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stop {

@@ -47,6 +47,7 @@ pub const EXPORTERS: &[&ExporterInfo] = &[
     &chrome_trace::PACKED_INFO,
     &stacks::speedscope::INFO,
     &stacks::firefox::INFO,
+    &stacks::pprof::INFO,
     &stacks::collapsed::INFO,
     &stacks::collapsed::SAMPLES_INFO,
     &mrm_run::INFO,

@@ -5,6 +5,7 @@
 //! Semicolons separate frames, so those in names become colons; control characters become visible.
 
 use super::{ByTrack, Out, file_prefix, has_samples, has_thread_slices};
+use super::{Place, Profile, other_weights, profiles};
 use super::{place_name, profile_name, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
@@ -15,6 +16,7 @@ use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::trace::Trace;
 use crate::trace::samples::StackId;
 use crate::trace::slices::Class;
+use crate::trace::stack_profiles::Amount;
 use crate::trace::tracks::TrackKind;
 use std::io::{self, Write};
 
@@ -46,7 +48,9 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     needs: "samples with stacks",
     applies: has_samples,
     write: WriteFn::InSteps(|input, out| {
-        Steps::new(async move { write_samples(input, out).await.map(LeftOut::nothing) })
+        Steps::new(async move {
+            write_samples(input, out).await.map(|()| other_weights(input.run, |number, _| number == 0))
+        })
     }),
     reference: None,
     converts: None,
@@ -181,6 +185,7 @@ async fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> 
 
 async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut tree = Tree::new();
+    let mut exact: Vec<Amount> = Vec::new();
     let mut weights: Vec<f64> = Vec::new();
     let mut add = |node: u32, weight: f64, n_nodes: usize| {
         weights.resize(n_nodes, 0.0);
@@ -212,6 +217,34 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
             };
             add(node, samples.weight[i], tree.nodes.len());
         }
+        // A line has one weight: that which shows first.
+        let of_first: Vec<Profile<'_>> =
+            profiles(trace, |unit| unit).into_iter().filter(|it| it.is_first).collect();
+        let is_one_thread = of_first.windows(2).all(|pair| pair[0].thread == pair[1].thread);
+        let mut nodes: HashMap<(u32, StackId), u32> = HashMap::default();
+        for of in of_first {
+            let root = match is_one_thread && prefix.is_empty() {
+                true => u32::MAX,
+                false => tree.root(&format!("{prefix}{}", of.thread)),
+            };
+            for (row, stack) in of.profile.stack.iter().enumerate() {
+                if row % SAMPLES_A_STEP == 0 {
+                    pause().await;
+                }
+                let Some(weight) = of.profile.weight.get(row) else { continue };
+                let node = *nodes.entry((root, *stack)).or_insert_with(|| {
+                    let frames = super::stack_frames(trace, *stack);
+                    let node = frames.iter().fold(root, |node, frame| {
+                        let name = tree.name(&line_name(&super::place_of(trace, *frame)));
+                        tree.node(node, name)
+                    });
+                    let name = tree.name("[no stack]");
+                    if frames.is_empty() { tree.node(root, name) } else { node }
+                });
+                exact.resize(tree.nodes.len(), Amount::ZERO);
+                exact[node as usize] = exact[node as usize].plus(weight);
+            }
+        }
         for (number, profile) in trace.profiles.iter().enumerate() {
             let name = profile_name(profile, number + 1, trace.profiles.len());
             let root = tree.root(&format!("{prefix}{name}"));
@@ -223,10 +256,21 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
         }
     }
     let mut out = Out::new(out);
+    for (node, weight) in exact.iter().enumerate().filter(|(_, weight)| **weight != Amount::ZERO) {
+        tree.line(node as u32, |out| out.raw(&weight.to_string()), &mut out)?;
+    }
     for (node, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
         tree.line(node as u32, |out| out.float(*weight), &mut out)?;
     }
     out.flush()
+}
+
+/// `function (file:line)`, as py-spy writes it; what has no line is its name.
+fn line_name(place: &Place) -> String {
+    match (&place.file, place.line) {
+        (Some(file), Some(line)) => format!("{} ({file}:{line})", place.name),
+        _ => place.name.clone(),
+    }
 }
 
 /// The node of a stack below `root`; `root` itself for a sample without a stack.

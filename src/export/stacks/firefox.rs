@@ -6,15 +6,18 @@
 //! Samples of the file get separate threads, with the weights of the file; counts without timestamps are all at time 0.
 
 use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, walk};
+use super::{Profile, other_weights_of_units, place_of, profiles};
 use super::{frame_name, place_name, profile_name};
+use crate::analysis::stack_functions::amounts::nanoseconds_exponent;
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
-use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
+use crate::export::{ExporterInfo, Input, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
+use crate::trace::stack_profiles::Amount;
 use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
@@ -28,7 +31,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     needs: "slices or samples with stacks",
     applies: |run| has_slices(run) || has_samples(run),
     write: WriteFn::InSteps(|input, out| {
-        Steps::new(async move { write(input, out).await.map(LeftOut::nothing) })
+        Steps::new(
+            async move { write(input, out).await.map(|()| other_weights_of_units(input.run, kind_of)) },
+        )
     }),
     reference: None,
     converts: None,
@@ -53,6 +58,9 @@ const MAX_CATEGORIES: usize = 60;
 struct Shared {
     texts: Vec<String>,
     by_text: HashMap<String, u32>,
+    /// Texts of the files.
+    sources: Vec<u32>,
+    by_source: HashMap<u32, u32>,
     categories: Vec<String>,
     by_category: HashMap<String, u32>,
 }
@@ -62,6 +70,8 @@ impl Shared {
         Shared {
             texts: Vec::new(),
             by_text: HashMap::default(),
+            sources: Vec::new(),
+            by_source: HashMap::default(),
             categories: vec!["Other".to_string()],
             by_category: HashMap::default(),
         }
@@ -74,6 +84,17 @@ impl Shared {
         let number = self.texts.len() as u32;
         self.texts.push(text.to_string());
         self.by_text.insert(text.to_string(), number);
+        number
+    }
+
+    /// Number of a file.
+    fn source(&mut self, file: &str) -> u32 {
+        let text = self.text(file);
+        let next = self.sources.len() as u32;
+        let number = *self.by_source.entry(text).or_insert(next);
+        if number == next {
+            self.sources.push(text);
+        }
         number
     }
 
@@ -108,12 +129,21 @@ struct Entry {
     marker_tracks: Vec<usize>,
 }
 
+/// A frame: its text and category, and where the code is, if that is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Frame {
+    text: u32,
+    category: u32,
+    source: Option<u32>,
+    line: Option<i64>,
+    column: Option<i64>,
+}
+
 /// Stacks of one thread.
 #[derive(Default)]
 struct Stacks {
-    /// Text and category of each frame.
-    frames: Vec<(u32, u32)>,
-    by_frame: HashMap<(u32, u32), u32>,
+    frames: Vec<Frame>,
+    by_frame: HashMap<Frame, u32>,
     /// Frame and parent stack.
     stacks: Vec<(u32, Option<u32>)>,
     by_stack: HashMap<(u32, Option<u32>), u32>,
@@ -121,10 +151,14 @@ struct Stacks {
 
 impl Stacks {
     fn frame(&mut self, text: u32, category: u32) -> u32 {
+        self.placed(Frame { text, category, source: None, line: None, column: None })
+    }
+
+    fn placed(&mut self, frame: Frame) -> u32 {
         let next = self.frames.len() as u32;
-        let number = *self.by_frame.entry((text, category)).or_insert(next);
+        let number = *self.by_frame.entry(frame).or_insert(next);
         if number == next {
-            self.frames.push((text, category));
+            self.frames.push(frame);
         }
         number
     }
@@ -177,6 +211,12 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
             write_samples(run, trace, number, (thread, &rows), &mut shared, &mut out)?;
             pause().await;
         }
+        let of_units = profiles(trace, kind_of).into_iter().filter(|it| it.is_first_of_unit);
+        for (at, of) in of_units.enumerate() {
+            separate(&mut out);
+            write_profile(run, trace, (number, at), &of, &mut shared, &mut out)?;
+            pause().await;
+        }
         for (at, profile) in trace.profiles.iter().enumerate() {
             separate(&mut out);
             write_counts(run, trace, (number, at), profile, &mut shared, &mut out)?;
@@ -188,7 +228,11 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         out.string(text);
         out.pass_on()?;
     }
-    out.raw("],\"sources\":{\"length\":0,\"uuid\":[],\"filename\":[]}},\n\"meta\":");
+    out.raw("],\"sources\":{");
+    column("uuid", &shared.sources, &mut out, |_, out| out.raw("null"))?;
+    column("filename", &shared.sources, &mut out, |text, out| out.integer(i64::from(*text)))?;
+    length(shared.sources.len(), &mut out);
+    out.raw("},\n\"meta\":");
     write_meta(input, &shared, &mut out);
     out.raw("}\n");
     out.flush()
@@ -337,19 +381,25 @@ fn write_stacks(stacks: &Stacks, out: &mut Out<'_>) -> io::Result<()> {
     for (name, value) in [("address", "-1"), ("inlineDepth", "0"), ("subcategory", "0")] {
         column(name, frames, out, |_, out| out.raw(value))?;
     }
-    column("category", frames, out, |(_, category), out| out.integer(i64::from(*category)))?;
+    column("category", frames, out, |frame, out| out.integer(i64::from(frame.category)))?;
     column("func", 0..frames.len(), out, |func, out| out.integer(func as i64))?;
-    for name in ["nativeSymbol", "innerWindowID", "line", "column"] {
+    for name in ["nativeSymbol", "innerWindowID"] {
         column(name, frames, out, |_, out| out.raw("null"))?;
     }
+    let number = |number: Option<i64>, out: &mut Out<'_>| match number {
+        Some(number) => out.integer(number),
+        None => out.raw("null"),
+    };
+    column("line", frames, out, |frame, out| number(frame.line, out))?;
+    column("column", frames, out, |frame, out| number(frame.column, out))?;
     length(frames.len(), out);
     out.raw(",\"funcTable\":{");
-    column("name", frames, out, |(text, _), out| out.integer(i64::from(*text)))?;
+    column("name", frames, out, |frame, out| out.integer(i64::from(frame.text)))?;
+    column("source", frames, out, |frame, out| integer_or_null(frame.source, out))?;
     for (name, value) in [
         ("isJS", "false"),
         ("relevantForJS", "false"),
         ("resource", "-1"),
-        ("source", "null"),
         ("lineNumber", "null"),
         ("columnNumber", "null"),
     ] {
@@ -549,6 +599,104 @@ fn stack_of(
         let module = trace.frames.module.get(frame.0 as usize).and_then(|id| trace.strings.get_opt(*id));
         let (text, category) = (shared.text(frame_name(trace, frame)), shared.category(module));
         let frame = stacks.frame(text, category);
+        around = Some(stacks.stack(frame, around));
+        known.insert(id, around);
+    }
+    around
+}
+
+/// Which of the format's three kinds of weights a unit is.
+fn kind_of(unit: &str) -> &str {
+    match unit {
+        "bytes" => "bytes",
+        unit if nanoseconds_exponent(unit).is_some() => "tracing-ms",
+        _ => "samples",
+    }
+}
+
+/// A stack profile as a thread. Samples without times follow each other in steps of a millisecond.
+fn write_profile(
+    run: &Run,
+    trace: &Trace,
+    (number, at): (usize, usize),
+    of: &Profile<'_>,
+    shared: &mut Shared,
+    out: &mut Out<'_>,
+) -> io::Result<()> {
+    let profile = of.profile;
+    let text = |id: StringId| trace.strings.get_opt(id).filter(|text| !text.is_empty());
+    let name = text(profile.thread).or_else(|| text(profile.name)).unwrap_or(&of.name);
+    let own_tid = text(profile.thread_id).filter(|_| of.is_first);
+    let entry = Entry {
+        name: if of.is_first { name.to_string() } else { of.name.clone() },
+        process_name: trace.source.file_name.clone(),
+        pid: match text(profile.process_id) {
+            Some(id) if run.traces.len() == 1 => id.to_string(),
+            _ => pid(run, number, None),
+        },
+        tid: own_tid.map_or_else(|| format!("profile-{at}"), str::to_string),
+        is_main: at == 0,
+        track: None,
+        marker_tracks: Vec::new(),
+    };
+    let kind = kind_of(of.unit);
+    // Times are milliseconds.
+    let scale = nanoseconds_exponent(of.unit).map_or(0, |exponent| i32::from(exponent) - 6);
+    let time_scale = text(profile.time_unit).and_then(nanoseconds_exponent).map(|it| i32::from(it) - 6);
+    let scaled = |amount: Amount, scale: i32| {
+        Amount::with_exponent(amount.digits, scale - i32::from(amount.places)).unwrap_or(amount)
+    };
+    let start = profile.span.map_or(Amount::ZERO, |(start, _)| start);
+    let mut stacks = Stacks::default();
+    let mut known: HashMap<StackId, Option<u32>> = HashMap::default();
+    known.insert(StackId::NONE, None);
+    write_head(&entry, out);
+    out.raw(",\"samples\":{\"weightType\":\"");
+    out.raw(kind);
+    out.raw("\",");
+    column("stack", &profile.stack, out, |stack, out| {
+        integer_or_null(placed_stack_of(trace, *stack, &mut stacks, &mut known, shared), out);
+    })?;
+    column("time", 0..profile.len(), out, |row, out| match (profile.time.get(row), time_scale) {
+        (Some(time), Some(scale)) => out.raw(&scaled(time.minus(start), scale).to_string()),
+        _ => out.integer(row as i64),
+    })?;
+    column("weight", 0..profile.len(), out, |row, out| {
+        let weight = profile.weight.get(row).unwrap_or(Amount::ZERO);
+        out.raw(&if scale == 0 { weight } else { scaled(weight, scale) }.to_string());
+    })?;
+    length(profile.len(), out);
+    out.raw(NO_MARKERS);
+    write_stacks(&stacks, out)
+}
+
+/// Maps a stack of the trace to the thread's own table, with files and lines.
+fn placed_stack_of(
+    trace: &Trace,
+    stack: StackId,
+    stacks: &mut Stacks,
+    known: &mut HashMap<StackId, Option<u32>>,
+    shared: &mut Shared,
+) -> Option<u32> {
+    let mut missing: Vec<(StackId, FrameId)> = Vec::new();
+    let mut at = stack;
+    while !known.contains_key(&at) {
+        let Some(frame) = trace.stacks.frame.get(at.0 as usize) else { break };
+        missing.push((at, *frame));
+        at = trace.stacks.parent[at.0 as usize];
+    }
+    let mut around = known.get(&at).copied().flatten();
+    while let Some((id, frame)) = missing.pop() {
+        let place = place_of(trace, frame);
+        let category = trace.strings.get_opt(trace.frames.get(frame).category);
+        let frame = Frame {
+            text: shared.text(&place.name),
+            category: shared.category(category),
+            source: place.file.as_deref().map(|file| shared.source(file)),
+            line: place.line,
+            column: place.column,
+        };
+        let frame = stacks.placed(frame);
         around = Some(stacks.stack(frame, around));
         known.insert(id, around);
     }

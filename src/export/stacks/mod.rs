@@ -12,14 +12,19 @@
 
 pub mod collapsed;
 pub mod firefox;
+pub mod pprof;
 pub mod speedscope;
 
+use crate::analysis::stack_functions::Weight;
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::HashMap;
 use crate::base::json::write::{push_f64, push_string};
+use crate::base::strings::StringId;
+use crate::export::LeftOut;
 use crate::trace::profiles::ProfileRun;
-use crate::trace::samples::{FrameId, StackId};
+use crate::trace::samples::{FrameId, NO_LINE, StackId};
 use crate::trace::slices::Class;
+use crate::trace::stack_profiles::StackProfile;
 use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 use std::collections::BTreeMap;
@@ -109,7 +114,83 @@ fn has_slices(run: &Run) -> bool {
 /// Whether there are samples, with stacks or as counts.
 fn has_samples(run: &Run) -> bool {
     let counts = |trace: &Trace| trace.profiles.iter().any(|profile| !profile.frames.is_empty());
-    is_whole(run) && run.traces.iter().any(|trace| !trace.samples.is_empty() || counts(trace))
+    let has = |trace: &Trace| !trace.samples.is_empty() || !trace.stack_profiles.is_empty() || counts(trace);
+    is_whole(run) && run.traces.iter().any(has)
+}
+
+/// A stack profile with what to call it.
+struct Profile<'a> {
+    profile: &'a StackProfile,
+    /// Thread, and what is weighed if the file has several weights.
+    name: String,
+    thread: String,
+    unit: &'a str,
+    /// Whether it is of the weight that shows first.
+    is_first: bool,
+    /// Whether it is of the first weight whose unit is written like that: other programs add up what has one unit.
+    is_first_of_unit: bool,
+}
+
+/// The stack profiles of a trace, weight by weight. `written` is how a format writes a unit.
+fn profiles(trace: &Trace, written: fn(&str) -> &str) -> Vec<Profile<'_>> {
+    let weights = Weight::all(trace);
+    let several = weights.len() > 1;
+    let mut all = Vec::new();
+    for (number, weight) in weights.iter().enumerate() {
+        let is_first_of_unit =
+            weights[..number].iter().all(|before| written(before.unit()) != written(weight.unit()));
+        for thread in weight.threads() {
+            let label = thread.label();
+            for profile in &thread.profiles {
+                let name = if several { format!("{label}, {}", weight.name()) } else { label.clone() };
+                let unit = trace.strings.get_opt(profile.unit).unwrap_or("none");
+                let (thread, is_first) = (label.clone(), number == 0);
+                all.push(Profile { profile, name, thread, unit, is_first, is_first_of_unit });
+            }
+        }
+    }
+    all
+}
+
+/// What is missing where only some weights of stack profiles are written.
+fn other_weights(run: &Run, is_written: impl Fn(usize, &[Weight<'_>]) -> bool) -> LeftOut {
+    let mut missing = Vec::new();
+    for trace in &run.traces {
+        let weights = Weight::all(trace);
+        let others = (0..weights.len()).filter(|number| !is_written(*number, &weights));
+        missing.extend(others.map(|number| format!("weights by {}", weights[number].name())));
+    }
+    LeftOut(missing)
+}
+
+/// What is missing where each unit, as it is written, has its first weight only.
+fn other_weights_of_units(run: &Run, written: fn(&str) -> &str) -> LeftOut {
+    other_weights(run, |number, weights| {
+        weights[..number].iter().all(|before| written(before.unit()) != written(weights[number].unit()))
+    })
+}
+
+/// A code location as other formats write it.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+struct Place {
+    name: String,
+    /// File, or else module.
+    file: Option<String>,
+    /// From 1.
+    line: Option<i64>,
+    column: Option<i64>,
+}
+
+fn place_of(trace: &Trace, frame: FrameId) -> Place {
+    let it = trace.frames.get(frame);
+    let text = |id: StringId| trace.strings.get_opt(id).filter(|text| !text.is_empty()).map(str::to_string);
+    let number = |number: i64| (number != NO_LINE).then_some(number);
+    Place {
+        name: shown(text(it.name).as_deref()).to_string(),
+        file: text(it.file).or_else(|| text(it.module)),
+        line: number(it.line),
+        column: number(it.column),
+    }
 }
 
 /// First and last timestamp of a run.

@@ -7,13 +7,15 @@
 use super::{
     ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, track_path, walk,
 };
+use super::{Place, other_weights_of_units, place_of, profiles};
 use super::{frame_name, place_name, profile_name, stack_frames, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
 use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
-use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
+use crate::export::{ExporterInfo, Input, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
+use crate::trace::stack_profiles::Amount;
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
 
@@ -26,7 +28,9 @@ pub const INFO: ExporterInfo = ExporterInfo {
     needs: "slices or samples with stacks",
     applies: |run| has_slices(run) || has_samples(run),
     write: WriteFn::InSteps(|input, out| {
-        Steps::new(async move { write(input, out).await.map(LeftOut::nothing) })
+        Steps::new(
+            async move { write(input, out).await.map(|()| other_weights_of_units(input.run, unit_of)) },
+        )
     }),
     reference: None,
     converts: None,
@@ -39,18 +43,22 @@ pub const INFO: ExporterInfo = ExporterInfo {
 /// Frames of all profiles, in order of first appearance.
 #[derive(Default)]
 struct Frames {
-    names: Vec<String>,
-    by_name: HashMap<String, u32>,
+    list: Vec<Place>,
+    known: HashMap<Place, u32>,
 }
 
 impl Frames {
     fn get(&mut self, name: &str) -> u32 {
-        if let Some(known) = self.by_name.get(name) {
+        self.place(Place { name: name.to_string(), ..Place::default() })
+    }
+
+    fn place(&mut self, place: Place) -> u32 {
+        if let Some(known) = self.known.get(&place) {
             return *known;
         }
-        let number = self.names.len() as u32;
-        self.names.push(name.to_string());
-        self.by_name.insert(name.to_string(), number);
+        let number = self.list.len() as u32;
+        self.list.push(place.clone());
+        self.known.insert(place, number);
         number
     }
 }
@@ -78,6 +86,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
             pause().await;
         }
         write_samples(trace, &prefix, &mut n_profiles, &mut frames, &mut out).await?;
+        write_profiles(trace, &prefix, &mut n_profiles, &mut frames, &mut out).await?;
         for (number, profile) in trace.profiles.iter().enumerate() {
             let name = format!("{prefix}{}", profile_name(profile, number + 1, trace.profiles.len()));
             head(&mut n_profiles, "sampled", &name, "none", &mut out);
@@ -85,9 +94,19 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     out.raw("\n],\"shared\":{\"frames\":[");
-    for (i, name) in frames.names.iter().enumerate() {
+    for (i, place) in frames.list.iter().enumerate() {
         out.raw(if i > 0 { ",\n{\"name\":" } else { "\n{\"name\":" });
-        out.string(name);
+        out.string(&place.name);
+        if let Some(file) = &place.file {
+            out.raw(",\"file\":");
+            out.string(file);
+        }
+        for (name, number) in [(",\"line\":", place.line), (",\"col\":", place.column)] {
+            if let Some(number) = number {
+                out.raw(name);
+                out.integer(number);
+            }
+        }
         out.raw("}");
         out.pass_on()?;
     }
@@ -179,6 +198,51 @@ async fn write_samples(
         for (i, row) in rows().enumerate() {
             out.raw(if i > 0 { "," } else { "" });
             out.float(weight(row));
+            out.pass_on()?;
+        }
+        out.raw("]}");
+        pause().await;
+    }
+    Ok(())
+}
+
+/// How the format writes a unit.
+fn unit_of(unit: &str) -> &str {
+    match unit {
+        "nanoseconds" | "microseconds" | "milliseconds" | "seconds" | "bytes" => unit,
+        _ => "none",
+    }
+}
+
+/// Stack profiles, one each, with the weights and the unit of the file.
+async fn write_profiles(
+    trace: &Trace,
+    prefix: &str,
+    n_profiles: &mut u32,
+    frames: &mut Frames,
+    out: &mut Out<'_>,
+) -> io::Result<()> {
+    for of in profiles(trace, unit_of).into_iter().filter(|it| it.is_first_of_unit) {
+        head(n_profiles, "sampled", &format!("{prefix}{}", of.name), unit_of(of.unit), out);
+        let profile = of.profile;
+        let weight = |row: usize| profile.weight.get(row).unwrap_or(Amount::ZERO);
+        let total = (0..profile.len()).fold(Amount::ZERO, |sum, row| sum.plus(weight(row)));
+        out.raw("\"endValue\":");
+        out.raw(&total.to_string());
+        out.raw(",\"samples\":[");
+        for (i, stack) in profile.stack.iter().enumerate() {
+            out.raw(if i > 0 { ",[" } else { "[" });
+            for (depth, frame) in stack_frames(trace, *stack).into_iter().enumerate() {
+                out.raw(if depth > 0 { "," } else { "" });
+                out.integer(i64::from(frames.place(place_of(trace, frame))));
+            }
+            out.raw("]");
+            out.pass_on()?;
+        }
+        out.raw("],\"weights\":[");
+        for row in 0..profile.len() {
+            out.raw(if row > 0 { "," } else { "" });
+            out.raw(&weight(row).to_string());
             out.pass_on()?;
         }
         out.raw("]}");
