@@ -27,7 +27,8 @@ pub const INFO: ExporterInfo = ExporterInfo {
     write: WriteFn::InSteps(|input, out| Steps::new(async move { write(input, out).await })),
     reference: None,
     converts: None,
-    texts: TextsIn::Stacks,
+    // Names, files and threads are the same there.
+    texts: TextsIn::JsonOf(&super::speedscope::INFO),
     takes_part: true,
     can_redact: true,
     takes_notes: false,
