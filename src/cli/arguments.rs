@@ -1,6 +1,6 @@
 //! Arguments of the command, and what they mean to the library.
 
-use crate::{compare, mrm, output, part};
+use crate::cli::{compare, mrm, output, part};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tracedrop::analysis::Query;
@@ -15,7 +15,7 @@ use tracedrop::report::{Amounts, Notes};
 
 /// See what's slow in a trace: reports, comparisons and exports.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(name = "tracedrop", version, about, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -29,6 +29,11 @@ pub enum Command {
     Compare(compare::CompareArgs),
     /// Convert a trace to another format.
     Export(ExportArgs),
+    /// Run SQL over the tables of a trace, with DuckDB; in the command that `pip install 'tracedrop[sql]'` brings.
+    Sql {
+        #[arg(value_name = "FILE QUERY", num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// List supported input and output formats.
     Formats,
     /// Check and plan mrm-trace experiment configurations.

@@ -1,10 +1,10 @@
 //! `tracedrop compare`: reads both sides, prints what changed and checks limits.
 
-use crate::arguments::{Color, Format, InputArgs, ReportTables, report_id};
-use crate::output::{self, LineEnd, terminal_width};
-use crate::place::{self, Place};
-use crate::report::keep_rows;
-use crate::{pictures, read, usage};
+use crate::cli::arguments::{Color, Format, InputArgs, ReportTables, report_id};
+use crate::cli::output::{self, LineEnd, terminal_width};
+use crate::cli::place::{self, Place};
+use crate::cli::report::keep_rows;
+use crate::cli::{pictures, read, usage};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -41,8 +41,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "ID", value_parser = report_id)]
     report: Vec<String>,
     /// Output format; markdown is a short pull request comment with collapsed tables.
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CompareFormat::Terminal)]
+    format: CompareFormat,
     /// With `--format svg`: folder for the charts, one file each; created if missing.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -58,6 +58,39 @@ pub struct CompareArgs {
     color: Color,
     #[command(flatten)]
     input: InputArgs,
+}
+
+/// Output formats: those of reports, and one for test runners.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CompareFormat {
+    Terminal,
+    #[value(alias = "md")]
+    Markdown,
+    Json,
+    Csv,
+    /// One self-contained web page that works offline.
+    Html,
+    /// One Parquet file per table, in a zip archive.
+    Parquet,
+    /// Chart of the first report; with `--output`, all charts as files in that folder.
+    Svg,
+    /// Test report as JUnit XML: one test per --fail-on, which fails if the limit is exceeded.
+    Junit,
+}
+
+impl CompareFormat {
+    /// The format of reports; that of JUnit has no reports, only limits.
+    fn of_reports(self) -> Format {
+        match self {
+            CompareFormat::Terminal | CompareFormat::Junit => Format::Terminal,
+            CompareFormat::Markdown => Format::Markdown,
+            CompareFormat::Json => Format::Json,
+            CompareFormat::Csv => Format::Csv,
+            CompareFormat::Html => Format::Html,
+            CompareFormat::Parquet => Format::Parquet,
+            CompareFormat::Svg => Format::Svg,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,7 +113,7 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
     if args.files.is_empty() && args.against.is_empty() {
         return list_measures();
     }
-    if let Some(message) = args.format.problem_with_output(args.output.is_some()) {
+    if let Some(message) = args.format.of_reports().problem_with_output(args.output.is_some()) {
         return Ok(usage(message));
     }
     let (a, b) = match sides(args) {
@@ -90,29 +123,40 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
     let (Some(a), Some(b)) = (open_side(args, &a)?, open_side(args, &b)?) else {
         return Ok(ExitCode::from(1));
     };
+    let Some(mut compared) = compared(args, a, b) else { return Ok(ExitCode::from(1)) };
+    if args.list {
+        return list_measures_of(&compared);
+    }
+    match narrowed(args, &mut compared) {
+        Ok(true) => {}
+        Ok(false) => return Ok(ExitCode::from(1)),
+        Err(message) => return Ok(usage(message)),
+    }
+    if args.format == CompareFormat::Junit {
+        write_junit(&limits, &compared)?;
+    } else {
+        write(args, &mut compared)?;
+    }
+    hold(&limits, &compared)
+}
+
+/// Compares B with A as `args` say. `None`, with the reason as a message, if they cannot be compared.
+pub fn compared(args: &CompareArgs, a: Side, b: Side) -> Option<Compared> {
     let phase = match args.phase {
         Phase::All => PhaseFilter::All,
         Phase::Prefill => PhaseFilter::Prefill,
         Phase::Decode => PhaseFilter::Decode,
     };
-    let mut compared = match Compared::new(a, b, &CompareQuery { phase }) {
-        Ok(compared) => compared,
-        Err(problem) => {
-            say!("tracedrop: {problem}");
-            return Ok(ExitCode::from(1));
-        }
-    };
-    if args.list {
-        return list_measures_of(&compared);
+    Compared::new(a, b, &CompareQuery { phase }).map_err(|problem| say!("tracedrop: {problem}")).ok()
+}
+
+/// Leaves the reports and rows that `args` want. False, with the reason as a message, if the filter is wrong; an error message if a
+/// report is unknown.
+pub fn narrowed(args: &CompareArgs, compared: &mut Compared) -> Result<bool, String> {
+    match keep_wanted(&args.report, compared) {
+        Some(message) => Err(message),
+        None => Ok(keep_rows(args.filter.as_deref(), compared, "the comparison")),
     }
-    if let Some(message) = keep_wanted(&args.report, &mut compared) {
-        return Ok(usage(message));
-    }
-    if !keep_rows(args.filter.as_deref(), &mut compared, "the comparison") {
-        return Ok(ExitCode::from(1));
-    }
-    write(args, &mut compared)?;
-    hold(&limits, &compared)
 }
 
 /// Drops unwanted reports. The message if one of them is unknown.
@@ -173,13 +217,65 @@ fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {
     if let Some(folder) = &args.output {
         return pictures::write(compared.reports(), folder, "", args.input.quiet);
     }
-    let exporter = args.format.exporter();
+    let exporter = args.format.of_reports().exporter();
     let mut out = LineEnd { inner: io::BufWriter::new(output::stdout()), last: b'\n' };
     compared.export(exporter, &options, &mut out)?;
     if out.last != b'\n' && exporter.is_text() {
         out.write_all(b"\n")?;
     }
     out.flush()
+}
+
+/// Writes JUnit XML: a test for each limit, and one that the comparison was made.
+fn write_junit(limits: &[Limit], compared: &Compared) -> io::Result<()> {
+    let comparison = compared.comparison();
+    let outcomes: Vec<_> = limits.iter().map(|limit| (&limit.text, limit.check(comparison))).collect();
+    let count = |is_it: &dyn Fn(&Result<Outcome, String>) -> bool| {
+        outcomes.iter().filter(|(_, outcome)| is_it(outcome)).count()
+    };
+    let n_failed = count(&|outcome| matches!(outcome, Ok(Outcome::Passed(_))));
+    let n_errors = count(&|outcome| outcome.is_err());
+    let mut out = io::BufWriter::new(output::stdout());
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    let n_tests = outcomes.len() + 1;
+    let name = xml(&comparison.title);
+    let counts = format!("tests=\"{n_tests}\" failures=\"{n_failed}\" errors=\"{n_errors}\"");
+    writeln!(out, "<testsuites {counts}>\n<testsuite name=\"{name}\" {counts}>")?;
+    let summaries = comparison.reports.iter().map(|report| report.summary.as_str());
+    let summary: Vec<&str> = summaries.filter(|summary| !summary.is_empty()).collect();
+    writeln!(
+        out,
+        "<testcase classname=\"tracedrop\" name=\"B vs A\"><system-out>{}</system-out></testcase>",
+        xml(&summary.join("\n"))
+    )?;
+    for (text, outcome) in &outcomes {
+        write!(out, "<testcase classname=\"tracedrop\" name=\"{}\">", xml(text))?;
+        match outcome {
+            Ok(Outcome::Kept(why)) => write!(out, "<system-out>{}</system-out>", xml(why))?,
+            Ok(Outcome::Passed(why)) => write!(out, "<failure message=\"{}\"/>", xml(why))?,
+            Err(why) => write!(out, "<error message=\"{}\"/>", xml(why))?,
+        }
+        writeln!(out, "</testcase>")?;
+    }
+    writeln!(out, "</testsuite>\n</testsuites>")?;
+    out.flush()
+}
+
+/// Text escaped for XML; characters that XML cannot have become U+FFFD.
+fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push_str(if letter == '\n' { "&#10;" } else { "&#9;" }),
+            '\u{0}'..'\u{20}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            letter => out.push(letter),
+        }
+    }
+    out
 }
 
 /// Prints the outcome of each limit to standard error.

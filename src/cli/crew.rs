@@ -1,6 +1,7 @@
 //! Multi-threaded reading of the rest of a file.
 
-use crate::content::{CHUNK_BYTES, FileContent, fill};
+use crate::cli::content::{CHUNK_BYTES, FileContent, fill};
+use crate::cli::watch;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
@@ -92,6 +93,9 @@ pub fn read_rest(
                 },
             }
             progress(import.position());
+            if watch::is_stopped() {
+                return Ok(());
+            }
         }
     })
 }

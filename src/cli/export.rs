@@ -1,8 +1,8 @@
 //! `tracedrop export`: a trace in another format.
 
-use crate::arguments::{ExportArgs, read_notes};
-use crate::place::{self, Place};
-use crate::{content, mrm, now_ms, output, read, usage};
+use crate::cli::arguments::{ExportArgs, read_notes};
+use crate::cli::place::{self, Place};
+use crate::cli::{content, mrm, now_ms, output, read, usage};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -36,19 +36,14 @@ pub fn run(args: &ExportArgs) -> io::Result<ExitCode> {
         return Ok(ExitCode::from(1));
     };
     let session = opened.shown();
-    let is_link = exporter.id == export::link::INFO.id;
-    if !is_link && session.exporters().iter().all(|possible| possible.id != exporter.id) {
-        let why = session.why_not_exported(exporter);
+    if let Some(why) = problem(session, exporter) {
         say!("tracedrop: {}: {why}", output::shown(&args.file));
         return Ok(ExitCode::from(1));
     }
     let mut options = Options { now_ms: now_ms(), cut, redact, notes, ..Options::default() };
     options.with_index = args.with_index;
-    // Lets a recipient check that they have the same file.
-    let was_read = session.document().is_some_and(|it| it.file.index.is_none() && it.link.is_none());
-    if let (Place::Path(path), true) = (&file, was_read && (is_link || takes_index(exporter))) {
-        options.link.sha256 = vec![content::sha256(path)];
-    }
+    let path = if let Place::Path(path) = &file { Some(path.as_path()) } else { None };
+    add_checksum(session, exporter, path, &mut options);
     if args.preview {
         return list_outgoing(session, exporter, &options);
     }
@@ -66,6 +61,54 @@ pub fn run(args: &ExportArgs) -> io::Result<ExitCode> {
         say!("tracedrop: {}: note: not in the export: {what}", output::shown(&args.file));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Exports an open document as `args` say; their input options have no effect, and the output goes to `out`. `path` is its file, if
+/// it has one. The error is a sentence.
+pub fn write_opened(
+    args: &ExportArgs,
+    session: &mut dyn Shown,
+    path: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<LeftOut, String> {
+    let (cut, redact) = part(args);
+    let exporter = exporter(args, &cut, &redact)?;
+    let notes = read_notes(args.notes.as_deref())?;
+    if let Some(why) = problem(session, exporter) {
+        return Err(why);
+    }
+    let mut options = Options { now_ms: now_ms(), cut, redact, notes, ..Options::default() };
+    options.with_index = args.with_index;
+    add_checksum(session, exporter, path, &mut options);
+    session.export(exporter, &options, out).map_err(|error| error.to_string())
+}
+
+/// Reason why a document cannot be exported like that.
+fn problem(session: &dyn Shown, exporter: &ExporterInfo) -> Option<String> {
+    let is_link = exporter.id == export::link::INFO.id;
+    let is_possible = is_link || session.exporters().iter().any(|possible| possible.id == exporter.id);
+    (!is_possible).then(|| session.why_not_exported(exporter))
+}
+
+/// Adds the checksum of the file, which lets a recipient check that they have the same one.
+fn add_checksum(session: &dyn Shown, exporter: &ExporterInfo, path: Option<&Path>, options: &mut Options) {
+    let is_link = exporter.id == export::link::INFO.id;
+    let was_read = || session.document().is_some_and(|it| it.file.index.is_none() && it.link.is_none());
+    if let Some(path) = path.filter(|_| (is_link || takes_index(exporter)) && was_read()) {
+        options.link.sha256 = vec![content::sha256(path)];
+    }
+}
+
+/// Part of the trace and classes of text to redact.
+fn part(args: &ExportArgs) -> (Cut, Classes) {
+    let cut = Cut { window: args.window, max_depth: args.max_depth };
+    let mut redact = Classes::default();
+    for class in &args.redact {
+        if let Some(is_redacted) = redact.by_name(class) {
+            *is_redacted = true;
+        }
+    }
+    (cut, redact)
 }
 
 /// Trace to export, and which part of it.
@@ -92,13 +135,7 @@ fn job(args: &ExportArgs) -> Result<Job, String> {
         return Err("the output file is the input file".to_string());
     }
     let query = args.tables.query(Query::default().top)?;
-    let cut = Cut { window: args.window, max_depth: args.max_depth };
-    let mut redact = Classes::default();
-    for class in &args.redact {
-        if let Some(is_redacted) = redact.by_name(class) {
-            *is_redacted = true;
-        }
-    }
+    let (cut, redact) = part(args);
     Ok(Job { file, format, query, cut, redact })
 }
 

@@ -1,96 +1,11 @@
-//! The `tracedrop` command: the same library as the page, for local files.
-//!
-//! Reports and exports go to standard output, messages to standard error.
-//! Exit codes: 0 on success; 1 if a file gave nothing to report on or violates a check; 2 on wrong usage; 3 if a comparison
-//! exceeded a limit.
+//! The native command `tracedrop`; [`cli`] is all of it.
 
-/// Prints a line to standard error. A closed pipe, as with `2>&1 | head`, is not a failure.
-macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)*);
-    }};
-}
+#[allow(dead_code, reason = "the Python package uses more of it")]
+#[path = "mod.rs"]
+mod cli;
 
-mod arguments;
-mod compare;
-mod content;
-mod crew;
-mod export;
-mod mrm;
-mod output;
-mod part;
-mod pictures;
-mod place;
-mod read;
-mod report;
-
-use arguments::{Cli, Command, RuleTable};
-use clap::Parser;
-use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::SystemTime;
-use tracedrop::engine;
-use tracedrop::export::{EXPORTERS, link};
-use tracedrop::gpu::{kernels, peaks};
-use tracedrop::memory::Rules;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let outcome = match &cli.command {
-        Command::Report(args) => report::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Export(args) => export::run(args),
-        Command::Formats => formats(),
-        Command::Mrm { command } => mrm::run(command),
-        Command::Rules { table } => print_rules(*table),
-    };
-    // Flushed here, since an error on exit would be lost.
-    match outcome.and_then(|code| output::stdout().flush().map(|()| code)) {
-        Ok(code) => code,
-        // A reader such as `head` that stops early is no error.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            say!("tracedrop: {error}");
-            ExitCode::from(if output::is_of_output(&error) { 2 } else { 1 })
-        }
-    }
-}
-
-/// Milliseconds since the Unix epoch; 0 if the clock is before it.
-fn now_ms() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |now| now.as_millis() as u64)
-}
-
-/// Prints a usage error the way clap does.
-fn usage(message: String) -> ExitCode {
-    say!("error: {message}\n\nFor more information, try '--help'.");
-    ExitCode::from(2)
-}
-
-fn formats() -> io::Result<ExitCode> {
-    let mut out = output::stdout();
-    writeln!(out, "Input formats (plain or compressed; detected by content):")?;
-    for format in engine::formats() {
-        writeln!(out, "  {:<18} {}; from {}", format.id, format.title, format.producers)?;
-    }
-    writeln!(out, "\nOutput formats (`tracedrop export --to ID`):")?;
-    for exporter in EXPORTERS {
-        let needs =
-            if exporter.needs.is_empty() { String::new() } else { format!("; needs {}", exporter.needs) };
-        writeln!(out, "  {:<18} {}{needs}", exporter.id, exporter.title)?;
-    }
-    writeln!(out, "  {:<18} {}", link::INFO.id, link::INFO.title)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn print_rules(table: RuleTable) -> io::Result<ExitCode> {
-    let text = match table {
-        RuleTable::Kernels => kernels::BUILTIN.into(),
-        RuleTable::Peaks => peaks::BUILTIN.into(),
-        RuleTable::Memory => std::borrow::Cow::from(Rules::builtin_json()),
-    };
-    output::stdout().write_all(text.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    cli::run(std::env::args_os())
 }

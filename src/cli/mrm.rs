@@ -1,6 +1,6 @@
 //! `tracedrop mrm`: experiment configurations; also writes run directories for `tracedrop export`.
 
-use crate::output;
+use crate::cli::output;
 use clap::Subcommand;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ pub fn write_run(
 ) -> io::Result<ExitCode> {
     let Some(output) = output else {
         let what = format!("--to {RUN_DIRECTORY} needs -o with a folder or a name ending in .zip");
-        return Ok(crate::usage(what));
+        return Ok(crate::cli::usage(what));
     };
     let Some(trace) = session.run().traces.first() else { return Ok(ExitCode::from(1)) };
     if !export::mrm_run::applies_to(trace) {

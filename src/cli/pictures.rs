@@ -1,6 +1,6 @@
 //! Charts of reports as SVG files, one each.
 
-use crate::output;
+use crate::cli::output;
 use std::io;
 use std::path::Path;
 use tracedrop::base::text;

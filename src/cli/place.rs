@@ -1,7 +1,7 @@
 //! Locations of traces: files, run directories and archives.
 
-use crate::content::FileContent;
-use crate::output::shown;
+use crate::cli::content::FileContent;
+use crate::cli::output::shown;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};

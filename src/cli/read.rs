@@ -1,9 +1,10 @@
 //! Reads a path into a finished session, with a progress bar and parsing issues on standard error.
 
-use crate::arguments::InputArgs;
-use crate::content::{CHUNK_BYTES, fill};
-use crate::crew;
-use crate::place::{Input, Place};
+use crate::cli::arguments::InputArgs;
+use crate::cli::content::{CHUNK_BYTES, fill};
+use crate::cli::crew;
+use crate::cli::place::{Input, Place};
+use crate::cli::watch::{self, Doing};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::rc::Rc;
@@ -11,7 +12,7 @@ use tracedrop::analysis::Query;
 use tracedrop::archive::{self, Entry};
 use tracedrop::base::units::group_digits;
 use tracedrop::base::{progress, text};
-use tracedrop::engine::{self, HandedOn, Linked, Session, Shown, folder};
+use tracedrop::engine::{self, HandedOn, Linked, ReportStep, Session, Shown, folder};
 use tracedrop::import::{FORMATS, FormatInfo, ImportError};
 use tracedrop::trace::Severity;
 use tracedrop::trace::args::Content;
@@ -176,12 +177,18 @@ fn parse(session: &mut Session, place: &Place, input: Input, args: &InputArgs) -
     }
     let mut chunk = Vec::with_capacity(CHUNK_BYTES as usize);
     let bar = progress_bar(size, &file_name);
+    let mut n_read = 0;
     let result = loop {
+        if watch::is_stopped() {
+            break Ok(());
+        }
         match fill(&mut input, &mut chunk, CHUNK_BYTES) {
             Ok(false) => break finish(session, &bar),
             Ok(true) => {
                 session.feed(&chunk);
-                bar.inc(chunk.len() as u64);
+                n_read += chunk.len() as u64;
+                bar.set_position(n_read);
+                tell_read(n_read, size);
                 if session.has_given_up() {
                     break finish(session, &bar);
                 }
@@ -189,7 +196,11 @@ fn parse(session: &mut Session, place: &Place, input: Input, args: &InputArgs) -
                     && let Some(import) = session.import()
                     && let Some(parts) = import.parts()
                 {
-                    match crew::read_rest(path, size, import, parts, &|at| bar.set_position(at)) {
+                    let progress = |at| {
+                        bar.set_position(at);
+                        tell_read(at, size);
+                    };
+                    match crew::read_rest(path, size, import, parts, &progress) {
                         Ok(()) => break finish(session, &bar),
                         Err(error) => break session.stop(&error.to_string()),
                     }
@@ -199,6 +210,9 @@ fn parse(session: &mut Session, place: &Place, input: Input, args: &InputArgs) -
         }
     };
     bar.finish_and_clear();
+    if watch::is_stopped() {
+        return complain(place, &INTERRUPTED);
+    }
     if let Err(error) = result {
         return complain(place, &error);
     }
@@ -233,6 +247,15 @@ fn unpacked(content: &dyn Content, entry: &Entry) -> Result<Rc<dyn Content>, Str
     Ok(Rc::new(out))
 }
 
+/// Reason for a file that was not read because the listener stopped it.
+const INTERRUPTED: &str = "interrupted";
+
+/// Passes on how much of a file is read; a `size` of 0 is unknown.
+fn tell_read(n_read: u64, size: u64) {
+    let share = (size > 0).then(|| (n_read as f64 / size as f64).min(1.0));
+    watch::progress(Doing::Reading, share);
+}
+
 /// Makes the reports and shows their progress on `bar`.
 fn finish(session: &mut Session, bar: &ProgressBar) -> Result<(), ImportError> {
     let shown = bar.clone();
@@ -246,8 +269,13 @@ fn finish(session: &mut Session, bar: &ProgressBar) -> Result<(), ImportError> {
             shown.set_length(1000);
         }
         shown.set_position((share * 1000.0) as u64);
+        watch::progress(Doing::Reports, Some(share));
     };
-    progress::listening(each, || session.finish())
+    progress::listening(each, || {
+        session.finish_parsing()?;
+        while !watch::is_stopped() && session.step_reports() != ReportStep::Idle {}
+        Ok(())
+    })
 }
 
 /// Progress bar, hidden unless standard error is a terminal.

@@ -1,10 +1,10 @@
 //! `tracedrop report`: reports on files, one by one or together.
 
-use crate::arguments::{Color, Format, ReportArgs, Show, read_notes};
-use crate::output::{self, LineEnd, terminal_width};
-use crate::place::{self, Place};
-use crate::read::{self, Opened};
-use crate::{pictures, usage};
+use crate::cli::arguments::{Color, Format, ReportArgs, Show, read_notes};
+use crate::cli::output::{self, LineEnd, terminal_width};
+use crate::cli::place::{self, Place};
+use crate::cli::read::{self, Opened};
+use crate::cli::{pictures, usage, watch};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use tracedrop::analysis::{Query, gpu_breakdown, listed};
@@ -33,6 +33,34 @@ pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
         let open = |file: &Place| read::open_any(file, format, query.clone(), &args.input, &wanted);
         report_each(args, notes, &files, &open)
     }
+}
+
+/// Opens the files of `args` as one document, with the reports and rows that `args` want. `None`, with the reason as a message, if
+/// there is nothing to show, or not everything that was asked for.
+pub fn open(args: &ReportArgs) -> Option<Opened> {
+    let job = job(args).map_err(|message| say!("{message}")).ok()?;
+    let mut opened = if args.together {
+        let mut session = Session::of_several(job.query);
+        for file in &job.files {
+            // One that cannot be read is left out, as the command does; the reason is a message.
+            read::add(&mut session, file, job.format, &args.input);
+            if watch::is_stopped() {
+                return None;
+            }
+        }
+        session.end_files().ok()?;
+        session.finish_reports();
+        Opened::Session(Box::new(session))
+    } else {
+        let [file] = &job.files[..] else {
+            let names: Vec<String> = job.files.iter().map(Place::shown).collect();
+            let what = "several traces: open one of them, or all together as the ranks of one run";
+            say!("{what}: {}", names.join(", "));
+            return None;
+        };
+        read::open_any(file, job.format, job.query, &args.input, &reports_to_make(args))?
+    };
+    keep_wanted(args, opened.shown(), "this trace").then_some(opened)
 }
 
 /// Ids of the reports to make; all if empty. The number of steps comes from one of them.
