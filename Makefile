@@ -9,7 +9,7 @@ SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Carg
 	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/build-hash.mjs \
 	tools/make-package.mjs tools/package-lock.json $(wildcard embed/*)
 
-.PHONY: help setup serve quick dist zip screenshots check test test-all test-native test-browser test-dist test-big test-fuzz readers bench bench-peers fuzz clean
+.PHONY: help setup serve quick dist zip wheel screenshots check test test-all test-native test-python test-browser test-dist test-big test-fuzz readers bench bench-peers fuzz clean
 
 help: ## list commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ target/quick/index.html: $(SITE_SOURCES)
 	@tools/setup.sh site
 	@TRACEDROP_QUICK=1 tools/wasm.sh trunk build --quiet --dist target/quick
 
+wheel: ## build the Python package into target/wheels/
+	@tools/wheel.sh release
+
 screenshots: dist/index.html ## write screenshots of the page to tests/browser/output/
 	@tools/setup.sh all
 	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/screenshots.mjs
@@ -53,10 +56,13 @@ check: ## check formatting, lints and documentation
 test: ## run everything that CI runs
 	@+$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) test-all
 
-test-all: test-browser check test-native test-fuzz
+test-all: test-browser check test-native test-python test-fuzz
 
 test-native:
 	@cargo test --no-fail-fast
+
+test-python: ## build the Python package for tests and run python/tests in a fresh environment (ONLY=sql)
+	@tools/test-python.sh $(if $(ONLY),-k '$(ONLY)')
 
 # Some tests compare the page with the command.
 test-browser: target/quick/index.html

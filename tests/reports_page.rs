@@ -1,5 +1,5 @@
-//! `docs/reports.md` lists every report with its tables, columns and definitions, as the code has them. `UPDATE=1 cargo test --test
-//! reports_page` writes it.
+//! `docs/reports.md` lists every report with its tables, columns and definitions, as the code has them, and `docs/tables.md` every
+//! table for SQL and Python. `UPDATE=1 cargo test --test reports_page` writes both.
 
 mod support;
 
@@ -9,6 +9,7 @@ use std::path::Path;
 use support::{files, own_dir};
 use tracedrop::analysis::{ANALYSES, CONCLUSIONS, Query};
 use tracedrop::engine::{Session, Shown};
+use tracedrop::export::event_tables;
 use tracedrop::report::{Block, Report};
 
 /// Larger files add no tables that smaller ones lack.
@@ -160,11 +161,51 @@ fn the_page_lists_what_there_is() {
             rows(&mut page, &table.columns);
         }
     }
+    is_written("docs/reports.md", &page);
+}
+
+/// Writes a page with UPDATE=1, and compares it with what is there.
+fn is_written(name: &str, page: &str) {
     let page = format!("{}\n", page.trim_end());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reports.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, &page).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == page, "docs/reports.md is out of date: UPDATE=1 cargo test --test reports_page");
+    assert!(written == page, "{name} is out of date: UPDATE=1 cargo test --test reports_page");
+}
+
+#[test]
+fn the_page_lists_all_tables() {
+    let mut page = String::from(
+        "# Tables\n\nEvery table for `tracedrop sql` and for Python, with its columns and units. Times are integer nanoseconds. Missing \
+         values are `NULL`. This page is generated: `UPDATE=1 cargo test --test reports_page`.\n\n## Events\n\n\
+         In SQL `slices`, in Python `t.events(\"slices\")`. With several files opened together, each table starts with the column \
+         `file`, the number of the file from 0.\n\n",
+    );
+    for table in event_tables::TABLES {
+        writeln!(page, "### `{}`\n\n{}\n", table.id, table.about).unwrap();
+        page.push_str("| column | unit | meaning |\n| --- | --- | --- |\n");
+        for column in table.columns {
+            let of = format!("{:?}", column.unit);
+            writeln!(page, "| `{}` | {} | {} |", column.id, unit(&of), column.about).unwrap();
+        }
+        page.push('\n');
+    }
+    page.push_str(
+        "## Reports\n\nIn SQL `\"gpu-kernels\".kernels`, or `kernels` alone if only one report has a table of that name; in Python \
+         `t.report(\"gpu-kernels\").tables[\"kernels\"]`. A trace has the tables of its reports; `tracedrop sql FILE --tables` lists \
+         them. Tables that a report has several times have a number from the second on (`kernels_2`). \
+         [reports.md](reports.md) has the definitions.\n\n| table | columns |\n| --- | --- |\n",
+    );
+    for (id, report) in described() {
+        for (table, Table { columns, .. }) in report.tables {
+            let named = columns.iter().map(|[id, _, of, _]| match unit(of) {
+                "" => format!("`{id}`"),
+                unit => format!("`{id}` ({unit})"),
+            });
+            writeln!(page, "| `\"{id}\".{table}` | {} |", named.collect::<Vec<_>>().join(", ")).unwrap();
+        }
+    }
+    is_written("docs/tables.md", &page);
 }

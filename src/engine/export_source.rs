@@ -48,6 +48,11 @@ impl ExportSource {
         steps::run(self.write(exporter, out))
     }
 
+    /// Parsing details.
+    pub fn ledger(&self) -> &Report {
+        &self.ledger
+    }
+
     /// Texts of the export.
     pub async fn outgoing(&self, exporter: &ExporterInfo) -> io::Result<Outgoing> {
         let document = self.document();

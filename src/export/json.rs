@@ -20,7 +20,7 @@
 //! flops_per_second`; `ns_offset` is relative to the start of the trace, `ns_clock` is on the capture clock.
 
 use super::reference::TextFormat;
-use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always, notes};
+use super::{ExporterInfo, Input, LeftOut, Options, TextsIn, WriteFn, always, notes};
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::units::Unit;
 use crate::report::{Block, Cells, Fact, Facts, Findings, NoteLevel, Report, Table, Value};
@@ -89,15 +89,15 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     w.raw(",\n\"reports\":[");
     for (i, report) in document.reports.iter().enumerate() {
         w.raw(if i > 0 { ",\n" } else { "\n" });
-        write_report(&mut w, report)?;
+        write_report(&mut w, report, input.options)?;
     }
     w.raw("],\n\"ledger\":");
-    write_report(&mut w, &document.ledger)?;
+    write_report(&mut w, &document.ledger, input.options)?;
     w.raw("}\n");
     w.pass_on(0)
 }
 
-fn write_report(w: &mut Writer<'_>, report: &Report) -> io::Result<()> {
+fn write_report(w: &mut Writer<'_>, report: &Report, options: &Options) -> io::Result<()> {
     w.text("{\"id\":", &report.id);
     w.text(",\"title\":", &report.title);
     w.text(",\"summary\":", &report.summary);
@@ -120,7 +120,7 @@ fn write_report(w: &mut Writer<'_>, report: &Report) -> io::Result<()> {
                 w.text(",\"text\":", &note.text);
             }
             Block::Findings(findings) => write_findings(w, findings),
-            Block::Table(table) => write_table(w, table)?,
+            Block::Table(table) => write_table(w, table, options)?,
         }
         w.raw("}");
     }
@@ -178,7 +178,7 @@ fn write_fact_list(w: &mut Writer<'_>, facts: &[Fact]) {
     }
 }
 
-fn write_table(w: &mut Writer<'_>, table: &Table) -> io::Result<()> {
+fn write_table(w: &mut Writer<'_>, table: &Table, options: &Options) -> io::Result<()> {
     w.text("{\"type\":\"table\",\"id\":", &table.id);
     w.text(",\"title\":", &table.title);
     w.text(",\"caption\":", &table.caption);
@@ -200,7 +200,8 @@ fn write_table(w: &mut Writer<'_>, table: &Table) -> io::Result<()> {
         None => w.raw("null"),
     }
     w.raw(&format!(",\"rows_left_out\":{},\"rows\":[", table.n_left_out));
-    for row in 0..table.n_rows() {
+    let n_rows = if options.without_rows { 0 } else { table.n_rows() };
+    for row in 0..n_rows {
         w.raw(if row > 0 { ",\n[" } else { "\n[" });
         for (i, column) in table.columns.iter().enumerate() {
             if i > 0 {
@@ -232,7 +233,8 @@ fn push_json(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn unit_name(unit: Unit) -> &'static str {
+/// Name of a unit, as in JSON.
+pub fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::None => "none",
         Unit::Count => "count",

@@ -8,6 +8,7 @@
 pub mod chrome_trace;
 pub mod comment;
 pub mod csv;
+pub mod event_tables;
 pub mod html;
 pub mod index;
 pub mod json;
@@ -182,6 +183,8 @@ pub struct Options {
     pub flows: Option<bool>,
     /// Tracedrop's own layout, also for reports that have the layout of a reference tool.
     pub own_layout: bool,
+    /// JSON with empty tables, for a program that has their rows already.
+    pub without_rows: bool,
     /// Current time in milliseconds since the Unix epoch; 0 if unknown.
     pub now_ms: u64,
     /// Part of the trace to write, for exporters with [`ExporterInfo::takes_part`].
@@ -204,6 +207,7 @@ impl Default for Options {
             max_rows: 40,
             flows: None,
             own_layout: false,
+            without_rows: false,
             now_ms: 0,
             cut: Cut::default(),
             redact: redact::Classes::default(),

@@ -2,6 +2,7 @@
 
 use super::tracks::ThreadId;
 use crate::base::strings::StringId;
+use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
 /// Row of a [`FrameTable`].
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct FrameId(pub u32);
 
 /// Row of a [`StackTable`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(transparent)]
 pub struct StackId(pub u32);
 
 impl StackId {

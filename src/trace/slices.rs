@@ -11,11 +11,13 @@ use super::compact_columns::{Depths, Durations, Nanoseconds, Places};
 use super::samples::StackId;
 use super::tracks::TrackId;
 use crate::base::strings::StringId;
+use bytemuck::{Pod, Zeroable};
 
 pub use super::compact_columns::UNFINISHED;
 
 /// Row of a [`SliceTable`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable)]
+#[repr(transparent)]
 pub struct SliceId(pub u32);
 
 impl SliceId {

@@ -21,7 +21,8 @@ pub enum Place {
 }
 
 /// Row of a [`TrackTable`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable)]
+#[repr(transparent)]
 pub struct TrackId(pub u32);
 
 /// Process or thread id as in the file; `7` and `"7"` differ.

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the Python package into target/wheels/: `tools/wheel.sh release` for users, `tools/wheel.sh dev` for tests, into
+# target/wheels/dev/. Installs maturin from PyPI into target/maturin if it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+profile=${1:-release}
+
+maturin=$(command -v maturin || true)
+if [ -z "$maturin" ]; then
+  maturin=$PWD/target/maturin/bin/maturin
+  if [ ! -x "$maturin" ]; then
+    mkdir -p target
+    python3 -m venv target/maturin
+    target/maturin/bin/pip install --quiet 'maturin>=1.14,<2'
+  fi
+fi
+
+# Its own target folder: builds of the command and of the package do not wait for each other.
+export CARGO_TARGET_DIR=$PWD/target/python
+out=target/wheels
+[ "$profile" = release ] || out=target/wheels/$profile
+mkdir -p "$out"
+rm -f "$out"/tracedrop-*.whl
+# Wheels for PyPI are built in the release workflow, against an old libc.
+"$maturin" build --quiet --manifest-path python/Cargo.toml --profile "$profile" --out "$out" ${WHEEL_OPTIONS:-}
+ls "$out"/tracedrop-*.whl
