@@ -26,5 +26,8 @@ for bin in app worker; do
       run tools/wasm.sh cargo check --quiet --target wasm32-unknown-unknown --no-default-features --features $bin --bin $bin
   fi
 done
+# The Python package is a workspace of its own.
+run cargo fmt --check --manifest-path python/Cargo.toml
+CARGO_TARGET_DIR=$PWD/target/python run cargo clippy --quiet --manifest-path python/Cargo.toml -- -D warnings
 RUSTDOCFLAGS='-D warnings' run cargo doc --quiet --no-deps --lib
 exit $found

@@ -55,6 +55,11 @@ pub enum Buffer {
     Borrowed(*const c_void),
 }
 
+// SAFETY: a buffer does not change, and the owner of its table keeps what it borrows.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
 impl Buffer {
     fn pointer(&self) -> *const c_void {
         match self {
@@ -87,11 +92,6 @@ pub struct Table {
     /// Owner of borrowed memory.
     pub _owner: Option<Arc<dyn Any + Send + Sync>>,
 }
-
-// SAFETY: a table does not change, and `_owner` owns what it borrows.
-unsafe impl Send for Table {}
-// SAFETY: as above.
-unsafe impl Sync for Table {}
 
 impl Table {
     pub fn n_rows(&self) -> usize {

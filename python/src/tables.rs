@@ -65,24 +65,25 @@ pub fn of_events(
     with_args: bool,
     keep: Arc<dyn Any + Send + Sync>,
 ) -> Table {
-    let parts: Vec<Vec<Data<'_>>> = run.traces.iter().map(|trace| table.of(trace)).collect();
+    let mut parts: Vec<_> = run.traces.iter().map(|trace| table.of(trace).into_iter()).collect();
     let several = run.traces.len() > 1;
     let mut fields = Vec::new();
     let mut batches: Vec<Vec<Values>> = parts.iter().map(|_| Vec::new()).collect();
     if several {
         fields.push(field("file", Kind::Unsigned32, "id", "number of the file, from 0"));
         for ((file, part), batch) in (0u32..).zip(&parts).zip(&mut batches) {
-            let len = part.first().map_or(0, Data::len);
+            let len = part.as_slice().first().map_or(0, Data::len);
             batch.push(whole(len, vec![Buffer::Unsigned32(vec![file; len])]));
         }
     }
     let mut names = Dictionary::of_names(&run.traces);
-    for (number, column) in table.columns.iter().enumerate() {
+    for column in table.columns {
         let mut kind = Kind::Integer;
         let mut words = Dictionary::default();
         let mut made = Vec::new();
-        for (trace, part) in run.traces.iter().zip(&parts) {
-            let (of, values) = values_of(&part[number], trace, several, &mut names, &mut words);
+        for (trace, part) in run.traces.iter().zip(&mut parts) {
+            let Some(data) = part.next() else { continue };
+            let (of, values) = values_of(data, trace, several, &mut names, &mut words);
             kind = of;
             made.push(values);
         }
@@ -162,21 +163,21 @@ impl Dictionary {
 
 /// One column of one trace. Borrowed columns stay where they are.
 fn values_of(
-    data: &Data<'_>,
+    data: Data<'_>,
     trace: &Trace,
     several: bool,
     names: &mut Dictionary,
     words: &mut Dictionary,
 ) -> (Kind, Values) {
     use event_tables::Values as Of;
-    fn buffer<T: Clone>(values: &Cow<'_, [T]>, own: fn(Vec<T>) -> Buffer) -> Buffer {
+    fn buffer<T: Clone>(values: Cow<'_, [T]>, own: fn(Vec<T>) -> Buffer) -> Buffer {
         match values {
             Cow::Borrowed(values) => Buffer::Borrowed(values.as_ptr().cast()),
-            Cow::Owned(values) => own(values.clone()),
+            Cow::Owned(values) => own(values),
         }
     }
     let len = data.len();
-    let (kind, buffer) = match &data.values {
+    let (kind, buffer) = match data.values {
         Of::Unsigned32(values) => (Kind::Unsigned32, buffer(values, Buffer::Unsigned32)),
         Of::Unsigned(values) => (Kind::Unsigned, buffer(values, Buffer::Unsigned)),
         Of::Integer(values) => (Kind::Integer, buffer(values, Buffer::Integer)),

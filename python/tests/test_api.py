@@ -33,7 +33,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "large.json"
     with path.open("w") as out:
         out.write('[{"name":"first","ph":"X","ts":0,"dur":1,"pid":1,"tid":1}')
-        for block in range(60):
+        for block in range(30):
             events = (
                 f',{{"name":"kernel {at % 7}","cat":"c","ph":"X","ts":{block * 100_000 + at},"dur":1,"pid":1,"tid":1}}'
                 for at in range(10_000)
@@ -174,7 +174,7 @@ def test_exports(trace: td.Trace, tmp_path: Path) -> None:
     for to in ("html", "markdown", "json", "csv", "parquet", "chrome-trace", "speedscope", "tracedrop", "index", "link"):
         content = trace.export(to)
         assert content, to
-        if to not in ("index", "tracedrop", "link", "html"):
+        if to in ("markdown", "json", "csv", "chrome-trace", "speedscope"):
             printed = command("export", "--to", to, TRACE)
             assert printed.stdout == content, to
     trace.export("chrome-trace", tmp_path / "part.json", window="0..5ms", max_depth=2, redact=["symbols"])

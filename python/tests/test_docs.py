@@ -15,7 +15,7 @@ from conftest import COMMAND, DATA, PYTORCH, RANKS, ROOT
 #: Files of the examples, and what stands for them.
 FILES = {
     "trace.json.gz": PYTORCH / "small-bert-h100.json.gz",
-    "trace.json": DATA / "chrome" / "hand_counters.json",
+    "trace.json": DATA / "chrome" / "ferrum_decode.json",
     "big.json": DATA / "chrome" / "hand_counters.json",
     "rank0.json.gz": RANKS[0],
     "rank1.json.gz": RANKS[1],

@@ -15,7 +15,7 @@ import tracedrop as td
 from conftest import DATA, OTHER, PYTORCH, RANKS, TRACE, command, trace_files
 
 #: Reading larger files twice takes long in a build for tests; TRACEDROP_ALL_FILES=1 reads them as well.
-MAX_BYTES = 100_000_000 if os.environ.get("TRACEDROP_ALL_FILES") else 500_000
+MAX_BYTES = 100_000_000 if os.environ.get("TRACEDROP_ALL_FILES") else 200_000
 FILES_PER_CALL = 60
 
 

@@ -1,5 +1,6 @@
 //! Arguments of the command, and what they mean to the library.
 
+use crate::cli::agent::{check, mcp};
 use crate::cli::{compare, mrm, output, part};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,12 @@ pub enum Command {
     Compare(compare::CompareArgs),
     /// Convert a trace to another format.
     Export(ExportArgs),
+    /// Answer questions of agents about traces: a server of the Model Context Protocol on standard input and output.
+    Mcp(mcp::McpArgs),
+    /// Print how agents use this command, for their instructions.
+    AgentGuide,
+    /// Compare stated numbers, by id, with those of the files; exits with 1 if one differs.
+    Check(check::CheckArgs),
     /// Run SQL over the tables of a trace, with DuckDB; in the command that `pip install 'tracedrop[sql]'` brings.
     Sql {
         #[arg(value_name = "FILE QUERY", num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]

@@ -11,6 +11,7 @@ macro_rules! say {
     ($($text:tt)*) => { $crate::cli::watch::say(format_args!($($text)*)) };
 }
 
+mod agent;
 pub mod arguments;
 pub mod compare;
 mod content;
@@ -47,6 +48,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Export(args) => export::run(args),
+        Command::Mcp(args) => agent::mcp::run(args),
+        Command::AgentGuide => {
+            output::stdout().write_all(agent::GUIDE.as_bytes()).map(|()| ExitCode::SUCCESS)
+        }
+        Command::Check(args) => agent::check::run(args),
         // The Python package answers this one itself.
         Command::Sql { .. } => Ok(usage(NO_SQL.to_string())),
         Command::Formats => formats(),

@@ -1,0 +1,126 @@
+//! Text that is bounded in bytes, and texts of traces as data.
+
+use tracedrop::base::text::shortened;
+use tracedrop::base::units::Unit;
+use tracedrop::report::Value;
+
+/// Bytes of an answer unless the question has another limit, and what that may be.
+pub const DEFAULT_BYTES: usize = 4096;
+pub const LEAST_BYTES: usize = 400;
+pub const MOST_BYTES: usize = 1 << 16;
+/// Characters of a text from a trace.
+const MAX_LETTERS: usize = 80;
+
+/// Characters of a sentence that names parts of a trace.
+const MAX_LETTERS_OF_SENTENCE: usize = 500;
+/// Characters of a filter, which is of no use if cut.
+const MAX_LETTERS_OF_FILTER: usize = 1000;
+
+/// A text from a trace: in quotes, short, with everything escaped that could be taken for something else.
+pub fn quoted(text: &str) -> String {
+    escaped(&shortened(text, MAX_LETTERS))
+}
+
+/// A sentence that names parts of a trace, as data too.
+pub fn sentence(text: &str) -> String {
+    escaped(&shortened(text, MAX_LETTERS_OF_SENTENCE))
+}
+
+/// A filter, whole. `None` if it is too long.
+pub fn filter(text: &str) -> Option<String> {
+    (text.chars().count() <= MAX_LETTERS_OF_FILTER).then(|| escaped(text))
+}
+
+fn escaped(short: &str) -> String {
+    let mut out = String::with_capacity(short.len() + 2);
+    out.push('"');
+    for letter in short.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            '\n' => out.push_str("\\n"),
+            letter if letter.is_control() || is_invisible(letter) => out.extend(letter.escape_unicode()),
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Characters that change the order of others, or show nothing.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A cell: texts as data, numbers with their unit.
+pub fn cell(value: &Value, unit: Unit) -> String {
+    match value {
+        Value::Text(text) => quoted(text),
+        value => value.display(unit),
+    }
+}
+
+/// Bytes of the line that says how many are left out.
+pub const CUT_BYTES: usize = 60;
+
+/// Lines up to a number of bytes. Nothing is cut within a line, and after one that does not fit there are none.
+pub struct Lines {
+    text: String,
+    max_bytes: usize,
+    n_left_out: usize,
+}
+
+impl Lines {
+    pub fn new(max_bytes: usize) -> Lines {
+        Lines { text: String::new(), max_bytes, n_left_out: 0 }
+    }
+
+    /// Room left, in bytes.
+    pub fn room(&self) -> usize {
+        self.max_bytes.saturating_sub(self.text.len())
+    }
+
+    /// Adds a line if it fits.
+    pub fn push(&mut self, line: &str) -> bool {
+        let fits = self.n_left_out == 0 && line.len() < self.room();
+        match fits {
+            true => {
+                self.text.push_str(line);
+                self.text.push('\n');
+            }
+            false => self.n_left_out += 1,
+        }
+        fits
+    }
+
+    pub fn finish(self) -> String {
+        self.text
+    }
+
+    /// The lines, and how many are left out, for an answer that has no offset. `max_bytes` has to leave room for [`CUT_BYTES`].
+    pub fn finish_or_say(mut self) -> String {
+        if self.n_left_out > 0 {
+            self.text.push_str(&format!("… {} more lines; next: a larger max_bytes\n", self.n_left_out));
+        }
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_traces_stay_data() {
+        assert_eq!(quoted("a\"b\\c\nd"), r#""a\"b\\c\nd""#);
+        assert_eq!(quoted("a\u{202e}b\u{1b}[31m"), "\"a\\u{202e}b\\u{1b}[31m\"");
+        assert!(quoted(&"x".repeat(10_000)).len() < 400);
+    }
+
+    #[test]
+    fn lines_are_whole() {
+        let mut lines = Lines::new(10);
+        assert!(lines.push("12345"));
+        assert!(!lines.push("12345") && !lines.push("123"));
+        assert_eq!(lines.finish(), "12345\n");
+    }
+}

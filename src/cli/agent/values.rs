@@ -1,0 +1,149 @@
+//! Ids of numbers: `HANDLE/REPORT/TABLE/ROW/COLUMN`, `HANDLE/REPORT/fact/FACT`, `HANDLE/finding/KIND/VALUE`.
+//!
+//! They hang on content: the handle on the bytes of the file, the row on its key. So an id means the same number wherever it is
+//! looked up.
+
+use super::files::hash_of;
+use tracedrop::base::units::Unit;
+use tracedrop::report::{Block, Cells, Column, Fact, Finding, Report, Table, Value};
+
+/// Part of an id that stands for the values of a report.
+pub const FACT: &str = "fact";
+/// Part of an id that stands for the findings.
+pub const FINDING: &str = "finding";
+
+/// A number and where it comes from.
+pub struct Found<'a> {
+    pub value: Value,
+    pub unit: Unit,
+    pub label: String,
+    /// Definition; may be empty.
+    pub hint: &'a str,
+    pub of: Of<'a>,
+}
+
+/// What a number belongs to.
+pub enum Of<'a> {
+    Cell { report: &'a Report, table: &'a Table, row: usize },
+    Fact(&'a Report),
+    Finding(&'a Finding),
+}
+
+/// Columns that name a row: the keys, else the texts.
+fn names(table: &Table) -> Vec<&Column> {
+    let keys: Vec<&Column> = table.columns.iter().filter(|column| column.key).collect();
+    match keys.is_empty() {
+        false => keys,
+        true => table.columns.iter().filter(|column| matches!(column.cells, Cells::Text(_))).collect(),
+    }
+}
+
+/// Key of each row; equal ones have a number from the second on.
+pub fn row_keys(table: &Table) -> Vec<String> {
+    let names = names(table);
+    let mut seen = tracedrop::base::hash::HashMap::<String, usize>::default();
+    let key = |row: usize| {
+        let cells: Vec<String> = names.iter().map(|column| column.cells.get(row).plain()).collect();
+        let text = if cells.is_empty() { row.to_string() } else { cells.join("\u{1f}") };
+        hash_of(&text)
+    };
+    (0..table.n_rows())
+        .map(|row| {
+            let key = key(row);
+            let n = seen.entry(key.clone()).or_default();
+            *n += 1;
+            if *n == 1 { key } else { format!("{key}~{n}") }
+        })
+        .collect()
+}
+
+/// All findings with their names in ids: the kind, with a number from the second of a kind on.
+pub fn findings(reports: &[Report]) -> Vec<(String, &Finding, &tracedrop::report::Findings)> {
+    let mut seen = tracedrop::base::hash::HashMap::<&str, usize>::default();
+    let blocks = reports.iter().flat_map(|report| &report.blocks).filter_map(|block| match block {
+        Block::Findings(findings) => Some(findings),
+        _ => None,
+    });
+    blocks
+        .flat_map(|block| block.findings.iter().map(move |finding| (finding, block)))
+        .map(|(finding, block)| {
+            let n = seen.entry(&finding.id).or_default();
+            *n += 1;
+            let name = if *n == 1 { finding.id.clone() } else { format!("{}~{n}", finding.id) };
+            (name, finding, block)
+        })
+        .collect()
+}
+
+/// Values of a report.
+pub fn facts(report: &Report) -> impl Iterator<Item = &Fact> {
+    report
+        .blocks
+        .iter()
+        .filter_map(|block| if let Block::Facts(facts) = block { Some(facts) } else { None })
+        .flat_map(|facts| &facts.facts)
+}
+
+/// The number of an id without its handle. The error says what part of it does not exist.
+pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String> {
+    match id {
+        [FINDING, kind, value] => {
+            let (_, finding, _) = findings(reports)
+                .into_iter()
+                .find(|(name, ..)| name == kind)
+                .ok_or_else(|| format!("no finding '{kind}'"))?;
+            let (value, unit, label, hint) = match *value {
+                "time_ns" => (finding.time.into(), Unit::Ns, "time at stake".to_string(), ""),
+                "share" => (finding.share.into(), Unit::Ratio, "share of the total time".to_string(), ""),
+                other => {
+                    let fact = finding.evidence.iter().find(|fact| fact.id == other);
+                    let fact = fact.ok_or_else(|| format!("no '{other}' in finding '{kind}'"))?;
+                    (fact.value.clone(), fact.unit, fact.label.clone(), fact.hint.as_str())
+                }
+            };
+            Ok(Found { value, unit, label, hint, of: Of::Finding(finding) })
+        }
+        [report, FACT, fact] => {
+            let report = report_of(reports, report)?;
+            let fact = facts(report).find(|found| found.id == *fact);
+            let fact = fact.ok_or_else(|| format!("no such value in report '{}'", report.id))?;
+            let (value, label) = (fact.value.clone(), fact.label.clone());
+            Ok(Found { value, unit: fact.unit, label, hint: &fact.hint, of: Of::Fact(report) })
+        }
+        [report, table, row, column] => {
+            let report = report_of(reports, report)?;
+            let table = table_of(report, table)?;
+            let row = row_keys(table).iter().position(|key| key == row);
+            let row = row.ok_or_else(|| format!("no such row in table '{}'", table.id))?;
+            let column = column_of(table, column)?;
+            let column = &table.columns[column];
+            let value = column.cells.get(row);
+            let (unit, label) = (column.unit, column.label.clone());
+            Ok(Found { value, unit, label, hint: &column.hint, of: Of::Cell { report, table, row } })
+        }
+        _ => Err("an id is HANDLE/REPORT/TABLE/ROW/COLUMN, HANDLE/REPORT/fact/VALUE, HANDLE/finding/KIND/VALUE or \
+                  HANDLE/window/RANGE/ROW/COLUMN"
+            .to_string()),
+    }
+}
+
+pub fn report_of<'a>(reports: &'a [Report], id: &str) -> Result<&'a Report, String> {
+    reports.iter().find(|report| report.id == id).ok_or_else(|| {
+        let ids: Vec<&str> = reports.iter().map(|report| &*report.id).collect();
+        format!("no report '{id}'; there are: {}", ids.join(", "))
+    })
+}
+
+pub fn table_of<'a>(report: &'a Report, id: &str) -> Result<&'a Table, String> {
+    report.tables().find(|table| table.id == id).ok_or_else(|| {
+        let ids: Vec<&str> = report.tables().map(|table| &*table.id).collect();
+        format!("no table '{id}' in report '{}'; there are: {}", report.id, ids.join(", "))
+    })
+}
+
+pub fn column_of(table: &Table, id: &str) -> Result<usize, String> {
+    table.columns.iter().position(|column| column.id == id).ok_or_else(|| {
+        let ids: Vec<&str> = table.columns.iter().map(|column| &*column.id).collect();
+        format!("no column '{id}' in table '{}'; there are: {}", table.id, ids.join(", "))
+    })
+}
