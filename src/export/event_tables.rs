@@ -71,7 +71,7 @@ impl<'a> Data<'a> {
         Data::all(Values::Unsigned32((0..n as u32).collect()))
     }
 
-    /// Row numbers, of which `u32::MAX` is none.
+    /// Row numbers; `u32::MAX` is none.
     fn links(ids: &'a [u32]) -> Data<'a> {
         let has_none = ids.contains(&u32::MAX);
         let valid = has_none.then(|| ids.iter().map(|id| *id != u32::MAX).collect());

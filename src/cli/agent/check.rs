@@ -66,7 +66,7 @@ fn value_of(desk: &mut Desk, id: &str, places: &[PathBuf]) -> Result<(String, St
     desk.value(id)
 }
 
-/// Whether a stated value is the one of the file: as it is shown, or exactly.
+/// Whether a stated value equals that of the file, as shown or exactly.
 fn is_same(stated: &str, shown: &str, exact: &str, number: Option<f64>) -> bool {
     let plain = |text: &str| text.replace([',', '\u{2212}'], "").replace('"', "");
     let is_text = plain(stated) == plain(shown) || stated.trim_matches('"') == exact;
