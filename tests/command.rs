@@ -253,3 +253,32 @@ fn amounts_are_shown_as_percent_of_all_rows_and_per_step() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(said(&refused).contains("doesn't have several steps"), "{}", said(&refused));
 }
+
+/// What needs Python, or an agent, says so.
+#[test]
+fn sql_and_agents_have_instructions() {
+    let dir = folder("instructions");
+    let sql = tracedrop(&dir).args(["sql", "a.json", "select 1"]).output().unwrap();
+    assert_eq!(sql.status.code(), Some(2));
+    assert!(said(&sql).contains("pip install 'tracedrop[sql]'"), "{}", said(&sql));
+    let guide = tracedrop(&dir).arg("agent-guide").output().unwrap();
+    assert!(guide.status.success() && String::from_utf8_lossy(&guide.stdout).contains("tracedrop check"));
+    let mcp = tracedrop(&dir).args(["mcp", "no-such-folder"]).output().unwrap();
+    assert_eq!(mcp.status.code(), Some(2));
+    let check = tracedrop(&dir).args(["check", "00000000/a/b/c/d=1"]).output().unwrap();
+    assert_eq!(check.status.code(), Some(1));
+    assert!(check.stdout.starts_with(b"cannot tell, because "));
+}
+
+/// Limits as a test report: names of traces and limits are text, not markup.
+#[test]
+fn limits_are_a_test_report() {
+    let dir = folder("junit");
+    fs::write(dir.join("a&b.json"), TRACE).unwrap();
+    let args = ["compare", "a.json", "a&b.json", "--format", "junit", "--fail-on", "slices.slices.self > 1%"];
+    let compared = tracedrop(&dir).args(args).output().unwrap();
+    let text = String::from_utf8(compared.stdout.clone()).unwrap();
+    assert!(compared.status.success(), "{}", said(&compared));
+    assert!(text.contains(r#"<testsuites tests="2" failures="0" errors="0">"#), "{text}");
+    assert!(text.contains("a&amp;b.json") && text.contains("slices.slices.self &gt; 1%"), "{text}");
+}

@@ -287,6 +287,18 @@ class Table(_Arrow):
     def __repr__(self) -> str:
         return f"<Table {self._report}.{self.id}: {len(self):,} rows, columns {', '.join(self.column_names)}>"
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """The first rows, in notebooks; with PyArrow only."""
+        from . import _notebook
+
+        try:
+            first = self.to_arrow().slice(0, _notebook.MAX_ROWS)
+        except ImportError:
+            return {"text/plain": repr(self)}
+        rows = [list(row.values()) for row in first.to_pylist()]
+        shown = _notebook.of_table(self.title, self.column_names, self.units, rows, len(self))
+        return {"text/plain": repr(self), **shown}
+
 
 class Events(_Arrow):
     """Events of one kind, one row each. Times are nanoseconds on the trace's own clock."""
@@ -466,6 +478,12 @@ class _Document:
                 _os.remove(part)
         return None
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """The report in notebooks: a page in a sandboxed frame, Markdown, and a picture."""
+        from . import _notebook
+
+        return _notebook.of_document(self)
+
     def to_markdown(self) -> str:
         """All reports as Markdown."""
         return (self.export("markdown") or b"").decode()
@@ -533,3 +551,13 @@ class Comparison(_Document):
 
     def __repr__(self) -> str:
         return f"<Comparison {self.title}>"
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext tracedrop`` adds ``%%tracedrop``, which profiles a cell with ``torch.profiler`` and shows the report."""
+    from . import _notebook
+
+    def tracedrop(line: str, cell: str) -> Any:
+        return _notebook.profiled(line, cell, shell)
+
+    shell.register_magic_function(tracedrop, "cell")
