@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "python/README.md"])
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/fleet.md", "python/README.md"])
 def test_python_examples(page: str, folder: Path) -> None:
     names: dict[str, object] = {}
     for block in blocks(page, "python"):
@@ -45,7 +45,7 @@ def test_python_examples(page: str, folder: Path) -> None:
         exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "docs/agents.md"])
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/fleet.md", "docs/agents.md"])
 def test_commands(page: str, folder: Path) -> None:
     if not (ROOT / page).exists():
         pytest.skip(page)

@@ -41,6 +41,11 @@ pub enum Command {
         #[arg(value_name = "FILE QUERY", num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Summaries of many traces as a Parquet dataset; in the command that `pip install 'tracedrop[sql]'` brings.
+    Fleet {
+        #[arg(value_name = "ARGUMENTS", num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// List supported input and output formats.
     Formats,
     /// Check and plan mrm-trace experiment configurations.

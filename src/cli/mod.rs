@@ -38,8 +38,8 @@ use tracedrop::gpu::{kernels, peaks};
 use tracedrop::memory::Rules;
 
 /// Message of a command without Python.
-const NO_SQL: &str = "SQL runs in DuckDB, which this command does not contain. Install the Python package, whose command has it: \
-                      pip install 'tracedrop[sql]', then tracedrop sql FILE \"select …\"";
+const NO_SQL: &str = "SQL and fleets need DuckDB, which this command does not contain. Install the Python package, whose command has it: \
+                      pip install 'tracedrop[sql]', then for instance tracedrop sql FILE \"select …\"";
 
 /// Runs the command; the first argument is its name. Wrong usage, `--help` and `--version` end the process.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -53,8 +53,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             output::stdout().write_all(agent::GUIDE.as_bytes()).map(|()| ExitCode::SUCCESS)
         }
         Command::Check(args) => agent::check::run(args),
-        // The Python package answers this one itself.
-        Command::Sql { .. } => Ok(usage(NO_SQL.to_string())),
+        // The Python package answers these itself.
+        Command::Sql { .. } | Command::Fleet { .. } => Ok(usage(NO_SQL.to_string())),
         Command::Formats => formats(),
         Command::Mrm { command } => mrm::run(command),
         Command::Rules { table } => print_rules(*table),

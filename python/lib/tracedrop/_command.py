@@ -1,4 +1,4 @@
-"""The command ``tracedrop``: the native one, and ``tracedrop sql``."""
+"""The command ``tracedrop``: the native one, ``tracedrop sql`` and ``tracedrop fleet``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ def main() -> int:
         from ._sql import main as sql
 
         return sql(sys.argv[2:])
+    if len(sys.argv) > 1 and sys.argv[1] == "fleet":
+        from .fleet import main as fleet
+
+        return fleet(sys.argv[2:])
     # Ctrl-C ends the native command at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _tracedrop.run_command(["tracedrop", *sys.argv[1:]])

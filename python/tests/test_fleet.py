@@ -1,0 +1,101 @@
+"""Datasets of summaries: they add up, they can be added to again, and the example queries run."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+import tracedrop as td
+from tracedrop import fleet
+
+from conftest import RANKS, ROOT, command
+
+QUERIES = sorted((ROOT / "examples" / "fleet").glob("*.sql"))
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fleet")
+    (folder / "broken.json").write_text("no trace")
+    added = fleet.add([*RANKS, folder / "broken.json"], run="a", dataset=folder / "dataset")
+    assert (added.added, added.unreadable, added.known) == (3, 1, 0)
+    fleet.add(RANKS, run="b", dataset=folder / "dataset")
+    return folder / "dataset"
+
+
+def test_sums_are_those_of_the_reports(dataset: Path) -> None:
+    connection = fleet.connect(dataset)
+    for number, path in enumerate(RANKS):
+        kernels = td.open(path).report("gpu-kernels").tables["kernels"].to_pandas()
+        expected = {name: (count, total) for name, count, total in kernels[["name", "count", "total"]].itertuples(index=False)}
+        rows = connection.execute("select name, count, total_ns from kernels where run = 'a' and rank = ?", [number]).fetchall()
+        assert {name: (count, total) for name, count, total in rows} == expected
+    both = connection.sql("select sum(count) from kernels where run = 'a'").fetchall()
+    assert both == connection.sql("select sum(count) from kernel_durations where run = 'a'").fetchall()
+    assert connection.sql("select min(total_ns2 * count >= total_ns::hugeint * total_ns) from kernels").fetchall() == [(True,)]
+    expected = {}
+    for id, table in td.open(RANKS, together=True).report("gpu-kernels").tables.items():
+        # One table per rank.
+        if id in ("operations", "operations_2"):
+            for row in table.to_arrow().to_pylist():
+                expected[row["operation"]] = expected.get(row["operation"], 0) + row["total"]
+    sums = connection.sql("select operation, sum(total_ns) from operations where run = 'a' group by 1").fetchall()
+    assert {name: int(total) for name, total in sums} == expected
+
+
+def test_a_rank_that_cannot_be_read_is_a_row(dataset: Path) -> None:
+    rows = fleet.connect(dataset).sql("select file, error from files where error is not null").fetchall()
+    assert [row[0] for row in rows] == ["broken.json"] and "unrecognized" in rows[0][1]
+
+
+def test_adding_again_changes_nothing(dataset: Path, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in dataset.rglob("*.parquet")}
+    assert fleet.add(RANKS, run="a", dataset=dataset).known == 2
+    assert {path: path.read_bytes() for path in dataset.rglob("*.parquet")} == before
+    # The same files in another order and place are the same bytes.
+    shutil.copytree(RANKS[0].parent, tmp_path / "ranks")
+    fleet.add(sorted((tmp_path / "ranks").glob("*.gz"), reverse=True), run="b", dataset=tmp_path / "again", jobs=1)
+    for path, content in before.items():
+        if "run=b" in path.parts:
+            assert (tmp_path / "again" / path.relative_to(dataset)).read_bytes() == content, path
+
+
+def test_interrupted_parts_do_not_count(dataset: Path, tmp_path: Path) -> None:
+    shutil.copytree(dataset, tmp_path / "dataset")
+    n_before = fleet.connect(dataset).sql("select count(*) from kernels").fetchall()
+    part = next((tmp_path / "dataset" / "table=kernels" / "run=a").iterdir())
+    shutil.copy(part, part.with_name("part-0000000000000000.parquet"))
+    assert fleet.connect(tmp_path / "dataset").sql("select count(*) from kernels").fetchall() == n_before
+
+
+def test_units_are_in_the_metadata(dataset: Path) -> None:
+    part = next((dataset / "table=kernels" / "run=a").iterdir())
+    metadata = pq.read_metadata(part).metadata
+    assert metadata[b"schema_version"] == b"1" and metadata[b"unit.total_ns"] == b"ns"
+    # Any engine reads the folders.
+    rows = duckdb.sql(f"select count(*) from read_parquet('{dataset}/table=kernels/**/*.parquet', hive_partitioning = true)").fetchall()
+    assert rows == fleet.connect(dataset).sql("select count(*) from kernels").fetchall()
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda path: path.stem)
+def test_example_queries(query: Path, dataset: Path) -> None:
+    assert query.read_text().startswith("-- ")
+    assert fleet.connect(dataset).sql(query.read_text()).fetchall()
+    assert command("fleet", "sql", dataset, query).returncode == 0
+
+
+def test_the_page_lists_all_columns() -> None:
+    page = (ROOT / "docs" / "fleet.md").read_text()
+    for table, columns in fleet.TABLES.items():
+        section = page.split(f"## `{table}`")[1].split("\n## ")[0]
+        for name, (_, unit, about) in columns.items():
+            assert f"| `{name}` | {'' if unit == 'none' else unit} | {about} |" in section
+
+
+def test_wrong_names_of_runs_are_refused(tmp_path: Path) -> None:
+    for run in ["", "../x", "a/b", ".hidden"]:
+        with pytest.raises(td.TracedropError, match="not a name for a run"):
+            fleet.add(RANKS, run=run, dataset=tmp_path)
