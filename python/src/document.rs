@@ -145,12 +145,13 @@ impl Document {
         let side = |of: &Document| of.actor.ask(py, None, side_of)?.0.map_err(TracedropError::new_err);
         let (a, b) = (side(a)?, side(b)?);
         let actor = Actor::start()?;
-        let (is_made, messages) = actor.ask(py, None, move |state| {
-            if let Some(compared) = compare::compared(&args, a, b) {
-                state.held = Held::Compared(Box::new(compared));
-            }
-            state.held.shown().is_some()
+        let (made, messages) = actor.ask(py, None, move |state| {
+            let Some(mut compared) = compare::compared(&args, a, b) else { return Ok(false) };
+            let is_made = compare::narrowed(&args, &mut compared)?;
+            state.held = Held::Compared(Box::new(compared));
+            Ok(is_made)
         })?;
+        let is_made: bool = made.map_err(|message: String| TracedropError::new_err(message))?;
         match is_made {
             true => Ok(Document { actor, messages, path: None }),
             false => Err(wrong(&messages, "nothing to compare")),

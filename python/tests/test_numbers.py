@@ -106,6 +106,10 @@ def test_comparisons() -> None:
     printed = command("compare", "--quiet", "--format", "json", TRACE, OTHER)
     same(td.compare(TRACE, OTHER), json.loads(printed.stdout))
     same(td.compare(td.open(TRACE), td.open(OTHER)), json.loads(printed.stdout))
+    printed = command("compare", "--quiet", "--format", "json", "--report", "compare-slices", "--where", "name:a", TRACE, OTHER)
+    same(td.compare(TRACE, OTHER, report="compare-slices", where="name:a"), json.loads(printed.stdout))
+    with pytest.raises(td.TracedropError, match="no 'nothing' in this comparison"):
+        td.compare(TRACE, OTHER, report="nothing")
     printed = command("compare", "--quiet", "--format", "json", "--phase", "decode", TRACE, OTHER)
     if printed.returncode == 0:
         same(td.compare(TRACE, OTHER, phase="decode"), json.loads(printed.stdout))

@@ -111,13 +111,13 @@ def compare(
 
     :param a: An open trace, a path, or a list of paths that are read together.
     :param b: The same for B.
-    :param options: The options of ``tracedrop compare``, with ``_`` for ``-``: ``phase="decode"``, ``where="delta>1ms"``; those of
+    :param options: The options of ``tracedrop compare``, with ``_`` for ``-``: ``phase="decode"``, ``where="delta>1ms"``, ``report="compare-gpu"``; those of
         :func:`open` apply to paths.
     :raises TracedropError: A file cannot be read, or A and B are not of the same kind.
 
     Differences are B − A: positive times mean that B is slower.
     """
-    own = {name: options.pop(name) for name in ("phase", "where") if name in options}
+    own = {name: options.pop(name) for name in ("phase", "where", "report") if name in options}
     sides = [
         side if isinstance(side, Trace) else open(_paths(side), together=True, **options) for side in (a, b)
     ]
