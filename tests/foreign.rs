@@ -44,7 +44,6 @@ fn each_kind_is_named_also_inside_gzip() {
         (b"\x80\x04\x95\x18\0\0\0\0\0\0\0}\x94.", "a Python pickle"),
         (b"FLR\0\0\x02\0\0", "Java Flight Recorder"),
         (b"\x0a\x10\x08\x01\x12\x09/host:CPU\x1a\x01\0", "XPlane"),
-        (b"\x0a\x06\x40\x80\x01\x50\x81\x02\x0a\x03\x40\x90\x05", "Perfetto"),
         (
             &[
                 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0,
@@ -82,8 +81,7 @@ fn recordings_of_other_tools_are_named() {
         endings.iter().any(|ending| name.trim_end_matches(".gz").ends_with(ending))
     };
     for (system, endings, wanted) in [
-        ("perfetto", &[".pftrace"][..], "Perfetto"),
-        ("nsys", &[".sqlite"], "SQLite"),
+        ("nsys", &[".sqlite"][..], "SQLite"),
         ("rocpd", &[".db", ".rpd"], "rocpd"),
         ("memsnapshot", &[".pickle"], "pickle"),
         ("xplane", &[".pb"], "XPlane"),

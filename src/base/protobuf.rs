@@ -58,6 +58,11 @@ enum Stop {
 
 /// The field at the start of `bytes`: its number, its value, and its length.
 fn field(bytes: &[u8]) -> Result<(u64, Value<'_>, usize), Stop> {
+    keyed_field(bytes).map(|(key, value, len)| (key >> 3, value, len))
+}
+
+/// Like [`field`], with its key: its number and, in the lowest three bits, its wire type.
+fn keyed_field(bytes: &[u8]) -> Result<(u64, Value<'_>, usize), Stop> {
     let mut at = 0;
     let varint = |at: &mut usize| match varint(bytes, at) {
         Some(value) => Ok(value),
@@ -93,7 +98,7 @@ fn field(bytes: &[u8]) -> Result<(u64, Value<'_>, usize), Stop> {
         }
         _ => return Err(Stop::Broken),
     };
-    Ok((number, value, at))
+    Ok((key, value, at))
 }
 
 /// Fields of a message; ends early if it is damaged.
@@ -108,25 +113,46 @@ impl<'a> Fields<'a> {
     pub fn new(bytes: &'a [u8]) -> Fields<'a> {
         Fields { bytes, is_broken: false }
     }
-}
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = (u64, Value<'a>);
-
-    fn next(&mut self) -> Option<(u64, Value<'a>)> {
+    /// Next field by its key, for formats in which a field of another wire type is another field: see [`key`].
+    pub fn next_keyed(&mut self) -> Option<(u64, Value<'a>)> {
         if self.bytes.is_empty() || self.is_broken {
             return None;
         }
-        match field(self.bytes) {
-            Ok((number, value, len)) => {
+        match keyed_field(self.bytes) {
+            Ok((key, value, len)) => {
                 self.bytes = &self.bytes[len..];
-                Some((number, value))
+                Some((key, value))
             }
             Err(_) => {
                 self.is_broken = true;
                 None
             }
         }
+    }
+}
+
+/// Keys of fields: number and wire type.
+pub mod key {
+    pub const fn varint(number: u64) -> u64 {
+        number << 3
+    }
+
+    pub const fn fixed64(number: u64) -> u64 {
+        number << 3 | 1
+    }
+
+    /// Text, bytes, a message, or packed numbers.
+    pub const fn bytes(number: u64) -> u64 {
+        number << 3 | 2
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (u64, Value<'a>);
+
+    fn next(&mut self) -> Option<(u64, Value<'a>)> {
+        self.next_keyed().map(|(key, value)| (key >> 3, value))
     }
 }
 

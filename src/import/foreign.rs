@@ -72,11 +72,6 @@ static KINDS: &[Foreign] = &[
     ),
     recording("an old profile of gperftools", Judged(is_legacy_pprof), "convert it with `pprof -proto`"),
     recording(
-        "a Perfetto trace (protobuf)",
-        Judged(is_perfetto),
-        "convert it with `traceconv json TRACE OUT.json`",
-    ),
-    recording(
         "a PyTorch memory snapshot (pickle)",
         Judged(is_memory_snapshot),
         "record with torch.profiler and profile_memory=True for allocations over time",
@@ -98,11 +93,15 @@ static KINDS: &[Foreign] = &[
     recording(
         "a trace-cmd recording",
         Magic(0, b"\x17\x08\x44tracing"),
-        "convert it to a Perfetto trace, then run `traceconv json`",
+        "record tracks with Perfetto instead; ftrace is not supported yet",
     ),
     recording("an LTTng trace (CTF)", Magic(0, b"\xc1\x1f\xfc\xc1"), RECORD_CHROME),
     recording("gprof data (gmon.out)", Magic(0, b"gmon"), CPU_SAMPLES),
-    recording("ftrace text", Magic(0, b"# tracer:"), "record with Perfetto, then run `traceconv json`"),
+    recording(
+        "ftrace text",
+        Magic(0, b"# tracer:"),
+        "record tracks with Perfetto instead; ftrace is not supported yet",
+    ),
     recording(
         "a callgrind profile",
         Judged(|head| starts_with_any(head, &["# callgrind format", "version: 1\ncreator: callgrind"])),
@@ -348,16 +347,6 @@ fn is_legacy_pprof(head: &[u8]) -> bool {
         (word(0), word(1), word(2)) == (Some(0), Some(3), Some(0)) && word(4) == Some(0)
     };
     words(8) || words(4)
-}
-
-fn is_perfetto(head: &[u8]) -> bool {
-    message(head).is_some_and(|fields| {
-        fields.iter().all(|field| field.number == 1 && field.bytes.is_some())
-            && fields
-                .first()
-                .and_then(|field| field.bytes)
-                .is_some_and(|packet| packet.is_empty() || self::fields(packet).is_some())
-    })
 }
 
 fn is_pickle(head: &[u8]) -> bool {

@@ -19,6 +19,7 @@ pub mod mrm_parquet;
 pub mod part_scheduler;
 pub mod parts;
 pub mod perf_text;
+pub mod perfetto;
 pub mod python_sampling;
 pub mod stacks;
 pub mod sway;
@@ -40,6 +41,7 @@ pub const FORMATS: &[&FormatInfo] = &[
     &memray::INFO,
     &memray::SEED_INFO,
     &mrm_parquet::INFO,
+    &perfetto::INFO,
     &stacks::perf::INFO,
     &perf_text::INFO,
     &perf_text::SEED_INFO,

@@ -137,6 +137,18 @@ impl ArgsTable {
 
     /// Keeps the object `raw` that starts at `offset` in the content. Offsets should be (nearly) ascending.
     pub fn keep(&mut self, offset: u64, raw: &[u8]) {
+        let kept = self.store(offset, raw);
+        if self.places.last().is_none_or(|last| last.offset < offset) {
+            self.places.push(kept);
+        } else {
+            // Two parts of one event, in reverse order.
+            let at = self.places.partition_point(|other| other.offset < offset);
+            self.places.insert(at, kept);
+        }
+    }
+
+    /// Copies `raw` into a block.
+    fn store(&mut self, offset: u64, raw: &[u8]) -> Kept {
         let last = self.blocks.len().wrapping_sub(1) as u32;
         let (block, start) = match self.blocks.last_mut().and_then(Arc::get_mut) {
             Some(block) if block.capacity() - block.len() >= raw.len() => {
@@ -151,14 +163,16 @@ impl ArgsTable {
                 (last.wrapping_add(1), 0)
             }
         };
-        let kept = Kept { offset, block, start, len: raw.len() as u32 };
-        if self.places.last().is_none_or(|last| last.offset < offset) {
-            self.places.push(kept);
-        } else {
-            // Two parts of one event, in reverse order.
-            let at = self.places.partition_point(|other| other.offset < offset);
-            self.places.insert(at, kept);
-        }
+        Kept { offset, block, start, len: raw.len() as u32 }
+    }
+
+    /// Replaces a kept object; returns its place with the new length.
+    pub fn replace(&mut self, place: ArgsPlace, raw: &[u8]) -> ArgsPlace {
+        let Ok(at) = self.places.binary_search_by_key(&place.offset, |kept| kept.offset) else {
+            return place;
+        };
+        self.places[at] = self.store(place.offset, raw);
+        ArgsPlace { len: raw.len() as u32, ..place }
     }
 
     /// Raw JSON object, if kept.

@@ -7,6 +7,7 @@ mod asyncs;
 mod counters;
 mod flows;
 pub mod issues;
+mod joined;
 mod members;
 mod metadata;
 mod nesting;
@@ -43,6 +44,11 @@ pub enum Ways {
     /// The PyTorch profiler (Kineto): times are rounded, so a child may outlast its parent by a microsecond (a nanosecond if
     /// times have decimals); an end closes the innermost slice, whatever its name; a flow ends in the enclosing slice.
     Kineto,
+    /// Perfetto's track events: each track is a thread here. A begin and its end are joined by place in the file where a writer
+    /// writes all begins of a group and then all ends; else an end closes the innermost slice of its name and category, and
+    /// those above it stay open. Slices without an end last to the end of the trace. Arrows are chains: see
+    /// [`Chained`](super::event_table::Chained).
+    Tracks,
 }
 
 /// Builder that readers add rows to.
@@ -174,6 +180,7 @@ impl TraceBuilder {
 
     fn put_together(&mut self, pair: impl FnOnce(&mut TraceBuilder)) {
         pair(self);
+        self.trace.counters.sort();
         samples::finish(self);
         nesting::compute_self_times(&mut self.trace);
         renumbered::undo(self);

@@ -35,6 +35,18 @@ pub struct CounterTable {
 }
 
 impl CounterTable {
+    /// Sorts by time; points of one time keep their order.
+    pub fn sort(&mut self) {
+        if self.ts.is_sorted() {
+            return;
+        }
+        let mut order: Vec<u32> = (0..self.ts.len() as u32).collect();
+        order.sort_by_key(|row| self.ts[*row as usize]);
+        self.ts = order.iter().map(|row| self.ts[*row as usize]).collect();
+        self.series = order.iter().map(|row| self.series[*row as usize]).collect();
+        self.value = order.iter().map(|row| self.value[*row as usize]).collect();
+    }
+
     pub fn len(&self) -> usize {
         self.ts.len()
     }

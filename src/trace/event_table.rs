@@ -8,7 +8,11 @@ use super::args::ArgsPlace;
 use super::compact_columns::Places;
 use super::events::{Event, EventExtra, EventId, EventKey, NO_EXTRA, Phase, flag};
 use super::tracks::ThreadId;
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
+
+/// Duration of an end whose begin is known.
+pub const IS_JOINED: i64 = 1;
 
 /// Part of an [`Event`] that pairing uses.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +125,39 @@ impl EventRows {
         self.dur.reserve(n);
         self.name.reserve(n);
         self.marks.reserve(n);
+    }
+
+    /// Replaces thread, phase, duration and flags of a row.
+    pub fn replace(&mut self, index: u32, row: EventRow) {
+        let EventRow { dur, thread, extra, phase, flags, .. } = row;
+        let index = index as usize;
+        let mut marks =
+            Marks { thread: thread.0 as u16, bits: flags & Marks::FLAGS | (phase as u16) << Marks::PHASE_AT };
+        let was = self.marks[index];
+        let mut short = dur as u32;
+        if i64::from(short) != dur || u32::from(marks.thread) != thread.0 || extra != NO_EXTRA {
+            marks.bits |= Marks::IS_WIDE;
+            let wide = WideRow { dur, thread, extra };
+            if was.bits & Marks::IS_WIDE != 0 {
+                short = self.dur[index];
+                self.wide[short as usize] = wide;
+            } else {
+                short = self.wide.len() as u32;
+                self.wide.push(wide);
+            }
+        }
+        self.marks[index] = marks;
+        self.dur[index] = short;
+    }
+
+    /// Replaces threads by others.
+    pub fn move_threads(&mut self, others: &HashMap<ThreadId, ThreadId>) {
+        for index in 0..self.len() as u32 {
+            let row = self.get(index);
+            if let Some(thread) = others.get(&row.thread) {
+                self.replace(index, EventRow { thread: *thread, ..row });
+            }
+        }
     }
 
     /// Row of an event.
@@ -240,11 +277,33 @@ pub struct EventTable {
     pub extras: Vec<EventExtra>,
     /// Sparse, sorted by event: CPU time of the thread, and CPU duration if given.
     pub thread_time: Vec<(u32, i64, Option<i64>)>,
+    /// Sparse, sorted by event: writer of the event and those after it. Only with [`Ways::Tracks`](super::builder::Ways::Tracks),
+    /// as the next two.
+    pub writers: Vec<(u32, u32)>,
+    /// Places of events in chains of arrows, in file order.
+    pub chained: Vec<Chained>,
+    /// Sparse, sorted by event once begins and ends are joined: arguments of the end event.
+    pub end_args: Vec<(u32, ArgsPlace)>,
+}
+
+/// An event on a chain of arrows: all events of an id, in order of time.
+#[derive(Clone, Copy, Debug)]
+pub struct Chained {
+    pub event: u32,
+    pub id: u64,
+    /// The chain ends here; the id may begin another one.
+    pub is_last: bool,
 }
 
 impl EventTable {
     pub fn n_events(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Takes an event out of consideration: it becomes an end whose begin is known.
+    pub fn leave_out(&mut self, event: u32) {
+        let row = self.rows.get(event);
+        self.rows.replace(event, EventRow { phase: Phase::End, dur: IS_JOINED, ..row });
     }
 
     /// Reserves memory for exactly `n` more events.

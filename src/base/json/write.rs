@@ -125,6 +125,85 @@ fn push_merged_level(begin: &[u8], end: &[u8], levels: u32, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
+/// Appends `second` as continuing `first`: a list behind a list, objects merged that way, texts of objects like objects, anything
+/// else alone. Both are strict JSON.
+pub fn push_continued(first: &[u8], second: &[u8], out: &mut Vec<u8>) {
+    push_continued_level(first, second, MERGED_LEVELS, out);
+}
+
+fn push_continued_level(first: &[u8], second: &[u8], levels: u32, out: &mut Vec<u8>) {
+    match (first, second) {
+        ([b'[', b']'], _) | (_, [b'[', b']']) if first.first() == second.first() => {
+            out.extend_from_slice(if first.len() > 2 { first } else { second });
+        }
+        ([b'[', .., b']'], [b'[', .., b']']) => {
+            out.extend_from_slice(&first[..first.len() - 1]);
+            out.push(b',');
+            out.extend_from_slice(&second[1..]);
+        }
+        ([b'{', ..], [b'{', ..]) if levels > 0 => {
+            let (Some(before), Some(members)) = (members(first), members(second)) else {
+                return out.extend_from_slice(second);
+            };
+            let added: crate::base::hash::HashMap<&str, &[u8]> =
+                members.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+            let known: crate::base::hash::HashSet<&str> =
+                before.iter().map(|(key, _)| key.as_str()).collect();
+            let new = members.iter().filter(|(key, _)| !known.contains(key.as_str()));
+            out.push(b'{');
+            for (i, (key, value)) in before.iter().chain(new).enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                push_string(key, out);
+                out.push(b':');
+                match added.get(key.as_str()).filter(|_| i < before.len()) {
+                    Some(more) => push_continued_level(value, more, levels - 1, out),
+                    None => out.extend_from_slice(value),
+                }
+            }
+            out.push(b'}');
+        }
+        ([b'"', b'{', ..], [b'"', b'{', ..]) if levels > 0 => {
+            let text = |raw: &[u8]| {
+                let raw = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+                super::unescape_to_string(RawStr { bytes: raw, escaped: raw.contains(&b'\\') })
+            };
+            let mut strict = [Vec::new(), Vec::new()];
+            push_value(text(first).as_bytes(), &mut strict[0]);
+            push_value(text(second).as_bytes(), &mut strict[1]);
+            let mut joined = Vec::new();
+            push_continued_level(&strict[0], &strict[1], levels - 1, &mut joined);
+            push_string(&String::from_utf8_lossy(&joined), out);
+        }
+        _ => out.extend_from_slice(second),
+    }
+}
+
+/// Appends the object `end` with what `begin` has under the same keys before it, as [`push_continued`]. False, and nothing is
+/// appended, if that is `end` itself.
+pub fn push_joined(begin: &[u8], end: &[u8], out: &mut Vec<u8>) -> bool {
+    let (Some(first), Some(second)) = (members(begin), members(end)) else { return false };
+    let first: crate::base::hash::HashMap<String, &[u8]> = first.into_iter().collect();
+    if !second.iter().any(|(key, _)| first.contains_key(key)) {
+        return false;
+    }
+    out.push(b'{');
+    for (i, (key, value)) in second.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        push_string(key, out);
+        out.push(b':');
+        match first.get(key) {
+            Some(before) => push_continued_level(before, value, MERGED_LEVELS, out),
+            None => out.extend_from_slice(value),
+        }
+    }
+    out.push(b'}');
+    true
+}
+
 /// Keys and raw values of an object; `None` if it is not an object.
 fn members(raw: &[u8]) -> Option<Vec<(String, &[u8])>> {
     let mut parser = Parser::new(raw, Dialect::Lenient);

@@ -16,7 +16,7 @@ mod event;
 mod facts;
 mod issues;
 mod layouts;
-mod links;
+pub(super) mod links;
 mod part;
 mod part_notes;
 mod rows;

@@ -10,6 +10,7 @@
 //! From its first begin until nothing of it is open, an id has its lanes to itself; ids of one name that do not overlap in
 //! time share lanes.
 
+use super::Ways;
 use super::issues::*;
 use super::members::{as_string, find_member};
 use super::nesting::{Holders, OpenBegins};
@@ -263,7 +264,10 @@ impl Asyncs {
             match ended {
                 Some(event) => {
                     open.ends.insert(event, slice);
-                    let args = walk.place(event).args();
+                    let mut args = walk.place(event).args();
+                    if walk.builder.ways == Ways::Tracks {
+                        args = walk.builder.with_begin_args(walk.place(i).args(), args);
+                    }
                     if !args.is_none() {
                         walk.trace().slices.end_args.push((SliceId(slice), args));
                     }

@@ -12,6 +12,9 @@ issue_kinds! {
     UNFINISHED_SLICE = "unfinished-slice", Note,
         "begin without an end, drawn to the end of the trace",
         "recording probably stopped inside the slice";
+    /// An end before its begin, where both are known by their places in the file.
+    NEGATIVE_SLICE = "end-before-begin", Repaired,
+        "slice ends before it begins; kept with a duration of 0", "";
     /// A begin cut at the end of its finished parent.
     MISPLACED_END = "misplaced-end", Repaired,
         "slice still open when its parent ended, cut at the parent's end", "";

@@ -352,7 +352,10 @@ fn is_of_thread(kind: TrackKind) -> bool {
 ///
 /// `overlapping` marks threads known to need it; those with more than one lane are checked in any case. Slices without an end
 /// keep their parents.
-pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64) {
+///
+/// With `last`, slices without an end last until then and contain others like those with an end, and what has no length contains
+/// nothing.
+pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64, last: Option<i64>) {
     let tracks = &trace.tracks;
     let mut n_lanes = vec![0u32; trace.threads.len()];
     let thread_of = |track: usize| tracks.thread[track].filter(|_| is_of_thread(tracks.kind[track]));
@@ -380,8 +383,11 @@ pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64) {
             continue;
         };
         let holders = holders.entry(thread).or_default();
-        let (ts, dur) = (slices.ts[i], slices.dur.get(i));
-        holders.retire(ts, dur == 0);
+        let (ts, mut dur) = (slices.ts[i], slices.dur.get(i));
+        if let Some(last) = last.filter(|_| dur == UNFINISHED) {
+            dur = last.saturating_sub(ts).max(0);
+        }
+        holders.retire(ts, dur == 0 && last.is_none());
         if dur == UNFINISHED {
             holders.add(i as u32, i64::MAX, i64::MAX);
         } else {

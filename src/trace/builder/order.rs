@@ -6,6 +6,7 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::trace::event_table::{EventRows, EventTable};
 use crate::trace::events::Phase;
+use crate::trace::slices::UNFINISHED;
 use crate::trace::tracks::ThreadId;
 
 /// Indexes of all events by time. At equal times: ends of slices that began earlier, then complete slices from long to short,
@@ -24,6 +25,8 @@ pub fn processing_order(events: &EventTable, tolerance: i64, ways: Ways) -> Vec<
             Phase::End if own_ends.contains(&index) => (2, 0),
             Phase::End => (0, 0),
             Phase::Complete if row.dur > 0 => (1, i64::MAX - row.dur),
+            // Lasts to the end of the trace.
+            Phase::Complete if row.dur == UNFINISHED => (1, 0),
             _ => (2, 0),
         }
     };
@@ -65,7 +68,7 @@ fn find_own_ends(order: &[u32], events: &EventTable, ways: Ways, own_ends: &mut 
         } else if let Some(begins) = begins.get_mut(&row.thread) {
             let name = Some(row.name).filter(|name| *name != StringId::EMPTY);
             let begin = match ways {
-                Ways::Format => begins.take(name, category.some()),
+                Ways::Format | Ways::Tracks => begins.take(name, category.some()),
                 Ways::Kineto => begins.take(None, None),
             };
             if begin.is_some() {
@@ -95,7 +98,7 @@ fn put_first_in_file_first(order: &mut [u32], rows: &EventRows, tolerance: i64) 
 }
 
 /// Indexes by time, then by file order.
-fn order_of_time(events: &EventTable) -> Vec<u32> {
+pub(super) fn order_of_time(events: &EventTable) -> Vec<u32> {
     let rows = &events.rows;
     if rows.ts.is_sorted() {
         return (0..rows.len() as u32).collect();

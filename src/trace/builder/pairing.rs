@@ -7,12 +7,12 @@ use super::issues::*;
 use super::nesting::{Entry, Lane, Stack, find_parents};
 use super::order::processing_order;
 use super::samples::Sampler;
-use super::{TraceBuilder, Ways, metadata};
+use super::{TraceBuilder, Ways, joined, metadata};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
 use crate::trace::compact_columns::Places;
-use crate::trace::event_table::{EventPlace, EventPlaces, EventRow, EventTable};
+use crate::trace::event_table::{EventPlace, EventPlaces, EventRow, EventTable, IS_JOINED};
 use crate::trace::events::{EventKey, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position};
 use crate::trace::objects::ObjectEvent;
@@ -54,6 +54,8 @@ pub(super) struct Walk<'a> {
     cut: Vec<u32>,
     /// Nanoseconds by which a slice may outlast its parent.
     tolerance: i64,
+    /// Time until which slices without an end last, if that is known.
+    last: Option<i64>,
     /// Rows of `slices.thread_time` wait for the end event.
     has_pending_thread_time: bool,
     /// Boxed, since it is taken out and put back; `None` only meanwhile.
@@ -62,18 +64,25 @@ pub(super) struct Walk<'a> {
 
 /// Adds all events to the tables of `builder`.
 pub(super) fn pair(builder: &mut TraceBuilder, events: &EventTable) {
-    let made_of = walk(builder, events);
+    if builder.ways == Ways::Tracks {
+        return pair_up(builder, events.clone());
+    }
+    let made_of = walk(builder, events, None);
     let slices = &mut builder.trace.slices;
     slices.name = made_of.names(&events.rows.name);
     slices.ts = made_of.times(&events.rows.ts);
-    find_parents(&mut builder.trace, &made_of.overlapping, made_of.tolerance);
+    find_parents(&mut builder.trace, &made_of.overlapping, made_of.tolerance, made_of.last);
     put_places(builder, &events.places, &made_of);
 }
 
 /// Like [`pair`], but consumes the events, which saves memory: each column is freed before the next one of slices is made.
-pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
-    let made_of = walk(builder, &events);
-    let EventTable { rows, places, extras, thread_time } = events;
+pub(super) fn pair_up(builder: &mut TraceBuilder, mut events: EventTable) {
+    let ends = (builder.ways == Ways::Tracks).then(|| joined::join(builder, &mut events));
+    let made_of = walk(builder, &events, ends.as_ref().and_then(|ends| ends.last));
+    if let Some(ends) = ends {
+        joined::link(builder, &events, &made_of.event, &ends);
+    }
+    let EventTable { rows, places, extras, thread_time, .. } = events;
     drop((extras, thread_time));
     let (times, names) = rows.into_times_and_names();
     let slices = &mut builder.trace.slices;
@@ -81,7 +90,7 @@ pub(super) fn pair_up(builder: &mut TraceBuilder, events: EventTable) {
     drop(names);
     slices.ts = made_of.times(&times);
     drop(times);
-    find_parents(&mut builder.trace, &made_of.overlapping, made_of.tolerance);
+    find_parents(&mut builder.trace, &made_of.overlapping, made_of.tolerance, made_of.last);
     put_places(builder, &places, &made_of);
 }
 
@@ -96,6 +105,8 @@ struct MadeOf {
     overlapping: Vec<bool>,
     /// Nanoseconds by which a slice may outlast its parent.
     tolerance: i64,
+    /// See [`Walk::last`].
+    last: Option<i64>,
 }
 
 impl MadeOf {
@@ -130,8 +141,8 @@ fn put_places(builder: &mut TraceBuilder, places: &EventPlaces, made_of: &MadeOf
     }
 }
 
-/// Fills all other tables; returns the event of each slice.
-fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
+/// Fills all other tables; returns the event of each slice. Slices without an end contain others up to `last`, if given.
+fn walk(builder: &mut TraceBuilder, events: &EventTable, last: Option<i64>) -> MadeOf {
     if events.n_events() == 0 {
         return MadeOf::default();
     }
@@ -149,10 +160,12 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
         made_of: MadeOf {
             event: Vec::with_capacity(builder.trace.slices.dur.capacity()),
             tolerance,
+            last,
             ..MadeOf::default()
         },
         cut: Vec::new(),
         tolerance,
+        last,
         has_pending_thread_time: false,
         flows: Some(Box::default()),
         builder,
@@ -173,6 +186,14 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
         match events.rows.phase(i) {
             Phase::Complete => walk.complete(i),
             Phase::Begin => walk.begin(i),
+            Phase::End if walk.builder.ways == Ways::Tracks => {
+                if events.rows.get(i).dur != IS_JOINED {
+                    walk.drop_event(i, &STRAY_END);
+                }
+            }
+            // Only ends the one before it.
+            Phase::ThreadState
+                if walk.builder.ways == Ways::Tracks && events.rows.get(i).name == StringId::EMPTY => {}
             Phase::End => walk.end(i),
             Phase::Instant => walk.instant(i),
             Phase::AsyncBegin | Phase::AsyncInstant | Phase::AsyncEnd => asyncs.event(&mut walk, i),
@@ -200,7 +221,7 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable) -> MadeOf {
 /// Nanoseconds by which rounding may have moved the end of a slice.
 pub(super) fn tolerance_of(ways: Ways, has_decimals: impl FnOnce() -> bool) -> i64 {
     match ways {
-        Ways::Format => 0,
+        Ways::Format | Ways::Tracks => 0,
         Ways::Kineto if has_decimals() => 1,
         Ways::Kineto => NS_PER_US,
     }
@@ -372,8 +393,8 @@ impl<'a> Walk<'a> {
         let depth = lane.stack.len() as u32;
         let slice = self.push_slice(i, NewSlice { ts, dur, name, kind, track: lane.track, depth, parent });
         // Exceeding the parent by rounding only does not count as open.
-        let end = (dur != UNFINISHED).then(|| {
-            let end = ts.saturating_add(dur);
+        let end = (dur != UNFINISHED || self.last.is_some()).then(|| {
+            let end = self.end_of(ts, dur);
             if self.tolerance > 0 {
                 lane.stack.end_around(ts).map_or(end, |around| end.min(around))
             } else {
@@ -449,11 +470,19 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// End of a slice; without an end of its own, that of the trace.
+    fn end_of(&self, ts: i64, dur: i64) -> i64 {
+        match self.last.filter(|_| dur == UNFINISHED) {
+            Some(last) => last.max(ts),
+            None => ts.saturating_add(dur),
+        }
+    }
+
     fn complete(&mut self, i: u32) {
         let EventRow { ts, dur, thread, .. } = self.event(i);
-        let end = ts.saturating_add(dur);
+        let end = self.end_of(ts, dur);
         let mut lane = self.take_lane(thread);
-        self.close(&mut lane.stack, ts, dur == 0);
+        self.close(&mut lane.stack, ts, end == ts && self.last.is_none());
         let fits = !lane.stack.sticks_out(ts, end, self.tolerance);
         if !fits {
             self.note(i, &OVERLAP);
@@ -466,6 +495,13 @@ impl<'a> Walk<'a> {
         };
         if self.has(i, flag::NO_DURATION) {
             self.trace().slices.no_duration.push(SliceId(slice));
+        }
+        if dur == UNFINISHED {
+            self.note(i, &UNFINISHED_SLICE);
+        }
+        if let Ok(at) = self.events.end_args.binary_search_by_key(&i, |row| row.0) {
+            let args = self.events.end_args[at].1;
+            self.trace().slices.end_args.push((SliceId(slice), args));
         }
         self.threads[thread.0 as usize].main = Some(lane);
         if let Some((tts, Some(tdur))) = self.events.thread_time_of(i) {
@@ -488,7 +524,7 @@ impl<'a> Walk<'a> {
     fn lane_around(&mut self, lanes: &mut [Lane], ts: i64, end: i64, dur: i64) -> Option<(usize, Entry)> {
         let mut best: Option<(usize, Entry)> = None;
         for (at, lane) in lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.stack.is_empty()) {
-            self.close(&mut lane.stack, ts, dur == 0);
+            self.close(&mut lane.stack, ts, dur == 0 && self.last.is_none());
             if !lane.stack.sticks_out(ts, end, self.tolerance)
                 && let Some(around) = lane.stack.around(end.saturating_sub(self.tolerance))
                 && best.as_ref().is_none_or(|(_, best)| is_closer(around, best))
@@ -611,7 +647,7 @@ impl<'a> Walk<'a> {
                     Lane::new(self.trace().tracks.push(kind, StringId::NONE, None, None))
                 }
             };
-            self.close(&mut lane.stack, ts, true);
+            self.close(&mut lane.stack, ts, self.last.is_none());
             let slice = self.stack_slice(i, &mut lane, 0, SliceKind::Instant);
             self.global_instants = Some(lane);
             self.bind(i, slice);
@@ -627,7 +663,7 @@ impl<'a> Walk<'a> {
                     Lane::new(self.trace().tracks.push(kind, StringId::NONE, Some(process), None))
                 }
             };
-            self.close(&mut lane.stack, ts, true);
+            self.close(&mut lane.stack, ts, self.last.is_none());
             let slice = self.stack_slice(i, &mut lane, 0, SliceKind::Instant);
             self.process_instants.insert(process, lane);
             self.bind(i, slice);
@@ -636,7 +672,7 @@ impl<'a> Walk<'a> {
                 return self.drop_event(i, &INSTANT_WITHOUT_TID);
             }
             let mut lane = self.take_lane(thread);
-            self.close(&mut lane.stack, ts, true);
+            self.close(&mut lane.stack, ts, self.last.is_none());
             let slice = self.stack_slice(i, &mut lane, 0, SliceKind::Instant);
             self.threads[thread.0 as usize].main = Some(lane);
             self.started(i, thread, slice);

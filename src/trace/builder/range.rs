@@ -3,8 +3,8 @@
 //! Events that stand alone are dropped at once, those that have to be paired afterwards. So the result does not depend on when
 //! the range was chosen.
 
-use super::TraceBuilder;
 use super::issues::OUTSIDE_RANGE;
+use super::{TraceBuilder, Ways};
 use crate::base::units::format_ns;
 use crate::trace::cut::Cut;
 use crate::trace::events::{Event, EventExtra, Phase};
@@ -68,6 +68,10 @@ impl TraceBuilder {
     /// Keeps only what touches `range`, of past and future events. May be called once.
     pub fn hold_only(&mut self, range: TimeRange) {
         self.range = Some(Held { range, n_outside: 0, first: u64::MAX });
+        // Everything is cut once it is joined.
+        if self.ways == Ways::Tracks {
+            return;
+        }
         let mut all = std::mem::take(&mut self.events);
         let extras = std::mem::take(&mut all.extras);
         self.take_events(all.iter(), extras, &all.thread_time);
@@ -77,6 +81,7 @@ impl TraceBuilder {
     #[inline]
     pub fn lets_go(&mut self, phase: Phase, ts: i64, dur: i64, offset: u64) -> bool {
         match &mut self.range {
+            Some(_) if self.ways == Ways::Tracks => false,
             Some(held) if held.range.leaves_out(phase, ts, dur) => {
                 held.n_outside += 1;
                 held.first = held.first.min(offset);

@@ -1,0 +1,798 @@
+//! From packets to rows of the builder.
+
+use super::arguments::{Arguments, Found};
+use super::clocks::{Clock, Clocks, Converted, MONOTONIC};
+use super::event::{Event, Legacy, Text, Type, id_scope};
+use super::gpu::{self, Role};
+use super::issues::*;
+use super::packet::{Packet, data_kind};
+use super::sequence::{MISSING, Sequence};
+use super::tracks::{ThreadFields, TrackIndex, Tracks};
+use crate::base::hash::{HashMap, HashSet};
+use crate::base::json::write::push_string;
+use crate::base::protobuf::{Fields, Value};
+use crate::base::strings::StringId;
+use crate::import::chrome_trace::links::{Linked, LinkedCategories, taken_of};
+use crate::trace::args::ArgsPlace;
+use crate::trace::builder::for_each_member;
+use crate::trace::event_table::Chained;
+use crate::trace::events::{Event as Row, EventExtra, EventKey, NO_EXTRA, Phase, flag};
+use crate::trace::slices::UNFINISHED;
+use crate::trace::tracks::ThreadId;
+use crate::trace::{IssueKind, Position, TraceBuilder};
+
+const NS_PER_US: i64 = 1000;
+/// Shortest string of digits that no `i64` has.
+const MAX_PLAIN_ID: u64 = i64::MAX as u64;
+
+/// Place of a packet.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub offset: u64,
+    /// Bytes of the content; 0 inside of compressed packets.
+    pub len: u64,
+}
+
+impl Place {
+    fn position(&self) -> Position {
+        Position { byte: self.offset, line: None }
+    }
+}
+
+/// A value of a counter.
+#[derive(Clone, Copy)]
+struct Counted {
+    ts: i64,
+    track: TrackIndex,
+    value: f64,
+}
+
+/// A value on a track that nothing says is a counter, so far.
+struct Undecided {
+    counted: Counted,
+    sequence: u32,
+    place: Place,
+    /// It is all that its event has.
+    is_event: bool,
+}
+
+/// A time on a clock that nothing relates to that of the trace, so far.
+struct Untimed {
+    clock: Clock,
+    /// Row of an event, or of a counter.
+    row: u32,
+    is_counter: bool,
+    place: Place,
+}
+
+/// Profilers whose layout was recognized.
+#[derive(Clone, Copy, Default)]
+struct Layouts {
+    is_torch: bool,
+    is_rocprof: bool,
+}
+
+#[derive(Default)]
+pub struct Rows {
+    clocks: Clocks,
+    tracks: Tracks,
+    /// State of each writer, by machine and sequence id.
+    sequences: HashMap<(u32, u32), Box<Sequence>>,
+    counters: Vec<Counted>,
+    undecided: Vec<Undecided>,
+    untimed: Vec<Untimed>,
+    layouts: Layouts,
+    /// Role of each track with events, once looked up.
+    roles: HashMap<TrackIndex, Role>,
+    linked: LinkedCategories,
+    /// Packets by kind of data, in order of first appearance.
+    kinds: Vec<(&'static str, u64)>,
+    /// Buffer for arguments.
+    json: Vec<u8>,
+}
+
+/// What is known of the place of an event.
+#[derive(Clone, Copy)]
+struct On {
+    /// `None` for events of older writers on the thread of their ids.
+    track: Option<TrackIndex>,
+    thread: ThreadId,
+}
+
+impl Rows {
+    /// Takes a packet, and counts it.
+    pub fn packet(&mut self, packet: &Packet<'_>, place: Place, out: &mut TraceBuilder) {
+        if let Err(kind) = self.try_packet(packet, place, out) {
+            out.trace.ledger.skip_record(kind, place.position(), place.len, b"");
+        }
+    }
+
+    fn count(&mut self, kind: &'static str) {
+        match self.kinds.iter_mut().find(|(own, _)| *own == kind) {
+            Some((_, n)) => *n += 1,
+            None => self.kinds.push((kind, 1)),
+        }
+    }
+
+    fn try_packet(
+        &mut self,
+        packet: &Packet<'_>,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> Result<(), &'static IssueKind> {
+        let n_sequences = self.sequences.len() as u32;
+        let key = (packet.machine, packet.sequence);
+        // Taken out while the packet is read, so that it can be changed next to the rest.
+        let mut sequence = match self.sequences.remove(&key) {
+            Some(sequence) => sequence,
+            None => Box::new(Sequence::new(n_sequences + 1)),
+        };
+        let result = self.with_sequence(packet, &mut sequence, place, out);
+        self.sequences.insert(key, sequence);
+        result
+    }
+
+    fn with_sequence(
+        &mut self,
+        packet: &Packet<'_>,
+        sequence: &mut Sequence,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> Result<(), &'static IssueKind> {
+        if packet.is_cleared {
+            sequence.clear();
+            self.clocks.clear(sequence.number);
+        } else if packet.is_after_loss {
+            sequence.is_valid = false;
+            out.trace.ledger.file(&PACKETS_LOST, place.position(), b"");
+        }
+        if let Some(defaults) = &packet.defaults {
+            sequence.set_defaults(defaults);
+        }
+        if let Some(interned) = &packet.interned {
+            sequence.intern(interned, &mut out.trace.strings);
+        }
+        if let Some(snapshot) = &packet.snapshot {
+            self.count("clock snapshots");
+            self.clocks.snapshot(snapshot, sequence.number);
+        }
+        if packet.needs_state && !sequence.is_valid {
+            return Err(&LOST_STATE);
+        }
+        // Also advances incremental clocks, whatever the packet has.
+        let clock = packet
+            .clock
+            .filter(|clock| *clock != 0)
+            .or(sequence.defaults.clock.filter(|_| packet.clock.is_none()));
+        let clock = clock.map(|clock| Clock::new(clock, sequence.number));
+        let time = packet.timestamp.map(|time| self.clocks.convert(time, clock));
+        if let Some(track) = &packet.track {
+            self.count("track descriptors");
+            let ids = self.tracks.describe(track, packet.machine, place.offset, out);
+            sequence.ids = ids.or(sequence.ids);
+            self.roles.clear();
+        }
+        if let Some(process) = &packet.process {
+            self.count("process descriptors");
+            self.tracks.describe_process(process, packet.machine, out);
+        }
+        if let Some(thread) = &packet.thread {
+            self.count("thread descriptors");
+            let fields = ThreadFields::new(thread, out);
+            self.tracks.describe_thread(&fields, packet.machine);
+            sequence.ids = Some((fields.pid, fields.tid));
+            sequence.has_thread_packet = true;
+            sequence.reference_us = fields.reference_us.or(sequence.reference_us);
+        }
+        if let Some(event) = &packet.event {
+            let event = Event::parse(event).ok_or(&BAD_PACKET)?;
+            self.count("track events");
+            return self.event(&event, time, packet, sequence, place, out);
+        }
+        if let Some(samples) = &packet.samples {
+            // Their times are added to the same reference.
+            for (number, value) in Fields::new(samples) {
+                if number == 2
+                    && let Some(reference) = &mut sequence.reference_us
+                {
+                    value.numbers(|delta| *reference = reference.saturating_add(delta as i64));
+                }
+            }
+            self.count("streamed CPU samples");
+            return Err(&SAMPLES);
+        }
+        let is_described = packet.track.is_some() || packet.process.is_some() || packet.thread.is_some();
+        if let Some(other) = packet.other.filter(|_| !is_described && packet.snapshot.is_none()) {
+            let (kind, why) = data_kind(other);
+            self.count(kind);
+            if let Some(why) = why {
+                return Err(why);
+            }
+        }
+        out.trace.ledger.keep(place.len);
+        Ok(())
+    }
+
+    fn event(
+        &mut self,
+        event: &Event<'_>,
+        time: Option<Converted>,
+        packet: &Packet<'_>,
+        sequence: &mut Sequence,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> Result<(), &'static IssueKind> {
+        if packet.sequence == 0 {
+            return Err(&NO_SEQUENCE);
+        }
+        let (ts, late) = self.time(event, time, sequence)?;
+        let name = self.text(event.name, |sequence| &sequence.names, sequence, place, out);
+        let phase = match event.kind {
+            Type::Legacy => event.legacy.as_ref().map_or(0, |legacy| legacy.phase),
+            _ => 0,
+        };
+        let machine = packet.machine;
+        let track = event.track.or(sequence.defaults.track);
+        self.extra_counters(event, (ts, late), machine, sequence, place, out);
+        if event.kind == Type::Counter {
+            let value = event.value.ok_or(&COUNTER_WITHOUT_VALUE)?.as_f64();
+            let track = self.tracks.track(machine, track.unwrap_or(0), place.offset);
+            self.counter(track, value, (ts, late), sequence, place, true, out)?;
+            out.trace.ledger.keep(place.len);
+            return Ok(());
+        }
+        let on = self.place(event, track, name, machine, sequence, place, out);
+        if event.kind == Type::State && !on.track.is_some_and(|track| self.tracks.has_states(track)) {
+            return Err(&STATE_ELSEWHERE);
+        }
+        let (phase, dur) = match (event.kind, phase) {
+            (Type::Begin, _) | (_, b'B') => (Phase::Begin, 0),
+            (Type::End, _) | (_, b'E') => (Phase::End, 0),
+            (Type::Instant, _) | (_, b'i' | b'I' | b'R') => (Phase::Instant, 0),
+            (Type::State, _) => (Phase::ThreadState, UNFINISHED),
+            (_, b'X') => {
+                let us = event.legacy.as_ref().and_then(|legacy| legacy.duration_us).unwrap_or(0);
+                (Phase::Complete, us.saturating_mul(NS_PER_US).max(0))
+            }
+            // Perfetto nests the older form like the newer one.
+            (_, b'b' | b'S') => (Phase::AsyncBegin, 0),
+            (_, b'n' | b'T' | b'p') => (Phase::AsyncInstant, 0),
+            (_, b'e' | b'F') => (Phase::AsyncEnd, 0),
+            (_, b's') => (Phase::FlowStart, 0),
+            (_, b't') => (Phase::FlowStep, 0),
+            (_, b'f') => (Phase::FlowEnd, 0),
+            (_, b'C') => (Phase::Counter, 0),
+            (_, b'M') => (Phase::Metadata, 0),
+            (_, b'P') => (Phase::Sample, 0),
+            _ => return Err(&UNKNOWN_EVENT),
+        };
+        let args = self.arguments(event, phase, sequence, place, out);
+        let (category, linked) = self.category(event, on, name, sequence, place, out);
+        let mut flags = flag::HAS_PID | flag::HAS_TID;
+        let legacy = event.legacy.as_ref().filter(|_| event.kind == Type::Legacy);
+        let mut extra = None;
+        if let Some(legacy) = legacy {
+            extra = self.legacy(legacy, event, phase, &mut flags, out);
+            if track.unwrap_or(0) == 0 && phase == Phase::Instant {
+                match legacy.instant_scope {
+                    1 => flags |= flag::GLOBAL_SCOPE,
+                    2 => flags |= flag::PROCESS_SCOPE,
+                    _ => {}
+                }
+            }
+        }
+        if let Some(stack) = self.stack(event, sequence, place, out) {
+            extra.get_or_insert_default().stack = stack;
+        }
+        if matches!(phase, Phase::Begin | Phase::Complete) && linked != Linked::No && !out.is_spilling() {
+            self.link(linked, args, place, out);
+        }
+        out.trace.ledger.keep(place.len);
+        let row = Row {
+            ts,
+            dur,
+            offset: place.offset,
+            len: u32::try_from(place.len).unwrap_or(u32::MAX),
+            args_at: u32::from(!args.is_none()),
+            args_len: args.len,
+            thread: on.thread,
+            name: name.some().unwrap_or(StringId::EMPTY),
+            category,
+            extra: NO_EXTRA,
+            phase,
+            unused: 0,
+            flags,
+        };
+        let row = out.events.push(row, extra);
+        if let Some(clock) = late {
+            self.untimed.push(Untimed { clock, row, is_counter: false, place });
+        }
+        if matches!(phase, Phase::Begin | Phase::End)
+            && out.events.writers.last().is_none_or(|(_, writer)| *writer != sequence.number)
+        {
+            out.events.writers.push((row, sequence.number));
+        }
+        let is_drawn =
+            matches!(phase, Phase::Begin | Phase::End | Phase::Complete | Phase::Instant | Phase::AsyncBegin);
+        if is_drawn {
+            let chained =
+                event.flows.iter().map(|(id, is_last)| Chained { event: row, id: *id, is_last: *is_last });
+            out.events.chained.extend(chained);
+        }
+        Ok(())
+    }
+
+    /// Time of an event on the clock of the trace; or on another one, if nothing relates them so far.
+    fn time(
+        &mut self,
+        event: &Event<'_>,
+        time: Option<Converted>,
+        sequence: &mut Sequence,
+    ) -> Result<(i64, Option<Clock>), &'static IssueKind> {
+        let us = match (event.delta_us, event.absolute_us) {
+            (Some(delta), _) => {
+                let reference = sequence.reference_us.as_mut().ok_or(&NO_REFERENCE)?;
+                *reference = reference.saturating_add(delta);
+                Some(*reference)
+            }
+            (None, absolute) => absolute,
+        };
+        let time = match us {
+            Some(us) => {
+                let ns = us.checked_mul(NS_PER_US).filter(|ns| *ns >= 0).ok_or(&BAD_TIMESTAMP)?;
+                self.clocks.convert_ns(ns, Clock::new(MONOTONIC, 0))
+            }
+            None => time.ok_or(&NO_TIMESTAMP)?,
+        };
+        match time {
+            Converted::Time(ts) => Ok((ts, None)),
+            Converted::Unknown(clock, ts) => Ok((ts, Some(clock))),
+            Converted::Lost => Err(&UNKNOWN_CLOCK),
+            Converted::Bad => Err(&BAD_TIMESTAMP),
+        }
+    }
+
+    /// Id of a text; [`StringId::NONE`] if there is none.
+    fn text(
+        &mut self,
+        text: Option<Text<'_>>,
+        table: impl Fn(&Sequence) -> &super::sequence::Interned<StringId>,
+        sequence: &Sequence,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> StringId {
+        match text {
+            None => StringId::NONE,
+            Some(Text::Given(bytes)) => out.trace.strings.intern_bytes(bytes),
+            // 0 stands for none.
+            Some(Text::Interned(0)) => StringId::NONE,
+            Some(Text::Interned(iid)) => match table(sequence).get(iid) {
+                Some(id) => *id,
+                None => {
+                    out.trace.ledger.file(&MISSING_INTERNED, place.position(), iid.to_string().as_bytes());
+                    out.trace.strings.intern(MISSING)
+                }
+            },
+        }
+    }
+
+    /// Where an event is.
+    fn place(
+        &mut self,
+        event: &Event<'_>,
+        track: Option<u64>,
+        name: StringId,
+        machine: u32,
+        sequence: &Sequence,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> On {
+        if track.unwrap_or(0) == 0 {
+            let legacy = event.legacy.as_ref();
+            // The track of uuid 0 is meant where it is named.
+            let is_of_ids = sequence.has_thread_packet
+                || track.is_none()
+                || legacy.is_some_and(|legacy| {
+                    event.kind == Type::Legacy || legacy.pid.is_some() || legacy.tid.is_some()
+                });
+            let pid = legacy.and_then(|legacy| legacy.pid).or(sequence.ids.map(|ids| ids.0));
+            let tid = legacy.and_then(|legacy| legacy.tid).or(sequence.ids.map(|ids| ids.1)).or(pid);
+            if let Some((pid, tid)) = pid.zip(tid).filter(|_| is_of_ids) {
+                return On { track: None, thread: self.tracks.thread_of_ids(machine, pid, tid, out) };
+            }
+        }
+        let track = self.tracks.track(machine, track.unwrap_or(0), place.offset);
+        On { track: Some(track), thread: self.tracks.thread_of(track, name, out) }
+    }
+
+    /// Takes values of counters that an event has beside its own.
+    fn extra_counters(
+        &mut self,
+        event: &Event<'_>,
+        time: (i64, Option<Clock>),
+        machine: u32,
+        sequence: &mut Sequence,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) {
+        if event.values.is_empty() && event.double_values.is_empty() {
+            return;
+        }
+        let of = |given: &[u64], defaults: &[u64]| {
+            if given.is_empty() { defaults.to_vec() } else { given.to_vec() }
+        };
+        let whole = of(&event.counters, &sequence.defaults.counters);
+        let double = of(&event.double_counters, &sequence.defaults.double_counters);
+        let whole = whole.into_iter().zip(event.values.iter().map(|value| *value as f64));
+        let double = double.into_iter().zip(event.double_values.iter().copied());
+        for (uuid, value) in whole.chain(double) {
+            let track = self.tracks.track(machine, uuid, place.offset);
+            if let Err(kind) = self.counter(track, value, time, sequence, place, false, out) {
+                out.trace.ledger.file(kind, place.position(), uuid.to_string().as_bytes());
+            }
+        }
+    }
+
+    /// Takes a value of a counter.
+    #[allow(clippy::too_many_arguments)]
+    fn counter(
+        &mut self,
+        track: TrackIndex,
+        value: f64,
+        (ts, late): (i64, Option<Clock>),
+        sequence: &mut Sequence,
+        place: Place,
+        is_event: bool,
+        _out: &mut TraceBuilder,
+    ) -> Result<(), &'static IssueKind> {
+        if !value.is_finite() {
+            return Err(&BAD_COUNTER_VALUE);
+        }
+        let Some(counter) = self.tracks.counter(track) else {
+            let counted = Counted { ts, track, value };
+            self.undecided.push(Undecided { counted, sequence: sequence.number, place, is_event });
+            return Ok(());
+        };
+        let mut value = value;
+        if counter.is_incremental {
+            let sum = sequence.sums.entry(track).or_default();
+            *sum += value;
+            value = *sum;
+        }
+        if let Some(clock) = late {
+            let row = self.counters.len() as u32;
+            self.untimed.push(Untimed { clock, row, is_counter: true, place });
+        }
+        self.counters.push(Counted { ts, track, value: value * counter.multiplier });
+        Ok(())
+    }
+
+    /// Keeps the arguments of an event; returns their place.
+    fn arguments(
+        &mut self,
+        event: &Event<'_>,
+        phase: Phase,
+        sequence: &Sequence,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> ArgsPlace {
+        let at = place.position();
+        if event.has_unknown {
+            out.trace.ledger.file(&UNKNOWN_FIELDS, at, b"");
+        }
+        self.json.clear();
+        if event.annotations.is_empty() && phase != Phase::Counter {
+            return ArgsPlace::NONE;
+        }
+        let mut arguments = Arguments { sequence, strings: &out.trace.strings, found: Found::default() };
+        arguments.push_object(event.annotations.iter().copied(), &mut self.json);
+        let Found { n_missing, is_too_deep, has_unknown } = arguments.found;
+        for _ in 0..n_missing {
+            out.trace.ledger.file(&MISSING_INTERNED, at, b"");
+        }
+        if is_too_deep {
+            out.trace.ledger.file(&TOO_DEEP, at, b"");
+        }
+        if has_unknown && !event.has_unknown {
+            out.trace.ledger.file(&UNKNOWN_FIELDS, at, b"");
+        }
+        if out.is_spilling() && !phase.needs_args() {
+            return ArgsPlace::NONE;
+        }
+        out.trace.args.keep(place.offset + 1, &self.json);
+        ArgsPlace { offset: place.offset + 1, len: self.json.len() as u32 }
+    }
+
+    /// Category of an event, and what its arguments are needed for.
+    fn category(
+        &mut self,
+        event: &Event<'_>,
+        on: On,
+        name: StringId,
+        sequence: &Sequence,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> (StringId, Linked) {
+        let mut category = StringId::NONE;
+        for text in &event.categories {
+            let next = self.text(Some(*text), |sequence| &sequence.categories, sequence, place, out);
+            let strings = &mut out.trace.strings;
+            category = match (category.some(), next.some()) {
+                (Some(before), Some(next)) => {
+                    let both = format!("{},{}", strings.get(before), strings.get(next));
+                    strings.intern(&both)
+                }
+                (before, next) => next.or(before).unwrap_or(StringId::NONE),
+            };
+        }
+        if let Some(given) = category.some() {
+            let known = gpu::category_of_rocprof(out.trace.strings.get(given));
+            if let Some(known) =
+                known.filter(|_| self.layouts.is_rocprof || self.is_rocprof(event, out, given))
+            {
+                category = out.trace.strings.intern(known);
+            }
+        } else if matches!(event.kind, Type::Begin | Type::Legacy)
+            && let Some(track) = on.track
+        {
+            let role = *self.roles.entry(track).or_insert_with(|| self.tracks.role(track, &out.trace));
+            self.layouts.is_torch |= matches!(role, Role::Stream | Role::Calls);
+            if self.layouts.is_torch || (role == Role::Thread && self.has_gpu(out)) {
+                let text = out.trace.strings.get_opt(name).unwrap_or_default();
+                let is_operator = || {
+                    [&b"\"Sequence number\""[..], b"\"Input Dims\"", b"\"Ev Idx\""]
+                        .iter()
+                        .any(|key| memchr::memmem::find(&self.json, key).is_some())
+                };
+                let known = gpu::category(role, text);
+                let known = known.map(|known| match known {
+                    "user_annotation" if is_operator() => "cpu_op",
+                    known => known,
+                });
+                category = known.map_or(StringId::NONE, |known| out.trace.strings.intern(known));
+            }
+        }
+        (category, self.linked.get(category, &out.trace.strings))
+    }
+
+    /// Whether an event of that category is one of rocprofv3, by its arguments.
+    fn is_rocprof(&mut self, event: &Event<'_>, out: &TraceBuilder, category: StringId) -> bool {
+        let is_its = matches!(out.trace.strings.get(category), "kernel_dispatch" | "hip_api" | "memory_copy")
+            || out.trace.strings.get(category).starts_with("hip_")
+            || out.trace.strings.get(category).starts_with("hsa_");
+        self.layouts.is_rocprof = is_its
+            && event.kind == Type::Begin
+            && [&b"\"corr_id\""[..], b"\"begin_ns\"", b"\"correlation_id\""]
+                .iter()
+                .any(|key| memchr::memmem::find(&self.json, key).is_some());
+        self.layouts.is_rocprof
+    }
+
+    /// Whether tracks of GPUs in PyTorch's layout were described.
+    fn has_gpu(&mut self, out: &TraceBuilder) -> bool {
+        self.layouts.is_torch = self.layouts.is_torch || self.tracks.has_gpu(&out.trace);
+        self.layouts.is_torch
+    }
+
+    /// Extracts what GPU reports need of each event.
+    fn link(&mut self, linked: Linked, args: ArgsPlace, place: Place, out: &mut TraceBuilder) {
+        if args.is_none() {
+            return;
+        }
+        let taken = if self.layouts.is_rocprof {
+            // The same arguments under the names of Kineto.
+            let mut json = b"{".to_vec();
+            for_each_member(&self.json, |key, value| {
+                let name = std::str::from_utf8(key.bytes).unwrap_or_default();
+                if json.len() > 1 {
+                    json.push(b',');
+                }
+                push_string(gpu::argument_of_rocprof(name).unwrap_or(name), &mut json);
+                json.push(b':');
+                json.extend_from_slice(value);
+            });
+            json.push(b'}');
+            taken_of(linked, &json)
+        } else {
+            taken_of(linked, &self.json)
+        };
+        if let Some(link) = taken.link {
+            out.trace.links.push(place.offset, link);
+        }
+        if let Some(signature) = taken.signature {
+            out.trace.signatures.push(place.offset, signature);
+        }
+    }
+
+    /// Members that only events in the form of Chrome traces have.
+    fn legacy(
+        &mut self,
+        legacy: &Legacy,
+        event: &Event<'_>,
+        phase: Phase,
+        flags: &mut u16,
+        out: &mut TraceBuilder,
+    ) -> Option<EventExtra> {
+        let strings = &mut out.trace.strings;
+        let mut key = |id: u64| match id {
+            0..=MAX_PLAIN_ID => EventKey::Int(id as i64),
+            _ => EventKey::Digits(strings.intern(&id.to_string())),
+        };
+        let mut extra = EventExtra::default();
+        let uses_id = !matches!(
+            phase,
+            Phase::Begin
+                | Phase::End
+                | Phase::Complete
+                | Phase::Instant
+                | Phase::Metadata
+                | Phase::ThreadState
+        );
+        let id = legacy.id.or(legacy.global_id).or(legacy.local_id);
+        let mut is_used = false;
+        if let Some(id) = id.filter(|_| uses_id) {
+            extra.id = key(id);
+            extra.id_is_local = legacy.id.is_none() && legacy.global_id.is_none();
+            is_used = true;
+        }
+        if let Some(bind_id) = legacy.bind_id {
+            extra.bind_id = key(bind_id);
+            is_used = true;
+            *flags |= if legacy.flow_direction & 1 != 0 { flag::FLOW_IN } else { 0 };
+            *flags |= if legacy.flow_direction & 2 != 0 { flag::FLOW_OUT } else { 0 };
+        }
+        if is_used && let Some(scope) = id_scope(event.bytes) {
+            extra.scope = strings.intern_bytes(scope);
+        }
+        *flags |= if legacy.binds_to_enclosing { flag::BIND_ENCLOSING } else { 0 };
+        is_used.then_some(extra)
+    }
+
+    /// Keeps the call stack of an event as a list, leaf first; returns its place.
+    fn stack(
+        &mut self,
+        event: &Event<'_>,
+        sequence: &Sequence,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> Option<ArgsPlace> {
+        if out.is_spilling() {
+            return None;
+        }
+        let mut names: Vec<String> = Vec::new();
+        if let Some(stack) = event.stack {
+            let frames = Fields::new(stack).filter(|(number, _)| *number == 1);
+            for frame in frames.filter_map(|(_, value)| value.bytes()) {
+                let name = Fields::new(frame).find_map(|(number, value)| match (number, value) {
+                    (1, Value::Bytes(name)) => Some(String::from_utf8_lossy(name).into_owned()),
+                    _ => None,
+                });
+                names.push(name.unwrap_or_else(|| MISSING.to_string()));
+            }
+        } else {
+            match sequence.stack(event.stack_iid?, &out.trace.strings) {
+                Some(stack) => names.extend(stack.map(str::to_string)),
+                None => out.trace.ledger.file(&MISSING_INTERNED, place.position(), b""),
+            }
+        }
+        let mut json = Vec::new();
+        for name in names.iter().rev() {
+            json.push(if json.is_empty() { b'[' } else { b',' });
+            push_string(name, &mut json);
+        }
+        if json.is_empty() {
+            return None;
+        }
+        json.push(b']');
+        out.trace.args.keep(place.offset + 2, &json);
+        Some(ArgsPlace { offset: place.offset + 2, len: json.len() as u32 })
+    }
+
+    /// Adds what is known of the file so far, for a partial report.
+    pub fn snapshot(&self, out: &mut TraceBuilder) {
+        let mut tracks = self.tracks.clone();
+        tracks.resolve(false, out);
+        self.put_counters(&mut tracks, &self.counters, out);
+        self.put_facts(out);
+    }
+
+    fn put_facts(&self, out: &mut TraceBuilder) {
+        let source = &mut out.trace.source;
+        source.record_kinds = self.kinds.iter().map(|(kind, n)| ((*kind).to_string(), *n)).collect();
+        source.producer = match self.layouts {
+            Layouts { is_rocprof: true, .. } => Some("rocprofv3".to_string()),
+            Layouts { is_torch: true, .. } => Some("PyTorch profiler".to_string()),
+            _ => None,
+        };
+    }
+
+    fn put_counters(&self, tracks: &mut Tracks, counters: &[Counted], out: &mut TraceBuilder) {
+        let mut series: HashMap<TrackIndex, u32> = HashMap::default();
+        let mut taken = HashSet::default();
+        for Counted { ts, track, value } in counters {
+            let series = *series.entry(*track).or_insert_with(|| {
+                let (process, name, id, key) = tracks.series(*track, &mut taken, out);
+                let table = &mut out.trace.counter_series;
+                table.process.push(process);
+                table.name.push(name);
+                table.id.push(id);
+                table.key.push(key);
+                table.name.len() as u32 - 1
+            });
+            out.trace.counters.ts.push(*ts);
+            out.trace.counters.series.push(series);
+            out.trace.counters.value.push(*value);
+        }
+    }
+
+    /// Decides what needed the whole file.
+    pub fn finish(&mut self, out: &mut TraceBuilder) {
+        self.decide_counters(out);
+        self.convert_late(out);
+        let mut tracks = std::mem::take(&mut self.tracks);
+        tracks.resolve(true, out);
+        let aliases: HashMap<ThreadId, ThreadId> = tracks.take_aliases().into_iter().collect();
+        if !aliases.is_empty() {
+            out.events.rows.move_threads(&aliases);
+        }
+        let counters = std::mem::take(&mut self.counters);
+        self.put_counters(&mut tracks, &counters, out);
+        out.trace.counters.sort();
+        self.put_facts(out);
+    }
+
+    /// Takes values of tracks that were described later, and skips the others.
+    fn decide_counters(&mut self, out: &mut TraceBuilder) {
+        let mut sums: HashMap<(TrackIndex, u32), f64> = HashMap::default();
+        for Undecided { counted, sequence, place, is_event } in std::mem::take(&mut self.undecided) {
+            let Some(counter) = self.tracks.counter(counted.track) else {
+                out.trace.ledger.file(&COUNTER_ELSEWHERE, place.position(), b"");
+                if is_event {
+                    out.trace.ledger.kept_to_skipped(place.len);
+                }
+                continue;
+            };
+            let mut value = counted.value;
+            if counter.is_incremental {
+                let sum = sums.entry((counted.track, sequence)).or_default();
+                *sum += value;
+                value = *sum;
+            }
+            self.counters.push(Counted { value: value * counter.multiplier, ..counted });
+        }
+    }
+
+    /// Converts times of clocks that were unknown when they came, and skips what still is.
+    fn convert_late(&mut self, out: &mut TraceBuilder) {
+        let mut dropped = HashSet::default();
+        for Untimed { clock, row, is_counter, place } in std::mem::take(&mut self.untimed) {
+            let time = match is_counter {
+                true => self.counters.get_mut(row as usize).map(|counted| &mut counted.ts),
+                // Packed away, where there are too many.
+                false if out.is_spilling() => continue,
+                false => out.events.rows.ts.get_mut(row as usize),
+            };
+            let Some(time) = time else { continue };
+            match self.clocks.convert_late(*time, clock) {
+                Converted::Time(converted) => *time = converted,
+                _ => {
+                    out.trace.ledger.file(&UNKNOWN_CLOCK, place.position(), b"");
+                    out.trace.ledger.kept_to_skipped(place.len);
+                    match is_counter {
+                        true => {
+                            dropped.insert(row);
+                        }
+                        false => out.events.leave_out(row),
+                    }
+                }
+            }
+        }
+        if !dropped.is_empty() {
+            let mut row = 0;
+            self.counters.retain(|_| {
+                row += 1;
+                !dropped.contains(&(row - 1))
+            });
+        }
+    }
+}

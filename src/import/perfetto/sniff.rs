@@ -1,0 +1,73 @@
+//! Recognition by content.
+
+use crate::base::protobuf::{Fields, Value, key, varint};
+use crate::import::{Confidence, detect};
+
+/// Packets that are looked at.
+const MAX_PACKETS: usize = 8;
+
+/// Packets are looked for fields that other messages do not have in their first field.
+pub fn sniff(head: &[u8]) -> Confidence {
+    if head.first() != Some(&0x0a) {
+        return Confidence::No;
+    }
+    let (mut at, mut n_known) = (0, 0);
+    for _ in 0..MAX_PACKETS {
+        if at >= head.len() {
+            break;
+        }
+        let Some(tag) = varint(head, &mut at) else { break };
+        let Some(len) = varint(head, &mut at).and_then(|len| usize::try_from(len).ok()) else { break };
+        if tag != key::bytes(1) {
+            // Another field of the trace, or another message.
+            if !matches!(tag & 7, 0 | 2) || n_known == 0 {
+                return Confidence::No;
+            }
+            at = if tag & 7 == 2 { at.saturating_add(len) } else { at };
+            continue;
+        }
+        let end = at.saturating_add(len);
+        let packet = &head[at..end.min(head.len())];
+        let is_whole = end <= head.len();
+        // What is shorter than a head ends within its last packet only if it was cut.
+        match looks_known(packet, is_whole) {
+            Some(true) => n_known += 1,
+            Some(false) => {}
+            None if is_whole => {}
+            None => return Confidence::No,
+        }
+        if n_known == 0 && !is_whole && head.len() < detect::HEAD_BYTES && packet.len() < 2 {
+            return Confidence::No;
+        }
+        at = end;
+    }
+    if n_known > 0 { Confidence::Certain } else { Confidence::No }
+}
+
+/// Whether a packet has a field that says that it is one; `None` if it is no message, or another one.
+fn looks_known(packet: &[u8], is_whole: bool) -> Option<bool> {
+    let mut is_known = false;
+    let mut fields = Fields::new(packet);
+    while let Some((field, value)) = fields.next_keyed() {
+        match (field >> 3, value) {
+            // The number and the name of a plane, or a pair of numbers.
+            (1, Value::Number(_)) => return None,
+            (2, Value::Bytes(name)) if name.starts_with(b"/") || name.starts_with(b"Task Environment") => {
+                return None;
+            }
+            (8 | 10 | 41, Value::Number(_)) if field & 7 == 0 => is_known = true,
+            (11 | 12 | 36 | 43 | 44 | 50 | 58..=60 | 6 | 33 | 133, Value::Bytes(_)) => is_known = true,
+            _ => {}
+        }
+    }
+    if fields.is_broken && is_whole {
+        return None;
+    }
+    if is_known {
+        return Some(true);
+    }
+    // The packet is cut, and its first field with it.
+    let mut at = 0;
+    let field = varint(packet, &mut at).filter(|_| !is_whole)?;
+    Some(matches!(field >> 3, 11 | 12 | 36 | 43 | 44 | 50 | 59 | 60 | 6 | 33 | 133) && field & 7 == 2)
+}

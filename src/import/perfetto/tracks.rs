@@ -1,0 +1,612 @@
+//! Tracks, and the processes and threads they stand for.
+//!
+//! Descriptors may come after events, so tracks get a thread when the first event comes, and their names and processes at the
+//! end. Each track is a thread of its own, except that the tracks of one thread are one.
+
+use super::gpu::{self, Role};
+use super::issues::*;
+use crate::base::hash::{HashMap, HashSet};
+use crate::base::protobuf::{Fields, Value, key};
+use crate::base::strings::StringId;
+use crate::trace::tracks::{Key, ProcessId, ThreadId};
+use crate::trace::{Position, Trace, TraceBuilder};
+
+/// Name of the process of tracks that belong to none.
+const NO_PROCESS: &str = "Global tracks";
+/// Name of the track of events without one.
+const DEFAULT_TRACK: &str = "Default Track";
+/// Labels of a process that are kept.
+const MAX_LABEL_BYTES: usize = 1 << 12;
+
+/// Order of children by their ranks.
+const EXPLICIT: u64 = 3;
+
+/// Row of [`Tracks::rows`].
+pub type TrackIndex = u32;
+/// Row of [`Tracks::processes`].
+type ProcessRow = u32;
+
+/// What a descriptor says of its track.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+enum Kind {
+    /// No descriptor so far.
+    #[default]
+    Undescribed,
+    Plain,
+    Process(ProcessRow),
+    Thread(ProcessRow, i64),
+    Counter,
+    State,
+}
+
+/// Unit of a counter, and how its values are meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    pub multiplier: f64,
+    pub is_incremental: bool,
+    unit: StringId,
+    /// Name of counters that every writer means alike; [`StringId::NONE`] of others.
+    name: StringId,
+}
+
+#[derive(Clone)]
+struct Track {
+    machine: u32,
+    uuid: u64,
+    kind: Kind,
+    name: StringId,
+    /// Name of its first event, for tracks without a name.
+    event_name: StringId,
+    parent: Option<u64>,
+    counter: Option<Counter>,
+    rank: Option<i32>,
+    /// Its children are in the order of their ranks.
+    ranks_children: bool,
+    thread: Option<ThreadId>,
+    /// Offset of the first packet with it, for the ledger.
+    first: u64,
+}
+
+#[derive(Clone)]
+struct Process {
+    pid: i64,
+    name: StringId,
+    labels: StringId,
+    rank: Option<i32>,
+    /// The track that describes it.
+    uuid: Option<u64>,
+    id: Option<ProcessId>,
+}
+
+/// A thread of a process.
+#[derive(Clone)]
+struct Thread {
+    name: StringId,
+    rank: Option<i32>,
+    id: Option<ThreadId>,
+}
+
+/// All tracks so far.
+#[derive(Clone, Default)]
+pub struct Tracks {
+    rows: Vec<Track>,
+    by_uuid: HashMap<(u32, u64), TrackIndex>,
+    processes: Vec<Process>,
+    /// The last process of a pid.
+    by_pid: HashMap<(u32, i64), ProcessRow>,
+    threads: Vec<Thread>,
+    /// The last thread of a tid, in a process.
+    by_tid: HashMap<(ProcessRow, i64), u32>,
+    /// Thread of each track that has one.
+    of_track: HashMap<TrackIndex, u32>,
+    no_process: Option<ProcessId>,
+    /// Machines whose processes, and whose threads, are in the order of their ranks.
+    ranked_processes: HashSet<u32>,
+    ranked_threads: HashSet<u32>,
+    /// Thread ids that turned out to be those of others.
+    aliases: Vec<(ThreadId, ThreadId)>,
+}
+
+/// A field that was given.
+fn given(id: StringId) -> Option<StringId> {
+    id.some().filter(|id| *id != StringId::EMPTY)
+}
+
+impl Tracks {
+    /// Track of a uuid, added if new.
+    pub fn track(&mut self, machine: u32, uuid: u64, offset: u64) -> TrackIndex {
+        *self.by_uuid.entry((machine, uuid)).or_insert_with(|| {
+            self.rows.push(Track {
+                machine,
+                uuid,
+                kind: Kind::Undescribed,
+                name: StringId::NONE,
+                event_name: StringId::NONE,
+                parent: None,
+                counter: None,
+                rank: None,
+                ranks_children: false,
+                thread: None,
+                first: offset,
+            });
+            self.rows.len() as u32 - 1
+        })
+    }
+
+    /// Process of a pid, described by the track `uuid`. Two that are described under different names are different ones: pids
+    /// are used again, and GPUs may have the same.
+    fn process(&mut self, machine: u32, pid: i64, described: Option<(u64, StringId)>) -> ProcessRow {
+        if let Some(row) = self.by_pid.get(&(machine, pid)).copied() {
+            let process = &mut self.processes[row as usize];
+            let is_other = described.is_some_and(|(uuid, name)| {
+                process.uuid.is_some_and(|own| own != uuid)
+                    && given(name).is_some_and(|name| given(process.name).is_some_and(|own| own != name))
+            });
+            if !is_other {
+                if let Some((uuid, name)) = described {
+                    process.uuid.get_or_insert(uuid);
+                    process.name = given(name).unwrap_or(process.name);
+                }
+                return row;
+            }
+        }
+        let name = described.map_or(StringId::NONE, |(_, name)| name);
+        let uuid = described.map(|(uuid, _)| uuid);
+        self.processes.push(Process { pid, name, labels: StringId::NONE, rank: None, uuid, id: None });
+        let row = self.processes.len() as u32 - 1;
+        self.by_pid.insert((machine, pid), row);
+        row
+    }
+
+    /// Thread of a tid. Two of one tid with different names are different ones.
+    fn thread(&mut self, process: ProcessRow, tid: i64, name: StringId, is_new_track: bool) -> u32 {
+        if let Some(row) = self.by_tid.get(&(process, tid)).copied() {
+            let thread = &mut self.threads[row as usize];
+            let is_other = is_new_track
+                && given(name).is_some_and(|name| given(thread.name).is_some_and(|own| own != name));
+            if !is_other {
+                thread.name = given(name).unwrap_or(thread.name);
+                return row;
+            }
+        }
+        self.threads.push(Thread { name, rank: None, id: None });
+        let row = self.threads.len() as u32 - 1;
+        self.by_tid.insert((process, tid), row);
+        row
+    }
+
+    /// Takes a `TrackDescriptor`. Returns pid and tid if it describes a thread.
+    pub fn describe(
+        &mut self,
+        message: &[u8],
+        machine: u32,
+        offset: u64,
+        out: &mut TraceBuilder,
+    ) -> Option<(i64, i64)> {
+        let (mut uuid, mut parent, mut name, mut rank) = (0, None, StringId::NONE, None);
+        let (mut process, mut thread, mut counter, mut is_state) = (None, None, None, false);
+        let (mut are_ranked, mut rank_processes, mut rank_threads) = (None, false, false);
+        let mut labels = StringId::NONE;
+        let strings = &mut out.trace.strings;
+        let mut fields = Fields::new(message);
+        while let Some((field, value)) = fields.next_keyed() {
+            match (field, value) {
+                (key, Value::Number(number)) if key == key::varint(1) => uuid = number,
+                (key, Value::Number(number)) if key == key::varint(5) => parent = Some(number),
+                (key, Value::Number(number)) if key == key::varint(12) => rank = Some(number as i64 as i32),
+                (key, Value::Number(number)) if key == key::varint(11) => {
+                    are_ranked = Some(number == EXPLICIT)
+                }
+                (key, Value::Number(number)) if key == key::varint(19) => rank_processes = number == 1,
+                (key, Value::Number(number)) if key == key::varint(20) => rank_threads = number == 1,
+                (key, Value::Bytes(text))
+                    if [key::bytes(2), key::bytes(10), key::bytes(13)].contains(&key) && !text.is_empty() =>
+                {
+                    name = strings.intern_bytes(text);
+                }
+                (key, Value::Bytes(message)) if key == key::bytes(3) => process = Some(message),
+                (key, Value::Bytes(message)) if key == key::bytes(4) => thread = Some(message),
+                (key, Value::Bytes(message)) if key == key::bytes(8) => counter = Some(message),
+                (key, Value::Bytes(_)) if key == key::bytes(18) => is_state = true,
+                _ => {}
+            }
+        }
+        let index = self.track(machine, uuid, offset);
+        if uuid == 0 && rank_processes {
+            self.ranked_processes.insert(machine);
+        }
+        if uuid == 0 && rank_threads {
+            self.ranked_threads.insert(machine);
+        }
+        let mut found = None;
+        let mut kind = Kind::Plain;
+        if let Some(message) = thread {
+            let ThreadFields { pid, tid, name: own, rank: own_rank, .. } = ThreadFields::new(message, out);
+            let before = self.rows[index as usize].kind;
+            let of_parent = parent.and_then(|uuid| self.by_uuid.get(&(machine, uuid)));
+            let of_parent = of_parent.and_then(|parent| match self.rows[*parent as usize].kind {
+                Kind::Process(row) if self.processes[row as usize].pid == pid => Some(row),
+                _ => None,
+            });
+            let row = of_parent.unwrap_or_else(|| self.process(machine, pid, None));
+            let own = given(own).unwrap_or(name);
+            let known = self.of_track.get(&index).copied().filter(|_| matches!(before, Kind::Thread(..)));
+            let thread = match known {
+                Some(known) => {
+                    let thread = &mut self.threads[known as usize];
+                    thread.name = given(own).unwrap_or(thread.name);
+                    known
+                }
+                None => self.thread(row, tid, own, true),
+            };
+            self.threads[thread as usize].rank = own_rank
+                .or(rank.filter(|_| self.ranked_threads.contains(&machine)))
+                .or(self.threads[thread as usize].rank);
+            self.of_track.insert(index, thread);
+            kind = match (known, before) {
+                (Some(_), before) => before,
+                _ => Kind::Thread(row, tid),
+            };
+            found = Some((pid, tid));
+        } else if let Some(message) = process {
+            let (mut pid, mut own, mut own_rank) = (0, StringId::NONE, None);
+            let mut fields = Fields::new(message);
+            while let Some((field, value)) = fields.next_keyed() {
+                let strings = &mut out.trace.strings;
+                match (field, value) {
+                    (key, Value::Number(number)) if key == key::varint(1) => pid = number as i64,
+                    (key, Value::Number(number)) if key == key::varint(5) => {
+                        own_rank = Some(number as i64 as i32).filter(|rank| *rank != 0);
+                    }
+                    (key, Value::Bytes(text)) if key == key::bytes(6) && !text.is_empty() => {
+                        own = strings.intern_bytes(text);
+                    }
+                    (key, Value::Bytes(text)) if key == key::bytes(8) => {
+                        let before = strings.get_opt(labels).unwrap_or_default();
+                        if before.len() + text.len() < MAX_LABEL_BYTES {
+                            let comma = if before.is_empty() { "" } else { ", " };
+                            let both = format!("{before}{comma}{}", String::from_utf8_lossy(text));
+                            labels = strings.intern(&both);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let own = given(own).unwrap_or(name);
+            let row = match self.rows[index as usize].kind {
+                Kind::Process(row) if self.processes[row as usize].pid == pid => {
+                    let process = &mut self.processes[row as usize];
+                    process.name = given(own).unwrap_or(process.name);
+                    row
+                }
+                _ => self.process(machine, pid, Some((uuid, own))),
+            };
+            let process = &mut self.processes[row as usize];
+            process.labels = given(labels).unwrap_or(process.labels);
+            let rank = rank.filter(|_| self.ranked_processes.contains(&machine));
+            process.rank = own_rank.or(rank).or(process.rank);
+            kind = Kind::Process(row);
+        } else if counter.is_some() {
+            kind = Kind::Counter;
+        } else if is_state {
+            kind = Kind::State;
+        }
+        let track = &mut self.rows[index as usize];
+        // A later descriptor fills in what was missing.
+        if matches!(track.kind, Kind::Undescribed | Kind::Plain) || kind != Kind::Plain {
+            track.kind = kind;
+        }
+        track.name = given(name).unwrap_or(track.name);
+        track.parent = parent.filter(|parent| *parent != uuid).or(track.parent);
+        track.rank = rank.or(track.rank);
+        track.ranks_children = are_ranked.unwrap_or(track.ranks_children);
+        if let Some(message) = counter {
+            track.counter = Some(counter_of(message, out));
+        }
+        found
+    }
+
+    /// Takes a `ProcessDescriptor` of older writers.
+    pub fn describe_process(&mut self, message: &[u8], machine: u32, out: &mut TraceBuilder) {
+        let (mut pid, mut name) = (0, StringId::NONE);
+        for (number, value) in Fields::new(message) {
+            match (number, value) {
+                (1, Value::Number(number)) => pid = number as i64,
+                (6, Value::Bytes(text)) if !text.is_empty() => name = out.trace.strings.intern_bytes(text),
+                _ => {}
+            }
+        }
+        let row = self.process(machine, pid, None);
+        let process = &mut self.processes[row as usize];
+        process.name = given(name).unwrap_or(process.name);
+    }
+
+    /// Takes a `ThreadDescriptor` of older writers.
+    pub fn describe_thread(&mut self, fields: &ThreadFields, machine: u32) {
+        let process = self.process(machine, fields.pid, None);
+        self.thread(process, fields.tid, fields.name, false);
+    }
+
+    pub fn counter(&self, track: TrackIndex) -> Option<Counter> {
+        self.rows[track as usize].counter
+    }
+
+    /// Whether states may be on a track; one without a descriptor may still get it.
+    pub fn has_states(&self, track: TrackIndex) -> bool {
+        matches!(self.rows[track as usize].kind, Kind::State | Kind::Undescribed)
+    }
+
+    /// The thread of a track, for an event of that name.
+    pub fn thread_of(&mut self, track: TrackIndex, name: StringId, out: &mut TraceBuilder) -> ThreadId {
+        let row = &mut self.rows[track as usize];
+        row.event_name = row.event_name.some().unwrap_or(name);
+        if let Some(thread) = row.thread {
+            return thread;
+        }
+        let thread = match row.kind {
+            Kind::Thread(process, tid) => self.thread_id(track, process, tid, out),
+            _ => {
+                let process = self.process_of(track, out);
+                let key = self.key_of(track, out);
+                out.trace.threads.push(process, key)
+            }
+        };
+        self.rows[track as usize].thread = Some(thread);
+        thread
+    }
+
+    /// The thread of ids, for events of older writers without a track.
+    pub fn thread_of_ids(&mut self, machine: u32, pid: i64, tid: i64, out: &mut TraceBuilder) -> ThreadId {
+        let process = self.process(machine, pid, None);
+        let thread = self.thread(process, tid, StringId::NONE, false);
+        self.id_of(thread, process, tid, out)
+    }
+
+    fn thread_id(
+        &mut self,
+        track: TrackIndex,
+        process: ProcessRow,
+        tid: i64,
+        out: &mut TraceBuilder,
+    ) -> ThreadId {
+        let thread = match self.of_track.get(&track) {
+            Some(thread) => *thread,
+            None => self.thread(process, tid, StringId::NONE, false),
+        };
+        self.id_of(thread, process, tid, out)
+    }
+
+    fn id_of(&mut self, thread: u32, process: ProcessRow, tid: i64, out: &mut TraceBuilder) -> ThreadId {
+        if let Some(id) = self.threads[thread as usize].id {
+            return id;
+        }
+        let process = self.process_id(process, out);
+        let id = out.trace.threads.push(process, Key::Number(tid));
+        self.threads[thread as usize].id = Some(id);
+        id
+    }
+
+    fn process_id(&mut self, process: ProcessRow, out: &mut TraceBuilder) -> ProcessId {
+        let row = &mut self.processes[process as usize];
+        *row.id.get_or_insert_with(|| out.trace.processes.push(Key::Number(row.pid)))
+    }
+
+    fn key_of(&self, track: TrackIndex, out: &mut TraceBuilder) -> Key {
+        let row = &self.rows[track as usize];
+        let text = match row.uuid {
+            0 => DEFAULT_TRACK.to_string(),
+            uuid => format!("track {uuid}"),
+        };
+        Key::Text(out.trace.strings.intern(&text))
+    }
+
+    /// Parents of a track, the nearest first, without the track; ends where they go in a circle.
+    fn parents(&self, track: TrackIndex) -> impl Iterator<Item = TrackIndex> {
+        let mut seen: HashSet<TrackIndex> = HashSet::default();
+        seen.insert(track);
+        let parent = |track: &TrackIndex| {
+            let row = &self.rows[*track as usize];
+            self.by_uuid.get(&(row.machine, row.parent.filter(|uuid| *uuid != 0)?)).copied()
+        };
+        std::iter::successors(parent(&track), move |track| parent(track))
+            .take_while(move |at| seen.insert(*at))
+    }
+
+    fn process_row(&self, track: TrackIndex) -> Option<ProcessRow> {
+        std::iter::once(track).chain(self.parents(track)).find_map(|at| match self.rows[at as usize].kind {
+            Kind::Process(row) | Kind::Thread(row, _) => Some(row),
+            _ => None,
+        })
+    }
+
+    /// The process of a track: its own, or that of its nearest parent with one.
+    fn process_of(&mut self, track: TrackIndex, out: &mut TraceBuilder) -> ProcessId {
+        match self.process_row(track) {
+            Some(row) => self.process_id(row, out),
+            None => *self.no_process.get_or_insert_with(|| {
+                let name = out.trace.strings.intern(NO_PROCESS);
+                let id = out.trace.processes.push(Key::Text(name));
+                out.trace.processes.name[id.0 as usize] = name;
+                id
+            }),
+        }
+    }
+
+    /// What a track stands for in the layout of a GPU profiler.
+    pub fn role(&self, track: TrackIndex, trace: &Trace) -> Role {
+        let process = self.process_row(track).map(|row| &self.processes[row as usize]);
+        let process = process.and_then(|process| trace.strings.get_opt(process.name)).unwrap_or_default();
+        let row = &self.rows[track as usize];
+        let thread = self.of_track.get(&track).map(|thread| self.threads[*thread as usize].name);
+        let name = trace.strings.get_opt(thread.unwrap_or(row.name)).unwrap_or_default();
+        gpu::role(process, name)
+    }
+
+    /// Whether a process is a GPU of PyTorch's layout.
+    pub fn has_gpu(&self, trace: &Trace) -> bool {
+        let mut names = self.processes.iter().filter_map(|process| trace.strings.get_opt(process.name));
+        names.any(|name| gpu::role(name, "stream ") == Role::Stream)
+    }
+
+    /// Series of a counter: its process, name, a text that tells it from others of that name, and unit.
+    pub fn series(
+        &mut self,
+        track: TrackIndex,
+        taken: &mut HashSet<(ProcessId, StringId, StringId)>,
+        out: &mut TraceBuilder,
+    ) -> (ProcessId, StringId, StringId, StringId) {
+        let process = self.process_of(track, out);
+        let strings = &mut out.trace.strings;
+        let row = &self.rows[track as usize];
+        let known = row.counter.and_then(|counter| given(counter.name));
+        let name =
+            given(row.name).or(known).unwrap_or_else(|| strings.intern(&format!("track {}", row.uuid)));
+        let unit = row.counter.map_or(StringId::NONE, |counter| counter.unit);
+        let unit = given(unit).unwrap_or_else(|| strings.intern("value"));
+        let of_thread = self.parents(track).find_map(|parent| self.of_track.get(&parent));
+        let of_thread = of_thread.and_then(|thread| given(self.threads[*thread as usize].name));
+        let mut id = of_thread.unwrap_or(StringId::NONE);
+        if !taken.insert((process, name, id)) {
+            id = strings.intern(&format!("track {}", row.uuid));
+            taken.insert((process, name, id));
+        }
+        (process, name, id, unit)
+    }
+
+    /// Fills in names, order and processes, now that all is read, or so far. Reports what is missing if it `is_end`.
+    pub fn resolve(&mut self, is_end: bool, out: &mut TraceBuilder) {
+        for process in 0..self.processes.len() {
+            let id = self.process_id(process as u32, out).0 as usize;
+            let (row, processes) = (&self.processes[process], &mut out.trace.processes);
+            processes.name[id] = given(row.name).unwrap_or(processes.name[id]);
+            processes.labels[id] = given(row.labels).unwrap_or(processes.labels[id]);
+            processes.sort_index[id] = row.rank.or(processes.sort_index[id]);
+        }
+        for track in 0..self.rows.len() as u32 {
+            let row = &self.rows[track as usize];
+            if is_end && row.parent.is_some() && self.is_in_circle(track) {
+                out.trace.ledger.file(&TRACK_CYCLE, Position::NOWHERE, row.uuid.to_string().as_bytes());
+            }
+            let has_events = row.thread;
+            if let Kind::Thread(process, tid) = row.kind {
+                let id = self.thread_id(track, process, tid, out);
+                if let Some(own) = has_events.filter(|own| *own != id) {
+                    self.aliases.push((own, id));
+                    self.rows[track as usize].thread = Some(id);
+                }
+                let name = self.of_track.get(&track).map(|row| &self.threads[*row as usize]);
+                if let Some(thread) = name {
+                    let threads = &mut out.trace.threads;
+                    threads.name[id.0 as usize] = given(thread.name).unwrap_or(threads.name[id.0 as usize]);
+                    threads.sort_index[id.0 as usize] = thread.rank;
+                }
+                continue;
+            }
+            if is_end && row.kind == Kind::Undescribed && row.uuid != 0 {
+                let at = Position { byte: row.first, line: None };
+                out.trace.ledger.file(&UNDESCRIBED_TRACK, at, row.uuid.to_string().as_bytes());
+            }
+            let Some(id) = has_events else { continue };
+            let name = match row.kind {
+                // Its name is that of the process.
+                Kind::Process(_) => StringId::NONE,
+                _ if row.uuid == 0 => StringId::NONE,
+                Kind::Undescribed => given(row.name).unwrap_or(StringId::NONE),
+                _ => given(row.name).or_else(|| given(row.event_name)).unwrap_or(StringId::NONE),
+            };
+            let is_ranked =
+                self.parents(track).next().is_some_and(|at| self.rows[at as usize].ranks_children);
+            let rank = row.rank.filter(|_| is_ranked);
+            let process = self.process_of(track, out);
+            let threads = &mut out.trace.threads;
+            threads.process[id.0 as usize] = process;
+            threads.sort_index[id.0 as usize] = rank;
+            if !name.is_none() {
+                threads.name[id.0 as usize] = name;
+            }
+        }
+    }
+
+    fn is_in_circle(&self, track: TrackIndex) -> bool {
+        let last = self.parents(track).last();
+        last.is_some_and(|last| {
+            let row = &self.rows[last as usize];
+            let parent = row.parent.filter(|uuid| *uuid != 0);
+            parent.is_some_and(|uuid| self.by_uuid.contains_key(&(row.machine, uuid)))
+        })
+    }
+
+    /// Threads of events that have to be replaced.
+    pub fn take_aliases(&mut self) -> Vec<(ThreadId, ThreadId)> {
+        std::mem::take(&mut self.aliases)
+    }
+}
+
+/// Fields of a `ThreadDescriptor`.
+pub struct ThreadFields {
+    pub pid: i64,
+    pub tid: i64,
+    name: StringId,
+    rank: Option<i32>,
+    /// Microseconds that deltas of events are added to.
+    pub reference_us: Option<i64>,
+}
+
+impl ThreadFields {
+    pub fn new(message: &[u8], out: &mut TraceBuilder) -> ThreadFields {
+        let mut found = ThreadFields { pid: 0, tid: 0, name: StringId::NONE, rank: None, reference_us: None };
+        let mut fields = Fields::new(message);
+        while let Some((field, value)) = fields.next_keyed() {
+            match (field, value) {
+                (key, Value::Number(number)) if key == key::varint(1) => found.pid = number as i64,
+                (key, Value::Number(number)) if key == key::varint(2) => found.tid = number as i64,
+                (key, Value::Number(number)) if key == key::varint(3) => {
+                    found.rank = Some(number as i64 as i32).filter(|rank| *rank != 0);
+                }
+                (key, Value::Bytes(text)) if key == key::bytes(5) && !text.is_empty() => {
+                    found.name = out.trace.strings.intern_bytes(text);
+                }
+                (key, Value::Number(number)) if key == key::varint(6) => {
+                    found.reference_us = Some(number as i64);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+fn counter_of(message: &[u8], out: &mut TraceBuilder) -> Counter {
+    let strings = &mut out.trace.strings;
+    let (mut unit, mut named) = (StringId::NONE, StringId::NONE);
+    let (mut multiplier, mut is_incremental, mut name) = (1.0, false, StringId::NONE);
+    let mut fields = Fields::new(message);
+    while let Some((field, value)) = fields.next_keyed() {
+        match (field, value) {
+            (key, Value::Number(1)) if key == key::varint(1) => {
+                name = strings.intern("thread_time");
+                unit = unit.some().unwrap_or_else(|| strings.intern("ns"));
+            }
+            (key, Value::Number(2)) if key == key::varint(1) => {
+                name = strings.intern("thread_instruction_count");
+            }
+            (key, Value::Number(number)) if key == key::varint(3) => {
+                unit = match number {
+                    1 => strings.intern("ns"),
+                    2 => strings.intern("count"),
+                    3 => strings.intern("bytes"),
+                    _ => StringId::NONE,
+                };
+            }
+            (key, Value::Number(number)) if key == key::varint(4) && number != 0 => {
+                multiplier = number as i64 as f64;
+            }
+            (key, Value::Number(number)) if key == key::varint(5) => is_incremental = number != 0,
+            (key, Value::Bytes(text)) if key == key::bytes(6) && !text.is_empty() => {
+                named = strings.intern_bytes(text);
+            }
+            _ => {}
+        }
+    }
+    Counter { multiplier, is_incremental, unit: given(named).unwrap_or(unit), name }
+}
