@@ -31,7 +31,8 @@ fn written(id: &str, run: &Run, redact: Classes) -> String {
             flate2::read::GzDecoder::new(&out[..]).read_to_end(&mut unpacked).unwrap();
             return String::from_utf8_lossy(&unpacked).into_owned();
         }
-        String::from_utf8(out).unwrap()
+        // Some formats are binary.
+        String::from_utf8_lossy(&out).into_owned()
     })
 }
 

@@ -17,6 +17,7 @@ pub mod markdown;
 pub mod mrm_run;
 pub mod notes;
 pub mod parquet;
+pub mod perfetto;
 pub mod redact;
 pub mod reference;
 pub mod stacks;
@@ -44,6 +45,7 @@ pub const EXPORTERS: &[&ExporterInfo] = &[
     &json::INFO,
     &csv::INFO,
     &parquet::INFO,
+    &perfetto::INFO,
     &chrome_trace::INFO,
     &chrome_trace::PACKED_INFO,
     &stacks::speedscope::INFO,

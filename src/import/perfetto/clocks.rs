@@ -66,6 +66,8 @@ pub struct Clocks {
     /// There was a snapshot.
     has_snapshot: bool,
     ticks: HashMap<Clock, Ticks>,
+    /// Incremental clocks of each sequence.
+    incremental: HashMap<u32, Vec<Clock>>,
     /// Values of two clocks in the same snapshots, by value of the first one.
     pairs: HashMap<(Clock, Clock), Vec<(i64, i64)>>,
     /// Clocks that are in a snapshot with a clock.
@@ -81,8 +83,11 @@ impl Clocks {
 
     /// Drops incremental clocks of a sequence.
     pub fn clear(&mut self, sequence: u32) {
-        let own = self.ticks.iter_mut().filter(|(clock, _)| clock.sequence == sequence);
-        own.for_each(|(_, ticks)| ticks.is_lost |= ticks.last.is_some());
+        for clock in self.incremental.remove(&sequence).unwrap_or_default() {
+            if let Some(ticks) = self.ticks.get_mut(&clock) {
+                ticks.is_lost |= ticks.last.is_some();
+            }
+        }
     }
 
     /// Takes a `ClockSnapshot`.
@@ -107,6 +112,12 @@ impl Clocks {
                         }
                     }
                     let clock = Clock::new(id, sequence);
+                    if is_incremental {
+                        let own = self.incremental.entry(clock.sequence).or_default();
+                        if !own.contains(&clock) {
+                            own.push(clock);
+                        }
+                    }
                     if is_incremental || unit != 1 {
                         self.ticks.insert(
                             clock,

@@ -203,7 +203,7 @@ fn legacy(bytes: &[u8], out: &mut Legacy) {
 }
 
 /// Scope of ids of the [`Legacy`] part, if given.
-pub fn id_scope<'a>(event: &'a [u8]) -> Option<&'a [u8]> {
+pub fn id_scope(event: &[u8]) -> Option<&[u8]> {
     let parts = Fields::new(event).filter(|(number, _)| *number == 6);
     let scopes = parts.filter_map(|(_, value)| Some(Fields::new(value.bytes()?))).flatten();
     scopes.filter(|(number, _)| *number == 7).filter_map(|(_, value)| value.bytes()).last()

@@ -10,6 +10,7 @@ use super::sequence::{MISSING, Sequence};
 use super::tracks::{ThreadFields, TrackIndex, Tracks};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::write::push_string;
+use crate::base::json::{RawStr, unescape_to_string};
 use crate::base::protobuf::{Fields, Value};
 use crate::base::strings::StringId;
 use crate::import::chrome_trace::links::{Linked, LinkedCategories, taken_of};
@@ -17,11 +18,16 @@ use crate::trace::args::ArgsPlace;
 use crate::trace::builder::for_each_member;
 use crate::trace::event_table::Chained;
 use crate::trace::events::{Event as Row, EventExtra, EventKey, NO_EXTRA, Phase, flag};
+use crate::trace::links::PROFILER_MEMBERS;
 use crate::trace::slices::UNFINISHED;
 use crate::trace::tracks::ThreadId;
 use crate::trace::{IssueKind, Position, TraceBuilder};
 
 const NS_PER_US: i64 = 1000;
+/// Event by which exports of Tracedrop have the metadata of the file.
+const METADATA_EVENT: &str = "tracedrop_metadata";
+/// Maximum number of metadata entries.
+const MAX_FACTS: usize = 2000;
 /// Shortest string of digits that no `i64` has.
 const MAX_PLAIN_ID: u64 = i64::MAX as u64;
 
@@ -69,6 +75,8 @@ struct Untimed {
 #[derive(Clone, Copy, Default)]
 struct Layouts {
     is_torch: bool,
+    /// An export of a Kineto profile, which has its categories.
+    is_kineto: bool,
     is_rocprof: bool,
 }
 
@@ -237,11 +245,17 @@ impl Rows {
         if event.kind == Type::Counter {
             let value = event.value.ok_or(&COUNTER_WITHOUT_VALUE)?.as_f64();
             let track = self.tracks.track(machine, track.unwrap_or(0), place.offset);
-            self.counter(track, value, (ts, late), sequence, place, true, out)?;
+            self.counter(track, value, (ts, late), sequence, place, true)?;
             out.trace.ledger.keep(place.len);
             return Ok(());
         }
-        let on = self.place(event, track, name, machine, sequence, place, out);
+        if event.kind == Type::Instant && out.trace.strings.get_opt(name) == Some(METADATA_EVENT) {
+            let args = self.arguments(event, Phase::Metadata, sequence, place, out);
+            self.metadata(args, out);
+            out.trace.ledger.keep(place.len);
+            return Ok(());
+        }
+        let on = self.place(event, name, machine, sequence, place, out);
         if event.kind == Type::State && !on.track.is_some_and(|track| self.tracks.has_states(track)) {
             return Err(&STATE_ELSEWHERE);
         }
@@ -380,13 +394,13 @@ impl Rows {
     fn place(
         &mut self,
         event: &Event<'_>,
-        track: Option<u64>,
         name: StringId,
         machine: u32,
         sequence: &Sequence,
         place: Place,
         out: &mut TraceBuilder,
     ) -> On {
+        let track = event.track.or(sequence.defaults.track);
         if track.unwrap_or(0) == 0 {
             let legacy = event.legacy.as_ref();
             // The track of uuid 0 is meant where it is named.
@@ -427,14 +441,13 @@ impl Rows {
         let double = double.into_iter().zip(event.double_values.iter().copied());
         for (uuid, value) in whole.chain(double) {
             let track = self.tracks.track(machine, uuid, place.offset);
-            if let Err(kind) = self.counter(track, value, time, sequence, place, false, out) {
+            if let Err(kind) = self.counter(track, value, time, sequence, place, false) {
                 out.trace.ledger.file(kind, place.position(), uuid.to_string().as_bytes());
             }
         }
     }
 
     /// Takes a value of a counter.
-    #[allow(clippy::too_many_arguments)]
     fn counter(
         &mut self,
         track: TrackIndex,
@@ -443,7 +456,6 @@ impl Rows {
         sequence: &mut Sequence,
         place: Place,
         is_event: bool,
-        _out: &mut TraceBuilder,
     ) -> Result<(), &'static IssueKind> {
         if !value.is_finite() {
             return Err(&BAD_COUNTER_VALUE);
@@ -574,6 +586,24 @@ impl Rows {
         self.layouts.is_torch
     }
 
+    /// Takes the metadata of an export of Tracedrop.
+    fn metadata(&mut self, args: ArgsPlace, out: &mut TraceBuilder) {
+        if args.is_none() {
+            return;
+        }
+        let facts = &mut out.trace.source.metadata;
+        for_each_member(&self.json, |key, value| {
+            let value = value.get(1..value.len().saturating_sub(1)).unwrap_or_default();
+            let value = unescape_to_string(RawStr { bytes: value, escaped: value.contains(&b'\\') });
+            if facts.len() < MAX_FACTS {
+                facts.push((unescape_to_string(key), value));
+            }
+        });
+        let has = |name: &str| facts.iter().any(|(key, _)| key == name);
+        self.layouts.is_kineto |=
+            has("schemaVersion") && PROFILER_MEMBERS.iter().filter(|name| has(name)).count() > 1;
+    }
+
     /// Extracts what GPU reports need of each event.
     fn link(&mut self, linked: Linked, args: ArgsPlace, place: Place, out: &mut TraceBuilder) {
         if args.is_none() {
@@ -701,7 +731,9 @@ impl Rows {
         source.record_kinds = self.kinds.iter().map(|(kind, n)| ((*kind).to_string(), *n)).collect();
         source.producer = match self.layouts {
             Layouts { is_rocprof: true, .. } => Some("rocprofv3".to_string()),
-            Layouts { is_torch: true, .. } => Some("PyTorch profiler".to_string()),
+            Layouts { is_torch: true, .. } | Layouts { is_kineto: true, .. } => {
+                Some("PyTorch profiler".to_string())
+            }
             _ => None,
         };
     }

@@ -8,6 +8,7 @@ use super::issues::*;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::protobuf::{Fields, Value, key};
 use crate::base::strings::StringId;
+use crate::trace::builder::OVERLAP_EVENT;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
 use crate::trace::{Position, Trace, TraceBuilder};
 
@@ -62,6 +63,8 @@ struct Track {
     rank: Option<i32>,
     /// Its children are in the order of their ranks.
     ranks_children: bool,
+    /// Slices of its parent that overlap others there, in an export of Tracedrop.
+    is_lane: bool,
     thread: Option<ThreadId>,
     /// Offset of the first packet with it, for the ledger.
     first: u64,
@@ -126,6 +129,7 @@ impl Tracks {
                 counter: None,
                 rank: None,
                 ranks_children: false,
+                is_lane: false,
                 thread: None,
                 first: offset,
             });
@@ -185,6 +189,7 @@ impl Tracks {
     ) -> Option<(i64, i64)> {
         let (mut uuid, mut parent, mut name, mut rank) = (0, None, StringId::NONE, None);
         let (mut process, mut thread, mut counter, mut is_state) = (None, None, None, false);
+        let mut is_lane = false;
         let (mut are_ranked, mut rank_processes, mut rank_threads) = (None, false, false);
         let mut labels = StringId::NONE;
         let strings = &mut out.trace.strings;
@@ -208,6 +213,9 @@ impl Tracks {
                 (key, Value::Bytes(message)) if key == key::bytes(4) => thread = Some(message),
                 (key, Value::Bytes(message)) if key == key::bytes(8) => counter = Some(message),
                 (key, Value::Bytes(_)) if key == key::bytes(18) => is_state = true,
+                (key, Value::Bytes(text)) if key == key::bytes(16) => {
+                    is_lane = text == OVERLAP_EVENT.as_bytes()
+                }
                 _ => {}
             }
         }
@@ -299,6 +307,7 @@ impl Tracks {
         track.name = given(name).unwrap_or(track.name);
         track.parent = parent.filter(|parent| *parent != uuid).or(track.parent);
         track.rank = rank.or(track.rank);
+        track.is_lane |= is_lane;
         track.ranks_children = are_ranked.unwrap_or(track.ranks_children);
         if let Some(message) = counter {
             track.counter = Some(counter_of(message, out));
@@ -514,6 +523,11 @@ impl Tracks {
                 Kind::Undescribed => given(row.name).unwrap_or(StringId::NONE),
                 _ => given(row.name).or_else(|| given(row.event_name)).unwrap_or(StringId::NONE),
             };
+            if row.is_lane {
+                let of = self.parents(track).next().map(|parent| &self.rows[parent as usize]);
+                let of = of.filter(|of| matches!(of.kind, Kind::Thread(..))).and_then(|of| of.thread);
+                out.trace.threads.overlap_of[id.0 as usize] = of;
+            }
             let is_ranked =
                 self.parents(track).next().is_some_and(|at| self.rows[at as usize].ranks_children);
             let rank = row.rank.filter(|_| is_ranked);
