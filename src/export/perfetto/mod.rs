@@ -22,7 +22,7 @@ use crate::base::steps::{Steps, pause};
 use crate::base::units::counted;
 use crate::report::notes::Anchor;
 use crate::trace::args::ArgsTable;
-use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
+use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::{Run, Trace};
 use message::Fields;
 use sequence::Sequence;
@@ -56,6 +56,10 @@ static TEXTS: ExporterInfo = ExporterInfo {
             for remark in &input.notes().list {
                 quoted.push(b',');
                 push_string(&remark.text, &mut quoted);
+                if let Anchor::Event { name, .. } = &remark.on {
+                    quoted.push(b',');
+                    push_string(name, &mut quoted);
+                }
             }
             out.write_all(&quoted)?;
             Ok(left_out)
@@ -180,15 +184,14 @@ fn write_metadata(run: &Run, ts: i64, numbers: &mut Numbers, out: &mut Vec<u8>) 
     });
 }
 
-/// Writes notes on the whole and on times, each as an event.
+/// Writes notes, each as an event: at its time, or at the start.
 fn write_notes(input: &Input<'_>, start: i64, numbers: &mut Numbers, out: &mut Vec<u8>) {
     let mut rows: Vec<(i64, i64, &str, Option<&str>)> = Vec::new();
     for remark in &input.notes().list {
         let (from, to, on) = match &remark.on {
-            Anchor::Whole => (0, 0, None),
+            Anchor::Whole | Anchor::Row { .. } => (0, 0, None),
             Anchor::Range { from_ns, to_ns } => (*from_ns, *to_ns, None),
             Anchor::Event { name, at_ns } => (*at_ns, *at_ns, Some(name.as_str())),
-            Anchor::Row { .. } => continue,
         };
         let at = |ns: i64| start.saturating_add(ns.max(0));
         rows.push((at(from), at(to.max(from)), &remark.text, on));
@@ -296,7 +299,6 @@ impl Slices<'_> {
                 out.fixed(*field, *id);
             }
         });
-        debug_assert!(slices.dur.get(i) >= UNFINISHED);
     }
 }
 

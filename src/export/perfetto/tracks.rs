@@ -265,8 +265,10 @@ impl Layout {
             self.tracks.push(Track { lanes: vec![lane], uuid, name, has_open_ends: false });
         }
         for slice in 0..trace.slices.len() {
-            if trace.slices.dur.get(slice) == UNFINISHED {
-                self.tracks[trace.slices.track[slice].0 as usize].has_open_ends = true;
+            if trace.slices.dur.get(slice) == UNFINISHED
+                && let Some(track) = self.tracks.get_mut(trace.slices.track[slice].0 as usize)
+            {
+                track.has_open_ends = true;
             }
         }
     }
