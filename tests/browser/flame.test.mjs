@@ -8,8 +8,8 @@ const pageTest = pageTests(given);
 const sample = (name) => fileURLToPath(new URL(`../../www/samples/${name}`, import.meta.url));
 const data = (name) => fileURLToPath(new URL(`../data/${name}`, import.meta.url));
 
-const summary = (page) => page.locator('.report:not([hidden]) .report-summary');
-const boxes = (page) => page.locator('.report:not([hidden]) .flame rect');
+const summary = (page) => page.locator('[role=tabpanel]:not([hidden]) .report:not([hidden]) .report-summary');
+const boxes = (page) => page.locator('[role=tabpanel]:not([hidden]) .report:not([hidden]) .flame rect');
 
 async function openFlame(page, file) {
   await page.getByTestId('file-input').setInputFiles(file);
@@ -26,6 +26,7 @@ pageTest('a search counts each stack once, a click shows a box in full width, an
   await page.getByRole('searchbox', { name: 'Find functions' }).fill('/(/');
   await page.getByText(/between slashes/).waitFor();
   await page.getByRole('searchbox', { name: 'Find functions' }).fill('');
+  await page.waitForFunction(() => !location.hash.includes('flame='));
   await page.locator('.flame-drawing').click({ position: { x: 40, y: 3 * 19 + 9 } });
   const trail = page.getByRole('navigation', { name: 'All' });
   await trail.getByRole('button', { name: 'All' }).waitFor();
@@ -89,7 +90,7 @@ pageTest('a comparison shows the difference of its stacks', async (page) => {
 pageTest('a flame graph fits on a phone', async (page) => {
   await page.setViewportSize(NARROW);
   await openFlame(page, sample('gpu-serving.json'));
-  const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
+  const [scrollWidth, clientWidth] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
   assert.ok(scrollWidth <= clientWidth, `${scrollWidth} ${clientWidth}`);
   assert.deepEqual(await accessibilityProblems(page), []);
 });
