@@ -299,8 +299,8 @@ fn of_gpu(gpu: &GpuTrace<'_>) -> Vec<StackGraph> {
         let thread = busy.thread_of(work.stream);
         busy.builder.add(node, thread, work.dur() as f64);
     }
-    let caption = "Each moment of a GPU from its first to its last work: computation counts before communication, and that \
-                   before copies, so the rest of these is what they add; idle time is below the launch that the GPU waited for.";
+    let caption = "Each moment of a GPU between its first and its last work counts once: as computation if any runs, else as \
+                   communication, else as copies. Idle time is below the launch that the GPU waited for.";
     let mut wall = Launched::new(gpu, GraphBuilder::new("GPU wall time by caller", caption, Unit::Ns));
     for (number, ns) in exposed(gpu) {
         let node = wall.node_of_work(number);
