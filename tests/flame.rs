@@ -33,7 +33,7 @@ fn graphs(trace: &Trace) -> Vec<StackGraph> {
 }
 
 fn view(graphs: &[StackGraph], query: FlameQuery) -> FlameView {
-    flame::view(graphs, &query).unwrap().unwrap()
+    flame::view(graphs, &query, &mut flame::Cache::default()).unwrap().unwrap()
 }
 
 fn is_near(a: f64, b: f64) -> bool {

@@ -40,7 +40,7 @@ pub struct Compared {
     comparison: Comparison,
     order: RowOrder,
     /// Differences of the stacks, made when someone first asks.
-    differences: Option<Vec<StackGraph>>,
+    differences: Option<(Vec<StackGraph>, flame::Cache)>,
 }
 
 impl Compared {
@@ -77,13 +77,14 @@ impl Compared {
     }
 
     /// Differences of the stacks that both sides have.
-    fn differences(&mut self) -> &[StackGraph] {
-        self.differences.get_or_insert_with(|| flame::differences(&self.a.graphs, &self.b.graphs))
+    fn differences(&mut self) -> &mut (Vec<StackGraph>, flame::Cache) {
+        let made = || (flame::differences(&self.a.graphs, &self.b.graphs), flame::Cache::default());
+        self.differences.get_or_insert_with(made)
     }
 
     /// Adds the report with the differences of the stacks.
     pub fn add_flame_graphs(&mut self) {
-        let report = flame::report(self.differences());
+        let report = flame::report(&self.differences().0);
         self.comparison.reports.push(report);
         self.order.changed();
     }
@@ -118,7 +119,8 @@ impl Compared {
 
 impl Shown for Compared {
     fn flame(&mut self, query: &FlameQuery) -> Result<Option<FlameView>, Failure> {
-        flame::view(self.differences(), query).map_err(super::shown::wrong_pattern)
+        let (graphs, cache) = self.differences();
+        flame::view(graphs, query, cache).map_err(super::shown::wrong_pattern)
     }
 
     fn document(&self) -> Option<DocumentView> {

@@ -848,16 +848,21 @@ impl Session {
     }
 
     /// The graphs of the stacks, made when someone first asks. An error if the tables cannot be read from the index.
-    fn graphs(&mut self) -> Result<&[StackGraph], ImportError> {
+    fn graphs(&mut self) -> Result<&mut Graphs, ImportError> {
         self.load()?;
         let is_same = |made: &Graphs| {
             made.query == self.query && made.of.upgrade().is_some_and(|run| Rc::ptr_eq(&run, &self.run))
         };
-        if !self.graphs.as_ref().is_some_and(is_same) {
-            let graphs = flame::graphs(&Context::new(&self.run, &self.query));
-            self.graphs = Some(Graphs { of: Rc::downgrade(&self.run), query: self.query.clone(), graphs });
-        }
-        Ok(self.graphs.as_ref().map_or(&[], |made| &made.graphs))
+        let made = match self.graphs.take().filter(is_same) {
+            Some(made) => made,
+            None => Graphs {
+                of: Rc::downgrade(&self.run),
+                query: self.query.clone(),
+                graphs: flame::graphs(&Context::new(&self.run, &self.query)),
+                cache: flame::Cache::default(),
+            },
+        };
+        Ok(self.graphs.insert(made))
     }
 
     /// The traces, for a timeline. An error if they cannot be read from the index.
@@ -909,12 +914,13 @@ struct Graphs {
     of: Weak<Run>,
     query: Query,
     graphs: Vec<StackGraph>,
+    cache: flame::Cache,
 }
 
 impl Shown for Session {
     fn flame(&mut self, query: &FlameQuery) -> Result<Option<FlameView>, Failure> {
-        let graphs = self.graphs()?;
-        flame::view(graphs, query).map_err(super::shown::wrong_pattern)
+        let Graphs { graphs, cache, .. } = self.graphs()?;
+        flame::view(graphs, query, cache).map_err(super::shown::wrong_pattern)
     }
 
     fn document(&self) -> Option<DocumentView> {

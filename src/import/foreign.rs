@@ -16,7 +16,7 @@ enum Sign {
 
 /// An unsupported kind of file.
 pub struct Foreign {
-    /// With its article: `a speedscope profile`.
+    /// With its article: `a perf.data file`.
     pub what: &'static str,
     /// A trace or profile that Tracedrop may support some day; all others are neither.
     pub is_recording: bool,
@@ -88,7 +88,7 @@ static KINDS: &[Foreign] = &[
     recording(
         "a perf.data file",
         Magic(0, b"PERFILE2"),
-        "convert it with `perf script`; memory-access samples are supported, CPU samples not yet",
+        "convert it with `perf script`; call chains (`perf record -g`) and memory-access samples are supported",
     ),
     recording(
         "a trace-cmd recording",

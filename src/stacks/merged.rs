@@ -29,7 +29,7 @@ pub struct StackQuery {
     pub by: By,
     /// Index into [`StackGraph::threads`]; `None` for all.
     pub thread: Option<u32>,
-    /// Frames that are left out; what they call moves to their callers. See [`Pattern::new`].
+    /// Names of frames, or of boxes, that are left out; what they call moves to their callers. See [`Pattern::new`].
     pub hidden: Vec<String>,
     /// Classes of frames that are left out in the same way.
     pub hidden_classes: Vec<FrameClass>,
@@ -96,6 +96,19 @@ impl Lanes {
         Lanes { change: (self.weight - self.before).abs(), ..self }
     }
 
+    fn times(self, factor: f64) -> Lanes {
+        let Lanes { weight, before, change } = self;
+        Lanes { weight: weight * factor, before: before * factor, change: change * factor }
+    }
+
+    /// Whether any of its numbers reaches that of `least`.
+    fn reaches(self, least: Lanes) -> bool {
+        let reaches = |own: f64, least: f64| own > 0.0 && own >= least;
+        reaches(self.weight, least.weight)
+            || reaches(self.before, least.before)
+            || reaches(self.change, least.change)
+    }
+
     fn is_nothing(self) -> bool {
         self.weight <= 0.0 && self.before <= 0.0
     }
@@ -112,6 +125,9 @@ pub struct Merged {
     pub own: Vec<Lanes>,
     children: HashMap<(NodeId, u32), NodeId>,
 }
+
+/// Share of what shows below which callers are not divided further; boxes are much wider.
+const MIN_DIVIDED: f64 = 1e-5;
 
 /// Self and total weight of one kind of box.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -158,10 +174,6 @@ impl Rules {
         for frame in &graph.frames {
             let is_library =
                 [frame.name, frame.file, frame.module].into_iter().any(|it| has(&is_library_text, it));
-            rules.is_hidden.push(
-                is_library || has(&is_hidden_name, frame.name) || query.hidden_classes.contains(&frame.class),
-            );
-            rules.is_ignored.push(has(&is_ignored_name, frame.name));
             let place = if frame.file == NO_TEXT { frame.module } else { frame.file };
             let (name, place, line) = match query.by {
                 By::Function => (graph.text(frame.name), graph.text(place), NO_LINE),
@@ -181,6 +193,14 @@ impl Rules {
             let key = Label { class: FrameClass::Other, ..label.clone() };
             let next = rules.labels.len() as u32;
             let number = *known.entry(key).or_insert(next);
+            let finds = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.finds(&label.name));
+            rules.is_hidden.push(
+                is_library
+                    || has(&is_hidden_name, frame.name)
+                    || finds(&hidden)
+                    || query.hidden_classes.contains(&frame.class),
+            );
+            rules.is_ignored.push(has(&is_ignored_name, frame.name) || finds(&ignored));
             if number == next {
                 rules.labels.push(label);
             }
@@ -292,30 +312,61 @@ impl Merged {
         Merged { labels: self.labels.clone(), ..Merged::default() }
     }
 
-    /// Stacks from their ends: what ends in a box, by who called it; at most `max_depth` callers.
-    pub fn inverted(&self, max_depth: u32) -> Merged {
-        let mut inverted = self.like();
-        for (node, own) in self.own.iter().enumerate().filter(|(_, own)| !own.is_nothing()) {
-            let end = inverted.callers_of(self, node as NodeId, max_depth);
-            inverted.own[end as usize].add(*own);
-        }
-        inverted
+    /// Stacks from their ends: what ends in a box, by who called it. `focus` is the path of labels to what shows in full width;
+    /// see [`Merged::callers`].
+    pub fn inverted(&self, max_depth: u32, focus: &[u32]) -> Merged {
+        let ends = (0..).zip(&self.own).filter(|(_, own)| !own.is_nothing());
+        self.callers(ends.map(|(node, own)| (node, *own)).collect(), max_depth, focus)
     }
 
-    /// The node for the callers of `node` in `of`, below it.
-    fn callers_of(&mut self, of: &Merged, node: NodeId, max_depth: u32) -> NodeId {
-        let (mut at, mut end, mut depth) = (node, ROOT, 0);
-        while at != ROOT && depth <= max_depth {
-            end = self.child(end, of.key[at as usize]);
-            at = of.parent[at as usize];
-            depth += 1;
+    /// The callers of nodes with some weight each, below them; at most `max_depth` callers.
+    ///
+    /// A tree of all callers may have as many nodes as all stacks have frames. So what is less than a thousandth of a percent of
+    /// what shows is not divided further; `focus`, the path of labels to that, is divided in any case.
+    fn callers(&self, ends: Vec<(NodeId, Lanes)>, max_depth: u32, focus: &[u32]) -> Merged {
+        let mut callers = self.like();
+        let sum = |ends: &[(NodeId, Lanes)]| {
+            let mut sum = Lanes::default();
+            ends.iter().for_each(|(_, own)| sum.add(*own));
+            sum
+        };
+        // Ends below a node, its number of labels, and what is too little; that is decided by the weight in full width.
+        let mut waiting = vec![(ROOT, ends, 0usize, None)];
+        while let Some((around, ends, depth, least)) = waiting.pop() {
+            let within = sum(&ends);
+            let least = least.or_else(|| (depth == focus.len()).then(|| within.times(MIN_DIVIDED)));
+            let is_whole = least.is_some_and(|least| depth as u32 > max_depth || !within.reaches(least));
+            if around != ROOT && is_whole {
+                callers.own[around as usize].add(within);
+                continue;
+            }
+            let mut by_label: Vec<(u32, NodeId, Lanes)> = Vec::with_capacity(ends.len());
+            for (node, own) in ends {
+                // At the start these are the ends themselves.
+                match if around == ROOT { node } else { self.parent[node as usize] } {
+                    ROOT => callers.own[around as usize].add(own),
+                    next => by_label.push((self.key[next as usize], next, own)),
+                }
+            }
+            by_label.sort_by_key(|(label, _, _)| *label);
+            for group in by_label.chunk_by(|a, b| a.0 == b.0) {
+                let label = group[0].0;
+                let child = callers.child(around, label);
+                let ends: Vec<(NodeId, Lanes)> = group.iter().map(|(_, node, own)| (*node, *own)).collect();
+                match least.is_none() && focus[depth] != label {
+                    // Beside what shows.
+                    true => callers.own[child as usize].add(sum(&ends)),
+                    false => waiting.push((child, ends, depth + 1, least)),
+                }
+            }
         }
-        end
+        callers
     }
 
     /// One box with all that calls it, and with all that it calls; where it recurs in a stack, from the outermost one.
     pub fn around(&self, label: u32, max_depth: u32) -> (Merged, Merged) {
-        let (mut callers, mut callees) = (self.like(), self.like());
+        let mut callees = self.like();
+        let mut centers = Vec::new();
         let totals = self.totals();
         // By node, if it is within the box: its node among the callees.
         let mut within: Vec<NodeId> = Vec::with_capacity(self.key.len());
@@ -327,12 +378,11 @@ impl Merged {
                 callees.own[own as usize].add(self.own[node]);
             }
             if is_box && around == ROOT {
-                let end = callers.callers_of(self, node as NodeId, max_depth);
-                callers.own[end as usize].add(totals[node]);
+                centers.push((node as NodeId, totals[node]));
             }
             within.push(own);
         }
-        (callers, callees)
+        (self.callers(centers, max_depth, &[]), callees)
     }
 
     /// For each node, whether none around it satisfies `is_it` as it does.
@@ -399,13 +449,20 @@ impl Merged {
         sums
     }
 
-    /// The node at the end of a path of labels, by name and place.
-    pub fn walk(&self, path: &[(String, String)]) -> Option<NodeId> {
+    /// Labels by name and place, as far as they are known.
+    pub fn labels_of(&self, path: &[(String, String)]) -> Vec<u32> {
+        let number = |(name, place): &(String, String)| {
+            self.labels.iter().position(|label| label.name == *name && label.place == *place)
+        };
+        path.iter().map_while(number).map(|number| number as u32).collect()
+    }
+
+    /// The node at the end of a path of labels; as much of the path as there is.
+    pub fn walk(&self, path: &[u32]) -> Option<NodeId> {
         let mut at = ROOT;
-        for (name, place) in path {
-            let is_it = |label: &Label| label.name == *name && label.place == *place;
-            let label = self.labels.iter().position(is_it)?;
-            at = *self.children.get(&(at, label as u32))?;
+        for label in path {
+            let Some(next) = self.children.get(&(at, *label)) else { break };
+            at = *next;
         }
         (at != ROOT).then_some(at)
     }

@@ -50,12 +50,12 @@ pageTest('what is hidden says so and comes back; the weights stay', async (page)
   await page.locator('.flame-name').first().click();
   await page.getByText(/^Found: /).waitFor();
   assert.equal(await page.getByRole('searchbox', { name: 'Find functions' }).inputValue(), `"${first}"`);
-  await page.getByRole('button', { name: 'Ends' }).click();
+  await page.getByRole('button', { name: 'Bottom-up' }).click();
   await page.getByRole('button', { name: 'One function' }).click();
   await page.getByRole('heading', { name: 'Callers', exact: true }).waitFor();
   await page.locator('.flame-options summary').click();
   await page.getByRole('checkbox', { name: 'Only my code' }).check();
-  await page.getByRole('textbox', { name: /paths of libraries/ }).waitFor();
+  await page.getByRole('textbox', { name: /Library paths/ }).waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
 });
 

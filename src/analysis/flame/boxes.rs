@@ -67,20 +67,32 @@ impl Picture<'_> {
             Some(focus) => width_of(focus),
             None => merged.own.iter().map(|own| self.width(*own)).sum(),
         };
-        let mut order: Vec<NodeId> =
-            (0..merged.key.len() as NodeId).filter(|node| is_within[*node as usize]).collect();
+        let is_wide = |node: &NodeId| {
+            let width = width_of(*node);
+            is_within[*node as usize] && width > 0.0 && width >= total * MIN_SHARE
+        };
+        let mut order: Vec<NodeId> = (0..merged.key.len() as NodeId).filter(is_wide).collect();
         order.sort_by(|a, b| width_of(*b).total_cmp(&width_of(*a)).then(a.cmp(b)));
-        let last = order.get(MAX_BOXES).map_or(0.0, |node| width_of(*node));
-        let least = last.max(total * MIN_SHARE);
-        let is_shown = |node: NodeId| width_of(node) >= least && width_of(node) > 0.0;
+        // As wide as the last box that fits: all of them or none.
+        let least = order.get(MAX_BOXES).map_or(0.0, |node| width_of(*node));
+        if order.len() > MAX_BOXES {
+            order.retain(|node| width_of(*node) >= least);
+        }
+        let mut is_shown = vec![false; merged.key.len()];
+        order.iter().for_each(|node| is_shown[*node as usize] = true);
         // By parent: shown children with the heaviest first, and the number and weight of the others.
         let mut shown: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
         let mut rest: HashMap<NodeId, (u64, Lanes)> = HashMap::default();
+        let parent_of = |node: NodeId| match Some(node) == self.focus {
+            true => ROOT,
+            false => merged.parent[node as usize],
+        };
         for node in order {
-            let parent = if Some(node) == self.focus { ROOT } else { merged.parent[node as usize] };
-            if is_shown(node) {
-                shown.entry(parent).or_default().push(node);
-            } else if parent == ROOT || is_shown(parent) {
+            shown.entry(parent_of(node)).or_default().push(node);
+        }
+        for node in (0..merged.key.len() as NodeId).filter(|node| is_within[*node as usize]) {
+            let parent = parent_of(node);
+            if !is_shown[node as usize] && (parent == ROOT || is_shown[parent as usize]) {
                 let (n, sum) = rest.entry(parent).or_default();
                 *n += 1;
                 sum.add(totals[node as usize]);
@@ -283,7 +295,7 @@ mod tests {
             row("c", 0.0, 5.0, 2),
         ];
         assert_eq!(rows(&flame), wanted);
-        let inverted = all.inverted(MAX_DEPTH);
+        let inverted = all.inverted(MAX_DEPTH, &[]);
         let inverted = rows(&picture(&inverted).flame());
         assert!(inverted.contains(&row("b", 0.0, 5.0, 0)) && inverted.contains(&row("c", 5.0, 5.0, 0)));
         assert!(inverted.contains(&row("a", 0.0, 3.0, 1)) && inverted.contains(&row("e", 3.0, 2.0, 1)));
@@ -296,7 +308,7 @@ mod tests {
         assert_eq!(all.weight_of(|label| label.name == "b").weight, 10.0);
         assert_eq!(all.weight_of(|label| "abc".contains(&label.name)).weight, 11.0);
         let path = [("a".to_string(), String::new()), ("b".to_string(), String::new())];
-        let focused = Picture { focus: all.walk(&path), ..picture(&all) }.flame();
+        let focused = Picture { focus: all.walk(&all.labels_of(&path)), ..picture(&all) }.flame();
         assert_eq!(focused.total, 8.0);
         assert_eq!(rows(&focused), [row("a", 0.0, 8.0, 0), row("b", 0.0, 8.0, 1), row("c", 0.0, 5.0, 2)]);
     }

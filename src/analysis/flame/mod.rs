@@ -10,14 +10,15 @@ mod sources;
 mod view;
 
 use super::{AnalysisInfo, Context, Group};
-use crate::base::units::{Unit, format_float};
+use crate::base::units::{Unit, format_float, format_ratio, group_digits};
 use crate::report::chart::{FlameBox, Plot};
 use crate::report::{Chart, Report};
 use crate::stacks::graph::StackGraph;
 use crate::trace::{Run, Trace};
+use sources::MAX_SLICES;
 pub use sources::{compared_graphs, graphs};
 pub use view::{
-    Direction, FlameInfo, FlameQuery, FlameRow, FlameView, LabelKey, RowOrder, Scale, Widths, view,
+    Cache, Direction, FlameInfo, FlameQuery, FlameRow, FlameView, LabelKey, RowOrder, Scale, Widths, view,
 };
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -37,7 +38,15 @@ pub fn applies(run: &Run) -> bool {
 fn run(context: &Context<'_>) -> Report {
     let mut report = report(&graphs(context));
     if context.run.traces.iter().any(|trace| trace.aggregated.is_some()) {
-        report.warning("The trace has more events than fit in memory: only the longest ones are here.");
+        report.warning(
+            "Trace too large for memory: the graph has only the longest slices. Raise --hold, or limit the time range.",
+        );
+    }
+    if context.run.traces.iter().any(|trace| trace.slices.len() > MAX_SLICES) {
+        report.warning(format!(
+            "Slices by thread are missing: their graph is made for up to {} slices. Limit the time range.",
+            group_digits(MAX_SLICES as i128)
+        ));
     }
     report
 }
@@ -45,11 +54,12 @@ fn run(context: &Context<'_>) -> Report {
 /// Each graph from its callers and from its ends.
 pub fn report(graphs: &[StackGraph]) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
+    let mut cache = Cache::default();
     for (number, graph) in graphs.iter().enumerate() {
-        let of = |direction| {
+        let mut of = |direction| {
             // Queries without patterns have no errors.
             let query = FlameQuery { graph: number as u32, direction, ..FlameQuery::default() };
-            view(graphs, &query).ok().flatten().map(|view| view.flame)
+            view(graphs, &query, &mut cache).ok().flatten().map(|view| view.flame)
         };
         let (Some(down), Some(up)) = (of(Direction::Callers), of(Direction::Ends)) else { continue };
         let id = |what: &str| format!("flame_{what}_{}_chart", number + 1).into();
@@ -63,8 +73,8 @@ pub fn report(graphs: &[StackGraph]) -> Report {
         report.chart(Chart { id: id("down"), title: graph.title.clone(), caption, plot: Plot::Flame(down) });
         report.chart(Chart {
             id: id("up"),
-            title: format!("{}, from the last call", graph.title),
-            caption: "At the top what the weight ends in, below each its callers.".to_string(),
+            title: format!("{}, bottom-up", graph.title),
+            caption: "Leaf frames at the top, callers below.".to_string(),
             plot: Plot::Flame(up),
         });
     }
@@ -74,8 +84,7 @@ pub fn report(graphs: &[StackGraph]) -> Report {
     report
 }
 
-const DIFFERENCE: &str =
-    "Boxes are as wide as in B; colors and signs show what became more or less than in A.";
+const DIFFERENCE: &str = "Widths are B. Red: more than in A; teal: less.";
 
 fn summary(graph: &StackGraph, ends: &[FlameBox]) -> String {
     let amount = |weight: f64| match graph.unit {
@@ -90,10 +99,11 @@ fn summary(graph: &StackGraph, ends: &[FlameBox]) -> String {
         ends.iter().filter(|it| it.depth == 0 && !it.is_rest).max_by(|a, b| a.weight.total_cmp(&b.weight));
     match hottest {
         Some(hottest) => format!(
-            "{} in all; most ends in {}: {}.",
-            amount(graph.total()),
+            "{} is hottest: {} self ({} of {}).",
             hottest.name,
-            amount(hottest.weight)
+            format_ratio(hottest.weight / graph.total()),
+            amount(hottest.weight),
+            amount(graph.total())
         ),
         None => format!("{} in all.", amount(graph.total())),
     }

@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 const MAX_WEIGHTS: usize = 8;
 
 /// Slices beyond which those of threads are not merged: each takes memory.
-const MAX_SLICES: usize = 20_000_000;
+pub(super) const MAX_SLICES: usize = 20_000_000;
 
 /// All graphs of a run with weight in them, each of one file.
 pub fn graphs(context: &Context<'_>) -> Vec<StackGraph> {
@@ -299,8 +299,7 @@ fn of_gpu(gpu: &GpuTrace<'_>) -> Vec<StackGraph> {
         let thread = busy.thread_of(work.stream);
         busy.builder.add(node, thread, work.dur() as f64);
     }
-    let caption = "Each moment of a GPU between its first and its last work counts once: as computation if any runs, else as \
-                   communication, else as copies. Idle time is below the launch that the GPU waited for.";
+    let caption = "Wall time of each GPU. Overlap counts as compute, then communication, then copies. Idle time is below the next launch.";
     let mut wall = Launched::new(gpu, GraphBuilder::new("GPU wall time by caller", caption, Unit::Ns));
     for (number, ns) in exposed(gpu) {
         let node = wall.node_of_work(number);
@@ -311,7 +310,7 @@ fn of_gpu(gpu: &GpuTrace<'_>) -> Vec<StackGraph> {
         let thread = wall.thread_of(gpu.work[gap.next as usize].stream);
         for stretch in gap.stretches(gpu) {
             let around = match stretch.cause {
-                // Nobody can tell what it waited for.
+                // It is unknown what it waited for.
                 Cause::NotRecorded => ROOT,
                 _ => wall.node_of_launch(gap.next),
             };

@@ -125,8 +125,24 @@ pub struct FlameView {
 /// Functions in the table.
 const MAX_ROWS: usize = 200;
 
-/// Answers a query. `None` if there is no graph. An error, in words, if a pattern is none.
-pub fn view(graphs: &[StackGraph], query: &FlameQuery) -> Result<Option<FlameView>, String> {
+/// Stacks that were merged for the last query, which the next one often needs as they are.
+#[derive(Default)]
+pub struct Cache(Option<Kept>);
+
+struct Kept {
+    graph: usize,
+    stacks: StackQuery,
+    scale: Scale,
+    all: Merged,
+    sums: Vec<LabelSum>,
+}
+
+/// Answers a query. `None` if there is no graph. An error, in words, if a pattern is none. The `cache` is of these graphs.
+pub fn view(
+    graphs: &[StackGraph],
+    query: &FlameQuery,
+    cache: &mut Cache,
+) -> Result<Option<FlameView>, String> {
     let at = (query.graph as usize).min(graphs.len().saturating_sub(1));
     let Some(graph) = graphs.get(at) else { return Ok(None) };
     let mut stacks = query.stacks.clone();
@@ -137,7 +153,16 @@ pub fn view(graphs: &[StackGraph], query: &FlameQuery) -> Result<Option<FlameVie
     if is_in_time && stacks.thread.is_none() {
         stacks.thread = heaviest_thread(graph);
     }
-    let all = Merged::new(graph, &stacks, scale_of(graph, query.scale))?;
+    let known = cache.0.take().filter(|it| it.graph == at && it.stacks == stacks && it.scale == query.scale);
+    let Kept { all, sums, .. } = match known {
+        Some(known) => cache.0.insert(known),
+        None => {
+            let all = Merged::new(graph, &stacks, scale_of(graph, query.scale))?;
+            let sums = all.sums();
+            cache.0.insert(Kept { graph: at, stacks: stacks.clone(), scale: query.scale, all, sums })
+        }
+    };
+    let focus = all.labels_of(&query.focus);
     let pattern = match query.search.trim() {
         "" => None,
         text => Some(Pattern::new(text)?),
@@ -154,14 +179,13 @@ pub fn view(graphs: &[StackGraph], query: &FlameQuery) -> Result<Option<FlameVie
     let picture = |merged: &Merged, focus| {
         Picture { merged, unit, is_difference, widths, focus, is_hit: &is_hit }.flame()
     };
-    let sums = all.sums();
     let mut callers = None;
     let flame = match query.direction {
-        Direction::Callers => picture(&all, all.walk(&query.focus)),
-        Direction::Time if !is_in_time => picture(&all, all.walk(&query.focus)),
+        Direction::Callers => picture(all, all.walk(&focus)),
+        Direction::Time if !is_in_time => picture(all, all.walk(&focus)),
         Direction::Ends => {
-            let inverted = all.inverted(MAX_DEPTH);
-            picture(&inverted, inverted.walk(&query.focus))
+            let inverted = all.inverted(MAX_DEPTH, &focus);
+            picture(&inverted, inverted.walk(&focus))
         }
         Direction::Time => {
             let (mut nodes, node_of) = Merged::of_nodes(graph, &stacks)?;
@@ -200,7 +224,7 @@ pub fn view(graphs: &[StackGraph], query: &FlameQuery) -> Result<Option<FlameVie
     };
     let total = all.total();
     let matched = pattern.is_some().then(|| lane(all.weight_of(finds)));
-    let (rows, n_rows) = rows(&all, &sums, query.rows, &pattern);
+    let (rows, n_rows) = rows(all, sums, query.rows, &pattern);
     let info = |graph: &StackGraph| FlameInfo {
         title: graph.title.clone(),
         caption: graph.caption.clone(),
@@ -214,7 +238,7 @@ pub fn view(graphs: &[StackGraph], query: &FlameQuery) -> Result<Option<FlameVie
         graphs: graphs.iter().map(info).collect(),
         graph: at as u32,
         thread: stacks.thread,
-        notes: notes(graph, &all, &flame, query.scale),
+        notes: notes(graph, all, &flame, query.scale),
         flame,
         callers,
         matched,
@@ -259,8 +283,8 @@ fn rows(all: &Merged, sums: &[LabelSum], order: RowOrder, pattern: &Option<Patte
         })
         .collect();
     let key = |sum: &LabelSum| match order {
-        RowOrder::Own => (sum.own.weight.max(sum.own.before), sum.total.weight),
-        RowOrder::Total => (sum.total.weight.max(sum.total.before), sum.own.weight),
+        RowOrder::Own => (sum.own.weight, sum.own.before),
+        RowOrder::Total => (sum.total.weight, sum.total.before),
         RowOrder::Change => ((sum.own.weight - sum.own.before).abs(), sum.own.weight),
     };
     found.sort_by(|a, b| {
@@ -294,12 +318,12 @@ fn notes(graph: &StackGraph, all: &Merged, flame: &Flame, scale: Scale) -> Vec<S
     let is_scaled = graph.is_difference || scale != Scale::None;
     if !is_scaled && left_out > graph.total() * 1e-9 && graph.total() > 0.0 {
         notes.push(format!(
-            "Left out: {} of the weight, in other threads or ignored stacks.",
+            "Excluded: {} of the weight (other threads, ignored stacks).",
             format_ratio(left_out / graph.total())
         ));
     }
     if flame.boxes.iter().any(|it| it.depth + 1 >= MAX_DEPTH) {
-        notes.push(format!("Stacks end at {MAX_DEPTH} frames here."));
+        notes.push(format!("Stacks deeper than {MAX_DEPTH} frames are truncated."));
     }
     notes
 }

@@ -217,7 +217,7 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
             };
             add(node, samples.weight[i], tree.nodes.len());
         }
-        // A line has one weight: that which shows first.
+        // A line has one weight: the first one.
         let of_first: Vec<Profile<'_>> =
             profiles(trace, |unit| unit).into_iter().filter(|it| it.is_first).collect();
         let is_one_thread = of_first.windows(2).all(|pair| pair[0].thread == pair[1].thread);
