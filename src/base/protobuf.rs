@@ -1,4 +1,4 @@
-//! Protocol buffer messages: fields of a message in memory, and of one that comes in chunks.
+//! Protocol buffer messages: fields of a message in memory, and of one that comes in chunks; and messages written front to back.
 
 /// Value of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,19 +33,52 @@ pub fn push_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Appends a field with a number; 0, which a missing field has, is not written.
-pub fn push_number(field: u32, value: u64, out: &mut Vec<u8>) {
-    if value != 0 {
-        push_varint(u64::from(field) << 3, out);
-        push_varint(value, out);
-    }
+/// Appends fields to a message.
+pub trait PushFields {
+    fn varint(&mut self, value: u64);
+    fn number(&mut self, field: u64, value: u64);
+    fn fixed(&mut self, field: u64, value: u64);
+    fn bytes(&mut self, field: u64, value: &[u8]);
+    /// Appends a message that `write` writes.
+    fn message(&mut self, field: u64, write: impl FnOnce(&mut Vec<u8>));
 }
 
-/// Appends a field with text, bytes or a message.
-pub fn push_bytes(field: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    push_varint(u64::from(field) << 3 | 2, out);
-    push_varint(bytes.len() as u64, out);
-    out.extend_from_slice(bytes);
+impl PushFields for Vec<u8> {
+    fn varint(&mut self, value: u64) {
+        push_varint(value, self);
+    }
+
+    fn number(&mut self, field: u64, value: u64) {
+        self.varint(key::varint(field));
+        self.varint(value);
+    }
+
+    fn fixed(&mut self, field: u64, value: u64) {
+        self.varint(key::fixed64(field));
+        self.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn bytes(&mut self, field: u64, value: &[u8]) {
+        self.varint(key::bytes(field));
+        self.varint(value.len() as u64);
+        self.extend_from_slice(value);
+    }
+
+    fn message(&mut self, field: u64, write: impl FnOnce(&mut Vec<u8>)) {
+        self.varint(key::bytes(field));
+        // One byte for the length, which is enough for nearly all; more are inserted.
+        let at = self.len();
+        self.push(0);
+        write(self);
+        let len = self.len() - at - 1;
+        if len < 0x80 {
+            self[at] = len as u8;
+            return;
+        }
+        let mut length = Vec::with_capacity(5);
+        length.varint(len as u64);
+        self.splice(at..=at, length);
+    }
 }
 
 /// Why the next field is not there.

@@ -2,7 +2,8 @@
 
 use super::Error;
 use super::hybrid::{unpack, unpack_short};
-use super::thrift::{push_int, push_varint, varint, zigzag};
+use super::thrift::{push_int, varint, zigzag};
+use crate::base::protobuf::push_varint;
 
 const DAMAGED: Error = Error::Damaged("delta encoding");
 

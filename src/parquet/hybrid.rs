@@ -1,7 +1,8 @@
 //! RLE / bit-packing hybrid encoding: levels and dictionary indexes.
 
 use super::Error;
-use super::thrift::{push_varint, varint};
+use super::thrift::varint;
+use crate::base::protobuf::push_varint;
 
 const DAMAGED: Error = Error::Damaged("run-length encoding");
 

@@ -1,6 +1,7 @@
 //! Thrift compact protocol, used for headers and footer.
 
 use super::Error;
+use crate::base::protobuf::push_varint;
 
 /// Maximum nesting depth.
 const MAX_DEPTH: usize = 24;
@@ -166,14 +167,6 @@ pub fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
 
 pub fn zigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
-}
-
-pub fn push_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 /// Message writer. Fields must come in ascending order.

@@ -1,8 +1,8 @@
 //! Arguments as debug annotations.
 
-use super::message::Fields;
 use super::sequence::Sequence;
 use crate::base::json::{Dialect, Number, Parser, RawStr, Token, unescape_to_string};
+use crate::base::protobuf::PushFields;
 use crate::trace::builder::{for_each_element, for_each_member};
 
 /// Levels of nested values; deeper ones are written as text.

@@ -11,20 +11,19 @@
 //! - Metadata is an event, `tracedrop_metadata`, at the start.
 
 mod arguments;
-mod message;
 mod sequence;
 mod tracks;
 
 use super::chrome_trace;
 use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::base::json::write::push_string;
+use crate::base::protobuf::PushFields;
 use crate::base::steps::{Steps, pause};
 use crate::base::units::counted;
 use crate::report::notes::Anchor;
 use crate::trace::args::ArgsTable;
 use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::{Run, Trace};
-use message::Fields;
 use sequence::Sequence;
 use std::io::{self, Write};
 use tracks::{Layout, Numbers};

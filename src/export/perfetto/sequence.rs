@@ -1,7 +1,7 @@
 //! One writer: a track with its interned texts and its clock.
 
-use super::message::Fields;
 use crate::base::hash::HashMap;
+use crate::base::protobuf::PushFields;
 use crate::base::strings::StringId;
 
 /// Names of arguments that are interned; with more, the file has them in full.

@@ -1,8 +1,8 @@
 //! Tracks of the file: processes, threads, and lanes for what overlaps.
 
-use super::message::Fields;
 use super::sequence::{Sequence, packet};
 use crate::base::hash::HashSet;
+use crate::base::protobuf::PushFields;
 use crate::trace::Trace;
 use crate::trace::slices::{SliceId, UNFINISHED};
 use crate::trace::tracks::{Key, ThreadId, TrackKind};

@@ -7,7 +7,7 @@ use super::is_whole;
 use crate::analysis::flame;
 use crate::analysis::{Context, Query};
 use crate::base::hash::HashMap;
-use crate::base::protobuf::{push_bytes, push_number, push_varint};
+use crate::base::protobuf::{PushFields, push_varint};
 use crate::base::steps::{Steps, pause};
 use crate::base::units::{Unit, counted};
 use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
@@ -39,12 +39,12 @@ const SAMPLES_A_STEP: usize = 4096;
 
 /// Field numbers of `Profile`.
 mod fields {
-    pub const SAMPLE_TYPE: u32 = 1;
-    pub const SAMPLE: u32 = 2;
-    pub const LOCATION: u32 = 4;
-    pub const FUNCTION: u32 = 5;
-    pub const STRING: u32 = 6;
-    pub const COMMENT: u32 = 13;
+    pub const SAMPLE_TYPE: u64 = 1;
+    pub const SAMPLE: u64 = 2;
+    pub const LOCATION: u64 = 4;
+    pub const FUNCTION: u64 = 5;
+    pub const STRING: u64 = 6;
+    pub const COMMENT: u64 = 13;
 }
 
 /// Texts of the profile; the first one is empty, as the format has it.
@@ -71,6 +71,13 @@ impl Texts {
     }
 }
 
+/// Appends a number; 0, which a missing field has, is not written.
+fn push_number(field: u64, value: u64, out: &mut Vec<u8>) {
+    if value != 0 {
+        out.number(field, value);
+    }
+}
+
 /// What the format calls a unit.
 fn unit_of(unit: Unit) -> &'static str {
     match unit {
@@ -92,7 +99,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
         message.clear();
         push_number(1, texts.get(graph.title.trim_start_matches("Stacks by ")), &mut message);
         push_number(2, texts.get(unit_of(graph.unit)), &mut message);
-        push_bytes(fields::SAMPLE_TYPE, &message, &mut whole);
+        whole.bytes(fields::SAMPLE_TYPE, &message);
     }
     push_number(fields::COMMENT, texts.get(concat!("Tracedrop ", env!("CARGO_PKG_VERSION"))), &mut whole);
     let mut places = Places::default();
@@ -116,20 +123,20 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
                 push_varint(ids[graph.node_frame[node as usize] as usize], &mut packed);
                 node = graph.parent[node as usize];
             }
-            push_bytes(1, &packed, &mut message);
+            message.bytes(1, &packed);
             packed.clear();
             for other in 0..graphs.len() {
                 let value = if other == at { own.weight.round() as i64 } else { 0 };
                 push_varint(value as u64, &mut packed);
             }
-            push_bytes(2, &packed, &mut message);
+            message.bytes(2, &packed);
             if let Some(thread) = threads.get(own.thread as usize).filter(|_| threads.len() > 1) {
                 let mut label = Vec::new();
                 push_number(1, thread_key, &mut label);
                 push_number(2, *thread, &mut label);
-                push_bytes(3, &label, &mut message);
+                message.bytes(3, &label);
             }
-            push_bytes(fields::SAMPLE, &message, &mut whole);
+            whole.bytes(fields::SAMPLE, &message);
             if whole.len() > 1 << 18 {
                 out.write_all(&whole)?;
                 whole.clear();
@@ -138,7 +145,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     }
     places.write(&mut whole);
     for text in &texts.list {
-        push_bytes(fields::STRING, text.as_bytes(), &mut whole);
+        whole.bytes(fields::STRING, text.as_bytes());
     }
     out.write_all(&whole)?;
     out.finish()?;
@@ -177,7 +184,7 @@ impl Places {
             push_number(2, name, &mut message);
             push_number(3, name, &mut message);
             push_number(4, file, &mut message);
-            push_bytes(fields::FUNCTION, &message, &mut self.messages);
+            self.messages.bytes(fields::FUNCTION, &message);
         }
         let line = if frame.line == NO_LINE { 0 } else { frame.line.max(0) as u64 };
         let next = self.locations.len() as u64 + 1;
@@ -188,8 +195,8 @@ impl Places {
             push_number(2, line, &mut of_line);
             let mut message = Vec::new();
             push_number(1, location, &mut message);
-            push_bytes(4, &of_line, &mut message);
-            push_bytes(fields::LOCATION, &message, &mut self.messages);
+            message.bytes(4, &of_line);
+            self.messages.bytes(fields::LOCATION, &message);
         }
         location
     }
