@@ -568,7 +568,10 @@ fn write_samples(
     write_head(&entry, out);
     out.raw(",\"samples\":{\"weightType\":\"samples\",");
     column("stack", rows(), out, |row, out| {
-        integer_or_null(stack_of(trace, samples.stack[row], &mut stacks, &mut known, shared), out);
+        let stack = stack_of(trace, samples.stack[row], &mut stacks, &mut known, |frame| {
+            named_frame(trace, frame, shared)
+        });
+        integer_or_null(stack, out);
     })?;
     column("time", rows(), out, |row, out| out.millis(samples.ts[row].saturating_sub(origin)))?;
     column("weight", rows(), out, |row, out| {
@@ -579,13 +582,13 @@ fn write_samples(
     write_stacks(&stacks, out)
 }
 
-/// Maps a stack of the trace to the thread's own table.
+/// Maps a stack of the trace to the thread's own table; `frame_of` makes its frames.
 fn stack_of(
     trace: &Trace,
     stack: StackId,
     stacks: &mut Stacks,
     known: &mut HashMap<StackId, Option<u32>>,
-    shared: &mut Shared,
+    mut frame_of: impl FnMut(FrameId) -> Frame,
 ) -> Option<u32> {
     let mut missing: Vec<(StackId, FrameId)> = Vec::new();
     let mut at = stack;
@@ -596,9 +599,7 @@ fn stack_of(
     }
     let mut around = known.get(&at).copied().flatten();
     while let Some((id, frame)) = missing.pop() {
-        let module = trace.frames.module.get(frame.0 as usize).and_then(|id| trace.strings.get_opt(*id));
-        let (text, category) = (shared.text(frame_name(trace, frame)), shared.category(module));
-        let frame = stacks.frame(text, category);
+        let frame = stacks.placed(frame_of(frame));
         around = Some(stacks.stack(frame, around));
         known.insert(id, around);
     }
@@ -655,7 +656,9 @@ fn write_profile(
     out.raw(kind);
     out.raw("\",");
     column("stack", &profile.stack, out, |stack, out| {
-        integer_or_null(placed_stack_of(trace, *stack, &mut stacks, &mut known, shared), out);
+        let stack =
+            stack_of(trace, *stack, &mut stacks, &mut known, |frame| placed_frame(trace, frame, shared));
+        integer_or_null(stack, out);
     })?;
     column("time", 0..profile.len(), out, |row, out| match (profile.time.get(row), time_scale) {
         (Some(time), Some(scale)) => out.raw(&scaled(time.minus(start), scale).to_string()),
@@ -670,37 +673,23 @@ fn write_profile(
     write_stacks(&stacks, out)
 }
 
-/// Maps a stack of the trace to the thread's own table, with files and lines.
-fn placed_stack_of(
-    trace: &Trace,
-    stack: StackId,
-    stacks: &mut Stacks,
-    known: &mut HashMap<StackId, Option<u32>>,
-    shared: &mut Shared,
-) -> Option<u32> {
-    let mut missing: Vec<(StackId, FrameId)> = Vec::new();
-    let mut at = stack;
-    while !known.contains_key(&at) {
-        let Some(frame) = trace.stacks.frame.get(at.0 as usize) else { break };
-        missing.push((at, *frame));
-        at = trace.stacks.parent[at.0 as usize];
+/// A sampled frame: its name, with the module as its category.
+fn named_frame(trace: &Trace, frame: FrameId, shared: &mut Shared) -> Frame {
+    let module = trace.frames.module.get(frame.0 as usize).and_then(|id| trace.strings.get_opt(*id));
+    let (text, category) = (shared.text(frame_name(trace, frame)), shared.category(module));
+    Frame { text, category, source: None, line: None, column: None }
+}
+
+/// A frame of a stack profile, with its file and line.
+fn placed_frame(trace: &Trace, frame: FrameId, shared: &mut Shared) -> Frame {
+    let place = place_of(trace, frame);
+    Frame {
+        text: shared.text(&place.name),
+        category: shared.category(trace.strings.get_opt(trace.frames.get(frame).category)),
+        source: place.file.as_deref().map(|file| shared.source(file)),
+        line: place.line,
+        column: place.column,
     }
-    let mut around = known.get(&at).copied().flatten();
-    while let Some((id, frame)) = missing.pop() {
-        let place = place_of(trace, frame);
-        let category = trace.strings.get_opt(trace.frames.get(frame).category);
-        let frame = Frame {
-            text: shared.text(&place.name),
-            category: shared.category(category),
-            source: place.file.as_deref().map(|file| shared.source(file)),
-            line: place.line,
-            column: place.column,
-        };
-        let frame = stacks.placed(frame);
-        around = Some(stacks.stack(frame, around));
-        known.insert(id, around);
-    }
-    around
 }
 
 fn write_counts(

@@ -137,8 +137,7 @@ fn profiles(trace: &Trace, written: fn(&str) -> &str) -> Vec<Profile<'_>> {
     let several = weights.len() > 1;
     let mut all = Vec::new();
     for (number, weight) in weights.iter().enumerate() {
-        let is_first_of_unit =
-            weights[..number].iter().all(|before| written(before.unit()) != written(weight.unit()));
+        let is_first_of_unit = is_first_of_unit(number, &weights, written);
         for thread in weight.threads() {
             let label = thread.label();
             for profile in &thread.profiles {
@@ -165,9 +164,13 @@ fn other_weights(run: &Run, is_written: impl Fn(usize, &[Weight<'_>]) -> bool) -
 
 /// What is missing where each unit, as it is written, has its first weight only.
 fn other_weights_of_units(run: &Run, written: fn(&str) -> &str) -> LeftOut {
-    other_weights(run, |number, weights| {
-        weights[..number].iter().all(|before| written(before.unit()) != written(weights[number].unit()))
-    })
+    other_weights(run, |number, weights| is_first_of_unit(number, weights, written))
+}
+
+/// Whether no weight before writes its unit in the same way.
+fn is_first_of_unit(number: usize, weights: &[Weight<'_>], written: fn(&str) -> &str) -> bool {
+    let own = written(weights[number].unit());
+    weights[..number].iter().all(|before| written(before.unit()) != own)
 }
 
 /// A code location as other formats write it.
