@@ -3,6 +3,7 @@
 //! A function is a name with its file, or with its module where there is no file. Everything is exact: weights are digits with
 //! the common places of their profiles.
 
+use super::outermost::outermost;
 use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::Trace;
@@ -207,35 +208,7 @@ impl CallTree {
 
     /// For each node, whether no node around it has the same number, which `number_of` says.
     fn is_outermost(&self, number_of: impl Fn(usize) -> u32, n_numbers: usize) -> Vec<bool> {
-        let n_nodes = self.len();
-        let (mut first_child, mut next_sibling) = (vec![u32::MAX; n_nodes], vec![u32::MAX; n_nodes]);
-        let mut first_root = u32::MAX;
-        for node in (0..n_nodes).rev() {
-            let first = match self.parent[node] {
-                NodeId::NONE => &mut first_root,
-                parent => &mut first_child[parent.at()],
-            };
-            next_sibling[node] = std::mem::replace(first, node as u32);
-        }
-        // How often each number is on the path to the current node.
-        let mut n_on_path = vec![0u32; n_numbers];
-        let mut is_outermost = vec![false; n_nodes];
-        let mut node = first_root;
-        let mut path: Vec<u32> = Vec::new();
-        while node != u32::MAX || !path.is_empty() {
-            if node == u32::MAX {
-                let Some(done) = path.pop() else { break };
-                n_on_path[number_of(done as usize) as usize] -= 1;
-                node = next_sibling[done as usize];
-                continue;
-            }
-            let count = &mut n_on_path[number_of(node as usize) as usize];
-            is_outermost[node as usize] = *count == 0;
-            *count += 1;
-            path.push(node);
-            node = first_child[node as usize];
-        }
-        is_outermost
+        outermost(self.len(), |node| self.parent[node].0, number_of, n_numbers)
     }
 
     /// Self and total weight of each function, in order of first appearance. A total counts a sample once, however often the

@@ -1,6 +1,7 @@
 //! Stacks merged for one view: by function, file, module, line or class, without what someone hid.
 
 use super::graph::{FrameClass, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph};
+use super::outermost::outermost;
 use crate::base::hash::HashMap;
 use crate::base::pattern::Pattern;
 use serde::{Deserialize, Serialize};
@@ -164,6 +165,8 @@ impl Rules {
         });
         let has = |of: &[bool], number: u32| of.get(number as usize).copied().unwrap_or(false);
         let mut known: HashMap<Label, u32> = HashMap::default();
+        // By label, whether its name is hidden, and whether it is ignored.
+        let mut of_label: Vec<(bool, bool)> = Vec::new();
         let mut rules = Rules {
             label: Vec::with_capacity(graph.frames.len()),
             is_hidden: Vec::with_capacity(graph.frames.len()),
@@ -193,17 +196,19 @@ impl Rules {
             let key = Label { class: FrameClass::Other, ..label.clone() };
             let next = rules.labels.len() as u32;
             let number = *known.entry(key).or_insert(next);
-            let finds = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.finds(&label.name));
+            if number == next {
+                let finds = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.finds(&label.name));
+                of_label.push((finds(&hidden), finds(&ignored)));
+                rules.labels.push(label);
+            }
+            let (is_label_hidden, is_label_ignored) = of_label[number as usize];
             rules.is_hidden.push(
                 is_library
                     || has(&is_hidden_name, frame.name)
-                    || finds(&hidden)
+                    || is_label_hidden
                     || query.hidden_classes.contains(&frame.class),
             );
-            rules.is_ignored.push(has(&is_ignored_name, frame.name) || finds(&ignored));
-            if number == next {
-                rules.labels.push(label);
-            }
+            rules.is_ignored.push(has(&is_ignored_name, frame.name) || is_label_ignored);
             rules.label.push(number);
         }
         Ok(rules)
@@ -275,10 +280,6 @@ impl Merged {
         self.child(ROOT, label as u32)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.own.iter().all(|own| own.is_nothing())
-    }
-
     /// Weight of all stacks.
     pub fn total(&self) -> Lanes {
         let mut total = Lanes::default();
@@ -298,7 +299,7 @@ impl Merged {
         totals
     }
 
-    /// Number of frames of the longest stack.
+    /// Number of nodes around each node.
     pub fn depths(&self) -> Vec<u32> {
         let mut depths: Vec<u32> = Vec::with_capacity(self.key.len());
         for parent in &self.parent {
@@ -385,29 +386,19 @@ impl Merged {
         (self.callers(centers, max_depth, &[]), callees)
     }
 
-    /// For each node, whether none around it satisfies `is_it` as it does.
-    pub fn is_outermost(&self, is_it: impl Fn(usize) -> bool) -> Vec<bool> {
-        // Whether the node or one around it is it.
-        let mut has: Vec<bool> = Vec::with_capacity(self.key.len());
-        let mut outermost = Vec::with_capacity(self.key.len());
-        for (node, parent) in self.parent.iter().enumerate() {
-            let around = *parent != ROOT && has[*parent as usize];
-            let own = is_it(node);
-            outermost.push(own && !around);
-            has.push(own || around);
-        }
-        outermost
-    }
-
-    /// Weight of the stacks with a box that `is_it`, each counted once.
-    pub fn weight_of(&self, is_it: impl Fn(&Label) -> bool) -> Lanes {
-        let by_label: Vec<bool> = self.labels.iter().map(is_it).collect();
-        let outermost = self.is_outermost(|node| by_label[self.key[node] as usize]);
+    /// Weight of the stacks with a box whose label `is_it`, each counted once.
+    pub fn weight_of(&self, is_it: &[bool]) -> Lanes {
         let mut sum = Lanes::default();
-        for (total, is_it) in self.totals().iter().zip(outermost) {
-            if is_it {
-                sum.add(*total);
+        // By node, whether it or one around it counts.
+        let mut has: Vec<bool> = Vec::with_capacity(self.key.len());
+        for (node, total) in self.totals().into_iter().enumerate() {
+            let parent = self.parent[node];
+            let around = parent != ROOT && has[parent as usize];
+            let own = is_it[self.key[node] as usize];
+            if own && !around {
+                sum.add(total);
             }
+            has.push(own || around);
         }
         sum
     }
@@ -416,35 +407,14 @@ impl Merged {
     pub fn sums(&self) -> Vec<LabelSum> {
         let totals = self.totals();
         let mut sums = vec![LabelSum::default(); self.labels.len()];
-        // How often each label is around the current node: along the path from the last node.
-        let mut n_around: Vec<u32> = vec![0; self.labels.len()];
-        let mut first_child = vec![ROOT; self.key.len()];
-        let mut next = vec![ROOT; self.key.len()];
-        let mut first_root = ROOT;
-        for node in (0..self.key.len()).rev() {
-            let first = match self.parent[node] {
-                ROOT => &mut first_root,
-                parent => &mut first_child[parent as usize],
-            };
-            next[node] = std::mem::replace(first, node as NodeId);
-        }
-        let (mut node, mut path) = (first_root, Vec::new());
-        loop {
-            if node == ROOT {
-                let Some(done) = path.pop() else { break };
-                n_around[self.key[done as usize] as usize] -= 1;
-                node = next[done as usize];
-                continue;
+        let label_of = |node: usize| self.key[node];
+        let is_outermost = outermost(self.key.len(), |node| self.parent[node], label_of, sums.len());
+        for (node, is_outermost) in is_outermost.into_iter().enumerate() {
+            let sum = &mut sums[self.key[node] as usize];
+            sum.own.add(self.own[node]);
+            if is_outermost {
+                sum.total.add(totals[node]);
             }
-            let at = node as usize;
-            let label = self.key[at] as usize;
-            sums[label].own.add(self.own[at]);
-            if n_around[label] == 0 {
-                sums[label].total.add(totals[at]);
-            }
-            n_around[label] += 1;
-            path.push(node);
-            node = first_child[at];
         }
         sums
     }

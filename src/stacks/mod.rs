@@ -4,6 +4,7 @@
 mod call_tree;
 pub mod graph;
 pub mod merged;
+mod outermost;
 
 pub use call_tree::{
     CallTree, FileSums, Function, FunctionSum, NodeId, Sandwich, Weights, functions_in_order,

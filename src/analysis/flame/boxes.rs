@@ -28,11 +28,7 @@ pub struct Picture<'a> {
 
 impl Picture<'_> {
     fn width(&self, lanes: Lanes) -> f64 {
-        match self.widths {
-            Widths::Weight => lanes.weight,
-            Widths::Before => lanes.before,
-            Widths::Change => lanes.change,
-        }
+        self.widths.of(lanes)
     }
 
     fn box_of(&self, node: NodeId, total: Lanes, start: f64, depth: u32) -> FlameBox {
@@ -305,8 +301,12 @@ mod tests {
     fn a_match_counts_once_a_stack_and_a_focus_keeps_its_callers() {
         let graph = graph(&STACKS);
         let all = merged(&graph, &StackQuery::default());
-        assert_eq!(all.weight_of(|label| label.name == "b").weight, 10.0);
-        assert_eq!(all.weight_of(|label| "abc".contains(&label.name)).weight, 11.0);
+        let weight_of = |names: &str| {
+            let is_it: Vec<bool> = all.labels.iter().map(|label| names.contains(&label.name)).collect();
+            all.weight_of(&is_it).weight
+        };
+        assert_eq!(weight_of("b"), 10.0);
+        assert_eq!(weight_of("abc"), 11.0);
         let path = [("a".to_string(), String::new()), ("b".to_string(), String::new())];
         let focused = Picture { focus: all.walk(&all.labels_of(&path)), ..picture(&all) }.flame();
         assert_eq!(focused.total, 8.0);

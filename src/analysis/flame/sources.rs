@@ -52,9 +52,7 @@ pub fn compared_graphs(context: &Context<'_>) -> Vec<StackGraph> {
     let all: Vec<StackGraph> = by_file(context).into_iter().flatten().collect();
     let mut kinds: Vec<Vec<&StackGraph>> = Vec::new();
     for graph in &all {
-        let is_like =
-            |kind: &&mut Vec<&StackGraph>| kind[0].title == graph.title && kind[0].unit == graph.unit;
-        match kinds.iter_mut().find(is_like) {
+        match kinds.iter_mut().find(|kind| super::is_like(kind[0], graph)) {
             Some(kind) => kind.push(graph),
             None => kinds.push(vec![graph]),
         }
@@ -164,22 +162,14 @@ fn of_profiles(weight: &Weight<'_>) -> StackGraph {
     let title = format!("Stacks by {}", weight.name());
     let caption = "Weight of stacks, below their callers. A function is a name in a file.";
     let mut builder = GraphBuilder::new(&title, caption, unit);
-    let mut frames = Frames::new(trace);
-    let mut nodes: Vec<NodeId> = vec![ROOT; trace.stacks.len()];
-    let mut is_made = vec![false; trace.stacks.len()];
+    let mut nodes = StackNodes::new(trace);
     for thread in weight.threads() {
         let number = builder.thread(&thread.label());
         for profile in &thread.profiles {
             let measure = Measure::of(weight.unit(), profile.weight.places());
             let has_times = !profile.time.is_empty();
             for (row, stack) in profile.stack.iter().enumerate() {
-                let node = match *stack {
-                    StackId::NONE => {
-                        let frame = builder.named("(no stack)", FrameClass::Other);
-                        builder.child(ROOT, frame)
-                    }
-                    stack => node_of(trace, stack, &mut nodes, &mut is_made, &mut frames, &mut builder),
-                };
+                let node = nodes.get(*stack, &mut builder);
                 let Some(digits) = profile.weight.digits_at(row) else { continue };
                 let weight = measure.double(digits);
                 if has_times {
@@ -193,28 +183,38 @@ fn of_profiles(weight: &Weight<'_>) -> StackGraph {
     builder.finish()
 }
 
-/// The node of a stack of the trace.
-fn node_of(
-    trace: &Trace,
-    stack: StackId,
-    nodes: &mut [NodeId],
-    is_made: &mut [bool],
-    frames: &mut Frames<'_>,
-    builder: &mut GraphBuilder,
-) -> NodeId {
-    let mut path = Vec::new();
-    let mut at = stack;
-    while at != StackId::NONE && !is_made[at.0 as usize] {
-        path.push(at);
-        at = trace.stacks.parent[at.0 as usize];
+/// Nodes for the stacks of a trace.
+struct StackNodes<'a> {
+    frames: Frames<'a>,
+    /// By stack; [`ROOT`] for those not made yet.
+    nodes: Vec<NodeId>,
+}
+
+impl<'a> StackNodes<'a> {
+    fn new(trace: &'a Trace) -> StackNodes<'a> {
+        StackNodes { frames: Frames::new(trace), nodes: vec![ROOT; trace.stacks.len()] }
     }
-    let mut node = if at == StackId::NONE { ROOT } else { nodes[at.0 as usize] };
-    for StackId(stack) in path.into_iter().rev() {
-        let frame = frames.get(trace.stacks.frame[stack as usize], builder);
-        node = builder.child(node, frame);
-        (nodes[stack as usize], is_made[stack as usize]) = (node, true);
+
+    fn get(&mut self, stack: StackId, builder: &mut GraphBuilder) -> NodeId {
+        if stack == StackId::NONE {
+            let frame = builder.named("(no stack)", FrameClass::Other);
+            return builder.child(ROOT, frame);
+        }
+        let stacks = &self.frames.trace.stacks;
+        let mut path = Vec::new();
+        let mut at = stack;
+        while at != StackId::NONE && self.nodes[at.0 as usize] == ROOT {
+            path.push(at);
+            at = stacks.parent[at.0 as usize];
+        }
+        let mut node = if at == StackId::NONE { ROOT } else { self.nodes[at.0 as usize] };
+        for StackId(stack) in path.into_iter().rev() {
+            let frame = self.frames.get(stacks.frame[stack as usize], builder);
+            node = builder.child(node, frame);
+            self.nodes[stack as usize] = node;
+        }
+        node
     }
-    node
 }
 
 /// Samples by stack, each with its weight.
@@ -225,21 +225,13 @@ fn of_samples(trace: &Trace) -> Option<StackGraph> {
     }
     let caption = "Weight of samples, below their callers.";
     let mut builder = GraphBuilder::new("Sampled stacks", caption, Unit::Count);
-    let mut frames = Frames::new(trace);
-    let mut nodes: Vec<NodeId> = vec![ROOT; trace.stacks.len()];
-    let mut is_made = vec![false; trace.stacks.len()];
+    let mut nodes = StackNodes::new(trace);
     let mut threads: HashMap<u32, u32> = HashMap::default();
     for row in 0..table.len() {
         let thread = table.thread[row].0;
         let number =
             *threads.entry(thread).or_insert_with(|| builder.thread(&thread_label(trace, thread as usize)));
-        let node = match table.stack[row] {
-            StackId::NONE => {
-                let frame = builder.named("(no stack)", FrameClass::Other);
-                builder.child(ROOT, frame)
-            }
-            stack => node_of(trace, stack, &mut nodes, &mut is_made, &mut frames, &mut builder),
-        };
+        let node = nodes.get(table.stack[row], &mut builder);
         let weight = table.weight[row];
         if weight.is_finite() {
             builder.sample(node, number, weight);
@@ -251,7 +243,7 @@ fn of_samples(trace: &Trace) -> Option<StackGraph> {
 /// Names of slices as frames, with a class by their category.
 struct SliceFrames<'a> {
     trace: &'a Trace,
-    kinds: Option<&'a Kinds>,
+    kinds: &'a Kinds,
     known: HashMap<(StringId, FrameClass), u32>,
 }
 
@@ -259,7 +251,7 @@ impl SliceFrames<'_> {
     fn get(&mut self, slice: usize, builder: &mut GraphBuilder) -> u32 {
         let slices = &self.trace.slices;
         let (name, category) = (slices.name[slice], slices.category[slice]);
-        let kind = self.kinds.map_or(Kind::Other, |kinds| kinds.get(category));
+        let kind = self.kinds.get(category);
         let of = text(self.trace, name);
         let class = match kind {
             Kind::Op => FrameClass::Operator,
@@ -348,7 +340,7 @@ const UNKNOWN_PHASE: &str = "unknown";
 
 impl<'a> Launched<'a> {
     fn new(gpu: &'a GpuTrace<'a>, builder: GraphBuilder) -> Launched<'a> {
-        let frames = SliceFrames { trace: gpu.trace, kinds: Some(&gpu.kinds), known: HashMap::default() };
+        let frames = SliceFrames { trace: gpu.trace, kinds: &gpu.kinds, known: HashMap::default() };
         let has_phases = gpu.steps.steps.iter().any(|step| step.phase(gpu.trace) != UNKNOWN_PHASE);
         Launched { gpu, builder, frames, has_phases, nodes: HashMap::default() }
     }
@@ -452,7 +444,7 @@ fn of_threads(trace: &Trace) -> Option<StackGraph> {
     let caption = "Self time of slices, below the slices around them.";
     let mut builder = GraphBuilder::new("Slices by thread", caption, Unit::Ns);
     let kinds = Kinds::new(&slices.category, &trace.strings);
-    let mut frames = SliceFrames { trace, kinds: Some(&kinds), known: HashMap::default() };
+    let mut frames = SliceFrames { trace, kinds: &kinds, known: HashMap::default() };
     // Node and thread of each slice.
     let mut nodes: Vec<(NodeId, u32)> = vec![(ROOT, 0); slices.len()];
     let mut roots: HashMap<u32, (NodeId, u32)> = HashMap::default();

@@ -4,7 +4,7 @@ use super::boxes::{MAX_DEPTH, Picture, in_order};
 use crate::base::pattern::Pattern;
 use crate::base::units::{format_float, format_ratio};
 use crate::report::chart::Flame;
-use crate::stacks::graph::{FrameClass, StackGraph};
+use crate::stacks::graph::{FrameClass, ROOT, StackGraph};
 use crate::stacks::merged::{Label, LabelSum, Lanes, Merged, StackQuery};
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,17 @@ pub enum Widths {
     Before,
     /// The changes within, whatever their sign.
     Change,
+}
+
+impl Widths {
+    /// The width of a box with these weights.
+    pub fn of(self, lanes: Lanes) -> f64 {
+        match self {
+            Widths::Weight => lanes.weight,
+            Widths::Before => lanes.before,
+            Widths::Change => lanes.change,
+        }
+    }
 }
 
 /// What the weights of a difference are made comparable by.
@@ -168,13 +179,9 @@ pub fn view(
         text => Some(Pattern::new(text)?),
     };
     let finds = |label: &Label| pattern.as_ref().is_some_and(|pattern| pattern.finds(&label.name));
+    // By label, as all forms of the merged stacks have the same.
     let is_hit: Vec<bool> = all.labels.iter().map(finds).collect();
     let widths = if graph.is_difference { query.widths } else { Widths::Weight };
-    let lane = |lanes: Lanes| match widths {
-        Widths::Weight => lanes.weight,
-        Widths::Before => lanes.before,
-        Widths::Change => lanes.change,
-    };
     let (unit, is_difference) = (graph.unit, graph.is_difference);
     let picture = |merged: &Merged, focus| {
         Picture { merged, unit, is_difference, widths, focus, is_hit: &is_hit }.flame()
@@ -196,7 +203,7 @@ pub fn view(
                     continue;
                 }
                 match node_of.get(*node as usize).copied().unwrap_or(Some(hidden)) {
-                    Some(crate::stacks::graph::ROOT) => samples.push((hidden, *weight)),
+                    Some(ROOT) => samples.push((hidden, *weight)),
                     Some(node) => samples.push((node, *weight)),
                     None => {}
                 }
@@ -205,26 +212,20 @@ pub fn view(
             in_order(&nodes, &samples, total, unit, &is_hit)
         }
         Direction::Around => {
-            let is_center = |label: &Label| {
-                query
-                    .center
-                    .as_ref()
-                    .is_some_and(|(name, place)| label.name == *name && label.place == *place)
-            };
-            let known = all.labels.iter().position(is_center);
+            let known = all.labels_of(query.center.as_slice()).first().copied();
             // Without one, the function that most ends in.
             let center = known.or_else(|| {
-                let heaviest = |a: &usize, b: &usize| lane(sums[*a].own).total_cmp(&lane(sums[*b].own));
-                (0..sums.len()).max_by(heaviest)
+                let width = |label: &u32| widths.of(sums[*label as usize].own);
+                (0..sums.len() as u32).max_by(|a, b| width(a).total_cmp(&width(b)))
             });
-            let (above, below) = all.around(center.unwrap_or(0) as u32, MAX_DEPTH);
+            let (above, below) = all.around(center.unwrap_or(0), MAX_DEPTH);
             callers = Some(picture(&above, None));
             picture(&below, None)
         }
     };
     let total = all.total();
-    let matched = pattern.is_some().then(|| lane(all.weight_of(finds)));
-    let (rows, n_rows) = rows(all, sums, query.rows, &pattern);
+    let matched = pattern.is_some().then(|| widths.of(all.weight_of(&is_hit)));
+    let (rows, n_rows) = rows(all, sums, query.rows, pattern.is_some().then_some(&is_hit));
     let info = |graph: &StackGraph| FlameInfo {
         title: graph.title.clone(),
         caption: graph.caption.clone(),
@@ -273,13 +274,18 @@ fn heaviest_thread(graph: &StackGraph) -> Option<u32> {
     (0..weights.len()).rev().max_by(|a, b| weights[*a].total_cmp(&weights[*b])).map(|at| at as u32)
 }
 
-/// Functions that the search finds, and how many they are.
-fn rows(all: &Merged, sums: &[LabelSum], order: RowOrder, pattern: &Option<Pattern>) -> (Vec<FlameRow>, u64) {
+/// Functions that the search finds, if there is one, and how many they are.
+fn rows(
+    all: &Merged,
+    sums: &[LabelSum],
+    order: RowOrder,
+    is_hit: Option<&Vec<bool>>,
+) -> (Vec<FlameRow>, u64) {
     let mut found: Vec<usize> = (0..sums.len())
         .filter(|at| {
             let total = sums[*at].total;
             let is_there = total.weight > 0.0 || total.before > 0.0;
-            is_there && pattern.as_ref().is_none_or(|pattern| pattern.finds(&all.labels[*at].name))
+            is_there && is_hit.is_none_or(|is_hit| is_hit[*at])
         })
         .collect();
     let key = |sum: &LabelSum| match order {
