@@ -228,7 +228,7 @@ impl<'a> Context<'a> {
     }
 
     /// Keeps the results that another context can reuse.
-    fn into_cache(self) -> AnalysisCache {
+    pub fn into_cache(self) -> AnalysisCache {
         AnalysisCache {
             gpu: self.gpu.into_inner().into_iter().flatten().map(gpu::GpuTrace::into_model).collect(),
             memory: self

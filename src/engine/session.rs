@@ -879,8 +879,13 @@ impl Session {
 
     /// Data for a comparison. An error if the tables cannot be read from the index.
     pub fn side(&mut self) -> Result<Side, ImportError> {
+        self.finish_reports();
+        self.load()?;
+        // The GPU model of the reports serves both.
+        let context = Context::from_cache(&self.run, &self.query, std::mem::take(&mut self.found));
+        let graphs = flame::compared_graphs(&context);
+        self.found = context.into_cache();
         let digest = self.digest()?;
-        let graphs = flame::compared_graphs(&Context::new(&self.run, &self.query));
         Ok(Side { digest, accounts: self.accounts(), left_out: self.left_out.clone(), graphs })
     }
 
