@@ -5,10 +5,12 @@ use crate::cli::output::{self, LineEnd, terminal_width};
 use crate::cli::place::{self, Place};
 use crate::cli::report::keep_rows;
 use crate::cli::{pictures, read, usage};
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 use tracedrop::analysis::flame;
 use tracedrop::compare::gpu::MEASURES;
 use tracedrop::compare::limits::{Limit, Outcome};
@@ -41,7 +43,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "ID", value_parser = report_id)]
     report: Vec<String>,
     /// Output format; markdown is a short pull request comment with collapsed tables.
-    #[arg(long, value_enum, default_value_t = CompareFormat::Terminal)]
+    #[arg(long, value_enum, default_value_t = CompareFormat::Report(Format::Terminal))]
     format: CompareFormat,
     /// With `--format svg`: folder for the charts, one file each; created if missing.
     #[arg(short, long, value_name = "DIR")]
@@ -61,34 +63,37 @@ pub struct CompareArgs {
 }
 
 /// Output formats: those of reports, and one for test runners.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum CompareFormat {
-    Terminal,
-    #[value(alias = "md")]
-    Markdown,
-    Json,
-    Csv,
-    /// One self-contained web page that works offline.
-    Html,
-    /// One Parquet file per table, in a zip archive.
-    Parquet,
-    /// Chart of the first report; with `--output`, all charts as files in that folder.
-    Svg,
-    /// Test report as JUnit XML: one test per --fail-on, which fails if the limit is exceeded.
+    Report(Format),
     Junit,
+}
+
+impl ValueEnum for CompareFormat {
+    fn value_variants<'a>() -> &'a [CompareFormat] {
+        static ALL: LazyLock<Vec<CompareFormat>> = LazyLock::new(|| {
+            let reports = Format::value_variants().iter().map(|format| CompareFormat::Report(*format));
+            reports.chain([CompareFormat::Junit]).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            CompareFormat::Report(format) => format.to_possible_value(),
+            CompareFormat::Junit => Some(PossibleValue::new("junit").help(
+                "Test report as JUnit XML: one test per --fail-on, which fails if the limit is exceeded",
+            )),
+        }
+    }
 }
 
 impl CompareFormat {
     /// The format of reports; that of JUnit has no reports, only limits.
     fn of_reports(self) -> Format {
         match self {
-            CompareFormat::Terminal | CompareFormat::Junit => Format::Terminal,
-            CompareFormat::Markdown => Format::Markdown,
-            CompareFormat::Json => Format::Json,
-            CompareFormat::Csv => Format::Csv,
-            CompareFormat::Html => Format::Html,
-            CompareFormat::Parquet => Format::Parquet,
-            CompareFormat::Svg => Format::Svg,
+            CompareFormat::Report(format) => format,
+            CompareFormat::Junit => Format::Terminal,
         }
     }
 }
