@@ -200,6 +200,15 @@ impl Stage {
         );
     }
 
+    /// Asks, and drops the answer once the screen is gone.
+    fn ask_here(self, ask: TimelineAsk, answer: impl Fn(TimelineAnswer) + 'static) {
+        self.ask(ask, move |it| {
+            if self.works.try_with_value(|_| ()).is_some() {
+                answer(it);
+            }
+        });
+    }
+
     pub fn ask_for_tracks(self) {
         let state = self.tab.timeline;
         self.ask(TimelineAsk::Tracks, move |answer| {
@@ -305,10 +314,9 @@ impl Stage {
         }
         self.works.update_value(|works| works.is_asked = true);
         let ask = TimelineAsk::Picture { window: view.window(scale), rows: wanted, lit: lit.clone() };
-        self.ask(ask, move |answer| {
+        self.ask_here(ask, move |answer| {
             let TimelineAnswer::Picture(picture) = answer else { return };
-            // The screen may be gone by now.
-            let _ = self.works.try_update_value(|works| {
+            self.works.update_value(|works| {
                 works.is_asked = false;
                 let colors = Colors::of_theme();
                 works.painted = Painted::new(picture, lit.clone(), &colors);
@@ -487,7 +495,7 @@ impl Stage {
             return;
         }
         let from = state.selected.get_untracked();
-        self.ask(TimelineAsk::Find { text, from, is_back }, move |answer| {
+        self.ask_here(TimelineAsk::Find { text, from, is_back }, move |answer| {
             if let TimelineAnswer::Found(found) = answer {
                 self.has_found(found);
             }
@@ -503,7 +511,7 @@ impl Stage {
 
     pub fn go_to_same_name(self, is_back: bool) {
         let Some(of) = self.tab.timeline.selected.get_untracked() else { return };
-        self.ask(TimelineAsk::SameName { of, is_back }, move |answer| {
+        self.ask_here(TimelineAsk::SameName { of, is_back }, move |answer| {
             if let TimelineAnswer::Found(Found { link: Some(link), .. }) = answer {
                 self.select(&link);
             }
@@ -525,7 +533,7 @@ impl Stage {
             ns: view.ns_at(x).max(0.0) as u64,
             around_ns: view.ns_per_pixel.max(1.0) as u64,
         };
-        self.ask(ask, move |it| {
+        self.ask_here(ask, move |it| {
             if let TimelineAnswer::At(at) = it {
                 answer(at);
             }
@@ -714,7 +722,7 @@ impl Stage {
     /// The box before or after another in its row.
     pub fn go_beside(self, link: &BoxLink, is_back: bool) {
         let ask = TimelineAsk::Beside { of: link.of, is_back };
-        self.ask(ask, move |answer| {
+        self.ask_here(ask, move |answer| {
             if let TimelineAnswer::Found(Found { link: Some(link), .. }) = answer {
                 self.select(&link);
             }
