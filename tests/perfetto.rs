@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use support::{Random, data_dirs, files, for_each_cut, import, own_dir};
 use tracedrop::analysis::gpu::GpuTrace;
 use tracedrop::base::strings::StringId;
-use tracedrop::import::ImportError;
+use tracedrop::import::{Import, ImportError};
 use tracedrop::trace::Trace;
 use tracedrop::trace::slices::{Class, SliceKind, UNFINISHED};
 use tracedrop::trace::tracks::{Key, TrackKind};
@@ -759,6 +759,26 @@ fn gpu_profiles_of_pytorch_are_known() {
     let wanted = expected["slices"].as_array().unwrap().iter();
     let wanted = wanted.filter(|slice| slice["track"].as_u64().is_some_and(|track| track > 10));
     assert_eq!(sum, wanted.map(|slice| slice["dur"].as_i64().unwrap()).sum::<i64>());
+}
+
+/// Groups are joined by place also where their events do not fit in memory together.
+#[test]
+fn more_events_than_memory_have_the_same_kernels() {
+    let bytes = std::fs::read(own_dir("perfetto").join("torch_monitor.pftrace")).unwrap();
+    let whole = import("x.pftrace", &bytes, None).unwrap();
+    let mut wanted: Vec<(i64, i64)> =
+        GpuTrace::new(&whole).work.iter().map(|work| (work.start, work.end)).collect();
+    wanted.sort();
+    for max_events in [50, 100, 301] {
+        let mut import = Import::new("x.pftrace", bytes.len() as u64);
+        import.hold_at_most(max_events);
+        bytes.chunks(1000).for_each(|chunk| import.feed(chunk));
+        let trace = import.finish().unwrap();
+        let work = &trace.aggregated.as_ref().unwrap().work;
+        let mut got: Vec<(i64, i64)> = work.start.iter().copied().zip(work.end.iter().copied()).collect();
+        got.sort();
+        assert_eq!(got, wanted, "{max_events}");
+    }
 }
 
 /// Damaged files are read as far as they go, and every byte is accounted for.

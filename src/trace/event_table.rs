@@ -278,8 +278,10 @@ pub struct EventTable {
     /// Sparse, sorted by event: CPU time of the thread, and CPU duration if given.
     pub thread_time: Vec<(u32, i64, Option<i64>)>,
     /// Sparse, sorted by event: writer of the event and those after it. Only with [`Ways::Tracks`](super::builder::Ways::Tracks),
-    /// as the next two.
+    /// as the next ones.
     pub writers: Vec<(u32, u32)>,
+    /// Writers that are known to write in groups, of whose events most are no longer here.
+    pub in_groups: Vec<u32>,
     /// Places of events in chains of arrows, in file order.
     pub chained: Vec<Chained>,
     /// Sparse, sorted by event once begins and ends are joined: arguments of the end event.

@@ -109,8 +109,27 @@ fn groups_of(events: &EventTable) -> HashMap<u32, Groups> {
             groups.entry(writer).or_default().add(event, &events.rows.get(event));
         }
     }
+    for (writer, groups) in &mut groups {
+        groups.goes_back |= events.in_groups.contains(writer);
+    }
     groups.retain(|_, groups| groups.is_grouped());
     groups
+}
+
+/// Joins what is whole of groups, before events are packed away thread by thread. Returns begins that wait for their ends, with
+/// their writers; these must stay.
+pub(super) fn join_groups(builder: &mut TraceBuilder, events: &mut EventTable) -> HashMap<u32, u32> {
+    let mut waiting = HashMap::default();
+    for (writer, groups) in groups_of(events) {
+        for (begin, end) in &groups.pairs {
+            join_pair(builder, events, *begin, *end);
+        }
+        waiting.extend(groups.unended().iter().map(|(event, _)| (*event, writer)));
+        if !events.in_groups.contains(&writer) {
+            events.in_groups.push(writer);
+        }
+    }
+    waiting
 }
 
 /// Makes complete slices of begins with an end; marks these ends.

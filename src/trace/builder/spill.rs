@@ -3,12 +3,13 @@
 //! The result equals that of keeping all events: every event is paired and nested with all others of its thread. But only the
 //! longest slices remain. Links between threads (arrows) and rare data (stacks, CPU times) are dropped, and that is reported.
 
-use super::{TraceBuilder, issues, nesting, pairing, renumbered, samples};
+use super::{TraceBuilder, Ways, issues, joined, nesting, pairing, renumbered, samples};
 use crate::base::bytepack;
+use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::aggregated::Aggregator;
-use crate::trace::event_table::EventTable;
+use crate::trace::event_table::{EventTable, IS_JOINED};
 use crate::trace::events::{Event, EventExtra, EventKey, NO_EXTRA, Phase, flag};
 use crate::trace::ledger::Position;
 use crate::trace::links::{LinkTable, SignatureTable};
@@ -177,9 +178,27 @@ impl TraceBuilder {
                 ..SpilledEvents::default()
             })
         });
-        let mut kept = EventTable::default();
+        let mut events = std::mem::take(&mut self.events);
+        let waiting = match self.ways {
+            Ways::Tracks => joined::join_groups(self, &mut events),
+            _ => HashMap::default(),
+        };
+        spilled.n_flow_events += events.chained.len() as u64;
+        let mut kept =
+            EventTable { in_groups: std::mem::take(&mut events.in_groups), ..EventTable::default() };
         let mut packed = Vec::with_capacity(BLOCK_EVENTS);
-        for event in self.events.iter() {
+        for (index, event) in events.iter().enumerate() {
+            if let Some(writer) = waiting.get(&(index as u32)) {
+                let row = kept.push(Event { extra: NO_EXTRA, ..event }, None);
+                if kept.writers.last().is_none_or(|(_, last)| last != writer) {
+                    kept.writers.push((row, *writer));
+                }
+                continue;
+            }
+            // Its slice is whole.
+            if event.phase == Phase::End && event.dur == IS_JOINED {
+                continue;
+            }
             let is_flow = matches!(event.phase, Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd);
             let is_bound = event.flags & (flag::FLOW_IN | flag::FLOW_OUT) != 0;
             spilled.n_flow_events += u64::from(is_flow || is_bound);
@@ -194,7 +213,7 @@ impl TraceBuilder {
                     packed.clear();
                 }
             } else if !is_flow {
-                let extra = self.events.extras.get(event.extra as usize).cloned();
+                let extra = events.extras.get(event.extra as usize).cloned();
                 let extra = extra.map(|extra| EventExtra { bind_id: EventKey::None, ..extra });
                 kept.push(Event { flags: event.flags & !ARROWS, ..event }, extra);
             }
