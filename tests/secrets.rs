@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use support::{data_dirs, files, import};
 use tracedrop::analysis::Query;
-use tracedrop::engine::{Session, Shown};
+use tracedrop::engine::{Linked, Session, Shown};
 use tracedrop::export::{self, Options};
 use tracedrop::index::Index;
 use tracedrop::trace::sidecar_files::SidecarFile;
@@ -95,6 +95,23 @@ fn every_export_is_without_and_one_switch_shows_them() {
     session.set_query(Query::default()).unwrap();
     assert!(!holds(&written(&mut session, "chrome-trace").0, "FAKE"));
     assert!(holds(&written(&mut open(shown), "json").0, "FAKE0005"));
+}
+
+/// Someone may have sent a report in which secrets are shown, or written one by hand.
+#[test]
+fn reports_that_others_wrote_are_judged_again() {
+    let mut session = open(Query { show_secrets: true, ..Query::default() });
+    let (fragment, _) = written(&mut session, "link");
+    let mut linked = Linked::open(std::str::from_utf8(&fragment).unwrap()).unwrap();
+    assert!(linked.document().unwrap().link.unwrap().n_secrets > 0);
+    let mut json = Vec::new();
+    linked.export(export::find("json").unwrap(), &Options::default(), &mut json).unwrap();
+    assert!(!holds(&json, "FAKE") && holds(&json, "(hidden"));
+    assert!(holds(&json, "Hidden: "));
+    // A sound link stays as it is.
+    let (fragment, _) = written(&mut open(Query::default()), "link");
+    let linked = Linked::open(std::str::from_utf8(&fragment).unwrap()).unwrap();
+    assert_eq!(linked.document().unwrap().link.unwrap().n_secrets, 0);
 }
 
 #[test]

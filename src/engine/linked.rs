@@ -5,8 +5,9 @@ use super::protocol::{DocumentView, FileView, LedgerView, LinkView, RangeView};
 use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, not_exported, report_view, stem_of};
 use crate::analysis::Query;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::export::link::{self, LinkedReport, Refusal};
+use crate::export::redact::Redacted;
 use crate::export::{ExporterInfo, Options};
 use crate::report::{Document, Facts, Report};
 use crate::trace::Run;
@@ -19,22 +20,37 @@ pub struct Linked {
     is_file: bool,
     /// Reason why the index in the file is unusable.
     problem: Option<String>,
+    /// Passwords, tokens and keys that were hidden.
+    n_secrets: u64,
     order: RowOrder,
 }
 
 impl Linked {
-    /// Parses the fragment of a link.
+    /// Parses the fragment of a link, and hides its passwords, tokens and keys.
     pub fn open(fragment: &str) -> Result<Linked, Refusal> {
-        Ok(Linked::of(link::read(fragment)?, false, None))
+        Ok(Linked::of(link::read(fragment)?, false, None, false))
     }
 
     /// Content of a file; `problem` says why its index is unusable, if there is one.
-    pub(super) fn of_file(report: LinkedReport, problem: Option<String>) -> Linked {
-        Linked::of(report, true, problem)
+    pub(super) fn of_file(report: LinkedReport, problem: Option<String>, shows_secrets: bool) -> Linked {
+        Linked::of(report, true, problem, shows_secrets)
     }
 
-    fn of(report: LinkedReport, is_file: bool, problem: Option<String>) -> Linked {
-        Linked { report, is_file, problem, order: RowOrder::default() }
+    fn of(report: LinkedReport, is_file: bool, problem: Option<String>, shows_secrets: bool) -> Linked {
+        let mut linked = Linked { report, is_file, problem, n_secrets: 0, order: RowOrder::default() };
+        if !shows_secrets {
+            linked.hide_secrets();
+        }
+        linked
+    }
+
+    /// Whoever wrote the report may have left them in.
+    fn hide_secrets(&mut self) {
+        let (redacted, n_secrets) = Redacted::without_secrets(&self.written(), &self.report.notes);
+        if n_secrets > 0 {
+            (self.report.reports, self.report.notes) = redacted.into_reports();
+            self.n_secrets = n_secrets;
+        }
     }
 
     /// Its report.
@@ -62,6 +78,10 @@ impl Linked {
             true => "These numbers came with a Tracedrop file; the trace was not parsed.",
             false => "These numbers came with a link; no file was parsed.",
         });
+        if self.n_secrets > 0 {
+            let what = counted(self.n_secrets, "password, token or key", "passwords, tokens and keys");
+            ledger.info(format!("Hidden: {what}."));
+        }
         Document {
             title: self.report.title.clone(),
             source: source.collect(),
@@ -122,6 +142,7 @@ impl Shown for Linked {
                 notes: notes.clone(),
                 is_file: self.is_file,
                 problem: self.problem.clone(),
+                n_secrets: self.n_secrets,
             }),
             sent: None,
             has_timeline: false,

@@ -53,10 +53,13 @@ pub fn open_tracedrop_file(
     unpack: impl FnOnce(&Entry) -> Result<Rc<dyn Content>, String>,
 ) -> Result<HandedOn, Failure> {
     let TracedropFile { report, index, .. } = tracedrop_file::open(content)?;
+    let shows_secrets = asked.is_some_and(|asked| asked.show_secrets);
+    let linked =
+        |report, problem| Ok(HandedOn::Linked(Box::new(Linked::of_file(report, problem, shows_secrets))));
     let entry = match index {
         Ok(Some(entry)) => entry,
-        Ok(None) => return Ok(HandedOn::Linked(Box::new(Linked::of_file(report, None)))),
-        Err(why) => return Ok(HandedOn::Linked(Box::new(Linked::of_file(report, Some(why.to_string()))))),
+        Ok(None) => return linked(report, None),
+        Err(why) => return linked(report, Some(why.to_string())),
     };
     let opened = unpack(&entry).and_then(|index| open_index(index, asked).map_err(|failure| failure.what));
     match opened {
@@ -70,7 +73,7 @@ pub fn open_tracedrop_file(
             });
             Ok(HandedOn::Session(Box::new(session)))
         }
-        Err(why) => Ok(HandedOn::Linked(Box::new(Linked::of_file(report, Some(why))))),
+        Err(why) => linked(report, Some(why)),
     }
 }
 

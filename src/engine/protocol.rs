@@ -592,6 +592,8 @@ pub struct LinkView {
     pub is_file: bool,
     /// Reason why the trace data in the file is unusable; a sentence fragment.
     pub problem: Option<String>,
+    /// Passwords, tokens and keys that were in it, and are hidden.
+    pub n_secrets: u64,
 }
 
 /// A and B of a comparison.

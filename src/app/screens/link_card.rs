@@ -38,6 +38,10 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                         let problem = link.get().and_then(|link| link.problem);
                         problem.map(|why| view! { <p class="wrong">{(words().sharing.no_index)(&text::visible(&why))}</p> })
                     }}
+                    {move || {
+                        let n = link.with(|link| link.as_ref().map_or(0, |link| link.n_secrets));
+                        (n > 0).then(|| view! { <p>{(words().sharing.secrets_hidden)(n)}</p> })
+                    }}
                     <ul>
                         {move || {
                             let files = link.get().map(|link| link.files).unwrap_or_default();

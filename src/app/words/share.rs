@@ -91,6 +91,7 @@ pub struct ShareWords {
     pub hand_on_save: &'static str,
     pub from_file: fn(usize) -> String,
     pub no_index: fn(&str) -> String,
+    pub secrets_hidden: fn(u64) -> String,
 }
 
 pub const ENGLISH: ShareWords = ShareWords {
@@ -259,4 +260,7 @@ pub const ENGLISH: ShareWords = ShareWords {
         )
     },
     no_index: |why| format!("The trace data in this file cannot be used: {why}."),
+    secrets_hidden: |n| {
+        format!("Hidden: {}.", counted(n, "password, token or key", "passwords, tokens and keys"))
+    },
 };

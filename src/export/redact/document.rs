@@ -52,6 +52,18 @@ impl Redacted {
         }
     }
 
+    /// Hides the passwords, tokens and keys in a report that was written elsewhere, and says how many there were.
+    pub fn without_secrets(document: &Document<'_>, notes: &Notes) -> (Redacted, u64) {
+        let mut redactor = Redactor::of_secrets();
+        let redacted = Redacted::new(document, &Run::default(), notes, &mut redactor);
+        (redacted, redactor.n_secrets.unwrap_or(0))
+    }
+
+    /// The reports and the notes on them.
+    pub fn into_reports(self) -> (Vec<Report>, Notes) {
+        (self.reports, self.notes)
+    }
+
     /// The notes, attached to the same rows of the redacted tables.
     pub fn notes(&self) -> &Notes {
         &self.notes

@@ -21,6 +21,7 @@ pub use outgoing::{Outgoing, Sort, outgoing, outgoing_in_steps};
 pub use trace::redacted;
 
 use crate::base::hash::HashMap;
+use crate::base::secrets::{Without, hide, hide_value};
 use crate::report::{Document, view};
 use regex_lite::{Captures, Regex};
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,9 @@ const DOMAINS: &str = "com|org|net|io|ai|dev|edu|gov|local|lan|internal|intra|co
 /// Redacts the selected classes consistently.
 pub struct Redactor {
     pub classes: Classes,
+    /// Passwords, tokens and keys hidden so far; `None` leaves them as they are, because those of a trace are hidden where it
+    /// is read.
+    n_secrets: Option<u64>,
     tokens: HashMap<(&'static str, String), usize>,
     n_tokens: HashMap<&'static str, usize>,
     known: HashMap<String, String>,
@@ -92,6 +96,7 @@ impl Redactor {
     pub fn new(classes: Classes) -> Redactor {
         Redactor {
             classes,
+            n_secrets: None,
             tokens: HashMap::default(),
             n_tokens: HashMap::default(),
             known: HashMap::default(),
@@ -114,6 +119,11 @@ impl Redactor {
         }
     }
 
+    /// Hides passwords, tokens and keys, and nothing else.
+    fn of_secrets() -> Redactor {
+        Redactor { n_secrets: Some(0), ..Redactor::new(Classes::default()) }
+    }
+
     /// Token for a text of a class: `[path 3]`.
     pub fn token(&mut self, class: &'static str, text: &str) -> String {
         let key = (class, text.to_string());
@@ -132,6 +142,9 @@ impl Redactor {
     /// Redacts what can be recognized by pattern in any text.
     pub fn text(&mut self, text: &str) -> String {
         let Classes { paths, hosts, prompts, .. } = self.classes;
+        if self.n_secrets.is_some() {
+            return self.without_secrets(hide(text), text);
+        }
         if !(paths || hosts || prompts) || text.len() < 3 {
             return text.to_string();
         }
@@ -143,6 +156,12 @@ impl Redactor {
             self.known.insert(text.to_string(), redacted.clone());
         }
         redacted
+    }
+
+    fn without_secrets(&mut self, without: Option<Without>, text: &str) -> String {
+        let Some(Without { text, n }) = without else { return text.to_string() };
+        self.n_secrets = self.n_secrets.map(|before| before + n);
+        text
     }
 
     /// Takes the cache of redacted texts, to be returned to [`Redactor::remember_known`].
@@ -230,6 +249,9 @@ impl Redactor {
 
     /// Redacts the value of `key`.
     pub fn value_of(&mut self, key: &str, text: &str) -> String {
+        if self.n_secrets.is_some() {
+            return self.without_secrets(hide_value(key, text), text);
+        }
         let key = key.to_ascii_lowercase();
         let is_one_of = |names: &[&str]| names.iter().any(|name| key.contains(name));
         if self.classes.hosts
