@@ -58,8 +58,10 @@ test: ## run everything that CI runs
 
 test-all: test-browser check test-native test-python test-fuzz
 
+# Unit tests are a second build of the library: they take seconds without optimization, which makes that build fast.
 test-native:
-	@cargo test --no-fail-fast
+	@code=0; cargo test --no-fail-fast --bins --examples --test '*' || code=1; \
+	cargo --config 'profile.dev.package.tracedrop.opt-level=0' test --no-fail-fast --lib || code=1; exit $$code
 
 test-python: ## build the Python package for tests and run python/tests in a fresh environment (ONLY=sql)
 	@tools/test-python.sh $(if $(ONLY),-k '$(ONLY)')
