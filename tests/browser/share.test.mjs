@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
-import { NARROW, WIDE, accessibilityProblems, givenToPerfetto, openPage, showReport, siteAndBrowser, standInForPerfetto } from './support.mjs';
+import { NARROW, WIDE, accessibilityProblems, givenToPerfetto, openPage, showReport, siteAndBrowser, slicesIn, standInForPerfetto } from './support.mjs';
 
 const given = siteAndBrowser();
 const data = (name) => fileURLToPath(new URL(`../data/${name}`, import.meta.url));
@@ -29,13 +28,13 @@ async function handOver(page) {
   await page.keyboard.press('h');
   await page.getByRole('menuitem', { name: 'Open in Perfetto…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Open in Perfetto' });
-  await dialog.getByText(/passed to https:\/\/ui\.perfetto\.dev as small-bert-h100\.trace\.json\.gz/).waitFor();
+  await dialog.getByText(/passed to https:\/\/ui\.perfetto\.dev as small-bert-h100\.pftrace/).waitFor();
   return dialog;
 }
 
-const durations = (json) =>
-  JSON.parse(json)
-    .traceEvents.filter((event) => event.ph === 'X')
+const durations = (events) =>
+  events
+    .filter((event) => event.ph === 'X')
     .map((event) => `${event.name} ${event.ts} ${event.dur ?? 0}`)
     .sort();
 
@@ -51,14 +50,14 @@ test('Perfetto gets the trace after its answer, whole or the selected time range
   await dialog.getByText(/Passed .* to Perfetto/).waitFor();
   const { title, bytes } = await givenToPerfetto(perfetto);
   assert.equal(perfetto.url(), 'https://ui.perfetto.dev/');
-  assert.equal(title, 'small-bert-h100.trace.json.gz');
-  const events = durations(gunzipSync(bytes).toString());
+  assert.equal(title, 'small-bert-h100.pftrace');
+  const events = durations(slicesIn(bytes));
   // The same as the downloaded trace, whose events the tests of the export compare with the file.
   await page.keyboard.press('Escape');
   const download = page.waitForEvent('download');
   await page.keyboard.press('e');
   await page.getByRole('menuitem', { name: 'Chrome trace (for Perfetto)' }).click();
-  const whole = durations(readFileSync(await (await download).path(), 'utf8'));
+  const whole = durations(JSON.parse(readFileSync(await (await download).path(), 'utf8')).traceEvents);
   assert.ok(events.length > 1000);
   assert.deepEqual(events, whole);
 
@@ -68,7 +67,7 @@ test('Perfetto gets the trace after its answer, whole or the selected time range
   await dialog.getByText(/passed to https/).waitFor();
   const part = page.waitForEvent('download');
   await dialog.getByRole('button', { name: 'Download instead' }).click();
-  const some = durations(gunzipSync(readFileSync(await (await part).path())).toString());
+  const some = durations(slicesIn(readFileSync(await (await part).path())));
   assert.ok(some.length > 0 && some.length < whole.length);
   const all = new Set(whole);
   assert.ok(some.every((event) => all.has(event)));

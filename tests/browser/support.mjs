@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { createServer as createTcpServer } from 'node:net';
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
@@ -223,6 +226,16 @@ export async function standInForPerfetto(context, { silent = false } = {}) {
       </script>`,
     }),
   );
+}
+
+/** The complete slices in a Perfetto trace, as events of a Chrome trace: the command converts it. */
+export function slicesIn(bytes) {
+  const folder = mkdtempSync(join(tmpdir(), 'pftrace-'));
+  const file = join(folder, 'a.pftrace');
+  writeFileSync(file, bytes);
+  const json = execFileSync(here('../../target/debug/tracedrop'), ['export', file, '--to', 'chrome-trace'], { maxBuffer: 1e9, stdio: ['ignore', 'pipe', 'pipe'] });
+  rmSync(folder, { recursive: true });
+  return JSON.parse(json.toString()).traceEvents.filter(({ ph }) => ph === 'X');
 }
 
 /** What that page received: `{ title, bytes }`. */

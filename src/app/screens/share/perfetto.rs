@@ -2,7 +2,7 @@
 
 use super::part::{PartDraft, PartFields};
 use super::redaction::{Redaction, TYPING_MS};
-use super::{LARGE_BYTES, PACKED_TRACE, Packed};
+use super::{LARGE_BYTES, PACKED_TRACE, PERFETTO_TRACE, Packed};
 use crate::app::browser;
 use crate::app::browser::Blob;
 use crate::app::browser::HandedOver;
@@ -40,6 +40,9 @@ pub fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
         document.as_ref().map_or((0, None), |document| (document.file.bytes, document.span_ns))
     });
     let is_large = n_bytes > LARGE_BYTES;
+    let has_timeline =
+        document.with_untracked(|document| document.as_ref().is_some_and(|it| it.has_timeline));
+    let exporter = if has_timeline { PERFETTO_TRACE } else { PACKED_TRACE };
     // The first part of a large one that is about as much as may go without asking.
     let first = match span {
         Some(span) if is_large => (span as f64 * (LARGE_BYTES as f64 / n_bytes as f64)) as i64,
@@ -62,7 +65,7 @@ pub fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
         stage.set(Stage::Packing(0));
         let options = ShareOptions { cut, redact: classes.get_untracked(), ..ShareOptions::default() };
         tab.ask(
-            |ticket| Request::Share { ticket, exporter: PACKED_TRACE.to_string(), options },
+            move |ticket| Request::Share { ticket, exporter: exporter.to_string(), options },
             move |answer| {
                 if turn.try_get_value() != Some(this_turn) {
                     return;
@@ -140,7 +143,7 @@ pub fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
                     {is_large.then(|| view! { <p class="hint">{(words().sharing.is_large)(n_bytes)}</p> })}
                 }
             })}
-        <Redaction tab exporter=PACKED_TRACE.to_string() options classes />
+        <Redaction tab exporter=exporter.to_string() options classes />
         <div class="share-state" role="status">
             {move || match stage.get() {
                 Stage::Asking => {
