@@ -6,6 +6,8 @@ use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use support::{Random, data_dirs, files, import, own_dir};
+use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
+use tracedrop::analysis::{ANALYSES, Context, Query};
 use tracedrop::timeline::answers::{BoxName, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::{
     BoxTable, Pixel, RowLine, SliceBoxes, TimelineIndex, Window, of_run, read_all_boxes, read_by_groups,
@@ -270,4 +272,58 @@ proptest! {
         let window = Window { first_pixel: (near >> bits).saturating_sub(50), bits, n_pixels: 100 };
         check_window("made", &trace, &index, row, window);
     }
+}
+
+/// The idle time of a range, by cause, adds up to that of the report on the whole trace.
+#[test]
+fn idle_time_of_ranges_adds_up_to_the_report() {
+    let mut n_devices = 0;
+    for path in data_dirs("pytorch").iter().flat_map(|dir| files(dir, &[".json", ".json.gz"])) {
+        if path.metadata().is_ok_and(|data| data.len() > 2_000_000) {
+            continue;
+        }
+        let file = path.file_name().unwrap().to_str().unwrap().to_string();
+        let Ok(trace) = import(&file, &std::fs::read(&path).unwrap(), None) else { continue };
+        let run = Run::single(trace);
+        let Some(timeline) = of_run(&run) else { continue };
+        let query = Query::default();
+        let context = Context::new(&run, &query);
+        let all = DeviceIdle::all(&context);
+        let mut random = Random(7);
+        let in_range = |from_ns, to_ns| {
+            let ask = TimelineAsk::Stretch { from_ns, to_ns };
+            let TimelineAnswer::Stretch(mut range) = timeline.answer(&run, &ask) else { panic!() };
+            DeviceIdle::add_to(&all, &timeline, &mut range);
+            for device in &range.devices {
+                let known: u64 = device.idle.iter().map(|(_, ns)| ns).sum();
+                assert!(device.busy_ns + known <= to_ns - from_ns, "{file}: {}", device.name);
+            }
+            range.devices
+        };
+        let mut by_cause: HashMap<String, u64> = HashMap::new();
+        let mut from = 0;
+        while from < timeline.span_ns {
+            let to = timeline.span_ns.min(from + 1 + random.below(timeline.span_ns / 5 + 1));
+            for device in in_range(from, to) {
+                for (cause, ns) in device.idle {
+                    *by_cause.entry(cause).or_default() += ns;
+                }
+            }
+            from = to;
+        }
+        let reports = ANALYSES.iter().find(|it| it.id == "gpu-idle" && (it.applies)(&run));
+        let Some(report) = reports.map(|it| (it.run)(&context)) else { continue };
+        let mut wanted: HashMap<String, u64> = HashMap::new();
+        for table in report.tables().filter(|table| table.id == "idle") {
+            let (cause, time) = (table.column("cause").unwrap(), table.column("time").unwrap());
+            for row in 0..table.n_rows() {
+                n_devices += 1;
+                let ns: u64 = time.cells.get(row).plain().parse().unwrap();
+                *wanted.entry(cause.cells.get(row).plain()).or_default() += ns;
+            }
+        }
+        wanted.retain(|_, ns| *ns > 0);
+        assert_eq!(by_cause, wanted, "{file}");
+    }
+    assert!(n_devices > 20, "{n_devices}");
 }

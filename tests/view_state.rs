@@ -62,6 +62,9 @@ fn an_address_says_what_shows() {
         selected: Some((0, 4_000_000_000)),
         stretch: Some((5, 6)),
         search: "a&b".to_string(),
+        tracks: "stream".to_string(),
+        pinned: vec![4, 0],
+        folds: vec![7],
     };
     let at_time = after([
         Action::ShowTab(Some(2)),
@@ -71,7 +74,8 @@ fn an_address_says_what_shows() {
     let address = at_time.place().fragment(LOAD);
     assert_eq!(
         address,
-        "tab=m3k9x.2&report=timeline&time=0-18446744073709551615&event=0-4000000000&stretch=5-6&find=a%26b"
+        "tab=m3k9x.2&report=timeline&time=0-18446744073709551615&event=0-4000000000&stretch=5-6&find=a%26b\
+         &tracks=stream&pinned=4,0&folds=7"
     );
     assert_eq!(Place::parse(&address, LOAD), Some(at_time.place()));
     // Of another load of the page nothing is left but the search.

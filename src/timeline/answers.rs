@@ -278,8 +278,14 @@ pub struct Stretch {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DeviceBusy {
     pub name: String,
+    /// Position of its trace in the run, and its process there.
+    pub trace: u32,
+    pub process: u32,
     /// Time in which it ran any kernel, copy or fill.
     pub busy_ns: u64,
+    /// Nanoseconds in gaps between them by cause, if known. What is missing to the whole range is before its first or after its
+    /// last work.
+    pub idle: Vec<(String, u64)>,
 }
 
 /// Boxes of one name in a stretch.

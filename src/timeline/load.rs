@@ -63,8 +63,9 @@ fn work_slices(trace: &Trace) -> impl Iterator<Item = usize> {
 /// of the traces. Traces that are kept only in part are left out, as are devices that never worked.
 pub fn devices_in(run: &Run, starts: &[i64], range: Range<u64>) -> Vec<DeviceBusy> {
     let mut devices = Vec::new();
-    let whole = run.traces.iter().zip(starts).filter(|(trace, _)| trace.aggregated.is_none());
-    for (trace, origin) in whole {
+    let numbered = (0..).zip(run.traces.iter().zip(starts));
+    let whole = numbered.filter(|(_, (trace, _))| trace.aggregated.is_none());
+    for (number, (trace, origin)) in whole {
         let boxes = SliceBoxes::new(trace);
         let from_start = |ns: i64| (ns.wrapping_sub(*origin) as u64).clamp(range.start, range.end);
         let mut by_process: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
@@ -88,7 +89,7 @@ pub fn devices_in(run: &Run, starts: &[i64], range: Range<u64>) -> Vec<DeviceBus
                 1 => name,
                 _ => format!("{} · {name}", trace.source.file_name),
             };
-            devices.push(DeviceBusy { name, busy_ns });
+            devices.push(DeviceBusy { name, trace: number, process, busy_ns, idle: Vec::new() });
         }
     }
     devices

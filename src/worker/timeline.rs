@@ -2,6 +2,8 @@
 
 use crate::{State, failure, post};
 use std::rc::{Rc, Weak};
+use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
+use tracedrop::analysis::{Context, Query};
 use tracedrop::engine::protocol::{Response, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Timeline;
 use tracedrop::timeline::load::load_of;
@@ -12,6 +14,8 @@ use tracedrop::trace::Run;
 pub struct Cached {
     run: Weak<Run>,
     timeline: Option<Rc<Timeline>>,
+    /// Why the devices were idle; made for the first range of time.
+    idle: Option<Rc<Vec<DeviceIdle>>>,
 }
 
 /// Job that answers. The first one makes the index, in steps.
@@ -42,10 +46,17 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
             let Some(timeline) = Timeline::in_steps(&run).await.map(Rc::new) else {
                 return refuse("no-times", "nothing in this trace has a timestamp");
             };
-            let cached = Cached { run: Rc::downgrade(&run), timeline: Some(timeline.clone()) };
+            let cached = Cached { run: Rc::downgrade(&run), timeline: Some(timeline.clone()), idle: None };
             *state.timeline.borrow_mut() = cached;
             timeline
         }
     };
-    post(&Response::Timeline { ticket, answer: timeline.answer(&run, &ask) });
+    let mut answer = timeline.answer(&run, &ask);
+    if let TimelineAnswer::Stretch(range) = &mut answer {
+        let mut cached = state.timeline.borrow_mut();
+        let all = || Rc::new(DeviceIdle::all(&Context::new(&run, &Query::default())));
+        let idle = cached.idle.get_or_insert_with(all);
+        DeviceIdle::add_to(idle, &timeline, range);
+    }
+    post(&Response::Timeline { ticket, answer });
 }

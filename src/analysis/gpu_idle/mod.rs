@@ -1,5 +1,6 @@
 //! Idle time: gaps on the GPU by cause, launch overhead and queue depth.
 
+pub mod in_range;
 mod launches;
 mod meanwhile;
 mod op_launches;

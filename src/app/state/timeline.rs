@@ -26,6 +26,8 @@ pub struct TimelineState {
     pub view: RwSignal<Option<Viewport>>,
     /// Collapsed tracks: only their first row shows.
     pub folded: RwSignal<BTreeSet<u32>>,
+    /// Those that start collapsed.
+    pub idle: RwSignal<BTreeSet<u32>>,
     pub selected: RwSignal<Option<BoxName>>,
     pub details: RwSignal<Option<Arc<Details>>>,
     /// Selected times in nanoseconds from the start, the earlier one first.
@@ -52,6 +54,7 @@ impl TimelineState {
             problem: RwSignal::new(None),
             view: RwSignal::new(None),
             folded: RwSignal::default(),
+            idle: RwSignal::default(),
             selected: RwSignal::new(None),
             details: RwSignal::new(None),
             stretch: RwSignal::new(None),
@@ -84,13 +87,16 @@ impl TimelineState {
         self.mark.set(None);
         self.steps.set(None);
         self.pinned.set(Vec::new());
+        self.only.set(String::new());
     }
 
     /// The worker has sent the tracks. Those that are idle nearly all the time start folded.
     pub fn has_come(self, tracks: Tracks) {
         let is_idle = |track: &TrackView| track.n_rows > 1 && track.busy < IDLE;
         let folded = (0..).zip(&tracks.tracks).filter(|(_, track)| is_idle(track)).map(|(number, _)| number);
-        self.folded.set(folded.collect());
+        let folded: BTreeSet<u32> = folded.collect();
+        self.idle.set(folded.clone());
+        self.folded.set(folded);
         self.tracks.set(Some(Arc::new(tracks)));
     }
 }

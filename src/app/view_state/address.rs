@@ -3,7 +3,7 @@
 //! ```text
 //! #tab=m3k9x.2&report=slices&sort=slices/slices:-4&filter=slices/slices:self%3E1ms&rows=slices/slices:0,4-9
 //! ```
-//! `flame=` is how the flame graph is looked at, see [`super::flame_look`]. `time=` is what is in view in the timeline, `event=` and `stretch=` what is selected in it, `find=` what is searched for there.
+//! `flame=` is how the flame graph is looked at, see [`super::flame_look`]. `time=` is what is in view in the timeline, `event=` and `stretch=` what is selected in it, `find=` what is searched for there, `tracks=` which tracks show, `pinned=` and `folds=` those at the top and those that are folded or open unlike at first.
 //! `columns=` lists the chosen columns of a table, `show=` says how its amounts are shown, `search=` is the text of the search over
 //! everything.
 
@@ -24,13 +24,19 @@ impl Place {
             if let Some(report) = &tab.report {
                 parts.push(format!("report={}", encoded(report)));
             }
-            if let Some(TimelineLook { view, selected, stretch, search }) = &tab.timeline {
+            if let Some(look) = &tab.timeline {
+                let TimelineLook { view, selected, stretch, search, tracks, pinned, folds } = look;
                 parts.push(format!("time={}-{}", view.0, view.1));
                 parts.extend(selected.map(|(part, id)| format!("event={part}-{id}")));
                 parts.extend(stretch.map(|(from, to)| format!("stretch={from}-{to}")));
                 if !search.is_empty() {
                     parts.push(format!("find={}", encoded(search)));
                 }
+                if !tracks.is_empty() {
+                    parts.push(format!("tracks={}", encoded(tracks)));
+                }
+                parts.extend(numbers("pinned", pinned));
+                parts.extend(numbers("folds", folds));
             }
             let flame = flame_look::to_text(&tab.flame);
             if !flame.is_empty() {
@@ -100,6 +106,15 @@ impl Place {
                         look.search = decoded(value).unwrap_or_default();
                     }
                 }
+                "tracks" | "pinned" | "folds" => {
+                    let list = || value.split(',').filter_map(|number| number.parse().ok()).collect();
+                    match (&mut tab.timeline, name) {
+                        (Some(look), "tracks") => look.tracks = decoded(value).unwrap_or_default(),
+                        (Some(look), "pinned") => look.pinned = list(),
+                        (Some(look), _) => look.folds = list(),
+                        (None, _) => {}
+                    }
+                }
                 "sort" | "filter" | "columns" | "show" | "rows" => read_table(&mut tab, name, value),
                 _ => continue,
             }
@@ -108,6 +123,12 @@ impl Place {
         place.tab = id.map(|id| TabView { id, ..tab });
         is_place.then_some(place)
     }
+}
+
+/// `pinned=4,7`; nothing of an empty list.
+fn numbers(name: &str, list: &[u32]) -> Option<String> {
+    let list: Vec<String> = list.iter().map(u32::to_string).collect();
+    (!list.is_empty()).then(|| format!("{name}={}", list.join(",")))
 }
 
 /// Two numbers with a hyphen.

@@ -59,6 +59,12 @@ pub struct TimelineLook {
     pub stretch: Option<(u64, u64)>,
     /// Text that is searched for.
     pub search: String,
+    /// Only tracks with this text in their names show.
+    pub tracks: String,
+    /// Numbers of the tracks at the top, in order.
+    pub pinned: Vec<u32>,
+    /// Numbers of the tracks that are folded though they start open, or open though they start folded.
+    pub folds: Vec<u32>,
 }
 
 /// A table by `id` of its report and itself.

@@ -72,6 +72,8 @@ pub struct TimelineWords {
     pub stretch: fn(u64, u64) -> String,
     /// Name of a device, and how long it worked and did not in nanoseconds.
     pub device_busy: fn(&str, u64, u64) -> String,
+    /// Idle time by cause, and what is left of it.
+    pub idle_by_cause: fn(&[(String, u64)], u64) -> String,
     pub report_on_stretch: &'static str,
     pub name: &'static str,
     pub count: &'static str,
@@ -183,6 +185,13 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
     device_busy: |name, busy_ns, idle_ns| {
         format!("{name}: busy {}, idle {}", format_ns(busy_ns as i64), format_ns(idle_ns as i64))
+    },
+    idle_by_cause: |causes, rest_ns| {
+        let outside = (rest_ns > 0).then(|| ("before the first or after the last kernel", rest_ns));
+        let causes = causes.iter().map(|(cause, ns)| (cause.as_str(), *ns)).chain(outside);
+        let texts: Vec<String> =
+            causes.map(|(cause, ns)| format!("{} {cause}", format_ns(ns as i64))).collect();
+        texts.join(", ")
     },
     report_on_stretch: "Report on this range only",
     name: "Name",

@@ -247,7 +247,13 @@ fn StretchSums(tab: Tab, sums: Arc<Stretch>, go: Callback<BoxLink>) -> impl Into
             <h3>{(words.stretch)(length, sums.n)}</h3>
             {sums.devices.iter().map(|device| {
                 let busy = (words.device_busy)(&device.name, device.busy_ns, length.saturating_sub(device.busy_ns));
-                view! { <p>{busy}</p> }
+                let known: u64 = device.idle.iter().map(|(_, ns)| ns).sum();
+                let rest = length.saturating_sub(device.busy_ns + known);
+                let why = (!device.idle.is_empty()).then(|| (words.idle_by_cause)(&device.idle, rest));
+                view! {
+                    <p>{busy}</p>
+                    {why.map(|why| view! { <p class="table-caption">{why}</p> })}
+                }
             }).collect_view()}
             {can_read_again.then(|| view! {
                 <button

@@ -5,11 +5,12 @@ use super::marks::Flag;
 use super::painter::{Colors, Drawing, Painted};
 use crate::app::browser::{self, Canvas, Local};
 use crate::app::client::Answer;
-use crate::app::state::Tab;
+use crate::app::state::{Tab, TimelineState};
 use crate::app::view_state::{Action, TimelineLook};
 use crate::app::words::words;
 use leptos::ev;
 use leptos::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Viewport;
@@ -108,20 +109,18 @@ impl Stage {
         let place =
             Memo::new(move |_| tab.app.view.with(|view| view.tab(id).and_then(|tab| tab.timeline.clone())));
         self.sent.set_value(place.get_untracked());
+        let now = Memo::new(move |_| state.view.get().map(|view| look_of(&view, state)));
         Effect::new(move |_| {
-            let (view, selected) = (state.view.get(), state.selected.get());
-            let (stretch, search) = (state.stretch.get(), state.lit.get());
-            let Some(view) = view else { return };
+            let Some(look) = now.get() else { return };
             self.settling.start(SETTLING_MS, move || {
-                let look = look_of(&view, selected, stretch, search);
                 let before = place.get_untracked();
                 if look != before {
-                    let parts = |look: &Option<TimelineLook>| {
-                        look.as_ref()
-                            .map(|it| (it.selected, it.stretch, it.search.clone()))
-                            .unwrap_or_default()
+                    // Moving is no step back.
+                    let still = |look: &Option<TimelineLook>| TimelineLook {
+                        view: (0, 0),
+                        ..look.clone().unwrap_or_default()
                     };
-                    let is_step = parts(&look) != parts(&before);
+                    let is_step = still(&look) != still(&before);
                     self.sent.set_value(look.clone());
                     tab.app.act(Action::LookAtTime { tab: id, look, is_step });
                 }
@@ -139,7 +138,7 @@ impl Stage {
     /// Shows what an address says.
     pub fn look_as(self, look: TimelineLook) {
         let state = self.tab.timeline;
-        let TimelineLook { view, selected, stretch, search } = look;
+        let TimelineLook { view, selected, stretch, search, tracks, pinned, folds } = look;
         self.change(|before| match view {
             (from, to) if to > from => before.exactly(from as f64, to as f64),
             _ => Viewport::whole(before.span_ns as u64, before.width),
@@ -152,6 +151,13 @@ impl Stage {
                 self.show_details(of);
             }
         }
+        let mut folded = state.idle.get_untracked();
+        for number in folds {
+            toggle(&mut folded, number);
+        }
+        change(state.folded, folded);
+        change(state.pinned, pinned);
+        change(state.only, tracks);
         state.stretch.set(stretch.map(|(from, to)| (from as f64, to as f64)));
         self.show_sums();
         if search != state.lit.get_untracked() {
@@ -336,11 +342,7 @@ impl Stage {
     }
 
     pub fn fold(self, number: u32) {
-        self.tab.timeline.folded.update(|folded| {
-            if !folded.remove(&number) {
-                folded.insert(number);
-            }
-        });
+        self.tab.timeline.folded.update(|folded| toggle(folded, number));
     }
 
     /// Puts a track at the top, or back in its place.
@@ -742,21 +744,35 @@ impl Stage {
 }
 
 /// What is looked at, as an address says it; `None` for all of the timeline.
-fn look_of(
-    view: &Viewport,
-    selected: Option<BoxName>,
-    stretch: Option<(f64, f64)>,
-    search: String,
-) -> Option<TimelineLook> {
+fn look_of(view: &Viewport, state: TimelineState) -> Option<TimelineLook> {
+    let folds = state
+        .folded
+        .with(|folded| state.idle.with(|idle| folded.symmetric_difference(idle).copied().collect()));
     let look = TimelineLook {
         view: (view.start_ns.max(0.0) as u64, view.end_ns().clamp(0.0, view.span_ns).ceil() as u64),
-        selected: selected.map(|of| (of.part, of.id)),
-        stretch: stretch.map(|(from, to)| (from as u64, to as u64)),
-        search,
+        selected: state.selected.get().map(|of| (of.part, of.id)),
+        stretch: state.stretch.get().map(|(from, to)| (from as u64, to as u64)),
+        search: state.lit.get(),
+        tracks: state.only.get(),
+        pinned: state.pinned.get(),
+        folds,
     };
     let is_whole = *view == Viewport::whole(view.span_ns as u64, view.width);
-    let is_bare = look.selected.is_none() && look.stretch.is_none() && look.search.is_empty();
+    let is_bare = TimelineLook { view: look.view, ..TimelineLook::default() } == look;
     (!(is_whole && is_bare)).then_some(look)
+}
+
+fn toggle(numbers: &mut BTreeSet<u32>, number: u32) {
+    if !numbers.remove(&number) {
+        numbers.insert(number);
+    }
+}
+
+/// Sets a signal to another value, and leaves it alone otherwise.
+fn change<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
+    if signal.with_untracked(|before| *before != value) {
+        signal.set(value);
+    }
 }
 
 /// Start and end in nanoseconds; an end that is not in the file is unknown.
