@@ -28,7 +28,7 @@
 //!
 //! Modules in reading order: [`base`] (no domain knowledge), [`gpu`] (expected cost of GPU operations), [`trace`] (tables),
 //! [`import`] (bytes → tables), [`memory`] (analysis of memory accesses), [`stacks`] (sums over weighted stacks), [`filter`] (text → rows), [`report`] (reports for people), [`analysis`]
-//! (tables → reports), [`compare`] (A and B → reports), [`export`] (reports and traces → bytes), [`parquet`] (Parquet files),
+//! (tables → reports), [`compare`] (A and B → reports), [`export`] (reports and traces → bytes), [`parquet`] (Parquet files), [`sqlite`] (SQLite databases),
 //! [`memory_run`] (run directories of memory-access traces), [`memory_config`] (their experiment configurations), [`archive`]
 //! (zip archives), [`index`] (everything read from a trace, as a file), [`engine`] (the library as requests and responses).
 
@@ -48,6 +48,7 @@ pub mod memory_run;
 pub mod parquet;
 pub mod report;
 pub mod scene;
+pub mod sqlite;
 pub mod stacks;
 pub mod timeline;
 pub mod trace;

@@ -11,6 +11,7 @@ pub mod pattern;
 pub mod progress;
 pub mod protobuf;
 pub mod secrets;
+pub mod source;
 pub mod steps;
 pub mod strings;
 pub mod text;

@@ -8,8 +8,6 @@ enum Sign {
     Magic(usize, &'static [u8]),
     /// A JSON object or list, with all of these texts near its start.
     Json(&'static [&'static str]),
-    /// Binary with this magic at its start, and one of these texts near its start.
-    With(&'static [u8], &'static [&'static str]),
     /// The function decides.
     Judged(fn(&[u8]) -> bool),
 }
@@ -39,31 +37,16 @@ const CPU_SAMPLES: &str = "for Python, record JSONL with `python -m profiling.sa
 const UTF8: &str = "save it as UTF-8";
 const UNPACK: &str = "decompress it first";
 
-use Sign::{Json, Judged, Magic, With};
+use Sign::{Json, Judged, Magic};
 
 /// Known kinds, the most certain first.
 static KINDS: &[Foreign] = &[
     // Captures of GPUs and frameworks.
-    recording(
-        "an Nsight Systems export (SQLite)",
-        With(b"SQLite format 3\0", &["CUPTI_ACTIVITY", "TARGET_INFO_", "NVTX_EVENTS", "C\0U\0P\0T\0I\0_\0A"]),
-        RECORD_TORCH,
-    ),
-    recording(
-        "a ROCm profile (rocpd, SQLite)",
-        With(b"SQLite format 3\0", &["rocpd_"]),
-        "convert it to a JSON trace with `rocpd convert`, or record with torch.profiler",
-    ),
-    other(
-        "an SQLite database",
-        Magic(0, b"SQLite format 3\0"),
-        "if it is a profile, record with torch.profiler instead",
-    ),
     recording("an Nsight Compute report", Magic(0, b"NVR\0"), RECORD_TORCH),
     recording(
         "an Nsight Systems report (.nsys-rep)",
         Judged(is_nsys_report),
-        "record with torch.profiler; `nsys export` output is not supported yet either",
+        "export it with `nsys export -t sqlite FILE.nsys-rep` and open that",
     ),
     recording(
         "an XPlane capture (JAX, TensorFlow)",
@@ -208,7 +191,6 @@ pub fn find(head: &[u8]) -> Option<&'static Foreign> {
     KINDS.iter().find(|kind| match kind.sign {
         Magic(at, magic) => head.get(at..).is_some_and(|rest| rest.starts_with(magic)),
         Json(texts) => is_json(head) && texts.iter().all(|text| has(head, text)),
-        With(magic, texts) => head.starts_with(magic) && texts.iter().any(|text| has(head, text)),
         Judged(judge) => judge(head),
     })
 }

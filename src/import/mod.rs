@@ -21,6 +21,7 @@ pub mod parts;
 pub mod perf_text;
 pub mod perfetto;
 pub mod python_sampling;
+pub mod sqlite_captures;
 pub mod stacks;
 pub mod sway;
 pub mod unpack;
@@ -42,6 +43,8 @@ pub const FORMATS: &[&FormatInfo] = &[
     &memray::SEED_INFO,
     &mrm_parquet::INFO,
     &perfetto::INFO,
+    &sqlite_captures::NSYS,
+    &sqlite_captures::ROCPD,
     &stacks::perf::INFO,
     &perf_text::INFO,
     &perf_text::SEED_INFO,

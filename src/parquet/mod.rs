@@ -18,7 +18,8 @@ mod thrift;
 mod values;
 mod write;
 
-pub use file::{ParquetFile, Source};
+pub use crate::base::source::Source;
+pub use file::ParquetFile;
 pub use metadata::{ColumnInfo, Kind};
 pub use values::{Column, Memory, Values};
 pub use write::{ColumnSpec, Writer};

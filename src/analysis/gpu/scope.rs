@@ -84,6 +84,11 @@ impl Votes {
         }
     }
 
+    /// Whether several programs use the GPU, and no two of them the same id.
+    fn decides_alone(&self) -> bool {
+        self.n_shared == 0 && self.unique.iter().filter(|n| **n > 0).count() > 1
+    }
+
     /// The host with nearly all of `votes`.
     fn leader(votes: &[u64]) -> Option<usize> {
         let sum: u64 = votes.iter().sum();
@@ -115,6 +120,10 @@ pub fn drivers(trace: &Trace, hosts: &[ProcessId], gpus: &[ProcessId], votes: &[
         .iter()
         .zip(votes)
         .map(|(by_name, votes)| {
+            // Where no two programs use one id, each id says which program it is of.
+            if votes.decides_alone() {
+                return None;
+            }
             by_name.or_else(|| Votes::leader(&votes.unique)).or_else(|| votes.only_possible())
         })
         .collect();
@@ -231,6 +240,17 @@ mod tests {
         (0..20).for_each(|_| votes.add(&[candidate(1, true, 5)]));
         votes.add(&[candidate(0, true, 1), candidate(1, true, 9)]);
         assert_eq!(Votes::leader(&votes.unique), Some(1));
+    }
+
+    #[test]
+    fn ids_without_double_need_no_driver() {
+        let mut votes = Votes::new(2);
+        (0..99).for_each(|_| votes.add(&[candidate(0, true, 1)]));
+        assert!(!votes.decides_alone());
+        votes.add(&[candidate(1, true, 1)]);
+        assert!(votes.decides_alone());
+        votes.add(&[candidate(0, true, 1), candidate(1, true, 1)]);
+        assert!(!votes.decides_alone());
     }
 
     #[test]

@@ -1,0 +1,586 @@
+//! Nsight Systems: `nsys export -t sqlite` (schemas 3.24 and 3.25 of 2025.5 and 2026.2).
+//!
+//! Tables exist only if something was recorded, without indexes; columns are documented in comments of their statements. Times are
+//! nanoseconds since the start of the session. A `globalTid` has hardware and VM in its upper bits, the process id in bits 24 to 47,
+//! and the thread id in bits 0 to 23; a `globalPid` has thread id 0.
+//!
+//! A call and what it launched have the same `correlationId` and the same process: ids count anew in each.
+//! With `--cuda-graph-trace=graph`, a launch of a graph is one row of `CUPTI_ACTIVITY_KIND_GRAPH_TRACE`, and its kernels have none.
+
+use super::issues::{NO_PROCESS, NO_TIME, WHOLE_GRAPH};
+use super::names::Names;
+use super::rows::{Col, GpuFacts, Gpus, NewEvent, Place, Row, Rows, Scopes, base_name, put_gpus};
+use super::{Capture, File, Opened, Plan, each_row};
+use crate::base::hash::HashMap;
+use crate::base::strings::StringId;
+use crate::import::ImportError;
+use crate::sqlite::Table;
+use crate::trace::TraceBuilder;
+use crate::trace::tracks::{Key, ProcessId, ThreadId};
+
+/// Whether texts of the first pages name tables of Nsight Systems.
+pub fn is_one(text: &str) -> bool {
+    ["CUPTI_ACTIVITY_KIND_", "NVTX_EVENTS", "META_DATA_EXPORT", "TARGET_INFO_"]
+        .iter()
+        .any(|name| text.contains(name))
+}
+
+/// Whether only Nsight Systems has a table of this name.
+pub fn is_table(name: &str) -> bool {
+    name.starts_with("CUPTI_ACTIVITY_KIND_")
+        || ["NVTX_EVENTS", "META_DATA_EXPORT", "TARGET_INFO_GPU", "OSRT_API"].contains(&name)
+}
+
+/// Tables that only other tables refer to, and metadata.
+const DICTIONARIES: &[&str] = &[
+    "StringIds",
+    "ThreadNames",
+    "PROCESSES",
+    "ProcessStreams",
+    "CUDA_GRAPH_EVENTS",
+    "CUDA_GRAPH_NODE_EVENTS",
+    "OSRT_FILE_ACCESS_DESCRIPTORS",
+    "DIAGNOSTIC_EVENT",
+    "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+];
+const DICTIONARY_STARTS: &[&str] =
+    &["ENUM_", "META_DATA_", "TARGET_INFO_", "ANALYSIS_", "NVTX_PAYLOAD_", "EXPORT_", "sqlite_", "_nsysai_"];
+
+/// Kinds of tables with events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Kernel,
+    Copy,
+    Fill,
+    Graph,
+    Call,
+    Sync,
+    Range,
+    System,
+    Overhead,
+}
+
+const TABLES: &[(&str, Kind)] = &[
+    ("CUPTI_ACTIVITY_KIND_KERNEL", Kind::Kernel),
+    ("CUPTI_ACTIVITY_KIND_MEMCPY", Kind::Copy),
+    ("CUPTI_ACTIVITY_KIND_MEMSET", Kind::Fill),
+    ("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", Kind::Graph),
+    ("CUPTI_ACTIVITY_KIND_RUNTIME", Kind::Call),
+    ("CUPTI_ACTIVITY_KIND_DRIVER", Kind::Call),
+    ("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", Kind::Sync),
+    ("NVTX_EVENTS", Kind::Range),
+    ("OSRT_API", Kind::System),
+    ("PROFILER_OVERHEAD", Kind::Overhead),
+    ("CUPTI_ACTIVITY_KIND_OVERHEAD", Kind::Overhead),
+];
+
+/// Event types of NVTX.
+mod nvtx {
+    pub const MARK: i64 = 34;
+    pub const PUSH_POP: i64 = 59;
+    pub const START_END: i64 = 60;
+}
+
+/// Kinds of copies, by `copyKind`, as Kineto shortens them; other kinds are those of `ENUM_CUDA_MEMCPY_OPER`.
+const COPIES: &[(i64, &str)] = &[
+    (0, "Unknown"),
+    (1, "HtoD"),
+    (2, "DtoH"),
+    (3, "HtoA"),
+    (4, "AtoH"),
+    (5, "AtoA"),
+    (6, "AtoD"),
+    (7, "DtoA"),
+    (8, "DtoD"),
+    (9, "HtoH"),
+    (10, "PtoP"),
+    (11, "Unified HtoD"),
+    (12, "Unified DtoH"),
+    (13, "Unified DtoD"),
+];
+
+/// Kinds of memory, by `srcKind` and `dstKind`, as Kineto names them.
+const MEMORY: &[&str] =
+    &["Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"];
+
+/// Waits by `syncType`, as Kineto names them.
+const SYNCS: &[(i64, &str)] =
+    &[(1, "Event Sync"), (2, "Stream Wait Event"), (3, "Stream Sync"), (4, "Context Sync")];
+
+/// Options of the recording that are shown. All others may name people, machines and folders.
+const OPTIONS: &[&str] = &["CUDA_GRAPH_TRACE_OPTIONS:MODE", "CUDA_TRACE_SCOPE"];
+
+/// Columns of all tables with events.
+#[derive(Default)]
+struct Columns {
+    start: Col,
+    end: Col,
+    device: Col,
+    context: Col,
+    stream: Col,
+    correlation: Col,
+    global_pid: Col,
+    global_tid: Col,
+    end_global_tid: Col,
+    /// `demangledName`, `nameId` or `textId`.
+    name: Col,
+    short_name: Col,
+    text: Col,
+    bytes: Col,
+    /// `copyKind`, `syncType`, `eventType` or `overheadType`.
+    kind: Col,
+    source: Col,
+    target: Col,
+    value: Col,
+    grid: [Col; 3],
+    block: [Col; 3],
+    registers: Col,
+    static_memory: Col,
+    dynamic_memory: Col,
+    graph: Col,
+    graph_node: Col,
+    domain: Col,
+    result: Col,
+}
+
+impl Columns {
+    fn of(table: &Table) -> Columns {
+        let column = |name: &str| table.column(name);
+        let either = |names: &[&str]| names.iter().find_map(|name| table.column(name));
+        Columns {
+            start: column("start"),
+            end: column("end"),
+            device: column("deviceId"),
+            context: column("contextId"),
+            stream: column("streamId"),
+            correlation: column("correlationId"),
+            global_pid: column("globalPid"),
+            global_tid: column("globalTid"),
+            end_global_tid: column("endGlobalTid"),
+            name: either(&["demangledName", "nameId", "textId", "shortName"]),
+            short_name: column("shortName"),
+            text: column("text"),
+            bytes: column("bytes"),
+            kind: either(&["copyKind", "syncType", "eventType", "overheadType"]),
+            source: column("srcKind"),
+            target: column("dstKind"),
+            value: column("value"),
+            grid: ["gridX", "gridY", "gridZ"].map(column),
+            block: ["blockX", "blockY", "blockZ"].map(column),
+            registers: column("registersPerThread"),
+            static_memory: column("staticSharedMemory"),
+            dynamic_memory: column("dynamicSharedMemory"),
+            graph: column("graphId"),
+            graph_node: column("graphNodeId"),
+            domain: column("domainId"),
+            result: column("returnValue"),
+        }
+    }
+}
+
+/// A table with events: its kind, its columns, and its number among kinds of rows.
+struct EventTable {
+    kind: Kind,
+    columns: Columns,
+    rows_kind: usize,
+}
+
+#[derive(Default)]
+struct Nsys {
+    tables: Vec<EventTable>,
+    rows: Rows,
+    names: Names,
+    /// Labels by table of an enumeration and id.
+    copy_labels: HashMap<i64, String>,
+    overheads: HashMap<i64, String>,
+    /// Names of threads by `globalTid`, and of processes by `globalPid`.
+    thread_names: HashMap<i64, i64>,
+    process_names: HashMap<i64, Vec<u8>>,
+    processes: HashMap<Option<i64>, ProcessId>,
+    threads: HashMap<(Option<i64>, bool), ThreadId>,
+    gpus: Gpus,
+    scopes: Scopes,
+    producer: Option<String>,
+}
+
+/// A `globalTid` without its thread.
+fn process_of(global: i64) -> i64 {
+    global & !0xff_ffff
+}
+
+/// Reads the dictionaries.
+pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> {
+    let mut nsys = Nsys::default();
+    let find = |name: &str| file.tables().iter().position(|table| table.name == name);
+    let col = |table: usize, name: &str| file.tables().get(table).and_then(|table| table.column(name));
+    if let Some(table) = find("StringIds") {
+        let (id, value) = (col(table, "id"), col(table, "value"));
+        let names = &mut nsys.names;
+        each_row(file, table, out, |row| {
+            if let (Some(id), Some(text)) = (row.int(id), row.text(value)) {
+                names.insert(id, &text);
+            }
+        })?;
+    }
+    for (name, label, labels) in [
+        ("ENUM_CUDA_MEMCPY_OPER", "label", &mut nsys.copy_labels),
+        ("ENUM_CUPTI_OVERHEAD_TYPE", "label", &mut nsys.overheads),
+    ] {
+        let Some(table) = find(name) else { continue };
+        let (id, label) = (col(table, "id"), col(table, label).or(col(table, "name")));
+        each_row(file, table, out, |row| {
+            if let (Some(id), Some(label)) = (row.int(id), row.text(label)) {
+                labels.insert(id, String::from_utf8_lossy(&label).into_owned());
+            }
+        })?;
+    }
+    if let Some(table) = find("ThreadNames") {
+        let (name, thread) = (col(table, "nameId"), col(table, "globalTid"));
+        let mut last: HashMap<i64, i64> = HashMap::default();
+        let names = &mut nsys.thread_names;
+        each_row(file, table, out, |row| {
+            if let (Some(thread), Some(name)) = (row.int(thread), row.int(name)) {
+                // A thread may be renamed; the last name counts.
+                let last = last.entry(thread).or_insert(row.rowid);
+                if *last <= row.rowid {
+                    *last = row.rowid;
+                    names.insert(thread, name);
+                }
+            }
+        })?;
+    }
+    if let Some(table) = find("PROCESSES") {
+        let (name, process) = (col(table, "name"), col(table, "globalPid"));
+        let names = &mut nsys.process_names;
+        each_row(file, table, out, |row| {
+            if let (Some(process), Some(name)) = (row.int(process), row.text(name)) {
+                names.insert(process_of(process), base_name(&name).to_vec());
+            }
+        })?;
+    }
+    read_gpus(file, find("TARGET_INFO_GPU"), out)?;
+    let mut facts = Vec::new();
+    let mut product = None;
+    if let Some(table) = find("META_DATA_EXPORT") {
+        let (name, value) = (col(table, "name"), col(table, "value"));
+        each_row(file, table, out, |row| {
+            let (Some(name), Some(value)) = (row.text(name), row.text(value)) else { return };
+            let value = String::from_utf8_lossy(&value).into_owned();
+            match &*name {
+                b"EXPORT_PRODUCT_VERSION" => product = Some(value),
+                b"EXPORT_SCHEMA_VERSION" => facts.push(("EXPORT_SCHEMA_VERSION".to_string(), value)),
+                _ => {}
+            }
+        })?;
+    }
+    if let Some(table) = find("META_DATA_CAPTURE") {
+        let (name, value) = (col(table, "name"), col(table, "value"));
+        each_row(file, table, out, |row| {
+            let (Some(name), Some(value)) = (row.text(name), row.text(value)) else { return };
+            if let Some(option) = OPTIONS.iter().find(|option| option.as_bytes() == &*name) {
+                facts.push(((*option).to_string(), String::from_utf8_lossy(&value).into_owned()));
+            }
+        })?;
+    }
+    out.trace.source.metadata.extend(facts);
+    nsys.producer = Some(match product {
+        Some(version) => format!("Nsight Systems {version}"),
+        None => "Nsight Systems".to_string(),
+    });
+    let mut plans = Vec::new();
+    for table in file.tables() {
+        let name = table.name.as_str();
+        plans.push(if let Some((_, kind)) = TABLES.iter().find(|(own, _)| *own == name) {
+            let rows_kind = nsys.rows.add_kind(name);
+            nsys.tables.push(EventTable { kind: *kind, columns: Columns::of(table), rows_kind });
+            Plan::Read(nsys.tables.len() - 1)
+        } else if DICTIONARIES.contains(&name)
+            || DICTIONARY_STARTS.iter().any(|start| name.starts_with(start))
+            || name.ends_with("CALLCHAINS")
+        {
+            Plan::Ignore
+        } else {
+            Plan::Count
+        });
+    }
+    Ok(Opened { capture: Box::new(nsys), plans })
+}
+
+fn read_gpus(file: &File, table: Option<usize>, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    let Some(table) = table else { return Ok(()) };
+    let col = |name: &str| file.tables().get(table).and_then(|table| table.column(name));
+    let (id, name, memory, sms) = (col("id"), col("name"), col("totalMemory"), col("smCount"));
+    let mut gpus = Vec::new();
+    each_row(file, table, out, |row| {
+        let Some(id) = row.int(id) else { return };
+        let name = row.text(name).map(|name| String::from_utf8_lossy(&name).into_owned());
+        gpus.push(GpuFacts {
+            id,
+            name: name.unwrap_or_default(),
+            memory_bytes: row.int(memory),
+            n_sms: row.int(sms),
+            warp_size: 32,
+        });
+    })?;
+    gpus.sort_by_key(|gpu| gpu.id);
+    put_gpus(&gpus, out);
+    Ok(())
+}
+
+/// `cudaLaunchKernel` of `cudaLaunchKernel_v7000`. Versions of calls of the driver (`_v2`) tell different calls apart.
+fn without_version(name: &[u8]) -> &[u8] {
+    let at = memchr::memmem::rfind(name, b"_v").filter(|_| name.starts_with(b"cuda"));
+    match at {
+        Some(at) if name.len() - at >= 6 && name[at + 2..].iter().all(u8::is_ascii_digit) => &name[..at],
+        _ => name,
+    }
+}
+
+impl Nsys {
+    /// Host thread of a `globalTid`.
+    fn thread(&mut self, global: Option<i64>, is_overhead: bool, out: &mut TraceBuilder) -> ThreadId {
+        if let Some(thread) = self.threads.get(&(global, is_overhead)) {
+            return *thread;
+        }
+        let process = self.process(global.map(process_of), out);
+        let strings = &mut out.trace.strings;
+        let (key, name) = match global {
+            _ if is_overhead => {
+                let text = match global {
+                    Some(global) => format!("profiler overhead of {}", global & 0xff_ffff),
+                    None => "profiler overhead".to_string(),
+                };
+                (Key::Text(strings.intern(&text)), Some(strings.intern(&text)))
+            }
+            Some(global) => {
+                let name = self.thread_names.get(&global).and_then(|name| self.names.get(*name));
+                (Key::Number(global & 0xff_ffff), name.map(|name| strings.intern_bytes(name)))
+            }
+            None => {
+                let text = strings.intern("Unknown threads");
+                (Key::Text(text), Some(text))
+            }
+        };
+        let thread = out.trace.threads.push(process, key);
+        if let Some(name) = name {
+            out.trace.threads.name[thread.0 as usize] = name;
+        }
+        self.threads.insert((global, is_overhead), thread);
+        thread
+    }
+
+    /// Process of a `globalPid`.
+    fn process(&mut self, global: Option<i64>, out: &mut TraceBuilder) -> ProcessId {
+        if let Some(process) = self.processes.get(&global) {
+            return *process;
+        }
+        let strings = &mut out.trace.strings;
+        let (key, name) = match global {
+            Some(global) => {
+                let name = self.process_names.get(&global).map(|name| strings.intern_bytes(name));
+                (Key::Number(global >> 24 & 0xff_ffff), name)
+            }
+            None => {
+                let text = strings.intern("Unknown process");
+                (Key::Text(text), Some(text))
+            }
+        };
+        let process = out.trace.processes.push(key);
+        if let Some(name) = name {
+            out.trace.processes.name[process.0 as usize] = name;
+        }
+        self.processes.insert(global, process);
+        process
+    }
+
+    /// Thread of the stream of a row; adds its place to the arguments.
+    fn on_gpu(
+        &mut self,
+        table: usize,
+        kind: &'static str,
+        row: &Row<'_>,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> ThreadId {
+        let columns = &self.tables[table].columns;
+        let (device, stream) = (row.int(columns.device), row.int(columns.stream));
+        let context = row.int(columns.context);
+        let global = row.int(columns.global_pid).map(process_of);
+        let correlation = row.int(columns.correlation);
+        let args = &mut self.rows.args;
+        args.int("device", device);
+        args.int("context", context);
+        args.int("stream", stream);
+        match global {
+            Some(global) => args.correlation(self.scopes.id(global, correlation)),
+            // Another process may have the same id.
+            None => out.trace.ledger.file(&NO_PROCESS, place.position(), b""),
+        }
+        let gpu = self.gpus.process(0, device.unwrap_or(0), out);
+        let scope = global.unwrap_or(0) ^ context.unwrap_or(0);
+        self.gpus.stream(gpu, scope, stream.unwrap_or(-1), kind, out)
+    }
+
+    fn copy_name(&self, row: &Row<'_>, columns: &Columns) -> String {
+        let kind = row.int(columns.kind);
+        let known =
+            COPIES.iter().find(|(number, _)| Some(*number) == kind).map(|(_, name)| (*name).to_string());
+        let known = known.or_else(|| self.copy_labels.get(&kind?).cloned());
+        let mut name = match (known, kind) {
+            (Some(known), _) => format!("Memcpy {known}"),
+            (None, Some(kind)) => format!("Memcpy kind {kind}"),
+            (None, None) => "Memcpy".to_string(),
+        };
+        let memory = |column| MEMORY.get(usize::try_from(row.int(column)?).ok()?).copied();
+        if let (Some(source), Some(target)) = (memory(columns.source), memory(columns.target)) {
+            name.push_str(&format!(" ({source} -> {target})"));
+        }
+        name
+    }
+
+    /// A range or mark of NVTX.
+    fn range(&mut self, table: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder) {
+        let EventTable { columns, rows_kind, .. } = &self.tables[table];
+        let rows_kind = *rows_kind;
+        let (start, end) = (row.int(columns.start), row.int(columns.end));
+        let kind = row.int(columns.kind).unwrap_or(nvtx::PUSH_POP);
+        if ![nvtx::MARK, nvtx::PUSH_POP, nvtx::START_END].contains(&kind) {
+            // Names of categories and domains.
+            return self.rows.kept(rows_kind, place, out);
+        }
+        let name = match row.text(columns.text) {
+            Some(text) => out.trace.strings.intern_bytes(&text),
+            None => self.names.intern(row.int(columns.name), place.offset, out),
+        };
+        let (global, last) = (row.int(columns.global_tid), row.int(columns.end_global_tid));
+        self.rows.args.int("domain", row.int(columns.domain).filter(|domain| *domain != 0));
+        let thread = self.thread(global, false, out);
+        let new = NewEvent { thread, name, category: "user_annotation", start, end };
+        match (kind, end, last) {
+            (nvtx::MARK, ..) => self.rows.instant(rows_kind, &new, place, out),
+            (_, None, _) => self.rows.open_slice(rows_kind, &new, place, out),
+            (nvtx::START_END, _, Some(last)) if Some(last) != global => {
+                let last = self.thread(Some(last), false, out);
+                self.rows.crossing(rows_kind, &new, last, place, out);
+            }
+            _ => self.rows.slice(rows_kind, &new, place, out),
+        }
+    }
+}
+
+impl Capture for Nsys {
+    fn row(&mut self, table: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder) {
+        let EventTable { kind, columns, rows_kind } = &self.tables[table];
+        let (kind, rows_kind) = (*kind, *rows_kind);
+        let (start, end) = (row.int(columns.start), row.int(columns.end));
+        if kind == Kind::Range {
+            return self.range(table, row, place, out);
+        }
+        if start.is_none() || end.is_none() {
+            return self.rows.skip(&NO_TIME, place, out);
+        }
+        let (thread, name, category): (ThreadId, StringId, &'static str) = match kind {
+            Kind::Kernel => {
+                let name = self.names.intern(row.int(columns.name), place.offset, out);
+                let thread = self.on_gpu(table, "", row, place, out);
+                let columns = &self.tables[table].columns;
+                let args = &mut self.rows.args;
+                args.list("grid", row.triple(columns.grid));
+                args.list("block", row.triple(columns.block));
+                args.int("registers per thread", row.int(columns.registers));
+                let shared = [columns.static_memory, columns.dynamic_memory].map(|column| row.int(column));
+                let sum = shared.iter().flatten().fold(0i64, |sum, bytes| sum.saturating_add(*bytes));
+                args.int("shared memory", shared.iter().any(Option::is_some).then_some(sum));
+                args.int("graph id", row.int(columns.graph).filter(|id| *id != 0));
+                args.int("graph node id", row.int(columns.graph_node).filter(|id| *id != 0));
+                if let Some(short) = row.int(columns.short_name).and_then(|id| self.names.get(id)) {
+                    args.text("short name", short);
+                }
+                (thread, name, "kernel")
+            }
+            Kind::Copy => {
+                let name = self.copy_name(row, columns);
+                let bytes = row.int(columns.bytes);
+                let thread = self.on_gpu(table, "", row, place, out);
+                self.rows.args.bytes(bytes, start, end);
+                (thread, out.trace.strings.intern(&name), "gpu_memcpy")
+            }
+            Kind::Fill => {
+                let (bytes, value) = (row.int(columns.bytes), row.int(columns.value));
+                let thread = self.on_gpu(table, "", row, place, out);
+                self.rows.args.bytes(bytes, start, end);
+                self.rows.args.int("value", value);
+                (thread, out.trace.strings.intern("Memset (Device)"), "gpu_memset")
+            }
+            Kind::Graph => {
+                let graph = row.int(columns.graph);
+                out.trace.ledger.file(&WHOLE_GRAPH, place.position(), b"");
+                let name = graph.map_or("CUDA graph".to_string(), |graph| format!("CUDA graph {graph}"));
+                let thread = self.on_gpu(table, "", row, place, out);
+                self.rows.args.int("graph id", graph);
+                (thread, out.trace.strings.intern(&name), "kernel")
+            }
+            Kind::Sync => {
+                let kind = row.int(columns.kind);
+                let known = SYNCS.iter().find(|(number, _)| Some(*number) == kind).map(|(_, name)| *name);
+                let thread = self.on_gpu(table, " waits", row, place, out);
+                (thread, out.trace.strings.intern(known.unwrap_or("Sync")), "cuda_sync")
+            }
+            Kind::Call => {
+                let (id, global) = (row.int(columns.name), row.int(columns.global_tid));
+                let (correlation, result) = (row.int(columns.correlation), row.int(columns.result));
+                let name = self.names.intern_as(id, place.offset, out, without_version);
+                let is_driver = out
+                    .trace
+                    .strings
+                    .get(name)
+                    .strip_prefix("cu")
+                    .is_some_and(|rest| rest.starts_with(char::is_uppercase));
+                if let Some(global) = global {
+                    self.rows.args.correlation(self.scopes.id(process_of(global), correlation));
+                }
+                self.rows.args.int("return value", result.filter(|result| *result != 0));
+                (
+                    self.thread(global, false, out),
+                    name,
+                    if is_driver { "cuda_driver" } else { "cuda_runtime" },
+                )
+            }
+            Kind::System | Kind::Overhead => {
+                let (id, global) = (row.int(columns.name), row.int(columns.global_tid));
+                let label = row.int(columns.kind).and_then(|kind| self.overheads.get(&kind));
+                let is_overhead = kind == Kind::Overhead;
+                let name = match label.filter(|_| is_overhead && id.is_none()) {
+                    Some(label) => out.trace.strings.intern(label),
+                    None => self.names.intern(id, place.offset, out),
+                };
+                let thread = self.thread(global, is_overhead, out);
+                (thread, name, if is_overhead { "overhead" } else { "os_runtime" })
+            }
+            Kind::Range => return,
+        };
+        self.rows.slice(rows_kind, &NewEvent { thread, name, category, start, end }, place, out);
+    }
+
+    fn describe(&self, out: &mut TraceBuilder) {
+        out.trace.source.producer.clone_from(&self.producer);
+        out.trace.source.record_kinds = self.rows.record_kinds();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_runtime_calls_are_left_out() {
+        let shown = |name: &str| String::from_utf8_lossy(without_version(name.as_bytes())).into_owned();
+        assert_eq!(shown("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
+        assert_eq!(shown("cudaGraphInstantiate_v12000"), "cudaGraphInstantiate");
+        for kept in
+            ["cuMemcpyHtoDAsync_v2", "cudaMalloc", "cudaX_v2", "my_v3020", "cuda_v30a0", "cuCtx_v3020"]
+        {
+            assert_eq!(shown(kept), kept);
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Rows of tables, and the events they become.
+
+use super::issues::{NEGATIVE, NO_ROOM, NO_TIME};
+use crate::base::hash::HashMap;
+use crate::base::json::write::{push_f64, push_string};
+use crate::base::strings::StringId;
+use crate::import::chrome_trace::links::{Linked, LinkedCategories, taken_of};
+use crate::sqlite::{Column, Encoding, Record, Value};
+use crate::trace::events::{Event, EventExtra, EventKey, NO_EXTRA, Phase, flag};
+use crate::trace::tracks::{Key, ProcessId, ThreadId};
+use crate::trace::{IssueKind, Position, TraceBuilder};
+use std::borrow::Cow;
+
+/// A column of a table, if the table has it. Columns differ by version, writer and options.
+pub type Col = Option<Column>;
+
+/// A row of a table.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    pub rowid: i64,
+    pub payload: &'a [u8],
+    pub record: &'a Record,
+    pub encoding: Encoding,
+}
+
+impl<'a> Row<'a> {
+    pub fn get(&self, column: Col) -> Value<'a> {
+        match column {
+            Some(Column::Stored(at)) => self.record.get(self.payload, at),
+            Some(Column::RowId) => Value::Int(self.rowid),
+            None => Value::Null,
+        }
+    }
+
+    pub fn int(&self, column: Col) -> Option<i64> {
+        self.get(column).as_int()
+    }
+
+    /// A text as UTF-8, which may be invalid.
+    pub fn text(&self, column: Col) -> Option<Cow<'a, [u8]>> {
+        match self.get(column) {
+            Value::Text(text) => Some(self.encoding.to_utf8(text)),
+            _ => None,
+        }
+    }
+
+    /// Three integers; `None` unless all are there.
+    pub fn triple(&self, columns: [Col; 3]) -> Option<[i64; 3]> {
+        let [x, y, z] = columns.map(|column| self.int(column));
+        Some([x?, y?, z?])
+    }
+}
+
+/// Place of a row, for the ledger.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Offset in the file of the entry that leads to the row. Different for all rows.
+    pub offset: u64,
+    pub len: u64,
+}
+
+impl Place {
+    pub fn position(self) -> Position {
+        Position { byte: self.offset, line: None }
+    }
+}
+
+/// Largest size of all arguments, which cannot be read again from the file.
+const MAX_ARGS_BYTES: usize = if usize::BITS == 32 { 768 << 20 } else { 64 << 30 };
+
+/// An event to be added. Its arguments are those of [`Rows::args`].
+pub struct NewEvent {
+    pub thread: ThreadId,
+    pub name: StringId,
+    /// A category of Kineto, by which everything else knows what an event is.
+    pub category: &'static str,
+    /// Nanoseconds.
+    pub start: Option<i64>,
+    pub end: Option<i64>,
+}
+
+/// Adds events to a trace.
+#[derive(Default)]
+pub struct Rows {
+    linked: LinkedCategories,
+    pub args: Args,
+    n_args_bytes: usize,
+    categories: HashMap<&'static str, StringId>,
+    /// Kept rows by kind, in order of first appearance.
+    kinds: Vec<(String, u64)>,
+    next_async: i64,
+}
+
+impl Rows {
+    /// Adds a slice, and counts its row. Takes the arguments.
+    pub fn slice(&mut self, kind: usize, new: &NewEvent, place: Place, out: &mut TraceBuilder) {
+        let (Some(start), Some(end)) = (new.start, new.end) else {
+            return self.skip(&NO_TIME, place, out);
+        };
+        let Some(dur) = end.checked_sub(start).filter(|dur| *dur >= 0) else {
+            return self.skip(&NEGATIVE, place, out);
+        };
+        self.push(Phase::Complete, dur, start, new, None, place, out);
+        self.kept(kind, place, out);
+    }
+
+    /// Adds a slice that lasts to the end of the trace, and counts its row.
+    pub fn open_slice(&mut self, kind: usize, new: &NewEvent, place: Place, out: &mut TraceBuilder) {
+        let Some(start) = new.start else { return self.skip(&NO_TIME, place, out) };
+        self.push(Phase::Begin, 0, start, new, None, place, out);
+        self.kept(kind, place, out);
+    }
+
+    /// Adds an instant, and counts its row.
+    pub fn instant(&mut self, kind: usize, new: &NewEvent, place: Place, out: &mut TraceBuilder) {
+        let Some(start) = new.start else { return self.skip(&NO_TIME, place, out) };
+        self.push(Phase::Instant, 0, start, new, None, place, out);
+        self.kept(kind, place, out);
+    }
+
+    /// Adds a slice that begins on one thread and ends on another, and counts its row.
+    pub fn crossing(
+        &mut self,
+        kind: usize,
+        new: &NewEvent,
+        end_thread: ThreadId,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) {
+        let (Some(start), Some(end)) = (new.start, new.end) else {
+            return self.skip(&NO_TIME, place, out);
+        };
+        if end < start {
+            return self.skip(&NEGATIVE, place, out);
+        }
+        self.next_async += 1;
+        let extra = || Some(EventExtra { id: EventKey::Int(self.next_async), ..EventExtra::default() });
+        let (begin, finish) = (extra(), extra());
+        self.push(Phase::AsyncBegin, 0, start, new, begin, place, out);
+        let last = NewEvent { thread: end_thread, start: None, end: None, ..*new };
+        self.push(Phase::AsyncEnd, 0, end, &last, finish, Place { len: 0, ..place }, out);
+        self.kept(kind, place, out);
+    }
+
+    pub fn skip(&mut self, why: &'static IssueKind, place: Place, out: &mut TraceBuilder) {
+        self.args.clear();
+        out.trace.ledger.skip_record(why, place.position(), place.len, b"");
+    }
+
+    /// Names a kind of rows; returns its index.
+    pub fn add_kind(&mut self, name: &str) -> usize {
+        match self.kinds.iter().position(|(own, _)| own == name) {
+            Some(at) => at,
+            None => {
+                self.kinds.push((name.to_string(), 0));
+                self.kinds.len() - 1
+            }
+        }
+    }
+
+    /// Counts a row that was used.
+    pub fn kept(&mut self, kind: usize, place: Place, out: &mut TraceBuilder) {
+        out.trace.ledger.keep(place.len);
+        if let Some((_, n)) = self.kinds.get_mut(kind) {
+            *n += 1;
+        }
+    }
+
+    /// Kept rows by kind.
+    pub fn record_kinds(&self) -> Vec<(String, u64)> {
+        self.kinds.iter().filter(|(_, n)| *n > 0).cloned().collect()
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "parts of one event")]
+    fn push(
+        &mut self,
+        phase: Phase,
+        dur: i64,
+        ts: i64,
+        new: &NewEvent,
+        extra: Option<EventExtra>,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) {
+        let category =
+            *self.categories.entry(new.category).or_insert_with(|| out.trace.strings.intern(new.category));
+        let mut args_len = 0;
+        if let Some(json) = self.args.take() {
+            let linked = self.linked.get(category, &out.trace.strings);
+            if linked != Linked::No && !out.is_spilling() {
+                let taken = taken_of(linked, json);
+                if let Some(link) = taken.link {
+                    out.trace.links.push(place.offset, link);
+                }
+                if let Some(signature) = taken.signature {
+                    out.trace.signatures.push(place.offset, signature);
+                }
+            }
+            if self.n_args_bytes > MAX_ARGS_BYTES {
+                out.trace.ledger.file(&NO_ROOM, place.position(), b"");
+            } else if !out.is_spilling() {
+                self.n_args_bytes += json.len();
+                out.trace.args.keep(place.offset + 1, json);
+                args_len = json.len() as u32;
+            }
+        }
+        self.args.clear();
+        let row = Event {
+            ts,
+            dur,
+            offset: place.offset,
+            len: u32::try_from(place.len).unwrap_or(u32::MAX),
+            args_at: u32::from(args_len > 0),
+            args_len,
+            thread: new.thread,
+            name: new.name,
+            category,
+            extra: NO_EXTRA,
+            phase,
+            unused: 0,
+            flags: flag::HAS_PID | flag::HAS_TID,
+        };
+        out.events.push(row, extra);
+    }
+}
+
+/// Arguments of one event as JSON, with the names that Kineto gives them.
+#[derive(Default)]
+pub struct Args {
+    json: Vec<u8>,
+}
+
+impl Args {
+    fn clear(&mut self) {
+        self.json.clear();
+    }
+
+    fn take(&mut self) -> Option<&[u8]> {
+        if self.json.is_empty() {
+            return None;
+        }
+        self.json.push(b'}');
+        Some(&self.json)
+    }
+
+    fn key(&mut self, name: &str) -> &mut Vec<u8> {
+        self.json.push(if self.json.is_empty() { b'{' } else { b',' });
+        push_string(name, &mut self.json);
+        self.json.push(b':');
+        &mut self.json
+    }
+
+    pub fn int(&mut self, name: &str, value: Option<i64>) {
+        if let Some(value) = value {
+            self.key(name).extend_from_slice(value.to_string().as_bytes());
+        }
+    }
+
+    pub fn float(&mut self, name: &str, value: f64) {
+        push_f64(value, self.key(name));
+    }
+
+    pub fn text(&mut self, name: &str, value: &[u8]) {
+        push_string(&String::from_utf8_lossy(value), self.key(name));
+    }
+
+    pub fn list(&mut self, name: &str, value: Option<[i64; 3]>) {
+        if let Some([x, y, z]) = value {
+            self.key(name).extend_from_slice(format!("[{x}, {y}, {z}]").as_bytes());
+        }
+    }
+
+    /// The id that links a call and what it launched, which is different in all processes of the trace. 0 and null are none.
+    pub fn correlation(&mut self, id: Option<i64>) {
+        self.int("correlation", id.filter(|id| *id != 0));
+    }
+
+    /// Size of a copy, and the bandwidth that follows from its duration.
+    pub fn bytes(&mut self, bytes: Option<i64>, start: Option<i64>, end: Option<i64>) {
+        self.int("bytes", bytes);
+        if let (Some(bytes), Some(start), Some(end)) = (bytes, start, end)
+            && bytes > 0
+            && let Some(ns) = end.checked_sub(start).filter(|ns| *ns > 0)
+        {
+            self.float("memory bandwidth (GB/s)", bytes as f64 / ns as f64);
+        }
+    }
+}
+
+/// Ids that count anew in each scope (a process, a capture), made different in the whole trace. Those of the first scope stay.
+#[derive(Default)]
+pub struct Scopes {
+    numbers: HashMap<i64, i64>,
+}
+
+impl Scopes {
+    pub fn id(&mut self, scope: i64, id: Option<i64>) -> Option<i64> {
+        let next = self.numbers.len() as i64;
+        let number = *self.numbers.entry(scope).or_insert(next);
+        id.filter(|id| *id != 0).map(|id| id ^ number << 32)
+    }
+}
+
+/// GPUs of a capture, each a process as in profiles of Kineto, with a thread for each stream.
+#[derive(Default)]
+pub struct Gpus {
+    processes: HashMap<(i64, i64), ProcessId>,
+    streams: HashMap<(ProcessId, i64, i64, &'static str), ThreadId>,
+    /// Streams of a GPU that have a number.
+    taken: HashMap<(ProcessId, i64), ThreadId>,
+    hosts: HashMap<i64, i64>,
+}
+
+impl Gpus {
+    /// The process of GPU `number` of `host`.
+    pub fn process(&mut self, host: i64, number: i64, out: &mut TraceBuilder) -> ProcessId {
+        if let Some(process) = self.processes.get(&(host, number)) {
+            return *process;
+        }
+        let next = self.hosts.len() as i64;
+        let host_number = *self.hosts.entry(host).or_insert(next);
+        let strings = &mut out.trace.strings;
+        let (key, name) = match host_number {
+            0 => (Key::Number(number), strings.intern(&format!("GPU {number}"))),
+            // The form in which tools write ranks that they merge.
+            _ => (
+                Key::Text(strings.intern(&format!("[node {host_number}] {number}"))),
+                strings.intern(&format!("[node {host_number}] GPU {number}")),
+            ),
+        };
+        let process = out.trace.processes.push(key);
+        out.trace.processes.name[process.0 as usize] = name;
+        self.processes.insert((host, number), process);
+        process
+    }
+
+    /// The thread of a stream of a GPU; streams of one number in several scopes (processes, contexts) are different ones. `kind` is
+    /// what to add to its name.
+    pub fn stream(
+        &mut self,
+        gpu: ProcessId,
+        scope: i64,
+        number: i64,
+        kind: &'static str,
+        out: &mut TraceBuilder,
+    ) -> ThreadId {
+        if let Some(thread) = self.streams.get(&(gpu, scope, number, kind)) {
+            return *thread;
+        }
+        let strings = &mut out.trace.strings;
+        let is_first = kind.is_empty() && !self.taken.contains_key(&(gpu, number));
+        let thread = if is_first {
+            let thread = out.trace.threads.push(gpu, Key::Number(number));
+            self.taken.insert((gpu, number), thread);
+            out.trace.threads.name[thread.0 as usize] = strings.intern(&format!("stream {number}"));
+            thread
+        } else {
+            let n_before =
+                self.streams.keys().filter(|key| (key.0, key.2, key.3) == (gpu, number, kind)).count();
+            let text = match n_before {
+                0 => format!("stream {number}{kind}"),
+                _ => format!("stream {number}{kind} #{}", n_before + 1),
+            };
+            let name = strings.intern(&text);
+            let thread = out.trace.threads.push(gpu, Key::Text(name));
+            out.trace.threads.name[thread.0 as usize] = name;
+            thread
+        };
+        self.streams.insert((gpu, scope, number, kind), thread);
+        thread
+    }
+}
+
+/// Facts on a GPU, as Kineto writes them.
+pub struct GpuFacts {
+    pub id: i64,
+    pub name: String,
+    pub memory_bytes: Option<i64>,
+    pub n_sms: Option<i64>,
+    pub warp_size: i64,
+}
+
+/// Adds `deviceProperties` to the metadata of the trace.
+pub fn put_gpus(gpus: &[GpuFacts], out: &mut TraceBuilder) {
+    if gpus.is_empty() {
+        return;
+    }
+    let mut json = b"[".to_vec();
+    for gpu in gpus {
+        if json.len() > 1 {
+            json.push(b',');
+        }
+        let mut args = Args::default();
+        args.int("id", Some(gpu.id));
+        args.text("name", gpu.name.as_bytes());
+        args.int("totalGlobalMem", gpu.memory_bytes);
+        args.int("numSms", gpu.n_sms);
+        args.int("warpSize", Some(gpu.warp_size));
+        json.extend_from_slice(args.take().unwrap_or_default());
+    }
+    json.push(b']');
+    let text = String::from_utf8_lossy(&json).into_owned();
+    out.trace.source.metadata.push(("deviceProperties".to_string(), text));
+}
+
+/// The last part of a path: folders may name people.
+pub fn base_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or(path)
+}

@@ -1,0 +1,145 @@
+//! Records: the values of a row.
+
+/// Reads a big-endian varint of at most nine bytes (a ninth byte has eight bits); moves `at` behind it.
+pub fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let mut value = 0u64;
+    for i in 0..9 {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        if i == 8 {
+            return Some(value << 8 | u64::from(byte));
+        }
+        value = value << 7 | u64::from(byte & 0x7f);
+        if byte < 0x80 {
+            break;
+        }
+    }
+    Some(value)
+}
+
+/// A value of a row.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Value<'a> {
+    Null,
+    Int(i64),
+    Real(f64),
+    /// In the encoding of the database.
+    Text(&'a [u8]),
+    Blob(&'a [u8]),
+}
+
+impl Value<'_> {
+    /// The integer; `None` for all other types.
+    pub fn as_int(self) -> Option<i64> {
+        match self {
+            Value::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// Places of the values of one record; reused for many.
+#[derive(Default, Debug)]
+pub struct Record {
+    /// Serial type and offset of each value.
+    values: Vec<(u64, usize)>,
+}
+
+impl Record {
+    /// Reads the header of a record. Returns false if it is damaged, or a value ends after the end of the record.
+    pub fn parse(&mut self, payload: &[u8]) -> bool {
+        self.values.clear();
+        let mut at = 0;
+        let Some(n_header) = varint(payload, &mut at).and_then(|n| usize::try_from(n).ok()) else {
+            return false;
+        };
+        let Some(header) = payload.get(..n_header) else { return false };
+        let mut end = n_header;
+        while at < n_header {
+            let Some(serial) = varint(header, &mut at) else { return false };
+            let Some(n_bytes) = length(serial) else { return false };
+            self.values.push((serial, end));
+            end = end.saturating_add(n_bytes);
+        }
+        end <= payload.len() && n_header > 0
+    }
+
+    /// Value in a column of the record in `payload`, for which [`Record::parse`] returned true. Columns added to a table later are
+    /// missing in older rows: null.
+    pub fn get<'a>(&self, payload: &'a [u8], column: usize) -> Value<'a> {
+        let Some((serial, at)) = self.values.get(column).copied() else { return Value::Null };
+        let n_bytes = length(serial).unwrap_or(0);
+        let Some(bytes) = payload.get(at..at.saturating_add(n_bytes)) else { return Value::Null };
+        match serial {
+            1..=6 => {
+                // Sign extension: the first byte counts with its sign.
+                let first = bytes.first().map_or(0, |first| i64::from(first.cast_signed()));
+                Value::Int(bytes[1..].iter().fold(first, |value, byte| value << 8 | i64::from(*byte)))
+            }
+            7 => Value::Real(bytes.first_chunk().map_or(0.0, |bytes| f64::from_be_bytes(*bytes))),
+            8 => Value::Int(0),
+            9 => Value::Int(1),
+            12.. if serial.is_multiple_of(2) => Value::Blob(bytes),
+            12.. => Value::Text(bytes),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// Bytes of a value; `None` for reserved types.
+fn length(serial: u64) -> Option<usize> {
+    Some(match serial {
+        0 | 8 | 9 => 0,
+        1..=4 => serial as usize,
+        5 => 6,
+        6 | 7 => 8,
+        10 | 11 => return None,
+        _ => usize::try_from((serial - 12) / 2).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_have_up_to_nine_bytes() {
+        let read = |bytes: &[u8]| varint(bytes, &mut 0);
+        assert_eq!(
+            (read(&[0x7f]), read(&[0x81, 0]), read(&[0x81]), read(&[])),
+            (Some(127), Some(128), None, None)
+        );
+        assert_eq!(read(&[0xff; 9]), Some(u64::MAX));
+        assert_eq!(read(&[0xff; 8]), None);
+    }
+
+    #[test]
+    fn values_have_their_types() {
+        let mut record = Record::default();
+        let payload = [
+            10, 0, 1, 3, 6, 7, 8, 9, 17, 14, 0xff, 0xff, 0xfe, 0xfd, 0x7f, 0, 0, 0, 0, 0, 0, 1, 0x3f, 0xf8,
+            0, 0, 0, 0, 0, 0, b'h', b'i', 5,
+        ];
+        assert!(record.parse(&payload));
+        let values: Vec<Value<'_>> = (0..10).map(|column| record.get(&payload, column)).collect();
+        assert_eq!(
+            values,
+            [
+                Value::Null,
+                Value::Int(-1),
+                Value::Int(-259),
+                Value::Int(0x7f00_0000_0000_0001),
+                Value::Real(1.5),
+                Value::Int(0),
+                Value::Int(1),
+                Value::Text(b"hi"),
+                Value::Blob(&[5]),
+                Value::Null,
+            ]
+        );
+        assert!(
+            !record.parse(&payload[..payload.len() - 1]) && !record.parse(&[2, 10]) && !record.parse(&[])
+        );
+        assert!(!record.parse(&[9, 1]) && !record.parse(&[0]));
+    }
+}

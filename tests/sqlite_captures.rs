@@ -1,0 +1,535 @@
+//! SQLite captures: what is read equals the answers of plain SQL, however the file is cut.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use support::{data_dirs, files, for_each_cut, import, own_dir, stem};
+use tracedrop::analysis::gpu::model::NONE;
+use tracedrop::analysis::gpu::{GpuTrace, Kind};
+use tracedrop::import::{Import, ImportError};
+use tracedrop::trace::Trace;
+use tracedrop::trace::slices::{SliceKind, UNFINISHED};
+use tracedrop::trace::tracks::Key;
+
+fn unpacked(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).unwrap();
+    if path.extension().is_none_or(|extension| extension != "gz") {
+        return bytes;
+    }
+    let mut content = Vec::new();
+    flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut content).unwrap();
+    content
+}
+
+/// Files with expected results: path of the file, and the result.
+fn cases(system: &str) -> Vec<(PathBuf, Value)> {
+    let mut cases = Vec::new();
+    for dir in data_dirs(system) {
+        for path in files(&dir, &[".sqlite", ".sqlite.gz", ".db", ".rpd"]) {
+            let expected = dir.join("expected").join(format!("{}.json", stem(&path)));
+            if expected.is_file() {
+                cases.push((path, serde_json::from_slice(&std::fs::read(expected).unwrap()).unwrap()));
+            }
+        }
+    }
+    assert!(!cases.is_empty());
+    cases
+}
+
+fn read(path: &Path) -> Result<Trace, ImportError> {
+    let bytes = std::fs::read(path).unwrap();
+    let mut import = Import::new(path.file_name().unwrap().to_str().unwrap(), bytes.len() as u64);
+    import.can_read_again(std::rc::Rc::new(bytes.clone()));
+    bytes.chunks(50_001).for_each(|chunk| import.feed(chunk));
+    import.finish()
+}
+
+/// Count, sum, least and largest duration in nanoseconds, and bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Stats {
+    count: i64,
+    sum: i64,
+    min: i64,
+    max: i64,
+    bytes: i64,
+}
+
+type ByKey = BTreeMap<String, Stats>;
+
+fn add(all: &mut ByKey, key: String, other: Stats) {
+    let own = all.entry(key).or_insert(Stats { min: i64::MAX, ..Stats::default() });
+    own.count += other.count;
+    own.sum += other.sum;
+    own.min = own.min.min(other.min);
+    own.max = own.max.max(other.max);
+    own.bytes += other.bytes;
+}
+
+/// One slice.
+struct Slice {
+    category: String,
+    name: String,
+    start: i64,
+    dur: i64,
+    is_instant: bool,
+    args: Value,
+}
+
+impl Slice {
+    fn stats(&self) -> Stats {
+        let bytes = self.args["bytes"].as_i64().unwrap_or(0);
+        Stats { count: 1, sum: self.dur, min: self.dur, max: self.dur, bytes }
+    }
+}
+
+fn slices(trace: &Trace) -> Vec<Slice> {
+    let table = &trace.slices;
+    let text = |id| trace.strings.get_opt(id).unwrap_or_default().to_string();
+    (0..table.len())
+        .map(|i| {
+            let mut raw = Vec::new();
+            trace.push_slice_args(i, &mut raw);
+            Slice {
+                category: text(table.category[i]),
+                name: text(table.name[i]),
+                start: table.ts[i],
+                dur: table.dur.get(i),
+                is_instant: matches!(table.kind[i], SliceKind::Instant),
+                args: if raw.is_empty() { Value::Null } else { serde_json::from_slice(&raw).unwrap() },
+            }
+        })
+        .collect()
+}
+
+fn grouped(slices: &[Slice], category: &str, key: impl Fn(&Slice) -> String) -> ByKey {
+    let mut all = ByKey::new();
+    for slice in slices.iter().filter(|slice| slice.category == category) {
+        add(&mut all, key(slice), slice.stats());
+    }
+    all
+}
+
+/// Rows of the reference by what `shown` makes of their keys.
+fn expected(rows: &Value, shown: impl Fn(&Value) -> String) -> ByKey {
+    let mut all = ByKey::new();
+    for row in rows.as_array().unwrap() {
+        let number = |name: &str| row[name].as_i64().unwrap_or(0);
+        let stats = Stats {
+            count: number("count"),
+            sum: number("sum"),
+            min: number("min"),
+            max: number("max"),
+            bytes: number("bytes"),
+        };
+        add(&mut all, shown(&row["key"]), stats);
+    }
+    all
+}
+
+fn plain(key: &Value) -> String {
+    key.as_str().map_or_else(|| key.to_string(), str::to_string)
+}
+
+/// Names of calls without the version of the runtime.
+fn without_version(key: &Value) -> String {
+    let name = plain(key);
+    match name.rsplit_once("_v") {
+        Some((bare, version)) if name.starts_with("cuda") && version.len() >= 4 => bare.to_string(),
+        _ => name,
+    }
+}
+
+fn copy_name(kind: i64) -> String {
+    let known = [(1, "HtoD"), (2, "DtoH"), (8, "DtoD"), (10, "PtoP")];
+    known
+        .iter()
+        .find(|(number, _)| *number == kind)
+        .map_or(format!("kind {kind}"), |(_, name)| (*name).to_string())
+}
+
+fn is_graph(slice: &Slice) -> bool {
+    slice.name.starts_with("CUDA graph")
+}
+
+/// Launches of kernels as the reference counts them.
+fn launches(trace: &Trace, version: impl Fn(&str) -> String) -> (i64, i64, BTreeMap<String, i64>, i64, i64) {
+    let gpu = GpuTrace::new(trace);
+    let (mut linked, mut not_linked, mut sum, mut early) = (0, 0, 0, 0);
+    let mut by_api = BTreeMap::new();
+    let is_kernel = |slice| !gpu.name(slice).starts_with("CUDA graph");
+    for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel && is_kernel(work.slice)) {
+        if work.launch == NONE {
+            not_linked += 1;
+            continue;
+        }
+        linked += 1;
+        *by_api.entry(version(gpu.name(work.launch))).or_insert(0) += 1;
+        let delay = work.start - gpu.end_of(work.launch);
+        sum += delay;
+        early += i64::from(delay < 0);
+    }
+    (linked, not_linked, by_api, sum, early)
+}
+
+fn check_launches(name: &str, trace: &Trace, wanted: &Value) {
+    let (linked, not_linked, by_api, sum, early) = launches(trace, str::to_string);
+    let mut wanted_apis = BTreeMap::new();
+    for (api, n) in wanted["by_api"].as_object().unwrap() {
+        *wanted_apis.entry(without_version(&json!(api))).or_insert(0) += n.as_i64().unwrap();
+    }
+    assert_eq!(json!(linked), wanted["linked"], "{name}: linked");
+    assert_eq!(json!(not_linked), wanted["not_linked"], "{name}: not linked");
+    assert_eq!(by_api, wanted_apis, "{name}: launches by call");
+    assert_eq!(json!(sum), wanted["sum_start_minus_api_end"], "{name}: delays");
+    assert_eq!(json!(early), wanted["starts_before_api_end"], "{name}: kernels before the end of their call");
+}
+
+fn check_gpus(name: &str, trace: &Trace, wanted: &Value) {
+    let gpu = GpuTrace::new(trace);
+    let mut all = BTreeMap::new();
+    for device in 0..gpu.devices.len() as u32 {
+        let Key::Number(number) = trace.processes.key[gpu.devices[device as usize].process.0 as usize] else {
+            panic!("{name}: a GPU without a number")
+        };
+        let sum = |spans: Vec<(i64, i64)>| spans.iter().map(|(start, end)| end - start).sum::<i64>();
+        let is_kernel = |slice: u32| !gpu.name(slice).starts_with("CUDA graph");
+        let of_kernels =
+            |work: &tracedrop::analysis::gpu::Work| work.kind == Kind::Kernel && is_kernel(work.slice);
+        let any = gpu.busy(device, |_| true);
+        let (first, last) = (any.first().unwrap().0, any.last().unwrap().1);
+        let any = sum(any);
+        let kernels = gpu
+            .work
+            .iter()
+            .filter(|work| gpu.streams[work.stream as usize].device == device && of_kernels(work));
+        all.insert(
+            number,
+            json!({
+                "device": number, "first": first, "last": last, "span": last - first,
+                "kernel_busy": sum(gpu.busy(device, of_kernels)), "any_busy": any, "idle": last - first - any,
+                "kernel_sum": kernels.map(|work| work.dur()).sum::<i64>(),
+            }),
+        );
+    }
+    assert_eq!(Value::Array(all.into_values().collect()), *wanted, "{name}: GPUs");
+}
+
+fn check_nsys(name: &str, trace: &Trace, wanted: &Value) {
+    let all = slices(trace);
+    let (graphs, rest): (Vec<Slice>, Vec<Slice>) = all.into_iter().partition(is_graph);
+    let of = |category: &str, key: &dyn Fn(&Slice) -> String| grouped(&rest, category, key);
+    let no_bytes = |mut all: ByKey| {
+        all.values_mut().for_each(|stats| stats.bytes = 0);
+        all
+    };
+    let named = |slice: &Slice| slice.name.clone();
+    let arg = |slice: &Slice, name: &str| slice.args[name].to_string();
+    let unquoted = |text: String| text.trim_matches('"').to_string();
+    let kernels = expected(&wanted["kernels_by_demangled_name"], plain);
+    assert_eq!(of("kernel", &named), kernels, "{name}: kernels");
+    assert_eq!(
+        of("kernel", &|slice| unquoted(arg(slice, "short name"))),
+        expected(&wanted["kernels_by_short_name"], plain),
+        "{name}: kernels by short name"
+    );
+    assert_eq!(
+        of("kernel", &|slice| format!("{}/{}", arg(slice, "device"), arg(slice, "stream"))),
+        expected(&wanted["kernels_by_device_stream"], plain),
+        "{name}: streams"
+    );
+    let copied = |slice: &Slice| {
+        let kind = slice.name.strip_prefix("Memcpy ").unwrap_or_default();
+        kind.split(" (").next().unwrap_or_default().to_string()
+    };
+    let copies = expected(&wanted["memcpy_by_kind"], |key| copy_name(key.as_i64().unwrap()));
+    assert_eq!(of("gpu_memcpy", &copied), copies, "{name}: copies");
+    let fills = of("gpu_memset", &|_| String::new()).remove("").unwrap_or_default();
+    assert_eq!(
+        json!({ "count": fills.count, "sum": fills.sum, "bytes": fills.bytes }),
+        wanted["memset"],
+        "{name}: fills"
+    );
+    let calls = ["cuda_runtime", "cuda_driver"].map(|category| of(category, &named));
+    let mut all_calls = ByKey::new();
+    calls.into_iter().flatten().for_each(|(key, stats)| add(&mut all_calls, key, stats));
+    assert_eq!(all_calls, expected(&wanted["runtime_by_name"], without_version), "{name}: calls");
+    assert_eq!(of("os_runtime", &named), expected(&wanted["osrt_by_name"], plain), "{name}: system calls");
+    let syncs = expected(&wanted["sync_by_type"], |key| {
+        let kinds = ["", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"];
+        kinds[key.as_u64().unwrap() as usize].to_string()
+    });
+    assert_eq!(of("cuda_sync", &named), syncs, "{name}: waits");
+    let of_graphs = grouped(&graphs, "kernel", |slice| arg(slice, "graph id"));
+    assert_eq!(no_bytes(of_graphs), expected(&wanted["graph_traces"], plain), "{name}: graphs");
+    check_ranges(name, &rest, wanted);
+    check_launches(name, trace, &wanted["launch_to_kernel"]);
+    check_gpus(name, trace, &wanted["gpu"]);
+}
+
+fn check_ranges(name: &str, all: &[Slice], wanted: &Value) {
+    let of_nvtx = || all.iter().filter(|slice| slice.category == "user_annotation");
+    let closed = of_nvtx().filter(|slice| !slice.is_instant && slice.dur != UNFINISHED);
+    let mut ranges = ByKey::new();
+    closed.for_each(|slice| add(&mut ranges, slice.name.clone(), slice.stats()));
+    let wanted_ranges = &wanted["nvtx_ranges"];
+    let count: i64 = ranges.values().map(|stats| stats.count).sum();
+    let sum: i64 = ranges.values().map(|stats| stats.sum).sum();
+    assert_eq!(
+        json!({ "count": count, "sum": sum, "names": ranges.len() }),
+        json!({ "count": wanted_ranges["count"], "sum": wanted_ranges["sum"], "names": wanted_ranges["names"] }),
+        "{name}: ranges"
+    );
+    for (key, stats) in expected(&wanted_ranges["first"], plain) {
+        assert_eq!(ranges.get(&key), Some(&stats), "{name}: range {key}");
+    }
+    let n_open = of_nvtx().filter(|slice| !slice.is_instant && slice.dur == UNFINISHED).count();
+    assert_eq!(json!(n_open), wanted["nvtx_open_ranges"], "{name}: open ranges");
+    let n_marks = of_nvtx().filter(|slice| slice.is_instant).count() as u64;
+    let wanted_marks = wanted["nvtx_marks"].as_object().unwrap().values();
+    assert_eq!(n_marks, wanted_marks.map(|n| n.as_u64().unwrap()).sum::<u64>(), "{name}: marks");
+}
+
+#[test]
+fn nsys_exports_have_the_rows_of_plain_sql() {
+    for (path, wanted) in cases("nsys") {
+        let name = stem(&path);
+        if wanted["kernels_by_demangled_name"].is_null() || name == "odd_other_database" {
+            continue;
+        }
+        let trace = read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(trace.source.format, "nsys-sqlite", "{name}");
+        check_nsys(&name, &trace, &wanted);
+        let ledger = &trace.ledger;
+        assert_eq!(ledger.unaccounted_bytes(), 0, "{name}");
+        assert_eq!(ledger.count_of("sqlite-wal"), u64::from(name == "odd_wal_mode"), "{name}");
+        for issue in ["sqlite-damaged-page", "sqlite-damaged-row", "sqlite-truncated", "bytes-unaccounted"] {
+            assert_eq!(ledger.count_of(issue), 0, "{name}: {issue}");
+        }
+    }
+}
+
+/// Sum of the union of spans, the first start and the last end.
+fn busy(mut spans: Vec<(i64, i64)>) -> (i64, i64, i64) {
+    spans.sort_unstable();
+    let (first, mut end, mut sum) = (spans[0].0, i64::MIN, 0);
+    for (from, to) in spans {
+        sum += (to - from.max(end)).max(0);
+        end = end.max(to);
+    }
+    (sum, first, end)
+}
+
+/// Kernels by number of a GPU, with their busy time.
+fn check_busy(
+    name: &str,
+    all: &[Slice],
+    number: &str,
+    wanted: &Value,
+    labels: [&str; 2],
+    is_work: impl Fn(&Slice) -> bool,
+) {
+    let mut spans: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    for slice in all.iter().filter(|slice| is_work(slice)) {
+        let device = slice.args[number].as_i64().unwrap();
+        spans.entry(device).or_default().push((slice.start, slice.start + slice.dur));
+    }
+    let found = spans.into_iter().map(|(device, spans)| {
+        let (busy, first, last) = busy(spans);
+        json!({ labels[0]: device, labels[1]: busy, "first": first, "last": last })
+    });
+    assert_eq!(Value::Array(found.collect()), *wanted, "{name}: GPUs");
+}
+
+#[test]
+fn rocpd_databases_have_the_rows_of_plain_sql() {
+    for (path, wanted) in cases("rocpd").into_iter().filter(|(path, _)| stem(path) != "made") {
+        let name = stem(&path);
+        let trace = read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let all = slices(&trace);
+        let no_bytes = |mut all: ByKey| {
+            all.values_mut().for_each(|stats| stats.bytes = 0);
+            all
+        };
+        let named = |slice: &Slice| slice.name.clone();
+        assert_eq!(
+            grouped(&all, "kernel", named),
+            expected(&wanted["kernels_by_name"], plain),
+            "{name}: kernels"
+        );
+        let place = |slice: &Slice| format!("{}/{}", slice.args["agent"], slice.args["stream"]);
+        assert_eq!(
+            grouped(&all, "kernel", place),
+            expected(&wanted["by_agent_stream"], plain),
+            "{name}: streams"
+        );
+        let copied = |key: &Value| match plain(key).as_str() {
+            "MEMORY_COPY_HOST_TO_DEVICE" => "Memcpy HtoD".to_string(),
+            "MEMORY_COPY_DEVICE_TO_HOST" => "Memcpy DtoH".to_string(),
+            other => panic!("{name}: {other}"),
+        };
+        assert_eq!(grouped(&all, "gpu_memcpy", named), expected(&wanted["copies"], copied), "{name}: copies");
+        let regions = no_bytes(grouped(&all, "cuda_runtime", named));
+        assert_eq!(regions, expected(&wanted["regions_by_name"], plain), "{name}: regions");
+        check_busy(&name, &all, "agent", &wanted["gpu"], ["agent", "kernel_busy"], |slice| {
+            slice.category == "kernel"
+        });
+        assert_eq!(
+            json!(trace.ledger.count_of("capture-negative-duration")),
+            wanted["negative_durations"],
+            "{name}: negative durations"
+        );
+        let version = trace.source.metadata.iter().find(|(key, _)| key == "schema_version");
+        assert_eq!(json!(version.map(|(_, value)| value)), wanted["schema_version"], "{name}: version");
+        // The reference also links rows that end before they start.
+        let (linked, not_linked, ..) = launches(&trace, str::to_string);
+        let wanted = &wanted["launch_to_kernel"];
+        let n_negative = trace.ledger.count_of("capture-negative-duration") as i64;
+        let wanted = [wanted["linked"].as_i64().unwrap(), wanted["not_linked"].as_i64().unwrap()];
+        let n_lost = wanted[0] + wanted[1] - linked - not_linked;
+        assert!(linked <= wanted[0] && not_linked <= wanted[1] && n_lost <= n_negative, "{name}: launches");
+        assert!(n_negative > 0 || [linked, not_linked] == wanted, "{name}: launches");
+    }
+}
+
+#[test]
+fn rpd_databases_have_the_rows_of_plain_sql() {
+    let (path, wanted) = cases("rocpd").into_iter().find(|(path, _)| stem(path) == "made").unwrap();
+    let trace = read(&path).unwrap();
+    let all = slices(&trace);
+    let named = |slice: &Slice| slice.name.clone();
+    assert_eq!(grouped(&all, "kernel", named), expected(&wanted["kernels_by_name"], plain));
+    let kind = |slice: &Slice| match slice.category.as_str() {
+        "kernel" => "KernelExecution".to_string(),
+        _ => format!("Copy{}", slice.name.replace("Memcpy HtoD", "HostToDevice")),
+    };
+    let is_work = |slice: &Slice| matches!(slice.category.as_str(), "kernel" | "gpu_memcpy");
+    let grouped_work = |key: &dyn Fn(&Slice) -> String| {
+        let mut all_work = ByKey::new();
+        all.iter()
+            .filter(|slice| is_work(slice))
+            .for_each(|slice| add(&mut all_work, key(slice), slice.stats()));
+        all_work
+    };
+    assert_eq!(grouped_work(&kind), expected(&wanted["ops_by_type"], plain));
+    let place = |slice: &Slice| format!("{}/{}", slice.args["device"], slice.args["stream"]);
+    assert_eq!(grouped_work(&place), expected(&wanted["by_device_queue"], plain));
+    assert_eq!(grouped(&all, "cuda_runtime", named), expected(&wanted["api_by_name"], plain));
+    check_busy("made", &all, "device", &wanted["gpu"], ["device", "busy"], is_work);
+    let gpu = GpuTrace::new(&trace);
+    let n_linked = gpu.work.iter().filter(|work| work.launch != NONE).count();
+    let launch = &wanted["launch_to_op"];
+    assert_eq!(json!({ "linked": n_linked, "not_linked": gpu.work.len() - n_linked }), *launch);
+}
+
+#[test]
+fn captures_do_not_depend_on_how_they_are_cut() {
+    let small =
+        ["made_small_pages_overflow", "made_page_64k", "made_odd", "odd_cut", "odd_loop", "odd_damaged_page"];
+    let nsys = files(&own_dir("nsys"), &[".sqlite", ".gz"])
+        .into_iter()
+        .filter(|path| small.contains(&stem(path).as_str()));
+    for path in nsys.chain(files(&own_dir("rocpd"), &[".db", ".rpd", ".gz"])) {
+        let name = stem(&path);
+        let bytes = unpacked(&path);
+        let mut first: Option<String> = None;
+        for_each_cut("unknown", &bytes, None, &mut |way, trace| {
+            let told = trace.map_or_else(|error| error.to_string(), |trace| dump(&trace));
+            let first = first.get_or_insert_with(|| told.clone());
+            support::assert_same_text(&format!("{name}, {way}"), &told, first);
+        });
+    }
+}
+
+/// Everything that tests compare, as text.
+fn dump(trace: &Trace) -> String {
+    let mut out = format!("{:?}\n", trace.source);
+    for slice in slices(trace) {
+        let Slice { category, name, start, dur, args, .. } = slice;
+        out.push_str(&format!("{category} {name} {start} {dur} {args}\n"));
+    }
+    let ledger = &trace.ledger;
+    out.push_str(&format!("{:?} {:?} {:?}\n", ledger.kept, ledger.skipped, ledger.unused_bytes));
+    for issue in &ledger.issues {
+        out.push_str(&format!("{} {} {:?} {}\n", issue.kind.code, issue.count, issue.first, issue.example));
+    }
+    out
+}
+
+/// Rows of a trace, with how many of each there are.
+fn row_counts(trace: &Trace) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for slice in slices(trace) {
+        let Slice { category, start, dur, .. } = slice;
+        *counts.entry(format!("{category} {start} {dur}")).or_insert(0) += 1;
+    }
+    counts
+}
+
+#[test]
+fn damaged_exports_are_read_as_far_as_they_go() {
+    let mut n_checked = 0;
+    for dir in data_dirs("nsys") {
+        let Some(whole) = files(&dir, &["made_plain.sqlite"]).pop() else { continue };
+        let whole = row_counts(&read(&whole).unwrap());
+        for path in files(&dir, &["odd_cut.sqlite", "odd_loop.sqlite", "odd_damaged_page.sqlite"]) {
+            let name = stem(&path);
+            let trace = read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let ledger = &trace.ledger;
+            assert!(ledger.kept.records > 0, "{name}");
+            assert!(ledger.count_of("sqlite-damaged-page") > 0, "{name}: {:?}", ledger.issues);
+            assert_eq!(ledger.count_of("sqlite-truncated"), u64::from(name == "odd_cut"), "{name}");
+            for (row, n) in row_counts(&trace) {
+                assert!(whole.get(&row).is_some_and(|of_whole| n <= *of_whole), "{name}: {row}");
+            }
+            n_checked += 1;
+        }
+    }
+    assert!(n_checked == 0 || n_checked == 3);
+}
+
+#[test]
+fn deleted_rows_do_not_appear() {
+    for dir in data_dirs("nsys") {
+        for path in files(&dir, &["made_freelist.sqlite"]) {
+            let trace = read(&path).unwrap();
+            assert!(!trace.strings.all().any(|text| text.contains("dropped") || text.contains("deleted")));
+        }
+    }
+}
+
+#[test]
+fn other_databases_are_refused_with_their_tables() {
+    let path = own_dir("nsys").join("odd_other_database.sqlite");
+    let error = read(&path).err().unwrap();
+    assert_eq!(error.code, "unknown-format");
+    assert!(error.what.contains("notes"), "{error}");
+    // Damaged, encrypted, or too short.
+    let bytes = std::fs::read(&path).unwrap();
+    for (changed, n_bytes) in [(100, bytes.len()), (16, bytes.len()), (0, 99), (0, 16)] {
+        let mut bytes = bytes[..n_bytes].to_vec();
+        if changed > 0 {
+            bytes[changed] ^= 0x55;
+        }
+        let error = import("x.sqlite", &bytes, None).err().unwrap();
+        assert!(error.what.contains("damaged or encrypted"), "{error}");
+    }
+}
+
+#[test]
+fn changed_databases_never_panic() {
+    for system in ["nsys", "rocpd"] {
+        for path in files(&own_dir(system), &[".sqlite", ".gz", ".db", ".rpd"]) {
+            let bytes = unpacked(&path);
+            let mut random = support::Random(7);
+            for _ in 0..12 {
+                let changed = support::changed(&bytes, &mut random);
+                if let Ok(trace) = import("unknown", &changed, None) {
+                    assert_eq!(trace.ledger.unaccounted_bytes(), 0, "{}", path.display());
+                }
+            }
+        }
+    }
+}
