@@ -752,7 +752,7 @@ fn gpu_profiles_of_pytorch_are_known() {
     let n_linked = gpu.work.iter().filter(|work| work.launch != u32::MAX).count();
     let n_in_steps = gpu.work.iter().filter(|work| work.step != u32::MAX).count();
     let n_of_ops = gpu.work.iter().filter(|work| work.op != u32::MAX).count();
-    assert_eq!((n_linked, n_in_steps, n_of_ops), (120, 120, 0));
+    assert_eq!((n_linked, n_in_steps, n_of_ops), (120, 120, 120));
     assert_eq!(gpu.steps.steps.len(), 3);
     let sum: i64 = gpu.work.iter().map(|work| work.dur()).sum();
     let expected = expected_in(&own_dir("perfetto").join("expected/torch_monitor.json"));
@@ -812,4 +812,66 @@ fn for_each_cut_fast(bytes: &[u8], check: &mut dyn FnMut(Result<Trace, ImportErr
     for size in [usize::MAX, 1, 37, 4099] {
         check(support::import_cut("x", bytes, format, &mut |_| size));
     }
+}
+
+/// Names of operators by kernel, of all kernels in order; empty without one.
+fn ops_of_kernels(trace: &Trace) -> Vec<(String, String)> {
+    let gpu = GpuTrace::new(trace);
+    let op = |launch: u32| gpu.op_of(launch).map_or(String::new(), |op| gpu.name(op).to_string());
+    gpu.work.iter().map(|work| (gpu.name(work.slice).to_string(), op(work.launch))).collect()
+}
+
+#[test]
+fn calls_on_tracks_of_their_own_belong_to_the_operators_of_their_threads() {
+    let bytes = std::fs::read(own_dir("perfetto").join("torch_monitor.pftrace")).unwrap();
+    let trace = import("torch_monitor.pftrace", &bytes, None).unwrap();
+    let wanted = [
+        ("ncclDevKernel", "c10d::allreduce_"),
+        ("void flash_fwd", "aten::scaled_dot_product_attention"),
+        ("triton_poi_fused", "inductor::triton_poi_fused_add_mul_silu_3"),
+        ("ampere_bf16", "aten::mm"),
+        ("void at::native::vectorized", "aten::add"),
+    ];
+    let ops = ops_of_kernels(&trace);
+    assert_eq!(ops.len(), 120);
+    for (kernel, op) in ops {
+        let (_, wanted) = wanted.iter().find(|(start, _)| kernel.starts_with(start)).unwrap();
+        assert_eq!(op, *wanted, "{kernel}");
+    }
+    // Main thread 7 waits in a step while thread 8 runs operators; then both run some.
+    let slice = |name: &str, cat: &str, pid: u32, tid: u32, ts: u32, dur: u32, args: &str| {
+        format!(
+            r#"{{"ph":"X","name":"{name}","cat":"{cat}","pid":{pid},"tid":{tid},"ts":{ts},"dur":{dur},"args":{{{args}}}}}"#
+        )
+    };
+    let launch = |id: u32, ts: u32| {
+        [
+            slice("cudaLaunchKernel", "cuda_runtime", 7, 70, ts, 2, &format!(r#""correlation":{id}"#)),
+            slice(
+                &format!("kernel {id}"),
+                "kernel",
+                0,
+                5,
+                ts + 3,
+                4,
+                &format!(r#""correlation":{id},"stream":5,"device":0"#),
+            ),
+        ]
+        .join(",")
+    };
+    let events = [
+        r#"{"ph":"M","name":"thread_name","pid":7,"tid":70,"args":{"name":"CUDA runtime 7"}}"#.to_string(),
+        slice("ProfilerStep#1", "user_annotation", 7, 7, 0, 100, ""),
+        slice("aten::mm", "cpu_op", 7, 8, 10, 10, ""),
+        launch(1, 12),
+        slice("aten::add", "cpu_op", 7, 7, 30, 20, ""),
+        slice("aten::mul", "cpu_op", 7, 8, 30, 20, ""),
+        launch(2, 32),
+        launch(3, 60),
+    ];
+    let json = format!(r#"{{"traceEvents":[{}]}}"#, events.join(","));
+    let ops = ops_of_kernels(&import("a.json", json.as_bytes(), None).unwrap());
+    let ops: Vec<(&str, &str)> = ops.iter().map(|(kernel, op)| (kernel.as_str(), op.as_str())).collect();
+    // Of the second one, nothing says which thread made it.
+    assert_eq!(ops, [("kernel 1", "aten::mm"), ("kernel 2", ""), ("kernel 3", "")]);
 }

@@ -353,7 +353,7 @@ impl<'a> Launched<'a> {
 
     /// The node of the launch call of a work, below its phase.
     fn node_of_launch(&mut self, work: u32) -> NodeId {
-        let (gpu, slices) = (self.gpu, &self.gpu.trace.slices);
+        let gpu = self.gpu;
         let work = &gpu.work[work as usize];
         let mut root = ROOT;
         if gpu.devices.len() > 1 {
@@ -386,7 +386,7 @@ impl<'a> Launched<'a> {
                 break;
             }
             path.push(slice);
-            at = slices.parent[slice as usize].some().map(|SliceId(slice)| slice);
+            at = gpu.parent_of(slice);
         }
         for slice in path.into_iter().rev() {
             let frame = self.frames.get(slice as usize, &mut self.builder);

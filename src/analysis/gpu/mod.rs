@@ -9,6 +9,7 @@
 
 pub mod active;
 pub mod annotation;
+mod beside;
 pub mod class;
 pub mod collective;
 pub mod facts;

@@ -111,6 +111,8 @@ pub struct GpuModel {
     pub calls: Vec<Call>,
     /// Kernels and copies whose correlation id matches several calls, so they are not linked.
     pub n_ambiguous: u64,
+    /// Slices around calls on tracks of their own, by call: see [`super::beside`].
+    around_calls: HashMap<u32, u32>,
     /// Launches without a timed device record, in order of time.
     pub silent: Vec<Silent>,
     /// Counts of kernel and graph launches.
@@ -183,6 +185,7 @@ impl<'a> GpuTrace<'a> {
             drivers: Vec::new(),
             calls: Vec::new(),
             n_ambiguous: 0,
+            around_calls: HashMap::default(),
             silent: Vec::new(),
             recorded: Recorded::default(),
             steps,
@@ -191,6 +194,7 @@ impl<'a> GpuTrace<'a> {
             tensors: RefCell::default(),
         };
         let mut gpu = GpuTrace { trace, model };
+        gpu.around_calls = super::beside::slices_around(trace, &gpu.kinds);
         gpu.collect();
         gpu.link();
         gpu.find_silent();
@@ -618,15 +622,20 @@ impl<'a> GpuTrace<'a> {
     /// The innermost slice around `slice` on its thread that satisfies `is`, excluding `slice` itself.
     pub fn around(&self, slice: u32, is: impl Fn(usize, Kind) -> bool) -> Option<u32> {
         let slices = &self.trace.slices;
-        let mut at = slices.parent[slice as usize];
-        while let Some(SliceId(outer)) = at.some() {
-            let i = outer as usize;
-            if is(i, self.kinds.get(slices.category[i])) {
+        let mut at = self.parent_of(slice);
+        while let Some(outer) = at {
+            if is(outer as usize, self.kinds.get(slices.category[outer as usize])) {
                 return Some(outer);
             }
-            at = slices.parent[i];
+            at = self.parent_of(outer);
         }
         None
+    }
+
+    /// The slice directly around `slice`: on its thread, or on the one that made it if it is a call on a track of its own.
+    pub fn parent_of(&self, slice: u32) -> Option<u32> {
+        let parent = self.trace.slices.parent.get(slice as usize)?.some().map(|SliceId(parent)| parent);
+        parent.or_else(|| self.around_calls.get(&slice).copied())
     }
 
     /// The innermost operator around a call.

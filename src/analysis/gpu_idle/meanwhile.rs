@@ -14,7 +14,9 @@ const MAX_SEARCHED: usize = 1 << 16;
 pub fn busiest(gpu: &GpuTrace<'_>, launch: u32, window: Span) -> Option<u32> {
     let slices = &gpu.trace.slices;
     let tracks = &gpu.trace.tracks;
-    let place = tracks.place(*slices.track.get(launch as usize)?);
+    // Of a call on a track of its own, the thread that made it.
+    let caller = gpu.parent_of(launch).unwrap_or(launch);
+    let place = tracks.place(*slices.track.get(caller as usize)?);
     let is_here = |slice: &usize| tracks.place(slices.track[*slice]) == place;
     let (start, end) = window;
     let first = slices.ts.partition_point(|ts| *ts < start);
