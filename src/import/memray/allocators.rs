@@ -10,6 +10,11 @@ pub struct Allocator {
 }
 
 impl Allocator {
+    /// Whether it maps memory, which is freed in ranges.
+    pub fn is_mapping(self) -> bool {
+        self.name == "mmap"
+    }
+
     /// Whether it frees memory without stating a size.
     pub fn is_simple_free(self) -> bool {
         self.is_free && self.name != "munmap"

@@ -3,6 +3,7 @@
 use super::allocators::Allocator;
 use super::cursor::{Cursor, Stop};
 use super::header::{Header, MAGIC, VERSIONS};
+use super::lines::line_at;
 use super::records::{N_RECENT, Number, Pointer, Record, read, read_v11};
 use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
@@ -12,13 +13,60 @@ const MAX_RECORD_BYTES: usize = 64 << 20;
 /// An incomplete record up to this size is retried on every push, a larger one each time it has doubled.
 const TRY_AT_ONCE_BYTES: usize = 4096;
 
-/// Function of a stack frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A stack frame.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Frame {
     pub function: StringId,
     pub file: StringId,
-    /// Current line; since version 12 it needs the line tables of the Python version that ran, which are not parsed.
+    /// Current line; `None` if the line table has none.
     pub line: Option<i64>,
+}
+
+/// A code object.
+struct Code {
+    function: StringId,
+    file: StringId,
+    first_line: i64,
+    /// Lines of the instructions. `None` in version 11, where each line has a code object of its own.
+    table: Option<Box<[u8]>>,
+}
+
+/// Node of a [`CallTree`]; [`NO_STACK`] is around all.
+pub type NodeId = u32;
+pub const NO_STACK: NodeId = u32::MAX;
+
+/// Distinct stacks. Parents come before their children.
+#[derive(Default)]
+pub struct CallTree {
+    /// Index into the frames; `u32::MAX` for code that the capture does not define.
+    frame: Vec<u32>,
+    parent: Vec<NodeId>,
+    children: HashMap<(NodeId, u32), NodeId>,
+}
+
+impl CallTree {
+    fn child(&mut self, parent: NodeId, frame: u32) -> NodeId {
+        let next = self.frame.len() as NodeId;
+        let node = *self.children.entry((parent, frame)).or_insert(next);
+        if node == next {
+            self.frame.push(frame);
+            self.parent.push(parent);
+        }
+        node
+    }
+
+    pub fn len(&self) -> usize {
+        self.frame.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.frame.is_empty()
+    }
+
+    /// The node below; [`NO_STACK`] for the outermost.
+    pub fn parent(&self, node: NodeId) -> NodeId {
+        self.parent.get(node as usize).copied().unwrap_or(NO_STACK)
+    }
 }
 
 /// One allocation or deallocation.
@@ -91,11 +139,18 @@ struct State {
     tid: u64,
     address: i64,
     recent: [u64; N_RECENT],
+    codes: Vec<Code>,
+    /// Index into `codes`.
+    code_by_id: HashMap<u64, u32>,
     frames: Vec<Frame>,
-    frame_by_id: HashMap<u64, u32>,
+    frame_numbers: HashMap<Frame, u32>,
+    /// Index into `frames`, by index of a code object and instruction.
+    frame_at: HashMap<(u32, i64), u32>,
     frame_id: i64,
     line: i64,
-    stacks: HashMap<u64, Vec<u32>>,
+    tree: CallTree,
+    /// Index into `frames`, and node of the tree, of each function that a thread is in. Those of memray itself have no node.
+    stacks: HashMap<u64, Vec<(u32, NodeId)>>,
     in_padding: bool,
 }
 
@@ -164,7 +219,23 @@ impl Decoder {
             _ => 0,
         };
         let shown = stack.get(n_skipped..).unwrap_or_default();
-        shown.iter().rev().map(|frame| self.state.frames.get(*frame as usize).copied())
+        shown.iter().rev().map(|(frame, _)| self.state.frames.get(*frame as usize).copied())
+    }
+
+    /// Node of the stack that [`Decoder::stack`] tells.
+    pub fn node(&self, tid: u64) -> NodeId {
+        self.state.stacks.get(&tid).and_then(|stack| stack.last()).map_or(NO_STACK, |(_, node)| *node)
+    }
+
+    /// All stacks so far.
+    pub fn tree(&self) -> &CallTree {
+        &self.state.tree
+    }
+
+    /// Innermost frame of a node; `None` if the capture does not define it.
+    pub fn frame(&self, node: NodeId) -> Option<Frame> {
+        let number = self.state.tree.frame.get(node as usize)?;
+        self.state.frames.get(*number as usize).copied()
     }
 }
 
@@ -207,11 +278,15 @@ impl State {
                 self.address(pointer);
                 Next::Other(None)
             }
-            Record::Push { frame } => {
+            Record::Push { frame, instruction } => {
                 let id = self.frame_id(frame);
-                let frame = self.frame_by_id.get(&id).copied();
-                self.stacks.entry(self.tid).or_default().push(frame.unwrap_or(u32::MAX));
-                Next::Other(frame.is_none().then_some(Oddity::UnknownFrame))
+                let code = self.code_by_id.get(&id).copied();
+                let frame = code.map_or(u32::MAX, |code| self.frame_of(code, instruction, header));
+                let stack = self.stacks.entry(self.tid).or_default();
+                let is_own = header.main_tid == self.tid && (stack.len() as u64) < header.skipped_frames;
+                let around = stack.last().map_or(NO_STACK, |(_, node)| *node);
+                stack.push((frame, if is_own { NO_STACK } else { self.tree.child(around, frame) }));
+                Next::Other(code.is_none().then_some(Oddity::UnknownFrame))
             }
             Record::Pop { n } => {
                 let stack = self.stacks.entry(self.tid).or_default();
@@ -219,19 +294,19 @@ impl State {
                 stack.truncate(left.unwrap_or(0));
                 Next::Other(left.is_none().then_some(Oddity::Underflow))
             }
-            Record::Code { id, function, file, line } => {
+            Record::Code { id, function, file, line, table } => {
                 let is_v11 = matches!(id, Number::Difference(_));
                 let id = self.frame_id(id);
                 self.line = self.line.wrapping_add(line);
                 let text =
                     |bytes: &[u8], strings: &mut StringTable| strings.intern(&String::from_utf8_lossy(bytes));
-                let frame = Frame {
+                self.code_by_id.insert(id, self.codes.len() as u32);
+                self.codes.push(Code {
                     function: text(function, strings),
                     file: text(file, strings),
-                    line: is_v11.then_some(self.line),
-                };
-                self.frame_by_id.insert(id, self.frames.len() as u32);
-                self.frames.push(frame);
+                    first_line: self.line,
+                    table: (!is_v11).then(|| table.into()),
+                });
                 Next::Other(None)
             }
             Record::Memory { rss, ms } => {
@@ -253,6 +328,28 @@ impl State {
             }
             Record::End => Next::End,
         })
+    }
+
+    /// Number of the frame at an instruction of a code object.
+    fn frame_of(&mut self, code: u32, instruction: i64, header: &Header) -> u32 {
+        if let Some(known) = self.frame_at.get(&(code, instruction)) {
+            return *known;
+        }
+        let Some(Code { function, file, first_line, table }) = self.codes.get(code as usize) else {
+            return u32::MAX;
+        };
+        let line = match table {
+            None => Some(*first_line),
+            Some(table) => line_at(header.python_version.unwrap_or(0), table, instruction, *first_line),
+        };
+        let frame = Frame { function: *function, file: *file, line };
+        let next = self.frames.len() as u32;
+        let number = *self.frame_numbers.entry(frame).or_insert(next);
+        if number == next {
+            self.frames.push(frame);
+        }
+        self.frame_at.insert((code, instruction), number);
+        number
     }
 
     /// Address of a record, remembered for later ones.

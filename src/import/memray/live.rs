@@ -1,10 +1,10 @@
-//! Live memory: allocations not freed yet, now and at the peak.
+//! What was allocated where: live memory now and at the peak, and allocations that were freed at once.
+//!
+//! Definitions are memray's (`src/memray/_memray/snapshot.cpp`): the peak is the last moment with the most live bytes; an
+//! allocation is temporary if its thread allocated at most once more before freeing it.
 
 use crate::base::hash::HashMap;
-
-/// Maximum number of separate threads and allocators; the last one stands for all others.
-pub const MAX_THREADS: usize = 64;
-const MAX_ALLOCATORS: usize = 32;
+use std::collections::BTreeMap;
 
 /// Bytes and allocations.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -13,110 +13,181 @@ pub struct Amount {
     pub n: u64,
 }
 
-/// Live memory by thread and allocator.
-#[derive(Clone, Default)]
-pub struct Amounts {
-    /// By thread, then allocator; up to the last one with an amount.
-    all: Vec<Amount>,
-}
-
-impl Amounts {
-    fn of(&mut self, at: usize) -> &mut Amount {
-        if self.all.len() <= at {
-            self.all.resize(at + 1, Amount::default());
-        }
-        &mut self.all[at]
+impl Amount {
+    pub fn add(&mut self, bytes: u64, n: u64) {
+        *self = Amount { bytes: self.bytes.saturating_add(bytes), n: self.n.saturating_add(n) };
     }
 
-    fn sum(&self, is: impl Fn(usize) -> bool) -> Amount {
-        let some = self.all.iter().enumerate().filter(|(at, _)| is(*at)).map(|(_, amount)| amount);
-        some.fold(Amount::default(), |sum, amount| Amount {
-            bytes: sum.bytes.saturating_add(amount.bytes),
-            n: sum.n + amount.n,
-        })
-    }
-
-    /// Sum over all threads and allocators.
-    pub fn total(&self) -> Amount {
-        self.sum(|_| true)
-    }
-
-    /// Amount of a thread, by number.
-    pub fn of_thread(&self, thread: usize) -> Amount {
-        self.sum(|at| at / MAX_ALLOCATORS == thread)
-    }
-
-    /// Amount of an allocator, by number.
-    pub fn of_allocator(&self, allocator: usize) -> Amount {
-        self.sum(|at| at % MAX_ALLOCATORS == allocator)
+    fn take(&mut self, bytes: u64, n: u64) {
+        *self = Amount { bytes: self.bytes.saturating_sub(bytes), n: self.n.saturating_sub(n) };
     }
 }
 
-/// Live memory, now and at the peak.
+/// Where memory is from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    /// Index of a thread.
+    pub thread: u32,
+    /// Node of the decoder's call tree.
+    pub node: u32,
+    /// Index of an allocator.
+    pub allocator: u32,
+}
+
+/// Memory of one place.
+#[derive(Clone, Copy, Default, Debug)]
+struct Usage {
+    now: Amount,
+    /// Amount at the peak with the number `peak`; at all later ones it is `now`.
+    at_peak: Amount,
+    peak: u64,
+    temporary: Amount,
+}
+
+/// Amounts of one place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlaceAmounts {
+    pub place: Place,
+    pub at_peak: Amount,
+    /// Not freed by the end.
+    pub now: Amount,
+    /// Freed at once.
+    pub temporary: Amount,
+}
+
+/// One allocation: address, bytes, index of its place.
+type Allocated = (u64, u64, u32);
+
+/// Memory by place, in the order of the capture.
 #[derive(Default)]
 pub struct Live {
-    /// Size and place in [`Amounts`], by address.
+    places: Vec<Place>,
+    usage: Vec<Usage>,
+    number_of: HashMap<Place, u32>,
+    /// Size and place, by address.
     by_address: HashMap<u64, (u64, u32)>,
-    now: Amounts,
+    /// End and place of mapped memory, by start; they don't overlap.
+    mapped: BTreeMap<u64, (u64, u32)>,
+    /// The last two allocations of each thread, latest first.
+    recent: HashMap<u64, [Option<Allocated>; 2]>,
     bytes: u64,
     peak_bytes: u64,
     peak_ms: i64,
-    /// Amounts at the peak; unset while the peak is now.
-    at_peak: Amounts,
-    peak_is_now: bool,
+    /// Number of the last peak so far.
+    peak: u64,
     /// Frees of memory allocated before the capture began.
     pub n_unknown_frees: u64,
 }
 
 impl Live {
-    /// Adds an allocation, which ends an earlier one at the same address.
-    pub fn allocate(&mut self, address: u64, size: u64, thread: usize, allocator: usize, ms: i64) {
-        let at = thread.min(MAX_THREADS) * MAX_ALLOCATORS + allocator.min(MAX_ALLOCATORS - 1);
-        if let Some(before) = self.by_address.insert(address, (size, at as u32)) {
-            self.take(before);
+    /// Adds an allocation by thread `tid`, which ends what was allocated there before. Memory that is mapped is freed in ranges.
+    pub fn allocate(&mut self, tid: u64, address: u64, size: u64, place: Place, is_mapped: bool, ms: i64) {
+        let next = self.places.len() as u32;
+        let number = *self.number_of.entry(place).or_insert(next);
+        if number == next {
+            self.places.push(place);
+            self.usage.push(Usage::default());
         }
-        let amount = self.now.of(at);
-        *amount = Amount { bytes: amount.bytes.saturating_add(size), n: amount.n + 1 };
-        self.bytes = self.bytes.saturating_add(size);
-        if self.bytes > self.peak_bytes {
-            (self.peak_bytes, self.peak_ms, self.peak_is_now) = (self.bytes, ms, true);
+        if is_mapped {
+            self.unmap(address, size);
+            self.map(address, address.saturating_add(size), number);
+        } else {
+            if let Some((size, place)) = self.by_address.insert(address, (size, number)) {
+                self.take(place, size, 1);
+            }
+            self.add(number, size, 1);
         }
+        let recent = self.recent.entry(tid).or_default();
+        recent[1] = recent[0].replace((address, size, number));
+        self.look_for_peak(ms);
     }
 
-    /// Ends the allocation at an address, or its first `bytes`: mappings may end in parts.
-    pub fn free(&mut self, address: u64, bytes: Option<u64>) {
-        let Some((size, at)) = self.by_address.remove(&address) else {
-            self.n_unknown_frees += 1;
-            return;
+    /// Ends the allocation at an address; mapped memory has `bytes`, and ends in ranges.
+    pub fn free(&mut self, tid: u64, address: u64, bytes: Option<u64>, ms: i64) {
+        let recent = self.recent.get(&tid).into_iter().flatten().flatten();
+        let mut same =
+            recent.filter(|(at, size, _)| *at == address && bytes.is_none_or(|bytes| bytes == *size));
+        if let Some((_, size, place)) = same.next().copied() {
+            self.usage[place as usize].temporary.add(size, 1);
+        }
+        let is_known = match bytes {
+            Some(bytes) => self.unmap(address, bytes),
+            None => match self.by_address.remove(&address) {
+                Some((size, place)) => {
+                    self.take(place, size, 1);
+                    true
+                }
+                None => false,
+            },
         };
-        self.take((size, at));
-        if let Some(bytes) = bytes.filter(|bytes| *bytes < size) {
-            let rest = size - bytes;
-            self.by_address.insert(address.saturating_add(bytes), (rest, at));
-            let amount = self.now.of(at as usize);
-            *amount = Amount { bytes: amount.bytes.saturating_add(rest), n: amount.n + 1 };
-            self.bytes = self.bytes.saturating_add(rest);
+        self.n_unknown_frees += u64::from(!is_known);
+        self.look_for_peak(ms);
+    }
+
+    /// Adds mapped memory; none if it has no bytes.
+    fn map(&mut self, start: u64, end: u64, place: u32) {
+        if start < end {
+            self.mapped.insert(start, (end, place));
+            self.add(place, end - start, 1);
         }
     }
 
-    fn take(&mut self, (size, at): (u64, u32)) {
-        // Copied only when memory leaves the peak, since it usually grows by many allocations in a row.
-        if self.peak_is_now {
-            (self.at_peak, self.peak_is_now) = (self.now.clone(), false);
+    /// Ends a range of mapped memory; what is left of each mapping on either side stays. Whether there was any.
+    fn unmap(&mut self, start: u64, size: u64) -> bool {
+        let end = start.saturating_add(size);
+        if start == end {
+            return false;
         }
-        let amount = self.now.of(at as usize);
-        *amount = Amount { bytes: amount.bytes.saturating_sub(size), n: amount.n.saturating_sub(1) };
-        self.bytes = self.bytes.saturating_sub(size);
+        let before = self.mapped.range(..start).next_back().filter(|(_, (until, _))| *until > start);
+        let within = self.mapped.range(start..end);
+        let hit: Vec<u64> = before.into_iter().chain(within).map(|(at, _)| *at).collect();
+        for at in &hit {
+            let Some((until, place)) = self.mapped.remove(at) else { continue };
+            self.take(place, until - at, 1);
+            self.map(*at, start, place);
+            self.map(end, until, place);
+        }
+        !hit.is_empty()
     }
 
-    /// Amounts at the peak, and its timestamp.
-    pub fn peak(&self) -> (&Amounts, i64) {
-        (if self.peak_is_now { &self.now } else { &self.at_peak }, self.peak_ms)
+    /// Usage of a place before a change.
+    fn changed(&mut self, place: u32) -> &mut Usage {
+        let usage = &mut self.usage[place as usize];
+        if usage.peak != self.peak {
+            (usage.at_peak, usage.peak) = (usage.now, self.peak);
+        }
+        usage
     }
 
-    /// Live memory now.
-    pub fn now(&self) -> Amount {
-        self.now.total()
+    fn add(&mut self, place: u32, bytes: u64, n: u64) {
+        self.changed(place).now.add(bytes, n);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn take(&mut self, place: u32, bytes: u64, n: u64) {
+        self.changed(place).now.take(bytes, n);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    fn look_for_peak(&mut self, ms: i64) {
+        if self.bytes >= self.peak_bytes {
+            (self.peak_bytes, self.peak_ms, self.peak) = (self.bytes, ms, self.peak + 1);
+        }
+    }
+
+    /// Timestamp of the peak.
+    pub fn peak_ms(&self) -> i64 {
+        self.peak_ms
+    }
+
+    /// Amounts of each place, in order of first appearance.
+    pub fn places(&self) -> impl Iterator<Item = PlaceAmounts> + '_ {
+        self.places.iter().zip(&self.usage).map(|(place, usage)| PlaceAmounts {
+            place: *place,
+            at_peak: if usage.peak == self.peak { usage.at_peak } else { usage.now },
+            now: usage.now,
+            temporary: usage.temporary,
+        })
     }
 }
 
@@ -124,18 +195,61 @@ impl Live {
 mod tests {
     use super::*;
 
+    fn place(thread: u32, node: u32) -> Place {
+        Place { thread, node, allocator: 0 }
+    }
+
+    /// Bytes and allocations at the peak, now and temporary, by place.
+    fn amounts(live: &Live) -> Vec<[(u64, u64); 3]> {
+        let pair = |amount: Amount| (amount.bytes, amount.n);
+        live.places().map(|it| [pair(it.at_peak), pair(it.now), pair(it.temporary)]).collect()
+    }
+
     #[test]
     fn the_peak_is_what_was_live_at_once() {
         let mut live = Live::default();
-        live.allocate(1, 100, 0, 0, 5);
-        live.allocate(2, 50, 1, 3, 6);
-        live.free(1, None);
-        live.allocate(3, 40, 0, 0, 7);
-        live.free(9, None);
-        let (peak, ms) = live.peak();
-        assert_eq!((peak.total(), ms), (Amount { bytes: 150, n: 2 }, 6));
-        assert_eq!(peak.of_thread(1), Amount { bytes: 50, n: 1 });
-        assert_eq!(peak.of_allocator(0), Amount { bytes: 100, n: 1 });
-        assert_eq!((live.now(), live.n_unknown_frees), (Amount { bytes: 90, n: 2 }, 1));
+        live.allocate(7, 1, 100, place(0, 0), false, 5);
+        live.allocate(8, 2, 50, place(1, 0), false, 6);
+        live.free(7, 1, None, 7);
+        live.allocate(7, 3, 40, place(0, 0), false, 8);
+        live.free(7, 9, None, 9);
+        assert_eq!(amounts(&live), [[(100, 1), (40, 1), (100, 1)], [(50, 1), (50, 1), (0, 0)]]);
+        assert_eq!((live.peak_ms(), live.n_unknown_frees), (6, 1));
+        // As much as before: the last one counts.
+        live.allocate(7, 4, 60, place(0, 1), false, 10);
+        assert_eq!(live.peak_ms(), 10);
+        assert_eq!(amounts(&live)[0], [(40, 1), (40, 1), (100, 1)]);
+    }
+
+    #[test]
+    fn mapped_memory_ends_in_ranges() {
+        let mut live = Live::default();
+        live.allocate(7, 1000, 300, place(0, 0), true, 1);
+        live.allocate(7, 2000, 100, place(0, 1), true, 1);
+        live.free(7, 1100, Some(50), 2);
+        assert_eq!(amounts(&live)[0][1], (250, 2));
+        // The end of one, all of another.
+        live.free(7, 1200, Some(900), 3);
+        assert_eq!(amounts(&live), [[(300, 1), (150, 2), (0, 0)], [(100, 1), (0, 0), (0, 0)]]);
+        live.free(7, 5000, Some(10), 4);
+        live.free(7, 0, Some(u64::MAX), 4);
+        assert_eq!((amounts(&live)[0][1], live.n_unknown_frees), ((0, 0), 1));
+        // Freed at once, but only as a whole.
+        live.allocate(7, 1000, 300, place(0, 0), true, 5);
+        live.free(7, 1000, Some(300), 6);
+        assert_eq!(amounts(&live)[0][2], (300, 1));
+    }
+
+    #[test]
+    fn an_allocation_is_temporary_if_at_most_one_followed_it() {
+        let mut live = Live::default();
+        for (address, node) in [(1, 0), (2, 1), (3, 2)] {
+            live.allocate(7, address, 10, place(0, node), false, 1);
+        }
+        live.free(7, 1, None, 1);
+        live.free(7, 2, None, 1);
+        live.free(8, 3, None, 1);
+        let temporary: Vec<u64> = live.places().map(|it| it.temporary.n).collect();
+        assert_eq!(temporary, [0, 1, 0]);
     }
 }

@@ -6,21 +6,24 @@
 //!
 //! The result is memory accesses: an allocation is a store by the innermost Python function, a deallocation a load without a
 //! function. Records have no timestamps; each gets the time of the preceding memory sample. File layout: memray,
-//! `src/memray/_memray/records.h` and `record_reader.cpp`.
+//! `src/memray/_memray/records.h` and `record_reader.cpp`. Memory at the peak, leaked memory and temporary allocations are also
+//! stack profiles, by thread ([`stacks`]).
 
 mod allocators;
 mod cursor;
 pub mod decode;
 pub mod header;
 mod issues;
+mod lines;
 mod live;
 mod records;
+mod stacks;
 
 use self::allocators::Allocator;
 use self::decode::{Allocation, Decoder, Next, Oddity};
 use self::header::{MAGIC, VERSIONS};
 use self::issues::*;
-use self::live::{Amount, Live};
+use self::live::{Amount, Live, Place, PlaceAmounts};
 use super::{Confidence, FormatInfo, ImportError, Reader};
 use crate::base::json::write::push_string;
 use crate::base::strings::{StringId, StringTable};
@@ -224,11 +227,15 @@ impl MemrayReader {
         };
         if allocator.is_free {
             let is_part = !allocator.is_simple_free();
-            self.live.free(address, is_part.then_some(size));
+            self.live.free(tid, address, is_part.then_some(size), ms);
         } else {
-            let thread =
-                self.threads.iter().position(|thread| thread.tid == tid).unwrap_or(live::MAX_THREADS);
-            self.live.allocate(address, size, thread, number, ms);
+            let thread = self.threads.iter().position(|thread| thread.tid == tid);
+            let place = Place {
+                thread: thread.unwrap_or(MAX_THREADS_TOLD) as u32,
+                node: self.decoder.node(tid),
+                allocator: number as u32,
+            };
+            self.live.allocate(tid, address, size, place, allocator.is_mapping(), ms);
         }
         let frame = if allocator.is_free { None } else { self.decoder.stack(tid).next().flatten() };
         let (symbol, dso) =
@@ -297,33 +304,41 @@ impl MemrayReader {
             ("largest_allocation_bytes", self.largest_bytes.to_string()),
             ("threads", threads),
         ];
-        let (at_peak, peak_ms) = self.live.peak();
-        let peak = at_peak.total();
-        // Timestamps are relative to the start, or to 1970.
-        let after_ms = Some(peak_ms.saturating_sub(header.start_ms)).filter(|ms| *ms >= 0).unwrap_or(peak_ms);
+        let (mut peak, mut at_end) = (Amount::default(), Amount::default());
         let names = self.threads.iter().map(|thread| {
             let name = thread.name.map(|name| out.trace.strings.get(name)).filter(|name| !name.is_empty());
             name.map_or_else(|| thread.tid.to_string(), |name| format!("{} {name}", thread.tid))
         });
-        let names: Vec<String> = names.chain(["other threads".to_string()]).collect();
-        let of_thread =
-            |at: usize| at_peak.of_thread(if at == self.threads.len() { live::MAX_THREADS } else { at });
-        let by_thread = names.iter().enumerate().map(|(at, name)| (name.as_str(), of_thread(at)));
-        let allocators = self.counts.iter().enumerate();
-        let by_allocator = allocators.map(|(at, (allocator, _))| (allocator.name, at_peak.of_allocator(at)));
+        let mut by_thread: Vec<(String, Amount)> =
+            names.chain(["other threads".to_string()]).map(|name| (name, Amount::default())).collect();
+        let mut by_allocator: Vec<(String, Amount)> =
+            self.counts.iter().map(|(it, _)| (it.name.to_string(), Amount::default())).collect();
+        let places: Vec<PlaceAmounts> = self.live.places().collect();
+        for PlaceAmounts { place, at_peak, now, .. } in &places {
+            peak.add(at_peak.bytes, at_peak.n);
+            at_end.add(now.bytes, now.n);
+            let thread = (place.thread as usize).min(self.threads.len());
+            by_thread[thread].1.add(at_peak.bytes, at_peak.n);
+            by_allocator[place.allocator as usize].1.add(at_peak.bytes, at_peak.n);
+        }
+        // Timestamps are relative to the start, or to 1970.
+        let peak_ms = self.live.peak_ms();
+        let after_ms = Some(peak_ms.saturating_sub(header.start_ms)).filter(|ms| *ms >= 0).unwrap_or(peak_ms);
         facts.extend([
             ("peak_live_bytes", peak.bytes.to_string()),
             ("peak_live_allocations", peak.n.to_string()),
             ("peak_after_ms", after_ms.to_string()),
-            ("live_at_end_bytes", self.live.now().bytes.to_string()),
+            ("live_at_end_bytes", at_end.bytes.to_string()),
             ("frees_of_unknown_memory", self.live.n_unknown_frees.to_string()),
-            ("peak_by_thread", amounts_told(by_thread)),
-            ("peak_by_allocator", amounts_told(by_allocator)),
+            ("peak_by_thread", amounts_told(&by_thread)),
+            ("peak_by_allocator", amounts_told(&by_allocator)),
         ]);
         if let Some(version) = header.python_version_text() {
             facts.insert(1, ("python_version", version));
         }
         source.metadata.extend(facts.into_iter().map(|(name, text)| (name.to_string(), text)));
+        let threads: Vec<_> = self.threads.iter().map(|thread| (thread.tid, thread.name)).collect();
+        stacks::add_profiles(&self.decoder, &places, &threads, &mut out.trace);
     }
 }
 
@@ -341,8 +356,8 @@ impl MemrayReader {
 }
 
 /// Amounts above 0 as JSON.
-fn amounts_told<'a>(amounts: impl Iterator<Item = (&'a str, Amount)>) -> String {
-    let told = amounts.filter(|(_, amount)| amount.n > 0).map(|(name, amount)| {
+fn amounts_told(amounts: &[(String, Amount)]) -> String {
+    let told = amounts.iter().filter(|(_, amount)| amount.n > 0).map(|(name, amount)| {
         let mut quoted = Vec::new();
         push_string(name, &mut quoted);
         let name = String::from_utf8_lossy(&quoted);

@@ -15,9 +15,11 @@ pub enum Record<'a> {
     Object {
         pointer: Pointer,
     },
-    /// A function was entered: its id, or in version 11 the delta from the previous id.
+    /// A function was entered: its id, or in version 11 the delta from the previous id; and where it is, as
+    /// [`super::lines::line_at`] takes it, since version 12.
     Push {
         frame: Number,
+        instruction: i64,
     },
     /// This many functions were left.
     Pop {
@@ -28,7 +30,10 @@ pub enum Record<'a> {
         id: Number,
         function: &'a [u8],
         file: &'a [u8],
+        /// Delta from the line before.
         line: i64,
+        /// Lines of the instructions; empty in version 11.
+        table: &'a [u8],
     },
     /// Milliseconds since the start, and memory of the process in bytes.
     Memory {
@@ -83,8 +88,7 @@ pub fn read<'a>(cursor: &mut Cursor<'a>, native: bool) -> Result<Record<'a>, Sto
     }
     if first & 0x40 != 0 {
         let frame = Number::Plain(cursor.unsigned()?);
-        cursor.signed()?;
-        return Ok(Record::Push { frame });
+        return Ok(Record::Push { frame, instruction: cursor.signed()? });
     }
     if first & 0x20 != 0 {
         let pointer = read_pointer(cursor, first >> 1 & 15)?;
@@ -104,8 +108,7 @@ pub fn read<'a>(cursor: &mut Cursor<'a>, native: bool) -> Result<Record<'a>, Sto
             let id = Number::Plain(cursor.unsigned()?);
             let (function, file, line) = (cursor.text()?, cursor.text()?, cursor.signed()?);
             let n_table = usize::try_from(cursor.unsigned()?).map_err(|_| Stop::Bad)?;
-            cursor.take(n_table)?;
-            Ok(Record::Code { id, function, file, line })
+            Ok(Record::Code { id, function, file, line, table: cursor.take(n_table)? })
         }
         other => read_aside(cursor, other),
     }
@@ -136,9 +139,10 @@ pub fn read_v11<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, Stop> {
         }
         3 => {
             let id = Number::Difference(cursor.signed()?);
-            Ok(Record::Code { id, function: cursor.text()?, file: cursor.text()?, line: cursor.signed()? })
+            let (function, file, line) = (cursor.text()?, cursor.text()?, cursor.signed()?);
+            Ok(Record::Code { id, function, file, line, table: &[] })
         }
-        4 => Ok(Record::Push { frame: Number::Difference(cursor.signed()?) }),
+        4 => Ok(Record::Push { frame: Number::Difference(cursor.signed()?), instruction: 0 }),
         9 => Ok(Record::Pop { n: usize::from(flags) + 1 }),
         11 => read_memory(cursor),
         other => read_aside(cursor, other),
