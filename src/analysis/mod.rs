@@ -53,8 +53,8 @@ use std::cell::OnceCell;
 pub const ANALYSES: &[&AnalysisInfo] = &[
     &sway_summary::INFO,
     &hot_frames::INFO,
-    &stack_functions::INFO,
     &memray::INFO,
+    &stack_functions::INFO,
     &mrm::INFO,
     &mrm_kv::INFO,
     &mrm_time::INFO,

@@ -1,14 +1,18 @@
-//! Peak memory of a Python program: live bytes at the peak, by thread and allocator.
+//! Peak memory of a Python program: live bytes at the peak, by thread and allocator; and memory by code location: at the peak,
+//! leaked, and temporary.
 //!
-//! Takes the metadata from the capture parser. Allocation stacks aren't available.
+//! Takes the metadata and the stack profiles from the capture parser. Whole stacks are in the functions by stack and in the flame
+//! graphs.
 
 use super::timeline::texts;
 use super::{AnalysisInfo, Context, Group};
 use crate::analysis::gpu::facts::{integer, text};
 use crate::analysis::gpu::stats::share;
+use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::builder::{for_each_element, for_each_member};
+use crate::trace::samples::{Frame, NO_LINE, StackId};
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
@@ -71,6 +75,12 @@ fn run(context: &Context<'_>) -> Report {
             .push("peak_after", "Time of peak", after, Unit::Ns)
             .hint("from the start of the capture; resolution about 10 ms");
         facts.push("at_end", "Live at end", number_of("live_at_end_bytes"), Unit::Bytes);
+        let sites = Sites::new(trace);
+        facts.push("leaked_allocations", "Allocations live at end", sites.sum(3), Unit::Count).hint(LEAKED);
+        facts.push("temporary", "Temporary memory", sites.sum(4), Unit::Bytes).hint(TEMPORARY);
+        facts
+            .push("temporary_allocations", "Temporary allocations", sites.sum(5), Unit::Count)
+            .hint(TEMPORARY);
         facts.push("allocated", "Total allocated", number_of("allocated_bytes"), Unit::Bytes);
         facts.push("largest", "Largest allocation", number_of("largest_allocation_bytes"), Unit::Bytes);
         facts.push("max_rss", "Max RSS", number_of("max_rss_bytes"), Unit::Bytes);
@@ -89,8 +99,99 @@ fn run(context: &Context<'_>) -> Report {
             &allocators,
             peak,
         ));
+        report.table(sites.table(id("allocation_sites"), title("Allocation sites"), trace));
     }
     report
+}
+
+/// A weight of the capture's stack profiles.
+struct Weight {
+    measure: &'static str,
+    column: &'static str,
+    label: &'static str,
+    unit: Unit,
+    hint: &'static str,
+}
+
+const fn weight(
+    measure: &'static str,
+    column: &'static str,
+    label: &'static str,
+    unit: Unit,
+    hint: &'static str,
+) -> Weight {
+    Weight { measure, column, label, unit, hint }
+}
+
+const LEAKED: &str = "not freed by the end of the capture";
+const TEMPORARY: &str = "freed by its thread after at most one more allocation";
+
+const WEIGHTS: [Weight; 6] = [
+    weight("peak memory", "peak", "at peak", Unit::Bytes, "live at the peak"),
+    weight("peak allocations", "peak_allocations", "allocations at peak", Unit::Count, "live at the peak"),
+    weight("leaked memory", "leaked", "leaked", Unit::Bytes, LEAKED),
+    weight("leaked allocations", "leaked_allocations", "leaked allocations", Unit::Count, LEAKED),
+    weight("temporary memory", "temporary", "temporary", Unit::Bytes, TEMPORARY),
+    weight("temporary allocations", "temporary_allocations", "temporary allocations", Unit::Count, TEMPORARY),
+];
+
+/// Amounts of each weight by innermost frame; `None` for allocations without a stack.
+struct Sites {
+    rows: Vec<(Option<Frame>, [i64; WEIGHTS.len()])>,
+}
+
+impl Sites {
+    fn new(trace: &Trace) -> Sites {
+        let mut rows = Vec::new();
+        let mut number_of: HashMap<Option<Frame>, usize> = HashMap::default();
+        for profile in &trace.stack_profiles {
+            let measure = trace.strings.get_opt(profile.measure);
+            let Some(at) = WEIGHTS.iter().position(|weight| Some(weight.measure) == measure) else {
+                continue;
+            };
+            for (row, stack) in profile.stack.iter().enumerate() {
+                let frame =
+                    (*stack != StackId::NONE).then(|| trace.frames.get(trace.stacks.frame[stack.0 as usize]));
+                let number = *number_of.entry(frame).or_insert_with(|| {
+                    rows.push((frame, [0; WEIGHTS.len()]));
+                    rows.len() - 1
+                });
+                let amount = profile.weight.digits_at(row).and_then(|digits| i64::try_from(digits).ok());
+                let sum: &mut i64 = &mut rows[number].1[at];
+                *sum = sum.saturating_add(amount.unwrap_or(i64::MAX));
+            }
+        }
+        Sites { rows }
+    }
+
+    /// Sum of a weight.
+    fn sum(&self, at: usize) -> i64 {
+        self.rows.iter().fold(0, |sum, (_, amounts)| sum.saturating_add(amounts[at]))
+    }
+
+    fn table(&self, id: String, title: String, trace: &Trace) -> Table {
+        let text = |of: fn(&Frame) -> crate::base::strings::StringId| {
+            let frames = self.rows.iter().map(|(frame, _)| frame.as_ref());
+            texts(frames.map(|frame| trace.strings.get_opt(of(frame?))))
+        };
+        let line = |frame: &Option<Frame>| frame.map(|it| it.line).filter(|line| *line != NO_LINE);
+        let mut columns = vec![
+            Column::key("function", "function", Content::Symbol, text(|frame| frame.name)),
+            Column::key("file", "file", Content::Plain, text(|frame| frame.file)),
+            Column::integer("line", "line", Unit::Id, self.rows.iter().map(|(it, _)| line(it)).collect())
+                .as_key(),
+        ];
+        for (at, weight) in WEIGHTS.iter().enumerate() {
+            let amounts = self.rows.iter().map(|(_, amounts)| Some(amounts[at])).collect();
+            let column = Column::integer(weight.column, weight.label, weight.unit, amounts);
+            let column = column.hint(weight.hint).adds_up();
+            columns.push(if at == 0 { column.with_bar() } else { column });
+        }
+        Table::new(id, title, columns)
+            .sorted_by("peak", true)
+            .caption("One row per code location that allocated.")
+            .if_empty("No memory at the peak, none leaked or temporary.")
+    }
 }
 
 fn summary(peak: i64, n: i64, after: i64, most: Option<&Holder>) -> String {
