@@ -8,7 +8,7 @@ use support::{data_dirs, files, import, own_dir};
 use tracedrop::analysis::flame::{self, Direction, FlameQuery, FlameView};
 use tracedrop::analysis::gpu::parts::{Activity, Parts};
 use tracedrop::analysis::{Context, Query};
-use tracedrop::engine::{Session, Shown};
+use tracedrop::engine::{Compared, Session, Shown};
 use tracedrop::export::{EXPORTERS, Options};
 use tracedrop::stacks::graph::{FrameClass, StackGraph};
 use tracedrop::stacks::merged::{By, LIBRARIES, Merged, StackQuery};
@@ -215,6 +215,48 @@ fn a_session_answers_questions_about_stacks() {
     assert_eq!((view.total.0, view.matched), (15.0, Some(10.0)));
     assert_eq!(view.rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["work"]);
     assert!(session.flame(&FlameQuery { search: "/(/".to_string(), ..FlameQuery::default() }).is_err());
+}
+
+fn exported(shown: &mut dyn Shown, id: &str) -> String {
+    let mut out = Vec::new();
+    shown.export(tracedrop::export::find(id).unwrap(), &Options::default(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn session(stacks: &[u8]) -> Session {
+    let mut session = Session::of_trace(import("a.folded", stacks, None).unwrap(), Query::default());
+    session.finish_reports();
+    session
+}
+
+#[test]
+fn html_reports_draw_flame_graphs_and_others_name_them() {
+    let page = exported(&mut session(b"main;work;gemm 8\nmain;idle 5\n"), "html");
+    assert!(page.contains("<h2 id=\"flame-graph\">Flame graph</h2>"));
+    assert!(
+        page.contains("<title>gemm\n8 samples (61.5%)") || page.contains("<title>gemm\n8 (61.5%)"),
+        "{page}"
+    );
+    // Only that report, and only another one.
+    let mut only = session(b"main;work 8\n");
+    only.make_only(vec!["flame-graph".to_string()]);
+    only.set_query(Query { top: 7, ..Query::default() }).unwrap();
+    let text = exported(&mut only, "markdown");
+    assert!(text.contains("Flame graphs not drawn here: Stacks by samples;"), "{text}");
+    assert!(exported(&mut only, "html").matches("bottom-up").count() > 0);
+    let mut other = session(b"main;work 8\n");
+    other.make_only(vec!["stack-functions".to_string()]);
+    other.set_query(Query { top: 7, ..Query::default() }).unwrap();
+    assert!(!exported(&mut other, "html").contains("flame-graph"));
+    // Two sides.
+    let side = |stacks: &[u8]| session(stacks).side().unwrap();
+    let query = tracedrop::compare::CompareQuery::default();
+    let mut compared =
+        Compared::new(side(b"main;work 8\n"), side(b"main;work 4\nmain;new 2\n"), &query).unwrap();
+    let page = exported(&mut compared, "html");
+    assert!(page.contains("<title>work\nA 8") && page.contains("(−50.0%)"), "{page}");
+    compared.keep_reports(&|_| true);
+    assert!(!exported(&mut compared, "html").contains("flame-graph"));
 }
 
 /// Self weights by function name, of the graph with that title, or else of the first one.

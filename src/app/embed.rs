@@ -3,6 +3,7 @@
 
 use super::browser::{self, Asked, CheckedLimit, FromHost, LimitState, ReportName, Theme, ToHost, Verdict};
 use super::client::Answer;
+use super::screens::{FLAME, TIMELINE};
 use super::state::{App, Phase, Source, Tab};
 use super::words::words;
 use leptos::prelude::*;
@@ -23,7 +24,7 @@ impl Embed {
     pub fn new(asked: Asked) -> Embed {
         browser::mark_as_frame(asked.show.as_deref());
         Embed {
-            report: RwSignal::new(asked.report),
+            report: RwSignal::new(full_id(asked.report)),
             limits: RwSignal::new(None),
             budget: RwSignal::new(None),
         }
@@ -37,6 +38,11 @@ pub fn theme_of(asked: &Asked) -> Theme {
 
 fn theme(id: &str) -> Option<Theme> {
     Theme::ALL.into_iter().find(|theme| theme.id() == id)
+}
+
+/// Id of a report, which the command has short names for.
+fn full_id(id: Option<String>) -> Option<String> {
+    id.map(|id| if id == "flame" { FLAME.to_string() } else { id })
 }
 
 fn problem(what: &str, hint: &str) {
@@ -54,6 +60,7 @@ impl App {
                 self.open_given(files);
             }
             FromHost::Report(id) => {
+                let id = full_id(id);
                 embed.report.set(id.clone());
                 if let Some(tab) = self.active_tab() {
                     tab.show_asked(id);
@@ -157,6 +164,9 @@ impl Tab {
         if let Some(id) = &id
             && let Some(document) = self.document.get_untracked()
             && !document.reports.iter().any(|report| report.id == *id)
+            // These are made when someone looks.
+            && !(id == FLAME && document.has_stacks)
+            && !(id == TIMELINE && document.has_timeline)
         {
             problem(&(words().frame.no_such_report)(id), "");
         }

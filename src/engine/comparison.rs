@@ -16,6 +16,7 @@ use crate::stacks::graph::StackGraph;
 use crate::trace::Run;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::rc::Rc;
 
 /// Data of A or B for a comparison. It is plain data, so that A and B can be parsed in different workers;
 /// see [`super::Session::side`].
@@ -41,6 +42,8 @@ pub struct Compared {
     order: RowOrder,
     /// Differences of the stacks, made when someone first asks.
     differences: Option<(Vec<StackGraph>, flame::Cache)>,
+    /// Someone chose from the reports.
+    is_narrowed: bool,
 }
 
 impl Compared {
@@ -55,6 +58,7 @@ impl Compared {
             comparison,
             order: RowOrder::default(),
             differences: None,
+            is_narrowed: false,
         })
     }
 
@@ -176,8 +180,21 @@ impl Shown for Compared {
         let has_notes = options.notes.as_ref().is_some_and(|notes| !notes.is_empty());
         let is_comment = exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes;
         let options = Options { link: self.link_options(options), ..options.clone() };
-        let source = ExportSource::without_trace(self.written(), Query::default(), options);
+        let flame = match exporter.id == export::html::INFO.id && !self.is_narrowed {
+            true => flame::report_beside_others(&self.differences().0),
+            false => None,
+        };
+        let mut source = ExportSource::without_trace(self.written(), Query::default(), options);
+        if let Some(flame) = flame {
+            Rc::make_mut(&mut source.reports).push(flame);
+        }
         Ok(ExportSource { is_comment, ..source })
+    }
+
+    fn keep_reports(&mut self, is_wanted: &dyn Fn(&str) -> bool) {
+        self.comparison.reports.retain(|report| is_wanted(&report.id));
+        self.is_narrowed = true;
+        self.order.changed();
     }
 
     fn why_not_exported(&self, _: &ExporterInfo) -> String {

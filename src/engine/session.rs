@@ -15,7 +15,7 @@ use crate::analysis::report_builder::{Built, ReportBuilder};
 use crate::analysis::{self, AnalysisCache, Context, Query};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
-use crate::export::{EXPORTERS, ExporterInfo, Options};
+use crate::export::{self, EXPORTERS, ExporterInfo, Options};
 use crate::import::{FORMATS, FormatInfo, Import, ImportError, ImportProgress, UNREADABLE};
 use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
@@ -969,11 +969,20 @@ impl Shown for Session {
     fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource> {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
         self.check_exporter(exporter, &self.run)?;
+        let flame = match exporter.id == export::html::INFO.id && self.wanted.is_none() {
+            true => self.graphs().ok().and_then(|made| flame::report_beside_others(&made.graphs)),
+            false => None,
+        };
+        let mut reports = self.reports.clone();
+        if let Some(mut flame) = flame {
+            flame::warn(&mut flame, &self.run);
+            Rc::make_mut(&mut reports).push(flame);
+        }
         let document = analysis::document(&self.run, &self.reports, &super::format_title);
         let Document { title, source, ledger, .. } = document;
         Ok(ExportSource {
             run: self.run.clone(),
-            reports: self.reports.clone(),
+            reports,
             title,
             source,
             ledger,

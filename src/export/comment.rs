@@ -54,6 +54,9 @@ fn write_report(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
             Block::Facts(_) | Block::Chart(_) => {}
         }
     }
+    if let Some(undrawn) = report.undrawn() {
+        writeln!(out, "{}\n", escape(&undrawn))?;
+    }
     Ok(())
 }
 

@@ -84,6 +84,9 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             }
         }
     }
+    if let Some(undrawn) = report.undrawn() {
+        writeln!(out, "\n{}", escape(&undrawn))?;
+    }
     Ok(())
 }
 

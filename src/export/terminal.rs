@@ -119,6 +119,10 @@ impl Terminal<'_> {
                 Block::Table(table) => self.table(table, &report.title)?,
             }
         }
+        if let Some(undrawn) = report.undrawn() {
+            writeln!(self.out)?;
+            self.paragraph(DIM, &undrawn)?;
+        }
         Ok(())
     }
 

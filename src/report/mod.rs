@@ -114,6 +114,16 @@ impl Report {
         self.blocks.iter().filter(|block| !matches!(block, Block::Chart(_)))
     }
 
+    /// Which flame graphs text exports leave out, since no table has all of their numbers. `None` without any.
+    pub fn undrawn(&self) -> Option<String> {
+        let is_flame = |chart: &&Chart| matches!(chart.plot, chart::Plot::Flame(_));
+        let titles: Vec<&str> = self.charts().filter(is_flame).map(|chart| chart.title.as_str()).collect();
+        let graphs = if titles.len() == 1 { "Flame graph" } else { "Flame graphs" };
+        (!titles.is_empty()).then(|| {
+            format!("{graphs} not drawn here: {}. Export as HTML or SVG to see it.", titles.join("; "))
+        })
+    }
+
     /// The warnings, in display order.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.blocks.iter().filter_map(|block| match block {

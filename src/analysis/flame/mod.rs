@@ -10,9 +10,9 @@ mod sources;
 mod view;
 
 use super::{AnalysisInfo, Context, Group};
-use crate::base::units::{Unit, format_float, format_ratio, group_digits};
+use crate::base::units::{Unit, counted, format_float, format_ratio, group_digits};
 use crate::report::chart::{FlameBox, Plot};
-use crate::report::{Chart, Report};
+use crate::report::{Block, Chart, Report};
 use crate::stacks::graph::StackGraph;
 use crate::trace::{Run, Trace};
 use sources::MAX_SLICES;
@@ -37,18 +37,23 @@ pub fn applies(run: &Run) -> bool {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = report(&graphs(context));
-    if context.run.traces.iter().any(|trace| trace.aggregated.is_some()) {
+    warn(&mut report, context.run);
+    report
+}
+
+/// Says what the graphs of a run lack.
+pub fn warn(report: &mut Report, run: &Run) {
+    if run.traces.iter().any(|trace| trace.aggregated.is_some()) {
         report.warning(
             "Trace too large for memory: the graph has only the longest slices. Raise --hold, or limit the time range.",
         );
     }
-    if context.run.traces.iter().any(|trace| trace.slices.len() > MAX_SLICES) {
+    if run.traces.iter().any(|trace| trace.slices.len() > MAX_SLICES) {
         report.warning(format!(
             "Slices by thread are missing: their graph is made for up to {} slices. Limit the time range.",
             group_digits(MAX_SLICES as i128)
         ));
     }
-    report
 }
 
 /// Each graph from its callers and from its ends.
@@ -82,6 +87,23 @@ pub fn report(graphs: &[StackGraph]) -> Report {
         report.summary = "No stacks with any weight in this trace.".to_string();
     }
     report
+}
+
+/// Graphs of the report beside others.
+const MAX_BESIDE: usize = 4;
+
+/// The first graphs from their callers, for a document with all reports. `None` without any.
+pub fn report_beside_others(graphs: &[StackGraph]) -> Option<Report> {
+    let mut report = report(&graphs[..graphs.len().min(MAX_BESIDE)]);
+    report.blocks.retain(|block| match block {
+        Block::Chart(chart) => chart.id.starts_with("flame_down"),
+        _ => true,
+    });
+    if graphs.len() > MAX_BESIDE {
+        let more = counted((graphs.len() - MAX_BESIDE) as u64, "more flame graph", "more flame graphs");
+        report.info(format!("{more} not shown; export this report alone to see all."));
+    }
+    report.has_content().then_some(report)
 }
 
 const DIFFERENCE: &str = "Widths are B. Red: more than in A; teal: less.";

@@ -340,7 +340,9 @@ impl<'a> Work<'a> {
                 let names = spans.spans.iter_mut().map(|span| &mut span.name);
                 spans.labels.iter_mut().chain(names).collect()
             }
-            Plot::Flame(flame) => flame.boxes.iter_mut().map(|it| &mut it.name).collect(),
+            Plot::Flame(flame) => {
+                flame.boxes.iter_mut().flat_map(|it| [&mut it.name, &mut it.place]).collect()
+            }
             Plot::Points(points) => points.points.iter_mut().map(|point| &mut point.name).collect(),
         };
         for text in texts {
