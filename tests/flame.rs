@@ -259,6 +259,26 @@ fn html_reports_draw_flame_graphs_and_others_name_them() {
     assert!(!exported(&mut compared, "html").contains("flame-graph"));
 }
 
+#[test]
+fn differences_are_folded_stacks_with_two_weights() {
+    let side = |stacks: &[u8]| session(stacks).side().unwrap();
+    let (a, b) = (side(b"main;work 8\nmain;old 1\n"), side(b"main 2\nmain;work 4\nmain;new 3\n"));
+    let mut compared = Compared::new(a, b, &tracedrop::compare::CompareQuery::default()).unwrap();
+    let mut folded = Vec::new();
+    assert_eq!(compared.write_folded(&mut folded).unwrap(), ["Stacks by samples"]);
+    let text = String::from_utf8(folded.clone()).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["main 0 2", "main;new 0 3", "main;old 1 0", "main;work 8 4"]);
+    // It opens again, with a graph for each side.
+    let again = import("difference.folded", &folded, None).unwrap();
+    for (graph, total) in graphs(&again).iter().zip([9.0, 9.0]) {
+        assert_eq!(graph.total(), total, "{}", graph.title);
+    }
+    assert_eq!(own_by_name(&again, "Stacks by before")["work"], 8.0);
+    assert_eq!(own_by_name(&again, "Stacks by after")["work"], 4.0);
+}
+
 /// Self weights by function name, of the graph with that title, or else of the first one.
 fn own_by_name(trace: &Trace, title: &str) -> BTreeMap<String, f64> {
     let all = graphs(trace);

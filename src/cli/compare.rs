@@ -62,18 +62,19 @@ pub struct CompareArgs {
     input: InputArgs,
 }
 
-/// Output formats: those of reports, and one for test runners.
+/// Output formats: those of reports, one for test runners, and one for flame graph tools.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CompareFormat {
     Report(Format),
     Junit,
+    Folded,
 }
 
 impl ValueEnum for CompareFormat {
     fn value_variants<'a>() -> &'a [CompareFormat] {
         static ALL: LazyLock<Vec<CompareFormat>> = LazyLock::new(|| {
             let reports = Format::value_variants().iter().map(|format| CompareFormat::Report(*format));
-            reports.chain([CompareFormat::Junit]).collect()
+            reports.chain([CompareFormat::Junit, CompareFormat::Folded]).collect()
         });
         &ALL
     }
@@ -84,16 +85,19 @@ impl ValueEnum for CompareFormat {
             CompareFormat::Junit => Some(PossibleValue::new("junit").help(
                 "Test report as JUnit XML: one test per --fail-on, which fails if the limit is exceeded",
             )),
+            CompareFormat::Folded => Some(PossibleValue::new("folded").help(
+                "Stacks with their weights in A and B, as difffolded.pl writes them for flamegraph.pl",
+            )),
         }
     }
 }
 
 impl CompareFormat {
-    /// The format of reports; that of JUnit has no reports, only limits.
+    /// The format of reports; JUnit and folded stacks have none.
     fn of_reports(self) -> Format {
         match self {
             CompareFormat::Report(format) => format,
-            CompareFormat::Junit => Format::Terminal,
+            CompareFormat::Junit | CompareFormat::Folded => Format::Terminal,
         }
     }
 }
@@ -137,10 +141,14 @@ pub fn run(args: &CompareArgs) -> io::Result<ExitCode> {
         Ok(false) => return Ok(ExitCode::from(1)),
         Err(message) => return Ok(usage(message)),
     }
-    if args.format == CompareFormat::Junit {
-        write_junit(&limits, &compared)?;
-    } else {
-        write(args, &mut compared)?;
+    match args.format {
+        CompareFormat::Junit => write_junit(&limits, &compared)?,
+        CompareFormat::Folded => {
+            if !write_folded(args, &mut compared)? {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+        CompareFormat::Report(_) => write(args, &mut compared)?,
     }
     hold(&limits, &compared)
 }
@@ -229,6 +237,24 @@ fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {
         out.write_all(b"\n")?;
     }
     out.flush()
+}
+
+/// Writes folded stacks of the difference. False, with the reason as a message, if the sides have no stacks in common.
+fn write_folded(args: &CompareArgs, compared: &mut Compared) -> io::Result<bool> {
+    let mut out = io::BufWriter::new(output::stdout());
+    let titles = compared.write_folded(&mut out)?;
+    out.flush()?;
+    match &titles[..] {
+        [] => {
+            say!("tracedrop: no stacks to compare: A and B need flame graphs of the same kind");
+            return Ok(false);
+        }
+        [first, others @ ..] if !others.is_empty() && !args.input.quiet => {
+            say!("tracedrop: wrote {first}; not in this format: {}", others.join(", "));
+        }
+        _ => {}
+    }
+    Ok(true)
 }
 
 /// Writes JUnit XML: a test for each limit, and one that the comparison was made.

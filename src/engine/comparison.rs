@@ -93,6 +93,16 @@ impl Compared {
         self.order.changed();
     }
 
+    /// Writes the difference of the first stacks that both sides have, as folded stacks with two weights, those of A and of B.
+    /// Returns the titles of all such stacks; without any, nothing is written. Errors are those of `out`.
+    pub fn write_folded(&mut self, out: &mut dyn io::Write) -> io::Result<Vec<String>> {
+        let graphs = &self.differences().0;
+        if let Some(first) = graphs.first() {
+            export::stacks::collapsed::write_difference(first, out)?;
+        }
+        Ok(graphs.iter().map(|graph| graph.title.clone()).collect())
+    }
+
     /// Reports, and metrics for limits.
     pub fn comparison(&self) -> &Comparison {
         &self.comparison

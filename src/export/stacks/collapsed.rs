@@ -13,6 +13,8 @@ use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
 use crate::base::text::push_visible;
 use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
+use crate::stacks::graph::{ROOT, StackGraph};
+use crate::stacks::merged::{Label, Merged, StackQuery};
 use crate::trace::Trace;
 use crate::trace::samples::StackId;
 use crate::trace::slices::Class;
@@ -261,6 +263,35 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
     }
     for (node, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
         tree.line(node as u32, |out| out.float(*weight), &mut out)?;
+    }
+    out.flush()
+}
+
+/// Writes a difference as `difffolded.pl` does: a line per stack with its weight in A and in B. Frames are functions, with file or
+/// module in brackets.
+pub fn write_difference(graph: &StackGraph, out: &mut dyn Write) -> io::Result<()> {
+    let mut tree = Tree::new();
+    // Queries without patterns have no errors.
+    let merged = Merged::new(graph, &StackQuery::default(), (1.0, 1.0)).unwrap_or_default();
+    let name_of = |label: &Label| match label.place.as_str() {
+        "" => label.name.clone(),
+        place => format!("{} ({place})", label.name),
+    };
+    let names: Vec<u32> = merged.labels.iter().map(|label| tree.name(&name_of(label))).collect();
+    let mut nodes: Vec<u32> = Vec::with_capacity(merged.key.len());
+    let mut weights: Vec<(f64, f64)> = Vec::new();
+    for ((key, parent), own) in merged.key.iter().zip(&merged.parent).zip(&merged.own) {
+        let around = if *parent == ROOT { u32::MAX } else { nodes[*parent as usize] };
+        let node = tree.node(around, names[*key as usize]);
+        nodes.push(node);
+        weights.resize(tree.nodes.len(), (0.0, 0.0));
+        let (before, after) = &mut weights[node as usize];
+        (*before, *after) = (*before + own.before, *after + own.weight);
+    }
+    let mut out = Out::new(out);
+    let weights = (0u32..).zip(weights).filter(|(_, (before, after))| *before > 0.0 || *after > 0.0);
+    for (node, (before, after)) in weights {
+        tree.line(node, |out| out.raw(&format!("{before} {after}")), &mut out)?;
     }
     out.flush()
 }
