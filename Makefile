@@ -70,13 +70,13 @@ test-python: ## build the Python package for tests and run python/tests in a fre
 test-browser: target/quick/index.html
 	@tools/setup.sh all
 	@cargo build --quiet
-	@. target/env.sh; export TRACEDROP_CHROME TRACEDROP_MKDOCS; TRACEDROP_DIST=$(CURDIR)/target/quick node tests/browser/run.mjs $(ONLY)
+	@. target/env.sh; export TRACEDROP_CHROME TRACEDROP_MKDOCS TRACEDROP_PERFETTO; TRACEDROP_DIST=$(CURDIR)/target/quick node tests/browser/run.mjs $(ONLY)
 
 test-dist: dist/index.html ## run the browser tests on the optimized site, and check its size
 	@tools/setup.sh all
 	@tools/sizes.sh
 	@cargo build --quiet
-	@. target/env.sh; export TRACEDROP_CHROME TRACEDROP_MKDOCS; node tests/browser/run.mjs $(ONLY)
+	@. target/env.sh; export TRACEDROP_CHROME TRACEDROP_MKDOCS TRACEDROP_PERFETTO; node tests/browser/run.mjs $(ONLY)
 
 test-big: dist/index.html ## open a 2.5 GB trace in the page (GIGABYTES=2.5)
 	@tools/setup.sh all

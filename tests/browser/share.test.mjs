@@ -174,7 +174,7 @@ test('a part of a trace is exported: a time range, and slices up to a depth', as
     assert.deepEqual(await accessibilityProblems(page), []);
     const download = page.waitForEvent('download');
     await dialog.getByRole('button', { name: 'Export' }).click();
-    return durations(readFileSync(await (await download).path(), 'utf8'));
+    return durations(JSON.parse(readFileSync(await (await download).path(), 'utf8')).traceEvents);
   };
   const [whole, early, flat] = [await part('', ''), await part('2', ''), await part('', '1')];
   assert.ok(early.length > 0 && early.length < whole.length, `${early.length} of ${whole.length}`);
