@@ -107,7 +107,7 @@ impl<S: Source> Database<S> {
         &self.unread
     }
 
-    /// Damaged rows and pages of the schema, each of which may be a table.
+    /// Damaged rows and pages of the schema. Each may be a table.
     pub fn schema_damage(&self) -> u64 {
         self.schema_damage
     }
