@@ -17,6 +17,8 @@ const BLOCK_BYTES: u64 = 256 << 10;
 const MAX_BLOCKS: usize = 8;
 /// Longest row that is read.
 const MAX_ROW_BYTES: u64 = 64 << 20;
+/// Most tables that are read.
+const MAX_TABLES: usize = 20_000;
 /// Levels of a B-tree. More than enough for 2^32 pages.
 const MAX_LEVELS: usize = 32;
 
@@ -32,6 +34,8 @@ pub struct Database<S> {
     schema_damage: u64,
     /// Blocks of the file around overflow pages, by their number; most recently used last.
     blocks: RefCell<Vec<(u64, Vec<u8>)>>,
+    /// Pages that belong to a tree.
+    taken: RefCell<Taken>,
     /// Overflow pages that may still be read. Each belongs to one row; damaged files could make reading take forever.
     n_overflow_left: Counter<u64>,
 }
@@ -45,8 +49,8 @@ pub struct Leaves {
     pub n_damaged: u64,
 }
 
-/// Pages that belong to something.
-pub struct Taken {
+/// Pages that belong to a tree.
+struct Taken {
     bits: Vec<u64>,
 }
 
@@ -59,6 +63,16 @@ impl Taken {
         *word |= bit;
         is_new
     }
+}
+
+/// Marks nothing but what does not exist: page 0, and those behind the last one.
+fn none_taken(n_pages: PageNumber) -> Taken {
+    let mut taken = Taken { bits: vec![0; n_pages as usize / 64 + 1] };
+    taken.take(0);
+    for page in n_pages.saturating_add(1)..n_pages.saturating_add(65) {
+        taken.take(page);
+    }
+    taken
 }
 
 impl<S: Source> Database<S> {
@@ -77,6 +91,7 @@ impl<S: Source> Database<S> {
             unread: Vec::new(),
             schema_damage: 0,
             blocks: RefCell::default(),
+            taken: RefCell::new(none_taken(n_pages)),
             n_overflow_left: Counter::new(u64::from(n_pages) * 2),
         };
         database.read_schema()?;
@@ -102,7 +117,7 @@ impl<S: Source> Database<S> {
         &self.tables
     }
 
-    /// Names of tables that are not read: virtual ones, and those without row ids.
+    /// Names of tables that are not read: virtual ones, those without row ids, and those beyond the first 20,000.
     pub fn unread(&self) -> &[String] {
         &self.unread
     }
@@ -112,20 +127,8 @@ impl<S: Source> Database<S> {
         self.schema_damage
     }
 
-    /// No page belongs to anything.
-    pub fn none_taken(&self) -> Taken {
-        let mut taken = Taken { bits: vec![0; self.n_pages as usize / 64 + 1] };
-        // There is no page 0, and page 1 is that of the schema.
-        taken.take(0);
-        // Bits beyond the last page.
-        for page in self.n_pages.saturating_add(1)..self.n_pages.saturating_add(65) {
-            taken.take(page);
-        }
-        taken
-    }
-
     fn read_schema(&mut self) -> Result<(), Error> {
-        let leaves = self.leaves(1, &mut self.none_taken())?;
+        let leaves = self.leaves(1)?;
         let (mut tables, mut unread) = (Vec::new(), Vec::new());
         let mut n_damaged = leaves.n_damaged;
         n_damaged += self.rows(&leaves.pages, |_, payload, record| {
@@ -140,7 +143,9 @@ impl<S: Source> Database<S> {
             }
             let root = record.get(payload, 3).as_int().and_then(|root| PageNumber::try_from(root).ok());
             match (schema::columns(&text(4)), root.filter(|root| *root > 0)) {
-                (Some(columns), Some(root)) => tables.push(Table { name: text(1), root, columns }),
+                (Some(columns), Some(root)) if tables.len() < MAX_TABLES => {
+                    tables.push(Table { name: text(1), root, columns })
+                }
                 _ => unread.push(text(1)),
             }
         })?;
@@ -151,8 +156,10 @@ impl<S: Source> Database<S> {
         Ok(())
     }
 
-    /// Leaf pages of the table with that root page. Reads its interior pages only.
-    pub fn leaves(&self, root: PageNumber, taken: &mut Taken) -> Result<Leaves, Error> {
+    /// Leaf pages of the table with that root page. Reads its interior pages only. Each page is given out once: where two tables
+    /// have the same one, the file is damaged.
+    pub fn leaves(&self, root: PageNumber) -> Result<Leaves, Error> {
+        let mut taken = self.taken.borrow_mut();
         let mut leaves = Leaves::default();
         if !taken.take(root) {
             leaves.n_damaged += 1;

@@ -13,7 +13,7 @@ mod record;
 mod schema;
 
 pub use crate::base::source::Source;
-pub use database::{Database, Leaves, Taken};
+pub use database::{Database, Leaves};
 pub use header::{Encoding, Header, MAGIC};
 pub use leaf::Cell;
 pub use record::{Record, Value};

@@ -99,7 +99,7 @@ impl Annotation {
         if let Some(inside) = name.strip_prefix("step[").and_then(|rest| rest.strip_suffix(']')) {
             return Some(Annotation::bracketed(inside, rules));
         }
-        let number = name.strip_prefix("ProfilerStep#")?;
+        let number = name.strip_prefix("ProfilerStep#").or_else(|| numbered(name))?;
         (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(Annotation::BARE)
     }
 
@@ -166,6 +166,13 @@ pub fn unknown_word(name: &str) -> Option<&str> {
     inside.split_whitespace().next()
 }
 
+/// Number of a step that people mark with a range of their own (NVTX, roctx): `step 12`, `Iteration_3`.
+fn numbered(name: &str) -> Option<&str> {
+    let at = name.find([' ', '_', '#', ':'])?;
+    let (word, number) = (&name[..at], &name[at + 1..]);
+    ["step", "iteration", "iter"].iter().any(|known| word.eq_ignore_ascii_case(known)).then_some(number)
+}
+
 /// Parses `A(…)` at the start of `text`: requests and tokens, and the rest. The outer is `None` if the form differs, the inner if
 /// the numbers cannot be parsed.
 fn part(text: &str) -> Option<(Option<(u64, u64)>, &str)> {
@@ -212,6 +219,11 @@ mod tests {
                 "execute_8192_context_9(sq8155sk8155sqsq8353051sqsk8353051)_generation_37(sq37sk74sqsq37sqsk74)",
                 known(Phase::Mixed, (9, 8155), (37, 37)),
             ),
+            ("step 12", Some((Phase::Unknown, None, None))),
+            ("Iteration_3", Some((Phase::Unknown, None, None))),
+            ("step 12 of 30", None),
+            ("step_", None),
+            ("substep 1", None),
             ("step[DECODE bs=32]", Some((Phase::Decode, None, Some((32, 32))))),
             ("step[EXTEND bs=15 toks=15360]", Some((Phase::Prefill, Some((15, 15360)), None))),
             ("step[TARGET_VERIFY bs=8]", Some((Phase::Decode, None, None))),

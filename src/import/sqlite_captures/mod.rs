@@ -19,7 +19,7 @@ use self::issues::*;
 use self::rows::{Place, Row};
 use super::{Confidence, FormatInfo, ImportError, Reader};
 use crate::base::units::counted;
-use crate::sqlite::{Database, Error, MAGIC, PageNumber, Record, Taken, leaf};
+use crate::sqlite::{Database, Error, MAGIC, PageNumber, Record, leaf};
 use crate::trace::args::Content;
 use crate::trace::builder::Ways;
 use crate::trace::{Position, TraceBuilder};
@@ -105,7 +105,7 @@ fn each_row(
     mut each: impl FnMut(&Row<'_>),
 ) -> Result<(), ImportError> {
     let Some(table) = file.tables().get(table) else { return Ok(()) };
-    let leaves = file.leaves(table.root, &mut file.none_taken()).map_err(refuse)?;
+    let leaves = file.leaves(table.root).map_err(refuse)?;
     let encoding = file.header().encoding;
     let n_damaged = file.rows(&leaves.pages, |rowid, payload, record| {
         each(&Row { rowid, payload, record, encoding });
@@ -175,7 +175,7 @@ impl Pages {
         for name in file.unread() {
             ledger.file(&UNREAD_TABLE, Position::NOWHERE, name.as_bytes());
         }
-        let owners = owners(&file, &opened.plans, &mut file.none_taken(), out)?;
+        let owners = owners(&file, &opened.plans, out)?;
         let n_counted = vec![0; opened.plans.len()];
         Ok(Pages {
             capture: opened.capture,
@@ -276,19 +276,14 @@ impl Pages {
 }
 
 /// The table of each leaf page of tables with events.
-fn owners(
-    file: &File,
-    plans: &[Plan],
-    taken: &mut Taken,
-    out: &mut TraceBuilder,
-) -> Result<Vec<u16>, ImportError> {
+fn owners(file: &File, plans: &[Plan], out: &mut TraceBuilder) -> Result<Vec<u16>, ImportError> {
     let mut owners = vec![0; file.n_pages() as usize + 1];
     for (i, (table, plan)) in file.tables().iter().zip(plans).enumerate() {
         let Ok(owner) = u16::try_from(i + 1) else { break };
         if *plan == Plan::Ignore {
             continue;
         }
-        let leaves = file.leaves(table.root, taken).map_err(refuse)?;
+        let leaves = file.leaves(table.root).map_err(refuse)?;
         for page in leaves.pages {
             if let Some(own) = owners.get_mut(page as usize) {
                 *own = owner;

@@ -44,6 +44,9 @@ const TABLES: &[&str] = &[
     "pmc_event",
 ];
 
+/// Most captures of one file that are read; there is one for each process of a run.
+const MAX_CAPTURES: usize = 2000;
+
 /// Kinds of tables with events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -185,6 +188,10 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
         };
         let capture = match rocpd.captures.iter().position(|one| one.suffix == suffix) {
             Some(at) => at,
+            None if rocpd.captures.len() >= MAX_CAPTURES => {
+                plans.push(Plan::Count);
+                continue;
+            }
             None => {
                 rocpd.captures.push(One { suffix: suffix.to_string(), ..One::default() });
                 rocpd.captures.len() - 1

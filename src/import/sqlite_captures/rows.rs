@@ -306,8 +306,8 @@ impl Scopes {
 pub struct Gpus {
     processes: HashMap<(i64, i64), ProcessId>,
     streams: HashMap<(ProcessId, i64, i64, &'static str), ThreadId>,
-    /// Streams of a GPU that have a number.
-    taken: HashMap<(ProcessId, i64), ThreadId>,
+    /// Streams of a GPU with a number, by kind.
+    n_alike: HashMap<(ProcessId, i64, &'static str), u32>,
     hosts: HashMap<i64, i64>,
 }
 
@@ -347,25 +347,17 @@ impl Gpus {
         if let Some(thread) = self.streams.get(&(gpu, scope, number, kind)) {
             return *thread;
         }
-        let strings = &mut out.trace.strings;
-        let is_first = kind.is_empty() && !self.taken.contains_key(&(gpu, number));
-        let thread = if is_first {
-            let thread = out.trace.threads.push(gpu, Key::Number(number));
-            self.taken.insert((gpu, number), thread);
-            out.trace.threads.name[thread.0 as usize] = strings.intern(&format!("stream {number}"));
-            thread
-        } else {
-            let n_before =
-                self.streams.keys().filter(|key| (key.0, key.2, key.3) == (gpu, number, kind)).count();
-            let text = match n_before {
-                0 => format!("stream {number}{kind}"),
-                _ => format!("stream {number}{kind} #{}", n_before + 1),
-            };
-            let name = strings.intern(&text);
-            let thread = out.trace.threads.push(gpu, Key::Text(name));
-            out.trace.threads.name[thread.0 as usize] = name;
-            thread
+        let n_alike = self.n_alike.entry((gpu, number, kind)).or_default();
+        *n_alike = n_alike.saturating_add(1);
+        let text = match *n_alike {
+            1 => format!("stream {number}{kind}"),
+            n => format!("stream {number}{kind} #{n}"),
         };
+        let name = out.trace.strings.intern(&text);
+        let is_plain = kind.is_empty() && *n_alike == 1;
+        let thread =
+            out.trace.threads.push(gpu, if is_plain { Key::Number(number) } else { Key::Text(name) });
+        out.trace.threads.name[thread.0 as usize] = name;
         self.streams.insert((gpu, scope, number, kind), thread);
         thread
     }
