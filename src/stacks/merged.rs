@@ -314,7 +314,7 @@ impl Merged {
     }
 
     /// Stacks from their ends: what ends in a box, by who called it. `focus` is the path of labels to what shows in full width;
-    /// see [`Merged::callers`].
+    /// see `Merged::callers`.
     pub fn inverted(&self, max_depth: u32, focus: &[u32]) -> Merged {
         let ends = (0..).zip(&self.own).filter(|(_, own)| !own.is_nothing());
         self.callers(ends.map(|(node, own)| (node, *own)).collect(), max_depth, focus)

@@ -187,7 +187,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
         format!("{name}: busy {}, idle {}", format_ns(busy_ns as i64), format_ns(idle_ns as i64))
     },
     idle_by_cause: |causes, rest_ns| {
-        let outside = (rest_ns > 0).then(|| ("before the first or after the last kernel", rest_ns));
+        let outside = (rest_ns > 0).then_some(("before the first or after the last kernel", rest_ns));
         let causes = causes.iter().map(|(cause, ns)| (cause.as_str(), *ns)).chain(outside);
         let texts: Vec<String> =
             causes.map(|(cause, ns)| format!("{} {cause}", format_ns(ns as i64))).collect();

@@ -7,7 +7,7 @@
 //! The result is memory accesses: an allocation is a store by the innermost Python function, a deallocation a load without a
 //! function. Records have no timestamps; each gets the time of the preceding memory sample. File layout: memray,
 //! `src/memray/_memray/records.h` and `record_reader.cpp`. Memory at the peak, leaked memory and temporary allocations are also
-//! stack profiles, by thread ([`stacks`]).
+//! stack profiles, by thread (`stacks`).
 
 mod allocators;
 mod cursor;
