@@ -2,7 +2,8 @@
 //!
 //! Each track has a sequence of its own with its interned texts and a clock that counts from one event to the next, so most
 //! events take some 20 bytes. Slices are written in order of time, each end when it is due, so memory holds open slices and texts
-//! only. Slices that overlap others on their track are on sibling tracks, since Perfetto would drop them.
+//! only. Slices that overlap others on their track, or have more than 511 around them, are on sibling tracks, since Perfetto would drop
+//! them.
 //!
 //! Reading it back gives the same slices, arguments, counters and arrows. Changes:
 //! - Async slices, states and instants of processes are on tracks of their own. They come back as slices of threads.

@@ -13,6 +13,9 @@ const EXPLICIT: u64 = 1;
 const MERGE_BY_KEY: u64 = 3;
 const MERGE_NEVER: u64 = 2;
 
+/// Open slices of a track beyond which Perfetto drops more.
+const MAX_LEVELS: usize = 512;
+
 /// Fields of a track descriptor.
 mod field {
     pub const UUID: u64 = 1;
@@ -296,7 +299,7 @@ impl Layout {
         let mut found = None;
         for (at, lane) in track.lanes.iter_mut().enumerate() {
             close(trace, lane, (start, origin), is_named, out);
-            if lane.open.last().is_none_or(|open| open.end >= until) {
+            if lane.open.len() < MAX_LEVELS && lane.open.last().is_none_or(|open| open.end >= until) {
                 found = Some(at);
                 break;
             }
