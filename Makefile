@@ -66,8 +66,10 @@ test-native:
 test-python: ## build the Python package for tests and run python/tests in a fresh environment (ONLY=sql)
 	@tools/test-python.sh $(if $(ONLY),-k '$(ONLY)')
 
-# Some tests compare the page with the command.
-test-browser: target/quick/index.html
+# Some tests compare the page with the command. The site is built in the recipe: as a prerequisite, its job would end before these
+# tests, the longest of all, and they would wait for other jobs.
+test-browser:
+	@+$(MAKE) --no-print-directory target/quick/index.html
 	@tools/setup.sh all
 	@cargo build --quiet
 	@. target/env.sh; export TRACEDROP_CHROME TRACEDROP_MKDOCS TRACEDROP_PERFETTO; TRACEDROP_DIST=$(CURDIR)/target/quick node tests/browser/run.mjs $(ONLY)
