@@ -67,17 +67,18 @@ test-python: ## build the Python package for tests and run python/tests in a fre
 	@tools/test-python.sh $(if $(ONLY),-k '$(ONLY)')
 
 # Some tests compare the page with the command. The site is built in the recipe: as a prerequisite, its job would end before these
-# tests, the longest of all, and they would wait for other jobs.
+# tests, the longest of all, and they would wait for other jobs. The command is the one of the native tests: a plain build would
+# compile the library once more, as development dependencies change features of others.
 test-browser:
 	@+$(MAKE) --no-print-directory target/quick/index.html
 	@tools/setup.sh all
-	@cargo build --quiet
+	@cargo test --quiet --no-run --test command
 	@. target/env.sh; export TRACEDROP_CHROME TRACEDROP_MKDOCS TRACEDROP_PERFETTO; TRACEDROP_DIST=$(CURDIR)/target/quick node tests/browser/run.mjs $(ONLY)
 
 test-dist: dist/index.html ## run the browser tests on the optimized site, and check its size
 	@tools/setup.sh all
 	@tools/sizes.sh
-	@cargo build --quiet
+	@cargo test --quiet --no-run --test command
 	@. target/env.sh; export TRACEDROP_CHROME TRACEDROP_MKDOCS TRACEDROP_PERFETTO; node tests/browser/run.mjs $(ONLY)
 
 test-big: dist/index.html ## open a 2.5 GB trace in the page (GIGABYTES=2.5)
