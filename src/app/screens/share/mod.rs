@@ -21,7 +21,7 @@ use tracedrop_file::AsTracedropFile;
 
 /// Of larger files only a part is offered first.
 const LARGE_BYTES: u64 = 100 << 20;
-/// Exporter for Perfetto, which loads its own format many times as fast as JSON.
+/// Exporter for Perfetto: its own format.
 const PERFETTO_TRACE: &str = "perfetto";
 /// Exporter for Perfetto of samples, which the other one leaves out.
 const PACKED_TRACE: &str = "chrome-trace-gz";
