@@ -5,7 +5,8 @@ use super::protocol::{DocumentView, FileView, LedgerView, LinkView, RangeView};
 use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, not_exported, report_view, stem_of};
 use crate::analysis::Query;
-use crate::base::units::{Unit, counted};
+use crate::base::secrets::hidden_text;
+use crate::base::units::Unit;
 use crate::export::link::{self, LinkedReport, Refusal};
 use crate::export::redact::Redacted;
 use crate::export::{ExporterInfo, Options};
@@ -79,8 +80,7 @@ impl Linked {
             false => "These numbers came with a link; no file was parsed.",
         });
         if self.n_secrets > 0 {
-            let what = counted(self.n_secrets, "password, token or key", "passwords, tokens and keys");
-            ledger.info(format!("Hidden: {what}."));
+            ledger.info(hidden_text(self.n_secrets));
         }
         Document {
             title: self.report.title.clone(),

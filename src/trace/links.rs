@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub const WORK_CATEGORIES: &[&str] =
     &["kernel", "Kernel", "mtia_ccp_events", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"];
 
+/// Beginnings of names of tracks for calls of the runtime or driver, beside the threads that made them.
+pub const CALL_TRACKS: &[&str] = &["CUDA runtime", "CUDA driver", "HIP runtime"];
+
 /// Top-level members that only the PyTorch profiler writes.
 pub const PROFILER_MEMBERS: &[&str] =
     &["schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds"];

@@ -15,7 +15,7 @@ pub struct Cached {
     run: Weak<Run>,
     timeline: Option<Rc<Timeline>>,
     /// Why the devices were idle; made for the first range of time.
-    idle: Option<Rc<Vec<DeviceIdle>>>,
+    idle: Option<Vec<DeviceIdle>>,
 }
 
 /// Job that answers. The first one makes the index, in steps.
@@ -54,7 +54,7 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
     let mut answer = timeline.answer(&run, &ask);
     if let TimelineAnswer::Stretch(range) = &mut answer {
         let mut cached = state.timeline.borrow_mut();
-        let all = || Rc::new(DeviceIdle::all(&Context::new(&run, &Query::default())));
+        let all = || DeviceIdle::all(&Context::new(&run, &Query::default()));
         let idle = cached.idle.get_or_insert_with(all);
         DeviceIdle::add_to(idle, &timeline, range);
     }

@@ -6,10 +6,9 @@ import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inputWith, readInWorker } from './protocol.mjs';
-import { openPage, siteAndBrowser } from './support.mjs';
+import { COMMAND, openPage, siteAndBrowser } from './support.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const command = join(root, 'target/debug/tracedrop');
 const EXPORTERS = ['markdown', 'json', 'csv', 'chrome-trace'];
 
 function inputs(folder) {
@@ -21,7 +20,7 @@ function inputs(folder) {
 function native(path, exporter) {
   const args =
     exporter === 'chrome-trace' ? ['export', path, '--to', exporter] : ['report', path, '--format', exporter];
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 30 });
+  const { status, stdout, stderr } = spawnSync(COMMAND, args, { encoding: 'utf8', maxBuffer: 1 << 30 });
   assert.ok(status === 0 || status === 1, `${path}: ${stderr}`);
   return { status, stdout, stderr };
 }

@@ -4,13 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NARROW, accessibilityProblems, openPage, pageTests, siteAndBrowser } from './support.mjs';
+import { COMMAND, NARROW, accessibilityProblems, openPage, pageTests, siteAndBrowser } from './support.mjs';
 import { test } from 'node:test';
 
 const given = siteAndBrowser();
 const pageTest = pageTests(given);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const command = join(root, 'target/debug/tracedrop');
 const gpu = (name) => join(root, `tests/data/pytorch/${name}.json.gz`);
 const [A, B] = [gpu('small-bert-h100'), gpu('small-bert-mi300')];
 
@@ -48,7 +47,7 @@ async function exported(page, title) {
 
 /** Output of the command. */
 function compared(...args) {
-  const { status, stdout, stderr } = spawnSync(command, ['compare', ...args], { encoding: 'utf8', maxBuffer: 1 << 28 });
+  const { status, stdout, stderr } = spawnSync(COMMAND, ['compare', ...args], { encoding: 'utf8', maxBuffer: 1 << 28 });
   assert.equal(status, 0, stderr);
   return stdout;
 }

@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { listen, staticServer } from '../../tools/static-server.mjs';
-import { launchBrowser } from './support.mjs';
+import { COMMAND, launchBrowser } from './support.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const command = join(root, 'target/debug/tracedrop');
 const FOLDERS = ['tests/data/chrome', 'tests/data/situations', 'tests/data/pytorch'];
 /** Larger files take Perfetto long. */
 const MAX_BYTES = 300_000;
@@ -61,7 +60,7 @@ async function opened(file) {
 function exported(path, format, ending) {
   const out = join(folder, `out.${ending}`);
   try {
-    execFileSync(command, ['export', path, '--to', format, '-o', out], { stdio: 'pipe' });
+    execFileSync(COMMAND, ['export', path, '--to', format, '-o', out], { stdio: 'pipe' });
   } catch {
     return undefined;
   }

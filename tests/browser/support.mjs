@@ -16,6 +16,8 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** The site under test; TRACEDROP_DIST selects another build, to compare two. */
 export const DIST = process.env.TRACEDROP_DIST || here('../../dist');
 export const OUTPUT = here('output');
+/** The native command. */
+export const COMMAND = here('../../target/debug/tracedrop');
 
 export const WIDE = { width: 1280, height: 800 };
 export const NARROW = { width: 390, height: 844 };
@@ -233,7 +235,7 @@ export function slicesIn(bytes) {
   const folder = mkdtempSync(join(tmpdir(), 'pftrace-'));
   const file = join(folder, 'a.pftrace');
   writeFileSync(file, bytes);
-  const json = execFileSync(here('../../target/debug/tracedrop'), ['export', file, '--to', 'chrome-trace'], { maxBuffer: 1e9, stdio: ['ignore', 'pipe', 'pipe'] });
+  const json = execFileSync(COMMAND, ['export', file, '--to', 'chrome-trace'], { maxBuffer: 1e9, stdio: ['ignore', 'pipe', 'pipe'] });
   rmSync(folder, { recursive: true });
   return JSON.parse(json.toString()).traceEvents.filter(({ ph }) => ph === 'X');
 }

@@ -10,17 +10,15 @@
 use super::kind::{Kind, Kinds};
 use crate::base::hash::HashMap;
 use crate::trace::Trace;
+use crate::trace::links::CALL_TRACKS;
 use crate::trace::slices::SliceId;
 use crate::trace::tracks::{Place, ProcessId, TrackId};
-
-/// Names of such tracks start with one of these; a number of a thread or process follows.
-const TRACKS: [&str; 3] = ["CUDA runtime", "CUDA driver", "HIP runtime"];
 
 /// Whether a track is for calls only.
 fn is_for_calls(trace: &Trace, track: TrackId) -> bool {
     let Place::Thread(thread) = trace.tracks.place(track) else { return false };
     let name = trace.threads.name.get(thread.0 as usize).and_then(|name| trace.strings.get_opt(*name));
-    name.is_some_and(|name| TRACKS.iter().any(|start| name.starts_with(start)))
+    name.is_some_and(|name| CALL_TRACKS.iter().any(|start| name.starts_with(start)))
 }
 
 /// The slice around each call on such a track, by call.
@@ -36,6 +34,7 @@ pub fn slices_around(trace: &Trace, kinds: &Kinds) -> HashMap<u32, u32> {
     }
     let process_of = |slice: usize| trace.tracks.process_of(slices.track[slice], &trace.threads);
     let is_op = |slice: &usize| kinds.get(slices.category[*slice]) == Kind::Op;
+    let end_of = |slice: usize| slices.ts[slice].saturating_add(slices.dur.get(slice).max(0));
     // Last slice of each other track of a process; slices are in order of start.
     let mut last: HashMap<ProcessId, Vec<(TrackId, u32)>> = HashMap::default();
     for slice in 0..slices.len() {
@@ -53,12 +52,8 @@ pub fn slices_around(trace: &Trace, kinds: &Kinds) -> HashMap<u32, u32> {
         if slices.parent[slice].some().is_some() {
             continue;
         }
-        let start = slices.ts[slice];
-        let end = start.saturating_add(slices.dur.get(slice).max(0));
-        let holds =
-            |at: u32| slices.ts[at as usize].saturating_add(slices.dur.get(at as usize).max(0)) >= end;
         let innermost = |mut at: u32| {
-            while !holds(at) {
+            while end_of(at as usize) < end_of(slice) {
                 at = slices.parent[at as usize].some().map(|SliceId(outer)| outer)?;
             }
             Some(at)

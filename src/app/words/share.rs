@@ -1,6 +1,7 @@
 //! Texts of the export and share dialogs.
 
 use super::{not_in_it, number};
+use tracedrop::base::secrets::hidden_text;
 use tracedrop::base::units::counted;
 use tracedrop::base::units::format_bytes;
 use tracedrop::engine::protocol::TextSort;
@@ -260,7 +261,5 @@ pub const ENGLISH: ShareWords = ShareWords {
         )
     },
     no_index: |why| format!("The trace data in this file cannot be used: {why}."),
-    secrets_hidden: |n| {
-        format!("Hidden: {}.", counted(n, "password, token or key", "passwords, tokens and keys"))
-    },
+    secrets_hidden: hidden_text,
 };

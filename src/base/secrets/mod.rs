@@ -13,6 +13,7 @@ mod shapes;
 
 pub use json::hide_json;
 
+use super::units::counted;
 use names::{Telling, telling};
 use std::ops::Range;
 
@@ -125,6 +126,11 @@ static OPENINGS: Openings = {
     }
     openings
 };
+
+/// Says how many secrets were hidden.
+pub fn hidden_text(n: u64) -> String {
+    format!("Hidden: {}.", counted(n, "password, token or key", "passwords, tokens and keys"))
+}
 
 /// Whether `bytes` may contain a secret: false for most texts, at about a nanosecond per byte.
 pub fn may_hold(bytes: &[u8]) -> bool {

@@ -7,6 +7,8 @@
 //!
 //! Categories are those of Kineto, by which everything else knows what an event is.
 
+use crate::trace::links::CALL_TRACKS;
+
 /// What a track stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Role {
@@ -26,9 +28,7 @@ pub fn role(process: &str, name: &str) -> Role {
     let is_gpu = process.strip_prefix("GPU ").is_some_and(is_number);
     match name {
         _ if is_gpu && name.starts_with("stream ") => Role::Stream,
-        _ if ["CUDA runtime", "CUDA driver", "HIP runtime"].iter().any(|start| name.starts_with(start)) => {
-            Role::Calls
-        }
+        _ if CALL_TRACKS.iter().any(|start| name.starts_with(start)) => Role::Calls,
         _ if is_gpu => Role::Other,
         _ => Role::Thread,
     }

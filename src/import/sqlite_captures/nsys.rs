@@ -211,8 +211,8 @@ fn process_of(global: i64) -> i64 {
 /// Reads the dictionaries.
 pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> {
     let mut nsys = Nsys::default();
-    let find = |name: &str| file.tables().iter().position(|table| table.name == name);
-    let col = |table: usize, name: &str| file.tables().get(table).and_then(|table| table.column(name));
+    let find = |name: &str| file.table_named(name);
+    let col = |table: usize, name: &str| file.column(table, name);
     if let Some(table) = find("StringIds") {
         let (id, value) = (col(table, "id"), col(table, "value"));
         let names = &mut nsys.names;
@@ -308,7 +308,7 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
 
 fn read_gpus(file: &File, table: Option<usize>, out: &mut TraceBuilder) -> Result<(), ImportError> {
     let Some(table) = table else { return Ok(()) };
-    let col = |name: &str| file.tables().get(table).and_then(|table| table.column(name));
+    let col = |name: &str| file.column(table, name);
     let (id, name, memory, sms) = (col("id"), col("name"), col("totalMemory"), col("smCount"));
     let mut gpus = Vec::new();
     each_row(file, table, out, |row| {

@@ -54,8 +54,8 @@ struct Rpd {
 /// Reads the dictionaries.
 pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> {
     let mut rpd = Rpd::default();
-    let find = |name: &str| file.tables().iter().position(|table| table.name == name);
-    let col = |table: usize, name: &str| file.tables().get(table).and_then(|table| table.column(name));
+    let find = |name: &str| file.table_named(name);
+    let col = |table: usize, name: &str| file.column(table, name);
     if let Some(table) = find("rocpd_string") {
         let (id, text) = (col(table, "id"), col(table, "string"));
         each_row(file, table, out, |row| {
