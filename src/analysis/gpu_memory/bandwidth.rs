@@ -10,13 +10,13 @@ use crate::trace::links::LinkTable;
 /// Number of time intervals from the first kernel or copy to the end of the last.
 const N_STRETCHES: usize = 100;
 
-/// Directions of copies, by words in their names.
-const WAYS: [(&str, &str); 5] = [
-    ("HtoD", "host to device"),
-    ("DtoH", "device to host"),
-    ("DtoD", "device to device"),
-    ("PtoP", "GPU to GPU"),
-    ("Memset", "fills"),
+/// Directions of copies, by words in their names: those of Kineto, and those of XLA for CUDA and ROCm.
+const WAYS: [(&[&str], &str); 5] = [
+    (&["HtoD", "H2D", "HostToDevice"], "host to device"),
+    (&["DtoH", "D2H", "DeviceToHost"], "device to host"),
+    (&["DtoD", "D2D", "DeviceToDevice"], "device to device"),
+    (&["PtoP", "P2P", "PeerToPeer"], "GPU to GPU"),
+    (&["Memset"], "fills"),
 ];
 const OTHER: &str = "other";
 
@@ -98,7 +98,8 @@ fn ways(gpu: &GpuTrace<'_>, start: i64, length: i64) -> Vec<Way> {
         let given = gpu.link_of(work).map(|link| link.bytes).filter(|bytes| *bytes != LinkTable::NONE);
         let Some(bytes) = given.and_then(|bytes| u64::try_from(bytes).ok()) else { continue };
         let name = gpu.name(work.slice);
-        let way = WAYS.iter().position(|way| name.contains(way.0)).unwrap_or(WAYS.len());
+        let way = WAYS.iter().position(|(words, _)| words.iter().any(|word| name.contains(word)));
+        let way = way.unwrap_or(WAYS.len());
         let way = &mut ways[way];
         let dur = work.dur().max(1);
         let moved_by = |ts: i64| {
