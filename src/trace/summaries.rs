@@ -29,6 +29,8 @@ const RULES: &[Rule] = &[
     Rule { thread: Some("Critical Path"), ..ANY },
     // JAX and TensorFlow (XProf): device lines that group operations.
     Rule { thread: Some("Steps"), process: Some("/device:"), ..ANY },
+    Rule { thread: Some("Steps"), process: Some("/host:"), ..ANY },
+    Rule { thread: Some("XLA Ops"), process: Some("/device:GPU:"), ..ANY },
     Rule { thread: Some("XLA Modules"), process: Some("/device:"), ..ANY },
     Rule { thread: Some("TensorFlow Name Scope"), process: Some("/device:"), ..ANY },
     Rule { thread: Some("Framework Name Scope"), process: Some("/device:"), ..ANY },

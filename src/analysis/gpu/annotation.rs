@@ -92,6 +92,11 @@ impl Annotation {
         Annotation::parse_known(name, rules)
     }
 
+    /// A step of a line `Steps`, whose name is its number.
+    pub fn of_line(name: &str) -> Option<Annotation> {
+        (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())).then_some(Annotation::BARE)
+    }
+
     fn parse_known(name: &str, rules: &[PhaseRule]) -> Option<Annotation> {
         if let Some(rest) = name.strip_prefix("execute_") {
             return Annotation::execute(rest);

@@ -354,6 +354,7 @@ impl<'a> GpuTrace<'a> {
             }
         }
         self.steps_of_annotations(&mut work);
+        self.steps_of_devices(&mut work);
         self.work = work;
         self.n_ambiguous = n_ambiguous;
     }
@@ -519,6 +520,17 @@ impl<'a> GpuTrace<'a> {
             }
         }
         ops
+    }
+
+    /// Assigns steps that devices recorded themselves (XProf).
+    fn steps_of_devices(&self, work: &mut [Work]) {
+        for work in work {
+            let device = self.streams[work.stream as usize].device;
+            let process = self.devices[device as usize].process;
+            if self.steps.has_device(process) {
+                work.step = self.steps.at(work.start, Some(process));
+            }
+        }
     }
 
     /// Assigns steps to kernels without a recorded call that lie in a step annotation on the GPU.

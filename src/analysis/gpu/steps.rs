@@ -1,17 +1,17 @@
-//! Steps of a server or a training loop: annotations on the CPU with a step name.
+//! Steps of a server or a training loop: annotations on the CPU with a step name, and lines `Steps` of XProf (JAX, TensorFlow).
 
 use super::annotation::{Annotation, Phase, unknown_word};
 use super::kind::{Kind, Kinds};
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::gpu::phases::PhaseRule;
 use crate::trace::Trace;
-use crate::trace::tracks::ProcessId;
+use crate::trace::tracks::{ProcessId, TrackId};
 
 /// One step.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The annotation on the CPU.
+    /// The annotation on the CPU, or the slice of a line `Steps`.
     pub slice: u32,
     pub name: StringId,
     pub what: Annotation,
@@ -41,6 +41,27 @@ pub struct Steps {
     /// Whether all steps are of one process. The process of a call is then ignored, as it differs from that of annotations in some
     /// files.
     are_of_one_process: bool,
+    /// Devices that recorded steps of their own.
+    devices: HashSet<ProcessId>,
+}
+
+fn is_device(trace: &Trace, process: ProcessId) -> bool {
+    let name = trace.processes.name.get(process.0 as usize);
+    name.and_then(|name| trace.strings.get_opt(*name)).is_some_and(|name| name.starts_with("/device:"))
+}
+
+/// Tracks of lines `Steps` of XProf, which are of devices or of the host.
+fn lines_of_steps(trace: &Trace) -> HashSet<TrackId> {
+    let text = |id: StringId| trace.strings.get_opt(id).unwrap_or("");
+    let is_line = |track: &TrackId| {
+        let Some(thread) = trace.tracks.thread[track.0 as usize] else { return false };
+        let name = trace.threads.name.get(thread.0 as usize).map_or("", |name| text(*name));
+        let process = trace.threads.process.get(thread.0 as usize);
+        let process = process.and_then(|process| trace.processes.name.get(process.0 as usize));
+        let process = process.map_or("", |name| text(*name));
+        name == "Steps" && (process.starts_with("/device:") || process.starts_with("/host:"))
+    };
+    (0..trace.tracks.len() as u32).map(TrackId).filter(is_line).collect()
 }
 
 /// No step.
@@ -53,18 +74,23 @@ impl Steps {
         let mut known: HashMap<StringId, Option<Annotation>> = HashMap::default();
         let mut steps: Vec<Step> = Vec::new();
         let mut n_captures = 0;
+        let lines = lines_of_steps(trace);
         for i in 0..slices.len() {
             let kind = kinds.get(slices.category[i]);
+            let name = slices.name[i];
+            let is_of_line = !lines.is_empty() && lines.contains(&slices.track[i]);
             // Until 2022, annotations had the category of operators.
-            if !matches!(kind, Kind::Annotation | Kind::Op) {
+            if !matches!(kind, Kind::Annotation | Kind::Op) && !is_of_line {
                 continue;
             }
-            let name = slices.name[i];
-            let what = *known.entry(name).or_insert_with(|| {
-                let text = trace.strings.get(name);
-                (kind == Kind::Annotation || text.starts_with("ProfilerStep#"))
-                    .then(|| Annotation::parse(text, phases))
-                    .flatten()
+            let of_line = is_of_line.then(|| Annotation::of_line(trace.strings.get(name))).flatten();
+            let what = of_line.or_else(|| {
+                *known.entry(name).or_insert_with(|| {
+                    let text = trace.strings.get(name);
+                    (kind == Kind::Annotation || text.starts_with("ProfilerStep#"))
+                        .then(|| Annotation::parse(text, phases))
+                        .flatten()
+                })
             });
             if what.is_none() && kind == Kind::Annotation {
                 n_captures += usize::from(super::annotation::is_capture(trace.strings.get(name)));
@@ -77,7 +103,15 @@ impl Steps {
         }
         let steps = choose(steps);
         let are_of_one_process = steps.windows(2).all(|pair| pair[0].process == pair[1].process);
-        Steps { steps, n_captures, are_of_one_process }
+        let of_lines = steps.iter().filter(|step| lines.contains(&slices.track[step.slice as usize]));
+        let devices = of_lines.filter_map(|step| step.process).filter(|process| is_device(trace, *process));
+        let devices = devices.collect();
+        Steps { steps, n_captures, are_of_one_process, devices }
+    }
+
+    /// Whether `process` is a device that recorded steps of its own.
+    pub fn has_device(&self, process: ProcessId) -> bool {
+        self.devices.contains(&process)
     }
 
     pub fn len(&self) -> usize {
