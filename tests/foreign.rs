@@ -41,7 +41,7 @@ fn each_kind_is_named_also_inside_gzip() {
         (b"\x80\x04\x95\x18\0\0\0\0\0\0\0}\x94\x8c\x08segments\x94]", "memory snapshot"),
         (b"\x80\x04\x95\x18\0\0\0\0\0\0\0}\x94.", "a Python pickle"),
         (b"FLR\0\0\x02\0\0", "Java Flight Recorder"),
-        (b"\x0a\x10\x08\x01\x12\x09/host:CPU\x1a\x01\0", "XPlane"),
+        (b"\x0a\xef\xbf\xbd\xef\xbf\xbd\x06\x08\x02\x12\x0d/device:TPU:0\x1a", "XPlane"),
         (
             &[
                 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0,
@@ -78,11 +78,9 @@ fn recordings_of_other_tools_are_named() {
         let name = path.file_name().unwrap().to_str().unwrap();
         endings.iter().any(|ending| name.trim_end_matches(".gz").ends_with(ending))
     };
-    for (system, endings, wanted) in [
-        ("memsnapshot", &[".pickle"][..], "pickle"),
-        ("xplane", &[".pb"], "XPlane"),
-        ("stacks", &[".prof"], "gperftools"),
-    ] {
+    for (system, endings, wanted) in
+        [("memsnapshot", &[".pickle"][..], "pickle"), ("stacks", &[".prof"], "gperftools")]
+    {
         for path in corpus(system).into_iter().filter(|path| is_one(path, endings)) {
             let name = path.file_name().unwrap().to_str().unwrap();
             // Too broken to recognize, or of another kind on purpose.

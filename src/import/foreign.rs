@@ -49,9 +49,9 @@ static KINDS: &[Foreign] = &[
         "export it with `nsys export -t sqlite FILE.nsys-rep` and open that",
     ),
     recording(
-        "an XPlane capture (JAX, TensorFlow)",
-        Judged(is_xplane),
-        "open the trace.json.gz next to it in the profile folder",
+        "an XPlane profile (JAX, TensorFlow) that was converted as text, which destroyed it",
+        Judged(is_converted_xplane),
+        "copy the original file as binary data, without conversion to UTF-8",
     ),
     recording("an old profile of gperftools", Judged(is_legacy_pprof), "convert it with `pprof -proto`"),
     recording(
@@ -240,83 +240,10 @@ fn is_nsys_report(head: &[u8]) -> bool {
             .any(|text| has(&head[..head.len().min(4096)], text))
 }
 
-/// Field of a protobuf message: its number, and its bytes if length-delimited.
-struct Field<'a> {
-    number: u64,
-    bytes: Option<&'a [u8]>,
-}
-
-fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-/// Fields of a protobuf message, the last one truncated where the bytes end; `None` if it is not a message.
-fn fields(bytes: &[u8]) -> Option<Vec<Field<'_>>> {
-    const MAX_FIELDS: usize = 2000;
-    let (mut fields, mut at) = (Vec::new(), 0);
-    while at < bytes.len() && fields.len() < MAX_FIELDS {
-        let start = at;
-        let Some(key) = varint(bytes, &mut at) else { return (bytes.len() - start < 10).then_some(fields) };
-        let number = key >> 3;
-        if number == 0 || number > 1 << 20 {
-            return None;
-        }
-        let taken = match key & 7 {
-            0 => match varint(bytes, &mut at) {
-                Some(_) => None,
-                None => return Some(fields),
-            },
-            1 => {
-                at += 8;
-                None
-            }
-            5 => {
-                at += 4;
-                None
-            }
-            2 => {
-                let Some(len) = varint(bytes, &mut at) else { return Some(fields) };
-                let end = usize::try_from(len)
-                    .ok()
-                    .and_then(|len| at.checked_add(len))
-                    .filter(|end| *end < 1 << 31)?;
-                let taken = &bytes[at.min(bytes.len())..end.min(bytes.len())];
-                at = end;
-                Some(taken)
-            }
-            _ => return None,
-        };
-        fields.push(Field { number, bytes: taken });
-    }
-    (!fields.is_empty()).then_some(fields)
-}
-
-/// Binary content that may be a message with others in its first field.
-fn message(head: &[u8]) -> Option<Vec<Field<'_>>> {
-    let is_binary = head.first() == Some(&0x0a)
-        && head.len() > 2
-        && head[1..].iter().any(|byte| *byte < 9 || *byte >= 0x80);
-    if is_binary { fields(head) } else { None }
-}
-
-fn is_xplane(head: &[u8]) -> bool {
-    let Some(fields) = message(head) else { return false };
-    let first = fields.first().and_then(|field| field.bytes).unwrap_or_default();
-    let is_plane = ["/host:", "/device:", "Task Environment"]
-        .iter()
-        .any(|name| has(&first[..first.len().min(200)], name));
-    is_plane
-        || fields.iter().all(|field| field.number <= 6)
-            && ["/host:CPU", "/device:GPU:", "/device:TPU:"].iter().any(|name| has(head, name))
+fn is_converted_xplane(head: &[u8]) -> bool {
+    let start = &head[..head.len().min(200)];
+    super::xplane::is_converted(head)
+        && ["/host:", "/device:", "Task Environment"].iter().any(|name| has(start, name))
 }
 
 /// Samples of the C++ profiler: words of the machine.

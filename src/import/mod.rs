@@ -26,6 +26,7 @@ pub mod stacks;
 pub mod sway;
 pub mod unpack;
 mod whole_text;
+pub mod xplane;
 
 pub use importer::issues::UNREADABLE;
 pub use importer::{Import, ImportError, ImportProgress, MAX_EVENTS_32_BIT};
@@ -43,6 +44,7 @@ pub const FORMATS: &[&FormatInfo] = &[
     &memray::SEED_INFO,
     &mrm_parquet::INFO,
     &perfetto::INFO,
+    &xplane::INFO,
     &sqlite_captures::NSYS,
     &sqlite_captures::ROCPD,
     &stacks::perf::INFO,

@@ -12,7 +12,7 @@ mod issues;
 mod names;
 mod nsys;
 mod rocpd;
-mod rows;
+pub(super) mod rows;
 mod rpd;
 
 use self::issues::*;
