@@ -38,7 +38,7 @@ fn each_kind_is_named_also_inside_gzip() {
         (br#"{"resourceSpans":[{"scopeSpans":[]}]}"#, "OTLP"),
         (br#"{"data":[{"traceID":"a","spans":[]}]}"#, "Jaeger"),
         (b"SQLite format 3\0....", "the SQLite database is damaged or encrypted"),
-        (b"\x80\x04\x95\x18\0\0\0\0\0\0\0}\x94\x8c\x08segments\x94]", "memory snapshot"),
+        (b"\x80\x04\x95\x18\0\0\0\0\0\0\0}\x94\x8c\x07weights\x94]", "without a memory snapshot"),
         (b"\x80\x04\x95\x18\0\0\0\0\0\0\0}\x94.", "a Python pickle"),
         (b"FLR\0\0\x02\0\0", "Java Flight Recorder"),
         (b"\x0a\xef\xbf\xbd\xef\xbf\xbd\x06\x08\x02\x12\x0d/device:TPU:0\x1a", "XPlane"),
@@ -78,9 +78,10 @@ fn recordings_of_other_tools_are_named() {
         let name = path.file_name().unwrap().to_str().unwrap();
         endings.iter().any(|ending| name.trim_end_matches(".gz").ends_with(ending))
     };
-    for (system, endings, wanted) in
-        [("memsnapshot", &[".pickle"][..], "pickle"), ("stacks", &[".prof"], "gperftools")]
-    {
+    for (system, endings, wanted) in [
+        ("memsnapshot", &["odd_other_pickle.pickle"][..], "without a memory snapshot"),
+        ("stacks", &[".prof"], "gperftools"),
+    ] {
         for path in corpus(system).into_iter().filter(|path| is_one(path, endings)) {
             let name = path.file_name().unwrap().to_str().unwrap();
             // Too broken to recognize, or of another kind on purpose.

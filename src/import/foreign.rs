@@ -54,12 +54,11 @@ static KINDS: &[Foreign] = &[
         "copy the original file as binary data, without conversion to UTF-8",
     ),
     recording("an old profile of gperftools", Judged(is_legacy_pprof), "convert it with `pprof -proto`"),
-    recording(
-        "a PyTorch memory snapshot (pickle)",
-        Judged(is_memory_snapshot),
-        "record with torch.profiler and profile_memory=True for allocations over time",
+    other(
+        "a Python pickle without a memory snapshot",
+        Judged(is_pickle),
+        "of pickles, only CUDA memory snapshots are read; nothing in a pickle is ever executed",
     ),
-    other("a Python pickle", Judged(is_pickle), "pickles can run code and are never loaded"),
     // Profiles of programs.
     recording("a Java Flight Recorder file", Magic(0, b"FLR\0"), RECORD_CHROME),
     recording("a Java heap dump", Magic(0, b"JAVA PROFILE "), ""),
@@ -264,11 +263,6 @@ fn is_pickle(head: &[u8]) -> bool {
         [0x80, 2..=5, b'\x95' | b'}' | b']' | b'(' | b'c' | b'K' | b'X' | b'\x8c' | b'q' | b'.', ..]
     ) || head.starts_with(b"(dp0\n")
         || head.starts_with(b"(lp0\n")
-}
-
-fn is_memory_snapshot(head: &[u8]) -> bool {
-    is_pickle(head)
-        && ["device_traces", "segments", "total_size"].iter().filter(|text| has(head, text)).count() >= 1
 }
 
 /// A dict as marshal writes it.

@@ -14,6 +14,7 @@ pub mod foreign;
 pub mod hand_out;
 mod importer;
 pub mod memory_config;
+pub mod memory_snapshot;
 pub mod memray;
 pub mod mrm_parquet;
 pub mod part_scheduler;
@@ -42,6 +43,7 @@ pub const FORMATS: &[&FormatInfo] = &[
     &python_sampling::INFO,
     &memray::INFO,
     &memray::SEED_INFO,
+    &memory_snapshot::INFO,
     &mrm_parquet::INFO,
     &perfetto::INFO,
     &xplane::INFO,

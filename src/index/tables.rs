@@ -123,6 +123,7 @@ macro_rules! for_each_table {
             visit.value("accesses", &$($mut)? trace.accesses)?;
             visit.value("profiles", &$($mut)? trace.profiles)?;
             visit.value("stack_profiles", &$($mut)? trace.stack_profiles)?;
+            visit.value("memory_snapshot", &$($mut)? trace.memory_snapshot)?;
             visit.args("args", &$($mut)? trace.args)?;
             Ok(())
         }
@@ -281,6 +282,7 @@ pub fn are_sound(trace: &Trace) -> bool {
             frames.is_sound() && texts(&frames.path) && texts(&frames.func)
         })
         && stack_profiles.iter().all(|profile| profile.is_sound(stacks.len()) && texts(&profile.texts()))
+        && trace.memory_snapshot.as_ref().is_none_or(|it| it.is_sound(stacks.len(), n_strings))
 }
 
 fn same<const N: usize>(lens: [usize; N]) -> bool {

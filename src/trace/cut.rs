@@ -72,6 +72,7 @@ impl Cut {
             scoring_calls: trace.scoring_calls.clone(),
             profiles: trace.profiles.clone(),
             stack_profiles: trace.stack_profiles.clone(),
+            memory_snapshot: trace.memory_snapshot.clone(),
             ..Trace::default()
         };
         let numbers = self.cut_slices(trace, window, &mut part.slices);

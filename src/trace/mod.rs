@@ -19,6 +19,7 @@ pub mod hidden;
 pub mod labels;
 pub mod ledger;
 pub mod links;
+pub mod memory_snapshot;
 pub mod merge;
 pub mod objects;
 pub mod profiles;
@@ -74,6 +75,8 @@ pub struct Trace {
     pub profiles: Vec<profiles::ProfileRun>,
     /// Weighted stacks, in file order.
     pub stack_profiles: Vec<stack_profiles::StackProfile>,
+    /// Snapshot of a GPU memory allocator.
+    pub memory_snapshot: Option<Box<memory_snapshot::MemorySnapshot>>,
     /// Files of the run directory of the trace, including its own; empty if it is not in one.
     pub sidecar_files: Vec<sidecar_files::SidecarFile>,
     /// Content of a short companion file, which is not a trace; else empty. The format says what it is.

@@ -1,0 +1,50 @@
+//! Stack profiles of a snapshot, by device: memory at the peak, at the end, never freed, and allocated in total.
+
+use crate::trace::Trace;
+use crate::trace::memory_snapshot::{Amount, MemorySnapshot, Use};
+use crate::trace::samples::StackId;
+use crate::trace::stack_profiles::{self, StackProfile};
+
+/// A weight: its name, its unit, and its amount.
+type Weight = (&'static str, &'static str, fn(&Use) -> u64);
+
+fn at_end(it: &Use) -> Amount {
+    it.never_freed.plus(it.left_from_before)
+}
+
+const WEIGHTS: [Weight; 8] = [
+    ("memory at peak", "bytes", |it| it.at_peak.bytes),
+    ("allocations at peak", "count", |it| it.at_peak.n),
+    ("memory live at end", "bytes", |it| at_end(it).bytes),
+    ("allocations live at end", "count", |it| at_end(it).n),
+    ("memory never freed", "bytes", |it| it.never_freed.bytes),
+    ("allocations never freed", "count", |it| it.never_freed.n),
+    ("memory allocated", "bytes", |it| it.allocated.bytes),
+    ("allocations", "count", |it| it.allocated.n),
+];
+
+/// Adds the profiles to a trace.
+pub fn add_profiles(snapshot: &MemorySnapshot, trace: &mut Trace) {
+    for (name, unit, amount) in WEIGHTS {
+        for (number, device) in snapshot.devices.iter().enumerate() {
+            let mut profile = StackProfile::new(trace.strings.intern(unit));
+            profile.measure = trace.strings.intern(name);
+            profile.is_default = name == WEIGHTS[0].0;
+            profile.thread = trace.strings.intern(&format!("GPU {number}"));
+            let mut uses: Vec<(StackId, u64)> = device
+                .uses
+                .iter()
+                .map(|it| (it.stack, amount(it)))
+                .filter(|(_, amount)| *amount > 0)
+                .collect();
+            uses.sort_by_key(|(stack, _)| stack.0);
+            for of_stack in uses.chunk_by(|a, b| a.0 == b.0) {
+                let sum = of_stack.iter().fold(0u64, |sum, (_, amount)| sum.saturating_add(*amount));
+                profile.push(of_stack[0].0, stack_profiles::Amount::whole(sum));
+            }
+            if !profile.is_empty() {
+                trace.stack_profiles.push(profile);
+            }
+        }
+    }
+}
