@@ -25,6 +25,7 @@ pub mod hot_frames;
 pub mod ledger;
 pub mod longest;
 pub mod memory_query;
+pub mod memory_snapshot;
 pub mod memray;
 pub mod mrm;
 pub mod mrm_config;
@@ -54,6 +55,7 @@ pub const ANALYSES: &[&AnalysisInfo] = &[
     &sway_summary::INFO,
     &hot_frames::INFO,
     &memray::INFO,
+    &memory_snapshot::INFO,
     &stack_functions::INFO,
     &mrm::INFO,
     &mrm_kv::INFO,

@@ -663,7 +663,7 @@ fn read_table(content: TableContent<'_>) -> Result<Table, Refusal> {
 
 /// Content of columns and facts by id, as links don't store it; that of others is plain. `tests/link.rs` compares it with that
 /// of the reports. An id with two meanings has the one that redacts more.
-const CONTENTS: [(&str, Content); 29] = [
+const CONTENTS: [(&str, Content); 30] = [
     ("name", Content::Symbol),
     ("function", Content::Symbol),
     ("frame", Content::Symbol),
@@ -690,6 +690,7 @@ const CONTENTS: [(&str, Content); 29] = [
     ("dtype", Content::Argument),
     ("group", Content::Argument),
     ("collective", Content::Argument),
+    ("user_metadata", Content::Argument),
     ("args", Content::Record),
     ("example", Content::Record),
     ("value", Content::Value),

@@ -1,0 +1,261 @@
+//! Segments and their blocks at the end, and out-of-memory events.
+
+use super::{Snapshot, label, ratio, signed};
+use crate::analysis::timeline::{cut, texts, with_left_out};
+use crate::base::units::Unit;
+use crate::report::{Column, Content, Table};
+use crate::trace::memory_snapshot::{Action, Segment, Usage};
+
+/// Sums over segments, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Fragmentation {
+    pub n_segments: u64,
+    /// Reserved.
+    pub total: u64,
+    pub allocated: u64,
+    pub active: u64,
+    pub requested: u64,
+    pub inactive: u64,
+    pub n_inactive: u64,
+    pub largest_inactive: u64,
+}
+
+impl Fragmentation {
+    pub fn of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Fragmentation {
+        let mut sum = Fragmentation::default();
+        for segment in segments {
+            let (inactive, n_inactive, largest) = segment.inactive();
+            sum.n_segments += 1;
+            sum.total = sum.total.saturating_add(segment.total_size);
+            sum.allocated = sum.allocated.saturating_add(segment.allocated_size);
+            sum.active = sum.active.saturating_add(segment.active_size);
+            sum.requested = sum.requested.saturating_add(segment.requested_size);
+            sum.inactive = sum.inactive.saturating_add(inactive);
+            sum.n_inactive += n_inactive;
+            sum.largest_inactive = sum.largest_inactive.max(largest);
+        }
+        sum
+    }
+
+    /// Active bytes beyond what was asked for.
+    pub fn rounding(&self) -> u64 {
+        self.active.saturating_sub(self.requested)
+    }
+}
+
+/// Columns of sums.
+fn columns(rows: &[Fragmentation]) -> Vec<Column> {
+    let bytes = |id: &'static str, label: &str, hint: &str, get: fn(&Fragmentation) -> u64| {
+        Column::integer(id, label, Unit::Bytes, rows.iter().map(|row| Some(signed(get(row)))).collect())
+            .hint(hint)
+            .adds_up()
+    };
+    vec![
+        bytes("reserved", "reserved", "held from the driver", |it| it.total).with_bar(),
+        bytes("allocated", "allocated", "not freed by the program", |it| it.allocated),
+        bytes("active", "active", "allocated, or freed but still used by a stream", |it| it.active),
+        bytes("requested", "requested", "what active blocks were asked for", |it| it.requested),
+        bytes("rounding", "rounding", "active beyond what was asked for", Fragmentation::rounding),
+        bytes("inactive", "inactive", "in no active block", |it| it.inactive),
+        Column::float(
+            "inactive_share",
+            "% inactive",
+            Unit::Ratio,
+            rows.iter().map(|row| ratio(row.inactive, row.total)).collect(),
+        ),
+        Column::counts(
+            "inactive_blocks",
+            "inactive blocks",
+            Unit::Count,
+            rows.iter().map(|row| row.n_inactive),
+        )
+        .adds_up(),
+        Column::integer(
+            "largest_inactive",
+            "largest inactive",
+            Unit::Bytes,
+            rows.iter().map(|row| Some(signed(row.largest_inactive))).collect(),
+        )
+        .hint("largest inactive block: larger requests need a new segment")
+        .by_row(),
+    ]
+}
+
+/// Pool of a segment: its kind, and its number if it isn't the default one.
+fn pool_name(snapshot: &Snapshot<'_>, segment: &Segment) -> String {
+    let kind = snapshot.trace.strings.get_opt(segment.kind).unwrap_or("unknown");
+    let kind = if segment.is_expandable { format!("{kind}, expandable") } else { kind.to_string() };
+    match segment.pool {
+        (0, 0) => kind,
+        (a, b) => format!("{kind}, private pool ({a}, {b})"),
+    }
+}
+
+/// Sums by device, pool and stream.
+pub fn pools(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
+    let key = |segment: &Segment| (segment.device, pool_name(snapshot, segment), segment.stream);
+    let mut segments: Vec<&Segment> = snapshot.snapshot.segments.iter().collect();
+    segments.sort_by_cached_key(|segment| key(segment));
+    let groups: Vec<&[&Segment]> = segments.chunk_by(|a, b| key(a) == key(b)).collect();
+    let sums: Vec<Fragmentation> =
+        groups.iter().map(|group| Fragmentation::of(group.iter().copied())).collect();
+    let firsts: Vec<&Segment> = groups.iter().map(|group| group[0]).collect();
+    let mut all = vec![
+        Column::key(
+            "device",
+            "device",
+            Content::Plain,
+            texts(firsts.iter().map(|it| Some(label(it.device as usize)))),
+        ),
+        Column::key(
+            "pool",
+            "pool",
+            Content::Plain,
+            texts(firsts.iter().map(|it| Some(pool_name(snapshot, it)))),
+        ),
+        Column::integer("stream", "stream", Unit::Id, firsts.iter().map(|it| Some(it.stream)).collect())
+            .as_key(),
+        Column::counts("segments", "segments", Unit::Count, sums.iter().map(|sum| sum.n_segments)).adds_up(),
+    ];
+    all.extend(columns(&sums));
+    Table::new(id, title, all)
+        .sorted_by("reserved", true)
+        .caption("One row per device, pool and stream, when the snapshot was taken.")
+        .if_empty("The snapshot has no segments.")
+}
+
+/// One row for each segment.
+pub fn all(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
+    let mut segments: Vec<&Segment> = snapshot.snapshot.segments.iter().collect();
+    segments.sort_by_key(|segment| std::cmp::Reverse(segment.total_size));
+    let n_left_out = cut(&mut segments);
+    let sums: Vec<Fragmentation> = segments.iter().map(|segment| Fragmentation::of([*segment])).collect();
+    let mut own = vec![
+        Column::key(
+            "device",
+            "device",
+            Content::Plain,
+            texts(segments.iter().map(|it| Some(label(it.device as usize)))),
+        ),
+        Column::integer(
+            "address",
+            "address",
+            Unit::Address,
+            segments.iter().map(|it| Some(it.address)).collect(),
+        )
+        .as_key(),
+        Column::text(
+            "pool",
+            "pool",
+            Content::Plain,
+            texts(segments.iter().map(|it| Some(pool_name(snapshot, it)))),
+        ),
+        Column::integer("stream", "stream", Unit::Id, segments.iter().map(|it| Some(it.stream)).collect()),
+        Column::counts("blocks", "blocks", Unit::Count, segments.iter().map(|it| it.blocks.len() as u64)),
+    ];
+    own.extend(columns(&sums));
+    let table = Table::new(id, title, own)
+        .sorted_by("reserved", true)
+        .caption("One row per segment, when the snapshot was taken.")
+        .if_empty("The snapshot has no segments.")
+        .not_compared();
+    with_left_out(table, n_left_out)
+}
+
+/// An out-of-memory event.
+pub struct OutOfMemory {
+    pub device: usize,
+    /// Index in the events of the device.
+    pub row: usize,
+    pub requested: i64,
+    pub device_free: i64,
+    pub usage: Usage,
+    /// Largest inactive block; `None` if the allocator changed between the event and the end.
+    pub largest_inactive: Option<u64>,
+}
+
+impl OutOfMemory {
+    /// Reserved bytes that were not active.
+    pub fn unused(&self) -> i64 {
+        self.usage.reserved.saturating_sub_unsigned(self.usage.active).max(0)
+    }
+}
+
+/// All of them, in order.
+pub fn all_out_of_memory(snapshot: &Snapshot<'_>) -> Vec<OutOfMemory> {
+    let mut all = Vec::new();
+    for (number, device) in snapshot.devices() {
+        let events = &device.events;
+        if !events.action.contains(&Action::Oom) {
+            continue;
+        }
+        let is_change = |action: &Action| {
+            !matches!(action, Action::Oom | Action::Snapshot | Action::WorkspaceSnapshot | Action::Skipped)
+        };
+        let n_before_end = events.action.iter().rposition(is_change).map_or(0, |last| last + 1);
+        let end = &snapshot.at_end[number];
+        snapshot.snapshot.replay(number, |row, usage| {
+            let Some(row) = row.filter(|row| events.action[*row] == Action::Oom) else { return };
+            let is_at_end = row >= n_before_end && end.n_segments > 0;
+            all.push(OutOfMemory {
+                device: number,
+                row,
+                requested: events.size[row],
+                device_free: events.address[row],
+                usage,
+                largest_inactive: is_at_end.then_some(end.largest_inactive),
+            });
+        });
+    }
+    all
+}
+
+pub fn out_of_memory(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
+    let mut rows = all_out_of_memory(snapshot);
+    let n_left_out = cut(&mut rows);
+    let number = |id: &'static str, label: &str, unit, get: &dyn Fn(&OutOfMemory) -> Option<i64>| {
+        Column::integer(id, label, unit, rows.iter().map(get).collect())
+    };
+    let trace = snapshot.trace;
+    let place = |it: &OutOfMemory| {
+        let stack = snapshot.snapshot.devices[it.device].events.stack[it.row];
+        let frame = trace.frames.get(*trace.stacks.frame.get(stack.0 as usize)?);
+        trace.strings.get_opt(frame.name)
+    };
+    let time = |it: &OutOfMemory| snapshot.snapshot.devices[it.device].events.time_us[it.row];
+    let table = Table::new(
+        id,
+        title,
+        vec![
+            Column::key(
+                "device",
+                "device",
+                Content::Plain,
+                texts(rows.iter().map(|it| Some(label(it.device)))),
+            ),
+            number("index", "event", Unit::Id, &|it| Some(signed(it.row as u64)))
+                .hint("index in the file, counted from zero")
+                .as_key(),
+            number("at", "time", Unit::NsOffset, &|it| snapshot.offset(time(it))),
+            Column::text(
+                "function",
+                "function",
+                Content::Symbol,
+                texts(rows.iter().map(|it| place(it).or(Some("(no stack)")))),
+            ),
+            number("requested", "requested", Unit::Bytes, &|it| Some(it.requested)),
+            number("device_free", "free on device", Unit::Bytes, &|it| Some(it.device_free)),
+            number("reserved", "reserved", Unit::Bytes, &|it| Some(it.usage.reserved)),
+            number("active", "active", Unit::Bytes, &|it| Some(signed(it.usage.active))),
+            number("unused", "reserved, not active", Unit::Bytes, &|it| Some(it.unused()))
+                .hint("larger than the request: it would have fitted in one block"),
+            number("largest_inactive", "largest inactive", Unit::Bytes, &|it| {
+                it.largest_inactive.map(signed)
+            })
+            .hint("largest inactive block; known if nothing changed until the snapshot was taken"),
+        ],
+    )
+    .not_compared()
+    .if_empty("No out-of-memory events.");
+    with_left_out(table, n_left_out)
+}

@@ -1,0 +1,200 @@
+//! Memory by code location: at the peak, never freed, and the rest.
+
+use super::{Snapshot, label, ratio, signed};
+use crate::analysis::timeline::{cut, texts, with_left_out};
+use crate::base::hash::HashMap;
+use crate::base::strings::StringId;
+use crate::base::units::Unit;
+use crate::report::{Column, Content, Table};
+use crate::trace::memory_snapshot::{Amount, Use};
+use crate::trace::samples::{Frame, FrameId, NO_LINE, StackId};
+
+/// Memory that one code location of a device allocated.
+pub struct Site {
+    pub device: usize,
+    /// `(no stack)` without one.
+    pub function: String,
+    pub file: String,
+    pub line: Option<i64>,
+    pub at_peak: Amount,
+    pub never_freed: Amount,
+    pub left_from_before: Amount,
+    pub allocated: Amount,
+    /// Of the peak of its device.
+    pub share: Option<f64>,
+}
+
+impl Site {
+    fn add(&mut self, it: &Use) {
+        self.at_peak = self.at_peak.plus(it.at_peak);
+        self.never_freed = self.never_freed.plus(it.never_freed);
+        self.left_from_before = self.left_from_before.plus(it.left_from_before);
+        self.allocated = self.allocated.plus(it.allocated);
+    }
+}
+
+/// Whether a frame is outside of PyTorch and of its C++ code: the file shows that.
+pub fn is_of_program(file: &str) -> bool {
+    let is_torch =
+        ["/torch/", "\\torch\\", "/c10/", "/aten/", "torch/csrc"].iter().any(|part| file.contains(part));
+    let is_native = [".cpp", ".cu", ".h", ".hpp", ".cc", ".c", ".so"].iter().any(|end| file.ends_with(end));
+    !is_torch && !is_native && !matches!(file, "" | "??")
+}
+
+/// Memory by the innermost frame whose file `is_wanted`, most at the peak first. Stacks without one are one row.
+pub fn by_frame(snapshot: &Snapshot<'_>, is_wanted: impl Fn(&str) -> bool) -> Vec<Site> {
+    let trace = snapshot.trace;
+    let text = |id: StringId| trace.strings.get_opt(id).unwrap_or_default();
+    // The frame of each stack, once.
+    let mut frames: HashMap<StackId, Option<FrameId>> = HashMap::default();
+    let mut frame_of = |stack: StackId| {
+        *frames.entry(stack).or_insert_with(|| {
+            let mut at = stack;
+            while at != StackId::NONE {
+                let frame = trace.stacks.frame[at.0 as usize];
+                if is_wanted(text(trace.frames.get(frame).file)) {
+                    return Some(frame);
+                }
+                at = trace.stacks.parent[at.0 as usize];
+            }
+            None
+        })
+    };
+    let mut sites: Vec<Site> = Vec::new();
+    let mut number_of: HashMap<(usize, Option<Frame>, bool), usize> = HashMap::default();
+    for (number, device) in snapshot.devices() {
+        for it in &device.uses {
+            let frame = frame_of(it.stack).map(|frame| trace.frames.get(frame));
+            let has_stack = it.stack != StackId::NONE;
+            let row = *number_of.entry((number, frame, has_stack)).or_insert_with(|| {
+                let function = match frame {
+                    Some(frame) => text(frame.name),
+                    None if has_stack => "(only PyTorch)",
+                    None => "(no stack)",
+                };
+                sites.push(Site {
+                    device: number,
+                    function: function.to_string(),
+                    file: frame.map_or("", |frame| text(frame.file)).to_string(),
+                    line: frame.map(|frame| frame.line).filter(|line| *line != NO_LINE),
+                    at_peak: Amount::default(),
+                    never_freed: Amount::default(),
+                    left_from_before: Amount::default(),
+                    allocated: Amount::default(),
+                    share: None,
+                });
+                sites.len() - 1
+            });
+            sites[row].add(it);
+        }
+    }
+    for site in &mut sites {
+        let peak = snapshot.snapshot.devices.get(site.device).map_or(0, |device| device.peak.bytes);
+        site.share = ratio(site.at_peak.bytes, peak);
+    }
+    sites.sort_by(|a, b| {
+        let key = |it: &Site| (it.at_peak.bytes, it.never_freed.bytes, it.allocated.bytes);
+        let place = |it: &Site| (it.device, it.function.clone(), it.file.clone(), it.line);
+        key(b).cmp(&key(a)).then_with(|| place(a).cmp(&place(b)))
+    });
+    sites
+}
+
+/// A value of a row.
+type Get<T> = fn(&T) -> Amount;
+
+const NEVER_FREED: &str = "allocated by an event and live at the end";
+const FROM_BEFORE: &str = "live before the first event and at the end";
+
+/// Columns of amounts; the first has bars.
+fn amounts<T>(rows: &[T], get: [Get<T>; 4]) -> Vec<Column> {
+    let ids = [
+        ("at_peak", "at peak", "active at the peak of the device"),
+        ("never_freed", "never freed", NEVER_FREED),
+        ("left_from_before", "left from before", FROM_BEFORE),
+        ("allocated", "allocated in total", "by events"),
+    ];
+    let counts = [
+        ("at_peak_n", "allocations at peak"),
+        ("never_freed_n", "allocations never freed"),
+        ("left_from_before_n", "allocations left from before"),
+        ("allocated_n", "allocations"),
+    ];
+    let mut columns = Vec::new();
+    for ((get, (id, label, hint)), (count, count_label)) in get.into_iter().zip(ids).zip(counts) {
+        let bytes = rows.iter().map(|row| Some(signed(get(row).bytes))).collect();
+        let column = Column::integer(id, label, Unit::Bytes, bytes).hint(hint).adds_up();
+        columns.push(if columns.is_empty() { column.with_bar() } else { column });
+        let n = rows.iter().map(|row| get(row).n);
+        columns.push(Column::counts(count, count_label, Unit::Count, n).adds_up());
+    }
+    columns
+}
+
+pub fn table(id: String, title: String, sites: &[Site]) -> Table {
+    let mut rows: Vec<&Site> = sites.iter().collect();
+    let n_left_out = cut(&mut rows);
+    let mut columns = vec![
+        Column::key(
+            "device",
+            "device",
+            Content::Plain,
+            texts(rows.iter().map(|site| Some(label(site.device)))),
+        ),
+        Column::key(
+            "function",
+            "function",
+            Content::Symbol,
+            texts(rows.iter().map(|site| Some(&*site.function))),
+        ),
+        Column::key("file", "file", Content::Plain, texts(rows.iter().map(|site| Some(&*site.file)))),
+        Column::integer("line", "line", Unit::Id, rows.iter().map(|site| site.line).collect()).as_key(),
+    ];
+    columns.extend(amounts(
+        &rows,
+        [|it| it.at_peak, |it| it.never_freed, |it| it.left_from_before, |it| it.allocated],
+    ));
+    let shares = rows.iter().map(|site| site.share).collect();
+    columns.insert(5, Column::float("share", "% of peak", Unit::Ratio, shares));
+    let table = Table::new(id, title, columns).sorted_by("at_peak", true).if_empty("No allocations.");
+    with_left_out(table, n_left_out)
+}
+
+/// Memory by the text that the program attached to its allocations; `None` if it attached none.
+pub fn by_metadata(snapshot: &Snapshot<'_>, id: String, title: String) -> Option<Table> {
+    let mut rows: Vec<(usize, &str, [Amount; 4])> = Vec::new();
+    let mut number_of: HashMap<(usize, StringId), usize> = HashMap::default();
+    let mut has_any = false;
+    for (number, device) in snapshot.devices() {
+        for it in &device.uses {
+            let row = *number_of.entry((number, it.metadata)).or_insert_with(|| {
+                let text = snapshot.trace.strings.get_opt(it.metadata);
+                has_any |= text.is_some();
+                rows.push((number, text.unwrap_or("(none)"), [Amount::default(); 4]));
+                rows.len() - 1
+            });
+            let own = &mut rows[row].2;
+            let of_use = [it.at_peak, it.never_freed, it.left_from_before, it.allocated];
+            own.iter_mut().zip(of_use).for_each(|(own, amount)| *own = own.plus(amount));
+        }
+    }
+    if !has_any {
+        return None;
+    }
+    rows.sort_by(|a, b| b.2[0].bytes.cmp(&a.2[0].bytes).then_with(|| (a.0, a.1).cmp(&(b.0, b.1))));
+    let n_left_out = cut(&mut rows);
+    let mut columns = vec![
+        Column::key("device", "device", Content::Plain, texts(rows.iter().map(|row| Some(label(row.0))))),
+        Column::key(
+            "user_metadata",
+            "metadata",
+            Content::Argument,
+            texts(rows.iter().map(|row| Some(row.1))),
+        ),
+    ];
+    columns.extend(amounts(&rows, [|it| it.2[0], |it| it.2[1], |it| it.2[2], |it| it.2[3]]));
+    let table = Table::new(id, title, columns)
+        .sorted_by("at_peak", true)
+        .caption("One row per text that the program attached to allocations (user_metadata).");
+    Some(with_left_out(table, n_left_out))
+}
