@@ -23,6 +23,7 @@ fn inputs(max_bytes: u64) -> Vec<PathBuf> {
         ("mrm", "inputs"),
         ("mrm", "parquet-variants"),
         ("stacks", ""),
+        ("memsnapshot", ""),
     ];
     let folders = folders
         .into_iter()

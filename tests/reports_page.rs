@@ -72,9 +72,11 @@ fn described() -> BTreeMap<String, Described> {
         "mrm/inputs",
         "mrm/memray",
         "mrm/parquet-variants",
+        "memsnapshot",
         "situations",
     ] {
-        paths.extend(files(&own_dir(dir), &[".json", ".jsonl", ".gz", ".bin", ".parquet", ".txt"]));
+        paths
+            .extend(files(&own_dir(dir), &[".json", ".jsonl", ".gz", ".bin", ".parquet", ".pickle", ".txt"]));
     }
     for report in paths.iter().filter_map(|path| reports_of(path)).flatten() {
         let described = all.entry(report.id.to_string()).or_default();

@@ -1,0 +1,415 @@
+//! CUDA memory snapshots: numbers equal those of an independent script, however the file is cut.
+
+mod support;
+
+use serde_json::{Map, Value, json};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use support::{data_dirs, files, for_each_cut, import, own_dir, stem};
+use tracedrop::analysis::{Context, Query, memory_snapshot};
+use tracedrop::import::ImportError;
+use tracedrop::import::memory_snapshot::INFO;
+use tracedrop::report::{Block, Report};
+use tracedrop::trace::memory_snapshot::{Action, Amount, Device, MemorySnapshot, NO_TIME, Segment, Use};
+use tracedrop::trace::samples::{NO_LINE, StackId};
+use tracedrop::trace::{Run, Trace};
+
+fn unpacked(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).unwrap();
+    if path.extension().is_none_or(|extension| extension != "gz") {
+        return bytes;
+    }
+    let mut content = Vec::new();
+    flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut content).unwrap();
+    content
+}
+
+/// Snapshots with their answers, of all places.
+fn cases() -> Vec<(PathBuf, Value)> {
+    let mut cases = Vec::new();
+    for dir in data_dirs("memsnapshot") {
+        for path in files(&dir, &[".pickle", ".pickle.gz"]) {
+            let expected = dir.join("expected").join(format!("{}.json", stem(&path)));
+            cases.push((path, serde_json::from_slice(&std::fs::read(expected).unwrap()).unwrap()));
+        }
+    }
+    assert!(cases.len() >= 12);
+    cases
+}
+
+fn snapshot(trace: &Trace) -> &MemorySnapshot {
+    trace.memory_snapshot.as_deref().unwrap()
+}
+
+/// Innermost frame as the answers have it.
+fn top(trace: &Trace, stack: StackId) -> String {
+    if stack == StackId::NONE {
+        return "(no stack)".to_string();
+    }
+    let frame = trace.frames.get(trace.stacks.frame[stack.0 as usize]);
+    let line = if frame.line == NO_LINE { 0 } else { frame.line };
+    format!("{} ({}:{line})", trace.strings.get(frame.name), trace.strings.get(frame.file))
+}
+
+/// Amounts by innermost frame, as a map.
+fn by_top(trace: &Trace, device: &Device, get: fn(&Use) -> Amount) -> Value {
+    let mut sums: Map<String, Value> = Map::new();
+    for (it, amount) in device.uses.iter().map(|it| (it, get(it))).filter(|(_, amount)| amount.n > 0) {
+        let own = sums.entry(top(trace, it.stack)).or_insert(json!([0, 0]));
+        let add = |at: usize, n: u64| json!(own[at].as_u64().unwrap() + n);
+        *own = json!([add(0, amount.n), add(1, amount.bytes)]);
+    }
+    Value::Object(sums)
+}
+
+/// Rows of the answers as a map.
+fn rows_by_top(rows: &Value) -> Value {
+    let rows = rows.as_array().unwrap().iter();
+    rows.map(|row| (row["top"].as_str().unwrap().to_string(), json!([row["count"], row["bytes"]])))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+fn sum(segments: &[&Segment], get: fn(&Segment) -> u64) -> u64 {
+    segments.iter().map(|segment| get(segment)).sum()
+}
+
+/// A device in the form of the answers.
+fn told(trace: &Trace, number: usize, device: &Device) -> Value {
+    let text = |id| trace.strings.get(id).to_string();
+    let counts: Map<String, Value> = device.counts.iter().map(|(name, n)| (text(*name), json!(n))).collect();
+    let skipped: Map<String, Value> = [
+        ("alloc_over_live", device.n_alloc_over_live),
+        ("free_of_unknown", device.n_free_of_unknown),
+        ("bad_value", device.n_bad_values),
+        ("not_an_event", device.n_not_events),
+    ]
+    .into_iter()
+    .filter(|(_, n)| *n > 0)
+    .map(|(name, n)| (name.to_string(), json!(n)))
+    .collect();
+    let ooms = device.events.iter().enumerate().filter(|(_, event)| event.action == Action::Oom);
+    let ooms: Vec<Value> = ooms
+        .map(|(row, event)| {
+            json!({
+                "event": row, "size": event.size, "device_free": event.address, "top": top(trace, event.stack),
+            })
+        })
+        .collect();
+    let segments: Vec<&Segment> = snapshot(trace).segments_of(number).collect();
+    let mut by_pool: Map<String, Value> = Map::new();
+    for segment in &segments {
+        let own = by_pool.entry(text(segment.kind)).or_insert(json!(0));
+        *own = json!(own.as_u64().unwrap() + segment.total_size);
+    }
+    json!({
+        "device": number,
+        "events": device.events.len(),
+        "counts": counts,
+        "skipped": skipped,
+        "live_before_first_event": device.live_before,
+        "peak_active": {
+            "bytes": device.peak.bytes,
+            "event": device.peak.event.map_or(-1, |row| row as i64),
+            "time_us": device.peak.time_us,
+        },
+        "peak_allocated": device.peak_allocated,
+        "live_at_peak": by_top(trace, device, |it| it.at_peak),
+        "never_freed": by_top(trace, device, |it| it.never_freed),
+        "still_live_from_before": by_top(trace, device, |it| it.left_from_before),
+        "active_at_end": device.active_at_end,
+        "ooms": ooms,
+        "segments": {
+            "count": segments.len(),
+            "reserved": sum(&segments, |it| it.total_size),
+            "active": sum(&segments, |it| it.active_size),
+            "allocated": sum(&segments, |it| it.allocated_size),
+            "requested": sum(&segments, |it| it.requested_size),
+            "inactive": sum(&segments, |it| it.inactive().0),
+            "inactive_blocks": sum(&segments, |it| it.inactive().1),
+            "largest_inactive": segments.iter().map(|it| it.inactive().2).max().unwrap_or(0),
+            "by_pool": by_pool,
+        },
+    })
+}
+
+fn check(name: &str, expected: &Value, read: Result<Trace, ImportError>) {
+    let trace = read.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let own = snapshot(&trace);
+    let mut keys: Vec<&str> = own.keys.iter().map(|id| trace.strings.get(*id)).collect();
+    keys.sort_unstable();
+    assert_eq!(json!(keys), expected["keys"], "{name}");
+    let devices = own.devices.iter().enumerate();
+    let devices: Vec<Value> = devices
+        .filter(|(number, device)| !device.events.is_empty() || own.segments_of(*number).next().is_some())
+        .map(|(number, device)| told(&trace, number, device))
+        .collect();
+    let wanted: Vec<Value> = expected["devices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|device| {
+            let mut device = device.clone();
+            for list in ["live_at_peak", "never_freed", "still_live_from_before"] {
+                device[list] = rows_by_top(&device[list]);
+            }
+            device
+        })
+        .collect();
+    assert_eq!(devices.len(), wanted.len(), "{name}");
+    for (got, wanted) in devices.iter().zip(&wanted) {
+        for (key, wanted) in wanted.as_object().unwrap() {
+            assert_eq!(&got[key], wanted, "{name}: {key} of device {}", got["device"]);
+        }
+    }
+    assert!(trace.memory_snapshot.as_ref().unwrap().is_sound(trace.stacks.len(), trace.strings.len()));
+    assert_eq!(trace.ledger.unaccounted_bytes(), 0, "{name}");
+}
+
+#[test]
+fn numbers_equal_the_answers() {
+    for (path, expected) in cases() {
+        if expected["devices"].as_array().is_none_or(|devices| devices.is_empty()) {
+            continue;
+        }
+        let name = path.display().to_string();
+        for_each_cut(&name, &unpacked(&path), None, &mut |way, read| {
+            check(&format!("{name}, {way}"), &expected, read);
+        });
+    }
+}
+
+#[test]
+fn other_pickles_are_refused() {
+    for path in data_dirs("memsnapshot").iter().map(|dir| dir.join("odd_other_pickle.pickle")) {
+        let bytes = std::fs::read(path).unwrap();
+        let error = import("x.pickle", &bytes, None).err().unwrap().to_string();
+        assert!(error.contains("without a memory snapshot"), "{error}");
+        let error = import("x.pickle", &bytes, Some(&INFO)).err().unwrap().to_string();
+        assert!(error.contains("no memory snapshot"), "{error}");
+    }
+}
+
+/// A file cut anywhere has the events of its part, in their order, and never more segments.
+#[test]
+fn cut_files_are_read_as_far_as_they_go() {
+    let dir = own_dir("memsnapshot");
+    for name in ["one_device_p2.pickle", "one_device_p4.pickle", "odd_protocol0.pickle", "odd_entries.pickle"]
+    {
+        let bytes = std::fs::read(dir.join(name)).unwrap();
+        let whole = import(name, &bytes, None).unwrap();
+        let mut n_events = 0;
+        for end in (0..bytes.len()).step_by(37) {
+            let Ok(part) = import(name, &bytes[..end], Some(&INFO)) else {
+                assert!(end < 200, "{name} cut at {end}");
+                continue;
+            };
+            assert_eq!(part.ledger.count_of("memory-snapshot-cut"), 1, "{name} cut at {end}");
+            assert_eq!(part.ledger.unaccounted_bytes(), 0, "{name} cut at {end}");
+            let (whole, part) = (snapshot(&whole), snapshot(&part));
+            assert!(part.segments.len() <= whole.segments.len());
+            let Some(of_part) = part.devices.first() else { continue };
+            let of_part = &of_part.events;
+            assert!(of_part.len() >= n_events, "{name} cut at {end}");
+            n_events = of_part.len();
+            let of_whole = &whole.devices[0].events;
+            for row in 0..n_events {
+                let key = |events: &tracedrop::trace::memory_snapshot::EventColumns| {
+                    (events.action[row], events.address[row], events.size[row], events.time_us[row])
+                };
+                assert_eq!(key(of_part), key(of_whole), "{name} cut at {end}, event {row}");
+            }
+        }
+        assert!(n_events + 2 >= snapshot(&whole).devices[0].events.len(), "{name}: {n_events}");
+    }
+    for path in data_dirs("memsnapshot").iter().map(|dir| dir.join("odd_cut.pickle")) {
+        let trace = import("odd_cut.pickle", &std::fs::read(path).unwrap(), None).unwrap();
+        assert_eq!(trace.ledger.count_of("memory-snapshot-cut"), 1);
+        assert!(!snapshot(&trace).segments.is_empty() && !snapshot(&trace).devices[0].events.is_empty());
+    }
+}
+
+/// Instances of classes are named and never built.
+#[test]
+fn classes_are_only_named() {
+    let bytes = std::fs::read(own_dir("memsnapshot").join("odd_class.pickle")).unwrap();
+    let trace = import("odd_class.pickle", &bytes, None).unwrap();
+    let issue = trace.ledger.issue("memory-snapshot-opaque").unwrap();
+    assert_eq!((issue.count, issue.example.as_str()), (1, "__main__.Nope"));
+}
+
+/// Bytes changed at random end in an error or a report.
+#[test]
+fn damaged_files_are_read_as_far_as_they_go() {
+    let dir = own_dir("memsnapshot");
+    let mut random = support::Random(7);
+    for name in ["no_segments.pickle", "odd_entries.pickle", "odd_protocol0.pickle"] {
+        let bytes = std::fs::read(dir.join(name)).unwrap();
+        for _ in 0..300 {
+            let mut bytes = bytes.clone();
+            for _ in 0..=random.below(3) {
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] = random.next() as u8;
+            }
+            if let Ok(trace) = import(name, &bytes, Some(&INFO)) {
+                assert_eq!(trace.ledger.unaccounted_bytes(), 0, "{name}");
+                assert!(snapshot(&trace).is_sound(trace.stacks.len(), trace.strings.len()));
+            }
+        }
+    }
+}
+
+/// Events in one list without batches, as the C++ side writes them, and more than wait on the stack.
+#[test]
+fn long_lists_are_taken_while_they_are_read() {
+    const N: usize = 20_000;
+    let mut bytes = b"\x80\x02}q\0(X\x0d\0\0\0device_traces]q\x01(]q\x02(".to_vec();
+    let text = |text: &str, bytes: &mut Vec<u8>| {
+        bytes.push(b'X');
+        bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+    };
+    let mut slot = 3u32;
+    let mut shared = None;
+    for row in 0..N {
+        bytes.push(b'}');
+        bytes.push(b'r');
+        bytes.extend_from_slice(&slot.to_le_bytes());
+        slot += 1;
+        bytes.push(b'(');
+        text("action", &mut bytes);
+        text("alloc", &mut bytes);
+        text("addr", &mut bytes);
+        bytes.extend_from_slice(b"\x8a\x06");
+        bytes.extend_from_slice(&(0x7f00_0000_0000u64 + 512 * row as u64).to_le_bytes()[..6]);
+        text("size", &mut bytes);
+        bytes.extend_from_slice(b"M\x10\0");
+        text("frames", &mut bytes);
+        match shared {
+            Some(slot) if row % 7 > 0 => {
+                bytes.push(b'j');
+                bytes.extend_from_slice(&u32::to_le_bytes(slot));
+            }
+            _ => {
+                bytes.extend_from_slice(b"]r");
+                bytes.extend_from_slice(&slot.to_le_bytes());
+                shared = Some(slot);
+                slot += 1;
+                bytes.extend_from_slice(b"(}(");
+                text("filename", &mut bytes);
+                text("a.py", &mut bytes);
+                text("line", &mut bytes);
+                bytes.extend_from_slice(b"K\x07");
+                text("name", &mut bytes);
+                text(&format!("f{}", row % 5), &mut bytes);
+                bytes.extend_from_slice(b"ue");
+            }
+        }
+        bytes.push(b'u');
+    }
+    bytes.extend_from_slice(b"eeu.");
+    let mut seen = None;
+    for_each_cut("long", &bytes, None, &mut |way, read| {
+        let trace = read.unwrap();
+        let device = &snapshot(&trace).devices[0];
+        assert_eq!((device.events.len(), device.peak.bytes), (N, 16 * N as u64), "{way}");
+        assert!(device.events.stack.iter().all(|stack| *stack != StackId::NONE), "{way}");
+        assert!(device.events.time_us.iter().all(|time| *time == NO_TIME));
+        assert_eq!(trace.frames.len(), 5);
+        let sums = by_top(&trace, device, |it| it.at_peak);
+        assert_eq!(seen.get_or_insert_with(|| sums.clone()), &sums, "{way}");
+    });
+}
+
+fn report(trace: Trace) -> Report {
+    let run = Run::single(trace);
+    let query = Query::default();
+    (memory_snapshot::INFO.run)(&Context::new(&run, &query))
+}
+
+/// The report's tables add up to the answers.
+#[test]
+fn report_says_what_the_answers_say() {
+    for (path, expected) in cases() {
+        let Some(devices) = expected["devices"].as_array().filter(|devices| !devices.is_empty()) else {
+            continue;
+        };
+        let name = path.display().to_string();
+        let report = report(import(&name, &unpacked(&path), None).unwrap());
+        assert!(report.tables().all(|table| table.is_sound()), "{name}");
+        let table = |id: &str| report.tables().find(|table| table.id == id).unwrap();
+        let column = |id: &str, column: &str| {
+            let table = table(id);
+            let column = table.column(column).unwrap();
+            (0..table.n_rows()).map(|row| column.cells.get(row).as_f64().unwrap_or(0.0)).collect::<Vec<_>>()
+        };
+        let wanted = |get: &dyn Fn(&Value) -> &Value| {
+            devices.iter().map(|device| get(device).as_f64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(column("devices", "peak"), wanted(&|it| &it["peak_active"]["bytes"]), "{name}");
+        assert_eq!(column("devices", "peak_event"), wanted(&|it| &it["peak_active"]["event"]), "{name}");
+        assert_eq!(column("devices", "reserved"), wanted(&|it| &it["segments"]["reserved"]), "{name}");
+        assert_eq!(column("devices", "inactive"), wanted(&|it| &it["segments"]["inactive"]), "{name}");
+        let total = |id: &str, of: &str| column(id, of).iter().sum::<f64>();
+        let peaks: f64 = wanted(&|it| &it["peak_active"]["bytes"]).iter().sum();
+        assert_eq!(total("allocation_sites", "at_peak"), peaks, "{name}");
+        assert_eq!(total("program_sites", "at_peak"), peaks, "{name}");
+        let reserved: f64 = wanted(&|it| &it["segments"]["reserved"]).iter().sum();
+        assert_eq!(
+            (total("pools", "reserved"), total("segments", "reserved")),
+            (reserved, reserved),
+            "{name}"
+        );
+        let n_oom: usize = devices.iter().map(|device| device["ooms"].as_array().unwrap().len()).sum();
+        assert_eq!(table("out_of_memory").n_rows(), n_oom, "{name}");
+        assert!(report.summary.starts_with("Peak GPU memory: "), "{name}: {}", report.summary);
+        let says = |id: &str| {
+            report.blocks.iter().any(|block| match block {
+                Block::Findings(it) => it.findings.iter().any(|finding| finding.id == id),
+                _ => false,
+            })
+        };
+        assert_eq!(says("out-of-memory"), n_oom > 0, "{name}");
+        // The end of the line of reserved memory is what the segments hold.
+        let n_charts = devices.iter().filter(|device| device["events"] != 0).count();
+        assert_eq!(report.charts().count(), n_charts, "{name}");
+    }
+}
+
+/// Reserved memory ends at the sum of the segments, and never is below what is active where nothing is odd.
+#[test]
+fn reserved_memory_ends_at_the_segments() {
+    for (path, expected) in cases() {
+        if expected["devices"].as_array().is_none_or(|devices| devices.is_empty()) {
+            continue;
+        }
+        let trace = import("x.pickle", &unpacked(&path), None).unwrap();
+        let own = snapshot(&trace);
+        for number in 0..own.devices.len() {
+            let mut last = 0;
+            own.replay(number, |_, usage| last = usage.reserved);
+            let wanted: u64 = own.segments_of(number).map(|segment| segment.total_size).sum();
+            assert_eq!(last, wanted as i64, "{} device {number}", path.display());
+        }
+    }
+}
+
+/// Stack profiles have the weights of the devices.
+#[test]
+fn stack_profiles_add_up() {
+    for (path, _) in cases() {
+        let Ok(trace) = import("x.pickle", &unpacked(&path), None) else { continue };
+        for (number, device) in snapshot(&trace).devices.iter().enumerate() {
+            let total = |measure: &str| -> i128 {
+                let own = trace.stack_profiles.iter().filter(|profile| {
+                    trace.strings.get(profile.measure) == measure
+                        && trace.strings.get(profile.thread) == format!("GPU {number}")
+                });
+                own.flat_map(|it| (0..it.len()).filter_map(|row| it.weight.digits_at(row))).sum()
+            };
+            assert_eq!(total("memory at peak"), i128::from(device.peak.bytes));
+            assert_eq!(total("memory live at end"), i128::from(device.active_at_end));
+            assert_eq!(total("memory allocated"), i128::from(device.allocated_total.bytes));
+        }
+    }
+}
