@@ -279,6 +279,16 @@ pageTest('a large file shows progress and a report so far; stopping keeps what w
   assert.ok(await report(page).getByRole('heading', { level: 2 }).isVisible());
 }, { slowReading: true });
 
+pageTest('reports on a part stay where they are once reading ends', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(LARGE);
+  await panel(page).locator('.badge').first().waitFor();
+  const top = async () => (await panel(page).locator('.document').boundingBox()).y;
+  const before = await top();
+  await panel(page).getByRole('button', { name: 'Stop' }).click();
+  await panel(page).locator('.reading').waitFor({ state: 'detached' });
+  assert.equal(await top(), before);
+}, { slowReading: true });
+
 pageTest('a time range of a large file can be chosen while it is parsed', async (page) => {
   await page.getByTestId('file-input').setInputFiles(LARGE);
   await panel(page).locator('.badge').first().waitFor();

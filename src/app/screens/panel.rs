@@ -5,7 +5,7 @@ use crate::app::browser;
 use crate::app::state::{Phase, Tab, app};
 use leptos::prelude::*;
 
-/// A file that is read sooner shows no reports on a part of it.
+/// A file whose bytes are read sooner shows no reports on a part of it.
 const QUICK_MS: u32 = 2_500;
 
 #[component]
@@ -13,7 +13,8 @@ pub fn Panel(tab: Tab) -> impl IntoView {
     let app = app();
     let reading =
         Memo::new(move |_| tab.run.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping)));
-    // A file that is read at once shows when it is complete: what is below the card of reading moves up once that goes.
+    // Once all bytes are read, the complete reports are not far.
+    let finishing = Memo::new(move |_| tab.run.reading.with(|reading| reading.progress.finishing));
     let is_slow = RwSignal::new(false);
     let pause = browser::Pause::new();
     Effect::new(move |_| {
@@ -24,13 +25,14 @@ pub fn Panel(tab: Tab) -> impl IntoView {
     });
     let has_document = Memo::new(move |before| {
         let is_there = tab.document.with(Option::is_some);
-        is_there && (before == Some(&true) || !reading.get() || is_slow.get())
+        is_there && (before == Some(&true) || !reading.get() || (is_slow.get() && !finishing.get()))
     });
     let problem =
         Memo::new(move |_| tab.run.phase.with(|phase| matches!(phase, Phase::Failed(_) | Phase::Died(_))));
     view! {
         <section
             class="panel"
+            class:panel-partial=move || reading.get() && has_document.get()
             role="tabpanel"
             id=format!("panel-{}", tab.id)
             aria-labelledby=format!("tab-{}", tab.id)
