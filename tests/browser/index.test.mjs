@@ -247,7 +247,7 @@ indexTest('when storage is full the oldest index is deleted, or nothing is cache
   } finally {
     await rm(other, { force: true });
   }
-}, { serviceWorkers: 'block' });
+});
 
 indexTest('an exported index opens on its own', async (page) => {
   await choose(page, SMALL);

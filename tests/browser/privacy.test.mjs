@@ -1,7 +1,10 @@
 // The privacy screen really tries, shows what the browser did, and nothing arrives.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { NARROW, WIDE, accessibilityProblems, openPage, siteAndBrowser, startElsewhere } from './support.mjs';
+import { NARROW, WIDE, accessibilityProblems, openPage as openAnyPage, siteAndBrowser, startElsewhere } from './support.mjs';
+
+// With a service worker, as everywhere.
+const openPage = (browser, url, options) => openAnyPage(browser, url, { serviceWorkers: 'allow', ...options });
 
 const given = siteAndBrowser();
 let elsewhere;
