@@ -10,8 +10,11 @@ use crate::trace::memory_snapshot::Usage;
 /// Points of a line at most, roughly.
 const N_POINTS: usize = 600;
 
+/// What a line shows of the memory in use.
+type Value = fn(&Usage) -> f64;
+
 /// The lines of a device: reserved, active and allocated bytes.
-const LINES: [(&str, fn(&Usage) -> f64); 3] = [
+const LINES: [(&str, Value); 3] = [
     ("reserved", |it| it.reserved as f64),
     ("active", |it| it.active as f64),
     ("allocated", |it| it.allocated as f64),

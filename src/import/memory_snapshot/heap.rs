@@ -190,7 +190,7 @@ impl Heap {
     }
 
     /// A value to put into a container: a frame or a stack as such.
-    pub fn to_keep(&mut self, value: Value, keys: &FrameKeys, stacks: &mut Stacks) -> Value {
+    pub fn keep(&mut self, value: Value, keys: &FrameKeys, stacks: &mut Stacks) -> Value {
         match value {
             Value::Ref(Reference::Object(number)) => {
                 self.known(number, keys, stacks).map_or(value, Value::Ref)

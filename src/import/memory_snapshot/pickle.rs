@@ -714,7 +714,7 @@ impl Machine {
     }
 
     fn kept(&mut self, value: Value) -> Value {
-        self.heap.to_keep(value, &self.frame_keys, &mut self.stacks)
+        self.heap.keep(value, &self.frame_keys, &mut self.stacks)
     }
 
     fn take_values(&mut self, start: usize) -> Vec<Value> {

@@ -197,7 +197,9 @@ fn before_first_event(events: &EventColumns, segments: &[&Segment]) -> Live {
     let mut seen: HashSet<i64> = HashSet::default();
     for row in 0..events.len() {
         let (action, address) = (events.action[row], events.address[row]);
-        if action != Action::Alloc && !action.is_free() || !seen.insert(address) || action == Action::Alloc {
+        // What is allocated first was not there before, so its later frees do not count either.
+        let is_first = (action == Action::Alloc || action.is_free()) && seen.insert(address);
+        if !is_first || action == Action::Alloc {
             continue;
         }
         let it = Allocation {
