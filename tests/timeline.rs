@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use support::{Random, data_dirs, files, import, own_dir};
 use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
-use tracedrop::analysis::{ANALYSES, Context, Query};
-use tracedrop::timeline::answers::{BoxName, TimelineAnswer, TimelineAsk};
+use tracedrop::analysis::{ANALYSES, Context, Query, gpu_place};
+use tracedrop::timeline::answers::{BoxName, Place, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::{
     BoxTable, Pixel, RowLine, SliceBoxes, TimelineIndex, Window, of_run, read_all_boxes, read_by_groups,
 };
@@ -326,4 +326,48 @@ fn idle_time_of_ranges_adds_up_to_the_report() {
         assert_eq!(by_cause, wanted, "{file}");
     }
     assert!(n_devices > 20, "{n_devices}");
+}
+
+/// A kernel runs long after its step; it belongs to what launched it. Calls belong to what is around them.
+#[test]
+fn events_belong_to_the_step_and_module_of_their_launch() {
+    let x = |name: &str, cat: &str, ts: i64, dur: i64, on: (&str, &str), args: &str| {
+        let (pid, tid) = on;
+        format!(
+            r#"{{"ph":"X","name":"{name}","cat":"{cat}","ts":{ts},"dur":{dur},"pid":{pid},"tid":{tid},"args":{{{args}}}}}"#
+        )
+    };
+    let (cpu, gpu) = (("5", "5"), ("0", "7"));
+    let events = [
+        x("ProfilerStep#1", "user_annotation", 0, 100, cpu, ""),
+        x("nn.Module: Linear_0", "python_function", 1, 90, cpu, r#""Python id":1"#),
+        x("model.py(3): forward", "python_function", 2, 80, cpu, r#""Python id":2,"Python parent id":1"#),
+        x("aten::linear", "cpu_op", 3, 70, cpu, ""),
+        x("aten::addmm", "cpu_op", 4, 60, cpu, ""),
+        x("cudaLaunchKernel", "cuda_runtime", 5, 5, cpu, r#""correlation":9"#),
+        x("ProfilerStep#2", "user_annotation", 100, 100, cpu, ""),
+        x("gemm", "kernel", 150, 40, gpu, r#""correlation":9,"device":0,"stream":7"#),
+    ];
+    let run = Run::single(import("t.json", format!("[{}]", events.join(",")).as_bytes(), None).unwrap());
+    let timeline = of_run(&run).unwrap();
+    let query = Query::default();
+    let context = Context::new(&run, &query);
+    let of = |name: &str| {
+        let slices = &run.traces[0].slices;
+        let id = (0..slices.len()).find(|id| run.traces[0].strings.get(slices.name[*id]) == name).unwrap();
+        let ask = TimelineAsk::Details { of: BoxName { part: 0, id: id as u32 } };
+        let TimelineAnswer::Details(Some(mut details)) = timeline.answer(&run, &ask) else {
+            panic!("{name}")
+        };
+        gpu_place::add_to(&context, &timeline, &mut details);
+        details.places.into_iter().map(|(place, link)| (place, link.name)).collect::<Vec<_>>()
+    };
+    let named = |places: &[(Place, &str)]| -> Vec<(Place, String)> {
+        places.iter().map(|(place, name)| (*place, name.to_string())).collect()
+    };
+    let (step, module) = ((Place::Step, "ProfilerStep#1"), (Place::Module, "nn.Module: Linear_0"));
+    let operator = (Place::Operator, "aten::addmm");
+    assert_eq!(of("gemm"), named(&[step, module, operator, (Place::Frame, "model.py(3): forward")]));
+    assert_eq!(of("aten::addmm"), named(&[step, module]));
+    assert_eq!(of("ProfilerStep#2"), named(&[]));
 }

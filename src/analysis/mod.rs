@@ -20,6 +20,7 @@ pub mod gpu_kernels;
 pub mod gpu_layers;
 pub mod gpu_memory;
 pub mod gpu_ops;
+pub mod gpu_place;
 pub mod gpu_ranks;
 pub mod hot_frames;
 pub mod ledger;

@@ -12,7 +12,7 @@ use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::mrm;
 use crate::analysis::overview::far_away::FarAway;
 use crate::analysis::report_builder::{Built, ReportBuilder};
-use crate::analysis::{self, AnalysisCache, Context, Query};
+use crate::analysis::{self, AnalysisCache, Context, Query, gpu_place};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
 use crate::export::{self, EXPORTERS, ExporterInfo, Options};
@@ -21,6 +21,8 @@ use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
 use crate::report::{Document, Report};
 use crate::stacks::graph::StackGraph;
+use crate::timeline::Timeline;
+use crate::timeline::answers::Details;
 use crate::trace::args::Content;
 use crate::trace::builder::TimeRange;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
@@ -869,6 +871,13 @@ impl Session {
     pub fn shared_run(&mut self) -> Result<Rc<Run>, ImportError> {
         self.load()?;
         Ok(self.run.clone())
+    }
+
+    /// Adds to the details of a box of the timeline what it belongs to.
+    pub fn add_places(&mut self, timeline: &Timeline, details: &mut Details) {
+        let context = Context::from_cache(&self.run, &self.query, std::mem::take(&mut self.found));
+        gpu_place::add_to(&context, timeline, details);
+        self.found = context.into_cache();
     }
 
     /// Files with their parsing details.

@@ -163,6 +163,20 @@ impl Timeline {
         (id < part.len(&run.traces[part.trace])).then_some((of.part as usize, id))
     }
 
+    /// Position of the trace and number of the slice that a box is; `None` if it is no slice.
+    pub fn slice_of(&self, run: &Run, of: BoxName) -> Option<(usize, u32)> {
+        let (number, id) = self.part_of(run, of)?;
+        let part = &self.parts[number];
+        part.own.is_none().then_some((part.trace, id as u32))
+    }
+
+    /// The box of a slice of a trace; `None` if it has none.
+    pub fn link_to_slice(&self, run: &Run, trace: usize, slice: u32) -> Option<BoxLink> {
+        let number = self.parts.iter().position(|part| part.trace == trace && part.own.is_none())?;
+        let (number, id) = self.part_of(run, BoxName { part: number as u32, id: slice })?;
+        Some(self.link(run, number, id))
+    }
+
     fn details(&self, run: &Run, of: BoxName) -> Option<Details> {
         let (number, id) = self.part_of(run, of)?;
         let link = self.link(run, number, id);
@@ -179,6 +193,7 @@ impl Timeline {
             from: Vec::new(),
             to: Vec::new(),
             same_name: self.same_name_sums(run, number, id),
+            places: Vec::new(),
             link,
         };
         if self.parts[number].own.is_none() {

@@ -230,6 +230,20 @@ pub struct Details {
     pub from: Vec<BoxLink>,
     pub to: Vec<BoxLink>,
     pub same_name: SameName,
+    /// In traces of a GPU, what it belongs to.
+    pub places: Vec<(Place, BoxLink)>,
+}
+
+/// What a box belongs to: that of the call that launched it, if it is work of a GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Place {
+    Step,
+    /// The innermost `nn.Module`.
+    Module,
+    /// The innermost operator.
+    Operator,
+    /// The innermost Python function.
+    Frame,
 }
 
 /// A box among all of its name.

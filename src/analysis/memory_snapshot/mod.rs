@@ -258,9 +258,7 @@ fn devices(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
                 "peak_event",
                 "event of peak",
                 Unit::Id,
-                rows.iter()
-                    .map(|(_, device)| Some(device.peak.event.map_or(-1, signed)))
-                    .collect(),
+                rows.iter().map(|(_, device)| Some(device.peak.event.map_or(-1, signed))).collect(),
             )
             .hint("index in the file, counted from zero; negative before the first event"),
             Column::integer(

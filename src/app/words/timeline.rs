@@ -2,7 +2,7 @@
 
 use super::number;
 use tracedrop::base::units::{Unit, counted, format_float, format_ns};
-use tracedrop::timeline::answers::LoadSort;
+use tracedrop::timeline::answers::{LoadSort, Place};
 
 /// Texts of the timeline.
 pub struct TimelineWords {
@@ -54,6 +54,7 @@ pub struct TimelineWords {
     pub self_title: &'static str,
     pub track: &'static str,
     pub category: &'static str,
+    pub place: fn(Place) -> &'static str,
     pub among: &'static str,
     pub only_one: &'static str,
     /// Its number in time, the number of all, its rank by duration; mean, shortest and longest in nanoseconds.
@@ -159,6 +160,12 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     self_title: "Self",
     track: "Track",
     category: "Category",
+    place: |place| match place {
+        Place::Step => "Step",
+        Place::Module => "Module",
+        Place::Operator => "Operator",
+        Place::Frame => "Python",
+    },
     among: "Same name",
     only_one: "the only one",
     one_of: |at, n, rank, mean, min, max| {

@@ -107,6 +107,7 @@ fn BoxDetails(tab: Tab, details: Arc<Details>, go: Callback<BoxLink>) -> impl In
         from,
         to,
         same_name,
+        places,
     } = (*details).clone();
     let place = if group.is_empty() { track } else { format!("{group} · {track}") };
     let mut facts =
@@ -123,6 +124,15 @@ fn BoxDetails(tab: Tab, details: Arc<Details>, go: Callback<BoxLink>) -> impl In
             <h3>{link.name.clone()}</h3>
             <dl>
                 {facts.into_iter().map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> }).collect_view()}
+                {places.into_iter().map(|(place, link)| {
+                    let name = link.name.clone();
+                    view! {
+                        <div>
+                            <dt>{(words.place)(place)}</dt>
+                            <dd><button type="button" class="link" on:click=move |_| go.run(link.clone())>{name}</button></dd>
+                        </div>
+                    }
+                }).collect_view()}
             </dl>
             <p class="timeline-actions">
                 <button type="button" class="link" on:click=copy>{words.copy_json}</button>
