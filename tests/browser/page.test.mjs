@@ -220,6 +220,13 @@ pageTest('a long table renders few rows at a time but can show all', async (page
     const around = await frame.boundingBox();
     assert.ok(box.y >= around.y - 1 && box.y + box.height <= around.y + around.height + 1, `row ${row} is in sight`);
   }
+  // On a row, the same keys move the focus from row to row.
+  const focused = (row) => page.waitForFunction((row) => document.activeElement.getAttribute('aria-rowindex') === `${row + 1}`, row);
+  await table(page).locator('tr[aria-rowindex="2"]').focus();
+  for (const [key, row] of [['PageDown', 11], ['End', 93_000], ['PageUp', 92_990], ['Home', 1]]) {
+    await page.keyboard.press(key);
+    await focused(row);
+  }
   await scrollBy(frame, 'PageDown');
   await page.waitForFunction(() => document.querySelector('.report:not([hidden]) .table-frame').scrollTop > 100);
   assert.ok((await table(page).locator('tbody tr').count()) < 100);

@@ -37,7 +37,7 @@ pub const ENGLISH: KeysWords = KeysWords {
                 (&["Space"], "on a row: select it"),
                 (&["Shift ↑", "Shift ↓", "Shift Space"], "on a row: extend the selection"),
                 (&["Enter"], "on a row: show its actions"),
-                (&["Home", "End"], "in a table: first, last row"),
+                (&["Home", "End", "Page Up", "Page Down"], "in a table: first, last row, or ten rows on"),
             ],
         ),
         (

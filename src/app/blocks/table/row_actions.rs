@@ -10,6 +10,10 @@ use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
 use tracedrop::report::Value;
+use tracedrop::report::scroll::Scroll;
+
+/// Rows that page up and down move; not more than are drawn beyond the visible ones.
+const PAGE_ROWS: u64 = 10;
 
 pub fn focus_row(frame: NodeRef<html::Div>, row: u64) {
     if let Some(frame) = frame.get_untracked() {
@@ -26,6 +30,10 @@ pub fn press_on_row(state: State, frame: NodeRef<html::Div>, row: u64, event: &K
     let to = match event.key().as_str() {
         "ArrowDown" => (row + 1).min(n_rows.saturating_sub(1)),
         "ArrowUp" => row.saturating_sub(1),
+        "PageDown" => (row + PAGE_ROWS).min(n_rows.saturating_sub(1)),
+        "PageUp" => row.saturating_sub(PAGE_ROWS),
+        "Home" => 0,
+        "End" => n_rows.saturating_sub(1),
         " " => {
             state.select_row(row, true, event.shift_key());
             return true;
@@ -45,8 +53,23 @@ pub fn press_on_row(state: State, frame: NodeRef<html::Div>, row: u64, event: &K
     if event.shift_key() {
         state.select_on_the_way(row, to);
     }
-    focus_row(frame, to);
+    lead_to_row(state, frame, to);
     true
+}
+
+/// Focuses a row that may be far from the visible ones.
+fn lead_to_row(state: State, frame: NodeRef<html::Div>, row: u64) {
+    if state.scroll.with_untracked(Scroll::drawn).contains(&row) {
+        return focus_row(frame, row);
+    }
+    // Only the first and the last row are ever that far.
+    let top = if row == 0 { 0.0 } else { state.scroll.with_untracked(Scroll::space_px) };
+    state.scroll.update(|scroll| scroll.move_to(top));
+    if let Some(frame) = frame.get_untracked() {
+        browser::scroll_to(&frame, top);
+    }
+    state.ask(false);
+    browser::after(0, move || focus_row(frame, row));
 }
 
 /// Actions of the menu of a row.
