@@ -17,7 +17,7 @@ use crate::base::hash::HashMap;
 use crate::base::steps;
 use crate::base::strings::StringId;
 use crate::base::text;
-use crate::trace::labels::{process_label, shown, thread_label};
+use crate::trace::labels::{process_title, shown, thread_title};
 use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::samples::StackId;
 use crate::trace::tracks::{Place, ProcessId, TrackKind};
@@ -354,7 +354,7 @@ impl Shown {
     fn title(self, trace: &Trace) -> String {
         match self {
             Shown::Async(name, _) => shown(trace.strings.get_opt(name)).to_string(),
-            Shown::Place(Place::Thread(thread)) => thread_label(trace, thread.0 as usize),
+            Shown::Place(Place::Thread(thread)) => thread_title(trace, thread.0 as usize),
             Shown::Place(Place::Track(_)) => match self.kind(trace) {
                 Some(TrackKind::GlobalInstants) => "Instants of the trace".to_string(),
                 Some(TrackKind::ProcessInstants) => "Instants of the process".to_string(),
@@ -387,7 +387,7 @@ impl Shown {
 
 fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> String {
     let process = process.map(|process| {
-        let label = process_label(trace, process.0 as usize);
+        let label = process_title(trace, process.0 as usize);
         // What the process is, where its name does not say it: `GPU 0`.
         let labels = trace.processes.labels.get(process.0 as usize);
         match labels.and_then(|id| trace.strings.get_opt(*id)).filter(|text| !text.is_empty()) {
@@ -464,7 +464,7 @@ fn stacks(trace: &Trace) -> Option<Own> {
         let (ts, thread) = (samples.ts[row], samples.thread[row].0);
         let track = *threads.entry(thread).or_insert_with(|| {
             let process = trace.threads.process.get(thread as usize).copied();
-            titles.push((process, format!("{} (samples)", thread_label(trace, thread as usize))));
+            titles.push((process, format!("{} (samples)", thread_title(trace, thread as usize))));
             open.push((Vec::new(), ts));
             titles.len() - 1
         });

@@ -35,6 +35,23 @@ pub fn thread_label(trace: &Trace, thread: usize) -> String {
     label(trace, table.name.get(thread).copied().unwrap_or(StringId::NONE), *key)
 }
 
+/// For headings: `name (key)`, or `Process key`.
+pub fn process_title(trace: &Trace, process: usize) -> String {
+    titled("Process", trace, trace.processes.key.get(process), process_label(trace, process))
+}
+
+/// For headings: `name (key)`, or `Thread key`.
+pub fn thread_title(trace: &Trace, thread: usize) -> String {
+    titled("Thread", trace, trace.threads.key.get(thread), thread_label(trace, thread))
+}
+
+fn titled(what: &str, trace: &Trace, key: Option<&Key>, label: String) -> String {
+    match key {
+        Some(key) if key_text(trace, *key) == label => format!("{what} {label}"),
+        _ => label,
+    }
+}
+
 fn label(trace: &Trace, name: StringId, key: Key) -> String {
     let key_text = key_text(trace, key);
     match (trace.strings.get_opt(name), key) {
