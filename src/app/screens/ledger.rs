@@ -149,7 +149,10 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                 let file_bytes = file.with(|file| file.as_ref().map_or(0, |file| file.bytes));
                 ledger
                     .get()
-                    .filter(|ledger| !ledger.is_clean())
+                    // A bar of kept records only would say nothing.
+                    .filter(|ledger| {
+                        ledger.records() > ledger.kept.records || ledger.file_bytes_read < file_bytes
+                    })
                     .map(|ledger| view! { <AccountBar ledger file_bytes /> })
             }}
             <Fellows tab />
