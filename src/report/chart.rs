@@ -36,6 +36,7 @@ pub enum Plot {
     Measured(Measured),
     Spans(Spans),
     Flame(Flame),
+    Boxes(Boxes),
 }
 
 /// Meaning of a color. The page chooses the actual colors, which are distinguishable with color vision deficiency.
@@ -133,6 +134,31 @@ pub struct Spans {
     /// Meaning of colors.
     pub legend: Vec<(String, Tone)>,
     pub spans: Vec<Stretch>,
+}
+
+/// Boxes over time, each between two values: on top of each other, they fill an area.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Boxes {
+    /// Of the values.
+    pub unit: Unit,
+    pub over: Over,
+    /// Meaning of colors.
+    pub legend: Vec<(String, Tone)>,
+    /// From back to front. What moves up or down is several boxes of one name.
+    pub boxes: Vec<ValueBox>,
+}
+
+/// A range of time and of values.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ValueBox {
+    pub name: String,
+    pub tone: Tone,
+    /// As in [`Line::points`].
+    pub start: i64,
+    pub end: i64,
+    /// Both at least 0.
+    pub low: f64,
+    pub high: f64,
 }
 
 /// Flame graph: stacks merged from the root, each box as wide as its weight, below its caller.

@@ -343,6 +343,10 @@ impl<'a> Work<'a> {
             Plot::Flame(flame) => {
                 flame.boxes.iter_mut().flat_map(|it| [&mut it.name, &mut it.place]).collect()
             }
+            Plot::Boxes(boxes) => {
+                let legend = boxes.legend.iter_mut().map(|(name, _)| name);
+                legend.chain(boxes.boxes.iter_mut().map(|it| &mut it.name)).collect()
+            }
             Plot::Points(points) => points.points.iter_mut().map(|point| &mut point.name).collect(),
         };
         for text in texts {

@@ -6,7 +6,8 @@
 //!           lines: { unit, over: "time" | "duration" | "number", lines: [[name, tone, [[x, y]]]] }
 //!           heat: { labels, apart: [row], what, span_ns, mixed: [name, tone], grids: [[name, tone, [[value]]]] }
 //!           points: { x: [label, unit], y: [label, unit], legend: [[name, tone]], limits: [[name, [[x, y]]]],
-//!                     points: [[name, tone, x, y, weight]] } }] }
+//!                     points: [[name, tone, x, y, weight]] }
+//!           boxes: { unit, over, legend: [[name, tone]], boxes: [[name, tone, start, end, low, high]] } }] }
 //! BARS    { labels, unit, what, strip: true?, parts: [[name, tone, [value]]] }
 //! ```
 //! `before` is the number of the block in `report.json` that follows the chart. Readers skip charts of an unknown
@@ -18,8 +19,8 @@ use crate::export::link::content::{short, unit_name, unit_of};
 use crate::export::link::json::JsonWriter;
 use crate::export::{ExporterInfo, LeftOut, TextsIn, WriteFn, always};
 use crate::report::chart::{
-    Axis, Bars, Chart, Flame, FlameBox, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Plot,
-    Point, Points, Spans, Stretch, Threshold, Tone,
+    Axis, Bars, Boxes, Chart, Flame, FlameBox, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period,
+    Plot, Point, Points, Spans, Stretch, Threshold, Tone, ValueBox,
 };
 use crate::report::{Block, Report, Value};
 use serde::Deserialize;
@@ -140,6 +141,10 @@ fn write_chart(chart: &Chart, json: &mut JsonWriter) {
         Plot::Spans(spans) => {
             json.key("spans");
             json.object(|json| write_spans(spans, json));
+        }
+        Plot::Boxes(boxes) => {
+            json.key("boxes");
+            json.object(|json| write_boxes(boxes, json));
         }
         Plot::Flame(Flame { boxes, total, unit }) => {
             json.key("flame");
@@ -267,6 +272,22 @@ fn write_spans(spans: &Spans, json: &mut JsonWriter) {
     });
 }
 
+fn write_boxes(boxes: &Boxes, json: &mut JsonWriter) {
+    json.member("unit", unit_name(boxes.unit));
+    json.member("over", over_name(boxes.over));
+    json.key("legend");
+    json.list(&boxes.legend, |(name, tone), json| named(name, *tone, json, |_| {}));
+    json.key("boxes");
+    json.list(&boxes.boxes, |ValueBox { name, tone, start, end, low, high }, json| {
+        named(name, *tone, json, |json| {
+            json.number(start);
+            json.number(end);
+            float(*low, json);
+            float(*high, json);
+        });
+    });
+}
+
 /// A heterogeneous list.
 fn tuple(json: &mut JsonWriter, write: impl FnOnce(&mut JsonWriter)) {
     let mut write = Some(write);
@@ -319,6 +340,11 @@ fn tone_of(name: &str) -> Tone {
 const OVERS: [(&str, Over); 3] =
     [("time", Over::Time), ("duration", Over::Duration), ("number", Over::Number)];
 
+/// Time for an unknown name.
+fn over_of(name: &str) -> Over {
+    OVERS.iter().find(|(known, _)| *known == name).map_or(Over::Time, |(_, over)| *over)
+}
+
 fn over_name(over: Over) -> &'static str {
     OVERS.iter().find(|(_, known)| *known == over).map_or("", |(name, _)| name)
 }
@@ -346,6 +372,7 @@ struct ChartContent {
     points: Option<PointsContent>,
     spans: Option<SpansContent>,
     flame: Option<FlameContent>,
+    boxes: Option<BoxesContent>,
 }
 
 /// Name, tone, and what has them.
@@ -382,6 +409,8 @@ type LimitContent = (String, Vec<(Float, Float)>);
 type PointContent = (String, String, Float, Float, Float);
 /// Name, tone, row, start, duration.
 type SpanContent = (String, String, u32, i64, i64);
+/// Name, tone, start, end, low, high.
+type BoxContent = (String, String, i64, i64, Float, Float);
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -426,6 +455,15 @@ struct SpansContent {
     labels: Option<Vec<String>>,
     legend: Option<Vec<Legend>>,
     spans: Option<Vec<SpanContent>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct BoxesContent {
+    unit: Lenient<String>,
+    over: Lenient<String>,
+    legend: Option<Vec<Legend>>,
+    boxes: Option<Vec<BoxContent>>,
 }
 
 /// Name, start, weight, depth, and 1 if it stands for several.
@@ -510,6 +548,8 @@ impl Budget {
             Plot::Points(self.points(points)?)
         } else if let Some(spans) = chart.spans {
             Plot::Spans(self.spans(spans)?)
+        } else if let Some(boxes) = chart.boxes {
+            Plot::Boxes(self.boxes(boxes)?)
         } else if let Some(flame) = chart.flame {
             let boxes = self.short(flame.boxes)?;
             let of = |(name, start, weight, depth, is_rest): FlameContentBox| FlameBox {
@@ -563,8 +603,7 @@ impl Budget {
             let points = self.take(points)?.into_iter().map(|(x, y)| (x, y.0)).collect();
             lines.push(Line { name, tone: tone_of(&tone), points });
         }
-        let over = OVERS.iter().find(|(known, _)| *known == content.over.0);
-        let over = over.map_or(Over::Time, |(_, over)| *over);
+        let over = over_of(&content.over.0);
         let periods = self.periods(content.periods)?;
         Ok(Lines { lines, unit: unit_of(&content.unit.0), over, periods })
     }
@@ -615,6 +654,20 @@ impl Budget {
             tone: tone_of(&tone),
         });
         Ok(Points { points: points.collect(), limits, legend, x: axis(content.x), y: axis(content.y) })
+    }
+
+    fn boxes(&mut self, content: BoxesContent) -> Result<Boxes, Refusal> {
+        let legend = legend_of(self.short(content.legend)?);
+        let of = |(name, tone, start, end, low, high): BoxContent| ValueBox {
+            name,
+            tone: tone_of(&tone),
+            start,
+            end,
+            low: low.0,
+            high: high.0,
+        };
+        let boxes = self.short(content.boxes)?.into_iter().map(of).collect();
+        Ok(Boxes { unit: unit_of(&content.unit.0), over: over_of(&content.over.0), legend, boxes })
     }
 
     fn spans(&mut self, content: SpansContent) -> Result<Spans, Refusal> {
@@ -689,6 +742,19 @@ mod tests {
                     row: 0,
                     start: -7,
                     dur: i64::MAX,
+                }],
+            }),
+            Plot::Boxes(Boxes {
+                unit: Unit::Bytes,
+                over: Over::Number,
+                legend: vec![("forward".into(), Tone::Other(2))],
+                boxes: vec![ValueBox {
+                    name: "forward (a.py:7)".into(),
+                    tone: Tone::Other(2),
+                    start: 1,
+                    end: i64::MAX,
+                    low: 0.0,
+                    high: 512.0,
                 }],
             }),
             Plot::Points(Points {

@@ -13,11 +13,20 @@ pub(super) fn upright_axis(scene: &mut Scene, max: f64, unit: Unit) -> impl Fn(f
 
 /// Draws given ticks; the axis starts at the first one.
 pub(super) fn axis_of_ticks(scene: &mut Scene, ticks: Vec<f64>, unit: Unit) -> impl Fn(f64) -> f64 + use<> {
+    axis_as_high_as(PLOT_HEIGHT, scene, ticks, unit)
+}
+
+/// The same for a plot of another height.
+pub(super) fn axis_as_high_as(
+    height: f64,
+    scene: &mut Scene,
+    ticks: Vec<f64>,
+    unit: Unit,
+) -> impl Fn(f64) -> f64 + use<> {
     let bottom = ticks.first().copied().unwrap_or(0.0);
     let top = ticks.last().copied().unwrap_or(0.0).max(bottom + f64::MIN_POSITIVE);
-    let place = move |value: f64| {
-        HEAD + PLOT_HEIGHT - ((value - bottom) / (top - bottom)).clamp(0.0, 1.0) * PLOT_HEIGHT
-    };
+    let place =
+        move |value: f64| HEAD + height - ((value - bottom) / (top - bottom)).clamp(0.0, 1.0) * height;
     for tick in ticks {
         let y = place(tick);
         scene.marks.push(Mark::Rule { from: (GUTTER, y), to: (scene.width - RIGHT, y), is_limit: false });

@@ -2,6 +2,7 @@
 
 mod axes;
 mod bars;
+mod boxes;
 pub mod flame;
 mod heat;
 mod lines;
@@ -12,6 +13,7 @@ mod texts;
 use super::Scene;
 use crate::report::chart::{Chart, Plot};
 use bars::{lying_bars, strip};
+use boxes::boxes_over_time;
 use heat::heat_map;
 use lines::drawn_lines;
 use points::scatter;
@@ -48,6 +50,7 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
         Plot::Points(points) => scatter(points, width),
         Plot::Spans(spans) => rows_of_spans(spans, width),
         Plot::Flame(flame) => flame::flame_graph(flame, width),
+        Plot::Boxes(boxes) => boxes_over_time(boxes, width),
         Plot::Measured(measured) => lying_bars(&measured.bars, &measured.thresholds, width),
     }
 }
@@ -59,8 +62,8 @@ mod tests {
     use super::*;
     use crate::base::units::Unit;
     use crate::report::chart::{
-        Axis, Bars, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Point, Points, Threshold,
-        Tone,
+        Axis, Bars, Boxes, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Point, Points,
+        Threshold, Tone, ValueBox,
     };
     use crate::scene::{Anchor, Mark};
 
@@ -111,6 +114,37 @@ mod tests {
             };
             assert_eq!(["weight_load", "generation", "teardown"].map(has), [true, true, false]);
         }
+    }
+
+    fn boxes(of: &[(i64, i64, f64, f64)], over: Over) -> Plot {
+        let of = of.iter().map(|(start, end, low, high)| ValueBox {
+            name: "b".into(),
+            tone: Tone::Other(1),
+            start: *start,
+            end: *end,
+            low: *low,
+            high: *high,
+        });
+        Plot::Boxes(Boxes { unit: Unit::Bytes, over, legend: Vec::new(), boxes: of.collect() })
+    }
+
+    #[test]
+    fn boxes_lie_where_their_numbers_are() {
+        let plot = boxes(&[(0, 50, 0.0, 1024.0), (50, 100, 1024.0, 4096.0)], Over::Number);
+        let scene = layout(&chart(plot), 600.0);
+        let rects: Vec<(f64, f64, f64, f64, &str)> = scene
+            .marks
+            .iter()
+            .filter_map(|mark| match mark {
+                Mark::Rect { x, y, width, height, title, .. } => Some((*x, *y, *width, *height, &**title)),
+                _ => None,
+            })
+            .collect();
+        let [a, b] = rects.as_slice() else { panic!("{rects:?}") };
+        let middle = GUTTER + (600.0 - GUTTER - RIGHT) / 2.0;
+        assert!((a.0 - GUTTER).abs() < 1e-9 && (b.0 - middle).abs() < 1e-9, "{rects:?}");
+        assert!(b.1 < a.1 && b.3 > 2.0 * a.3, "{rects:?}");
+        assert_eq!((a.4, b.4), ("b: 1.00 KiB, 0 to 50", "b: 3.00 KiB, 50 to 100"));
     }
 
     #[test]
@@ -210,6 +244,12 @@ mod tests {
                 i64::MAX,
             ),
             heat(Vec::new(), Vec::new(), 0),
+            boxes(&[], Over::Time),
+            boxes(
+                &[(i64::MIN, i64::MAX, f64::NAN, f64::INFINITY), (5, 3, 7.0, -1.0), (0, 9, 1e300, 2e300)],
+                Over::Time,
+            ),
+            boxes(&[(7, 7, 1.0, 1.0)], Over::Duration),
             Plot::Measured(Measured { bars: lying, thresholds }),
             Plot::Points(Points {
                 points: odd.iter().flat_map(|x| odd.iter().map(move |y| point(*x, *y))).collect(),
