@@ -2,13 +2,14 @@
 //!
 //! `make bench` creates the inputs with `examples/make_trace.rs` and runs this and the browser benchmark. Inputs in
 //! `TRACEDROP_BENCH_DIR`: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `chrome-lines.jsonl`,
-//! `sway.jsonl`, `python.jsonl`, `perf.txt`.
+//! `sway.jsonl`, `python.jsonl`, `perf.txt`. The CUDA memory snapshot is made by the benchmark itself.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::io::Read;
 use std::path::PathBuf;
@@ -211,6 +212,127 @@ fn index(criterion: &mut Criterion) {
 
 /// In-memory zstd decompression, compared with the streaming decoder: number columns as in Parquet (times and addresses), and
 /// text.
+/// CUDA memory snapshots, which are made here: bytes to finished trace.
+fn memory_snapshot(criterion: &mut Criterion) {
+    let bytes = snapshot(400_000);
+    let mut group = criterion.benchmark_group("memory_snapshot");
+    group.sample_size(10);
+    group.throughput(Throughput::BytesDecimal(bytes.len() as u64));
+    group.bench_function("snapshot.pickle/trace", |bencher| {
+        bencher.iter(|| {
+            let mut import = Import::new("snapshot.pickle", bytes.len() as u64);
+            bytes.chunks(CHUNK_BYTES).for_each(|chunk| import.feed(chunk));
+            let trace = import.finish().unwrap_or_else(|error| panic!("{error}"));
+            black_box(trace.ledger.n_records())
+        });
+    });
+    group.finish();
+}
+
+/// A pickle of protocol 4, in which each text is written once.
+struct Pickle {
+    bytes: Vec<u8>,
+    n_memo: u32,
+    texts: HashMap<String, u32>,
+}
+
+impl Pickle {
+    fn memoize(&mut self) -> u32 {
+        self.bytes.push(0x94);
+        self.n_memo += 1;
+        self.n_memo - 1
+    }
+
+    fn again(&mut self, slot: u32) {
+        self.bytes.push(b'j');
+        self.bytes.extend_from_slice(&slot.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some(slot) = self.texts.get(text) {
+            return self.again(*slot);
+        }
+        self.bytes.extend_from_slice(&[0x8c, text.len() as u8]);
+        self.bytes.extend_from_slice(text.as_bytes());
+        let slot = self.memoize();
+        self.texts.insert(text.to_string(), slot);
+    }
+
+    fn number(&mut self, number: u64) {
+        self.bytes.extend_from_slice(&[0x8a, 8]);
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// An empty dict (`}`) or list (`]`).
+    fn empty(&mut self, opcode: u8) -> u32 {
+        self.bytes.push(opcode);
+        self.memoize()
+    }
+}
+
+/// A snapshot of `n_events` events as Python's pickler writes it: each frame once, a new list of frames for each event.
+fn snapshot(n_events: usize) -> Vec<u8> {
+    const N_FRAMES: usize = 200;
+    const DEPTH: usize = 20;
+    /// Events in one batch of a list.
+    const BATCH: usize = 1000;
+    let mut out = Pickle { bytes: vec![0x80, 4], n_memo: 0, texts: HashMap::default() };
+    out.empty(b'}');
+    out.bytes.push(b'(');
+    out.text("segments");
+    out.empty(b']');
+    out.text("device_traces");
+    out.empty(b']');
+    out.bytes.push(b'(');
+    out.empty(b']');
+    let mut frames: [Option<u32>; N_FRAMES] = [None; N_FRAMES];
+    for event in 0..n_events {
+        if event % BATCH == 0 {
+            out.bytes.push(b'(');
+        }
+        let scattered = (event as u64 / 2).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 40;
+        out.empty(b'}');
+        out.bytes.push(b'(');
+        out.text("action");
+        out.text(if event % 2 == 0 { "alloc" } else { "free_completed" });
+        let numbers = [
+            ("addr", 0x7f3a_4000_0000 + scattered * 512),
+            ("size", 512 + scattered % 4096),
+            ("stream", 0),
+            ("time_us", 1_795_751_917_000_000 + event as u64),
+        ];
+        for (key, number) in numbers {
+            out.text(key);
+            out.number(number);
+        }
+        out.text("frames");
+        out.empty(b']');
+        out.bytes.push(b'(');
+        for depth in 0..DEPTH {
+            let frame = (scattered as usize + depth * 7) % N_FRAMES;
+            if let Some(slot) = frames[frame] {
+                out.again(slot);
+                continue;
+            }
+            frames[frame] = Some(out.empty(b'}'));
+            out.bytes.push(b'(');
+            out.text("name");
+            out.text(&format!("function_{frame}"));
+            out.text("filename");
+            out.text("/home/me/model.py");
+            out.text("line");
+            out.number(frame as u64 + 1);
+            out.bytes.push(b'u');
+        }
+        out.bytes.extend_from_slice(b"eu");
+        if event % BATCH == BATCH - 1 || event + 1 == n_events {
+            out.bytes.push(b'e');
+        }
+    }
+    out.bytes.extend_from_slice(b"eu.");
+    out.bytes
+}
+
 fn zstd(criterion: &mut Criterion) {
     const N_VALUES: u64 = 100_000;
     let mut group = criterion.benchmark_group("zstd");
@@ -282,5 +404,5 @@ const fn inverse(odd: u64) -> u64 {
     inverse
 }
 
-criterion_group!(benches, scanner, readers, index, zstd, chosen_keys);
+criterion_group!(benches, scanner, readers, memory_snapshot, index, zstd, chosen_keys);
 criterion_main!(benches);
