@@ -9,6 +9,7 @@ use support::{data_dirs, files, for_each_cut, import, own_dir, stem};
 use tracedrop::analysis::{Context, Query, memory_snapshot};
 use tracedrop::import::ImportError;
 use tracedrop::import::memory_snapshot::INFO;
+use tracedrop::report::chart::{Boxes, Plot};
 use tracedrop::report::{Block, Report};
 use tracedrop::trace::memory_snapshot::{Action, Amount, Device, MemorySnapshot, NO_TIME, Segment, Use};
 use tracedrop::trace::samples::{NO_LINE, StackId};
@@ -322,8 +323,12 @@ fn long_lists_are_taken_while_they_are_read() {
 }
 
 fn report(trace: Trace) -> Report {
+    report_at(trace, None)
+}
+
+fn report_at(trace: Trace, memory_at: Option<i64>) -> Report {
     let run = Run::single(trace);
-    let query = Query::default();
+    let query = Query { memory_at, ..Query::default() };
     (memory_snapshot::INFO.run)(&Context::new(&run, &query))
 }
 
@@ -372,8 +377,170 @@ fn report_says_what_the_answers_say() {
         assert_eq!(says("out-of-memory"), n_oom > 0, "{name}");
         // The end of the line of reserved memory is what the segments hold.
         let n_charts = devices.iter().filter(|device| device["events"] != 0).count();
-        assert_eq!(report.charts().count(), n_charts, "{name}");
+        assert_eq!(report.charts().count(), 2 * n_charts, "{name}");
     }
+}
+
+/// The stacked allocations fill exactly what is active, whatever is in the band of those without a box.
+#[test]
+fn allocations_over_time_add_up_to_active_memory() {
+    let mut n_checked = 0;
+    for (path, expected) in cases() {
+        if expected["devices"].as_array().is_none_or(|devices| devices.is_empty()) {
+            continue;
+        }
+        let name = path.display().to_string();
+        let trace = import(&name, &unpacked(&path), None).unwrap();
+        let own = snapshot(&trace);
+        let annotated = own.annotations.iter().map(|it| it.time_us);
+        let times = own.devices.iter().flat_map(|device| &device.events.time_us).copied().chain(annotated);
+        let first = times.filter(|time| *time != NO_TIME).min();
+        let devices: Vec<(usize, Vec<(i64, u64)>)> = (0..own.devices.len())
+            .filter(|number| !own.devices[*number].events.is_empty())
+            .map(|number| {
+                let times = &own.devices[number].events.time_us;
+                let timed = times.iter().copied().find(|time| *time != NO_TIME);
+                let mut now = timed;
+                let mut active = Vec::new();
+                own.replay(number, |row, usage| {
+                    // The axis does not go back.
+                    now = now.max(row.map(|row| times[row]).filter(|time| *time != NO_TIME));
+                    let at = match (now, first) {
+                        (Some(now), Some(first)) => (now - first) * 1000,
+                        _ => row.map_or(1, |row| row as i64 + 2),
+                    };
+                    active.push((at, usage.active));
+                });
+                (number, active)
+            })
+            .collect();
+        let report = report(import(&name, &unpacked(&path), None).unwrap());
+        for (number, active) in devices {
+            let id = format!("allocations_chart_gpu{number}");
+            let chart = report.charts().find(|chart| chart.id == id).unwrap();
+            let Plot::Boxes(Boxes { boxes, .. }) = &chart.plot else { panic!("{name}: {chart:?}") };
+            assert!(boxes.iter().all(|it| it.start < it.end && it.low < it.high), "{name}");
+            for pair in active.windows(2).filter(|pair| pair[0].0 < pair[1].0) {
+                let at = pair[0].0;
+                let mut here: Vec<(f64, f64)> = boxes
+                    .iter()
+                    .filter(|it| it.start <= at && at < it.end)
+                    .map(|it| (it.low, it.high))
+                    .collect();
+                here.sort_by(|a, b| a.partial_cmp(b).unwrap());
+                let top = here.last().map_or(0.0, |it| it.1);
+                assert_eq!(here.first().map_or(0.0, |it| it.0), 0.0, "{name} at {at}");
+                assert!(here.windows(2).all(|pair| pair[0].1 == pair[1].0), "{name} at {at}: {here:?}");
+                // A box of the band is the maximum of several events in longer recordings.
+                if active.len() <= 400 {
+                    assert_eq!(top, pair[0].1 as f64, "{name} at {at}");
+                    n_checked += 1;
+                } else {
+                    assert!(top >= pair[0].1 as f64, "{name} at {at}");
+                }
+            }
+        }
+    }
+    assert!(n_checked > 100, "{n_checked}");
+}
+
+/// At the time of the peak, memory at a moment is the peak; after everything, it is what is left.
+#[test]
+fn memory_at_a_moment_is_what_is_active_then() {
+    let bytes = std::fs::read(own_dir("memsnapshot").join("one_device_p4.pickle")).unwrap();
+    let trace = || import("x.pickle", &bytes, None).unwrap();
+    let of_trace = trace();
+    let device = &snapshot(&of_trace).devices[0];
+    let annotated = snapshot(&of_trace).annotations.iter().map(|it| it.time_us);
+    let start = device.events.time_us.iter().copied().chain(annotated).min().unwrap();
+    let active_at = |at: i64| -> u64 {
+        let report = report_at(trace(), Some(at));
+        let table = report.tables().find(|table| table.id == "active_at").unwrap();
+        assert!(table.is_sound());
+        let column = table.column("active").unwrap();
+        (0..table.n_rows()).map(|row| column.cells.get(row).as_f64().unwrap() as u64).sum()
+    };
+    assert_eq!(active_at((device.peak.time_us.unwrap() - start) * 1000), device.peak.bytes);
+    assert_eq!(active_at(i64::MAX), device.active_at_end);
+    assert_eq!(report(trace()).tables().filter(|table| table.id == "active_at").count(), 0);
+    // Without times there is no such table.
+    let report = report_at(import("x.pickle", &native_stacks(), None).unwrap(), Some(0));
+    assert!(report.tables().all(|table| table.id != "active_at"));
+}
+
+/// Stacks with C++ frames are named by Python, or by the node of the backward pass, not by the recorder.
+#[test]
+fn stacks_with_native_frames_are_named_by_what_allocated() {
+    let report = report(import("x.pickle", &native_stacks(), None).unwrap());
+    let functions = |id: &str| {
+        let table = report.tables().find(|table| table.id == id).unwrap();
+        let column = table.column("function").unwrap();
+        let mut cells: Vec<String> = (0..table.n_rows()).map(|row| column.display(row)).collect();
+        cells.sort();
+        cells
+    };
+    assert_eq!(
+        functions("allocation_sites"),
+        ["at::native::foo", "layer_norm", "torch::autograd::generated::PowBackward0::apply"]
+    );
+    assert_eq!(functions("program_sites"), ["(backward pass)", "(only PyTorch)", "forward"]);
+}
+
+/// A snapshot with three allocations, whose stacks start with the C++ frames of PyTorch 2.9.
+fn native_stacks() -> Vec<u8> {
+    const RECORDER: [(&str, &str, u8); 3] = [
+        ("torch::unwind::unwind()", "??", 0),
+        ("torch::CapturedTraceback::gather(bool, bool, bool)", "??", 0),
+        ("c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(unsigned long)", "", 0),
+    ];
+    let stacks: [&[(&str, &str, u8)]; 3] = [
+        &[
+            ("at::_ops::layer_norm::call(at::Tensor const&)", "??", 0),
+            ("layer_norm", "/site-packages/torch/nn/functional.py", 29),
+            ("_PyEval_EvalFrameDefault", "??", 0),
+            ("forward", "/home/me/model.py", 10),
+        ],
+        &[
+            ("at::_ops::mul_Tensor::call(at::Tensor const&)", "??", 0),
+            (
+                "torch::autograd::generated::PowBackward0::apply(std::vector<at::Tensor>&&)",
+                "Functions.cpp",
+                0,
+            ),
+            ("torch::autograd::Node::operator()(std::vector<at::Tensor>&&)", "", 0),
+            ("__clone", "??", 0),
+        ],
+        &[("at::native::foo(at::Tensor const&)", "??", 0), ("_start", "??", 0)],
+    ];
+    let mut bytes = b"\x80\x02}(X\x08\0\0\0segments]X\x0d\0\0\0device_traces](](".to_vec();
+    let text = |text: &str, bytes: &mut Vec<u8>| {
+        bytes.push(b'X');
+        bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+    };
+    for (at, stack) in stacks.iter().enumerate() {
+        bytes.extend_from_slice(b"}(");
+        text("action", &mut bytes);
+        text("alloc", &mut bytes);
+        text("addr", &mut bytes);
+        bytes.extend_from_slice(&[b'M', 0, at as u8 + 1]);
+        text("size", &mut bytes);
+        bytes.extend_from_slice(b"M\0\x02");
+        text("frames", &mut bytes);
+        bytes.extend_from_slice(b"](");
+        for (name, file, line) in RECORDER.iter().chain(*stack) {
+            bytes.extend_from_slice(b"}(");
+            text("name", &mut bytes);
+            text(name, &mut bytes);
+            text("filename", &mut bytes);
+            text(file, &mut bytes);
+            text("line", &mut bytes);
+            bytes.extend_from_slice(&[b'K', *line, b'u']);
+        }
+        bytes.extend_from_slice(b"eu");
+    }
+    bytes.extend_from_slice(b"eeu.");
+    bytes
 }
 
 /// Reserved memory ends at the sum of the segments, and never is below what is active where nothing is odd.

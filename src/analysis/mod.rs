@@ -174,6 +174,8 @@ pub struct Query {
     pub path: String,
     /// Shows passwords, tokens and keys unredacted.
     pub show_secrets: bool,
+    /// Moment at which the memory of GPU memory snapshots is listed, in nanoseconds since the start; see [`memory_snapshot`].
+    pub memory_at: Option<i64>,
 }
 
 impl Query {
@@ -193,6 +195,7 @@ impl Default for Query {
             memory: Default::default(),
             path: String::new(),
             show_secrets: false,
+            memory_at: None,
         }
     }
 }

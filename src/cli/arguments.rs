@@ -140,6 +140,9 @@ pub struct ReportTables {
     /// Thresholds of MRM suitability: ratio and seconds for high, then for medium.
     #[arg(long, value_name = "R,S,R,S")]
     suitability: Option<String>,
+    /// List the memory of CUDA memory snapshots at this moment: milliseconds from the start, or with a unit (`1.5s`).
+    #[arg(long, value_name = "TIME", value_parser = part::nanoseconds)]
+    memory_at: Option<i64>,
     /// Show passwords, tokens and keys instead of hiding them.
     #[arg(long)]
     show_secrets: bool,
@@ -327,6 +330,7 @@ impl ReportTables {
             memory: self.memory_query()?,
             path: self.path_of.clone().unwrap_or_default(),
             show_secrets: self.show_secrets,
+            memory_at: self.memory_at,
         };
         // A custom table with errors is refused, not ignored.
         if let Err(problems) = kernels::Rules::builtin().with(&query.kernel_rules) {

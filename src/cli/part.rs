@@ -1,4 +1,4 @@
-//! Time ranges on the command line.
+//! Times and time ranges on the command line.
 
 /// Units and their nanoseconds. Order: a unit comes before its suffixes.
 const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
@@ -15,7 +15,8 @@ pub fn window(text: &str) -> Result<(i64, i64), String> {
     Ok((from, to))
 }
 
-fn nanoseconds(text: &str) -> Result<i64, String> {
+/// `1.5s`, `300` (milliseconds) as nanoseconds from the start of the trace.
+pub fn nanoseconds(text: &str) -> Result<i64, String> {
     let text = text.trim();
     let with_unit = UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
     let (digits, ns) = with_unit.unwrap_or((text, 1e6));

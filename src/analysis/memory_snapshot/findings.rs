@@ -1,7 +1,7 @@
 //! Findings: what fills the peak, out-of-memory events, fragmentation, what is never freed, and growth over steps.
 
 use super::sites::Site;
-use super::{OUT_OF_MEMORY, POOLS, SITES, Snapshot, label, ranges, ratio, segments};
+use super::{OUT_OF_MEMORY, POOLS, PROGRAM_SITES, Snapshot, label, ranges, ratio, segments};
 use crate::analysis::findings::{quoted, rows_of};
 use crate::analysis::{TableHandle, findings::LEAST};
 use crate::base::units::{Unit, counted, format_bytes, format_ratio};
@@ -49,24 +49,31 @@ fn bytes(value: i64) -> String {
 fn out_of_memory(snapshot: &Snapshot<'_>, rows: Rows<'_>, found: &mut Vec<Finding>) {
     let all = segments::all_out_of_memory(snapshot);
     let Some(last) = all.last() else { return };
-    let n = counted(all.len() as u64, "out-of-memory event", "out-of-memory events");
+    let head = match all.len() {
+        1 => format!("Out of memory on {}", label(last.device)),
+        n => format!("{n} out-of-memory events; the last on {}", label(last.device)),
+    };
     let mut text = format!(
-        "{n}: the last asked for {} on {} with {} free on the device",
+        "{head}: {} requested, {} free on the device",
         bytes(last.requested),
-        label(last.device),
         bytes(last.device_free),
     );
+    let reachable = last.usage.reserved.max(0).saturating_add(last.device_free);
     match last.unused() {
         unused if unused >= last.requested => text.push_str(&format!(
-            "; {} were reserved but not active, so fragmentation is the cause. Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+            ", {} reserved but not active, so fragmentation is the cause. Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
             bytes(unused)
         )),
         unused if unused.saturating_add(last.device_free) >= last.requested => text.push_str(&format!(
-            " and {} reserved but not active; together they would have been enough. Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+            ", {} reserved but not active. Together they would have been enough. Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
             bytes(unused)
         )),
+        _ if reachable < last.requested => text.push_str(&format!(
+            ", {} reserved by this process. The request is larger than both together, so freeing this process's memory would not have been enough.",
+            bytes(last.usage.reserved)
+        )),
         unused => text.push_str(&format!(
-            " and {} reserved but not active, so the memory was full.",
+            ", {} reserved but not active. The memory was full.",
             bytes(unused)
         )),
     }
@@ -84,16 +91,16 @@ fn peak(snapshot: &Snapshot<'_>, sites: &[Site], rows: Rows<'_>, found: &mut Vec
         let share = site.share.filter(|share| *share >= LEAST);
         let Some(share) = share else { continue };
         let text = format!(
-            "{} holds {} of the peak of {}: {} in {}.",
-            quoted(&site.function),
+            "{} of the peak of {} was allocated {}: {} in {}.",
             format_ratio(share),
             label(number),
+            site.place.phrase(),
             format_bytes(site.at_peak.bytes),
             counted(site.at_peak.n, "allocation", "allocations"),
         );
         let mut evidence = Facts::default();
         evidence.push("peak", "peak", device.peak.bytes, Unit::Bytes);
-        let rows = rows(SITES, "function", &site.function);
+        let rows = rows(PROGRAM_SITES, "function", &site.place.function);
         found.push(finding("peak", text, Some(share), evidence, Some(rows)));
     }
 }
@@ -168,15 +175,15 @@ fn never_freed(snapshot: &Snapshot<'_>, sites: &[Site], rows: Rows<'_>, found: &
             continue;
         };
         let text = format!(
-            "{} allocated in the history of {} were never freed; the largest share is {} ({}).",
+            "{} allocated on {} during the recording were still live at the end. Most were allocated {}: {}.",
             format_bytes(sum),
             label(number),
-            quoted(&most.function),
+            most.place.phrase(),
             format_bytes(most.never_freed.bytes),
         );
         let mut evidence = Facts::default();
         evidence.push("at_end", "active at end", device.active_at_end, Unit::Bytes);
-        let rows = rows(SITES, "device", &label(number));
+        let rows = rows(PROGRAM_SITES, "device", &label(number));
         found.push(finding("never-freed", text, Some(share), evidence, Some(rows)));
     }
 }

@@ -3,7 +3,10 @@
 //!
 //! Numbers are those of [`crate::trace::memory_snapshot`]. Whole stacks are in the functions by stack and in the flame graphs.
 
+mod allocations;
 mod findings;
+mod moment;
+mod places;
 mod ranges;
 mod segments;
 mod sites;
@@ -11,10 +14,11 @@ mod usage;
 
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context, Group, TableHandle};
-use crate::base::units::{Unit, counted, format_bytes, format_ns};
+use crate::base::units::{Unit, counted, format_bytes, format_ns, format_ratio};
 use crate::report::{Column, Content, Facts, Mark, Report, Table};
 use crate::trace::memory_snapshot::{Action, Device, MemorySnapshot, NO_TIME};
 use crate::trace::{Run, Trace};
+use places::Choice;
 use segments::Fragmentation;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -28,6 +32,8 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 /// Memory by code location; those of further snapshots end with a number.
 const SITES: TableHandle = TableHandle { report: &INFO, id: "allocation_sites" };
+/// The same by frames outside of PyTorch.
+const PROGRAM_SITES: TableHandle = TableHandle { report: &INFO, id: "program_sites" };
 /// Segments by pool.
 const POOLS: TableHandle = TableHandle { report: &INFO, id: "pools" };
 const OUT_OF_MEMORY: TableHandle = TableHandle { report: &INFO, id: "out_of_memory" };
@@ -101,7 +107,7 @@ fn run(context: &Context<'_>) -> Report {
             _ => format!("{title}: {}", snapshot.trace.source.file_name),
         };
         let id = |id: &str| if number == 0 { id.to_string() } else { format!("{id}_{}", number + 1) };
-        let sites = sites::by_frame(snapshot, |_| true);
+        let sites = sites::by_place(snapshot, Choice::Program);
         if report.summary.is_empty() {
             report.summary = summary(snapshot, &sites);
         }
@@ -112,18 +118,29 @@ fn run(context: &Context<'_>) -> Report {
             report.facts(facts);
         }
         notes(snapshot, &mut report);
-        for chart in usage::charts(snapshot, &id, &title) {
+        for (device, chart) in usage::charts(snapshot, &id, &title) {
             report.chart(chart);
+            if let Some(chart) = allocations::chart(snapshot, device, &id, &title) {
+                report.chart(chart);
+            }
         }
         report.table(devices(snapshot, id("devices"), title("Devices")));
         report.table(
-            sites::table(id(SITES.id), title("Allocation sites"), &sites)
-                .caption("One row per device and code location that allocated (innermost frame)."),
-        );
-        let own = sites::by_frame(snapshot, sites::is_of_program);
-        report.table(
-            sites::table(id("program_sites"), title("Allocation sites outside of PyTorch"), &own)
+            sites::table(id(PROGRAM_SITES.id), title("Allocation sites outside of PyTorch"), &sites)
                 .caption("One row per device and innermost frame that isn't PyTorch's own."),
+        );
+        if let Some(moment) = context.query.memory_at {
+            match moment::table(snapshot, moment, id("active_at"), &title) {
+                Some(table) => report.table(table),
+                None => {
+                    report.info("Events of this snapshot have no times, so memory at a moment is unknown.")
+                }
+            };
+        }
+        let innermost = sites::by_place(snapshot, Choice::Innermost);
+        report.table(
+            sites::table(id(SITES.id), title("Allocation sites"), &innermost)
+                .caption("One row per device and innermost Python frame; without one, per C++ function."),
         );
         if let Some(table) = sites::by_metadata(snapshot, id("metadata"), title("By user metadata")) {
             report.table(table);
@@ -134,6 +151,7 @@ fn run(context: &Context<'_>) -> Report {
             report.table(table);
         }
         report.table(segments::all(snapshot, id("segments"), title("Segments")));
+        report.table(allocations::table(snapshot, id("allocations"), title("Largest allocations")));
         report.table(actions(snapshot, id("actions"), title("Events by action")));
         report.table(usage::table(snapshot, id("usage"), title("Memory over time")));
     }
@@ -146,14 +164,14 @@ fn summary(snapshot: &Snapshot<'_>, sites: &[sites::Site]) -> String {
     };
     let when = match (device.peak.event, device.peak.time_us.and_then(|time| snapshot.offset(time))) {
         (None, _) => "before the first event".to_string(),
-        (Some(_), Some(offset)) => format!("{} after the start", format_ns(offset)),
+        (Some(_), Some(offset)) => format!("{} after the start of the recording", format_ns(offset)),
         (Some(row), None) => format!("at event {row}"),
     };
     let of_device = sites.iter().filter(|site| site.device == number);
     let most = of_device.max_by_key(|site| site.at_peak.bytes).filter(|site| site.at_peak.bytes > 0);
     let most = most.and_then(|site| Some((site, ratio(site.at_peak.bytes, device.peak.bytes)?)));
     let most = most.map_or(String::new(), |(site, share)| {
-        format!("; {:.1}% from {}", 100.0 * share, super::findings::quoted(&site.function))
+        format!("; {} was allocated {}", format_ratio(share), site.place.phrase())
     });
     let peak = format_bytes(device.peak.bytes);
     format!("Peak GPU memory: {peak} on {}, {when}{most}.", label(number))
@@ -169,7 +187,9 @@ fn facts(snapshot: &Snapshot<'_>, title: String) -> Option<Facts> {
         .push("peak", "Peak", signed(device.peak.bytes), Unit::Bytes)
         .hint("most active bytes at once: from allocation until the allocator has the memory again");
     if let Some(offset) = device.peak.time_us.and_then(|time| snapshot.offset(time)) {
-        facts.push("peak_after", "Time of peak", offset, Unit::Ns).hint("since the first event");
+        facts
+            .push("peak_after", "Time of peak", offset, Unit::Ns)
+            .hint("since the first event or annotation");
     }
     let at_peak: u64 = device.uses.iter().map(|it| it.at_peak.n).sum();
     facts.push("peak_allocations", "Allocations at peak", at_peak, Unit::Count);
@@ -211,7 +231,7 @@ fn notes(snapshot: &Snapshot<'_>, report: &mut Report) {
     let before = devices().fold(0u64, |sum, (_, device)| sum.saturating_add(device.live_before));
     if before > 0 && n_events > 0 {
         report.info(format!(
-            "{} were allocated before the first event; their stacks are those of their free or of the snapshot.",
+            "{} were allocated before the first event; their stacks are those of their free or of the snapshot. Start recording before the model is built to see what allocated them.",
             format_bytes(before)
         ));
     }

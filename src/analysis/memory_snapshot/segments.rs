@@ -1,5 +1,6 @@
 //! Segments and their blocks at the end, and out-of-memory events.
 
+use super::places::{Choice, Places};
 use super::{Snapshot, label, ratio, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::units::Unit;
@@ -216,12 +217,9 @@ pub fn out_of_memory(snapshot: &Snapshot<'_>, id: String, title: String) -> Tabl
     let number = |id: &'static str, label: &str, unit, get: &dyn Fn(&OutOfMemory) -> Option<i64>| {
         Column::integer(id, label, unit, rows.iter().map(get).collect())
     };
-    let trace = snapshot.trace;
-    let place = |it: &OutOfMemory| {
-        let stack = snapshot.snapshot.devices[it.device].events.stack[it.row];
-        let frame = trace.frames.get(*trace.stacks.frame.get(stack.0 as usize)?);
-        trace.strings.get_opt(frame.name)
-    };
+    let mut places = Places::new(snapshot.trace, Choice::Program);
+    let stack = |it: &OutOfMemory| snapshot.snapshot.devices[it.device].events.stack[it.row];
+    let place_of: Vec<usize> = rows.iter().map(|it| places.number(stack(it))).collect();
     let time = |it: &OutOfMemory| snapshot.snapshot.devices[it.device].events.time_us[it.row];
     let table = Table::new(
         id,
@@ -241,7 +239,19 @@ pub fn out_of_memory(snapshot: &Snapshot<'_>, id: String, title: String) -> Tabl
                 "function",
                 "function",
                 Content::Symbol,
-                texts(rows.iter().map(|it| place(it).or(Some("(no stack)")))),
+                texts(place_of.iter().map(|at| Some(&*places.get(*at).function))),
+            ),
+            Column::text(
+                "file",
+                "file",
+                Content::Plain,
+                texts(place_of.iter().map(|at| Some(&*places.get(*at).file))),
+            ),
+            Column::integer(
+                "line",
+                "line",
+                Unit::Id,
+                place_of.iter().map(|at| places.get(*at).line).collect(),
             ),
             number("requested", "requested", Unit::Bytes, &|it| Some(it.requested)),
             number("device_free", "free on device", Unit::Bytes, &|it| Some(it.device_free)),

@@ -1,5 +1,6 @@
 //! Memory by code location: at the peak, never freed, and the rest.
 
+use super::places::{Choice, Place, Places};
 use super::{Snapshot, label, ratio, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
@@ -7,15 +8,11 @@ use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
 use crate::trace::memory_snapshot::{Amount, Use};
-use crate::trace::samples::{Frame, FrameId, NO_LINE, StackId};
 
 /// Memory that one code location of a device allocated.
 pub struct Site {
     pub device: usize,
-    /// `(no stack)` without one.
-    pub function: String,
-    pub file: String,
-    pub line: Option<i64>,
+    pub place: Place,
     pub at_peak: Amount,
     pub never_freed: Amount,
     pub left_from_before: Amount,
@@ -33,50 +30,18 @@ impl Site {
     }
 }
 
-/// Whether a frame is outside of PyTorch and of its C++ code: the file shows that.
-pub fn is_of_program(file: &str) -> bool {
-    let is_torch =
-        ["/torch/", "\\torch\\", "/c10/", "/aten/", "torch/csrc"].iter().any(|part| file.contains(part));
-    let is_native = [".cpp", ".cu", ".h", ".hpp", ".cc", ".c", ".so"].iter().any(|end| file.ends_with(end));
-    !is_torch && !is_native && !matches!(file, "" | "??")
-}
-
-/// Memory by the innermost frame whose file `is_wanted`, most at the peak first. Stacks without one are one row.
-pub fn by_frame(snapshot: &Snapshot<'_>, is_wanted: impl Fn(&str) -> bool) -> Vec<Site> {
-    let trace = snapshot.trace;
-    let text = |id: StringId| trace.strings.get_opt(id).unwrap_or_default();
-    // The frame of each stack, once.
-    let mut frames: HashMap<StackId, Option<FrameId>> = HashMap::default();
-    let mut frame_of = |stack: StackId| {
-        *frames.entry(stack).or_insert_with(|| {
-            let mut at = stack;
-            while at != StackId::NONE {
-                let frame = trace.stacks.frame[at.0 as usize];
-                if is_wanted(text(trace.frames.get(frame).file)) {
-                    return Some(frame);
-                }
-                at = trace.stacks.parent[at.0 as usize];
-            }
-            None
-        })
-    };
+/// Memory by code location, most at the peak first.
+pub fn by_place(snapshot: &Snapshot<'_>, choice: Choice) -> Vec<Site> {
+    let mut places = Places::new(snapshot.trace, choice);
     let mut sites: Vec<Site> = Vec::new();
-    let mut number_of: HashMap<(usize, Option<Frame>, bool), usize> = HashMap::default();
+    let mut number_of: HashMap<(usize, usize), usize> = HashMap::default();
     for (number, device) in snapshot.devices() {
         for it in &device.uses {
-            let frame = frame_of(it.stack).map(|frame| trace.frames.get(frame));
-            let has_stack = it.stack != StackId::NONE;
-            let row = *number_of.entry((number, frame, has_stack)).or_insert_with(|| {
-                let function = match frame {
-                    Some(frame) => text(frame.name),
-                    None if has_stack => "(only PyTorch)",
-                    None => "(no stack)",
-                };
+            let place = places.number(it.stack);
+            let row = *number_of.entry((number, place)).or_insert_with(|| {
                 sites.push(Site {
                     device: number,
-                    function: function.to_string(),
-                    file: frame.map_or("", |frame| text(frame.file)).to_string(),
-                    line: frame.map(|frame| frame.line).filter(|line| *line != NO_LINE),
+                    place: places.get(place).clone(),
                     at_peak: Amount::default(),
                     never_freed: Amount::default(),
                     left_from_before: Amount::default(),
@@ -94,8 +59,7 @@ pub fn by_frame(snapshot: &Snapshot<'_>, is_wanted: impl Fn(&str) -> bool) -> Ve
     }
     sites.sort_by(|a, b| {
         let key = |it: &Site| (it.at_peak.bytes, it.never_freed.bytes, it.allocated.bytes);
-        let place = |it: &Site| (it.device, it.function.clone(), it.file.clone(), it.line);
-        key(b).cmp(&key(a)).then_with(|| place(a).cmp(&place(b)))
+        key(b).cmp(&key(a)).then_with(|| (a.device, &a.place).cmp(&(b.device, &b.place)))
     });
     sites
 }
@@ -145,10 +109,10 @@ pub fn table(id: String, title: String, sites: &[Site]) -> Table {
             "function",
             "function",
             Content::Symbol,
-            texts(rows.iter().map(|site| Some(&*site.function))),
+            texts(rows.iter().map(|site| Some(&*site.place.function))),
         ),
-        Column::key("file", "file", Content::Plain, texts(rows.iter().map(|site| Some(&*site.file)))),
-        Column::integer("line", "line", Unit::Id, rows.iter().map(|site| site.line).collect()).as_key(),
+        Column::key("file", "file", Content::Plain, texts(rows.iter().map(|site| Some(&*site.place.file)))),
+        Column::integer("line", "line", Unit::Id, rows.iter().map(|site| site.place.line).collect()).as_key(),
     ];
     columns.extend(amounts(
         &rows,

@@ -20,26 +20,56 @@ const LINES: [(&str, Value); 3] = [
     ("allocated", |it| it.allocated as f64),
 ];
 
+/// The x axis of a device.
+pub struct Axis {
+    pub over: Over,
+    /// Of each event: nanoseconds since the start, or its number from 2 on. Not descending.
+    pub at: Vec<i64>,
+}
+
+impl Axis {
+    pub fn new(snapshot: &Snapshot<'_>, number: usize) -> Axis {
+        let times = match snapshot.snapshot.devices.get(number) {
+            Some(device) => device.events.time_us.as_slice(),
+            None => &[],
+        };
+        if times.iter().all(|time| snapshot.offset(*time).is_none()) {
+            return Axis { over: Over::Number, at: (2..).take(times.len()).collect() };
+        }
+        // Times may go back by a few microseconds; the axis does not.
+        let mut now = times.iter().find_map(|time| snapshot.offset(*time)).unwrap_or(0);
+        let next = |time: &i64| {
+            now = now.max(snapshot.offset(*time).unwrap_or(now));
+            now
+        };
+        Axis { over: Over::Time, at: times.iter().map(next).collect() }
+    }
+
+    /// Where what is before the first event starts.
+    pub fn start(&self) -> i64 {
+        match self.over {
+            Over::Number => 1,
+            _ => self.at.first().copied().unwrap_or(0),
+        }
+    }
+
+    pub fn end(&self) -> i64 {
+        self.at.last().copied().unwrap_or(1)
+    }
+}
+
 /// The lines of a device. Events share out among bins in their order; each bin is its maximum, so peaks stay.
 fn lines(snapshot: &Snapshot<'_>, number: usize) -> Lines {
-    let Some(device) = snapshot.snapshot.devices.get(number) else {
-        return Lines::new(Vec::new(), Unit::Bytes, Over::Time);
-    };
-    let events = &device.events;
-    let has_times = !events.is_empty() && events.time_us.iter().any(|time| snapshot.offset(*time).is_some());
-    let per_bin = events.len().div_ceil(N_POINTS).max(1);
+    let axis = Axis::new(snapshot, number);
+    let per_bin = axis.at.len().div_ceil(N_POINTS).max(1);
     let mut points: [Vec<(i64, f64)>; LINES.len()] = Default::default();
-    // Times may go back by a few microseconds; the axis does not.
-    let mut now = i64::MIN;
     let mut bin = usize::MAX;
     snapshot.snapshot.replay(number, |row, usage| {
-        let at = match row {
-            Some(row) if has_times => snapshot.offset(events.time_us[row]).unwrap_or(now),
-            Some(row) => row as i64 + 2,
-            None if has_times => return,
-            None => 1,
+        let now = match row {
+            Some(row) => axis.at[row],
+            None if axis.over == Over::Time => return,
+            None => axis.start(),
         };
-        now = now.max(at);
         let own = row.unwrap_or(0) / per_bin;
         for ((_, get), points) in LINES.iter().zip(&mut points) {
             let value = get(&usage);
@@ -55,24 +85,26 @@ fn lines(snapshot: &Snapshot<'_>, number: usize) -> Lines {
         tone: Tone::Other(tone),
         points,
     });
-    let over = if has_times { Over::Time } else { Over::Number };
-    Lines::new(lines.collect(), Unit::Bytes, over)
+    Lines::new(lines.collect(), Unit::Bytes, axis.over)
 }
 
-/// A chart for each device with events.
+/// A chart for each device with events, with the number of the device.
 pub fn charts(
     snapshot: &Snapshot<'_>,
     id: &dyn Fn(&str) -> String,
     title: &dyn Fn(&str) -> String,
-) -> Vec<Chart> {
+) -> Vec<(usize, Chart)> {
     let with_events = snapshot.devices().filter(|(_, device)| !device.events.is_empty());
     with_events
-        .map(|(number, _)| Chart {
-            id: id(&format!("usage_chart_gpu{number}")).into(),
-            title: title(&format!("Memory over time, {}", label(number))),
-            caption: "Reserved from the driver; active: until the allocator has it again; allocated: until the program frees it."
-                .to_string(),
-            plot: Plot::Lines(lines(snapshot, number)),
+        .map(|(number, _)| {
+            let chart = Chart {
+                id: id(&format!("usage_chart_gpu{number}")).into(),
+                title: title(&format!("Memory over time, {}", label(number))),
+                caption: "Reserved from the driver; active: until the allocator has it again; allocated: until the program frees it."
+                    .to_string(),
+                plot: Plot::Lines(lines(snapshot, number)),
+            };
+            (number, chart)
         })
         .collect()
 }

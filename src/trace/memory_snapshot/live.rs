@@ -23,9 +23,35 @@ struct Allocation {
     size: u64,
     stack: StackId,
     metadata: StringId,
-    is_from_before: bool,
+    /// Event that allocated it; `None` before the first event.
+    start: Option<usize>,
     /// The program freed it.
     is_freed: bool,
+}
+
+/// An allocation, and how long it is active.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lifetime {
+    pub address: i64,
+    pub size: u64,
+    /// As in [`Use`].
+    pub stack: StackId,
+    /// Event that allocated it; `None` before the first event.
+    pub start: Option<usize>,
+    /// Event that gave it back to the allocator; `None` if it is active after the last one.
+    pub end: Option<usize>,
+}
+
+impl Lifetime {
+    fn new(address: i64, it: &Allocation, end: Option<usize>) -> Lifetime {
+        Lifetime { address, size: it.size, stack: it.stack, start: it.start, end }
+    }
+
+    /// Whether it is active right after an event; before the first one with `None`.
+    pub fn is_active_after(&self, event: Option<usize>) -> bool {
+        // `None` is less than any event.
+        self.start <= event && self.end.is_none_or(|end| Some(end) > event)
+    }
 }
 
 /// State of a device between two events.
@@ -96,6 +122,26 @@ impl MemorySnapshot {
             each(Some(row), Usage { active: live.active, allocated: live.allocated, reserved });
         }
     }
+
+    /// Calls `each` with every allocation of a device: in order of their ends, then those active after the last event, by address.
+    pub fn for_each_allocation(&self, number: usize, mut each: impl FnMut(Lifetime)) {
+        let Some(device) = self.devices.get(number) else { return };
+        let events = &device.events;
+        let own: Vec<&Segment> = self.segments_of(number).collect();
+        let mut live = before_first_event(events, &own);
+        for row in 0..events.len() {
+            let address = events.address[row];
+            let ends = matches!(events.action[row], Action::Alloc | Action::FreeCompleted | Action::Free);
+            if let Some(it) = live.by_address.get(&address).filter(|_| ends) {
+                each(Lifetime::new(address, it, Some(row)));
+            }
+            apply(&mut live, events, row);
+        }
+        let mut left: Vec<Lifetime> =
+            live.by_address.iter().map(|(address, it)| Lifetime::new(*address, it, None)).collect();
+        left.sort_unstable_by_key(|it| it.address);
+        left.into_iter().for_each(each);
+    }
 }
 
 /// Bytes that an event reserves from the driver, below 0 if it returns them.
@@ -136,7 +182,7 @@ fn add_up_device(device: &mut Device, segments: &[&Segment]) {
     }
     for it in live.by_address.values() {
         let own = uses.get(it.stack, it.metadata);
-        if it.is_from_before { own.left_from_before.add(it.size) } else { own.never_freed.add(it.size) }
+        if it.start.is_none() { own.left_from_before.add(it.size) } else { own.never_freed.add(it.size) }
     }
     device.active_at_end = live.active;
 
@@ -179,7 +225,7 @@ fn apply(live: &mut Live, events: &EventColumns, row: usize) -> Oddity {
                     size: events.size[row].max(0) as u64,
                     stack: events.stack[row],
                     metadata: events.metadata[row],
-                    is_from_before: false,
+                    start: Some(row),
                     is_freed: false,
                 },
             );
@@ -206,7 +252,7 @@ fn before_first_event(events: &EventColumns, segments: &[&Segment]) -> Live {
             size: events.size[row].max(0) as u64,
             stack: events.stack[row],
             metadata: events.metadata[row],
-            is_from_before: true,
+            start: None,
             is_freed: action == Action::FreeCompleted,
         };
         live.add(address, it);
@@ -218,7 +264,7 @@ fn before_first_event(events: &EventColumns, segments: &[&Segment]) -> Live {
                 size: if block.requested_size == 0 { block.size } else { block.requested_size },
                 stack: block.stack,
                 metadata: StringId::NONE,
-                is_from_before: true,
+                start: None,
                 is_freed: block.state == BlockState::AwaitingFree,
             };
             live.add(block.address, it);

@@ -7,6 +7,8 @@
 
 mod live;
 
+pub use live::Lifetime;
+
 use super::samples::StackId;
 use crate::base::strings::StringId;
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,97 @@
+//! Memory that is active at a chosen moment, by code location.
+
+use super::places::{Choice, Place, Places};
+use super::usage::Axis;
+use super::{Snapshot, label, ratio, signed};
+use crate::analysis::timeline::{cut, texts, with_left_out};
+use crate::base::hash::HashMap;
+use crate::base::units::{Unit, format_ns};
+use crate::report::chart::Over;
+use crate::report::{Column, Content, Table};
+use crate::trace::memory_snapshot::Amount;
+
+/// Memory of a device at the moment, by code location.
+struct Row {
+    device: usize,
+    place: Place,
+    active: Amount,
+    share: Option<f64>,
+}
+
+/// Memory active after the last event up to `moment`, in nanoseconds since the start; `None` without times.
+pub fn table(
+    snapshot: &Snapshot<'_>,
+    moment: i64,
+    id: String,
+    title: &dyn Fn(&str) -> String,
+) -> Option<Table> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut has_times = false;
+    for (number, _) in snapshot.devices() {
+        let axis = Axis::new(snapshot, number);
+        if axis.over != Over::Time {
+            continue;
+        }
+        has_times = true;
+        let event = axis.at.partition_point(|at| *at <= moment).checked_sub(1);
+        let mut places = Places::new(snapshot.trace, Choice::Program);
+        let mut sums: HashMap<usize, Amount> = HashMap::default();
+        let mut all = 0u64;
+        snapshot.snapshot.for_each_allocation(number, |it| {
+            if it.is_active_after(event) {
+                sums.entry(places.number(it.stack)).or_default().add(it.size);
+                all = all.saturating_add(it.size);
+            }
+        });
+        rows.extend(sums.into_iter().map(|(place, active)| Row {
+            device: number,
+            place: places.get(place).clone(),
+            active,
+            share: ratio(active.bytes, all),
+        }));
+    }
+    if !has_times {
+        return None;
+    }
+    rows.sort_by(|a, b| {
+        b.active.bytes.cmp(&a.active.bytes).then_with(|| (a.device, &a.place).cmp(&(b.device, &b.place)))
+    });
+    let n_left_out = cut(&mut rows);
+    let table = Table::new(
+        id,
+        title(&format!("Active memory at {}", format_ns(moment))),
+        vec![
+            Column::key(
+                "device",
+                "device",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(label(row.device)))),
+            ),
+            Column::key(
+                "function",
+                "function",
+                Content::Symbol,
+                texts(rows.iter().map(|row| Some(&*row.place.function))),
+            ),
+            Column::key("file", "file", Content::Plain, texts(rows.iter().map(|row| Some(&*row.place.file)))),
+            Column::integer("line", "line", Unit::Id, rows.iter().map(|row| row.place.line).collect())
+                .as_key(),
+            Column::integer(
+                "active",
+                "active",
+                Unit::Bytes,
+                rows.iter().map(|row| Some(signed(row.active.bytes))).collect(),
+            )
+            .adds_up()
+            .with_bar(),
+            Column::float("share", "% of active", Unit::Ratio, rows.iter().map(|row| row.share).collect())
+                .hint("of the active memory of the device at that moment"),
+            Column::counts("allocations", "allocations", Unit::Count, rows.iter().map(|row| row.active.n))
+                .adds_up(),
+        ],
+    )
+    .sorted_by("active", true)
+    .caption("One row per device and innermost frame that isn't PyTorch's own.")
+    .if_empty("Nothing is active at that moment.");
+    Some(with_left_out(table, n_left_out))
+}
