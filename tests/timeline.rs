@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use support::{Random, data_dirs, files, import, own_dir};
 use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
 use tracedrop::analysis::{ANALYSES, Context, Query, gpu_place};
-use tracedrop::timeline::answers::{BoxName, Place, TimelineAnswer, TimelineAsk};
+use tracedrop::timeline::answers::{BoxName, Place, RowName, TimelineAnswer, TimelineAsk};
+use tracedrop::timeline::tracks::Content;
 use tracedrop::timeline::{
-    BoxTable, Pixel, RowLine, SliceBoxes, TimelineIndex, Window, of_run, read_all_boxes, read_by_groups,
+    BoxTable, Pixel, RowLine, SliceBoxes, Timeline, TimelineIndex, Window, of_run, read_all_boxes,
+    read_by_groups,
 };
 use tracedrop::trace::labels::shown;
 use tracedrop::trace::{Run, Trace};
@@ -126,6 +128,61 @@ fn every_trace_is_drawn_as_a_plain_painter_draws_it() {
                 .wrapping_sub(index.origin) as u64;
             let first_pixel = (near >> bits).saturating_sub(random.below(u64::from(n_pixels)));
             check_window(&name, &trace, &index, at, Window { first_pixel, bits, n_pixels });
+        }
+    }
+}
+
+/// Rows of tracks, with the starts and lengths of their events.
+type Events = Vec<(RowName, Vec<(u64, u64)>)>;
+
+fn events_by_row(run: &Run, timeline: &Timeline) -> Events {
+    let mut rows = Vec::new();
+    for (track, number) in timeline.tracks.iter().zip(0..) {
+        let Content::Rows { part, rows: of_track } = &track.content else { continue };
+        let part = &timeline.parts[*part];
+        for (row, at) in of_track.iter().zip(0..) {
+            let of_box = |id: &u32| {
+                let (start, end) = part.span(&run.traces[part.trace], *id as usize);
+                (timeline.from_start(part, start), end.wrapping_sub(start) as u64)
+            };
+            let events = part.index.row(*row).order.iter().map(of_box).collect();
+            rows.push((RowName { track: number, row: at }, events));
+        }
+    }
+    rows
+}
+
+#[test]
+fn boxes_of_a_picture_stand_for_every_event() {
+    for (path, trace) in traces() {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let run = Run::single(trace);
+        let timeline = of_run(&run).unwrap();
+        let rows = events_by_row(&run, &timeline);
+        let names: Vec<RowName> = rows.iter().map(|(name, _)| *name).collect();
+        for n_pixels in [15, 400] {
+            let window = Window::around(0, timeline.span_ns, n_pixels, 0.0);
+            let drawn = timeline.drawn(&run, window, &names);
+            assert!(drawn.is_sorted_by_key(|it| (it.row, it.start_ns)), "{name}");
+            assert!(drawn.len() <= names.len() * window.n_pixels as usize, "{name}");
+            let pixels =
+                |start: u64, dur: u64| start >> window.bits..=(start + dur.max(1) - 1) >> window.bits;
+            let mut covered: HashSet<(usize, u64)> = HashSet::new();
+            let mut exact: HashMap<(usize, u64, u64), usize> = HashMap::new();
+            for it in &drawn {
+                covered.extend(pixels(it.start_ns, it.dur_ns).map(|pixel| (it.row as usize, pixel)));
+                if it.count == 1 {
+                    *exact.entry((it.row as usize, it.start_ns, it.dur_ns)).or_default() += 1;
+                }
+            }
+            for (at, (_, events)) in rows.iter().enumerate() {
+                for (start, dur) in events {
+                    let is_exact = exact.get(&(at, *start, *dur)) == Some(&1);
+                    assert!(is_exact || *dur < 2 * window.pixel_ns(), "{name}: row {at}, {start} {dur}");
+                    let first = *pixels(*start, *dur).start();
+                    assert!(is_exact || covered.contains(&(at, first)), "{name}: row {at}, {start} {dur}");
+                }
+            }
         }
     }
 }

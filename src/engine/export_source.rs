@@ -1,11 +1,12 @@
 //! What an export is made from.
 
-use crate::analysis::Query;
+use crate::analysis::{Query, flame, tracks};
 use crate::base::steps;
 use crate::export::redact::{self, Outgoing};
 use crate::export::{self, ExporterInfo, Input, LeftOut, Options};
 use crate::report::{Document, Facts, Report};
 use crate::trace::Run;
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -21,6 +22,8 @@ pub struct ExportSource {
     pub(super) options: Options,
     /// Write Markdown as a short comment on a pull request.
     pub(super) is_comment: bool,
+    /// Draw the timeline as well.
+    pub(super) has_timeline: bool,
 }
 
 impl ExportSource {
@@ -28,14 +31,25 @@ impl ExportSource {
     pub(super) fn without_trace(document: Document<'_>, query: Query, options: Options) -> ExportSource {
         let Document { title, source, ledger, reports } = document;
         let (run, reports) = (Rc::new(Run::default()), Rc::new(reports.to_vec()));
-        ExportSource { run, reports, title, source, ledger, query, options, is_comment: false }
+        ExportSource {
+            run,
+            reports,
+            title,
+            source,
+            ledger,
+            query,
+            options,
+            is_comment: false,
+            has_timeline: false,
+        }
     }
 
     /// Writes the export in steps, as far as the exporter has any; returns what is missing. Errors: those of `out`;
     /// [`io::ErrorKind::InvalidData`] if the data is no longer available; [`io::ErrorKind::Unsupported`] if there is nothing to
     /// write in this format.
     pub async fn write(&self, exporter: &ExporterInfo, out: &mut dyn Write) -> io::Result<LeftOut> {
-        let document = self.document();
+        let reports = self.all_reports().await;
+        let document = self.document(&reports);
         if self.is_comment {
             return export::comment::write(&document, out).map(LeftOut::nothing);
         }
@@ -55,17 +69,31 @@ impl ExportSource {
 
     /// Texts of the export.
     pub async fn outgoing(&self, exporter: &ExporterInfo) -> io::Result<Outgoing> {
-        let document = self.document();
+        let reports = self.all_reports().await;
+        let document = self.document(&reports);
         let input = Input { run: &self.run, document: &document, query: &self.query, options: &self.options };
         redact::outgoing_in_steps(exporter, &input).await
     }
 
-    fn document(&self) -> Document<'_> {
+    /// The reports and the timeline, which stands before the flame graph, as on the page.
+    async fn all_reports(&self) -> Cow<'_, [Report]> {
+        let made = match self.has_timeline {
+            true => tracks::in_steps(&self.run).await,
+            false => None,
+        };
+        let Some(timeline) = made else { return Cow::Borrowed(&self.reports) };
+        let mut reports = self.reports.to_vec();
+        let at = reports.iter().position(|report| report.id == flame::INFO.id).unwrap_or(reports.len());
+        reports.insert(at, timeline);
+        Cow::Owned(reports)
+    }
+
+    fn document<'a>(&self, reports: &'a [Report]) -> Document<'a> {
         Document {
             title: self.title.clone(),
             source: self.source.clone(),
             ledger: self.ledger.clone(),
-            reports: &self.reports,
+            reports,
         }
     }
 }

@@ -978,7 +978,8 @@ impl Shown for Session {
     fn export_source(&mut self, exporter: &ExporterInfo, options: &Options) -> io::Result<ExportSource> {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
         self.check_exporter(exporter, &self.run)?;
-        let flame = match exporter.id == export::html::INFO.id && self.wanted.is_none() {
+        let has_pictures = exporter.id == export::html::INFO.id && self.wanted.is_none();
+        let flame = match has_pictures {
             true => self.graphs().ok().and_then(|made| flame::report_beside_others(&made.graphs)),
             false => None,
         };
@@ -998,6 +999,7 @@ impl Shown for Session {
             query: self.query.clone(),
             options: self.options(options),
             is_comment: false,
+            has_timeline: has_pictures && self.has_timeline(),
         })
     }
 

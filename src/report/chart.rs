@@ -134,6 +134,9 @@ pub struct Spans {
     /// Meaning of colors.
     pub legend: Vec<(String, Tone)>,
     pub spans: Vec<Stretch>,
+    /// Names are in the stretches that have room for them, which are paler for that. Rows without a label are close below the
+    /// one before.
+    pub has_names: bool,
 }
 
 /// Boxes over time, each between two values: on top of each other, they fill an area.
@@ -427,7 +430,9 @@ mod tests {
             stretch("other row", b, 1, 601, 1),
             stretch("end", a, 1, 900, 100),
         ];
-        let spans = Spans { labels: vec!["x".into(), "y".into()], legend: Vec::new(), spans }.at_most(100);
+        let spans =
+            Spans { labels: vec!["x".into(), "y".into()], legend: Vec::new(), spans, has_names: false };
+        let spans = spans.at_most(100);
         let wanted = vec![
             stretch("long", a, 0, 0, 500),
             stretch("first … third", a, 0, 500, 8),

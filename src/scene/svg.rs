@@ -1,6 +1,7 @@
 //! Standalone SVG of a scene, without style sheet or script.
 
 use super::{Anchor, Mark, N_OTHER, Scene, layout, tone_name};
+use crate::base::text;
 use crate::report::Chart;
 use crate::report::chart::Tone;
 use std::fmt::Write;
@@ -216,6 +217,8 @@ pub fn push_text(text: &str, out: &mut String) {
             '"' => out.push_str("&quot;"),
             // XML allows no other control characters.
             c if c.is_control() && !matches!(c, '\n' | '\t') => out.push('\u{fffd}'),
+            // Nothing reorders or hides text.
+            c if !c.is_control() && text::is_control(c) => text::push_visible(c, out),
             c => out.push(c),
         }
     }
@@ -253,12 +256,13 @@ mod tests {
 
     #[test]
     fn texts_are_escaped() {
-        let mark = Mark::Text { x: 1.0, y: 2.0, anchor: Anchor::Start, text: "<script>&\"\0".into() };
+        let mark = Mark::Text { x: 1.0, y: 2.0, anchor: Anchor::Start, text: "<script>&\"\0\u{202e}".into() };
         let scene = Scene { width: 10.0, height: 10.0, marks: vec![mark], legend: Vec::new() };
         let mut out = String::new();
         write(&scene, "a<b", &mut out);
         assert!(
-            out.contains("&lt;script&gt;&amp;&quot;\u{fffd}</text>") && out.contains("<title>a&lt;b</title>")
+            out.contains("&lt;script&gt;&amp;&quot;\u{fffd}\\u{202e}</text>")
+                && out.contains("<title>a&lt;b</title>")
         );
     }
 

@@ -86,30 +86,17 @@ impl Timeline {
             },
             names: HashMap::default(),
         };
-        // The rows of each part are read together.
-        let mut of_part: Vec<(Vec<usize>, Vec<usize>)> = vec![(Vec::new(), Vec::new()); self.parts.len()];
         for (at, row) in rows.iter().enumerate() {
-            match self.tracks.get(row.track as usize).map(|track| &track.content) {
-                Some(Content::Counter { points }) => {
-                    painter.paint_counter(at, points, self.tracks[row.track as usize].view.max);
-                }
-                Some(Content::Rows { .. }) => {
-                    if let Some((part, row)) = self.part_row(*row) {
-                        of_part[part].0.push(at);
-                        of_part[part].1.push(row);
-                    }
-                }
-                None => {}
+            let track = self.tracks.get(row.track as usize);
+            if let Some(Content::Counter { points }) = track.map(|track| &track.content) {
+                painter.paint_counter(at, points, self.tracks[row.track as usize].view.max);
             }
         }
         let mut lines: Vec<RowLine> = Vec::new();
-        for (number, (at, rows)) in of_part.into_iter().enumerate().filter(|(_, (at, _))| !at.is_empty()) {
-            let part = &self.parts[number];
-            let trace = &run.traces[part.trace];
-            match &part.own {
-                Some(boxes) => read_rows(&part.index, boxes, &rows, &window, &mut lines),
-                None => read_rows(&part.index, SliceBoxes::new(trace), &rows, &window, &mut lines),
-            }
+        for (number, (at, rows)) in
+            self.by_part(rows).into_iter().enumerate().filter(|(_, (at, _))| !at.is_empty())
+        {
+            self.read_lines(run, number, &rows, &window, &mut lines);
             for (at, line) in at.iter().zip(&lines) {
                 painter.paint(*at, number, &line.pixels);
             }
@@ -118,6 +105,34 @@ impl Timeline {
             }
         }
         painter.picture
+    }
+
+    /// Rows by part, as those of a part are read together: their positions in `rows`, and their numbers in the part's index.
+    pub(super) fn by_part(&self, rows: &[RowName]) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let mut of_part = vec![(Vec::new(), Vec::new()); self.parts.len()];
+        for (at, row) in rows.iter().enumerate() {
+            if let Some((part, row)) = self.part_row(*row) {
+                of_part[part].0.push(at);
+                of_part[part].1.push(row);
+            }
+        }
+        of_part
+    }
+
+    /// Pixels of rows of a part's index.
+    pub(super) fn read_lines(
+        &self,
+        run: &Run,
+        number: usize,
+        rows: &[usize],
+        window: &Window,
+        lines: &mut Vec<RowLine>,
+    ) {
+        let part = &self.parts[number];
+        match &part.own {
+            Some(boxes) => read_rows(&part.index, boxes, rows, window, lines),
+            None => read_rows(&part.index, SliceBoxes::new(&run.traces[part.trace]), rows, window, lines),
+        }
     }
 
     fn at(&self, run: &Run, row: RowName, ns: u64, around_ns: u64) -> Option<At> {

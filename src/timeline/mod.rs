@@ -17,6 +17,7 @@
 mod answer;
 pub mod answers;
 pub mod boxes;
+mod drawn;
 pub mod index;
 pub mod levels;
 pub mod line;
@@ -26,6 +27,7 @@ pub mod tracks;
 pub mod viewport;
 
 pub use boxes::{BoxTable, Boxes, SliceBoxes};
+pub use drawn::DrawnBox;
 pub use index::TimelineIndex;
 pub use line::{Pixel, RowLine, RowSource, Window, read_all_boxes, read_by_groups, read_rows};
 pub use tracks::{Timeline, of_run};

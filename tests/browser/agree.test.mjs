@@ -9,7 +9,7 @@ import { inputWith, readInWorker } from './protocol.mjs';
 import { COMMAND, openPage, siteAndBrowser } from './support.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const EXPORTERS = ['markdown', 'json', 'csv', 'chrome-trace'];
+const EXPORTERS = ['markdown', 'json', 'csv', 'html', 'chrome-trace'];
 
 function inputs(folder) {
   return readdirSync(folder)

@@ -105,6 +105,51 @@ test('the element shows the requested report at its full height, in a sandbox', 
   await page.context().close();
 });
 
+test('timeline and flame graph are shown alone, at their full height', { timeout: 300_000 }, async () => {
+  const page = await hostPage('pictures', '<trace-drop src="traces/gpu-serving.json" report="timeline" label="Timeline"></trace-drop>', ELEMENT);
+  const { reports } = await told(page, 'read');
+  assert.ok(reports.length > 2);
+  const frame = inside(page);
+  const report = frame.locator('.report:not([hidden])');
+  const isAlone = async () => {
+    assert.equal(await report.count(), 1);
+    assert.equal(await frame.locator('.header, .report-list, .load-strip').count(), 0);
+    // The frame follows its content, and neither grows because the other did.
+    const heights = () => frame.evaluate(() => [innerHeight, Math.ceil(document.body.getBoundingClientRect().height)]);
+    let last = [0, 1];
+    for (let same = 0, tries = 0; same < 10 && tries < 200; tries += 1) {
+      const now = await heights();
+      same = now[0] === now[1] && now[0] === last[0] ? same + 1 : 0;
+      last = now;
+      await page.waitForTimeout(50);
+    }
+    assert.equal(last[0], last[1]);
+    assert.ok(last[0] > 200 && last[0] < 4000, `${last}`);
+    return last[0];
+  };
+  await report.getByRole('heading', { level: 2, name: 'Timeline', exact: true }).waitFor();
+  await report.locator('.timeline-view canvas').waitFor();
+  await isAlone();
+  // Something is drawn: more colors than those of paper, grid and texts.
+  await frame.waitForFunction(() => {
+    const canvas = document.querySelector('.report:not([hidden]) .timeline-view canvas');
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const colors = new Set();
+    for (let at = 0; at < data.length; at += 4 * 7) colors.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
+    return colors.size > 20;
+  });
+  await page.locator('trace-drop').evaluate((element) => element.setAttribute('report', 'flame'));
+  await report.getByRole('heading', { level: 2, name: 'Flame graph', exact: true }).waitFor();
+  await report.locator('.flame rect').first().waitFor();
+  await isAlone();
+  assert.equal(await page.evaluate(() => globalThis.told.filter(([kind]) => kind === 'problem').length), 0);
+  // A trace without stacks or times says that it has no such report.
+  await page.locator('trace-drop').evaluate((element) => element.open([{ name: 'empty.json', data: '[]' }]));
+  assert.match((await told(page, 'problem')).what, /has no report flame/);
+  assert.deepEqual(page.console, []);
+  await page.context().close();
+});
+
 test('the element works where a server strips .html and the query string', { timeout: 300_000 }, async () => {
   writeFileSync(join(folder, 'site/clean.html'), `<!doctype html><title>clean</title><link rel="icon" href="data:,">${ELEMENT}<trace-drop src="traces/serving.json" report="slices" theme="dark"></trace-drop>`);
   const files = staticServer(join(folder, 'site'));

@@ -63,6 +63,23 @@ test('tables are sorted and filtered; nothing is fetched; pictures are there', a
   }
 });
 
+test('the timeline is a picture that scrolls in its own box, also without scripts', async () => {
+  for (const [viewport, colorScheme] of [[WIDE, 'dark'], [NARROW, 'light']]) {
+    const page = await exported({ viewport, colorScheme, javaScriptEnabled: false });
+    const timeline = page.locator('section').filter({ has: page.getByRole('heading', { level: 2, name: 'Timeline', exact: true }) });
+    assert.match(await timeline.locator('p.soft').first().textContent(), /^0 ns to .*, \d+ of \d+ tracks/);
+    const figure = timeline.locator('figure');
+    const [scrolls, titles] = await figure.evaluate((figure) => [
+      figure.scrollWidth > figure.clientWidth,
+      figure.querySelectorAll('rect > title').length,
+    ]);
+    assert.equal(scrolls, viewport === NARROW);
+    assert.ok(titles > 100 && titles <= 8000, `${titles}`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    await page.context().close();
+  }
+});
+
 test('without scripts everything is there to be read', async () => {
   const page = await exported({ javaScriptEnabled: false });
   assert.ok(await page.getByRole('heading', { name: 'Kernels', exact: true }).first().isVisible());

@@ -94,7 +94,7 @@ pub fn strip(named: &NamedTrace<'_, '_>, devices: &[DeviceTime]) -> Option<Chart
     let legend = if legend.len() > 1 { legend } else { Vec::new() };
     let n_all = spans.len();
     let labels = std::iter::once("CPU".to_string()).chain(devices.iter().map(|device| device.label.clone()));
-    let spans = Spans { labels: labels.collect(), legend, spans }.at_most(MAX_STRETCHES);
+    let spans = Spans { labels: labels.collect(), legend, spans, has_names: false }.at_most(MAX_STRETCHES);
     let mut caption = match devices {
         [] => "A step on the CPU is its annotation.",
         _ => {

@@ -1,23 +1,29 @@
-//! The timeline as a picture, with a table of its tracks. Made on request only: the page draws a timeline of its own, and the index
-//! behind it takes as long as all other reports.
+//! The timeline as a picture, with a table of its tracks. Made on request, and for HTML reports: the page draws a timeline of its own,
+//! and the index behind it takes as long as all other reports.
 
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context, Group};
-use crate::base::units::{Unit, counted, format_ns};
+use crate::base::text::shortened;
+use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::chart::{Chart, Plot, Spans, Stretch, Tone};
 use crate::report::{Cells, Column, Content, Report, Table};
-use crate::timeline::answers::{COUNTER, Picture, RowName, TrackSort};
-use crate::timeline::{Timeline, Window, of_run};
+use crate::timeline::answers::{RowName, TrackSort};
+use crate::timeline::{DrawnBox, Timeline, Window, of_run};
+use crate::trace::labels::shown;
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "timeline", title: "Timeline", applies, run, group: Group::Timeline, is_late: true };
 
 /// Rows in the picture, and rows of one track.
-const MAX_ROWS: usize = 40;
+const MAX_ROWS: u32 = 40;
 const MAX_ROWS_OF_TRACK: u32 = 6;
-/// Stretches of a row, about.
-const MAX_STRETCHES: u32 = 300;
+/// Pixels of a row at the least, if the boxes are few enough.
+const N_PIXELS: u32 = 400;
+/// Boxes in the picture. With more of them, pixels are longer.
+const MAX_BOXES: usize = 8_000;
+/// Characters of a name.
+const MAX_NAME: usize = 100;
 /// Colors that a chart has for anything else.
 const N_TONES: u8 = 6;
 
@@ -26,11 +32,22 @@ fn applies(run: &Run) -> bool {
 }
 
 fn run(context: &Context<'_>) -> Report {
+    of_run(context.run).map_or_else(
+        || Report {
+            summary: "Nothing in this trace has a time.".to_string(),
+            ..Report::new(INFO.id, INFO.title)
+        },
+        |timeline| report(context.run, &timeline),
+    )
+}
+
+/// The report, in steps, for a document with all reports. `None` if nothing has a time.
+pub async fn in_steps(run: &Run) -> Option<Report> {
+    Some(report(run, &Timeline::in_steps(run).await?))
+}
+
+fn report(run: &Run, timeline: &Timeline) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    let Some(timeline) = of_run(context.run) else {
-        report.summary = "Nothing in this trace has a time.".to_string();
-        return report;
-    };
     let n_events: u64 = timeline.tracks.iter().map(|track| track.view.n_boxes).sum();
     report.summary = format!(
         "{} in {} over {}.",
@@ -44,89 +61,111 @@ fn run(context: &Context<'_>) -> Report {
     if timeline.is_each_from_zero {
         report.warning("These traces have no clock in common, so each one starts at 0.");
     }
-    let (picture, n_left_out) = picture(context.run, &timeline);
-    report.chart(picture);
-    if n_left_out > 0 {
-        report.info(format!("The picture leaves out {}.", counted(n_left_out, "row", "rows")));
+    if let Some(picture) = picture(run, timeline) {
+        report.chart(picture);
     }
-    report.table(table(&timeline));
+    report.table(table(timeline));
     report
 }
 
-/// The first rows of each track, and the number of rows that are left out.
-fn picture(run: &Run, timeline: &Timeline) -> (Chart, u64) {
-    let mut rows: Vec<RowName> = Vec::new();
-    let mut n_all = 0;
-    for (track, number) in timeline.tracks.iter().zip(0..) {
-        if track.view.sort == TrackSort::Counter {
-            continue;
-        }
-        n_all += u64::from(track.view.n_rows);
-        let n = track.view.n_rows.min(MAX_ROWS_OF_TRACK);
-        rows.extend((0..n).map(|row| RowName { track: number, row }));
-    }
-    rows.truncate(MAX_ROWS);
-    let window = Window::around(0, timeline.span_ns, MAX_STRETCHES, 0.0);
-    let drawn = timeline.picture(run, window, &rows, "");
-    let n = drawn.window.n_pixels as usize;
-    let pixel_ns = drawn.window.pixel_ns() as i64;
-    let mut spans = Vec::new();
-    for (at, (colors, covers)) in drawn.colors.0.chunks(n).zip(drawn.covers.0.chunks(n)).enumerate() {
-        for (pixel, (color, cover)) in colors.iter().zip(covers).enumerate() {
-            let color = color & 0x1F;
-            if color == 0 || color & COUNTER != 0 {
-                continue;
-            }
-            // As long as what is covered, so that a row that is hardly busy does not look full.
-            let dur = (pixel_ns as i128 * i128::from(*cover) / 255) as i64;
-            spans.push(Stretch {
-                name: String::new(),
-                tone: Tone::Other((color - 1) % N_TONES),
-                row: at as u32,
-                start: pixel as i64 * pixel_ns,
-                dur: dur.max(1),
-            });
-        }
-    }
-    let spans = joined(spans, &drawn);
-    let label = |row: &RowName| {
-        let view = &timeline.tracks[row.track as usize].view;
-        if row.row == 0 { view.title.clone() } else { String::new() }
-    };
-    let chart = Chart {
-        id: "timeline_chart".into(),
-        title: "Timeline".to_string(),
-        caption: "Colors stand for names. Where a stretch stands for many events, it is as long as they take together."
-            .to_string(),
-        plot: Plot::Spans(Spans { labels: rows.iter().map(label).collect(), legend: Vec::new(), spans }),
-    };
-    (chart, n_all - rows.len() as u64)
+fn rows_shown(timeline: &Timeline, track: usize) -> u32 {
+    timeline.tracks[track].view.n_rows.min(MAX_ROWS_OF_TRACK)
 }
 
-/// Stretches that one event covers whole are one, with its name.
-fn joined(spans: Vec<Stretch>, drawn: &Picture) -> Vec<Stretch> {
-    let pixel_ns = drawn.window.pixel_ns() as i64;
-    let mut out: Vec<Stretch> = Vec::new();
-    // Labels are of events that are wide; what they cover is drawn once.
-    let mut wide: Vec<(u32, i64, i64)> = Vec::new();
-    for label in &drawn.labels {
-        let (start, end) = (label.start_ns as i64, label.end_ns as i64);
-        let name = drawn.names.get(label.name as usize).cloned().unwrap_or_default();
-        let tone = Tone::Other((label.color.max(1) - 1) % N_TONES);
-        wide.push((label.row, start, end));
-        out.push(Stretch { name, tone, row: label.row, start, dur: end.saturating_sub(start) });
+/// Tracks of the picture in their order: those of GPUs first, then the busiest, as far as there is room.
+fn drawn_tracks(timeline: &Timeline) -> Vec<usize> {
+    let view = |number: usize| &timeline.tracks[number].view;
+    let mut numbers: Vec<usize> = (0..timeline.tracks.len())
+        .filter(|number| view(*number).sort != TrackSort::Counter && view(*number).n_rows > 0)
+        .collect();
+    numbers.sort_by(|a, b| {
+        let (a, b) = (view(*a), view(*b));
+        b.is_device.cmp(&a.is_device).then_with(|| b.busy.total_cmp(&a.busy))
+    });
+    let mut n_rows = 0;
+    numbers.retain(|number| {
+        let more = rows_shown(timeline, *number);
+        let fits = n_rows + more <= MAX_ROWS;
+        n_rows += if fits { more } else { 0 };
+        fits
+    });
+    numbers.sort_unstable();
+    numbers
+}
+
+/// The first rows of tracks over all of the time. `None` if there are only counters.
+fn picture(run: &Run, timeline: &Timeline) -> Option<Chart> {
+    let tracks = drawn_tracks(timeline);
+    let view = |number: usize| &timeline.tracks[number].view;
+    let has_groups = tracks.iter().any(|number| view(*number).group != view(tracks[0]).group);
+    let (mut rows, mut labels) = (Vec::new(), Vec::new());
+    // By row of the timeline: its row in the picture, which has names of processes on rows between them.
+    let mut places: Vec<u32> = Vec::new();
+    let mut group = None;
+    for number in &tracks {
+        let view = view(*number);
+        if has_groups && group.replace(&view.group) != Some(&view.group) {
+            labels.push(view.group.clone());
+        }
+        for row in 0..rows_shown(timeline, *number) {
+            rows.push(RowName { track: *number as u32, row });
+            places.push(labels.len() as u32);
+            labels.push(if row == 0 { view.title.clone() } else { String::new() });
+        }
     }
-    wide.sort_unstable();
-    let is_in_wide = |span: &Stretch| {
-        let at = wide.partition_point(|(row, start, _)| (*row, *start) <= (span.row, span.start));
-        at.checked_sub(1).is_some_and(|at| {
-            let (row, _, end) = wide[at];
-            row == span.row && span.start + pixel_ns <= end
-        })
-    };
-    out.extend(spans.into_iter().filter(|span| !is_in_wide(span)));
-    out.sort_by_key(|span| (span.row, span.start));
-    out
+    let boxes = boxes(run, timeline, &rows);
+    let (first, last) = (boxes.iter().map(|it| it.start_ns).min()?, boxes.iter().map(end_of).max()?);
+    let cut = tracks.iter().filter(|number| view(**number).n_rows > MAX_ROWS_OF_TRACK).count();
+    let mut caption = format!(
+        "{} to {}, {} of {}",
+        format_ns(first as i64),
+        format_ns(last as i64),
+        group_digits(tracks.len() as i128),
+        counted(timeline.tracks.len() as u64, "track", "tracks"),
+    );
+    if cut > 0 {
+        caption.push_str(&format!(", {MAX_ROWS_OF_TRACK} rows of each at most"));
+    }
+    caption.push_str(". Colors stand for names. Events too short to draw are merged.");
+    let spans = boxes.iter().map(|it| stretch(run, it, &places)).collect();
+    Some(Chart {
+        id: "timeline_chart".into(),
+        title: "Events over time".to_string(),
+        caption,
+        plot: Plot::Spans(Spans { labels, legend: Vec::new(), spans, has_names: true }),
+    })
+}
+
+fn end_of(it: &DrawnBox) -> u64 {
+    it.start_ns.saturating_add(it.dur_ns)
+}
+
+/// Boxes of rows, at most [`MAX_BOXES`] of them, or else those of few pixels.
+fn boxes(run: &Run, timeline: &Timeline, rows: &[RowName]) -> Vec<DrawnBox> {
+    let mut n_pixels = N_PIXELS;
+    loop {
+        let window = Window::around(0, timeline.span_ns, n_pixels, 0.0);
+        let boxes = timeline.drawn(run, window, rows);
+        // A row has at most a box per pixel, and a window at most two times the pixels.
+        if boxes.len() <= MAX_BOXES || n_pixels * 2 * MAX_ROWS <= MAX_BOXES as u32 {
+            return boxes;
+        }
+        n_pixels /= 2;
+    }
+}
+
+fn stretch(run: &Run, it: &DrawnBox, places: &[u32]) -> Stretch {
+    let name = shortened(shown(run.traces[it.trace].strings.get_opt(it.name)), MAX_NAME);
+    Stretch {
+        name: match it.count {
+            0 | 1 => name,
+            n => format!("{name} and {} more", group_digits(i128::from(n - 1))),
+        },
+        tone: Tone::Other((it.color.max(1) - 1) % N_TONES),
+        row: places[it.row as usize],
+        start: it.start_ns as i64,
+        dur: it.dur_ns as i64,
+    }
 }
 
 fn table(timeline: &Timeline) -> Table {

@@ -258,6 +258,10 @@ fn write_points(points: &Points, json: &mut JsonWriter) {
 }
 
 fn write_spans(spans: &Spans, json: &mut JsonWriter) {
+    if spans.has_names {
+        json.key("named");
+        json.number(true);
+    }
     json.key("labels");
     json.list(&spans.labels, |label, json| json.text(label));
     json.key("legend");
@@ -455,6 +459,7 @@ struct SpansContent {
     labels: Option<Vec<String>>,
     legend: Option<Vec<Legend>>,
     spans: Option<Vec<SpanContent>>,
+    named: Lenient<bool>,
 }
 
 #[derive(Deserialize, Default)]
@@ -680,7 +685,7 @@ impl Budget {
             }
             spans.push(Stretch { name, tone: tone_of(&tone), row, start, dur: dur.max(0) });
         }
-        Ok(Spans { labels, legend, spans })
+        Ok(Spans { labels, legend, spans, has_names: content.named.0 })
     }
 }
 
@@ -743,6 +748,7 @@ mod tests {
                     start: -7,
                     dur: i64::MAX,
                 }],
+                has_names: true,
             }),
             Plot::Boxes(Boxes {
                 unit: Unit::Bytes,

@@ -10,14 +10,14 @@ use crate::scene::{Anchor, Mark, N_OTHER, Scene};
 pub const ROW: f64 = 19.0;
 const GAP: f64 = 1.0;
 /// Narrower boxes have no text.
-const MIN_TEXT: f64 = 26.0;
+pub(super) const MIN_TEXT: f64 = 26.0;
 /// Width of a letter of names, which have more wide ones than sentences.
-const LETTER: f64 = 7.1;
+pub(super) const LETTER: f64 = 7.1;
 /// Narrower boxes cannot be seen.
 const MIN_BOX: f64 = 0.25;
 
 /// Opacity of boxes, pale enough for texts on them.
-const STRENGTH: f64 = 0.42;
+pub(super) const STRENGTH: f64 = 0.42;
 
 /// A box with its place.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,11 +1,17 @@
 //! Spans in rows over time.
 
 use super::axes::push_times;
-use super::texts::{gutter_for, row_label, title};
+use super::flame;
+use super::texts::{cut, gutter_for, row_label, title};
 use super::{FOOT, HEAD, LYING_BAR, LYING_ROW, RIGHT};
 use crate::base::units::Unit;
 use crate::report::chart::{Spans, Stretch};
-use crate::scene::{Mark, Scene};
+use crate::scene::{Anchor, Mark, Scene};
+
+/// Space above a row that belongs to the one before.
+const GAP: f64 = 1.0;
+/// Opacity of stretches without room for a name, among paler ones with names.
+const SHORT_STRENGTH: f64 = 0.7;
 
 /// Rows from the top down, time from left to right.
 pub(super) fn rows_of_spans(spans: &Spans, width: f64) -> Scene {
@@ -13,27 +19,41 @@ pub(super) fn rows_of_spans(spans: &Spans, width: f64) -> Scene {
     let plot = width - gutter - RIGHT;
     let start = spans.spans.iter().map(|span| span.start).min().unwrap_or(0) as f64;
     let end = (spans.spans.iter().map(Stretch::end).max().unwrap_or(0) as f64).max(start + 1.0);
-    let bottom = HEAD + spans.labels.len() as f64 * LYING_ROW;
+    let apart = LYING_ROW - LYING_BAR;
+    let mut bottom = HEAD - apart / 2.0;
+    let mut tops = Vec::with_capacity(spans.labels.len());
+    for label in &spans.labels {
+        let is_close = spans.has_names && label.is_empty() && !tops.is_empty();
+        let top = bottom + if is_close { GAP } else { apart };
+        tops.push(top);
+        bottom = top + LYING_BAR;
+    }
+    let bottom = bottom + apart / 2.0;
     let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend: spans.legend.clone() };
-    let top_of = |row: usize| HEAD + row as f64 * LYING_ROW + (LYING_ROW - LYING_BAR) / 2.0;
-    for (row, label) in spans.labels.iter().enumerate() {
-        scene.marks.push(row_label(label, gutter, top_of(row)));
+    for (label, top) in spans.labels.iter().zip(&tops) {
+        scene.marks.push(row_label(label, gutter, *top));
     }
     scene.marks.push(Mark::Rule { from: (gutter, bottom), to: (width - RIGHT, bottom), is_limit: false });
-    for span in spans.spans.iter().filter(|span| (span.row as usize) < spans.labels.len()) {
+    for span in &spans.spans {
+        let Some(y) = tops.get(span.row as usize).copied() else { continue };
         let x_of = |ns: i64| gutter + (ns as f64 - start) / (end - start) * plot;
         let length = x_of(span.end()) - x_of(span.start);
         // Adjacent spans of one color are separated by a gap, if there is space.
         let gap = if length > 3.0 { 0.75 } else { 0.0 };
         let meaning = spans.legend.iter().find(|(_, tone)| *tone == span.tone).map_or("", |(name, _)| name);
-        scene.marks.push(Mark::Rect {
-            x: x_of(span.start),
-            y: top_of(span.row as usize),
-            width: (length - gap).max(0.5),
-            height: LYING_BAR,
-            tone: span.tone,
-            title: title(&span.name, meaning, span.dur.max(0) as f64, Unit::Ns),
-        });
+        let title = title(&span.name, meaning, span.dur.max(0) as f64, Unit::Ns);
+        let (x, width, height, tone) = (x_of(span.start), (length - gap).max(0.5), LYING_BAR, span.tone);
+        if !spans.has_names {
+            scene.marks.push(Mark::Rect { x, y, width, height, tone, title });
+            continue;
+        }
+        let has_room = width >= flame::MIN_TEXT;
+        let strength = if has_room { flame::STRENGTH } else { SHORT_STRENGTH };
+        scene.marks.push(Mark::Cell { x, y, width, height, tone, strength, title });
+        if has_room && !span.name.is_empty() {
+            let text = cut(&span.name, ((width - 8.0) / flame::LETTER) as usize);
+            scene.marks.push(Mark::Text { x: x + 4.0, y: y + 13.0, anchor: Anchor::Start, text });
+        }
     }
     push_times(&mut scene, (start, end), gutter, bottom);
     scene
