@@ -15,9 +15,9 @@ use crate::trace::{Run, Trace};
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "timeline", title: "Timeline", applies, run, group: Group::Timeline, is_late: true };
 
-/// Rows in the picture, and rows of one track.
+/// Rows in the picture, and rows that a track is cut to for the sake of other tracks.
 const MAX_ROWS: u32 = 40;
-const MAX_ROWS_OF_TRACK: u32 = 6;
+const ROWS_OF_TRACK: u32 = 6;
 /// Pixels of a row at the least, if the boxes are few enough.
 const N_PIXELS: u32 = 400;
 /// Boxes in the picture. With more of them, pixels are longer.
@@ -68,12 +68,9 @@ fn report(run: &Run, timeline: &Timeline) -> Report {
     report
 }
 
-fn rows_shown(timeline: &Timeline, track: usize) -> u32 {
-    timeline.tracks[track].view.n_rows.min(MAX_ROWS_OF_TRACK)
-}
-
-/// Tracks of the picture in their order: those of GPUs first, then the busiest, as far as there is room.
-fn drawn_tracks(timeline: &Timeline) -> Vec<usize> {
+/// Tracks of the picture in their order, and how many rows each has at most. Tracks of GPUs come first, then the busiest, as far as
+/// there is room.
+fn drawn_tracks(timeline: &Timeline) -> (Vec<usize>, u32) {
     let view = |number: usize| &timeline.tracks[number].view;
     let mut numbers: Vec<usize> = (0..timeline.tracks.len())
         .filter(|number| view(*number).sort != TrackSort::Counter && view(*number).n_rows > 0)
@@ -84,18 +81,20 @@ fn drawn_tracks(timeline: &Timeline) -> Vec<usize> {
     });
     let mut n_rows = 0;
     numbers.retain(|number| {
-        let more = rows_shown(timeline, *number);
+        let more = view(*number).n_rows.min(ROWS_OF_TRACK);
         let fits = n_rows + more <= MAX_ROWS;
         n_rows += if fits { more } else { 0 };
         fits
     });
     numbers.sort_unstable();
-    numbers
+    let fits = |most: &u32| numbers.iter().map(|it| view(*it).n_rows.min(*most)).sum::<u32>() <= MAX_ROWS;
+    let most = (ROWS_OF_TRACK..=MAX_ROWS).take_while(fits).last().unwrap_or(ROWS_OF_TRACK);
+    (numbers, most)
 }
 
 /// The first rows of tracks over all of the time. `None` if there are only counters.
 fn picture(run: &Run, timeline: &Timeline) -> Option<Chart> {
-    let tracks = drawn_tracks(timeline);
+    let (tracks, most) = drawn_tracks(timeline);
     let view = |number: usize| &timeline.tracks[number].view;
     let has_groups = tracks.iter().any(|number| view(*number).group != view(tracks[0]).group);
     let (mut rows, mut labels) = (Vec::new(), Vec::new());
@@ -104,10 +103,11 @@ fn picture(run: &Run, timeline: &Timeline) -> Option<Chart> {
     let mut group = None;
     for number in &tracks {
         let view = view(*number);
-        if has_groups && group.replace(&view.group) != Some(&view.group) {
+        let is_next = group.replace(&view.group) != Some(&view.group);
+        if has_groups && is_next && !view.group.is_empty() {
             labels.push(view.group.clone());
         }
-        for row in 0..rows_shown(timeline, *number) {
+        for row in 0..view.n_rows.min(most) {
             rows.push(RowName { track: *number as u32, row });
             places.push(labels.len() as u32);
             labels.push(if row == 0 { view.title.clone() } else { String::new() });
@@ -115,7 +115,7 @@ fn picture(run: &Run, timeline: &Timeline) -> Option<Chart> {
     }
     let boxes = boxes(run, timeline, &rows);
     let (first, last) = (boxes.iter().map(|it| it.start_ns).min()?, boxes.iter().map(end_of).max()?);
-    let cut = tracks.iter().filter(|number| view(**number).n_rows > MAX_ROWS_OF_TRACK).count();
+    let cut = tracks.iter().filter(|number| view(**number).n_rows > most).count();
     let mut caption = format!(
         "{} to {}, {} of {}",
         format_ns(first as i64),
@@ -124,7 +124,7 @@ fn picture(run: &Run, timeline: &Timeline) -> Option<Chart> {
         counted(timeline.tracks.len() as u64, "track", "tracks"),
     );
     if cut > 0 {
-        caption.push_str(&format!(", {MAX_ROWS_OF_TRACK} rows of each at most"));
+        caption.push_str(&format!(", {most} rows of each at most"));
     }
     caption.push_str(". Colors stand for names. Events too short to draw are merged.");
     let spans = boxes.iter().map(|it| stretch(run, it, &places)).collect();
