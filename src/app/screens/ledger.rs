@@ -151,7 +151,8 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                     .get()
                     // A bar of kept records only would say nothing.
                     .filter(|ledger| {
-                        ledger.records() > ledger.kept.records || ledger.file_bytes_read < file_bytes
+                        let is_whole = ledger.records() == ledger.kept.records && ledger.file_bytes_read >= file_bytes;
+                        !ledger.is_clean() && !is_whole
                     })
                     .map(|ledger| view! { <AccountBar ledger file_bytes /> })
             }}
