@@ -9,7 +9,7 @@ SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Carg
 	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/build-hash.mjs \
 	tools/make-package.mjs tools/package-lock.json $(wildcard embed/*)
 
-.PHONY: help setup serve quick dist zip wheel screenshots check test test-all test-native test-python test-browser test-dist test-big test-fuzz readers bench bench-peers fuzz clean
+.PHONY: help setup serve quick dist zip wheel screenshots check test test-all test-native test-python test-notebook test-browser test-dist test-big test-fuzz readers bench bench-peers fuzz clean
 
 help: ## list commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +56,12 @@ check: ## check formatting, lints and documentation
 test: ## run everything that CI runs
 	@+$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) test-all
 
-test-all: test-browser check test-native test-python test-fuzz
+test-all: test-browser check test-native test-python test-fuzz test-notebook
+
+# Both make what this one uses.
+ifneq ($(filter test-all,$(MAKECMDGOALS)),)
+test-notebook: | test-browser test-python
+endif
 
 # Unit tests are a second build of the library: they take seconds without optimization, which makes that build fast.
 test-native:
@@ -65,6 +70,11 @@ test-native:
 
 test-python: ## build the Python package for tests and run python/tests in a fresh environment (ONLY=sql)
 	@tools/test-python.sh $(if $(ONLY),-k '$(ONLY)')
+
+# The page is built in the recipe, as for the browser tests.
+test-notebook: ## run the Python package in a real JupyterLab, installed from PyPI
+	@+$(MAKE) --no-print-directory target/quick/index.html
+	@tools/test-notebook.sh
 
 # Some tests compare the page with the command. The site is built in the recipe: as a prerequisite, its job would end before these
 # tests, the longest of all, and they would wait for other jobs. The command is the one of the native tests: a plain build would

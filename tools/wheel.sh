@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the Python package into target/wheels/: `tools/wheel.sh release` for users, `tools/wheel.sh dev` for tests, into
-# target/wheels/dev/. Installs maturin from PyPI into target/maturin if it is missing.
+# Builds the Python package into target/wheels/: `tools/wheel.sh release` for users, `tools/wheel.sh dev [NAME]` for tests, into
+# target/wheels/dev/, or target/wheels/NAME/. Installs maturin from PyPI into target/maturin if it is missing.
+# The viewer for notebooks, tracedrop.html, is included if it is built, in dist/ or TRACEDROP_DIST.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 profile=${1:-release}
@@ -18,9 +19,19 @@ fi
 # Its own target folder: builds of the command and of the package do not wait for each other.
 export CARGO_TARGET_DIR=$PWD/target/python
 out=target/wheels
-[ "$profile" = release ] || out=target/wheels/$profile
+[ "$profile" = release ] || out=target/wheels/${2:-$profile}
 mkdir -p "$out"
 rm -f "$out"/tracedrop-*.whl
+
+viewer=${TRACEDROP_DIST:-dist}/tracedrop.html
+included=python/lib/tracedrop/tracedrop.html
+if [ -f "$viewer" ]; then
+  cp "$viewer" "$included"
+else
+  rm -f "$included"
+  [ "$profile" != release ] || echo "$viewer is missing, so view() will need TRACEDROP_VIEWER; \`make dist\` builds it." >&2
+fi
+
 # Wheels for PyPI are built in the release workflow, against an old libc.
 "$maturin" build --quiet --manifest-path python/Cargo.toml --profile "$profile" --out "$out" ${WHEEL_OPTIONS:-}
 ls "$out"/tracedrop-*.whl

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -256,3 +257,19 @@ def test_junit_of_a_comparison() -> None:
     printed = command("compare", TRACE, OTHER, "--format", "junit", "--fail-on", "gpu.busy > -1000%", "--fail-on", "gpu.work > 1000%")
     suite = ET.fromstring(printed.stdout)
     assert printed.returncode == 3 and suite.get("tests") == "3" and suite.get("failures") == "1"
+
+
+def test_tables_and_values_of_several_files_are_all_there() -> None:
+    together = td.open([TRACE, OTHER], together=True)
+    described = json.loads(together.to_json())
+    for report, expected in [*zip(together.reports, described["reports"]), (together.account, described["ledger"])]:
+        tables = [block for block in expected["blocks"] if block["type"] == "table"]
+        assert [re.sub(r"_\d+$", "", id) for id in report.tables] == [re.sub(r"_\d+$", "", table["id"]) for table in tables]
+        assert [len(table) for table in report.tables.values()] == [len(table["rows"]) for table in tables]
+        values = [fact for block in expected["blocks"] if block["type"] == "facts" for fact in block["facts"]]
+        assert [fact.value for fact in report.facts.values()] == [fact["value"] for fact in values]
+    assert {"metadata", "metadata_2"} <= set(together.report("overview").tables)
+    one, other = td.open(TRACE).account.facts["kept"], td.open(OTHER).account.facts["kept"]
+    facts = together.account.facts
+    kept = [fact.value for id, fact in facts.items() if fact.id == "kept"]
+    assert kept[-2:] == [one.value, other.value], "each file's own"

@@ -99,7 +99,11 @@ def open(
     args = ["tracedrop", "report", *_arguments(options)]
     if together:
         args.append("--together")
-    return Trace(_tracedrop.Document.open([*args, "--", *_paths(path)], progress))
+    paths = _paths(path)
+    trace = Trace(_tracedrop.Document.open([*args, "--", *paths], progress))
+    if not options:
+        trace._unchanged = paths
+    return trace
 
 
 def compare(
@@ -364,7 +368,7 @@ class Report:
 
     @_cached
     def tables(self) -> Mapping[str, Table]:
-        """Tables by id, in display order; of several with one id, those after the first have a number (``metadata_2``)."""
+        """Tables by id, in display order; of traces opened together, those after the first have a number (``metadata_2``)."""
         tables: dict[str, Table] = {}
         for position, block in enumerate(self._blocks("table")):
             id, number = block["id"], 2
@@ -375,8 +379,18 @@ class Report:
 
     @_cached
     def facts(self) -> dict[str, Fact]:
-        """Values by id."""
-        return {fact.id: fact for block in self._blocks("facts") for fact in _facts(block["facts"])}
+        """Values by id; of traces opened together, those after the first have a number (``skipped_2``)."""
+        facts: dict[str, Fact] = {}
+        numbers: dict[str, int] = {}
+        for block in self._blocks("facts"):
+            for fact in _facts(block["facts"]):
+                id, number = fact.id, numbers.get(fact.id, 1)
+                while id in facts:
+                    number += 1
+                    id = f"{fact.id}_{number}"
+                numbers[fact.id] = number
+                facts[id] = fact
+        return facts
 
     @_cached
     def findings(self) -> list[Finding]:
@@ -484,6 +498,33 @@ class _Document:
 
         return _notebook.of_document(self)
 
+    def view(
+        self,
+        report: str | None = None,
+        height: int = 640,
+        *,
+        viewer: PathLike | None = None,
+        with_viewer: bool = False,
+    ) -> None:
+        """Show the whole viewer in a notebook: all reports, flame graphs and the timeline, in a sandboxed frame without network.
+
+        The output holds everything that was read, except arguments of events. Traces opened together are held as they are, unless options
+        changed how they were read; then the output has the reports only, like that of a comparison.
+        The first output also holds the viewer, and those of other cells use that one.
+
+        :param report: Id of the only report to show; ``"flame"`` is the flame graph, ``"timeline"`` the timeline.
+        :param height: Height of the frame in pixels.
+        :param viewer: Path of ``tracedrop.html``, by default that of the environment variable ``TRACEDROP_VIEWER``, or the one in the
+            package.
+        :param with_viewer: Put the viewer into this output too: the one that had it is gone, or the notebook isolates cells from each
+            other.
+        :raises TracedropError: Not in a notebook, no viewer, or more than 50 MB of data.
+        :raises KeyError: There is no such report.
+        """
+        from . import _view
+
+        _view.show(self, report, height, viewer, with_viewer)
+
     def to_markdown(self) -> str:
         """All reports as Markdown."""
         return (self.export("markdown") or b"").decode()
@@ -499,6 +540,9 @@ class _Document:
 
 class Trace(_Document):
     """An open trace, or several that are one run. Made by :func:`open`."""
+
+    #: Its files, if no option changes how they are read.
+    _unchanged: Sequence[str] = ()
 
     @property
     def account(self) -> Report:
