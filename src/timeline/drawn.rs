@@ -75,7 +75,8 @@ impl Timeline {
             let event = DrawnBox {
                 row: row as u32,
                 start_ns: self.from_start(part, boxes.start(id)),
-                dur_ns: boxes.length(id) as u64,
+                // Times end where 64 bits do.
+                dur_ns: boxes.end(id).wrapping_sub(boxes.start(id)) as u64,
                 count: 1,
                 trace: part.trace,
                 name: boxes.name(id),
