@@ -814,11 +814,11 @@ mod tests {
             let content = typed::read(text.as_bytes()).map_err(Refusal::from)?;
             read_into(content, &mut reports).map(|()| reports[0].charts().count())
         };
-        assert_eq!(read(&text), Ok(7));
+        assert_eq!(read(&text), Ok(8));
         assert_eq!(read("{}"), Ok(0));
         assert_eq!(read(&text.replace("\"report\":\"r\"", "\"report\":\"other\"")), Ok(0));
-        assert_eq!(read(&text.replace("\"heat\":", "\"spiral\":")), Ok(6));
-        assert_eq!(read(&text.replace("\"before\":1", "\"before\":-1")), Ok(7));
+        assert_eq!(read(&text.replace("\"heat\":", "\"spiral\":")), Ok(7));
+        assert_eq!(read(&text.replace("\"before\":1", "\"before\":-1")), Ok(8));
         for (from, to) in [
             ("chart_1", "chart_0"),
             ("[1.5,0]", "[1.5]"),
