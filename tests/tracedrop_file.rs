@@ -248,6 +248,37 @@ fn a_report_is_handed_on_with_notes_and_view() {
     assert_eq!(read.notes, some_notes(&session));
 }
 
+/// Reports on several files have a table of each; ids tell them apart.
+#[test]
+fn traces_opened_together_are_handed_on() {
+    let open_one = |name: &str| {
+        let bytes = std::fs::read(own_dir("pytorch").join(name)).unwrap();
+        let mut session = Session::new(name, bytes.len() as u64, None, Query::default());
+        session.feed(&bytes);
+        session.finish().unwrap();
+        session
+    };
+    let names = ["compare-base.json.gz", "compare-test.json.gz", "compare-base.json.gz"];
+    let mut session = Session::together(names.map(open_one).into()).unwrap();
+    let ids: Vec<String> = tables(&session).into_iter().map(|(id, _)| id).collect();
+    for id in ["overview processes", "overview processes_2", "overview processes_3", "overview metadata_3"] {
+        assert_eq!(ids.iter().filter(|other| *other == id).count(), 1, "{id}");
+    }
+    let file = written(&mut session, "tracedrop", &Options::default());
+    assert_same_tables(&linked(&file), &session);
+    // A file for each table, parsing issues of the three files included.
+    let members = members(&file);
+    let mut paths: Vec<&String> =
+        members.iter().map(|(path, _)| path).filter(|path| path.starts_with("tables/")).collect();
+    paths.sort();
+    paths.dedup();
+    assert_eq!(paths.len(), ids.len() + 3);
+    let options = LinkOptions { report: Some("overview".to_string()), ..LinkOptions::default() };
+    let fragment = text(&mut session, "link", &Options { link: options, ..Options::default() });
+    let read = link::read(&fragment).unwrap();
+    assert!(read.reports.iter().flat_map(Report::tables).any(|table| table.id == "threads_3"));
+}
+
 #[test]
 fn with_the_index_all_that_was_read_goes_along() {
     let mut session = session();

@@ -64,6 +64,9 @@ def test_ranks_are_held_as_they_are(tmp_path: Path) -> None:
     together = [TRACE, OTHER]
     _, paths = shown(td.open(together, together=True), tmp_path)
     assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in together]
+    # The viewer would read them otherwise.
+    markup, [path] = shown(td.open(together, together=True, top=3), tmp_path)
+    assert path.suffix == ".tracedrop" and "<p>Only the reports: this trace has no index" in markup
 
 
 def test_options_of_the_trace_apply(tmp_path: Path) -> None:

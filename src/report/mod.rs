@@ -101,7 +101,23 @@ impl Report {
         self.blocks.push(Block::Findings(findings));
     }
 
-    pub fn table(&mut self, table: Table) {
+    /// Adds a table. If its id is taken, by the same table of another file, it gets a number: `metadata_2`, `metadata_3`.
+    pub fn table(&mut self, mut table: Table) {
+        let is_numbered = |other: &Table| {
+            other.id.strip_prefix(&*table.id).is_some_and(|rest| {
+                rest.strip_prefix('_').map_or(rest.is_empty(), |number| number.parse::<u64>().is_ok())
+            })
+        };
+        if self.tables().any(|other| other.id == table.id) {
+            // Starts behind those that have a number: runs may have a thousand files.
+            let mut number = 1 + self.tables().filter(|other| is_numbered(other)).count();
+            let mut id = format!("{}_{number}", table.id);
+            while self.tables().any(|other| other.id == id) {
+                number += 1;
+                id = format!("{}_{number}", table.id);
+            }
+            table.id = id.into();
+        }
         self.blocks.push(Block::Table(table));
     }
 

@@ -569,7 +569,8 @@ fn read_report(content: ReportContent<'_>) -> Result<Report, Refusal> {
         if let Some(facts) = block.facts {
             report.facts(Facts { title: facts.title.0, facts: read_facts(facts.list)? });
         } else if let Some(table) = block.table {
-            report.table(read_table(table)?);
+            // As it is: taken ids are refused below.
+            report.blocks.push(Block::Table(read_table(table)?));
         } else if let Some(findings) = block.findings {
             report.findings(read_findings(findings)?);
         } else if let Some(note) = block.note {
