@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --manifest-path benches/crates/Cargo.toml`; takes a quarter of a minute. Not part of `make test`.
 
+mod stacks;
+
 use parquet::basic::Compression;
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
@@ -147,4 +149,5 @@ fn main() {
     zstd();
     parquet();
     yaml();
+    stacks::stacks();
 }
