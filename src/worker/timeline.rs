@@ -58,10 +58,10 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
         let idle = cached.idle.get_or_insert_with(all);
         DeviceIdle::add_to(idle, &timeline, range);
     }
-    if let TimelineAnswer::Details(Some(details)) = &mut answer {
-        if let Some(session) = state.session.borrow_mut().as_mut() {
-            session.add_places(&timeline, details);
-        }
+    if let TimelineAnswer::Details(Some(details)) = &mut answer
+        && let Some(session) = state.session.borrow_mut().as_mut()
+    {
+        session.add_places(&timeline, details);
     }
     post(&Response::Timeline { ticket, answer });
 }
