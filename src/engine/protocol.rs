@@ -882,7 +882,7 @@ mod tests {
         let file =
             OpenFile { name: "a.json".to_string(), format: None, keep: None, beside: Vec::new(), only: None };
         let open = encode(&Request::Open { files: vec![file], query: Query::default() });
-        assert_eq!(open, [&b"\x00\x01\x06a.json\x00\x00\x00\x00\x0a\x00\x00"[..], &[0; 8]].concat());
+        assert_eq!(open, [&b"\x00\x01\x06a.json\x00\x00\x00\x00\x0a\x00\x00"[..], &[0; 9]].concat());
         // `finishing` is the last byte.
         assert_eq!(encode(&Response::Progress(finishing)).last(), Some(&1));
         assert_eq!(encode(&Response::Progress(Progress::default())).last(), Some(&0));

@@ -16,8 +16,8 @@ export async function readInWorker(input, { index = 0, together = false, exporte
   };
   // Postcard: the number of the variant, then its fields: the files, each read as what it looks like, with no index kept, nothing
   // beside it and all of its time; a query with the length of lists, no tables of one's own, six empty fields for memory, no range for the critical
-  // path, and secrets hidden. A test beside the messages holds these bytes.
-  const open = new Uint8Array([0, files.length, ...files.flatMap((file) => [...utf8(file.name), 0, 0, 0, 0]), 10, 0, 0, ...Array(8).fill(0)]);
+  // path, secrets hidden, and no moment of memory. A test beside the messages holds these bytes.
+  const open = new Uint8Array([0, files.length, ...files.flatMap((file) => [...utf8(file.name), 0, 0, 0, 0]), 10, 0, 0, ...Array(9).fill(0)]);
   const exportAs = (ticket, id) => new Uint8Array([5, ticket, ...utf8(id)]);
   const [PROGRESS, DOCUMENT, FAILED, EXPORTED, REFUSED] = [1, 2, 3, 7, 8];
 
