@@ -2,10 +2,7 @@
 // site's own server and to another one. The browser has to block it, and neither server may be contacted.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openPage as openAnyPage, siteAndBrowser, startElsewhere } from './support.mjs';
-
-// With a service worker, as everywhere.
-const openPage = (browser, url, options) => openAnyPage(browser, url, { serviceWorkers: 'allow', ...options });
+import { openPageWithServiceWorker as openPage, siteAndBrowser, startElsewhere } from './support.mjs';
 
 const given = siteAndBrowser();
 let elsewhere;

@@ -9,9 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { buildHash, filesIn, writtenBuild } from '../../tools/build-hash.mjs';
 import { listen, staticServer } from '../../tools/static-server.mjs';
-import { DIST, launchBrowser, openPage as openAnyPage, waitUntilReady } from './support.mjs';
-
-const openPage = (browser, url, options) => openAnyPage(browser, url, { serviceWorkers: 'allow', ...options });
+import { DIST, launchBrowser, openPageWithServiceWorker as openPage, waitUntilReady } from './support.mjs';
 
 const BASE = '/tools/tracedrop/';
 const SLICES = '[{"name":"first","ph":"X","ts":0,"dur":5,"pid":1,"tid":1},{"name":"second","ph":"X","ts":6,"dur":2,"pid":1,"tid":1}]';

@@ -1,10 +1,7 @@
 // The privacy screen really tries, shows what the browser did, and nothing arrives.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { NARROW, WIDE, accessibilityProblems, openPage as openAnyPage, siteAndBrowser, startElsewhere } from './support.mjs';
-
-// With a service worker, as everywhere.
-const openPage = (browser, url, options) => openAnyPage(browser, url, { serviceWorkers: 'allow', ...options });
+import { NARROW, WIDE, accessibilityProblems, openPageWithServiceWorker as openPage, siteAndBrowser, startElsewhere } from './support.mjs';
 
 const given = siteAndBrowser();
 let elsewhere;

@@ -116,6 +116,9 @@ export async function openPage(
   return page;
 }
 
+/** [`openPage`] with the service worker that keeps the site offline, as people have it. */
+export const openPageWithServiceWorker = (browser, url, options) => openPage(browser, url, { serviceWorkers: 'allow', ...options });
+
 /**
  * Runs in the page before the site does: its workers get the first 4 MiB of a stream at once, then one chunk per second, so
  * that tests of a page that is parsing do not depend on its speed.
