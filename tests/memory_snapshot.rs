@@ -3,9 +3,8 @@
 mod support;
 
 use serde_json::{Map, Value, json};
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use support::{data_dirs, files, for_each_cut, import, own_dir, stem};
+use std::path::PathBuf;
+use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
 use tracedrop::analysis::{Context, Query, memory_snapshot};
 use tracedrop::import::ImportError;
 use tracedrop::import::memory_snapshot::INFO;
@@ -14,16 +13,6 @@ use tracedrop::report::{Block, Report};
 use tracedrop::trace::memory_snapshot::{Action, Amount, Device, MemorySnapshot, NO_TIME, Segment, Use};
 use tracedrop::trace::samples::{NO_LINE, StackId};
 use tracedrop::trace::{Run, Trace};
-
-fn unpacked(path: &Path) -> Vec<u8> {
-    let bytes = std::fs::read(path).unwrap();
-    if path.extension().is_none_or(|extension| extension != "gz") {
-        return bytes;
-    }
-    let mut content = Vec::new();
-    flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut content).unwrap();
-    content
-}
 
 /// Snapshots with their answers, of all places.
 fn cases() -> Vec<(PathBuf, Value)> {

@@ -7,10 +7,9 @@ mod support;
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
-use support::{data_dirs, files, for_each_cut, import, own_dir, stem};
+use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
 use tracedrop::base::protobuf::PushFields;
@@ -18,16 +17,6 @@ use tracedrop::import::Import;
 use tracedrop::trace::Trace;
 use tracedrop::trace::slices::SliceKind;
 use tracedrop::trace::tracks::Key;
-
-fn unpacked(path: &Path) -> Vec<u8> {
-    let bytes = std::fs::read(path).unwrap();
-    if path.extension().is_none_or(|extension| extension != "gz") {
-        return bytes;
-    }
-    let mut content = Vec::new();
-    flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut content).unwrap();
-    content
-}
 
 /// Files with answers.
 fn cases() -> Vec<(PathBuf, Value)> {

@@ -44,6 +44,17 @@ pub fn files(dir: &Path, endings: &[&str]) -> Vec<PathBuf> {
     files
 }
 
+/// Content of a file, unpacked if its name ends in `.gz`.
+pub fn unpacked(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).unwrap();
+    if path.extension().is_none_or(|extension| extension != "gz") {
+        return bytes;
+    }
+    let mut content = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(bytes.as_slice()), &mut content).unwrap();
+    content
+}
+
 /// File name up to its first dot after the stem: `large_20k.jsonl.gz` → `large_20k`.
 pub fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap().to_str().unwrap();
