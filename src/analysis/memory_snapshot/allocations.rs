@@ -13,7 +13,7 @@
 
 use super::places::{Choice, Places};
 use super::usage::Axis;
-use super::{Snapshot, label, signed};
+use super::{Snapshot, device_column, label, signed};
 use crate::analysis::timeline::texts;
 use crate::base::units::{Unit, counted, format_bytes};
 use crate::report::chart::{Boxes, Plot, Tone, ValueBox};
@@ -288,12 +288,7 @@ pub fn table(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
         id,
         title,
         vec![
-            Column::key(
-                "device",
-                "device",
-                Content::Plain,
-                texts(rows.iter().map(|row| Some(label(row.0)))),
-            ),
+            device_column(rows.iter().map(|row| row.0)),
             Column::text(
                 "function",
                 "function",

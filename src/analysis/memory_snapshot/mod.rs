@@ -89,6 +89,11 @@ fn label(device: usize) -> String {
     format!("GPU {device}")
 }
 
+/// The column with which rows name their GPU.
+fn device_column(devices: impl Iterator<Item = usize>) -> Column {
+    Column::key("device", "device", Content::Plain, texts(devices.map(|device| Some(label(device)))))
+}
+
 fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
@@ -258,12 +263,7 @@ fn devices(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
         id,
         title,
         vec![
-            Column::key(
-                "device",
-                "device",
-                Content::Plain,
-                texts(rows.iter().map(|(number, _)| Some(label(*number)))),
-            ),
+            device_column(rows.iter().map(|(number, _)| *number)),
             integers(
                 "events",
                 "events",

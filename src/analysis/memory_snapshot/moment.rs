@@ -2,7 +2,7 @@
 
 use super::places::{Choice, Place, Places};
 use super::usage::Axis;
-use super::{Snapshot, label, ratio, signed};
+use super::{Snapshot, device_column, ratio, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, format_ns};
@@ -61,12 +61,7 @@ pub fn table(
         id,
         title(&format!("Active memory at {}", format_ns(moment))),
         vec![
-            Column::key(
-                "device",
-                "device",
-                Content::Plain,
-                texts(rows.iter().map(|row| Some(label(row.device)))),
-            ),
+            device_column(rows.iter().map(|row| row.device)),
             Column::key(
                 "function",
                 "function",

@@ -1,6 +1,6 @@
 //! Ranges that the program named, such as steps of a profiler, with the memory of their device.
 
-use super::{Snapshot, label, signed};
+use super::{Snapshot, device_column, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
@@ -89,12 +89,7 @@ pub fn table(snapshot: &Snapshot<'_>, id: String, title: String) -> Option<Table
         id,
         title,
         vec![
-            Column::key(
-                "device",
-                "device",
-                Content::Plain,
-                texts(rows.iter().map(|range| Some(label(range.device)))),
-            ),
+            device_column(rows.iter().map(|range| range.device)),
             Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|range| Some(range.name)))),
             Column::integer(
                 "start",

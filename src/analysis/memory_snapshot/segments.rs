@@ -1,7 +1,7 @@
 //! Segments and their blocks at the end, and out-of-memory events.
 
 use super::places::{Choice, Places};
-use super::{Snapshot, label, ratio, signed};
+use super::{Snapshot, device_column, ratio, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
@@ -102,12 +102,7 @@ pub fn pools(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
         groups.iter().map(|group| Fragmentation::of(group.iter().copied())).collect();
     let firsts: Vec<&Segment> = groups.iter().map(|group| group[0]).collect();
     let mut all = vec![
-        Column::key(
-            "device",
-            "device",
-            Content::Plain,
-            texts(firsts.iter().map(|it| Some(label(it.device as usize)))),
-        ),
+        device_column(firsts.iter().map(|it| it.device as usize)),
         Column::key(
             "pool",
             "pool",
@@ -132,12 +127,7 @@ pub fn all(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
     let n_left_out = cut(&mut segments);
     let sums: Vec<Fragmentation> = segments.iter().map(|segment| Fragmentation::of([*segment])).collect();
     let mut own = vec![
-        Column::key(
-            "device",
-            "device",
-            Content::Plain,
-            texts(segments.iter().map(|it| Some(label(it.device as usize)))),
-        ),
+        device_column(segments.iter().map(|it| it.device as usize)),
         Column::integer(
             "address",
             "address",
@@ -225,12 +215,7 @@ pub fn out_of_memory(snapshot: &Snapshot<'_>, id: String, title: String) -> Tabl
         id,
         title,
         vec![
-            Column::key(
-                "device",
-                "device",
-                Content::Plain,
-                texts(rows.iter().map(|it| Some(label(it.device)))),
-            ),
+            device_column(rows.iter().map(|it| it.device)),
             number("index", "event", Unit::Id, &|it| Some(signed(it.row as u64)))
                 .hint("index in the file, counted from zero")
                 .as_key(),

@@ -1,7 +1,7 @@
 //! Memory by code location: at the peak, never freed, and the rest.
 
 use super::places::{Choice, Place, Places};
-use super::{Snapshot, label, ratio, signed};
+use super::{Snapshot, device_column, ratio, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -99,12 +99,7 @@ pub fn table(id: String, title: String, sites: &[Site]) -> Table {
     let mut rows: Vec<&Site> = sites.iter().collect();
     let n_left_out = cut(&mut rows);
     let mut columns = vec![
-        Column::key(
-            "device",
-            "device",
-            Content::Plain,
-            texts(rows.iter().map(|site| Some(label(site.device)))),
-        ),
+        device_column(rows.iter().map(|site| site.device)),
         Column::key(
             "function",
             "function",
@@ -148,7 +143,7 @@ pub fn by_metadata(snapshot: &Snapshot<'_>, id: String, title: String) -> Option
     rows.sort_by(|a, b| b.2[0].bytes.cmp(&a.2[0].bytes).then_with(|| (a.0, a.1).cmp(&(b.0, b.1))));
     let n_left_out = cut(&mut rows);
     let mut columns = vec![
-        Column::key("device", "device", Content::Plain, texts(rows.iter().map(|row| Some(label(row.0))))),
+        device_column(rows.iter().map(|row| row.0)),
         Column::key(
             "user_metadata",
             "metadata",
