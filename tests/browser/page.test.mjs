@@ -284,7 +284,7 @@ pageTest('a large file shows progress and a report so far; stopping keeps what w
   await waiting.first().waitFor({ state: 'detached' });
   assert.equal(await waiting.count(), 0);
   assert.ok(await report(page).getByRole('heading', { level: 2 }).isVisible());
-}, { slowReading: true });
+}, { slowReading: true, viewport: { width: 1280, height: 320 } });
 
 pageTest('reports on a part stay where they are once reading ends', async (page) => {
   await page.getByTestId('file-input').setInputFiles(LARGE);
