@@ -124,6 +124,7 @@ impl AnalysisInfo {
     fn make(&self, context: &Context<'_>) -> Option<Report> {
         let mut report = (self.run)(context);
         report.lead_with_warnings();
+        report.name_own_tables();
         (self.group == Group::Summary || report.has_content()).then_some(report)
     }
 }

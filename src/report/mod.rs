@@ -85,6 +85,21 @@ impl Report {
         self.blocks.sort_by_key(|block| !is_warning(block));
     }
 
+    /// Names the links of findings to tables of this report by the table alone: who reads it knows where they are.
+    pub fn name_own_tables(&mut self) {
+        let titles: Vec<(String, String)> =
+            self.tables().map(|table| (table.id.to_string(), table.title.clone())).collect();
+        for block in &mut self.blocks {
+            let Block::Findings(findings) = block else { continue };
+            for rows in findings.findings.iter_mut().filter_map(|finding| finding.rows.as_mut()) {
+                let own = titles.iter().find(|(id, _)| *id == rows.table);
+                if let Some((_, title)) = own.filter(|_| rows.report == self.id) {
+                    rows.label.clone_from(title);
+                }
+            }
+        }
+    }
+
     pub fn info(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Note(Note { level: NoteLevel::Info, text: text.into() }));
     }

@@ -28,7 +28,7 @@ pub fn findings(snapshot: &Snapshot<'_>, sites: &[Site], id: &dyn Fn(&str) -> St
     never_freed(snapshot, sites, &rows, &mut found);
     let caption = "Shares are of the memory of one GPU.".to_string();
     (!found.is_empty()).then_some(Findings {
-        title: "What fills the memory".to_string(),
+        title: "Findings".to_string(),
         caption,
         empty: String::new(),
         stakes: Stakes::Spent,

@@ -116,6 +116,15 @@ fn run(context: &Context<'_>) -> Report {
         if report.summary.is_empty() {
             report.summary = summary(snapshot, &sites);
         }
+        // The picture that people know from PyTorch's own page comes first, of the GPU that was fullest.
+        let fullest = snapshot.fullest().map(|(number, _)| number);
+        let mut charts = usage::charts(snapshot, &id, &title);
+        charts.sort_by_key(|(device, _)| Some(*device) != fullest);
+        let mut charts = charts.into_iter();
+        let first = charts.next().map(|(device, chart)| {
+            report.chart(chart);
+            device
+        });
         if let Some(findings) = findings::findings(snapshot, &sites, &id) {
             report.findings(findings);
         }
@@ -123,11 +132,11 @@ fn run(context: &Context<'_>) -> Report {
             report.facts(facts);
         }
         notes(snapshot, &mut report);
-        for (device, chart) in usage::charts(snapshot, &id, &title) {
+        let allocations = |device: usize| allocations::chart(snapshot, device, &id, &title);
+        first.and_then(allocations).into_iter().for_each(|chart| report.chart(chart));
+        for (device, chart) in charts {
             report.chart(chart);
-            if let Some(chart) = allocations::chart(snapshot, device, &id, &title) {
-                report.chart(chart);
-            }
+            allocations(device).into_iter().for_each(|chart| report.chart(chart));
         }
         report.table(devices(snapshot, id("devices"), title("Devices")));
         report.table(
