@@ -71,7 +71,12 @@ fn are_ranks<'a>(files: impl Iterator<Item = &'a FileView>) -> bool {
 
 impl App {
     /// Opens dropped or chosen files, archives as folders, and reports what was not opened.
-    pub fn take(self, dropped: Dropped) {
+    pub fn take(self, mut dropped: Dropped) {
+        let handles = std::mem::take(&mut dropped.handles);
+        // A frame keeps nothing: what it shows belongs to its host.
+        if self.embed.is_none() {
+            self.services.recent_files.keep_handles(handles);
+        }
         if dropped.folders.is_empty() && dropped.files.is_empty() {
             self.alert(words().opening.nothing_to_open.to_string());
         }

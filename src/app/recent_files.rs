@@ -1,8 +1,9 @@
 //! Cached files: the list of indexes, and whether caching is on.
 
-use super::browser::{self, Local, Neighbours};
+use super::browser::{self, Local, Neighbours, PendingHandle, Picked};
 use super::client::{Answer, Client};
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use tracedrop::engine::protocol::{KeptView, Request};
 
 const REMEMBERED_AS: &str = "tracedrop-keep";
@@ -14,6 +15,8 @@ const NEIGHBOURS: &str = "tracedrop-indexes";
 pub struct RecentFiles {
     /// Newest first. `None` if unknown, or if there is no cache.
     pub entries: RwSignal<Option<Vec<KeptView>>>,
+    /// Names of dropped files that can be opened again without a dialog.
+    pub reopenable: RwSignal<Vec<String>>,
     /// Whether to cache files from now on.
     pub keeps: RwSignal<bool>,
     /// Exists while requests are pending; `n_asked` is their number.
@@ -27,6 +30,7 @@ impl RecentFiles {
     pub fn new() -> RecentFiles {
         RecentFiles {
             entries: RwSignal::new(None),
+            reopenable: RwSignal::default(),
             keeps: RwSignal::new(browser::remembered(REMEMBERED_AS).as_deref() != Some(NOTHING)),
             librarian: StoredValue::new_local(None),
             n_asked: StoredValue::new(0),
@@ -38,6 +42,7 @@ impl RecentFiles {
     pub fn follow(self) {
         self.neighbours.set_value(Neighbours::on_change(NEIGHBOURS, move || self.refresh()));
         self.refresh();
+        spawn_local(async move { self.reopenable.set(browser::handle_names().await) });
     }
 
     /// Reads the list again, here and in all other pages, after a change.
@@ -73,7 +78,47 @@ impl RecentFiles {
         self.forget_and_tell(None);
     }
 
+    /// Keeps the handles of dropped files, unless nothing is to be kept.
+    pub fn keep_handles(self, handles: Vec<PendingHandle>) {
+        if handles.is_empty() || !self.keeps.get_untracked() {
+            return;
+        }
+        spawn_local(async move {
+            for handle in handles {
+                browser::keep_handle(handle).await;
+            }
+            self.reopenable.set(browser::handle_names().await);
+        });
+    }
+
+    /// Opens a file by its handle and passes it to `then`, or `None` if that is refused or the file is gone.
+    pub fn reopen(self, name: String, then: impl FnOnce(Option<Picked>) + 'static) {
+        spawn_local(async move {
+            let file = browser::file_by_handle(&name).await;
+            if file.is_none() {
+                browser::forget_handles(Some(&name)).await;
+                self.reopenable.update(|names| names.retain(|other| *other != name));
+            }
+            then(file);
+        });
+    }
+
+    fn forget_handles(self, name: Option<String>) {
+        self.reopenable.update(|names| names.retain(|other| name.as_ref().is_some_and(|name| other != name)));
+        spawn_local(async move {
+            browser::forget_handles(name.as_deref()).await;
+        });
+    }
+
     fn forget_and_tell(self, key: Option<String>) {
+        let name = key.as_ref().and_then(|key| {
+            self.entries.with_untracked(|entries| {
+                entries.iter().flatten().find(|entry| entry.key == *key).map(|entry| entry.file_name.clone())
+            })
+        });
+        if key.is_none() || name.is_some() {
+            self.forget_handles(name);
+        }
         self.ask(|ticket| Request::Forget { ticket, key }, move || self.tell_neighbours());
     }
 

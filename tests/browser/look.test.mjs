@@ -190,6 +190,36 @@ pageTest('a reload offers what was open, and shows it as it was', async (page) =
   assert.equal(await page.getByTestId('lost-files').count(), 0);
 });
 
+pageTest('a dropped file opens again after a reload without being chosen; if it is gone, the dialog opens', async (page) => {
+  const text = made.buffer.toString();
+  // Scripts cannot drag files with handles, so a file of the page's own storage gives its handle.
+  await page.evaluate(async (text) => {
+    const own = await (await navigator.storage.getDirectory()).getFileHandle('made.json', { create: true });
+    const writable = await own.createWritable();
+    await writable.write(text);
+    await writable.close();
+    DataTransferItem.prototype.getAsFileSystemHandle = async () => own;
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([text], 'made.json'));
+    document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+  }, text);
+  await heading(page).waitFor();
+  await show(page, 'Slices by name');
+  await page.reload();
+  await page.getByTestId('lost-files').getByRole('button', { name: 'Open made.json again' }).click();
+  await heading(page).getByText('Slices by name').waitFor();
+  await count(page).getByText('30 rows').waitFor();
+  // Where the file is gone, the dialog opens.
+  await page.reload();
+  await page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('made.json'));
+  const chosen = page.waitForEvent('filechooser');
+  await page.getByTestId('lost-files').getByRole('button', { name: 'Open made.json again' }).click();
+  await (await chosen).setFiles(made);
+  await heading(page).waitFor();
+  await page.reload();
+  await page.getByTestId('lost-files').getByRole('button', { name: 'Choose made.json again' }).waitFor();
+});
+
 pageTest('amounts show as percent and per step; the address says how, and Back undoes it', async (page) => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const title = await page.evaluate(() => globalThis.tracedrop.samples.find((sample) => sample.name === 'gpu-serving.json').title);

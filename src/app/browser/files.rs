@@ -2,6 +2,7 @@
 
 use super::Blob;
 use super::folders::{self, Folder};
+use super::handles::PendingHandle;
 use super::listeners::listen;
 use super::timers::after;
 use js_sys::Array;
@@ -45,6 +46,8 @@ pub struct Dropped {
     pub files: Vec<Picked>,
     pub folders: Vec<Folder>,
     pub half: Half,
+    /// Of the files that were dropped by themselves.
+    pub handles: Vec<PendingHandle>,
 }
 
 /// Upper or lower half of the window.
@@ -101,16 +104,20 @@ pub fn picked(input: &HtmlInputElement) -> Vec<Picked> {
 }
 
 /// Dropped files and folders; folders still have to be walked. The browser drops the data after the event.
-fn dropped(data: &DataTransfer) -> (Vec<Picked>, Vec<FileSystemEntry>) {
-    let (mut files, mut folders) = (Vec::new(), Vec::new());
+fn dropped(data: &DataTransfer, half: Half) -> (Dropped, Vec<FileSystemEntry>) {
+    let (mut dropped, mut folders) = (Dropped { half, ..Dropped::default() }, Vec::new());
     let items = data.items();
     for item in (0..items.length()).filter_map(|at| items.get(at)).filter(|item| item.kind() == "file") {
         match item.webkit_get_as_entry().ok().flatten().filter(FileSystemEntry::is_directory) {
             Some(folder) => folders.push(folder),
-            None => files.extend(item.get_as_file().ok().flatten().map(picked_file)),
+            None => {
+                let Some(file) = item.get_as_file().ok().flatten().map(picked_file) else { continue };
+                dropped.handles.extend(PendingHandle::of(&item, file.name.clone()));
+                dropped.files.push(file);
+            }
         }
     }
-    (files, folders)
+    (dropped, folders)
 }
 
 fn has_files(event: &DragEvent) -> Option<DataTransfer> {
@@ -154,11 +161,9 @@ pub fn on_drag(hover: impl Fn(Option<Half>) + Clone + 'static, drop: impl Fn(Dro
         hover(None);
         if let Some(data) = has_files(event) {
             event.prevent_default();
-            let half = half_of(event);
-            let (files, folders) = dropped(&data);
+            let (mut dropped, folders) = dropped(&data, half_of(event));
             let drop = drop.clone();
             spawn_local(async move {
-                let mut dropped = Dropped { files, folders: Vec::new(), half };
                 for folder in folders {
                     dropped.folders.push(folders::walk(folder).await);
                 }

@@ -5,6 +5,7 @@ mod canvas;
 mod clipboard;
 mod files;
 mod folders;
+mod handles;
 mod host;
 mod host_messages;
 mod keys;
@@ -30,6 +31,7 @@ pub use files::{
     picked, text_of_blob,
 };
 pub use folders::{Folder, picked_folder};
+pub use handles::{PendingHandle, file_by_handle, forget_handles, handle_names, keep_handle};
 pub use host::{Asked, FromHost, asked, mark_as_frame, on_height, on_host, tell_host};
 pub use host_messages::{CheckedLimit, LimitState, ReportName, ToHost, Verdict};
 pub use keys::{on_key, on_search_key, press_key};

@@ -183,15 +183,17 @@ fn Reopen() -> impl IntoView {
                             .into_iter()
                             .map(|LostFile { name, .. }| {
                                 let kept = app.services.recent_files.entry_of(&name);
-                                let is_kept = kept.is_some();
+                                let is_kept =
+                                    kept.is_some() || app.services.recent_files.reopenable.with(|names| names.contains(&name));
+                                let again = name.clone();
                                 view! {
                                     <li>
                                         <button
                                             type="button"
                                             class="link"
-                                            on:click=move |_| match kept.clone() {
-                                                Some(entry) => app.open_kept(entry),
-                                                None => app.choose_files(),
+                                            on:click=move |_| match is_kept {
+                                                true => app.open_again(again.clone(), kept.clone()),
+                                                false => app.choose_files(),
                                             }
                                         >
                                             {if is_kept { words().start.lost_open } else { words().start.lost_choose }}

@@ -27,9 +27,27 @@ pub struct Closed {
 }
 
 impl App {
-    /// Opens a file from its index, without the file.
+    /// Opens a file by its handle, or else from its index, without the file.
     pub fn open_kept(self, entry: KeptView) {
-        self.open_tab(Source::Kept(entry));
+        let name = entry.file_name.clone();
+        if !self.services.recent_files.reopenable.with_untracked(|names| names.contains(&name)) {
+            self.open_tab(Source::Kept(entry));
+            return;
+        }
+        self.services.recent_files.reopen(name, move |file| {
+            self.open_tab(file.map_or(Source::Kept(entry), Source::File));
+        });
+    }
+
+    /// Opens a file that was open before: by its handle, from its index, or by asking for it.
+    pub fn open_again(self, name: String, kept: Option<KeptView>) {
+        match kept {
+            Some(entry) => self.open_kept(entry),
+            None => self.services.recent_files.reopen(name, move |file| match file {
+                Some(file) => self.open(vec![file]),
+                None => self.choose_files(),
+            }),
+        }
     }
 
     /// Opens a tab, shows it and parses its source.

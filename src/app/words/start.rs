@@ -58,7 +58,7 @@ pub const ENGLISH: StartWords = StartWords {
     keep_them: "Keep",
     forgotten: |n| format!("Removed {} from the cache.", counted(n as u64, "file", "files")),
     keep: "Cache large files (over 4 MB) in this browser so they reopen instantly.",
-    keep_hint: "The cache never leaves this browser. Turning this off deletes it.",
+    keep_hint: "The browser also remembers dropped files, and asks before one is opened again. None of this leaves the browser; turning it off deletes all of it.",
     lost_title: "Open before the reload",
     lost_open: "Open",
     lost_choose: "Choose",
