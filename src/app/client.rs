@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tracedrop::base::hash::HashMap;
 use tracedrop::engine::protocol::{
-    self, AddedReport, BudgetView, DocumentView, Failure, FlameView, FormatView, KeptView, LeftOutView,
-    NamedFile, PreviewView, Progress, Request, Response, SearchHits, TimelineAnswer,
+    self, AddedReport, AlignedStep, BudgetView, DocumentView, Failure, FlameView, FormatView, KeptView,
+    LeftOutView, NamedFile, PreviewView, Progress, Request, Response, SearchHits, TimelineAnswer,
 };
 use tracedrop::report::view::{ColumnSum, TableRows};
 
@@ -79,6 +79,7 @@ pub enum Answer {
     Preview(PreviewView),
     Timeline(TimelineAnswer),
     Flame(Box<FlameView>),
+    AlignedSteps(Vec<AlignedStep>),
 }
 
 /// A worker that serves one tab. Dropping it ends the worker and drops pending answers.
@@ -218,6 +219,9 @@ impl Mail {
             Some(Response::Preview { ticket, preview }) => self.answer(ticket, Answer::Preview(preview)),
             Some(Response::Timeline { ticket, answer }) => self.answer(ticket, Answer::Timeline(answer)),
             Some(Response::Flame { ticket, view }) => self.answer(ticket, Answer::Flame(view)),
+            Some(Response::AlignedSteps { ticket, steps }) => {
+                self.answer(ticket, Answer::AlignedSteps(steps))
+            }
             Some(Response::Refused { ticket, failure }) => self.answer(ticket, Answer::Refused(failure)),
             None => self.die(String::new()),
         }

@@ -24,6 +24,8 @@ use crate::analysis::{self, AnalysisCache, Context, Query};
 use crate::base::units::{Unit, counted, format_ns, group_decimal};
 use crate::report::{Block, Document, Facts, Note, NoteLevel, Report, Table};
 use crate::trace::Run;
+pub use gpu::aligned_steps;
+pub use gpu::sequence::{AlignedKernel, AlignedStep};
 use gpu::side::GpuSide;
 use repeats::Repeats;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, not_exported, report_view, stem_of, together};
 use crate::analysis::Query;
 use crate::analysis::flame::{self, FlameQuery, FlameView};
-use crate::compare::{self, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
+use crate::compare::{self, AlignedStep, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
 use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
 use crate::export::{self, ExporterInfo, Options};
 use crate::report::{Document, Report};
@@ -132,6 +132,10 @@ impl Compared {
 }
 
 impl Shown for Compared {
+    fn aligned_steps(&self) -> Vec<AlignedStep> {
+        compare::aligned_steps(&self.a.digest, &self.b.digest, self.query.phase)
+    }
+
     fn flame(&mut self, query: &FlameQuery) -> Result<Option<FlameView>, Failure> {
         let (graphs, cache) = self.differences();
         flame::view(graphs, query, cache).map_err(super::shown::wrong_pattern)

@@ -20,6 +20,7 @@ use std::ops::Range;
 pub use crate::analysis::flame::{
     Direction, FlameInfo, FlameQuery, FlameRow, FlameView, LabelKey, RowOrder, Scale, Widths,
 };
+pub use crate::compare::{AlignedKernel, AlignedStep};
 pub use crate::export::link::{LinkOptions, LinkedFile, LinkedSide, TableSpot};
 pub use crate::export::redact::{Classes, Sort as TextSort};
 pub use crate::stacks::graph::FrameClass;
@@ -84,6 +85,8 @@ pub enum Request {
     Timeline { ticket: u32, ask: TimelineAsk },
     /// A flame graph.
     Flame { ticket: u32, query: Box<FlameQuery> },
+    /// The aligned steps of a comparison.
+    AlignedSteps { ticket: u32 },
 }
 
 /// Rows of one table that a search found.
@@ -336,6 +339,11 @@ pub enum Response {
     Flame {
         ticket: u32,
         view: Box<FlameView>,
+    },
+    /// For [`Request::AlignedSteps`]; empty if there are none.
+    AlignedSteps {
+        ticket: u32,
+        steps: Vec<AlignedStep>,
     },
 }
 

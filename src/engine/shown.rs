@@ -5,6 +5,7 @@ use super::protocol::{CopyFormat, DocumentView, Failure, SearchHits, TableAsk, T
 use crate::analysis::flame::{FlameQuery, FlameView};
 use crate::analysis::gpu_breakdown;
 use crate::base::steps;
+use crate::compare::AlignedStep;
 use crate::export::redact::Outgoing;
 use crate::export::{self, EXPORTERS, ExporterInfo, LeftOut, Options};
 use crate::filter::{self, FilterError};
@@ -30,6 +31,11 @@ const NAMES_OF_HIT: usize = 3;
 pub trait Shown {
     /// View for the page. `None` while empty.
     fn document(&self) -> Option<DocumentView>;
+
+    /// Of a comparison: typical steps of A and B, aligned kernel by kernel.
+    fn aligned_steps(&self) -> Vec<AlignedStep> {
+        Vec::new()
+    }
 
     /// Reports, in order.
     fn reports(&self) -> &[Report];

@@ -239,6 +239,9 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
         Request::Flame { ticket, query } => {
             schedule::add(state, JobKind::Timeline, Some(ticket), flame(state.clone(), ticket, query));
         }
+        Request::AlignedSteps { ticket } => answer_later(state, ticket, move |shown| {
+            post(&Response::AlignedSteps { ticket, steps: shown.aligned_steps() });
+        }),
         Request::Search { ticket, text } => {
             schedule::add(state, JobKind::Answer, Some(ticket), search(state.clone(), ticket, text));
         }

@@ -250,4 +250,24 @@ pageTest('a comparison has both timelines, which move together', async (page) =>
     before,
   );
   assert.deepEqual(await accessibilityProblems(page), []);
+  // Between them, the kernels of a step: a click zooms to both sides of one.
+  const ribbon = page.locator('.timeline-ribbon');
+  await ribbon.getByText(/^\d+ kernels aligned; \d+ only in A, \d+ only in B\./).waitFor();
+  const canvas = ribbon.locator('canvas');
+  const picture = () => canvas.evaluate((canvas) => canvas.toDataURL());
+  const drawn = await picture();
+  const { width, height } = await canvas.boundingBox();
+  const about = () => ribbon.locator('p').textContent();
+  let x = 0;
+  while (!/: A .*, B .* \([+−]/.test(await about()) && x < width) {
+    await canvas.hover({ position: { x, y: height / 2 } });
+    x += 3;
+  }
+  assert.match(await about(), /: A .*, B .* \([+−]/);
+  await canvas.click({ position: { x: x - 3, y: height / 2 } });
+  await page.waitForFunction((drawn) => document.querySelector('.timeline-ribbon canvas').toDataURL() !== drawn, drawn);
+  // The steps can be chosen one by one.
+  await page.getByLabel('Align by').selectOption('steps of your choice');
+  await ribbon.waitFor({ state: 'detached' });
+  assert.deepEqual(await accessibilityProblems(page), []);
 });

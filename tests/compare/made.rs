@@ -4,7 +4,7 @@ use crate::sides::{answer, compared, digest, digest_of, number, sum, table, text
 use crate::support::{Random, import};
 use tracedrop::base::units::Unit;
 use tracedrop::compare::limits::{Limit, Outcome};
-use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, Problem, compare};
+use tracedrop::compare::{CompareQuery, Comparison, Digest, PhaseFilter, Problem, aligned_steps, compare};
 use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::trace::Trace;
 
@@ -153,6 +153,36 @@ fn less_waiting_does_not_hide_slower_kernels() {
     let small = |finding: &tracedrop::report::Finding| finding.share.unwrap().abs() < 0.01;
     let n_small = answer.findings.iter().filter(|finding| small(finding)).count();
     assert!(n_small <= 1, "{:?}", answer.findings);
+}
+
+#[test]
+fn aligned_kernels_are_where_they_are_in_their_traces() {
+    let without: Vec<Kernel> = MODEL.iter().copied().filter(|kernel| *kernel != QUANT).collect();
+    let (a, b) = (decode(5, &MODEL, 100, 0, 1), decode(5, &without, 300, 0, 1));
+    let [step] = &aligned_steps(&a, &b, PhaseFilter::All)[..] else { panic!("one phase") };
+    assert_eq!(step.title, "decode step");
+    // The third of five equal steps; traces start with the first step, at 1 µs.
+    let spans = |kernels: &[Kernel], gap: i64| -> Vec<(i64, i64)> {
+        let all: i64 = kernels.iter().map(|(_, dur)| dur + gap).sum();
+        let mut at = 500_000 + 2 * all - 1_000;
+        let place = |(_, dur): &Kernel| {
+            let start = at;
+            at += dur + gap;
+            (start, *dur)
+        };
+        kernels.iter().map(place).collect()
+    };
+    for (side, expected) in [spans(&MODEL, 100), spans(&without, 300)].into_iter().enumerate() {
+        let found: Vec<(i64, i64)> = step.kernels.iter().filter_map(|kernel| kernel.spans[side]).collect();
+        assert_eq!(found, expected);
+    }
+    let only_a: Vec<usize> =
+        (0..step.kernels.len()).filter(|at| step.kernels[*at].spans[1].is_none()).collect();
+    assert_eq!(only_a, [1]);
+    for kernel in step.kernels.iter().filter(|kernel| kernel.spans[1].is_some()) {
+        assert_eq!(kernel.names[0], kernel.names[1]);
+    }
+    assert_eq!(aligned_steps(&a, &b, PhaseFilter::Prefill), []);
 }
 
 #[test]

@@ -80,6 +80,21 @@ impl Canvas {
         context.fill();
     }
 
+    /// A filled shape; where it is thin, a line remains.
+    pub fn shape(&self, color: &str, corners: &[(f64, f64)]) {
+        let context = &self.context;
+        context.set_fill_style_str(color);
+        context.set_stroke_style_str(color);
+        context.set_line_width(0.5);
+        context.begin_path();
+        for (x, y) in corners {
+            context.line_to(*x, *y);
+        }
+        context.close_path();
+        context.fill();
+        context.stroke();
+    }
+
     /// Only what is in this part is drawn, until [`Canvas::unclip`].
     pub fn clip(&self, [x, y, width, height]: [f64; 4]) {
         self.context.save();

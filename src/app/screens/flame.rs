@@ -132,7 +132,13 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
             let amount = |weight| format_float(weight, view.flame.unit);
             Some(match view.graphs.get(view.graph as usize)?.is_difference {
                 true => format!("A {}, B {}", amount(view.total.1), amount(view.total.0)),
-                false => amount(view.total.0),
+                false => {
+                    // Whatever the table is sorted by.
+                    let most = view.rows.iter().max_by(|a, b| a.own.total_cmp(&b.own));
+                    let share = |row: &FlameRow| (row.name.clone(), row.own / view.total.0);
+                    let most = most.map(share).filter(|(_, share)| *share > 0.0);
+                    (words().flame.summary)(&amount(view.total.0), most)
+                }
             })
         })
     };

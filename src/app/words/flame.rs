@@ -1,6 +1,6 @@
 //! Texts of flame graphs.
 
-use tracedrop::base::units::{counted, group_digits};
+use tracedrop::base::units::{counted, format_ratio, group_digits};
 use tracedrop::engine::protocol::{By, Direction, FrameClass, RowOrder, Scale, Widths};
 
 /// Texts of flame graphs.
@@ -57,6 +57,8 @@ pub struct FlameWords {
     pub total: &'static str,
     pub own_of: fn(bool) -> &'static str,
     pub change: &'static str,
+    /// Weight of all, and the function with the most of its own, with the share of that.
+    pub summary: fn(&str, Option<(String, f64)>) -> String,
     /// Heading to sort by.
     pub sort_by: fn(RowOrder) -> &'static str,
     pub drawing: &'static str,
@@ -69,7 +71,11 @@ pub const ENGLISH: FlameWords = FlameWords {
     making: "Merging stacks…",
     not_read: "Flame graphs appear once the file is parsed.",
     search: "Find functions",
-    search_hint: "Find functions or /expression/",
+    search_hint: "Name or /regex/",
+    summary: |all, most| match most {
+        Some((name, share)) => format!("{all}, {} in {name} itself.", format_ratio(share)),
+        None => all.to_string(),
+    },
     matched: |weight, share| format!("Found: {weight}, {share}"),
     all: "All",
     hint: "Click a box to zoom in. Arrow keys move between boxes, Enter zooms in, Escape zooms out. Boxes below 0.025% of the view are merged.",

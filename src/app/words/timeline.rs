@@ -1,7 +1,8 @@
 //! Texts of the timeline.
 
 use super::number;
-use tracedrop::base::units::{Unit, counted, format_float, format_ns};
+use tracedrop::base::units::{Unit, counted, format_float, format_ns, format_signed_ns};
+use tracedrop::engine::protocol::AlignedStep;
 use tracedrop::timeline::answers::{LoadSort, Place};
 
 /// Texts of the timeline.
@@ -18,6 +19,14 @@ pub struct TimelineWords {
     pub pair_summary: &'static str,
     /// Label of the choice of a step; of A or else of B.
     pub align: fn(bool) -> &'static str,
+    /// Label of the choice of what is aligned, what it is of aligned kernels, and else.
+    pub align_by: &'static str,
+    pub median_step: fn(&str) -> String,
+    pub chosen_steps: &'static str,
+    /// What is between the timelines.
+    pub aligned_step: fn(&AlignedStep) -> String,
+    /// Name and duration of a kernel of A, and of the one of B.
+    pub aligned: fn(Option<(String, i64)>, Option<(String, i64)>) -> String,
     pub only: &'static str,
     pub save_picture: &'static str,
     pub steps: &'static str,
@@ -102,8 +111,35 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     each_from_zero: "These traces have no clock in common, so each one starts at 0.",
     search: "Find events by name",
     search_hint: "Name, cat:category, /regex/",
-    pair_summary: "A and B on one scale, aligned where a step of each starts. They move together.",
+    pair_summary: "A and B on one scale, one step of each aligned. They move together.",
     align: |is_a| if is_a { "Align A at" } else { "with B at" },
+    align_by: "Align by",
+    median_step: |step| format!("median {step}"),
+    chosen_steps: "steps of your choice",
+    aligned_step: |step| {
+        let n = |is: fn(&[Option<(i64, i64)>; 2]) -> bool| {
+            step.kernels.iter().filter(|it| is(&it.spans)).count() as u64
+        };
+        let (both, only_a, only_b) = (
+            n(|spans| matches!(spans, [Some(_), Some(_)])),
+            n(|spans| matches!(spans, [Some(_), None])),
+            n(|spans| matches!(spans, [None, Some(_)])),
+        );
+        format!(
+            "{} aligned; {only_a} only in A, {only_b} only in B. Red kernels take longer in B, teal ones less.",
+            counted(both, "kernel", "kernels")
+        )
+    },
+    aligned: |a, b| match (a, b) {
+        (Some((a, a_ns)), Some((b, b_ns))) => {
+            let name = if a == b { a } else { format!("{a} → {b}") };
+            let (a, b, change) = (format_ns(a_ns), format_ns(b_ns), format_signed_ns(b_ns - a_ns));
+            format!("{name}: A {a}, B {b} ({change})")
+        }
+        (Some((name, ns)), None) => format!("Only in A: {name}, {}", format_ns(ns)),
+        (None, Some((name, ns))) => format!("Only in B: {name}, {}", format_ns(ns)),
+        (None, None) => String::new(),
+    },
     only: "Filter tracks",
     save_picture: "Save this view as a PNG picture",
     steps: "Steps and phases",

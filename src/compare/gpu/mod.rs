@@ -17,6 +17,7 @@ use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::compare::noise::{Sample, band};
 use crate::report::{Facts, Report};
+use sequence::AlignedStep;
 use side::{GpuSide, Slot, Stretch};
 use std::borrow::Cow;
 
@@ -139,6 +140,14 @@ pub(super) fn per_step(total: i64, n: usize) -> Option<i64> {
     let n = i128::try_from(n).ok().filter(|n| *n > 0)?;
     let total = i128::from(total);
     Some(super::narrow((2 * total + total.signum() * n) / (2 * n)))
+}
+
+/// The aligned steps of A and B. Empty without steps on both sides, and if a side has several files, whose clocks differ.
+pub fn aligned_steps(a: &Digest, b: &Digest, filter: PhaseFilter) -> Vec<AlignedStep> {
+    if a.files.len() != 1 || b.files.len() != 1 {
+        return Vec::new();
+    }
+    Pair::new(a, b, filter).map_or_else(|_| Vec::new(), |pair| sequence::aligned_steps(&pair))
 }
 
 /// Adds the GPU reports, and measures for performance budgets.

@@ -10,6 +10,7 @@ use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted};
 use crate::compare::align::{Scores, Step, align};
 use crate::report::{Column, Content, Report, Table, TextCells};
+use serde::{Deserialize, Serialize};
 
 /// Maximum rows of the aligned step shown; findings use all.
 const MAX_ROWS: usize = 200_000;
@@ -121,6 +122,59 @@ impl<'a> Aligned<'a> {
     pub fn dur(&self, side: usize, at: u32) -> i64 {
         self.pieces[side].get(at as usize).map_or(0, |piece| piece.dur)
     }
+}
+
+/// A typical step of A and of B, aligned kernel by kernel, with the place of each kernel in its trace.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AlignedStep {
+    /// What the step is, for sentences: `decode step`.
+    pub title: String,
+    /// Names of kernels, readable.
+    pub names: Vec<String>,
+    pub kernels: Vec<AlignedKernel>,
+}
+
+/// A kernel, copy or fill of one side or of both. By side, A first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AlignedKernel {
+    /// Index into [`AlignedStep::names`].
+    pub names: [Option<u32>; 2],
+    /// Nanoseconds from the start of the trace, and duration. `None` where only the other side has it.
+    pub spans: [Option<(i64, i64)>; 2],
+}
+
+impl AlignedStep {
+    fn of(aligned: &Aligned<'_>) -> AlignedStep {
+        let (mut names, mut numbers) = (Vec::new(), HashMap::default());
+        let kernels = aligned.steps.iter().map(|step| {
+            let places = match step {
+                Step::Pair(a, b) => [Some(*a), Some(*b)],
+                Step::OnlyA(a) => [Some(*a), None],
+                Step::OnlyB(b) => [None, Some(*b)],
+            };
+            let mut kernel = AlignedKernel { names: [None; 2], spans: [None; 2] };
+            for (side, place) in places.into_iter().enumerate() {
+                let Some(place) = place else { continue };
+                let name = aligned.name(side, place);
+                let number = *numbers.entry(name).or_insert_with(|| {
+                    names.push(readable(name).to_string());
+                    names.len() as u32 - 1
+                });
+                kernel.names[side] = Some(number);
+                let piece = aligned.pieces[side].get(place as usize);
+                kernel.spans[side] = piece.map(|piece| (piece.start, piece.dur));
+            }
+            kernel
+        });
+        let kernels = kernels.collect();
+        AlignedStep { title: aligned.slot.one().to_string(), names, kernels }
+    }
+}
+
+/// The aligned steps, those of the phase with the most time first. Empty if a side has several files, whose clocks differ.
+pub(super) fn aligned_steps(pair: &Pair<'_>) -> Vec<AlignedStep> {
+    let all = pair.slots.iter().filter_map(|slot| Aligned::new(pair, *slot));
+    all.filter(|aligned| !aligned.steps.is_empty()).map(|aligned| AlignedStep::of(&aligned)).collect()
 }
 
 /// Report on aligned steps. `None` if no phase has steps on both sides.

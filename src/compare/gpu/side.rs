@@ -187,6 +187,8 @@ pub struct Piece {
     pub name: u32,
     /// Nanoseconds.
     pub dur: i64,
+    /// Nanoseconds from the start of its trace.
+    pub start: i64,
 }
 
 /// A typical step of a phase, in launch order.
@@ -529,6 +531,7 @@ impl Builder {
             }
         }
         chosen.sort_unstable();
+        let trace_start = gpu.trace.span().map_or(0, |(start, _)| start);
         for (slot, step, device) in chosen {
             let is_of = |work: &Work| work.step == step && gpu.streams[work.stream as usize].device == device;
             // Launch order does not depend on overlap.
@@ -542,7 +545,8 @@ impl Builder {
                         NONE => work.start,
                         launch => gpu.trace.slices.ts[launch as usize],
                     };
-                    (launched, work.stream, work.start, Piece { name: *name, dur: work.dur() })
+                    let start = work.start.saturating_sub(trace_start);
+                    (launched, work.stream, work.start, Piece { name: *name, dur: work.dur(), start })
                 })
                 .collect();
             pieces.sort_by_key(|(launched, stream, start, _)| (*launched, *stream, *start));

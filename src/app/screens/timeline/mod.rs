@@ -8,6 +8,7 @@ mod layout;
 mod marks;
 mod painter;
 mod pair;
+mod ribbon;
 mod stage;
 mod strip;
 

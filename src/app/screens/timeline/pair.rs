@@ -4,10 +4,14 @@ use super::Body;
 use super::details::DetailsPanel;
 use super::layout::{Choice, Layout};
 use super::marks;
+use super::ribbon::Ribbon;
 use super::stage::Stage;
+use crate::app::client::Answer;
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
+use std::sync::Arc;
+use tracedrop::engine::protocol::{AlignedKernel, AlignedStep, Request};
 use tracedrop::timeline::Viewport;
 use tracedrop::timeline::answers::{BoxLink, Tracks};
 
@@ -28,7 +32,7 @@ pub fn PairScreen(tab: Tab) -> impl IntoView {
         {move || {
             let sides = sides.get()?;
             let [Some(a), Some(b)] = sides.map(|id| tab.app.tab(id)) else { return None };
-            Some(view! { <Pair sides=[a, b] /> })
+            Some(view! { <Pair tab sides=[a, b] /> })
         }}
     }
 }
@@ -65,14 +69,61 @@ fn start_of(tab: Tab, step: usize) -> f64 {
     tab.timeline.steps.with(|steps| steps.iter().flatten().nth(step).map_or(0.0, |step| step.from))
 }
 
+/// Typical steps of both sides, aligned kernel by kernel. `None` until they are known.
+fn aligned_steps_of(tab: Tab) -> RwSignal<Option<Vec<Arc<AlignedStep>>>> {
+    let steps = RwSignal::new(None);
+    // Other sides or another phase have other steps.
+    let revision =
+        Memo::new(move |_| tab.document.with(|it| it.as_ref().filter(|it| it.is_read).map(|it| it.revision)));
+    Effect::new(move |_| {
+        if revision.get().is_some() {
+            tab.ask(
+                |ticket| Request::AlignedSteps { ticket },
+                move |answer| {
+                    if let Answer::AlignedSteps(found) = answer {
+                        steps.try_set(Some(found.into_iter().map(Arc::new).collect()));
+                    }
+                },
+            );
+        }
+    });
+    steps
+}
+
+/// First and last nanosecond of a side's kernels in a step.
+fn span_of(step: &AlignedStep, side: usize) -> Option<(f64, f64)> {
+    let spans = || step.kernels.iter().filter_map(|kernel| kernel.spans[side]);
+    let from = spans().map(|(start, _)| start).min()?;
+    let to = spans().map(|(start, dur)| start.saturating_add(dur)).max()?;
+    Some((from as f64, to as f64))
+}
+
+/// By how much the kernels of B start later: the first ones of both sides that were aligned with each other.
+fn offset_of(step: &AlignedStep) -> Option<f64> {
+    step.kernels.iter().find_map(|kernel| match kernel.spans {
+        [Some((a, _)), Some((b, _))] => Some(b as f64 - a as f64),
+        _ => None,
+    })
+}
+
 #[component]
-fn Pair(sides: [Tab; 2]) -> impl IntoView {
+fn Pair(tab: Tab, sides: [Tab; 2]) -> impl IntoView {
     let [a, b] = sides;
     let stages = sides.map(stage_of);
+    let steps = aligned_steps_of(tab);
+    // The aligned step that is lined up; `None` for the steps chosen below.
+    let typical = RwSignal::new(Some(0_usize));
+    let lined_up = Memo::new(move |_| {
+        let at = typical.get()?;
+        steps.with(|steps| steps.as_ref()?.get(at).cloned())
+    });
     // By side: the step whose start is aligned.
     let aligned = [RwSignal::new(0_usize), RwSignal::new(0_usize)];
     // By how much times of B are later than those of A.
-    let offset = Memo::new(move |_| start_of(b, aligned[1].get()) - start_of(a, aligned[0].get()));
+    let offset = Memo::new(move |_| {
+        let of_kernels = lined_up.with(|step| step.as_ref().and_then(|step| offset_of(step)));
+        of_kernels.unwrap_or_else(|| start_of(b, aligned[1].get()) - start_of(a, aligned[0].get()))
+    });
     let is_ready = StoredValue::new(false);
     let shift = |view: Viewport, other: Viewport, ns: f64| Viewport {
         start_ns: view.start_ns + ns,
@@ -103,12 +154,28 @@ fn Pair(sides: [Tab; 2]) -> impl IntoView {
             ..of_a
         }));
     };
-    // Both in full at first.
+    // What both sides take of A's time.
+    let show = move |spans: [Option<(f64, f64)>; 2]| {
+        let offset = offset.get_untracked();
+        let of_b = spans[1].map(|(from, to)| (from - offset, to - offset));
+        let both = spans[0].into_iter().chain(of_b).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        if let (Some((from, to)), Some(view)) = (both, a.timeline.view.get_untracked()) {
+            a.timeline.view.set(Some(view.around(from, to)));
+        }
+    };
+    let show_step = move || match lined_up.get_untracked() {
+        Some(step) => show([0, 1].map(|side| span_of(&step, side))),
+        None => show_all(),
+    };
+    let show_kernel = Callback::new(move |kernel: AlignedKernel| {
+        show(kernel.spans.map(|span| span.map(|(start, dur)| (start as f64, (start + dur) as f64))));
+    });
+    // The aligned step at first; without one, both in full.
     Effect::new(move |_| {
         let are_there = sides.iter().all(|side| side.timeline.view.with(Option::is_some));
-        if are_there && !is_ready.get_value() {
+        if are_there && steps.with(Option::is_some) && !is_ready.get_value() {
             is_ready.set_value(true);
-            show_all();
+            show_step();
         }
     });
     Effect::new(move |_| {
@@ -151,10 +218,32 @@ fn Pair(sides: [Tab; 2]) -> impl IntoView {
             </section>
         }
     };
+    let titles = Memo::new(move |_| {
+        let of =
+            |steps: &Vec<Arc<AlignedStep>>| steps.iter().map(|step| step.title.clone()).collect::<Vec<_>>();
+        steps.with(|steps| steps.as_ref().map(of)).unwrap_or_default()
+    });
+    let views = Signal::derive(move || Some([a.timeline.view.get()?, b.timeline.view.get()?]));
     view! {
         <div class="timeline-tools">
-            {choose(0)}
-            {choose(1)}
+            <Show when=move || { !titles.with(Vec::is_empty) }>
+                <label class="choice">
+                    <span>{words().align_by}</span>
+                    <select on:change:target=move |event| {
+                        typical.set(event.target().value().parse().ok());
+                        show_step();
+                    }>
+                        {move || titles.get().into_iter().enumerate().map(|(at, title)| view! {
+                            <option value=at.to_string() selected=move || typical.get() == Some(at)>{(words().median_step)(&title)}</option>
+                        }).collect_view()}
+                        <option value="chosen" selected=move || typical.get().is_none()>{words().chosen_steps}</option>
+                    </select>
+                </label>
+            </Show>
+            <Show when=move || lined_up.with(Option::is_none)>
+                {choose(0)}
+                {choose(1)}
+            </Show>
             <div class="timeline-zoom">
                 <button type="button" class="button button-quiet" title=words().zoom_out aria-label=words().zoom_out on:click=move |_| both(|it| it.zoom(1.6))>"−"</button>
                 <button type="button" class="button button-quiet" title=words().zoom_in aria-label=words().zoom_in on:click=move |_| both(|it| it.zoom(1.0 / 1.6))>"+"</button>
@@ -162,6 +251,9 @@ fn Pair(sides: [Tab; 2]) -> impl IntoView {
             </div>
         </div>
         {side(0)}
+        <Show when=move || lined_up.with(Option::is_some)>
+            <Ribbon step=lined_up views theme=Signal::derive(move || tab.app.theme.track()) go=show_kernel />
+        </Show>
         {side(1)}
         <p class="timeline-keys">{words().keys}</p>
     }
