@@ -51,6 +51,32 @@ def test_a_rank_that_cannot_be_read_is_a_row(dataset: Path) -> None:
     assert [row[0] for row in rows] == ["broken.json"] and "unrecognized" in rows[0][1]
 
 
+def test_runs_add_up(tmp_path: Path) -> None:
+    for path in RANKS:
+        fleet.add([path], run="a", dataset=tmp_path, build="v1")
+    connection = fleet.connect(tmp_path)
+    sums = "sum(files)::int, sum(unreadable)::int, sum(bytes)::int, sum(kept)::int"
+    assert connection.sql(f"select count(*), min(build), {sums} from runs").fetchall() == [
+        (2, "v1", *connection.sql("select count(*), count(error), sum(bytes)::int, sum(kept)::int from files").fetchall()[0])
+    ]
+    assert connection.sql("select rank, world_size from files order by rank").fetchall() == [(0, 8), (1, 8)]
+    # Each part is complete for any engine.
+    assert {table: len(paths) for table, paths in fleet.parts(tmp_path).items()} == dict.fromkeys(fleet.TABLES, 2)
+
+
+def test_squares_of_operations_are_those_of_their_kernels(dataset: Path) -> None:
+    connection = fleet.connect(dataset)
+    by = "select run, rank, operation, sum(count)::int, sum(total_ns2)::hugeint, min(min_ns), max(max_ns) from {} group by all order by all"
+    assert connection.sql(by.format("operations")).fetchall() == connection.sql(by.format("kernels")).fetchall()
+
+
+def test_hosts_are_in_the_names_of_torch(tmp_path: Path) -> None:
+    named = tmp_path / "node-7_a_4012.1790000000000.pt.trace.json.gz"
+    shutil.copy(RANKS[0], named)
+    fleet.add([named, RANKS[1]], run="a", dataset=tmp_path / "dataset")
+    assert fleet.connect(tmp_path / "dataset").sql("select host from files order by rank").fetchall() == [("node-7_a",), (None,)]
+
+
 def test_adding_again_changes_nothing(dataset: Path, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in dataset.rglob("*.parquet")}
     assert fleet.add(RANKS, run="a", dataset=dataset).known == 2
@@ -74,7 +100,7 @@ def test_interrupted_parts_do_not_count(dataset: Path, tmp_path: Path) -> None:
 def test_units_are_in_the_metadata(dataset: Path) -> None:
     part = next((dataset / "table=kernels" / "run=a").iterdir())
     metadata = pq.read_metadata(part).metadata
-    assert metadata[b"schema_version"] == b"1" and metadata[b"unit.total_ns"] == b"ns"
+    assert metadata[b"schema_version"] == b"2" and metadata[b"unit.total_ns"] == b"ns"
     # Any engine reads the folders.
     rows = duckdb.sql(f"select count(*) from read_parquet('{dataset}/table=kernels/**/*.parquet', hive_partitioning = true)").fetchall()
     assert rows == fleet.connect(dataset).sql("select count(*) from kernels").fetchall()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,15 +22,27 @@ from typing import Any
 
 from . import Trace, TracedropError, __version__, open
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 #: Files in one part of a table, so that parts have a size that engines like.
 FILES_PER_PART = 256
 MISSING = "Summaries of fleets need DuckDB, which is not installed. Install it with: pip install 'tracedrop[sql]'"
 
 #: Columns of each table: type, unit, meaning. Each table also has the partition column ``run``.
 TABLES: dict[str, dict[str, tuple[str, str, str]]] = {
+    "runs": {
+        "build": ("VARCHAR", "none", "build or commit, as given to `add`; missing if not given"),
+        "files": ("BIGINT", "count", "files"),
+        "unreadable": ("BIGINT", "count", "files that cannot be read"),
+        "bytes": ("BIGINT", "bytes", "size of the files"),
+        "kept": ("BIGINT", "count", "records kept"),
+        "repaired": ("BIGINT", "count", "records repaired"),
+        "skipped": ("BIGINT", "count", "records skipped"),
+        "tracedrop": ("VARCHAR", "none", "version that made the summaries"),
+    },
     "files": {
         "rank": ("INTEGER", "id", "rank as the trace has it; missing if it does not"),
+        "world_size": ("INTEGER", "count", "ranks of the run as the trace has it; missing if it does not"),
+        "host": ("VARCHAR", "none", "host, from the metadata or a name like `HOST_PID.TIME.pt.trace.json`; missing without"),
         "file": ("VARCHAR", "none", "file name"),
         "sha256": ("VARCHAR", "none", "checksum of the file"),
         "bytes": ("BIGINT", "bytes", "size of the file"),
@@ -59,6 +72,9 @@ TABLES: dict[str, dict[str, tuple[str, str, str]]] = {
         "operation": ("VARCHAR", "none", "GEMM, Attention, All-reduce, …"),
         "count": ("BIGINT", "count", "kernels"),
         "total_ns": ("BIGINT", "ns", "sum of durations"),
+        "total_ns2": ("DECIMAL(38,0)", "ns²", "sum of squared durations; missing if single kernels are not in the trace"),
+        "min_ns": ("BIGINT", "ns", "shortest"),
+        "max_ns": ("BIGINT", "ns", "longest"),
     },
     "kernels": {
         "rank": ("INTEGER", "id", "rank"),
@@ -141,12 +157,30 @@ def _known(connection: Any, dataset: Path, run: str) -> set[str]:
     return {row[0] for row in connection.execute("select sha256 from read_parquet(?)", [parts]).fetchall()}
 
 
-def _rank(trace: Trace) -> int | None:
+def _rank(trace: Trace) -> tuple[int | None, int | None]:
+    """Rank and world size, from the fact ``3 of 8`` or ``3``."""
     for report in trace.reports:
         if fact := report.facts.get("rank"):
-            digits = str(fact.value).split(" ")[0]
-            return int(digits) if digits.isdigit() else None
-    return None
+            if found := re.fullmatch(r"(\d+)(?: of (\d+))?", str(fact.value)):
+                return int(found[1]), int(found[2]) if found[2] else None
+    return None, None
+
+
+#: Name that ``torch.profiler.tensorboard_trace_handler`` gives a file: host, process, nanoseconds.
+_NAME_OF_TORCH = re.compile(r"(.+)_\d+\.\d+\.pt\.trace\.json(?:\.gz)?")
+
+
+def _host(cursor: Any, trace: Trace, path: Path) -> str | None:
+    """Host of a file, from its metadata (rocpd, XPlane) or from its name."""
+    overview = next((report.tables.get("metadata") for report in trace.reports if report.id == "overview"), None)
+    if overview is not None:
+        cursor.register("metadata_of_file", overview)
+        found = cursor.execute("select value::varchar from metadata_of_file where name = 'hostname' and value <> ''").fetchall()
+        cursor.unregister("metadata_of_file")
+        if found:
+            return str(found[0][0])
+    named = _NAME_OF_TORCH.fullmatch(path.name)
+    return named[1] if named else None
 
 
 def _rows(cursor: Any, trace: Trace, report: str, table: str, into: str, columns: str, rank: int | None) -> None:
@@ -169,48 +203,68 @@ def _summarize(connection: Any, path: Path, sha256: str, options: dict[str, Any]
     except TracedropError as error:
         # A rank that is missing would look like one that has nothing to say.
         reason = str(error).replace(str(path), path.name)
-        values = [None, path.name, sha256, size, None, None, None, None, None, __version__, reason]
+        values = [None, None, None, path.name, sha256, size, None, None, None, None, None, __version__, reason]
         cursor.execute(f"insert into files values ({', '.join('?' * len(values))})", values)
         return False
-    rank = _rank(trace)
+    rank, world_size = _rank(trace)
     facts = {id: fact.value for report in trace.reports if report.id == "gpu-breakdown" for id, fact in report.facts.items()}
     account = {id: fact.value for id, fact in trace.account.facts.items()}
     counts = [account.get(id) for id in ("kept", "repaired", "skipped")]
-    values = [rank, path.name, sha256, size, *counts, facts.get("grade"), facts.get("gpu"), __version__, None]
+    host = _host(cursor, trace, path)
+    graded = [facts.get("grade"), facts.get("gpu")]
+    values = [rank, world_size, host, path.name, sha256, size, *counts, *graded, __version__, None]
     cursor.execute(f"insert into files values ({', '.join('?' * len(values))})", values)
     parts = "computation, exposed_communication, exposed_copies, idle, kernels"
     _rows(cursor, trace, "gpu-breakdown", "steps", "steps", f"device, step, phase, start, gpu_time, {parts}", rank)
-    _rows(cursor, trace, "gpu-kernels", "operations", "operations", "operation, count, total", rank)
     group = '"group"'
     sums = f"collective, dtype, message, {group}, ranks, count, total, min, max"
     _rows(cursor, trace, "gpu-communication", "collectives", "collectives", sums, rank)
     for finding in trace.findings:
         row = [rank, finding.id, finding.time_ns, finding.share, finding.text]
         cursor.execute("insert into findings values (?, ?, ?, ?, ?)", row)
-    kernels = next((report.tables.get("kernels") for report in trace.reports if report.id == "gpu-kernels"), None)
-    if kernels is not None:
-        cursor.register("named", kernels)
+    _kernels(cursor, trace, rank)
+    return True
+
+
+def _kernels(cursor: Any, trace: Trace, rank: int | None) -> None:
+    """Insert the rows of kernels, their histograms, and operations."""
+    tables = next((report.tables for report in trace.reports if report.id == "gpu-kernels"), {})
+    if "kernels" in tables:
+        cursor.register("named", tables["kernels"])
         cursor.register("slices_of_file", trace.events())
         cursor.execute(
             "create or replace temp table work as select name::varchar as name, dur from slices_of_file "
             "where category in ('kernel', 'gpu_memcpy', 'gpu_memset') and dur is not null"
         )
         cursor.execute(
-            "insert into kernels select ?, work.name, any_value(operation), count(*), sum(dur), "
-            "sum(dur::hugeint * dur::hugeint)::decimal(38, 0), min(dur), max(dur) "
-            "from work left join (select distinct on (name) name, operation from named) as named on named.name = work.name "
-            "group by work.name",
-            [rank],
+            "create or replace temp table by_name as select work.name, any_value(operation)::varchar as operation, "
+            "count(*) as count, sum(dur) as total_ns, sum(dur::hugeint * dur::hugeint)::decimal(38, 0) as total_ns2, "
+            "min(dur) as min_ns, max(dur) as max_ns from work left join (select distinct on (name) name, operation from named) as named on named.name = work.name "
+            "group by work.name"
         )
+        cursor.execute("insert into kernels select ?, * from by_name", [rank])
         cursor.execute(
             "insert into kernel_durations select ?, name, "
             "case when dur > 0 then length(ltrim(bin(dur), '0')) - 1 else -1 end, count(*) from work group by all",
             [rank],
         )
-        cursor.execute("drop table work")
-        cursor.unregister("named")
-        cursor.unregister("slices_of_file")
-    return True
+    else:
+        cursor.execute(
+            "create or replace temp table by_name (operation varchar, count bigint, total_ns bigint, total_ns2 decimal(38, 0))"
+        )
+    if "operations" in tables:
+        # Squares are those of the kernels, if these are all that the report counts.
+        cursor.register("named", tables["operations"])
+        cursor.execute(
+            "insert into operations select ?, named.operation, named.count, named.total, "
+            "case when sums.count = named.count and sums.total_ns = named.total then sums.total_ns2 end, named.min, named.max "
+            "from named left join (select operation, sum(count) as count, sum(total_ns) as total_ns, sum(total_ns2) as total_ns2 "
+            "from by_name group by operation) as sums on sums.operation = named.operation",
+            [rank],
+        )
+    # A thread reads many files.
+    for name in ("named", "slices_of_file"):
+        cursor.unregister(name)
 
 
 def _write(connection: Any, dataset: Path, run: str, table: str, part: str) -> None:
@@ -235,6 +289,7 @@ def add(
     *,
     run: str,
     dataset: str | os.PathLike[str],
+    build: str | None = None,
     jobs: int | None = None,
     **options: Any,
 ) -> Added:
@@ -243,10 +298,12 @@ def add(
     :param files: Traces, one per rank. One that cannot be read becomes a row of ``files`` with the reason.
     :param run: Name of the run: letters, digits, ``.``, ``-`` and ``_``.
     :param dataset: Folder of the dataset, created if missing.
+    :param build: Build or commit that ran, for queries that compare builds.
     :param jobs: Files read at the same time; by default one per processor.
     :param options: Those of :func:`tracedrop.open`.
 
-    Files that the run has already, by SHA-256, are left out, so adding again changes nothing.
+    Files that the run has already, by SHA-256, are left out, so adding again changes nothing. Several calls may add to a dataset at
+    the same time, in tasks of any engine, if each has its own files. A task that is started again writes the same parts.
     """
     if not run or not all(letter.isalnum() or letter in ".-_" for letter in run) or run.startswith("."):
         raise TracedropError(f"'{run}' is not a name for a run: use letters, digits, '.', '-' and '_'")
@@ -266,6 +323,10 @@ def add(
         with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
             read = list(pool.map(lambda one: _summarize(connection, one[1], one[0], options), batch))
         n_unreadable += read.count(False)
+        connection.execute(
+            "insert into runs select ?, count(*), count(error), sum(bytes), sum(kept), sum(repaired), sum(skipped), ? from files",
+            [build, __version__],
+        )
         part = "part-" + hashlib.sha256("".join(sorted(sha256 for sha256, _ in batch)).encode()).hexdigest()[:16]
         # `files` is last: what it lists is there.
         for table in [*(table for table in TABLES if table != "files"), "files"]:
@@ -273,24 +334,26 @@ def add(
     return Added(len(new), n_unreadable, len(hashed) - len(new))
 
 
-def connect(dataset: str | os.PathLike[str]) -> Any:
-    """DuckDB connection with a view for each table of a dataset; each has the column ``run``.
+def parts(dataset: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Paths of the complete Parquet files of each table, for any engine: ``DATASET/table=kernels/run=monday/part-….parquet``.
 
-    Parts that an interrupted call left are no part of it.
+    Files that an interrupted call of :func:`add` left are not among them.
     """
+    found = {table: sorted((Path(dataset) / f"table={table}").glob("run=*/*.parquet")) for table in TABLES}
+    complete = {(path.parent.name, path.name) for path in found["files"]}
+    return {table: [str(path) for path in paths if (path.parent.name, path.name) in complete] for table, paths in found.items()}
+
+
+def connect(dataset: str | os.PathLike[str]) -> Any:
+    """DuckDB connection with a view for each table of a dataset; each has the column ``run``."""
     connection = _duckdb().connect()
-    files = (Path(dataset) / "table=files").glob("run=*/*.parquet")
-    complete = {(path.parent.name, path.name) for path in files}
-    for table, columns in TABLES.items():
-        parts = (Path(dataset) / f"table={table}").glob("run=*/*.parquet")
-        parts = [path for path in parts if (path.parent.name, path.name) in complete]
-        paths = sorted(str(path).replace("'", "''") for path in parts)
+    for table, paths in parts(dataset).items():
         if paths:
-            listed = ", ".join(f"'{path}'" for path in paths)
-            read = f"read_parquet([{listed}], hive_partitioning = true, hive_types = {{'run': varchar}})"
+            listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+            read = f"read_parquet([{listed}], hive_partitioning = true, hive_types = {{'run': varchar}}, union_by_name = true)"
             connection.execute(f'create view {table} as select * exclude ("table") from {read}')
         else:
-            declared = ", ".join(f'"{name}" {kind}' for name, (kind, *_) in columns.items())
+            declared = ", ".join(f'"{name}" {kind}' for name, (kind, *_) in TABLES[table].items())
             connection.execute(f'create table {table} ({declared}, "run" varchar)')
     return connection
 
@@ -305,6 +368,7 @@ def main(args: list[str]) -> int:
     adding.add_argument("files", nargs="+", metavar="FILE")
     adding.add_argument("--run", required=True, metavar="ID", help="name of the run")
     adding.add_argument("-o", "--output", required=True, metavar="DATASET", help="folder of the dataset, created if missing")
+    adding.add_argument("--build", metavar="ID", help="build or commit that ran")
     adding.add_argument("--jobs", type=int, metavar="N", help="files read at the same time [default: one per processor]")
     asking = commands.add_parser("sql", help="run SQL over a dataset")
     asking.add_argument("dataset", metavar="DATASET")
@@ -317,7 +381,7 @@ def main(args: list[str]) -> int:
             if relation is not None:
                 print(relation)
             return 0
-        done = add(given.files, run=given.run, dataset=given.output, jobs=given.jobs)
+        done = add(given.files, run=given.run, dataset=given.output, build=given.build, jobs=given.jobs)
         print(json.dumps({"added": done.added, "unreadable": done.unreadable, "known": done.known}))
         return 0
     except (TracedropError, OSError) as error:
