@@ -1,5 +1,13 @@
--- Stragglers: ranks with the longest own time per step. Communication includes waiting for others, so it is left out.
-select run, rank, step, (gpu_time_ns - exposed_communication_ns) / 1e6 as own_ms,
-       own_ms / median(own_ms) over (partition by run, step) as of_median
-from steps where kernels > 0
-order by of_median desc, run, rank limit 20
+-- Stragglers: ranks with the longest own time per step, compared with the median rank of the step.
+-- Own time is all but exposed communication, which includes waiting for others.
+with own as (
+  select run, rank, step, sum(gpu_time_ns - exposed_communication_ns) as own_ns
+  from steps where kernels > 0 group by run, rank, step
+), compared as (
+  select run, rank, own_ns, median(own_ns) over (partition by run, step) as median_ns,
+         row_number() over (partition by run, step order by own_ns desc, rank) as place
+  from own
+)
+select run, rank, count(*) as steps, sum(case when place = 1 then 1 else 0 end) as slowest_in,
+       sum(own_ns) / 1e6 as own_ms, (sum(own_ns) - sum(median_ns)) / 1e6 as above_median_ms, sum(own_ns) / sum(median_ns) as of_median
+from compared group by run, rank order by above_median_ms desc, run, rank limit 20
