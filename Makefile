@@ -9,7 +9,7 @@ SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Carg
 	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/build-hash.mjs \
 	tools/make-package.mjs tools/package-lock.json $(wildcard embed/*)
 
-.PHONY: help setup serve quick dist zip wheel screenshots check test test-all test-native test-python test-notebook test-browser test-dist test-big test-fuzz readers bench bench-peers fuzz clean
+.PHONY: help setup serve quick dist zip wheel screenshots check test test-all test-native test-python test-notebook test-fleet test-fleet-small test-browser test-dist test-big test-fuzz readers bench bench-peers fuzz clean
 
 help: ## list commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,11 +56,13 @@ check: ## check formatting, lints and documentation
 test: ## run everything that CI runs
 	@+$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) test-all
 
-test-all: test-browser check test-native test-python test-fuzz test-notebook
+test-all: test-browser check test-native test-python test-fuzz test-notebook test-fleet-small
 
-# Both make what this one uses.
+# These make what the others use.
 ifneq ($(filter test-all,$(MAKECMDGOALS)),)
 test-notebook: | test-browser test-python
+test-fleet-small: | test-python
+test-fleet-small: export FLEET_WHEELS = target/wheels/dev
 endif
 
 # Unit tests are a second build of the library: they take seconds without optimization, which makes that build fast.
@@ -70,6 +72,12 @@ test-native:
 
 test-python: ## build the Python package for tests and run python/tests in a fresh environment (ONLY=sql)
 	@tools/test-python.sh $(if $(ONLY),-k '$(ONLY)')
+
+test-fleet: ## run DuckDB, Ray and Spark on made-up ranks and compare their rows (RANKS=64 MEGABYTES=0.2 each)
+	@FLEET_RANKS=$(or $(RANKS),64) FLEET_MEGABYTES=$(or $(MEGABYTES),0.2) tools/test-fleet.sh
+
+test-fleet-small:
+	@FLEET_RANKS=8 tools/test-fleet.sh
 
 # The page is built in the recipe, as for the browser tests.
 test-notebook: ## run the Python package in a real JupyterLab, installed from PyPI

@@ -1,0 +1,96 @@
+"""Fleets on Spark: executors map `fleet.add` over files, and Spark SQL answers queries.
+
+    python spark_fleet.py add traces/*.json.gz --run monday -o /shared/fleet
+    python spark_fleet.py sql /shared/fleet 03-stragglers.sql
+
+Files and dataset are on storage that all nodes have, and so is the Python package (`pip install 'tracedrop[sql]' pyspark pyarrow`).
+Spark needs Java.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+from pyspark.sql import DataFrame, SparkSession
+from tracedrop import fleet
+
+
+def session(**settings: Any) -> SparkSession:
+    """The session, in which names of runs stay text."""
+    builder = SparkSession.builder.appName("tracedrop")
+    for name, value in {"spark.sql.sources.partitionColumnTypeInference.enabled": "false", **settings}.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def add(
+    spark: SparkSession,
+    files: Iterable[Any],
+    *,
+    run: str,
+    dataset: Any,
+    build: str | None = None,
+    files_per_task: int = fleet.FILES_PER_PART,
+) -> fleet.Added:
+    """Add files to a dataset, one task and one part per ``files_per_task`` files. Tasks that Spark repeats change nothing."""
+    paths = sorted({str(Path(file).absolute()) for file in files})
+    dataset = str(Path(dataset).absolute())
+
+    def summarize(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        mine = [path for batch in batches for group in batch.column("paths").to_pylist() for path in group]
+        if mine:
+            # A task has one processor, so it reads one file at a time.
+            done = fleet.add(mine, run=run, dataset=dataset, build=build, jobs=1)
+            counts = {"added": [done.added], "unreadable": [done.unreadable], "known": [done.known]}
+            yield pyarrow.RecordBatch.from_pydict(counts)
+
+    groups = [(number, paths[start : start + files_per_task]) for number, start in enumerate(range(0, len(paths), files_per_task))]
+    tasks = spark.createDataFrame(groups, "number int, paths array<string>").repartition(max(len(groups), 1), "number")
+    counted = tasks.mapInArrow(summarize, "added long, unreadable long, known long").collect()
+    return fleet.Added(*(sum(row[count] for row in counted) for count in ("added", "unreadable", "known")))
+
+
+def views(spark: SparkSession, dataset: Any) -> None:
+    """A view for each table of a dataset; each has the column ``run``."""
+    for table, paths in fleet.parts(dataset).items():
+        if paths:
+            read = spark.read.option("basePath", str(Path(dataset).absolute())).option("mergeSchema", "true")
+            read.parquet(*(str(Path(path).absolute()) for path in paths)).drop("table").createOrReplaceTempView(table)
+
+
+def sql(spark: SparkSession, dataset: Any, query: str) -> DataFrame:
+    """The answer to a query in Spark SQL."""
+    views(spark, dataset)
+    return spark.sql(query)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    commands = parser.add_subparsers(required=True, dest="command")
+    adding = commands.add_parser("add")
+    adding.add_argument("files", nargs="+")
+    adding.add_argument("--run", required=True)
+    adding.add_argument("--build")
+    adding.add_argument("-o", "--output", required=True)
+    asking = commands.add_parser("sql")
+    asking.add_argument("dataset")
+    asking.add_argument("query", type=Path, help="a file with SQL")
+    given = parser.parse_args()
+    # Workers need the packages that this Python has; a cluster may name another one.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    spark = session()
+    if given.command == "add":
+        print(add(spark, given.files, run=given.run, dataset=given.output, build=given.build))
+    else:
+        sql(spark, given.dataset, given.query.read_text()).show(truncate=False)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
