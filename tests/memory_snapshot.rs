@@ -5,7 +5,8 @@ mod support;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
-use tracedrop::analysis::{Context, Query, memory_snapshot};
+use tracedrop::analysis::{Context, Query, flame, memory_snapshot};
+use tracedrop::base::units::format_ns;
 use tracedrop::import::ImportError;
 use tracedrop::import::memory_snapshot::INFO;
 use tracedrop::report::chart::{Boxes, Plot};
@@ -451,6 +452,21 @@ fn memory_at_a_moment_is_what_is_active_then() {
     };
     assert_eq!(active_at((device.peak.time_us.unwrap() - start) * 1000), device.peak.bytes);
     assert_eq!(active_at(i64::MAX), device.active_at_end);
+    // So do the stacks of the flame graph, and the chart marks the moment.
+    let peak_at = (device.peak.time_us.unwrap() - start) * 1000;
+    let query = Query { memory_at: Some(peak_at), ..Query::default() };
+    let run = Run::single(trace());
+    let graphs = flame::graphs(&Context::new(&run, &query));
+    let title = format!("Stacks by memory at {}", format_ns(peak_at));
+    let graph = graphs.iter().find(|graph| graph.title == title).unwrap();
+    assert_eq!(graph.total() as u64, device.peak.bytes);
+    assert_eq!(graph.threads, ["GPU 0"]);
+    let of_moment = report_at(trace(), Some(peak_at));
+    let charts = of_moment.charts().filter_map(|chart| match &chart.plot {
+        Plot::Lines(lines) => Some(lines.periods.iter().map(|it| it.start).collect::<Vec<_>>()),
+        _ => None,
+    });
+    assert_eq!(charts.collect::<Vec<_>>(), [[peak_at]]);
     assert_eq!(report(trace()).tables().filter(|table| table.id == "active_at").count(), 0);
     // Without times there is no such table.
     let report = report_at(import("x.pickle", &native_stacks(), None).unwrap(), Some(0));

@@ -314,6 +314,23 @@ fn format_plain(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
+/// Units of times, and their nanoseconds. Order: a unit comes before its suffixes.
+const TIME_UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// A time from the start of a trace as someone writes it, in nanoseconds: `1.5s`, `300` (milliseconds). An error, in words, if it is
+/// none.
+pub fn nanoseconds(text: &str) -> Result<i64, String> {
+    let text = text.trim();
+    let with_unit = TIME_UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
+    let (digits, ns) = with_unit.unwrap_or((text, 1e6));
+    let value: f64 = digits.trim().parse().map_err(|_| format!("'{text}' is not a time"))?;
+    if !value.is_finite() || value < 0.0 {
+        return Err(format!("'{text}' is not a time after the start of the trace"));
+    }
+    // The cast saturates.
+    Ok((value * ns).round() as i64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

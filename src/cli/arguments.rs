@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tracedrop::analysis::Query;
 use tracedrop::analysis::flame;
 use tracedrop::analysis::memory_query::MemoryQuery;
+use tracedrop::base::units::nanoseconds;
 use tracedrop::export::redact::CLASSES;
 use tracedrop::export::{self, ExporterInfo};
 use tracedrop::gpu::{kernels, peaks};
@@ -141,7 +142,7 @@ pub struct ReportTables {
     #[arg(long, value_name = "R,S,R,S")]
     suitability: Option<String>,
     /// List the memory of CUDA memory snapshots at this moment: milliseconds from the start, or with a unit (`1.5s`).
-    #[arg(long, value_name = "TIME", value_parser = part::nanoseconds)]
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     memory_at: Option<i64>,
     /// Show passwords, tokens and keys instead of hiding them.
     #[arg(long)]

@@ -1,7 +1,6 @@
 //! Times and time ranges on the command line.
 
-/// Units and their nanoseconds. Order: a unit comes before its suffixes.
-const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+use tracedrop::base::units::nanoseconds;
 
 /// `1.5s..2s`, `300..400` (milliseconds), `..20ms` as nanoseconds from the start of the trace.
 pub fn window(text: &str) -> Result<(i64, i64), String> {
@@ -13,19 +12,6 @@ pub fn window(text: &str) -> Result<(i64, i64), String> {
         return Err("the range ends before it starts".to_string());
     }
     Ok((from, to))
-}
-
-/// `1.5s`, `300` (milliseconds) as nanoseconds from the start of the trace.
-pub fn nanoseconds(text: &str) -> Result<i64, String> {
-    let text = text.trim();
-    let with_unit = UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
-    let (digits, ns) = with_unit.unwrap_or((text, 1e6));
-    let value: f64 = digits.trim().parse().map_err(|_| format!("'{text}' is not a time"))?;
-    if !value.is_finite() || value < 0.0 {
-        return Err(format!("'{text}' is not a time after the start of the trace"));
-    }
-    // The cast saturates.
-    Ok((value * ns).round() as i64)
 }
 
 #[cfg(test)]

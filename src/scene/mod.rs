@@ -5,7 +5,7 @@ mod axis;
 mod layout;
 pub mod svg;
 
-pub use layout::{flame, layout};
+pub use layout::{flame, layout, time_at};
 
 use crate::report::chart::Tone;
 

@@ -8,11 +8,12 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::parts;
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::hot_frames::places;
+use crate::analysis::memory_snapshot;
 use crate::analysis::stack_functions::Weight;
 use crate::analysis::stack_functions::amounts::Measure;
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, format_ns};
 use crate::stacks::graph::{
     FrameClass, GraphBuilder, GraphFrame, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph,
 };
@@ -67,6 +68,7 @@ fn by_file(context: &Context<'_>) -> Vec<Vec<StackGraph>> {
         let of_trace = context.gpu().iter().find(|gpu| std::ptr::eq(gpu.trace, trace));
         let mut own: Vec<StackGraph> = of_trace.map(of_gpu).unwrap_or_default();
         own.extend(Weight::all(trace).iter().take(MAX_WEIGHTS).map(of_profiles));
+        own.extend(context.query.memory_at.and_then(|moment| of_moment(trace, moment)));
         own.extend(of_samples(trace));
         own.extend(of_threads(trace));
         own.retain(|graph| !graph.is_empty());
@@ -181,6 +183,21 @@ fn of_profiles(weight: &Weight<'_>) -> StackGraph {
         }
     }
     builder.finish()
+}
+
+/// Memory of a snapshot that is active after the last event up to `moment`, in nanoseconds since the start, by GPU. `None` without
+/// times.
+fn of_moment(trace: &Trace, moment: i64) -> Option<StackGraph> {
+    let title = format!("Stacks by memory at {}", format_ns(moment));
+    let mut builder =
+        GraphBuilder::new(&title, "Active memory, below the callers that allocated it.", Unit::Bytes);
+    let mut nodes = StackNodes::new(trace);
+    memory_snapshot::active_at(trace, moment, |device, stack, bytes| {
+        let node = nodes.get(stack, &mut builder);
+        let thread = builder.thread(&memory_snapshot::label(device));
+        builder.add(node, thread, bytes as f64);
+    })?;
+    Some(builder.finish())
 }
 
 /// Nodes for the stacks of a trace.

@@ -17,6 +17,7 @@ use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::units::{Unit, counted, format_bytes, format_ns, format_ratio};
 use crate::report::{Column, Content, Facts, Mark, Report, Table};
 use crate::trace::memory_snapshot::{Action, Device, MemorySnapshot, NO_TIME};
+use crate::trace::samples::StackId;
 use crate::trace::{Run, Trace};
 use places::Choice;
 use segments::Fragmentation;
@@ -84,8 +85,14 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-/// Names of a device.
-fn label(device: usize) -> String {
+/// Calls `each` with device, stack and bytes of what is active after the last event up to `moment`, in nanoseconds since the start.
+/// `None` if the trace is no snapshot with times.
+pub fn active_at(trace: &Trace, moment: i64, each: impl FnMut(usize, StackId, u64)) -> Option<()> {
+    moment::active_at(&Snapshot::new(trace)?, moment, each)
+}
+
+/// Name of a device.
+pub fn label(device: usize) -> String {
     format!("GPU {device}")
 }
 
@@ -118,13 +125,21 @@ fn run(context: &Context<'_>) -> Report {
         }
         // The picture that people know from PyTorch's own page comes first, of the GPU that was fullest.
         let fullest = snapshot.fullest().map(|(number, _)| number);
-        let mut charts = usage::charts(snapshot, &id, &title);
+        let mut charts = usage::charts(snapshot, context.query.memory_at, &id, &title);
         charts.sort_by_key(|(device, _)| Some(*device) != fullest);
         let mut charts = charts.into_iter();
         let first = charts.next().map(|(device, chart)| {
             report.chart(chart);
             device
         });
+        if let Some(moment) = context.query.memory_at {
+            match moment::table(snapshot, moment, id("active_at"), &title) {
+                Some(table) => report.table(table),
+                None => {
+                    report.info("Events of this snapshot have no times, so memory at a moment is unknown.")
+                }
+            };
+        }
         if let Some(findings) = findings::findings(snapshot, &sites, &id) {
             report.findings(findings);
         }
@@ -143,14 +158,6 @@ fn run(context: &Context<'_>) -> Report {
             sites::table(id(PROGRAM_SITES.id), title("Allocation sites outside of PyTorch"), &sites)
                 .caption("One row per device and innermost frame that isn't PyTorch's own."),
         );
-        if let Some(moment) = context.query.memory_at {
-            match moment::table(snapshot, moment, id("active_at"), &title) {
-                Some(table) => report.table(table),
-                None => {
-                    report.info("Events of this snapshot have no times, so memory at a moment is unknown.")
-                }
-            };
-        }
         let innermost = sites::by_place(snapshot, Choice::Innermost);
         report.table(
             sites::table(id(SITES.id), title("Allocation sites"), &innermost)

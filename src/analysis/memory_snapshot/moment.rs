@@ -9,6 +9,8 @@ use crate::base::units::{Unit, format_ns};
 use crate::report::chart::Over;
 use crate::report::{Column, Content, Table};
 use crate::trace::memory_snapshot::Amount;
+use crate::trace::samples::StackId;
+use std::collections::BTreeMap;
 
 /// Memory of a device at the moment, by code location.
 struct Row {
@@ -18,14 +20,13 @@ struct Row {
     share: Option<f64>,
 }
 
-/// Memory active after the last event up to `moment`, in nanoseconds since the start; `None` without times.
-pub fn table(
+/// Calls `each` with device, stack and bytes of what is active after the last event up to `moment`, in nanoseconds since the start.
+/// `None` without times.
+pub fn active_at(
     snapshot: &Snapshot<'_>,
     moment: i64,
-    id: String,
-    title: &dyn Fn(&str) -> String,
-) -> Option<Table> {
-    let mut rows: Vec<Row> = Vec::new();
+    mut each: impl FnMut(usize, StackId, u64),
+) -> Option<()> {
     let mut has_times = false;
     for (number, _) in snapshot.devices() {
         let axis = Axis::new(snapshot, number);
@@ -34,24 +35,36 @@ pub fn table(
         }
         has_times = true;
         let event = axis.at.partition_point(|at| *at <= moment).checked_sub(1);
-        let mut places = Places::new(snapshot.trace, Choice::Program);
-        let mut sums: HashMap<usize, Amount> = HashMap::default();
-        let mut all = 0u64;
         snapshot.snapshot.for_each_allocation(number, |it| {
             if it.is_active_after(event) {
-                sums.entry(places.number(it.stack)).or_default().add(it.size);
-                all = all.saturating_add(it.size);
+                each(number, it.stack, it.size);
             }
         });
+    }
+    has_times.then_some(())
+}
+
+/// Memory active after the last event up to `moment`, in nanoseconds since the start; `None` without times.
+pub fn table(
+    snapshot: &Snapshot<'_>,
+    moment: i64,
+    id: String,
+    title: &dyn Fn(&str) -> String,
+) -> Option<Table> {
+    let mut places = Places::new(snapshot.trace, Choice::Program);
+    let mut sums: BTreeMap<usize, HashMap<usize, Amount>> = BTreeMap::new();
+    active_at(snapshot, moment, |device, stack, bytes| {
+        sums.entry(device).or_default().entry(places.number(stack)).or_default().add(bytes);
+    })?;
+    let mut rows: Vec<Row> = Vec::new();
+    for (device, sums) in sums {
+        let all = sums.values().fold(0u64, |all, active| all.saturating_add(active.bytes));
         rows.extend(sums.into_iter().map(|(place, active)| Row {
-            device: number,
+            device,
             place: places.get(place).clone(),
             active,
             share: ratio(active.bytes, all),
         }));
-    }
-    if !has_times {
-        return None;
     }
     rows.sort_by(|a, b| {
         b.active.bytes.cmp(&a.active.bytes).then_with(|| (a.device, &a.place).cmp(&(b.device, &b.place)))

@@ -2,8 +2,8 @@
 
 use super::{Snapshot, label};
 use crate::analysis::timeline::over_time;
-use crate::base::units::Unit;
-use crate::report::chart::{Line, Lines, Over, Plot, Tone};
+use crate::base::units::{Unit, format_ns};
+use crate::report::chart::{Line, Lines, Over, Period, Plot, Tone};
 use crate::report::{Chart, Table};
 use crate::trace::memory_snapshot::Usage;
 
@@ -89,8 +89,11 @@ fn lines(snapshot: &Snapshot<'_>, number: usize) -> Lines {
 }
 
 /// A chart for each device with events, with the number of the device.
+///
+/// The `moment` is in nanoseconds since the start.
 pub fn charts(
     snapshot: &Snapshot<'_>,
+    moment: Option<i64>,
     id: &dyn Fn(&str) -> String,
     title: &dyn Fn(&str) -> String,
 ) -> Vec<(usize, Chart)> {
@@ -102,11 +105,22 @@ pub fn charts(
                 title: title(&format!("Memory over time, {}", label(number))),
                 caption: "Reserved from the driver; active: until the allocator has it again; allocated: until the program frees it."
                     .to_string(),
-                plot: Plot::Lines(lines(snapshot, number)),
+                plot: Plot::Lines(with_moment(lines(snapshot, number), moment)),
             };
             (number, chart)
         })
         .collect()
+}
+
+/// Lines over time with a mark at the moment, up to the end.
+fn with_moment(mut lines: Lines, moment: Option<i64>) -> Lines {
+    let times = || lines.lines.iter().flat_map(|line| &line.points).map(|point| point.0);
+    if let (Some(start), (Over::Time, Some(end))) = (moment, (lines.over, times().max()))
+        && (0..=end).contains(&start)
+    {
+        lines.periods.push(Period { name: format_ns(start), start, end });
+    }
+    lines
 }
 
 /// The numbers of the charts.

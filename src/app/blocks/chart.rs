@@ -6,13 +6,18 @@ use crate::app::words::words;
 use leptos::html::Div;
 use leptos::prelude::*;
 use tracedrop::report::Chart;
-use tracedrop::scene::{Mark, Scene, layout, svg, tone_name};
+use tracedrop::scene::{Mark, Scene, layout, svg, time_at, tone_name};
 
 /// Width of one that is saved without having been laid out.
 pub(super) const DEFAULT_WIDTH: f64 = 800.0;
 
 #[component]
-pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
+pub fn ChartBlock(
+    #[prop(into)] chart: Signal<Option<Chart>>,
+    /// Takes the time that was clicked, in nanoseconds, where it is over time.
+    #[prop(optional)]
+    on_time: Option<Callback<i64>>,
+) -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let width = width_of(place);
     let head = move || {
@@ -44,7 +49,20 @@ pub fn ChartBlock(#[prop(into)] chart: Signal<Option<Chart>>) -> impl IntoView {
     view! {
         <figure class="chart">
             <figcaption>{head}</figcaption>
-            <div node_ref=place>{drawing}</div>
+            <div
+                node_ref=place
+                class:chart-clickable=on_time.is_some()
+                on:click=move |event| {
+                    let (Some(on_time), Some(place)) = (on_time, place.get_untracked()) else { return };
+                    let x = f64::from(event.client_x()) - place.get_bounding_client_rect().left();
+                    let at = |chart: &Chart| time_at(chart, width.get_untracked()?, x);
+                    if let Some(ns) = chart.with_untracked(|chart| chart.as_ref().and_then(at)) {
+                        on_time.run(ns);
+                    }
+                }
+            >
+                {drawing}
+            </div>
         </figure>
     }
 }

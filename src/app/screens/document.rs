@@ -1,6 +1,6 @@
 //! A file's reports.
 
-use super::{FileCard, LinkCard, SidesCard};
+use super::{FileCard, LinkCard, MomentChoice, SidesCard, choose_moment};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, NoteBlock, TableBlock};
 use crate::app::browser;
 use crate::app::custom_rules::CustomRules;
@@ -23,6 +23,8 @@ const TOPS: [u32; 4] = [10, 25, 100, 1000];
 
 /// The report that accesses to memory are labelled for.
 const MEMORY: &str = "mrm";
+/// `id` of the report on a memory snapshot.
+const MEMORY_SNAPSHOT: &str = "memory-snapshot";
 
 type Document = Memo<Option<Arc<DocumentView>>>;
 /// The document as a block shows it: those that are not on the screen are brought up to date later.
@@ -373,7 +375,11 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
                 })
                 .flatten()
             });
-            view! { <ChartBlock chart /> }.into_any()
+            // The moment at which memory is looked at is chosen in the picture.
+            match id.with_value(|id| id == MEMORY_SNAPSHOT) && can_ask.get_untracked() {
+                true => view! { <ChartBlock chart on_time=Callback::new(move |ns| choose_moment(tab, Some(ns))) /> }.into_any(),
+                false => view! { <ChartBlock chart /> }.into_any(),
+            }
         }
         BlockKey::Table(table_id) => {
             let table = Memo::new(move |_| {
@@ -410,6 +416,8 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             let editors = tables.iter().map(|table| view! { <CustomRulesEditor tab table=*table query /> }).collect_view();
             if id.with_value(|id| id == MEMORY) {
                 view! { <MemorySettings tab query format>{editors}</MemorySettings> }.into_any()
+            } else if id.with_value(|id| id == MEMORY_SNAPSHOT) {
+                view! { <MomentChoice tab query /> }.into_any()
             } else {
                 editors.into_any()
             }

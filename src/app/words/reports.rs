@@ -18,6 +18,11 @@ pub struct ReportsWords {
     pub own_peaks_title: &'static str,
     pub own_peaks_explanation: &'static str,
     pub memory_settings: &'static str,
+    /// Of the moment at which the memory of a snapshot is looked at.
+    pub moment_label: &'static str,
+    pub moment_hint: &'static str,
+    pub moment_about: &'static str,
+    pub moment_clear: &'static str,
     pub memory_rules_title: &'static str,
     pub memory_rules_explanation: &'static str,
     pub memory_thresholds_title: &'static str,
@@ -71,6 +76,10 @@ pub const ENGLISH: ReportsWords = ReportsWords {
     own_peaks_explanation: "A header line and one line per GPU, tab-separated: gpu, mem_gb_s (GB/s), and TFLOP/s as matrix_bf16, matrix_fp8, \
                             vector_fp32 and so on. They override the data sheet values. Saved in this browser.",
     memory_settings: "Labeling and validity",
+    moment_label: "Active memory at",
+    moment_hint: "12.5 ms",
+    moment_about: "Click the chart, or type a time since the start. The flame graph then has these stacks too.",
+    moment_clear: "Choose no moment",
     memory_rules_title: "Custom labeling rules",
     memory_rules_explanation: "JSON list of rules that replace the built-in ones; the first match wins. Keys: region_type, and optionally phase, op_type, symbol_re, dso_re. Labels in the file are replaced. Saved in this browser.",
     memory_thresholds_title: "Suitability thresholds",

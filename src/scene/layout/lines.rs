@@ -9,11 +9,24 @@ use crate::scene::{Anchor, Mark, Scene, axis};
 /// Minimum ratio of smallest to largest value for an axis that doesn't start at 0.
 const MOSTLY_THERE: f64 = 0.5;
 
+/// First and last value of the x axis.
+fn ends(lines: &Lines) -> (i64, i64) {
+    let all = || lines.lines.iter().flat_map(|line| &line.points).map(|point| point.0);
+    let start = all().min().unwrap_or(0);
+    (start, all().max().unwrap_or(1).max(start.saturating_add(1)))
+}
+
+/// Nanoseconds at `x` of lines over time laid out on `width` pixels; beside them, of their nearer end. `None` for others.
+pub(super) fn time_at(lines: &Lines, width: f64, x: f64) -> Option<i64> {
+    let (start, end) = ends(lines);
+    let share = ((x - GUTTER) / (width - GUTTER - RIGHT)).clamp(0.0, 1.0);
+    (lines.over == Over::Time).then_some(start + (share * (end.saturating_sub(start)) as f64).round() as i64)
+}
+
 pub(super) fn drawn_lines(lines: &Lines, width: f64) -> Scene {
     let is_log = lines.over == Over::Duration;
     let all = || lines.lines.iter().flat_map(|line| &line.points);
-    let start = all().map(|point| point.0).min().unwrap_or(0);
-    let end = all().map(|point| point.0).max().unwrap_or(1).max(start.saturating_add(1));
+    let (start, end) = ends(lines);
     let max = all().map(|point| point.1).filter(|value| value.is_finite()).fold(0.0, f64::max);
     let legend = match lines.lines.as_slice() {
         [_] => Vec::new(),

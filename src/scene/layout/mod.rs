@@ -55,6 +55,15 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
     }
 }
 
+/// Nanoseconds at `x` of a chart laid out on `width` pixels; beside the plot, those of its nearer end. `None` for charts that are not
+/// lines over time.
+pub fn time_at(chart: &Chart, width: f64, x: f64) -> Option<i64> {
+    match &chart.plot {
+        Plot::Lines(lines) => lines::time_at(lines, width, x),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::points::clip;
