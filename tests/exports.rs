@@ -53,7 +53,7 @@ fn hostile_report() -> Report {
 fn write(id: &str, document: &Document<'_>) -> String {
     let run = Run::default();
     let (query, options) = (Query::default(), Options::default());
-    let input = Input { run: &run, document, query: &query, options: &options };
+    let input = Input::new(&run, document, &query, &options);
     String::from_utf8(export::to_bytes(export::find(id).unwrap(), &input)).unwrap()
 }
 
@@ -131,7 +131,7 @@ fn check_parquet(what: &str, document: &Document<'_>) {
     let bytes = {
         let run = Run::default();
         let (query, options) = (Query::default(), Options::default());
-        let input = Input { run: &run, document, query: &query, options: &options };
+        let input = Input::new(&run, document, &query, &options);
         export::to_bytes(export::find("parquet").unwrap(), &input)
     };
     let archive = tracedrop::archive::list(&bytes).unwrap();
@@ -479,7 +479,8 @@ fn sample_counts_get_no_time_axis() {
 fn timeline(trace: &Trace, query: &Query, options: &Options) -> Vec<u8> {
     let run = Run::single(trace.clone());
     let reports = [];
-    let input = Input { run: &run, document: &document(&reports), query, options };
+    let document = document(&reports);
+    let input = Input::new(&run, &document, query, options);
     export::to_bytes(export::find("chrome-trace").unwrap(), &input)
 }
 
@@ -509,7 +510,8 @@ fn of_very_many_regions_the_least_accessed_are_left_out_and_that_is_said() {
     }
     let run = Run::single(import("many.txt", text.as_bytes(), None).unwrap());
     let (query, options, reports) = (Query::default(), Options::default(), []);
-    let input = Input { run: &run, document: &document(&reports), query: &query, options: &options };
+    let document = document(&reports);
+    let input = Input::new(&run, &document, &query, &options);
     for id in ["chrome-trace", "chrome-trace-gz"] {
         let left_out = export::render(export::find(id).unwrap(), &input, &mut std::io::sink()).unwrap();
         assert_eq!(left_out.0, ["the 3 least accessed memory regions"], "{id}");

@@ -17,7 +17,7 @@ fn html(name: &str, content: &str) -> String {
     let (query, options) = (Query::default(), Options::default());
     let reports = analysis::reports(&run, &query);
     let document = analysis::document(&run, &reports, &format_title);
-    let input = Input { run: &run, document: &document, query: &query, options: &options };
+    let input = Input::new(&run, &document, &query, &options);
     String::from_utf8(export::to_bytes(export::find("html").unwrap(), &input)).unwrap()
 }
 

@@ -21,7 +21,8 @@ use tracedrop::trace::Run;
 
 fn fragment(document: &Document<'_>, run: &Run, link: LinkOptions) -> Result<String, String> {
     let options = Options { link, ..Options::default() };
-    let input = Input { run, document, query: &Query::default(), options: &options };
+    let query = Query::default();
+    let input = Input::new(run, document, &query, &options);
     let mut out = Vec::new();
     export::render(&link::INFO, &input, &mut out).map_err(|error| error.to_string())?;
     Ok(String::from_utf8(out).unwrap())

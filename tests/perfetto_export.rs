@@ -1,14 +1,17 @@
-//! Traces written as Perfetto traces and read again have the same slices, arguments, arrows and counters.
+//! Traces written as Perfetto traces and read again have the same slices, arguments, arrows and counters. Tracks that Tracedrop
+//! adds are not read as events.
 
 mod support;
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use support::{data_dirs, files, import};
-use tracedrop::analysis::Query;
 use tracedrop::analysis::gpu::GpuTrace;
+use tracedrop::analysis::{Context, Query, gpu_breakdown};
+use tracedrop::base::protobuf::{Fields, Value as Field};
 use tracedrop::base::strings::StringId;
-use tracedrop::export::{self, Input, Options};
+use tracedrop::export::{self, Input, LeftOut, Options};
 use tracedrop::report::Document;
 use tracedrop::report::notes::{Anchor, Notes, Remark};
 use tracedrop::trace::{Run, Trace};
@@ -17,19 +20,66 @@ use tracedrop::trace::{Run, Trace};
 fn exported(name: &str, bytes: &[u8], options: &Options) -> Option<(Trace, Vec<u8>)> {
     let trace = import(name, bytes, None).ok()?;
     let run = Run::single(trace.clone());
-    let exporter = export::find("perfetto").unwrap();
-    if !(exporter.applies)(&run) {
-        return None;
-    }
+    (export::find("perfetto").unwrap().applies)(&run).then(|| (trace, export_of(&run, options).0))
+}
+
+/// The export of traces with their steps, and what is not in it.
+fn export_of(run: &Run, options: &Options) -> (Vec<u8>, LeftOut) {
     let query = Query::default();
+    let context = Context::new(run, &query);
+    let reports = [(gpu_breakdown::INFO.run)(&context)];
     let document = Document {
         title: "x".into(),
         source: Vec::new(),
         ledger: tracedrop::report::Report::new("ledger", "Read"),
-        reports: &[],
+        reports: &reports,
     };
-    let input = Input { run: &run, document: &document, query: &query, options };
-    Some((trace, export::to_bytes(exporter, &input)))
+    let input = Input::new(run, &document, &query, options);
+    let mut out = Vec::new();
+    let left_out = export::render(export::find("perfetto").unwrap(), &input, &mut out).unwrap();
+    (out, left_out)
+}
+
+/// Events of the category `tracedrop` in an export: track, start, duration, name, and arguments as `name=value`.
+fn own_events(export: &[u8]) -> Vec<(String, i64, i64, String, String)> {
+    fn field(message: &[u8], number: u64) -> Option<Field<'_>> {
+        Fields::new(message).find(|(own, _)| *own == number).map(|(_, value)| value)
+    }
+    fn bytes(message: &[u8], number: u64) -> Option<&[u8]> {
+        field(message, number)?.bytes()
+    }
+    let number = |message: &[u8], of: u64| match field(message, of) {
+        Some(Field::Number(number)) => Some(number as i64),
+        _ => None,
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (mut names, mut of_sequence) = (BTreeMap::new(), BTreeMap::new());
+    let mut events = Vec::new();
+    for packet in Fields::new(export).filter_map(|(_, value)| value.bytes()) {
+        if let Some(track) = bytes(packet, 60) {
+            names.insert(number(track, 1).unwrap(), text(bytes(track, 2).unwrap_or_default()));
+        }
+        let sequence = number(packet, 10);
+        if let Some(snapshot) = bytes(packet, 6) {
+            let track = bytes(packet, 59).and_then(|defaults| number(bytes(defaults, 11)?, 11)).unwrap();
+            of_sequence.insert(sequence, (track, number(bytes(snapshot, 1).unwrap(), 2).unwrap(), None));
+        }
+        let Some(event) = bytes(packet, 11) else { continue };
+        let (track, ts, open) = of_sequence.get_mut(&sequence).unwrap();
+        *ts += number(packet, 8).unwrap();
+        if bytes(event, 22) == Some(b"tracedrop") {
+            let members =
+                Fields::new(event).filter(|(of, _)| *of == 4).filter_map(|(_, value)| value.bytes());
+            let member =
+                |raw: &[u8]| format!("{}={}", text(bytes(raw, 10).unwrap()), text(bytes(raw, 6).unwrap()));
+            let members: Vec<String> = members.map(member).collect();
+            *open = Some(events.len());
+            events.push((names[track].clone(), *ts, 0, text(bytes(event, 23).unwrap()), members.join(" ")));
+        } else if let (Some(2), Some(of)) = (number(event, 9), open.take()) {
+            events[of].2 = *ts - events[of].1;
+        }
+    }
+    events
 }
 
 fn text(trace: &Trace, id: StringId) -> String {
@@ -182,26 +232,113 @@ fn exports_read_again_give_the_same() {
     assert!(n_files > 10, "{n_files}");
 }
 
-#[test]
-fn notes_are_events() {
-    let json = br#"{"traceEvents":[{"ph":"X","name":"a","ts":5,"dur":3,"pid":1,"tid":2}]}"#;
+const NOTED: &[u8] =
+    br#"{"traceEvents":[{"ph":"X","name":"a","ts":5,"dur":3,"pid":1,"tid":2},{"ph":"X","name":"b","ts":8,"dur":3,"pid":1,"tid":2}]}"#;
+
+fn noted() -> Notes {
     let note = |on: Anchor, text: &str| Remark { on, text: text.to_string() };
     let list = vec![
         note(Anchor::Range { from_ns: 1000, to_ns: 2000 }, "slow\nhere"),
         note(Anchor::Event { name: "a".into(), at_ns: 0 }, "this one"),
     ];
-    let options = Options { notes: Some(Notes { title: String::new(), list }), ..Options::default() };
-    let (_, out) = exported("a.json", json, &options).unwrap();
+    Notes { title: String::new(), list }
+}
+
+#[test]
+fn notes_are_on_a_track_that_is_not_read_as_events() {
+    let options = Options { notes: Some(noted()), ..Options::default() };
+    let (trace, out) = exported("a.json", NOTED, &options).unwrap();
+    let row =
+        |ts, dur, name: &str, args: &str| ("Notes".to_string(), ts, dur, name.to_string(), args.to_string());
+    let rows = [row(5000, 0, "this one", "note=this one on=a"), row(6000, 1000, "slow", "note=slow\nhere")];
+    assert_eq!(own_events(&out), rows);
     let again = import("a.pftrace", &out, None).unwrap();
-    let rows: Vec<_> =
-        slices(&again, 0).into_iter().map(|(ts, dur, name, _, args)| (ts, dur, name, args)).collect();
-    let row = |ts, dur, name: &str, args: &str| (ts, dur, name.to_string(), args.to_string());
+    assert_eq!(slices(&again, 0), slices(&trace, 0));
+    let issues: Vec<_> = again.ledger.issues.iter().map(|issue| (issue.kind.code, issue.count)).collect();
+    assert_eq!(issues, [("perfetto-own-note", 2)]);
+}
+
+#[test]
+fn notes_of_a_part_keep_their_times() {
+    let cut = tracedrop::trace::cut::Cut { window: Some((3000, 6000)), max_depth: None };
+    let mut notes = noted();
+    notes.list.push(Remark { on: Anchor::Range { from_ns: 4000, to_ns: 5000 }, text: "later".into() });
+    let options = Options { notes: Some(notes), cut, ..Options::default() };
+    let (_, out) = exported("a.json", NOTED, &options).unwrap();
+    let rows: Vec<_> = own_events(&out).into_iter().map(|(_, ts, dur, name, _)| (ts, dur, name)).collect();
+    assert_eq!(rows, [(9000, 1000, "later".to_string())]);
+}
+
+const PREFILL: &str = "execute_context_1(64)_generation_0(0)";
+const DECODE: &str = "execute_context_0(0)_generation_8(8)";
+
+/// A profile of a rank: annotated steps, each with a launch and its kernel, `late_us` after the start.
+fn rank(rank: u32, base_ns: i64, late_us: i64) -> Trace {
+    let mut events = String::new();
+    for (step, name) in [PREFILL, DECODE, DECODE].iter().enumerate() {
+        let (ts, launch) = (late_us + step as i64 * 100, step + 1);
+        events.push_str(&format!(
+            r#"{{"ph":"X","cat":"user_annotation","name":"{name}","pid":7,"tid":1,"ts":{ts},"dur":90}},
+            {{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":7,"tid":1,"ts":{},"dur":5,"args":{{"correlation":{launch}}}}},
+            {{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":{},"dur":50,"args":{{"device":0,"stream":7,"correlation":{launch}}}}},"#,
+            ts + 1,
+            ts + 10
+        ));
+    }
+    let json = format!(
+        r#"{{"schemaVersion":1,"deviceProperties":[],"baseTimeNanoseconds":{base_ns},"distributedInfo":{{"rank":{rank},"world_size":2}},
+        "traceEvents":[{events}{{"ph":"M","name":"process_name","pid":7,"tid":0,"args":{{"name":"python"}}}}]}}"#
+    );
+    import(&format!("rank{rank}.json"), json.as_bytes(), None).unwrap()
+}
+
+#[test]
+fn steps_and_phases_are_tracks_as_the_report_has_them() {
+    let (out, _) = export_of(&Run::single(rank(0, 0, 1000)), &Options::default());
+    let rows = own_events(&out);
+    let of = |track: &str| {
+        let rows = rows.iter().filter(|row| row.0.starts_with(track));
+        rows.map(|(_, ts, dur, name, args)| format!("{ts} {dur} {name} {args}")).collect::<Vec<_>>()
+    };
     assert_eq!(
-        rows,
+        of("Steps: GPU 0"),
         [
-            row(5000, 3000, "a", "null"),
-            row(5000, 0, "this one", r#"{"note":"this one","on":"a"}"#),
-            row(6000, 1000, "slow", r#"{"note":"slow\nhere"}"#),
+            format!("1010000 100000 {PREFILL} phase=prefill"),
+            format!("1110000 100000 {DECODE} phase=decode"),
+            format!("1210000 50000 {DECODE} phase=decode"),
         ]
     );
+    assert_eq!(of("Phases: GPU 0"), ["1010000 100000 prefill steps=1", "1110000 150000 decode steps=2"]);
+    let again = import("again.pftrace", &out, None).unwrap();
+    assert!(again.ledger.issues.is_empty(), "{:?}", again.ledger.issues);
+    let own = again.source.record_kinds.iter().find(|(kind, _)| kind.contains("Tracedrop"));
+    assert_eq!(own.map(|(_, n)| *n), Some(10));
+}
+
+#[test]
+fn redacted_steps_are_numbered() {
+    let mut options = Options::default();
+    options.redact.symbols = true;
+    let (out, _) = export_of(&Run::single(rank(0, 0, 1000)), &options);
+    let names: Vec<String> = own_events(&out).into_iter().map(|row| format!("{}{}", row.3, row.4)).collect();
+    assert_eq!(names, ["Step 1", "Step 2", "Step 3"]);
+}
+
+#[test]
+fn ranks_are_processes_on_one_clock() {
+    // The second began 3 us later, and counts from 1 ms before.
+    let run = Run { traces: vec![rank(0, 5_000_000_000, 1000), rank(1, 4_999_000_000, 2003)] };
+    let (out, left_out) = export_of(&run, &Options::default());
+    assert_eq!(left_out.0, ["1 clock offset of a rank"]);
+    let again = import("again.pftrace", &out, None).unwrap();
+    let names: Vec<String> = again.processes.name.iter().map(|name| text(&again, *name)).collect();
+    assert!(
+        names.contains(&"Rank 0: python".to_string()) && names.contains(&"Rank 1: python".to_string()),
+        "{names:?}"
+    );
+    let starts: Vec<i64> =
+        slices(&again, 0).into_iter().filter(|row| row.2 == "gemm").map(|row| row.0).collect();
+    assert_eq!(starts, [1_010_000, 1_013_000, 1_110_000, 1_113_000, 1_210_000, 1_213_000]);
+    let tracks: Vec<String> = own_events(&out).into_iter().map(|row| row.0).collect();
+    assert!(tracks.iter().any(|name| name == "Steps: rank 1, GPU 0"), "{tracks:?}");
 }

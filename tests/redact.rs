@@ -18,7 +18,7 @@ fn with<T>(run: &Run, redact: Classes, act: impl FnOnce(&Input<'_>) -> T) -> T {
     let reports = analysis::reports(run, &Query::default());
     let document = analysis::document(run, &reports, &format_title);
     let options = Options { redact, ..Options::default() };
-    act(&Input { run, document: &document, query: &Query::default(), options: &options })
+    act(&Input::new(run, &document, &Query::default(), &options))
 }
 
 fn written(id: &str, run: &Run, redact: Classes) -> String {

@@ -22,7 +22,8 @@ fn written(id: &str, run: &Run) -> Option<Vec<u8>> {
         ledger: Report::new("ledger", "Read"),
         reports: &[],
     };
-    let input = Input { run, document: &document, query: &Query::default(), options: &Options::default() };
+    let (query, options) = (Query::default(), Options::default());
+    let input = Input::new(run, &document, &query, &options);
     (exporter.applies)(run).then(|| export::to_bytes(exporter, &input))
 }
 

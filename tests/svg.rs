@@ -15,7 +15,7 @@ fn pictures(name: &str, content: &[u8]) -> Vec<String> {
     (0..reports.len())
         .map(|at| {
             let document = analysis::document(&run, &reports[at..], &format_title);
-            let input = Input { run: &run, document: &document, query: &query, options: &options };
+            let input = Input::new(&run, &document, &query, &options);
             String::from_utf8(export::to_bytes(export::find("svg").unwrap(), &input)).unwrap()
         })
         .collect()

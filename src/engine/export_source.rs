@@ -53,7 +53,7 @@ impl ExportSource {
         if self.is_comment {
             return export::comment::write(&document, out).map(LeftOut::nothing);
         }
-        let input = Input { run: &self.run, document: &document, query: &self.query, options: &self.options };
+        let input = Input::new(&self.run, &document, &self.query, &self.options);
         export::render_in_steps(exporter, &input, out).await
     }
 
@@ -71,7 +71,7 @@ impl ExportSource {
     pub async fn outgoing(&self, exporter: &ExporterInfo) -> io::Result<Outgoing> {
         let reports = self.all_reports().await;
         let document = self.document(&reports);
-        let input = Input { run: &self.run, document: &document, query: &self.query, options: &self.options };
+        let input = Input::new(&self.run, &document, &self.query, &self.options);
         redact::outgoing_in_steps(exporter, &input).await
     }
 

@@ -151,13 +151,26 @@ impl LeftOut {
 /// Input of an exporter.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
+    /// What is exported.
     pub run: &'a Run,
+    /// The same traces as they were before they were cut and redacted.
+    pub whole: &'a Run,
     pub document: &'a Document<'a>,
     pub query: &'a Query,
     pub options: &'a Options,
 }
 
 impl<'a> Input<'a> {
+    /// All of `run`.
+    pub fn new(
+        run: &'a Run,
+        document: &'a Document<'a>,
+        query: &'a Query,
+        options: &'a Options,
+    ) -> Input<'a> {
+        Input { run, whole: run, document, query, options }
+    }
+
     /// User notes.
     pub fn notes(&self) -> &'a Notes {
         self.options.notes.as_ref().unwrap_or(&notes::NONE)
@@ -268,7 +281,7 @@ async fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Wr
         if let Some(text) = reference_text(exporter, input).filter(|_| !has_notes) {
             return out.write_all(text.as_bytes()).map(LeftOut::nothing);
         }
-        return exporter.write.call(&Input { run: all, ..*input }, out).await;
+        return exporter.write.call(&Input { run: all, whole: all, ..*input }, out).await;
     }
     if !classes.is_none() && !exporter.can_redact {
         let why = "it contains the whole trace and cannot be redacted";
@@ -297,13 +310,13 @@ async fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Wr
         pause().await;
     }
     if classes.is_none() {
-        return exporter.write.call(&Input { run: &run, ..*input }, out).await;
+        return exporter.write.call(&Input { run: &run, whole: all, ..*input }, out).await;
     }
     let redacted = Redacted::new(input.document, input.run, input.notes(), &mut redactor.borrow_mut());
     let mut options = redact::options(input.options, input.document, &mut redactor.borrow_mut());
     options.notes = Some(redacted.notes().clone());
     let document = redacted.document();
-    let input = Input { run: &run, document: &document, query: input.query, options: &options };
+    let input = Input { run: &run, whole: all, document: &document, query: input.query, options: &options };
     exporter.write.call(&input, out).await
 }
 

@@ -26,7 +26,7 @@ use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 
 pub use members::{find_member, for_each_element, for_each_member};
-pub use metadata::OVERLAP_EVENT;
+pub use metadata::{METADATA_EVENT, OVERLAP_EVENT, OWN_NOTES, OWN_TRACK};
 pub(super) use nesting::compute_self_times;
 pub use range::TimeRange;
 pub use renumbered::{OWN_FACT, OriginalId, Renumbered};

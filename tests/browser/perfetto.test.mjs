@@ -15,8 +15,8 @@ const FOLDERS = ['tests/data/chrome', 'tests/data/situations', 'tests/data/pytor
 const MAX_BYTES = 300_000;
 /** Times beyond 2^63 nanoseconds, and more than the 512 levels that Perfetto keeps. */
 const BEYOND = ['times-near-the-edge.json', 'hand2_deep600.json'];
-/** Holds the metadata of the file. */
-const METADATA = 'tracedrop_metadata';
+/** Leaves out the metadata of the file, and the steps and phases that Tracedrop adds. */
+const RECORDED = "coalesce(slice.name, '') != 'tracedrop_metadata' and coalesce(slice.category, '') != 'tracedrop'";
 
 let site;
 let browser;
@@ -110,7 +110,7 @@ test('Perfetto has the slices of every trace, and no errors', { timeout: 600_000
       if (!json) continue;
       const wanted = sumsOf(json);
       const query = await opened(native);
-      const rows = await query(`select coalesce(name, ''), count(*), sum(dur) from slice where coalesce(name, '') != '${METADATA}' group by 1`);
+      const rows = await query(`select coalesce(name, ''), count(*), sum(dur) from slice where ${RECORDED} group by 1`);
       assert.deepEqual(rows.map(([name, count, sum]) => `${name}: ${count} ${sum}`).sort(), wanted, path);
       const errors = await query("select name, value from stats where value > 0 and severity in ('error', 'data_loss')");
       assert.deepEqual(errors, [], path);
@@ -123,10 +123,10 @@ test('Perfetto has the slices of every trace, and no errors', { timeout: 600_000
 test('both formats are the same trace in Perfetto: depths, arrows, arguments, threads', { timeout: 120_000 }, async () => {
   const sample = join(root, 'www/samples/gpu-serving.json');
   const queries = [
-    `select name, depth, count(*), sum(dur), min(ts) - trace_start() from slice where name != '${METADATA}' group by 1, 2 order by 1, 2`,
+    `select name, depth, count(*), sum(dur), min(ts) - trace_start() from slice where ${RECORDED} group by 1, 2 order by 1, 2`,
     'select count(*) from flow',
     // Lists are flattened in ways of their own.
-    `select replace(replace(key, 'debug.', ''), 'args.', '') as member, count(*), count(distinct display_value) from args join slice using (arg_set_id) where (key like 'debug.%' or key like 'args.%') and key not like '%[%' and name != '${METADATA}' group by 1 order by 1`,
+    `select replace(replace(key, 'debug.', ''), 'args.', '') as member, count(*), count(distinct display_value) from args join slice using (arg_set_id) where (key like 'debug.%' or key like 'args.%') and key not like '%[%' and ${RECORDED} group by 1 order by 1`,
     'select thread.name, count(*) from thread_track join slice on slice.track_id = thread_track.id join thread using (utid) group by 1 order by 1',
   ];
   const answers = [];
@@ -138,4 +138,22 @@ test('both formats are the same trace in Perfetto: depths, arrows, arguments, th
   }
   assert.ok(answers[0][0].length > 50);
   for (const [at, sql] of queries.entries()) assert.deepEqual(answers[0][at].map(String), answers[1][at].map(String), sql);
+});
+
+test('steps and phases are tracks there, with the numbers of the report', { timeout: 120_000 }, async () => {
+  const sample = join(root, 'www/samples/gpu-serving.json');
+  const report = JSON.parse(execFileSync(COMMAND, ['report', sample, '--format', 'json'], { maxBuffer: 1 << 28 }));
+  const table = report.reports.flatMap(({ blocks }) => blocks).find(({ type, id }) => type === 'table' && id === 'steps');
+  const at = (id) => table.columns.findIndex((column) => column.id === id);
+  const steps = table.rows
+    .map((row) => [row[at('step')], String(row[at('gpu_time')]), row[at('phase')]])
+    .filter(([, length, phase]) => phase && length !== 'null');
+  assert.ok(steps.length > 5);
+  const query = await opened(exported(sample, 'perfetto', 'pftrace'));
+  const rows = await query(
+    "select slice.name, dur, extract_arg(slice.arg_set_id, 'debug.phase') from slice join track on track.id = track_id where category = 'tracedrop' and track.name like 'Steps%' order by ts"
+  );
+  assert.deepEqual(rows, steps);
+  const phases = await query("select sum(dur) from slice join track on track.id = track_id where category = 'tracedrop' and track.name like 'Phases%'");
+  assert.ok(Number(phases[0][0]) > 0);
 });

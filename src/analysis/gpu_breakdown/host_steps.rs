@@ -27,7 +27,7 @@ pub fn table(named: &NamedTrace<'_, '_>, has_work: &[bool]) -> Option<Table> {
     };
     let missing: Vec<u64> = rows.iter().map(|step| n_missing(step)).collect();
     let mut table = Table::new(
-        named.id("host_steps"),
+        named.id(super::HOST_STEPS.id),
         named.title("Steps without GPU activity"),
         vec![
             Column::key(

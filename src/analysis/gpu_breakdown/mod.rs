@@ -26,9 +26,10 @@ use std::borrow::Cow;
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "gpu-breakdown", title: "GPU time", applies, run, group: Group::Gpu, is_late: false };
 
-/// Tables that findings read.
+/// Tables that findings and exports read.
 pub const BREAKDOWN: TableHandle = TableHandle { report: &INFO, id: "breakdown" };
 pub const STEPS: TableHandle = TableHandle { report: &INFO, id: "steps" };
+pub const HOST_STEPS: TableHandle = TableHandle { report: &INFO, id: "host_steps" };
 pub const COVERAGE: TableHandle = TableHandle { report: &INFO, id: "coverage" };
 /// Row of [`COVERAGE`] about launches, by its `what`.
 pub const LAUNCHES: &str = "launches";

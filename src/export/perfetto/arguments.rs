@@ -9,7 +9,7 @@ use crate::trace::builder::{for_each_element, for_each_member};
 const MAX_DEPTH: u32 = 64;
 
 /// Fields of a `DebugAnnotation`.
-mod field {
+pub mod field {
     pub const NAME_IID: u64 = 1;
     pub const BOOL: u64 = 2;
     pub const UINT: u64 = 3;

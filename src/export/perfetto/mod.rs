@@ -10,19 +10,24 @@
 //! - Ids that are texts, or that two processes have, get free numbers.
 //! - Negative times: all times are relative to the first one.
 //! - Metadata is an event, `tracedrop_metadata`, at the start.
+//! - Ranks of one run are on one clock.
+//! - Steps, phases and notes are on tracks that are marked as Tracedrop's own (`own`); they do not come back as events.
 
 mod arguments;
+mod own;
+mod ranks;
 mod sequence;
 mod tracks;
 
 use super::chrome_trace;
 use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
+use crate::analysis::gpu;
 use crate::base::json::write::push_string;
 use crate::base::protobuf::PushFields;
 use crate::base::steps::{Steps, pause};
 use crate::base::units::counted;
-use crate::report::notes::Anchor;
 use crate::trace::args::ArgsTable;
+use crate::trace::builder::METADATA_EVENT;
 use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::{Run, Trace};
 use sequence::Sequence;
@@ -46,20 +51,16 @@ pub const INFO: ExporterInfo = ExporterInfo {
     takes_notes: true,
 };
 
-/// The same texts as JSON, to be listed: those of a Chrome trace, and of notes.
+/// The same texts as JSON, to be listed: those of a Chrome trace, and of Tracedrop's own tracks.
 static TEXTS: ExporterInfo = ExporterInfo {
     media_type: "application/json",
     write: WriteFn::InSteps(|input, out| {
         Steps::new(async move {
             let left_out = chrome_trace::INFO.write.call(input, out).await?;
             let mut quoted = Vec::new();
-            for remark in &input.notes().list {
+            for text in own::texts(input) {
                 quoted.push(b',');
-                push_string(&remark.text, &mut quoted);
-                if let Anchor::Event { name, .. } = &remark.on {
-                    quoted.push(b',');
-                    push_string(name, &mut quoted);
-                }
+                push_string(&text, &mut quoted);
             }
             out.write_all(&quoted)?;
             Ok(left_out)
@@ -72,10 +73,7 @@ static TEXTS: ExporterInfo = ExporterInfo {
 /// Bytes that are passed on at once.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Event with the metadata of the file, one argument each.
-pub const METADATA_EVENT: &str = "tracedrop_metadata";
-/// Name of the tracks for notes, and for metadata.
-const NOTES_TRACK: &str = "Notes";
+/// Name of the track for metadata.
 const METADATA_TRACK: &str = "Metadata";
 
 /// Fields of an event.
@@ -84,6 +82,7 @@ mod field {
     pub const ANNOTATION: u64 = 4;
     pub const TYPE: u64 = 9;
     pub const NAME_IID: u64 = 10;
+    pub const CATEGORY: u64 = 22;
     pub const NAME: u64 = 23;
     pub const COUNTER_VALUE: u64 = 30;
     pub const DOUBLE_COUNTER_VALUE: u64 = 44;
@@ -135,15 +134,27 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     run.traces.iter().for_each(|trace| drop(trace.args.take_problem()));
     let mut sink = Sink { buffer: Vec::with_capacity(CHUNK_BYTES * 2), out };
     let mut numbers = Numbers::default();
-    let start = run.traces.iter().filter_map(Trace::span).map(|(start, _)| start).min().unwrap_or(0);
+    let (placed, n_unaligned) = ranks::place(input.whole, input.query);
+    let start_of = |run: &Run| {
+        let starts = run.traces.iter().zip(&placed);
+        starts.filter_map(|(trace, at)| Some(trace.span()?.0.saturating_add(at.shift))).min().unwrap_or(0)
+    };
+    let start = start_of(input.whole);
     // Times of a packet are not negative.
     let origin = start.min(0);
     tracks::describe_root(&mut sink.buffer);
-    write_metadata(run, start.saturating_sub(origin), &mut numbers, &mut sink.buffer);
-    write_notes(input, start.saturating_sub(origin), &mut numbers, &mut sink.buffer);
+    write_metadata(run, start_of(run).saturating_sub(origin), &mut numbers, &mut sink.buffer);
+    let gpus = input.whole.traces.iter().zip(&placed).filter(|(trace, _)| gpu::is_of_gpu(trace));
+    let gpus = gpus.map(|(trace, at)| {
+        let start = trace.span().map_or(0, |(start, _)| start).saturating_add(at.shift);
+        own::Origin { start: start.saturating_sub(origin), rank: at.rank }
+    });
+    let gpus: Vec<own::Origin> = gpus.collect();
+    own::write(input, &gpus, start.saturating_sub(origin), &mut numbers, &mut sink.buffer);
     let (mut n_flows, mut n_values, mut n_samples, mut n_objects) = (0u64, 0u64, 0, 0);
-    for trace in &run.traces {
-        let layout = Layout::new(trace, origin, &mut numbers, &mut sink.buffer);
+    for (trace, at) in run.traces.iter().zip(&placed) {
+        let origin = origin.saturating_sub(at.shift);
+        let layout = Layout::new(trace, at.rank, origin, &mut numbers, &mut sink.buffer);
         let mut writer = Slices { trace, layout, origin, n_flows, args: Vec::new() };
         writer.write(run, &mut numbers, &mut sink).await?;
         n_flows = writer.n_flows;
@@ -154,6 +165,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     check_args(run)?;
     sink.out.write_all(&sink.buffer)?;
     let counts = [
+        (n_unaligned, "clock offset of a rank", "clock offsets of ranks"),
         (n_values, "non-finite counter value", "non-finite counter values"),
         (n_samples, "sample of call stacks", "samples of call stacks"),
         (n_objects, "object snapshot", "object snapshots"),
@@ -182,44 +194,6 @@ fn write_metadata(run: &Run, ts: i64, numbers: &mut Numbers, out: &mut Vec<u8>) 
             });
         }
     });
-}
-
-/// Writes notes, each as an event: at its time, or at the start.
-fn write_notes(input: &Input<'_>, start: i64, numbers: &mut Numbers, out: &mut Vec<u8>) {
-    let mut rows: Vec<(i64, i64, &str, Option<&str>)> = Vec::new();
-    for remark in &input.notes().list {
-        let (from, to, on) = match &remark.on {
-            Anchor::Whole | Anchor::Row { .. } => (0, 0, None),
-            Anchor::Range { from_ns, to_ns } => (*from_ns, *to_ns, None),
-            Anchor::Event { name, at_ns } => (*at_ns, *at_ns, Some(name.as_str())),
-        };
-        let at = |ns: i64| start.saturating_add(ns.max(0));
-        rows.push((at(from), at(to.max(from)), &remark.text, on));
-    }
-    rows.sort();
-    for (from, to, text, on) in rows {
-        // Notes may overlap.
-        let uuid = numbers.new_track();
-        tracks::describe_global(uuid, NOTES_TRACK, out);
-        let mut sequence = numbers.new_sequence(uuid);
-        sequence.push_event(from, out, |_, out| {
-            out.number(field::TYPE, if to > from { BEGIN } else { INSTANT });
-            out.bytes(field::NAME, text.lines().next().unwrap_or_default().as_bytes());
-            out.message(field::ANNOTATION, |out| {
-                out.bytes(10, b"note");
-                out.bytes(6, text.as_bytes());
-            });
-            if let Some(on) = on {
-                out.message(field::ANNOTATION, |out| {
-                    out.bytes(10, b"on");
-                    out.bytes(6, on.as_bytes());
-                });
-            }
-        });
-        if to > from {
-            sequence.push_event(to, out, |_, out| out.number(field::TYPE, END));
-        }
-    }
 }
 
 /// Slices of a trace.

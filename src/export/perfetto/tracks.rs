@@ -136,9 +136,29 @@ pub fn describe_global(uuid: u64, name: &str, out: &mut Vec<u8>) {
     });
 }
 
+/// Describes a track of Tracedrop's own. Siblings with the same key are one track in Perfetto.
+pub fn describe_own(uuid: u64, parent: Option<u64>, name: &str, key: &str, out: &mut Vec<u8>) {
+    describe(out, |out| {
+        out.number(field::UUID, uuid);
+        out.bytes(field::NAME, name.as_bytes());
+        if let Some(parent) = parent {
+            out.number(field::PARENT, parent);
+        }
+        out.number(field::MERGING, MERGE_BY_KEY);
+        out.bytes(field::MERGE_KEY, key.as_bytes());
+    });
+}
+
 impl Layout {
     /// Describes processes, threads and tracks.
-    pub fn new(trace: &Trace, origin: i64, numbers: &mut Numbers, out: &mut Vec<u8>) -> Layout {
+    /// Names of processes contain the `rank`; `origin` is subtracted from all times.
+    pub fn new(
+        trace: &Trace,
+        rank: Option<i64>,
+        origin: i64,
+        numbers: &mut Numbers,
+        out: &mut Vec<u8>,
+    ) -> Layout {
         let strings = &trace.strings;
         let key_text = |key: Key| match key {
             Key::Number(number) => number.to_string(),
@@ -153,6 +173,11 @@ impl Layout {
             let name = strings.get_opt(processes.name[process]).map(str::to_string);
             // A number that had to change is still told.
             let name = name.or_else(|| (key != Key::Number(pid)).then(|| key_text(key)));
+            let name = match (rank, name) {
+                (Some(rank), Some(name)) => Some(format!("Rank {rank}: {name}")),
+                (Some(rank), None) => Some(format!("Rank {rank}")),
+                (None, name) => name,
+            };
             describe(out, |out| {
                 out.number(field::UUID, uuid);
                 out.message(field::PROCESS, |out| {

@@ -36,6 +36,8 @@ issue_kinds! {
     COUNTER_WITHOUT_VALUE = "perfetto-counter-without-value", Skipped, "counter event without a value", "";
     BAD_COUNTER_VALUE = "perfetto-bad-counter-value", Skipped, "counter value is not a finite number", "";
     STATE_ELSEWHERE = "perfetto-state-on-other-track", Skipped, "state on a track that does not have states", "";
+    OWN_NOTE = "perfetto-own-note", Note,
+        "note that Tracedrop wrote when it exported the trace; not shown as an event", "";
     UNKNOWN_EVENT = "perfetto-unknown-event", Skipped, "event of an unknown type", "";
     UNKNOWN_FIELDS = "perfetto-unknown-arguments", Note,
         "arguments of a form that only their writer knows; not shown", "";

@@ -7,7 +7,7 @@ use super::gpu::{self, Role};
 use super::issues::*;
 use super::packet::{Packet, data_kind};
 use super::sequence::{MISSING, Sequence};
-use super::tracks::{ThreadFields, TrackIndex, Tracks};
+use super::tracks::{Own, ThreadFields, TrackIndex, Tracks};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
@@ -15,7 +15,7 @@ use crate::base::protobuf::{Fields, Value};
 use crate::base::strings::StringId;
 use crate::import::chrome_trace::links::{Linked, LinkedCategories, taken_of};
 use crate::trace::args::ArgsPlace;
-use crate::trace::builder::for_each_member;
+use crate::trace::builder::{METADATA_EVENT, for_each_member};
 use crate::trace::event_table::Chained;
 use crate::trace::events::{Event as Row, EventExtra, EventKey, NO_EXTRA, Phase, flag};
 use crate::trace::links::PROFILER_MEMBERS;
@@ -24,8 +24,6 @@ use crate::trace::tracks::ThreadId;
 use crate::trace::{IssueKind, Position, TraceBuilder};
 
 const NS_PER_US: i64 = 1000;
-/// Event by which exports of Tracedrop have the metadata of the file.
-const METADATA_EVENT: &str = "tracedrop_metadata";
 /// Maximum number of metadata entries.
 const MAX_FACTS: usize = 2000;
 /// Shortest string of digits that no `i64` has.
@@ -194,6 +192,11 @@ impl Rows {
         }
         if let Some(event) = &packet.event {
             let event = Event::parse(event).ok_or(&BAD_PACKET)?;
+            let track = event.track.or(sequence.defaults.track).unwrap_or(0);
+            if let Some(own) = self.tracks.own(packet.machine, track) {
+                self.own(own, &event, place, out);
+                return Ok(());
+            }
             self.count("track events");
             return self.event(&event, time, packet, sequence, place, out);
         }
@@ -219,6 +222,15 @@ impl Rows {
         }
         out.trace.ledger.keep(place.len);
         Ok(())
+    }
+
+    /// Counts an event that an export of Tracedrop added to the trace. The reports find steps again; notes are named.
+    fn own(&mut self, own: Own, event: &Event<'_>, place: Place, out: &mut TraceBuilder) {
+        self.count("events of tracks added by Tracedrop");
+        out.trace.ledger.keep(place.len);
+        if let (Own::Notes, Some(Text::Given(text))) = (own, event.name) {
+            out.trace.ledger.file(&OWN_NOTE, place.position(), text);
+        }
     }
 
     fn event(

@@ -8,7 +8,7 @@ use super::issues::*;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::protobuf::{Fields, Value, key};
 use crate::base::strings::StringId;
-use crate::trace::builder::OVERLAP_EVENT;
+use crate::trace::builder::{OVERLAP_EVENT, OWN_NOTES, OWN_TRACK};
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
 use crate::trace::{Position, Trace, TraceBuilder};
 
@@ -40,6 +40,14 @@ enum Kind {
     State,
 }
 
+/// Track that an export of Tracedrop added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Own {
+    /// Steps or phases, which the reports find again.
+    Steps,
+    Notes,
+}
+
 /// Unit of a counter, and how its values are meant.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
@@ -65,6 +73,7 @@ struct Track {
     ranks_children: bool,
     /// Slices of its parent that overlap others there, in an export of Tracedrop.
     is_lane: bool,
+    own: Option<Own>,
     thread: Option<ThreadId>,
     /// Offset of the first packet with it, for the ledger.
     first: u64,
@@ -106,6 +115,8 @@ pub struct Tracks {
     /// Machines whose processes, and whose threads, are in the order of their ranks.
     ranked_processes: HashSet<u32>,
     ranked_threads: HashSet<u32>,
+    /// Some track is [`Own`].
+    has_own: bool,
     /// Thread ids that turned out to be those of others.
     aliases: Vec<(ThreadId, ThreadId)>,
 }
@@ -130,6 +141,7 @@ impl Tracks {
                 rank: None,
                 ranks_children: false,
                 is_lane: false,
+                own: None,
                 thread: None,
                 first: offset,
             });
@@ -189,7 +201,7 @@ impl Tracks {
     ) -> Option<(i64, i64)> {
         let (mut uuid, mut parent, mut name, mut rank) = (0, None, StringId::NONE, None);
         let (mut process, mut thread, mut counter, mut is_state) = (None, None, None, false);
-        let mut is_lane = false;
+        let (mut is_lane, mut own) = (false, None);
         let (mut are_ranked, mut rank_processes, mut rank_threads) = (None, false, false);
         let mut labels = StringId::NONE;
         let strings = &mut out.trace.strings;
@@ -214,7 +226,12 @@ impl Tracks {
                 (key, Value::Bytes(message)) if key == key::bytes(8) => counter = Some(message),
                 (key, Value::Bytes(_)) if key == key::bytes(18) => is_state = true,
                 (key, Value::Bytes(text)) if key == key::bytes(16) => {
-                    is_lane = text == OVERLAP_EVENT.as_bytes()
+                    is_lane = text == OVERLAP_EVENT.as_bytes();
+                    own = match text.starts_with(OWN_TRACK.as_bytes()) {
+                        true if text == OWN_NOTES.as_bytes() => Some(Own::Notes),
+                        true => Some(Own::Steps),
+                        false => None,
+                    };
                 }
                 _ => {}
             }
@@ -308,6 +325,8 @@ impl Tracks {
         track.parent = parent.filter(|parent| *parent != uuid).or(track.parent);
         track.rank = rank.or(track.rank);
         track.is_lane |= is_lane;
+        track.own = own.or(track.own);
+        self.has_own |= own.is_some();
         track.ranks_children = are_ranked.unwrap_or(track.ranks_children);
         if let Some(message) = counter {
             track.counter = Some(counter_of(message, out));
@@ -334,6 +353,12 @@ impl Tracks {
     pub fn describe_thread(&mut self, fields: &ThreadFields, machine: u32) {
         let process = self.process(machine, fields.pid, None);
         self.thread(process, fields.tid, fields.name, false);
+    }
+
+    /// Whether an export of Tracedrop added a track.
+    pub fn own(&self, machine: u32, uuid: u64) -> Option<Own> {
+        let track = self.has_own.then(|| self.by_uuid.get(&(machine, uuid)))??;
+        self.rows[*track as usize].own
     }
 
     pub fn counter(&self, track: TrackIndex) -> Option<Counter> {

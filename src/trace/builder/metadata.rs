@@ -21,6 +21,14 @@ const MAX_FACT_BYTES: usize = 4096;
 /// the id of the other.
 pub const OVERLAP_EVENT: &str = "tracedrop_overlap";
 
+/// Event by which Perfetto traces of Tracedrop have the metadata of the file, one argument each.
+pub const METADATA_EVENT: &str = "tracedrop_metadata";
+
+/// Start of the sibling merge key of tracks that Tracedrop adds to a Perfetto trace: what is on them was not recorded.
+pub const OWN_TRACK: &str = "tracedrop_own";
+/// The key of those with notes.
+pub const OWN_NOTES: &str = "tracedrop_own:Notes";
+
 /// Fills [`crate::trace::tracks::ThreadTable::overlap_of`].
 pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
     let Some(name) = builder.trace.strings.find(OVERLAP_EVENT) else { return };
