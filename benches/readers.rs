@@ -2,7 +2,7 @@
 //!
 //! `make bench` creates the inputs with `examples/make_trace.rs` and runs this and the browser benchmark. Inputs in
 //! `TRACEDROP_BENCH_DIR`: `kineto-mi300.json`, `kineto-b200.json`, `chrome.json`, `chrome.json.gz`, `chrome-lines.jsonl`,
-//! `sway.jsonl`, `python.jsonl`, `perf.txt`. The CUDA memory snapshot is made by the benchmark itself.
+//! `sway.jsonl`, `python.jsonl`, `perf.txt`, `kineto-mi300.pftrace`, `nsys.sqlite`. The CUDA memory snapshot is made by the benchmark itself.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ruzstd::decoding::StreamingDecoder;
@@ -40,11 +40,13 @@ fn readers(criterion: &mut Criterion) {
         "sway.jsonl",
         "python.jsonl",
         "perf.txt",
+        "kineto-mi300.pftrace",
+        "nsys.sqlite",
     ] {
         let path = dir.join(name);
         let Ok(bytes) = std::fs::read(&path) else {
             // Only made if the tool for it is next to the checkout.
-            if name.starts_with("kineto") {
+            if name.starts_with("kineto") || name.starts_with("nsys") {
                 continue;
             }
             eprintln!("{} is missing: run make bench", path.display());
@@ -71,7 +73,7 @@ fn readers(criterion: &mut Criterion) {
                 black_box(session.document().is_some())
             });
         });
-        if name.starts_with("kineto") {
+        if name.starts_with("kineto") && name.ends_with(".json") {
             let mut import = Import::new(name, bytes.len() as u64);
             import.can_read_again(again.clone());
             bytes.chunks(CHUNK_BYTES).for_each(|chunk| import.feed(chunk));
@@ -210,8 +212,6 @@ fn index(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// In-memory zstd decompression, compared with the streaming decoder: number columns as in Parquet (times and addresses), and
-/// text.
 /// CUDA memory snapshots, which are made here: bytes to finished trace.
 fn memory_snapshot(criterion: &mut Criterion) {
     let bytes = snapshot(400_000);
@@ -333,6 +333,8 @@ fn snapshot(n_events: usize) -> Vec<u8> {
     out.bytes
 }
 
+/// In-memory zstd decompression, compared with the streaming decoder: number columns as in Parquet (times and addresses), and
+/// text.
 fn zstd(criterion: &mut Criterion) {
     const N_VALUES: u64 = 100_000;
     let mut group = criterion.benchmark_group("zstd");

@@ -21,6 +21,13 @@ make_trace mrm mrm.txt
 [ "$dir/chrome.json.gz" -nt "$dir/chrome.json" ] || gzip --fast --stdout "$dir/chrome.json" > "$dir/chrome.json.gz"
 
 real=("$(grown "$megabytes" kineto-mi300.json --preset mi300)" "$(grown "$megabytes" kineto-b200.json --preset b200)")
+# Other formats: the first of these profiles as a Perfetto trace, and an Nsight Systems export if the collection has one.
+[ "$dir/kineto-mi300.pftrace" -nt "${real[0]}" ] ||
+  cargo run --quiet --release -- export "${real[0]}" --to perfetto -o "$dir/kineto-mi300.pftrace" --quiet
+nsys=$root/../shared/corpus/nsys/mfu_2gpu_before.sqlite.gz
+if [ ! -s "$dir/nsys.sqlite" ] && [ -f "$nsys" ] && has python3; then
+  python3 tools/grow-nsys.py "$nsys" "$dir/nsys.sqlite" "$megabytes"
+fi
 
 echo "bench: native"
 TRACEDROP_BENCH_DIR=$dir cargo bench --bench readers
