@@ -2,8 +2,11 @@
 
 use super::number;
 use tracedrop::base::units::{Unit, counted, format_float, format_ns, format_signed_ns};
-use tracedrop::engine::protocol::AlignedStep;
+use tracedrop::engine::protocol::{AlignedKernel, AlignedStep};
 use tracedrop::timeline::answers::{LoadSort, Place};
+
+/// A name and nanoseconds.
+type NamedTime = (String, i64);
 
 /// Texts of the timeline.
 pub struct TimelineWords {
@@ -26,7 +29,7 @@ pub struct TimelineWords {
     /// What is between the timelines.
     pub aligned_step: fn(&AlignedStep) -> String,
     /// Name and duration of a kernel of A, and of the one of B.
-    pub aligned: fn(Option<(String, i64)>, Option<(String, i64)>) -> String,
+    pub aligned: fn(Option<NamedTime>, Option<NamedTime>) -> String,
     pub only: &'static str,
     pub save_picture: &'static str,
     pub steps: &'static str,
@@ -117,14 +120,11 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     median_step: |step| format!("median {step}"),
     chosen_steps: "steps of your choice",
     aligned_step: |step| {
-        let n = |is: fn(&[Option<(i64, i64)>; 2]) -> bool| {
-            step.kernels.iter().filter(|it| is(&it.spans)).count() as u64
+        let n = |in_a: bool, in_b: bool| {
+            let is = |kernel: &&AlignedKernel| kernel.spans.map(|span| span.is_some()) == [in_a, in_b];
+            step.kernels.iter().filter(is).count() as u64
         };
-        let (both, only_a, only_b) = (
-            n(|spans| matches!(spans, [Some(_), Some(_)])),
-            n(|spans| matches!(spans, [Some(_), None])),
-            n(|spans| matches!(spans, [None, Some(_)])),
-        );
+        let (both, only_a, only_b) = (n(true, true), n(true, false), n(false, true));
         format!(
             "{} aligned; {only_a} only in A, {only_b} only in B. Red kernels take longer in B, teal ones less.",
             counted(both, "kernel", "kernels")

@@ -116,7 +116,8 @@ pub fn Ribbon(
     });
     Effect::new(move |_| {
         let (step, views, lit) = (step.get(), views.get(), lit.get());
-        (theme.track(), size.track());
+        theme.track();
+        size.track();
         let (Some(step), Some(views)) = (step, views) else { return };
         browser::with_next_frame(move || {
             let _ = canvas.try_update_value(|canvas| {
@@ -136,13 +137,13 @@ pub fn Ribbon(
     };
     let kernel = move |number: usize| step.with(|step| step.as_ref()?.kernels.get(number).copied());
     let text = move || {
-        let about = lit.get().and_then(kernel).and_then(|kernel| {
+        let about = lit.get().and_then(kernel).map(|kernel| {
             let name = |side: usize| {
                 let number = kernel.names[side]? as usize;
                 step.with(|step| step.as_ref()?.names.get(number).cloned())
             };
             let side = |side: usize| Some((name(side)?, kernel.spans[side]?.1));
-            Some((words().aligned)(side(0), side(1)))
+            (words().aligned)(side(0), side(1))
         });
         about.or_else(|| step.with(|step| Some((words().aligned_step)(step.as_ref()?))))
     };
