@@ -8,10 +8,13 @@ use std::path::PathBuf;
 use support::{Random, data_dirs, files, import, own_dir};
 use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
 use tracedrop::analysis::{ANALYSES, Context, Query, gpu_place};
-use tracedrop::timeline::answers::{BoxName, Place, RowName, TimelineAnswer, TimelineAsk};
+use tracedrop::gpu::kernels::Rules;
+use tracedrop::timeline::answers::{
+    BoxName, COUNTER, ColorBy, Picture, Place, RowName, TimelineAnswer, TimelineAsk,
+};
 use tracedrop::timeline::tracks::Content;
 use tracedrop::timeline::{
-    BoxTable, Pixel, RowLine, SliceBoxes, Timeline, TimelineIndex, Window, of_run, read_all_boxes,
+    BoxTable, Pixel, RowLine, SliceBoxes, Timeline, TimelineIndex, Viewport, Window, of_run, read_all_boxes,
     read_by_groups,
 };
 use tracedrop::trace::labels::shown;
@@ -427,4 +430,43 @@ fn events_belong_to_the_step_and_module_of_their_launch() {
     assert_eq!(of("gemm"), named(&[step, module, operator, (Place::Frame, "model.py(3): forward")]));
     assert_eq!(of("aten::addmm"), named(&[step, module]));
     assert_eq!(of("ProfilerStep#2"), named(&[]));
+}
+
+/// Colors by category or operation change colors alone, and the legend has each of them.
+#[test]
+fn colors_stand_for_names_categories_or_operations() {
+    let path = own_dir("pytorch").join("small-bert-h100.json.gz");
+    let run = Run::single(import("t", &support::unpacked(&path), None).unwrap());
+    let timeline = of_run(&run).unwrap();
+    let TimelineAnswer::Tracks(tracks) = timeline.answer(&run, &TimelineAsk::Tracks) else { panic!() };
+    let rows: Vec<RowName> = (0..)
+        .zip(&tracks.tracks)
+        .flat_map(|(track, view)| (0..view.n_rows).map(move |row| RowName { track, row }))
+        .collect();
+    let operation_of = |name: &str| {
+        let operation = Rules::builtin().classify(name).operation;
+        Some((operation.name().to_string(), usize::from(operation.id())))
+    };
+    let picture = |color_by: ColorBy| -> Picture {
+        let window = Viewport::whole(tracks.span_ns, 2000.0).window(1.0);
+        let ask = TimelineAsk::Picture { window, rows: rows.clone(), lit: String::new(), color_by };
+        match timeline.answer_with(&run, &ask, &operation_of) {
+            TimelineAnswer::Picture(picture) => picture,
+            _ => panic!(),
+        }
+    };
+    let by_name = picture(ColorBy::Name);
+    assert!(by_name.legend.is_empty());
+    for (by, expected) in [
+        (ColorBy::Category, ["kernel", "cpu_op", "cuda_runtime"]),
+        (ColorBy::Operation, ["GEMM", "cpu_op", "cuda_runtime"]),
+    ] {
+        let picture = picture(by);
+        assert_eq!(picture.covers, by_name.covers);
+        let known: Vec<&str> = picture.legend.iter().map(|(text, _)| text.as_str()).collect();
+        assert!(expected.iter().all(|text| known.contains(text)), "{known:?}");
+        let in_legend: HashSet<u8> = picture.legend.iter().map(|(_, color)| *color).collect();
+        let drawn = picture.colors.0.iter().filter(|code| **code != 0 && **code & COUNTER == 0);
+        assert_eq!(drawn.map(|code| code & 0x1F).collect::<HashSet<u8>>(), in_legend);
+    }
 }

@@ -5,10 +5,10 @@
 mod view_state;
 
 use proptest::prelude::*;
-use tracedrop::engine::protocol::TableSpot;
 use tracedrop::engine::protocol::{
     By, Direction, FlameQuery, FrameClass, RowOrder, Scale, StackQuery, Widths,
 };
+use tracedrop::engine::protocol::{ColorBy, TableSpot};
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{Amounts, Sort};
 use view_state::{
@@ -64,6 +64,7 @@ fn an_address_says_what_shows() {
         search: "a&b".to_string(),
         tracks: "stream".to_string(),
         pinned: vec![4, 0],
+        color_by: ColorBy::Category,
         folds: vec![7],
     };
     let at_time = after([
@@ -75,7 +76,7 @@ fn an_address_says_what_shows() {
     assert_eq!(
         address,
         "tab=m3k9x.2&report=timeline&time=0-18446744073709551615&event=0-4000000000&stretch=5-6&find=a%26b\
-         &tracks=stream&pinned=4,0&folds=7"
+         &tracks=stream&pinned=4,0&colors=category&folds=7"
     );
     assert_eq!(Place::parse(&address, LOAD), Some(at_time.place()));
     // Of another load of the page nothing is left but the search.

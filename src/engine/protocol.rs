@@ -25,7 +25,7 @@ pub use crate::export::link::{LinkOptions, LinkedFile, LinkedSide, TableSpot};
 pub use crate::export::redact::{Classes, Sort as TextSort};
 pub use crate::stacks::graph::FrameClass;
 pub use crate::stacks::merged::{By, LIBRARIES, StackQuery};
-pub use crate::timeline::answers::{TimelineAnswer, TimelineAsk};
+pub use crate::timeline::answers::{ColorBy, TimelineAnswer, TimelineAsk};
 pub use crate::trace::cut::Cut;
 use crate::trace::hidden;
 

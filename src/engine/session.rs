@@ -8,6 +8,7 @@ use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, ledger_view, not_exported, report_view, stem_of, together};
 use super::{ExportSource, Side};
 use crate::analysis::flame::{self, FlameQuery, FlameView};
+use crate::analysis::gpu::class::rules_with;
 use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::mrm;
 use crate::analysis::overview::far_away::FarAway;
@@ -865,6 +866,15 @@ impl Session {
             },
         };
         Ok(self.graphs.insert(made))
+    }
+
+    /// What tells the operation of a kernel by its name, with the number of the operation.
+    pub fn operations(&self) -> impl Fn(&str) -> Option<(String, usize)> + use<> {
+        let (rules, _) = rules_with(&self.query.kernel_rules);
+        move |name| {
+            let operation = rules.classify(name).operation;
+            Some((operation.name().to_string(), usize::from(operation.id())))
+        }
     }
 
     /// The traces, for a timeline. An error if they cannot be read from the index.

@@ -1,13 +1,13 @@
 //! Answers to questions.
 
 use super::answers::{
-    At, BoxLink, BoxName, Bytes, COUNTER, CounterSums, Details, Found, LIT, Label, NameSums, Picture,
-    RowName, START, SameName, Stretch, TimelineAnswer, TimelineAsk, Tracks,
+    At, BoxLink, BoxName, Bytes, COUNTER, ColorBy, CounterSums, Details, Found, LIT, Label, N_COLORS,
+    NameSums, Picture, RowName, START, SameName, Stretch, TimelineAnswer, TimelineAsk, Tracks,
 };
 use super::boxes::{BoxTable, SliceBoxes};
 use super::line::{Pixel, RowLine, Window, read_rows};
 use super::search::{Matches, Searched};
-use super::tracks::{Content, Timeline};
+use super::tracks::{Content, Timeline, color_of};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::labels::shown;
@@ -26,14 +26,20 @@ const MAX_ROWS: usize = 400;
 const MAX_PIXELS: u32 = 1 << 14;
 
 impl Timeline {
-    /// Answers a question; `run` is the one that the timeline is of.
+    /// [`Timeline::answer_with`], without knowing operations.
     pub fn answer(&self, run: &Run, ask: &TimelineAsk) -> TimelineAnswer {
+        self.answer_with(run, ask, &|_| None)
+    }
+
+    /// Answers a question; `run` is the one that the timeline is of.
+    pub fn answer_with(&self, run: &Run, ask: &TimelineAsk, operation_of: OperationOf<'_>) -> TimelineAnswer {
         match ask {
             // What has no load has no timeline either.
             TimelineAsk::Load => TimelineAnswer::Load(super::load::load_of(run).unwrap_or_default()),
             TimelineAsk::Tracks => TimelineAnswer::Tracks(self.tracks_view()),
-            TimelineAsk::Picture { window, rows, lit } => {
-                TimelineAnswer::Picture(self.picture(run, *window, rows, lit))
+            TimelineAsk::Picture { window, rows, lit, color_by } => {
+                let coloring = Coloring { by: *color_by, operation_of };
+                TimelineAnswer::Picture(self.picture(run, *window, rows, lit, &coloring))
             }
             TimelineAsk::At { row, ns, around_ns } => TimelineAnswer::At(self.at(run, *row, *ns, *around_ns)),
             TimelineAsk::Details { of } => TimelineAnswer::Details(self.details(run, *of).map(Box::new)),
@@ -67,7 +73,14 @@ impl Timeline {
     }
 
     /// What is drawn of rows in a window.
-    pub fn picture(&self, run: &Run, window: Window, rows: &[RowName], lit: &str) -> Picture {
+    pub fn picture(
+        &self,
+        run: &Run,
+        window: Window,
+        rows: &[RowName],
+        lit: &str,
+        coloring: &Coloring<'_>,
+    ) -> Picture {
         let window =
             Window { n_pixels: window.n_pixels.clamp(1, MAX_PIXELS), bits: window.bits.min(62), ..window };
         let n = window.n_pixels as usize;
@@ -83,8 +96,11 @@ impl Timeline {
                 covers: Bytes(vec![0; n * rows.len()]),
                 labels: Vec::new(),
                 names: Vec::new(),
+                legend: Vec::new(),
             },
             names: HashMap::default(),
+            coloring,
+            colors: HashMap::default(),
         };
         for (at, row) in rows.iter().enumerate() {
             let track = self.tracks.get(row.track as usize);
@@ -512,6 +528,35 @@ fn counter_sums(name: &str, points: &[(u64, f64)], range: Range<u64>) -> Option<
 }
 
 /// A picture that is being painted.
+/// Operation of a kernel by its name, and the number of the operation.
+pub type OperationOf<'a> = &'a dyn Fn(&str) -> Option<(String, usize)>;
+
+/// What gives boxes their colors.
+pub struct Coloring<'a> {
+    pub by: ColorBy,
+    pub operation_of: OperationOf<'a>,
+}
+
+/// Categories that are often in one trace, whose colors differ. Others have the color of their text.
+const CATEGORIES: [&str; 11] = [
+    "python_function",
+    "cpu_op",
+    "user_annotation",
+    "cuda_runtime",
+    "kernel",
+    "gpu_memcpy",
+    "gpu_user_annotation",
+    "gpu_memset",
+    "cuda_driver",
+    "cuda_sync",
+    "overhead",
+];
+
+/// Color of the operation or category with that number.
+fn numbered(number: usize) -> u8 {
+    1 + (number % usize::from(N_COLORS)) as u8
+}
+
 struct Painter<'a> {
     timeline: &'a Timeline,
     run: &'a Run,
@@ -519,6 +564,9 @@ struct Painter<'a> {
     picture: Picture,
     /// By trace and text: its position among the names.
     names: HashMap<(usize, StringId), u32>,
+    coloring: &'a Coloring<'a>,
+    /// By trace, text, and whether that is a kernel: its color, where that is not the color of the text.
+    colors: HashMap<(usize, StringId, bool), u8>,
 }
 
 impl Painter<'_> {
@@ -536,7 +584,7 @@ impl Painter<'_> {
                 continue;
             }
             let name = part.name(trace, id as usize);
-            let color = self.timeline.color(part.trace, name);
+            let color = self.color(at, number, id as usize, name);
             self.picture.colors.0[at * n..][start..end].fill(color);
             for (cover, pixel) in self.picture.covers.0[at * n..][start..end].iter_mut().zip(run) {
                 *cover = (pixel.covered_ns as f64 / whole * 255.0).round() as u8;
@@ -548,6 +596,37 @@ impl Painter<'_> {
                 self.label(at, number, id as usize, name, color);
             }
         }
+    }
+
+    fn color(&mut self, at: usize, number: usize, id: usize, name: StringId) -> u8 {
+        let part = &self.timeline.parts[number];
+        if self.coloring.by == ColorBy::Name {
+            return self.timeline.color(part.trace, name);
+        }
+        let trace = &self.run.traces[part.trace];
+        let track = self.timeline.tracks.get(self.picture.rows[at].track as usize);
+        let is_kernel =
+            self.coloring.by == ColorBy::Operation && track.is_some_and(|track| track.view.is_device);
+        let category = || part.categories(trace).get(id).copied().unwrap_or(StringId::NONE);
+        let text = if is_kernel { name } else { category() };
+        if let Some(color) = self.colors.get(&(part.trace, text, is_kernel)) {
+            return *color;
+        }
+        let text_of = |id: StringId| trace.strings.get_opt(id).unwrap_or("");
+        let operation = is_kernel.then(|| (self.coloring.operation_of)(text_of(text))).flatten();
+        let (stands_for, color) = match operation {
+            Some((operation, number)) => (operation, numbered(number)),
+            None => {
+                let category = text_of(text);
+                let known = CATEGORIES.iter().position(|known| *known == category);
+                (category.to_string(), known.map_or_else(|| color_of(category), numbered))
+            }
+        };
+        if self.picture.legend.iter().all(|(known, _)| *known != stands_for) {
+            self.picture.legend.push((stands_for, color));
+        }
+        self.colors.insert((part.trace, text, is_kernel), color);
+        color
     }
 
     fn label(&mut self, at: usize, number: usize, id: usize, name: StringId, color: u8) {

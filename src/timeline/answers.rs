@@ -25,7 +25,7 @@ pub enum TimelineAsk {
     /// What tracks there are.
     Tracks,
     /// Rows in a window, with the boxes whose names contain `lit`.
-    Picture { window: Window, rows: Vec<RowName>, lit: String },
+    Picture { window: Window, rows: Vec<RowName>, lit: String, color_by: ColorBy },
     /// What is at a time, or within the `around_ns` after it.
     At { row: RowName, ns: u64, around_ns: u64 },
     /// All about a box.
@@ -38,6 +38,29 @@ pub enum TimelineAsk {
     Find { text: String, from: Option<BoxName>, is_back: bool },
     /// What is between two times.
     Stretch { from_ns: u64, to_ns: u64 },
+}
+
+/// What boxes of one color have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum ColorBy {
+    #[default]
+    Name,
+    Category,
+    /// Of devices, the operation of a kernel; else the category.
+    Operation,
+}
+
+impl ColorBy {
+    pub const ALL: [ColorBy; 3] = [ColorBy::Name, ColorBy::Category, ColorBy::Operation];
+
+    /// Stable name, for addresses.
+    pub fn id(self) -> &'static str {
+        match self {
+            ColorBy::Name => "name",
+            ColorBy::Category => "category",
+            ColorBy::Operation => "operation",
+        }
+    }
 }
 
 /// An answer, of the kind of its question.
@@ -160,6 +183,8 @@ pub struct Picture {
     pub labels: Vec<Label>,
     /// Their names.
     pub names: Vec<String>,
+    /// What the colors stand for, with their numbers, in order of appearance; empty for names.
+    pub legend: Vec<(String, u8)>,
 }
 
 /// Number of colors; they are numbered from 1.

@@ -4,7 +4,7 @@ use crate::{State, failure, post};
 use std::rc::{Rc, Weak};
 use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
 use tracedrop::analysis::{Context, Query};
-use tracedrop::engine::protocol::{Response, TimelineAnswer, TimelineAsk};
+use tracedrop::engine::protocol::{ColorBy, Response, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Timeline;
 use tracedrop::timeline::load::load_of;
 use tracedrop::trace::Run;
@@ -51,7 +51,11 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
             timeline
         }
     };
-    let mut answer = timeline.answer(&run, &ask);
+    let operations = || state.session.borrow().as_ref().map(|session| session.operations());
+    let by_operation = matches!(ask, TimelineAsk::Picture { color_by: ColorBy::Operation, .. });
+    let operations = by_operation.then(operations).flatten();
+    let operation_of = |name: &str| operations.as_ref()?(name);
+    let mut answer = timeline.answer_with(&run, &ask, &operation_of);
     if let TimelineAnswer::Stretch(range) = &mut answer {
         let mut cached = state.timeline.borrow_mut();
         let all = || DeviceIdle::all(&Context::new(&run, &Query::default()));

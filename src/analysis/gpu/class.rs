@@ -46,18 +46,22 @@ impl Default for Classes {
     }
 }
 
+/// Builtin rules, preceded by custom ones. If any custom rule has an error, all of them are ignored.
+pub fn rules_with(custom: &str) -> (Cow<'static, Rules>, Vec<RuleError>) {
+    let builtin = Rules::builtin();
+    if custom.trim().is_empty() {
+        return (Cow::Borrowed(builtin), Vec::new());
+    }
+    match builtin.with(custom) {
+        Ok(rules) => (Cow::Owned(rules), Vec::new()),
+        Err(problems) => (Cow::Borrowed(builtin), problems),
+    }
+}
+
 impl Classes {
-    /// Builtin rules, preceded by custom `rules`. If any custom rule has an error, all of them are ignored.
+    /// Classes by [`rules_with`] the custom ones.
     pub fn new(rules: &str) -> Classes {
-        let builtin = Rules::builtin();
-        let (rules, problems) = if rules.trim().is_empty() {
-            (Cow::Borrowed(builtin), Vec::new())
-        } else {
-            match builtin.with(rules) {
-                Ok(rules) => (Cow::Owned(rules), Vec::new()),
-                Err(problems) => (Cow::Borrowed(builtin), problems),
-            }
-        };
+        let (rules, problems) = rules_with(rules);
         Classes {
             rules,
             problems,

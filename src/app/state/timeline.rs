@@ -12,7 +12,7 @@ use tracedrop::engine::protocol::{ColumnView, Request, TableAsk, TimelineAnswer,
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{RowsOf, Value};
 use tracedrop::timeline::Viewport;
-use tracedrop::timeline::answers::{BoxName, Details, Found, Load, Stretch, TrackView, Tracks};
+use tracedrop::timeline::answers::{BoxName, ColorBy, Details, Found, Load, Stretch, TrackView, Tracks};
 
 /// The timeline of a tab.
 #[derive(Clone, Copy)]
@@ -43,6 +43,9 @@ pub struct TimelineState {
     pub pinned: RwSignal<Vec<u32>>,
     /// Text that is searched for.
     pub lit: RwSignal<String>,
+    pub color_by: RwSignal<ColorBy>,
+    /// What the colors stand for; empty for names.
+    pub legend: RwSignal<Vec<(String, u8)>>,
     pub found: RwSignal<Option<Found>>,
 }
 
@@ -64,6 +67,8 @@ impl TimelineState {
             only: RwSignal::default(),
             pinned: RwSignal::default(),
             lit: RwSignal::default(),
+            color_by: RwSignal::default(),
+            legend: RwSignal::default(),
             found: RwSignal::new(None),
         }
     }

@@ -10,6 +10,7 @@
 use super::flame_look;
 use super::{Place, RowSet, TabView, TableLook, TableName, TimelineLook};
 use std::fmt::Write as _;
+use tracedrop::engine::protocol::ColorBy;
 use tracedrop::report::{Amounts, Sort};
 
 impl Place {
@@ -25,7 +26,7 @@ impl Place {
                 parts.push(format!("report={}", encoded(report)));
             }
             if let Some(look) = &tab.timeline {
-                let TimelineLook { view, selected, stretch, search, tracks, pinned, folds } = look;
+                let TimelineLook { view, selected, stretch, search, tracks, pinned, color_by, folds } = look;
                 parts.push(format!("time={}-{}", view.0, view.1));
                 parts.extend(selected.map(|(part, id)| format!("event={part}-{id}")));
                 parts.extend(stretch.map(|(from, to)| format!("stretch={from}-{to}")));
@@ -36,6 +37,9 @@ impl Place {
                     parts.push(format!("tracks={}", encoded(tracks)));
                 }
                 parts.extend(numbers("pinned", pinned));
+                if *color_by != ColorBy::default() {
+                    parts.push(format!("colors={}", color_by.id()));
+                }
                 parts.extend(numbers("folds", folds));
             }
             let flame = flame_look::to_text(&tab.flame);
@@ -104,6 +108,12 @@ impl Place {
                 "find" => {
                     if let Some(look) = &mut tab.timeline {
                         look.search = decoded(value).unwrap_or_default();
+                    }
+                }
+                "colors" => {
+                    if let Some(look) = &mut tab.timeline {
+                        look.color_by =
+                            ColorBy::ALL.into_iter().find(|by| by.id() == value).unwrap_or_default();
                     }
                 }
                 "tracks" | "pinned" | "folds" => {

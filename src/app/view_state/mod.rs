@@ -17,7 +17,7 @@ pub use flame_look::usual_libraries;
 pub use log::{Entry, Log};
 pub use rows::RowSet;
 
-use tracedrop::engine::protocol::{FlameQuery, TableSpot};
+use tracedrop::engine::protocol::{ColorBy, FlameQuery, TableSpot};
 use tracedrop::report::Amounts;
 use tracedrop::report::view::TableQuery;
 
@@ -63,6 +63,7 @@ pub struct TimelineLook {
     pub tracks: String,
     /// Numbers of the tracks at the top, in order.
     pub pinned: Vec<u32>,
+    pub color_by: ColorBy,
     /// Numbers of the tracks that are folded though they start open, or open though they start folded.
     pub folds: Vec<u32>,
 }

@@ -3,7 +3,7 @@
 use super::number;
 use tracedrop::base::units::{Unit, counted, format_float, format_ns, format_signed_ns};
 use tracedrop::engine::protocol::{AlignedKernel, AlignedStep};
-use tracedrop::timeline::answers::{LoadSort, Place};
+use tracedrop::timeline::answers::{ColorBy, LoadSort, Place};
 
 /// A name and nanoseconds.
 type NamedTime = (String, i64);
@@ -30,6 +30,10 @@ pub struct TimelineWords {
     pub aligned_step: fn(&AlignedStep) -> String,
     /// Name and duration of a kernel of A, and of the one of B.
     pub aligned: fn(Option<NamedTime>, Option<NamedTime>) -> String,
+    /// Label of the choice of what gives boxes their colors, and its entries.
+    pub color_by: &'static str,
+    pub color_by_name: fn(ColorBy) -> &'static str,
+    pub no_category: &'static str,
     pub only: &'static str,
     pub save_picture: &'static str,
     pub steps: &'static str,
@@ -140,6 +144,13 @@ pub const ENGLISH: TimelineWords = TimelineWords {
         (None, Some((name, ns))) => format!("Only in B: {name}, {}", format_ns(ns)),
         (None, None) => String::new(),
     },
+    color_by: "Color by",
+    color_by_name: |by| match by {
+        ColorBy::Name => "name",
+        ColorBy::Category => "category",
+        ColorBy::Operation => "operation",
+    },
+    no_category: "no category",
     only: "Filter tracks",
     save_picture: "Save this view as a PNG picture",
     steps: "Steps and phases",

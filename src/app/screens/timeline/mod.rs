@@ -25,9 +25,11 @@ use layout::{Choice, Layout, RULER, What};
 use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
+use painter::box_color;
 use stage::{Hover, Stage};
+use tracedrop::base::text;
 use tracedrop::base::units::format_ns;
-use tracedrop::timeline::answers::{At, BoxLink, TrackView};
+use tracedrop::timeline::answers::{At, BoxLink, ColorBy, TrackView};
 
 /// `id` of the timeline among the reports.
 pub const TIMELINE: &str = "timeline";
@@ -157,6 +159,18 @@ fn Tools(stage: Stage) -> impl IntoView {
                 }
                 class="timeline-only"
             />
+            <label class="choice">
+                <span>{words().color_by}</span>
+                <select on:change:target=move |event| {
+                    let chosen = event.target().value();
+                    let by = ColorBy::ALL.into_iter().find(|by| by.id() == chosen);
+                    state.color_by.set(by.unwrap_or_default());
+                }>
+                    {ColorBy::ALL.map(|by| view! {
+                        <option value=by.id() selected=move || state.color_by.get() == by>{(words().color_by_name)(by)}</option>
+                    }).collect_view()}
+                </select>
+            </label>
             <div class="timeline-zoom">
                 <button type="button" class="button button-quiet" title=words().zoom_out aria-label=words().zoom_out on:click=move |_| stage.zoom(1.6)>"−"</button>
                 <button type="button" class="button button-quiet" title=words().zoom_in aria-label=words().zoom_in on:click=move |_| stage.zoom(1.0 / 1.6)>"+"</button>
@@ -164,6 +178,33 @@ fn Tools(stage: Stage) -> impl IntoView {
                 <button type="button" class="button button-quiet" title=words().save_picture aria-label=words().save_picture on:click=move |_| stage.save_picture()><Icon shape=Shape::Export /></button>
             </div>
         </div>
+        <Legend tab=stage.tab />
+    }
+}
+
+/// What the colors stand for, unless it is the names on the boxes.
+#[component]
+fn Legend(tab: Tab) -> impl IntoView {
+    let state = tab.timeline;
+    let words = || &words().timeline;
+    let entries = move || {
+        // The color of a number is in the style sheet.
+        let entry = |(text, number): (String, u8)| {
+            let text = if text.is_empty() { words().no_category.to_string() } else { text };
+            view! {
+                <li>
+                    <span class="swatch" style:background=box_color(number) aria-hidden="true"></span>
+                    <bdi>{text::visible(&text)}</bdi>
+                </li>
+            }
+        };
+        tab.app.theme.track();
+        state.legend.get().into_iter().map(entry).collect_view()
+    };
+    view! {
+        <Show when=move || state.legend.with(|legend| !legend.is_empty())>
+            <ul class="legend" aria-label=words().color_by>{entries}</ul>
+        </Show>
     }
 }
 
@@ -205,6 +246,7 @@ fn Body(stage: Stage) -> impl IntoView {
         state.stretch.track();
         state.mark.track();
         state.steps.track();
+        state.color_by.track();
         stage.layout.track();
         stage.flags.track();
         stage.tab.app.theme.track();

@@ -46,6 +46,12 @@ impl Colors {
     }
 }
 
+/// Color of boxes with that number, from 1.
+pub fn box_color(number: u8) -> String {
+    let boxes = style_value("--timeline-boxes");
+    boxes.split_whitespace().nth(usize::from(number.wrapping_sub(1))).unwrap_or("#888888").to_string()
+}
+
 /// Red, green and blue of `#rrggbb`.
 fn rgb(text: &str) -> [u8; 3] {
     let number = u32::from_str_radix(text.trim_start_matches('#'), 16).unwrap_or(0x88_88_88);

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Viewport;
-use tracedrop::timeline::answers::{At, BoxLink, BoxName, Found, Label, RowName};
+use tracedrop::timeline::answers::{At, BoxLink, BoxName, ColorBy, Found, Label, RowName};
 
 /// Pixels by which a press that is no drag may move.
 const STILL: f64 = 4.0;
@@ -28,6 +28,8 @@ const MAX_LISTED: usize = 40;
 pub struct Works {
     canvas: Option<Canvas>,
     painted: Option<Painted>,
+    /// What its colors stand for.
+    color_by: ColorBy,
     colors: Colors,
     /// A picture was asked for and has not come.
     is_asked: bool,
@@ -138,7 +140,7 @@ impl Stage {
     /// Shows what an address says.
     pub fn look_as(self, look: TimelineLook) {
         let state = self.tab.timeline;
-        let TimelineLook { view, selected, stretch, search, tracks, pinned, folds } = look;
+        let TimelineLook { view, selected, stretch, search, tracks, pinned, color_by, folds } = look;
         self.change(|before| match view {
             (from, to) if to > from => before.exactly(from as f64, to as f64),
             _ => Viewport::whole(before.span_ns as u64, before.width),
@@ -157,6 +159,7 @@ impl Stage {
         }
         change(state.folded, folded);
         change(state.pinned, pinned);
+        change(state.color_by, color_by);
         change(state.only, tracks);
         state.stretch.set(stretch.map(|(from, to)| (from as f64, to as f64)));
         self.show_sums();
@@ -299,6 +302,7 @@ impl Stage {
 
     /// Asks for a sharper picture, unless the last one serves or one is on its way.
     pub fn ask_for_picture(self, view: &Viewport, height: f64, scrolled: f64) {
+        let state = self.tab.timeline;
         let scale = browser::dots_per_pixel();
         let (seen, wanted) = self.layout.with_untracked(|layout| {
             let rows = |top: f64, bottom: f64| -> Vec<RowName> {
@@ -306,11 +310,12 @@ impl Stage {
             };
             (rows(scrolled, scrolled + height), rows(scrolled - height, scrolled + 2.0 * height))
         });
-        let lit = self.tab.timeline.lit.get_untracked();
+        let (lit, color_by) = (state.lit.get_untracked(), state.color_by.get_untracked());
         let is_served = self.works.with_value(|works| {
             works.is_asked
                 || works.painted.as_ref().is_some_and(|painted| {
                     painted.lit == lit
+                        && works.color_by == color_by
                         && view.is_served_by(&painted.picture.window, scale)
                         && seen.iter().all(|row| painted.has(*row))
                 })
@@ -319,11 +324,14 @@ impl Stage {
             return;
         }
         self.works.update_value(|works| works.is_asked = true);
-        let ask = TimelineAsk::Picture { window: view.window(scale), rows: wanted, lit: lit.clone() };
+        let ask =
+            TimelineAsk::Picture { window: view.window(scale), rows: wanted, lit: lit.clone(), color_by };
         self.ask_here(ask, move |answer| {
             let TimelineAnswer::Picture(picture) = answer else { return };
+            change(state.legend, picture.legend.clone());
             self.works.update_value(|works| {
                 works.is_asked = false;
+                works.color_by = color_by;
                 let colors = Colors::of_theme();
                 works.painted = Painted::new(picture, lit.clone(), &colors);
                 works.colors = colors;
@@ -755,6 +763,7 @@ fn look_of(view: &Viewport, state: TimelineState) -> Option<TimelineLook> {
         search: state.lit.get(),
         tracks: state.only.get(),
         pinned: state.pinned.get(),
+        color_by: state.color_by.get(),
         folds,
     };
     let is_whole = *view == Viewport::whole(view.span_ns as u64, view.width);
