@@ -2,6 +2,7 @@
 
 pub mod bitpack;
 pub mod bytepack;
+pub mod children;
 pub mod compat;
 pub mod eta;
 pub mod hash;

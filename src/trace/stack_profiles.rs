@@ -29,6 +29,9 @@ fn rounded(value: i128, divisor: i128) -> i128 {
     whole + if value < 0 { -up } else { up }
 }
 
+/// Whole numbers up to this one are exact as doubles, and so are powers of ten up to [`MAX_PLACES`].
+const EXACT_DIGITS: u128 = 1 << 53;
+
 impl Amount {
     pub const ZERO: Amount = Amount { digits: 0, places: 0 };
     pub const ONE: Amount = Amount { digits: 1, places: 0 };
@@ -56,6 +59,11 @@ impl Amount {
     /// Number from its decimal digits, with sign, point and exponent as in JSON; a point may also be last. `None` if it is none,
     /// or too large.
     pub fn parse(literal: &[u8]) -> Option<Amount> {
+        // Most are short and whole.
+        if (1..=18).contains(&literal.len()) && literal.iter().all(u8::is_ascii_digit) {
+            let digits = literal.iter().fold(0i64, |digits, byte| digits * 10 + i64::from(byte - b'0'));
+            return Some(Amount::whole(digits));
+        }
         let (negative, mut rest) = match literal {
             [b'-', rest @ ..] => (true, rest),
             _ => (false, literal),
@@ -138,7 +146,12 @@ impl Amount {
         self.digits < 0
     }
 
+    /// The nearest double.
     pub fn to_f64(self) -> f64 {
+        // Both numbers are exact as doubles, so their quotient is rounded once.
+        if self.digits.unsigned_abs() <= EXACT_DIGITS {
+            return self.digits as f64 / 10f64.powi(i32::from(self.places));
+        }
         // Parsing the digits rounds once.
         self.to_string().parse().unwrap_or(f64::NAN)
     }

@@ -10,13 +10,14 @@
 use super::issues::*;
 use super::text::{TextLine, TextLines, TextReader, decoded};
 use super::{note, push_sample};
+use crate::base::children::{ChildIndex, NONE as ROOT};
 use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 use crate::import::{Confidence, FormatInfo, ImportError, detect};
-use crate::trace::samples::{Frame, NO_LINE, StackId};
+use crate::trace::samples::{Frame, FrameId, NO_LINE, StackId};
 use crate::trace::stack_profiles::{Amount, Amounts, StackProfile};
 use crate::trace::{Position, TraceBuilder};
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "folded",
@@ -113,19 +114,48 @@ fn sniff(head: &[u8]) -> Confidence {
     }
 }
 
-/// A frame as written, on top of others.
+/// Frames as written, each on top of others.
+#[derive(Default)]
 struct Nodes {
     text: Vec<StringId>,
     parent: Vec<u32>,
-    by_parent: HashMap<(u32, StringId), u32>,
+    children: ChildIndex,
 }
 
-const ROOT: u32 = u32::MAX;
+impl Nodes {
+    fn child(&mut self, parent: u32, text: StringId) -> u32 {
+        let next = self.text.len() as u32;
+        let node = self.children.child(parent, text.0, next);
+        if node == next {
+            self.text.push(text);
+            self.parent.push(parent);
+        }
+        node
+    }
+}
+
+/// The stack of the last line: neighbors have much in common, as most tools sort them.
+#[derive(Default)]
+struct LastStack {
+    text: Vec<u8>,
+    /// By frame: where its text ends, and its node.
+    frames: Vec<(usize, u32)>,
+}
+
+/// Number of bytes that two texts start with alike.
+fn n_alike(a: &[u8], b: &[u8]) -> usize {
+    let (words_a, words_b) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
+    let words =
+        words_a.iter().zip(words_b).position(|(a, b)| a != b).unwrap_or(words_a.len().min(words_b.len()));
+    let (a, b) = (&a[words * 8..], &b[words * 8..]);
+    words * 8 + a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
 
 /// Stacks as written.
 struct Folded {
     texts: StringTable,
     nodes: Nodes,
+    last: LastStack,
     /// Node and count of each line with one.
     node: Vec<u32>,
     count: Amounts,
@@ -140,7 +170,8 @@ impl Default for Folded {
     fn default() -> Folded {
         Folded {
             texts: StringTable::default(),
-            nodes: Nodes { text: Vec::new(), parent: Vec::new(), by_parent: HashMap::default() },
+            nodes: Nodes::default(),
+            last: LastStack::default(),
             node: Vec::new(),
             count: Amounts::default(),
             is_differential: true,
@@ -152,18 +183,31 @@ impl Default for Folded {
 
 impl Folded {
     fn node_of(&mut self, stack: &[u8]) -> u32 {
-        let mut node = ROOT;
         if stack.is_empty() {
+            return ROOT;
+        }
+        let Folded { texts, nodes, last: LastStack { text: last, frames }, .. } = self;
+        let n_alike = n_alike(stack, last);
+        let n_frames = frames.partition_point(|(end, _)| *end <= n_alike);
+        frames.truncate(n_frames);
+        frames.pop_if(|(end, _)| *end < stack.len() && stack[*end] != b';');
+        let (mut start, mut node) = frames.last().map_or((0, ROOT), |(end, node)| (*end + 1, *node));
+        last.truncate(n_alike);
+        last.extend_from_slice(&stack[n_alike..]);
+        if start > stack.len() {
             return node;
         }
-        for frame in stack.split(|byte| *byte == b';') {
-            let text = self.texts.intern_bytes(frame);
-            let nodes = &mut self.nodes;
-            node = *nodes.by_parent.entry((node, text)).or_insert_with(|| {
-                nodes.text.push(text);
-                nodes.parent.push(node);
-                nodes.text.len() as u32 - 1
-            });
+        // Mostly it is text, which needs no check of each frame.
+        let text = std::str::from_utf8(stack);
+        let first = start;
+        for end in memchr_iter(b';', &stack[first..]).map(|at| first + at).chain([stack.len()]) {
+            let text = match text {
+                Ok(text) => texts.intern(&text[start..end]),
+                Err(_) => texts.intern_bytes(&stack[start..end]),
+            };
+            node = nodes.child(node, text);
+            frames.push((end, node));
+            start = end + 1;
         }
         node
     }
@@ -349,6 +393,9 @@ impl Folded {
         if self.nodes.text.is_empty() {
             return false;
         }
+        // By text, as each is in many nodes.
+        let is_of_py_spy: Vec<bool> =
+            self.texts.all().map(|text| function_file_line(text).is_some()).collect();
         // Whether the frames up to each node fit; a frame of py-spy's files is needed once a stack.
         let mut has_file = vec![false; self.nodes.text.len()];
         let mut place_in_stack = vec![0u32; self.nodes.text.len()];
@@ -359,20 +406,20 @@ impl Folded {
                 parent => (has_file[parent as usize], place_in_stack[parent as usize] + 1),
             };
             place_in_stack[node] = depth;
-            let text = self.text(node as u32);
+            let text = || self.text(node as u32);
             let fits = match (style, depth) {
                 (Style::Plain, _) => true,
-                (Style::Python, 0) => thread_of_python(text).is_some(),
-                (Style::PySpyThreads, 0) => thread_of_py_spy(text).is_some(),
-                (Style::Austin, 0) => process_of_austin(text).is_some(),
-                (Style::Austin, 1) => thread_of_austin(text).is_some(),
-                (Style::Python, _) => is_python_frame(text),
+                (Style::Python, 0) => thread_of_python(text()).is_some(),
+                (Style::PySpyThreads, 0) => thread_of_py_spy(text()).is_some(),
+                (Style::Austin, 0) => process_of_austin(text()).is_some(),
+                (Style::Austin, 1) => thread_of_austin(text()).is_some(),
+                (Style::Python, _) => is_python_frame(text()),
                 (Style::PySpy | Style::PySpyThreads | Style::Austin, _) => true,
             };
             if !fits {
                 return false;
             }
-            has_file[node] = above || function_file_line(text).is_some();
+            has_file[node] = above || is_of_py_spy[self.nodes.text[node].0 as usize];
         }
         match style {
             Style::PySpy => self.node.iter().all(|node| *node == ROOT || has_file[*node as usize]),
@@ -391,62 +438,74 @@ impl Folded {
         let style = self.style();
         out.trace.source.producer = style.producer().map(str::to_string);
         let n_nodes = self.nodes.text.len();
-        let mut places: Vec<Place> = vec![(None, None, StringId::NONE); n_nodes];
+        let mut places: Vec<Place> = vec![(None, None, StringId::NONE)];
+        // By node, a number of `places`.
+        let mut place_of = vec![0; n_nodes];
         let mut depths = vec![0u32; n_nodes];
         let mut stacks = vec![StackId::NONE; n_nodes];
-        let mut frames: HashMap<StringId, Frame> = HashMap::default();
+        // By text.
+        let mut frames: Vec<Option<FrameId>> = vec![None; self.texts.len()];
         for node in 0..n_nodes {
             let text = self.nodes.text[node];
-            let (depth, below, mut place) = match self.nodes.parent[node] {
-                ROOT => (0, StackId::NONE, (None, None, StringId::NONE)),
-                parent => (depths[parent as usize] + 1, stacks[parent as usize], places[parent as usize]),
+            let (depth, below, around) = match self.nodes.parent[node] {
+                ROOT => (0, StackId::NONE, 0),
+                parent => (depths[parent as usize] + 1, stacks[parent as usize], place_of[parent as usize]),
             };
             depths[node] = depth;
-            let name = self.texts.get(text);
+            let mut place = places[around];
+            let name = || self.texts.get(text);
             let is_place = match (style, depth) {
                 (Style::Python, 0) => {
-                    place.1 = thread_of_python(name);
+                    place.1 = thread_of_python(name());
                     true
                 }
                 (Style::PySpyThreads, 0) => {
-                    if let Some((number, name)) = thread_of_py_spy(name) {
+                    if let Some((number, name)) = thread_of_py_spy(name()) {
                         let name = name.map(|name| out.trace.strings.intern(name));
                         place = (None, Some(number), name.unwrap_or(StringId::NONE));
                     }
                     true
                 }
                 (Style::Austin, 0) => {
-                    place.0 = process_of_austin(name);
+                    place.0 = process_of_austin(name());
                     true
                 }
                 (Style::Austin, 1) => {
-                    place.1 = thread_of_austin(name);
+                    place.1 = thread_of_austin(name());
                     true
                 }
                 _ => false,
             };
-            places[node] = place;
-            stacks[node] = if is_place {
-                below
-            } else {
-                let strings = &mut out.trace.strings;
-                let frame = *frames.entry(text).or_insert_with(|| frame_of(name, style, strings));
-                out.stack(below, frame)
-            };
+            if is_place {
+                place_of[node] = places.len();
+                places.push(place);
+                stacks[node] = below;
+                continue;
+            }
+            place_of[node] = around;
+            let frame = *frames[text.0 as usize].get_or_insert_with(|| {
+                let frame = frame_of(name(), style, &mut out.trace.strings);
+                out.frame(frame)
+            });
+            stacks[node] = out.stack_on(below, frame);
         }
         let unit = out.trace.strings.intern("samples");
         let mut profiles: Vec<StackProfile> = Vec::new();
         let mut numbers: HashMap<(Option<u64>, Option<u64>), usize> = HashMap::default();
+        let mut of_place: Vec<Option<usize>> = vec![None; places.len()];
         for (row, node) in self.node.iter().enumerate() {
             let Some(count) = self.count.get(row) else { continue };
             let end = self.without_empty_frames(*node, out);
-            let place = if *node == ROOT { (None, None, StringId::NONE) } else { places[*node as usize] };
-            let number = *numbers.entry((place.0, place.1)).or_insert_with(|| {
-                let mut profile = StackProfile::new(unit);
-                profile.process_id = super::number_text(place.0, out);
-                profile.thread_id = super::number_text(place.1, out);
-                profiles.push(profile);
-                profiles.len() - 1
+            let at = if *node == ROOT { 0 } else { place_of[*node as usize] };
+            let place = places[at];
+            let number = *of_place[at].get_or_insert_with(|| {
+                *numbers.entry((place.0, place.1)).or_insert_with(|| {
+                    let mut profile = StackProfile::new(unit);
+                    profile.process_id = super::number_text(place.0, out);
+                    profile.thread_id = super::number_text(place.1, out);
+                    profiles.push(profile);
+                    profiles.len() - 1
+                })
             });
             let profile = &mut profiles[number];
             if profile.thread.is_none() {
@@ -461,7 +520,7 @@ impl Folded {
     /// The node without the empty frames at its end.
     fn without_empty_frames(&self, node: u32, out: &mut TraceBuilder) -> u32 {
         let mut end = node;
-        while end != ROOT && self.text(end).is_empty() {
+        while end != ROOT && self.nodes.text[end as usize] == StringId::EMPTY {
             end = self.nodes.parent[end as usize];
         }
         if end != node {

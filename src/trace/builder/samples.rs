@@ -4,6 +4,7 @@ use super::TraceBuilder;
 use super::issues::{PROFILE_NODE, PROFILE_SAMPLE, PROFILE_START, UNKNOWN_FRAME};
 use super::members::{as_string, find_member, for_each_element, for_each_member, number_text};
 use super::pairing::Walk;
+use crate::base::children::ChildIndex;
 use crate::base::hash::HashMap;
 use crate::base::json::{Number, unescape_to_string};
 use crate::base::strings::StringId;
@@ -19,7 +20,7 @@ use crate::trace::tracks::{Key, ProcessId, ThreadId};
 #[derive(Clone, Default)]
 pub struct StackInterner {
     frames: HashMap<Frame, FrameId>,
-    stacks: HashMap<(StackId, FrameId), StackId>,
+    stacks: ChildIndex,
     by_frame_name: HashMap<StringId, StackId>,
 }
 
@@ -30,12 +31,22 @@ impl StackInterner {
     }
 
     fn stack_of(&mut self, trace: &mut Trace, below: StackId, frame: Frame) -> StackId {
-        let frame = *self.frames.entry(frame).or_insert_with(|| trace.frames.push(frame));
-        *self.stacks.entry((below, frame)).or_insert_with(|| {
+        let frame = self.frame(trace, frame);
+        self.stack_on(trace, below, frame)
+    }
+
+    fn frame(&mut self, trace: &mut Trace, frame: Frame) -> FrameId {
+        *self.frames.entry(frame).or_insert_with(|| trace.frames.push(frame))
+    }
+
+    fn stack_on(&mut self, trace: &mut Trace, StackId(below): StackId, frame: FrameId) -> StackId {
+        let next = trace.stacks.len() as u32;
+        let stack = self.stacks.child(below, frame.0, next);
+        if stack == next {
             trace.stacks.frame.push(frame);
-            trace.stacks.parent.push(below);
-            StackId(trace.stacks.frame.len() as u32 - 1)
-        })
+            trace.stacks.parent.push(StackId(below));
+        }
+        StackId(stack)
     }
 }
 
@@ -43,6 +54,16 @@ impl TraceBuilder {
     /// Stack of `frame` on top of `below`, added if new.
     pub fn stack(&mut self, below: StackId, frame: Frame) -> StackId {
         self.interner.stack_of(&mut self.trace, below, frame)
+    }
+
+    /// Number of a frame, added if new.
+    pub fn frame(&mut self, frame: Frame) -> FrameId {
+        self.interner.frame(&mut self.trace, frame)
+    }
+
+    /// [`TraceBuilder::stack`] with the number of the frame.
+    pub fn stack_on(&mut self, below: StackId, frame: FrameId) -> StackId {
+        self.interner.stack_on(&mut self.trace, below, frame)
     }
 }
 
