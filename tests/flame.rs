@@ -82,14 +82,14 @@ fn check_graph(what: &str, graph: &StackGraph) {
     let sums = merged.sums();
     let own: f64 = sums.iter().map(|sum| sum.own.weight).sum();
     assert!(is_near(own, total), "{what}: self weights add up to {own} of {total}");
-    for (sum, label) in sums.iter().zip(&merged.labels) {
+    for (sum, label) in sums.iter().zip(merged.labels.iter()) {
         assert!(sum.own.weight <= sum.total.weight * (1.0 + 1e-9) + 1e-9, "{what}: {}", label.name);
         assert!(sum.total.weight <= total * (1.0 + 1e-9) + 1e-9, "{what}: {}", label.name);
     }
     // Merging otherwise and hiding frames loses no weight.
     for by in By::ALL {
         let merged = Merged::new(graph, &StackQuery { by, ..StackQuery::default() }, (1.0, 1.0)).unwrap();
-        assert!(is_near(merged.total().weight, total), "{what}, {by:?}");
+        assert!(is_near(merged.total.weight, total), "{what}, {by:?}");
     }
     let libraries = LIBRARIES.map(str::to_string).to_vec();
     let hiding = [
@@ -99,12 +99,12 @@ fn check_graph(what: &str, graph: &StackGraph) {
     ];
     for query in hiding {
         let merged = Merged::new(graph, &query, (1.0, 1.0)).unwrap();
-        assert!(is_near(merged.total().weight, total), "{what}, {query:?}");
+        assert!(is_near(merged.total.weight, total), "{what}, {query:?}");
     }
     // Threads are parts of the whole.
     let of_thread = |thread| {
         let query = StackQuery { thread: Some(thread), ..StackQuery::default() };
-        Merged::new(graph, &query, (1.0, 1.0)).unwrap().total().weight
+        Merged::new(graph, &query, (1.0, 1.0)).unwrap().total.weight
     };
     let n_threads = graph.threads.len() as u32;
     if (1..50).contains(&n_threads) {

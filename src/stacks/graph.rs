@@ -1,5 +1,7 @@
 //! Stacks with weights as plain data, apart from the trace they are from: what flame graphs are made of.
 
+use super::tree::{self, Place};
+use crate::base::children::ChildIndex;
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
 use serde::{Deserialize, Serialize};
@@ -104,7 +106,7 @@ pub struct Own {
     pub before: f64,
 }
 
-/// Stacks and their weights. Parents come before their children.
+/// Stacks and their weights. Nodes are in depth-first order; siblings have different frames.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StackGraph {
     pub title: String,
@@ -271,7 +273,7 @@ pub struct GraphBuilder {
     texts: HashMap<String, u32>,
     threads: HashMap<String, u32>,
     frames: HashMap<GraphFrame, u32>,
-    children: HashMap<(NodeId, u32), NodeId>,
+    children: ChildIndex,
     /// By node, for the first thread that ends in it; others are in `more`.
     first: Vec<Own>,
     more: HashMap<(NodeId, u32), (f64, f64)>,
@@ -299,7 +301,7 @@ impl GraphBuilder {
             texts: HashMap::default(),
             threads: HashMap::default(),
             frames: HashMap::default(),
-            children: HashMap::default(),
+            children: ChildIndex::default(),
             first: Vec::new(),
             more: HashMap::default(),
         }
@@ -349,12 +351,17 @@ impl GraphBuilder {
     /// The node of a frame below another node.
     pub fn child(&mut self, parent: NodeId, frame: u32) -> NodeId {
         let next = self.graph.node_frame.len() as NodeId;
-        let node = *self.children.entry((parent, frame)).or_insert(next);
-        if node == next {
-            self.graph.node_frame.push(frame);
-            self.graph.parent.push(parent);
-            self.first.push(Own { node, thread: u32::MAX, weight: 0.0, before: 0.0 });
-        }
+        let node = self.children.child(parent, frame, next);
+        if node == next { self.add_node(parent, frame) } else { node }
+    }
+
+    /// A new node of a frame below another node, for trees that have each only once. If there is one already, the graph has
+    /// both as one.
+    pub fn add_node(&mut self, parent: NodeId, frame: u32) -> NodeId {
+        let node = self.graph.node_frame.len() as NodeId;
+        self.graph.node_frame.push(frame);
+        self.graph.parent.push(parent);
+        self.first.push(Own { node, thread: u32::MAX, weight: 0.0, before: 0.0 });
         node
     }
 
@@ -391,14 +398,39 @@ impl GraphBuilder {
     }
 
     pub fn finish(mut self) -> StackGraph {
-        let more = self.more.into_iter();
-        let more = more.map(|((node, thread), (weight, before))| Own { node, thread, weight, before });
-        self.graph.own = self.first.into_iter().filter(|own| own.thread != u32::MAX).chain(more).collect();
-        self.graph.own.sort_unstable_by_key(|own| (own.node, own.thread));
+        drop(self.children);
+        let graph = &mut self.graph;
+        let child = |node: NodeId| Place::Child { label: graph.node_frame[node as usize] };
+        let tree = tree::merge(&graph.parent, graph.frames.len(), |node, _| child(node));
+        let place = |node: NodeId| if node == ROOT { ROOT } else { tree.node_of[node as usize] };
+        let own =
+            tree.sources.iter().map(|node| self.first[*node as usize]).filter(|own| own.thread != u32::MAX);
+        let mut own: Vec<Own> = own.map(|own| Own { node: place(own.node), ..own }).collect();
+        let mut more: Vec<_> = self.more.into_iter().collect();
+        more.sort_unstable_by_key(|(key, _)| *key);
+        own.extend(more.into_iter().map(|((node, thread), (weight, before))| Own {
+            node: place(node),
+            thread,
+            weight,
+            before,
+        }));
+        // Mostly in order already.
+        own.sort_by_key(|own| (own.node, own.thread));
+        own.dedup_by(|next, own| {
+            let is_same = (next.node, next.thread) == (own.node, own.thread);
+            if is_same {
+                own.weight += next.weight;
+                own.before += next.before;
+            }
+            is_same
+        });
         // Too many to keep: none, rather than those at the start.
-        if self.graph.order.len() > MAX_ORDERED {
-            self.graph.order = Vec::new();
+        if graph.order.len() > MAX_ORDERED {
+            graph.order = Vec::new();
         }
+        graph.order.iter_mut().for_each(|(node, _, _)| *node = place(*node));
+        graph.own = own;
+        (graph.node_frame, graph.parent) = (tree.label, tree.parent);
         self.graph
     }
 }

@@ -1,11 +1,16 @@
 //! Stacks merged for one view: by function, file, module, line or class, without what someone hid.
 
+use super::divided::{Divided, Division, Item};
 use super::graph::{FrameClass, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph};
 use super::outermost::outermost;
+use super::tree::{self, IGNORED, Place, Tree};
 use crate::base::hash::HashMap;
 use crate::base::pattern::Pattern;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::hash::Hash;
+use std::rc::Rc;
 
 /// What makes frames one box.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -97,13 +102,13 @@ impl Lanes {
         Lanes { change: (self.weight - self.before).abs(), ..self }
     }
 
-    fn times(self, factor: f64) -> Lanes {
+    pub(super) fn times(self, factor: f64) -> Lanes {
         let Lanes { weight, before, change } = self;
         Lanes { weight: weight * factor, before: before * factor, change: change * factor }
     }
 
     /// Whether any of its numbers reaches that of `least`.
-    fn reaches(self, least: Lanes) -> bool {
+    pub(super) fn reaches(self, least: Lanes) -> bool {
         let reaches = |own: f64, least: f64| own > 0.0 && own >= least;
         reaches(self.weight, least.weight)
             || reaches(self.before, least.before)
@@ -115,20 +120,25 @@ impl Lanes {
     }
 }
 
-/// Merged stacks. Parents come before their children.
+/// Merged stacks. Nodes are in depth-first order; siblings have different labels.
 #[derive(Clone, Debug, Default)]
 pub struct Merged {
-    pub labels: Vec<Label>,
+    /// Shared by all forms of the same stacks.
+    pub labels: Rc<Vec<Label>>,
     /// Index into `labels`, by node.
     pub key: Vec<u32>,
     pub parent: Vec<NodeId>,
+    /// By node, the one after all that are below it.
+    pub end: Vec<NodeId>,
     /// Weight of the stacks that end in each node.
     pub own: Vec<Lanes>,
-    children: HashMap<(NodeId, u32), NodeId>,
+    /// Weight of the stacks through each node.
+    pub totals: Vec<Lanes>,
+    /// Weight of all stacks.
+    pub total: Lanes,
+    /// By node, its children too thin to be nodes: how many, and their weight.
+    pub rest: BTreeMap<NodeId, (u64, Lanes)>,
 }
-
-/// Share of what shows below which callers are not divided further; boxes are much wider.
-const MIN_DIVIDED: f64 = 1e-5;
 
 /// Self and total weight of one kind of box.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -160,7 +170,8 @@ impl Rules {
         let is_ignored_name = by_text(&|text| ignored.iter().any(|pattern| pattern.finds(text)));
         let is_library_text = by_text(&|text| {
             // With both kinds of slashes.
-            let text = text.replace('\\', "/");
+            let text =
+                if text.contains('\\') { Cow::Owned(text.replace('\\', "/")) } else { Cow::Borrowed(text) };
             query.libraries.iter().any(|part| !part.is_empty() && text.contains(part.as_str()))
         });
         let has = |of: &[bool], number: u32| of.get(number as usize).copied().unwrap_or(false);
@@ -215,58 +226,64 @@ impl Rules {
     }
 }
 
+impl Rules {
+    /// Whether each node of the graph is one of the merged stacks.
+    fn keeps_all(&self) -> bool {
+        let is_none = |of: &[bool]| !of.contains(&true);
+        !self.folds
+            && self.labels.len() == self.label.len()
+            && is_none(&self.is_hidden)
+            && is_none(&self.is_ignored)
+    }
+
+    fn place(&self, frame: u32, around: Option<u32>) -> Place {
+        let frame = frame as usize;
+        let label = self.label[frame];
+        match () {
+            () if self.is_ignored[frame] => Place::Nowhere,
+            () if self.is_hidden[frame] || self.folds && around == Some(label) => Place::Around,
+            () => Place::Child { label },
+        }
+    }
+}
+
 impl Merged {
     /// The stacks of a graph that take part. `scale` is what the weights of B and A are multiplied by. An error if a pattern is
     /// none.
     pub fn new(graph: &StackGraph, query: &StackQuery, scale: (f64, f64)) -> Result<Merged, String> {
         let (mut merged, node_of) = Merged::of_nodes(graph, query)?;
+        let mut all_hidden = None;
         for own in &graph.own {
             if query.thread.is_some_and(|thread| own.thread != thread) {
                 continue;
             }
-            let node = node_of.get(own.node as usize).copied().unwrap_or(Some(ROOT));
-            if let Some(node) = node {
-                merged.add(node, Lanes::new(own.weight * scale.0, own.before * scale.1));
-            }
+            let node = match node_of.get(own.node as usize).copied().unwrap_or(ROOT) {
+                IGNORED => continue,
+                ROOT => *all_hidden.get_or_insert_with(|| merged.all_hidden()),
+                node => node,
+            };
+            merged.own[node as usize].add(Lanes::new(own.weight * scale.0, own.before * scale.1));
         }
         merged.own.iter_mut().for_each(|own| *own = own.changed());
+        merged.add_up();
         Ok(merged)
     }
 
-    /// The merged nodes without weights; and by node of the graph its merged one, `None` if its stacks are ignored.
-    pub fn of_nodes(graph: &StackGraph, query: &StackQuery) -> Result<(Merged, Vec<Option<NodeId>>), String> {
+    /// The merged nodes without weights; and by node of the graph its merged one, [`ROOT`], or [`IGNORED`].
+    pub fn of_nodes(graph: &StackGraph, query: &StackQuery) -> Result<(Merged, Vec<NodeId>), String> {
         let rules = Rules::new(graph, query)?;
-        let mut merged = Merged { labels: rules.labels, ..Merged::default() };
-        let mut node_of: Vec<Option<NodeId>> = Vec::with_capacity(graph.node_frame.len());
-        for (frame, parent) in graph.node_frame.iter().zip(&graph.parent) {
-            let frame = *frame as usize;
-            let around = if *parent == ROOT { Some(ROOT) } else { node_of[*parent as usize] };
-            node_of.push(around.filter(|_| !rules.is_ignored[frame]).map(|around| {
-                let label = rules.label[frame];
-                let is_same = rules.folds && merged.key.get(around as usize) == Some(&label);
-                if rules.is_hidden[frame] || is_same { around } else { merged.child(around, label) }
-            }));
-        }
-        Ok((merged, node_of))
-    }
-
-    fn child(&mut self, parent: NodeId, label: u32) -> NodeId {
-        let next = self.key.len() as NodeId;
-        let node = *self.children.entry((parent, label)).or_insert(next);
-        if node == next {
-            self.key.push(label);
-            self.parent.push(parent);
-            self.own.push(Lanes::default());
-        }
-        node
-    }
-
-    fn add(&mut self, node: NodeId, lanes: Lanes) {
-        let node = match node {
-            ROOT => self.all_hidden(),
-            node => node,
+        let (key, parent, node_of) = if rules.keeps_all() {
+            let key = graph.node_frame.iter().map(|frame| rules.label[*frame as usize]).collect();
+            (key, graph.parent.clone(), (0..graph.parent.len() as NodeId).collect())
+        } else {
+            let place = |node: NodeId, around| rules.place(graph.node_frame[node as usize], around);
+            let Tree { label, parent, node_of, .. } = tree::merge(&graph.parent, rules.labels.len(), place);
+            (label, parent, node_of)
         };
-        self.own[node as usize].add(lanes);
+        let own = vec![Lanes::default(); key.len()];
+        let end = tree::ends(&parent);
+        let labels = Rc::new(rules.labels);
+        Ok((Merged { labels, key, parent, end, own, ..Merged::default() }, node_of))
     }
 
     /// The node for stacks without a frame to show.
@@ -274,29 +291,50 @@ impl Merged {
         let known = self.labels.iter().position(|label| label.name == ALL_HIDDEN);
         let label = known.unwrap_or_else(|| {
             let (name, place) = (ALL_HIDDEN.to_string(), String::new());
-            self.labels.push(Label { name, place, class: FrameClass::Other });
+            Rc::make_mut(&mut self.labels).push(Label { name, place, class: FrameClass::Other });
             self.labels.len() - 1
         });
-        self.child(ROOT, label as u32)
+        self.child(ROOT, label as u32).unwrap_or_else(|| {
+            let node = self.key.len() as NodeId;
+            self.key.push(label as u32);
+            self.parent.push(ROOT);
+            self.end.push(node + 1);
+            self.own.push(Lanes::default());
+            node
+        })
     }
 
-    /// Weight of all stacks.
-    pub fn total(&self) -> Lanes {
-        let mut total = Lanes::default();
-        self.own.iter().for_each(|own| total.add(*own));
-        total
-    }
-
-    /// Weight of the stacks through each node.
-    pub fn totals(&self) -> Vec<Lanes> {
-        let mut totals = self.own.clone();
-        for node in (0..totals.len()).rev() {
-            if self.parent[node] != ROOT {
-                let within = totals[node];
-                totals[self.parent[node] as usize].add(within);
+    /// Sets the sums of weights.
+    fn add_up(&mut self) {
+        self.total = Lanes::default();
+        self.own.iter().for_each(|own| self.total.add(*own));
+        self.totals = self.own.clone();
+        for (node, (_, rest)) in &self.rest {
+            self.total.add(*rest);
+            if *node != ROOT {
+                self.totals[*node as usize].add(*rest);
             }
         }
-        totals
+        for node in (0..self.totals.len()).rev() {
+            if self.parent[node] != ROOT {
+                let within = self.totals[node];
+                self.totals[self.parent[node] as usize].add(within);
+            }
+        }
+    }
+
+    /// The nodes right below one, or below the root.
+    pub fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
+        let (first, end) = match parent {
+            ROOT => (0, self.key.len() as NodeId),
+            parent => (parent + 1, self.end[parent as usize]),
+        };
+        let of = move |node: NodeId| (node < end).then_some(node);
+        std::iter::successors(of(first), move |node| of(self.end[*node as usize]))
+    }
+
+    fn child(&self, parent: NodeId, label: u32) -> Option<NodeId> {
+        self.children(parent).find(|node| self.key[*node as usize] == label)
     }
 
     /// Number of nodes around each node.
@@ -308,104 +346,78 @@ impl Merged {
         depths
     }
 
-    /// An empty tree with the same labels.
-    fn like(&self) -> Merged {
-        Merged { labels: self.labels.clone(), ..Merged::default() }
+    /// A tree with the same labels.
+    fn like(&self, Divided { key, parent, own, rest }: Divided) -> Merged {
+        let (labels, end) = (self.labels.clone(), tree::ends(&parent));
+        let mut merged = Merged { labels, key, parent, end, own, rest, ..Merged::default() };
+        merged.add_up();
+        merged
     }
 
-    /// Stacks from their ends: what ends in a box, by who called it. `focus` is the path of labels to what shows in full width;
-    /// see `Merged::callers`.
+    /// Stacks from their ends: what ends in a box, by who called it. `focus` is the path of labels to what shows in full width.
+    /// Only what can be seen is divided: see `divided`.
     pub fn inverted(&self, max_depth: u32, focus: &[u32]) -> Merged {
-        let ends = (0..).zip(&self.own).filter(|(_, own)| !own.is_nothing());
-        self.callers(ends.map(|(node, own)| (node, *own)).collect(), max_depth, focus)
+        let ends = (0..).zip(&self.own).filter(|(_, own)| !own.is_nothing()).map(|(node, _)| node);
+        self.callers(&self.own, ends, max_depth, focus)
     }
 
-    /// The callers of nodes with some weight each, below them; at most `max_depth` callers.
-    ///
-    /// A tree of all callers may have as many nodes as all stacks have frames. So what is less than a thousandth of a percent of
-    /// what shows is not divided further; `focus`, the path of labels to that, is divided in any case.
-    fn callers(&self, ends: Vec<(NodeId, Lanes)>, max_depth: u32, focus: &[u32]) -> Merged {
-        let mut callers = self.like();
-        let sum = |ends: &[(NodeId, Lanes)]| {
-            let mut sum = Lanes::default();
-            ends.iter().for_each(|(_, own)| sum.add(*own));
-            sum
-        };
-        // Ends below a node, its number of labels, and what is too little; that is decided by the weight in full width.
-        let mut waiting = vec![(ROOT, ends, 0usize, None)];
-        while let Some((around, ends, depth, least)) = waiting.pop() {
-            let within = sum(&ends);
-            let least = least.or_else(|| (depth == focus.len()).then(|| within.times(MIN_DIVIDED)));
-            let is_whole = least.is_some_and(|least| depth as u32 > max_depth || !within.reaches(least));
-            if around != ROOT && is_whole {
-                callers.own[around as usize].add(within);
-                continue;
+    /// Nodes with some of `weights` each, and their callers below them.
+    fn callers(
+        &self,
+        weights: &[Lanes],
+        nodes: impl Iterator<Item = NodeId>,
+        max_depth: u32,
+        focus: &[u32],
+    ) -> Merged {
+        let item = |node: NodeId, source| Item { label: self.key[node as usize], node, source };
+        let division = Division { n_labels: self.labels.len(), max_depth, focus };
+        self.like(division.divide(weights, nodes.map(|node| item(node, node)), |it, below, own| {
+            match self.parent[it.node as usize] {
+                ROOT => own.add(weights[it.source as usize]),
+                parent => below.push(item(parent, it.source)),
             }
-            let mut by_label: Vec<(u32, NodeId, Lanes)> = Vec::with_capacity(ends.len());
-            for (node, own) in ends {
-                // At the start these are the ends themselves.
-                match if around == ROOT { node } else { self.parent[node as usize] } {
-                    ROOT => callers.own[around as usize].add(own),
-                    next => by_label.push((self.key[next as usize], next, own)),
-                }
-            }
-            by_label.sort_by_key(|(label, _, _)| *label);
-            for group in by_label.chunk_by(|a, b| a.0 == b.0) {
-                let label = group[0].0;
-                let child = callers.child(around, label);
-                let ends: Vec<(NodeId, Lanes)> = group.iter().map(|(_, node, own)| (*node, *own)).collect();
-                match least.is_none() && focus[depth] != label {
-                    // Beside what shows.
-                    true => callers.own[child as usize].add(sum(&ends)),
-                    false => waiting.push((child, ends, depth + 1, least)),
-                }
-            }
-        }
-        callers
+        }))
     }
 
-    /// One box with all that calls it, and with all that it calls; where it recurs in a stack, from the outermost one.
+    /// One box with all that calls it, and with all that it calls; where it recurs in a stack, from the outermost one. Only what
+    /// can be seen is divided: see `divided`.
     pub fn around(&self, label: u32, max_depth: u32) -> (Merged, Merged) {
-        let mut callees = self.like();
-        let mut centers = Vec::new();
-        let totals = self.totals();
-        // By node, if it is within the box: its node among the callees.
-        let mut within: Vec<NodeId> = Vec::with_capacity(self.key.len());
-        for (node, parent) in self.parent.iter().enumerate() {
-            let around = if *parent == ROOT { ROOT } else { within[*parent as usize] };
-            let is_box = self.key[node] == label;
-            let own = if around != ROOT || is_box { callees.child(around, self.key[node]) } else { ROOT };
-            if own != ROOT {
-                callees.own[own as usize].add(self.own[node]);
-            }
-            if is_box && around == ROOT {
-                centers.push((node as NodeId, totals[node]));
-            }
-            within.push(own);
+        let centers = self.outermost_of(|key| key == label);
+        let callers = self.callers(&self.totals, centers.iter().copied(), max_depth, &[]);
+        let item = |node: NodeId| Item { label: self.key[node as usize], node, source: node };
+        let division = Division { n_labels: self.labels.len(), max_depth, focus: &[] };
+        let callees = division.divide(&self.totals, centers.into_iter().map(item), |it, below, own| {
+            own.add(self.own[it.node as usize]);
+            below.extend(self.children(it.node).map(item));
+        });
+        (callers, self.like(callees))
+    }
+
+    /// The nodes whose label `is_it`, without those within another one.
+    fn outermost_of(&self, is_it: impl Fn(u32) -> bool) -> Vec<NodeId> {
+        let mut found = Vec::new();
+        let mut node = 0;
+        while let Some(key) = self.key.get(node as usize) {
+            node = if is_it(*key) {
+                found.push(node);
+                self.end[node as usize]
+            } else {
+                node + 1
+            };
         }
-        (self.callers(centers, max_depth, &[]), callees)
+        found
     }
 
     /// Weight of the stacks with a box whose label `is_it`, each counted once.
     pub fn weight_of(&self, is_it: &[bool]) -> Lanes {
         let mut sum = Lanes::default();
-        // By node, whether it or one around it counts.
-        let mut has: Vec<bool> = Vec::with_capacity(self.key.len());
-        for (node, total) in self.totals().into_iter().enumerate() {
-            let parent = self.parent[node];
-            let around = parent != ROOT && has[parent as usize];
-            let own = is_it[self.key[node] as usize];
-            if own && !around {
-                sum.add(total);
-            }
-            has.push(own || around);
-        }
+        let found = self.outermost_of(|key| is_it[key as usize]);
+        found.iter().for_each(|node| sum.add(self.totals[*node as usize]));
         sum
     }
 
     /// Self and total weight by label.
     pub fn sums(&self) -> Vec<LabelSum> {
-        let totals = self.totals();
         let mut sums = vec![LabelSum::default(); self.labels.len()];
         let label_of = |node: usize| self.key[node];
         let is_outermost = outermost(self.key.len(), |node| self.parent[node], label_of, sums.len());
@@ -413,7 +425,7 @@ impl Merged {
             let sum = &mut sums[self.key[node] as usize];
             sum.own.add(self.own[node]);
             if is_outermost {
-                sum.total.add(totals[node]);
+                sum.total.add(self.totals[node]);
             }
         }
         sums
@@ -431,8 +443,8 @@ impl Merged {
     pub fn walk(&self, path: &[u32]) -> Option<NodeId> {
         let mut at = ROOT;
         for label in path {
-            let Some(next) = self.children.get(&(at, *label)) else { break };
-            at = *next;
+            let Some(next) = self.child(at, *label) else { break };
+            at = next;
         }
         (at != ROOT).then_some(at)
     }

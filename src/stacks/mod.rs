@@ -2,9 +2,11 @@
 //! flame graphs are made of.
 
 mod call_tree;
+mod divided;
 pub mod graph;
 pub mod merged;
 mod outermost;
+pub mod tree;
 
 pub use call_tree::{
     CallTree, FileSums, Function, FunctionSum, NodeId, Sandwich, Weights, functions_in_order,

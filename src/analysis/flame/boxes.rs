@@ -1,7 +1,7 @@
 //! The boxes of a flame graph: those wide enough to see, and how many others there are.
 
 use super::view::Widths;
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::units::{Unit, counted};
 use crate::report::chart::{Flame, FlameBox};
 use crate::stacks::graph::{NodeId, ROOT};
@@ -50,49 +50,51 @@ impl Picture<'_> {
     /// The boxes: the heaviest sibling first, in differences by name; thin ones as one.
     pub fn flame(&self) -> Flame {
         let merged = self.merged;
-        let totals = merged.totals();
+        let totals = &merged.totals;
         let width_of = |node: NodeId| self.width(totals[node as usize]);
-        let mut is_within = vec![self.focus.is_none(); merged.key.len()];
-        if let Some(focus) = self.focus {
-            for node in focus as usize..merged.key.len() {
-                let parent = merged.parent[node];
-                is_within[node] = node == focus as usize || parent != ROOT && is_within[parent as usize];
-            }
+        let total = self.focus.map_or(self.width(merged.total), width_of);
+        let (first, end) =
+            self.focus.map_or((0, merged.key.len() as NodeId), |focus| (focus, merged.end[focus as usize]));
+        // No box is wider than the one around it, so nothing within a thin one is looked at.
+        let mut order: Vec<NodeId> = Vec::new();
+        let mut node = first;
+        while node < end {
+            let width = width_of(node);
+            let is_wide = width > 0.0 && width >= total * MIN_SHARE;
+            node = if is_wide {
+                order.push(node);
+                node + 1
+            } else {
+                merged.end[node as usize]
+            };
         }
-        let total = match self.focus {
-            Some(focus) => width_of(focus),
-            None => merged.own.iter().map(|own| self.width(*own)).sum(),
-        };
-        let is_wide = |node: &NodeId| {
-            let width = width_of(*node);
-            is_within[*node as usize] && width > 0.0 && width >= total * MIN_SHARE
-        };
-        let mut order: Vec<NodeId> = (0..merged.key.len() as NodeId).filter(is_wide).collect();
         order.sort_by(|a, b| width_of(*b).total_cmp(&width_of(*a)).then(a.cmp(b)));
         // As wide as the last box that fits: all of them or none.
         let least = order.get(MAX_BOXES).map_or(0.0, |node| width_of(*node));
         if order.len() > MAX_BOXES {
             order.retain(|node| width_of(*node) >= least);
         }
-        let mut is_shown = vec![false; merged.key.len()];
-        order.iter().for_each(|node| is_shown[*node as usize] = true);
+        let is_shown: HashSet<NodeId> = order.iter().copied().collect();
         // By parent: shown children with the heaviest first, and the number and weight of the others.
         let mut shown: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
         let mut rest: HashMap<NodeId, (u64, Lanes)> = HashMap::default();
-        let parent_of = |node: NodeId| match Some(node) == self.focus {
-            true => ROOT,
-            false => merged.parent[node as usize],
-        };
-        for node in order {
-            shown.entry(parent_of(node)).or_default().push(node);
-        }
-        for node in (0..merged.key.len() as NodeId).filter(|node| is_within[*node as usize]) {
-            let parent = parent_of(node);
-            if !is_shown[node as usize] && (parent == ROOT || is_shown[parent as usize]) {
-                let (n, sum) = rest.entry(parent).or_default();
-                *n += 1;
-                sum.add(totals[node as usize]);
+        let mut leave_out = |parent: NodeId, children: &mut dyn Iterator<Item = NodeId>| {
+            let mut others = merged.rest.get(&parent).copied().unwrap_or_default();
+            for node in children.filter(|node| !is_shown.contains(node)) {
+                others.0 += 1;
+                others.1.add(totals[node as usize]);
             }
+            rest.insert(parent, others);
+        };
+        match self.focus {
+            Some(focus) if is_shown.contains(&focus) => {}
+            Some(focus) => leave_out(ROOT, &mut std::iter::once(focus)),
+            None => leave_out(ROOT, &mut merged.children(ROOT)),
+        }
+        for node in order {
+            leave_out(node, &mut merged.children(node));
+            let parent = if Some(node) == self.focus { ROOT } else { merged.parent[node as usize] };
+            shown.entry(parent).or_default().push(node);
         }
         if self.is_difference {
             // So that the same box is at the same place whichever side gives the widths.
@@ -297,6 +299,64 @@ mod tests {
         assert!(inverted.contains(&row("a", 0.0, 3.0, 1)) && inverted.contains(&row("e", 3.0, 2.0, 1)));
     }
 
+    /// Stacks of letters with their weights: some heavy, most too thin to see.
+    fn many_stacks() -> Vec<(String, f64)> {
+        let mut seed = 11u32;
+        let mut next = |below: u32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) % below
+        };
+        let mut stack = |_| {
+            let n_frames = 1 + next(9);
+            let n_letters = 1 + next(20);
+            let letters = (0..n_frames).map(|_| char::from(b'a' + next(n_letters) as u8)).collect();
+            let weight = f64::from(1 + next(1_000_000)) * if next(50) == 0 { 1_000.0 } else { 1.0 };
+            (letters, weight)
+        };
+        (0..6_000).map(&mut stack).collect()
+    }
+
+    #[test]
+    fn callers_and_callees_are_those_of_plain_trees() {
+        let stacks = many_stacks();
+        let of = |change: &dyn Fn(&str) -> Option<String>| {
+            let changed: Vec<(String, f64)> =
+                stacks.iter().filter_map(|(stack, weight)| Some((change(stack)?, *weight))).collect();
+            let changed: Vec<(&str, f64)> =
+                changed.iter().map(|(stack, weight)| (stack.as_str(), *weight)).collect();
+            merged(&graph(&changed), &StackQuery::default())
+        };
+        let backwards = |stack: &str| stack.chars().rev().collect::<String>();
+        let all = of(&|stack| Some(stack.to_string()));
+        let plain = of(&|stack| Some(backwards(stack)));
+        let fast = all.inverted(MAX_DEPTH, &[]);
+        let wanted = picture(&plain).flame();
+        assert_eq!(rows(&picture(&fast).flame()), rows(&wanted));
+        assert!(fast.key.len() * 2 < plain.key.len() && wanted.boxes.iter().any(|it| it.is_rest));
+        // With each path of two labels in full width.
+        for node in (0..plain.key.len() as NodeId).filter(|node| plain.path_to(*node).len() == 2).take(60) {
+            let path: Vec<(String, String)> = plain
+                .path_to(node)
+                .iter()
+                .map(|node| (plain.labels[plain.key[*node as usize] as usize].name.clone(), String::new()))
+                .collect();
+            let focus = all.labels_of(&path);
+            let fast = all.inverted(MAX_DEPTH, &focus);
+            let fast = Picture { focus: fast.walk(&focus), ..picture(&fast) }.flame();
+            assert_eq!(rows(&fast), rows(&Picture { focus: Some(node), ..picture(&plain) }.flame()));
+        }
+        for letter in ["a", "f", "s"] {
+            let label = all.labels.iter().position(|label| label.name == letter).unwrap() as u32;
+            let (callers, callees) = all.around(label, MAX_DEPTH);
+            let above = of(&|stack| {
+                stack.split_once(letter).map(|(above, _)| backwards(&format!("{above}{letter}")))
+            });
+            let below = of(&|stack| stack.split_once(letter).map(|(_, below)| format!("{letter}{below}")));
+            assert_eq!(rows(&picture(&callers).flame()), rows(&picture(&above).flame()));
+            assert_eq!(rows(&picture(&callees).flame()), rows(&picture(&below).flame()));
+        }
+    }
+
     #[test]
     fn a_match_counts_once_a_stack_and_a_focus_keeps_its_callers() {
         let graph = graph(&STACKS);
@@ -353,7 +413,7 @@ mod tests {
         let graph = graph(&[("ab", 1.0), ("ab", 2.0), ("ac", 1.0), ("ab", 1.0), ("d", 3.0)]);
         let (merged, node_of) = Merged::of_nodes(&graph, &StackQuery::default()).unwrap();
         let samples: Vec<_> =
-            graph.order.iter().map(|(node, _, weight)| (node_of[*node as usize].unwrap(), *weight)).collect();
+            graph.order.iter().map(|(node, _, weight)| (node_of[*node as usize], *weight)).collect();
         let flame = in_order(&merged, &samples, 8.0, Unit::Count, &[]);
         let wanted = [
             row("a", 0.0, 5.0, 0),
@@ -370,7 +430,7 @@ mod tests {
         let (a, b) = (graph(&STACKS), graph(&[("ab", 4.0), ("new", 1.0)]));
         let difference = StackGraph::difference(&a, &b);
         let all = Merged::new(&difference, &StackQuery::default(), (1.0, 1.0)).unwrap();
-        let total = all.total();
+        let total = all.total;
         assert_eq!((total.weight, total.before), (5.0, 11.0));
         let by_a = Picture { widths: Widths::Before, is_difference: true, ..picture(&all) }.flame();
         assert_eq!(by_a.total, 11.0);
@@ -385,7 +445,7 @@ mod tests {
         let same = StackGraph::difference(&a, &a);
         assert!(same.own.iter().all(|own| own.weight == own.before));
         let back = StackGraph::difference(&b, &a);
-        let total = Merged::new(&back, &StackQuery::default(), (1.0, 1.0)).unwrap().total();
+        let total = Merged::new(&back, &StackQuery::default(), (1.0, 1.0)).unwrap().total;
         assert_eq!((total.weight, total.before), (11.0, 5.0));
     }
 

@@ -205,11 +205,13 @@ struct StackNodes<'a> {
     frames: Frames<'a>,
     /// By stack; [`ROOT`] for those not made yet.
     nodes: Vec<NodeId>,
+    /// Stacks whose nodes are made next, from the innermost.
+    path: Vec<StackId>,
 }
 
 impl<'a> StackNodes<'a> {
     fn new(trace: &'a Trace) -> StackNodes<'a> {
-        StackNodes { frames: Frames::new(trace), nodes: vec![ROOT; trace.stacks.len()] }
+        StackNodes { frames: Frames::new(trace), nodes: vec![ROOT; trace.stacks.len()], path: Vec::new() }
     }
 
     fn get(&mut self, stack: StackId, builder: &mut GraphBuilder) -> NodeId {
@@ -218,16 +220,16 @@ impl<'a> StackNodes<'a> {
             return builder.child(ROOT, frame);
         }
         let stacks = &self.frames.trace.stacks;
-        let mut path = Vec::new();
         let mut at = stack;
         while at != StackId::NONE && self.nodes[at.0 as usize] == ROOT {
-            path.push(at);
+            self.path.push(at);
             at = stacks.parent[at.0 as usize];
         }
         let mut node = if at == StackId::NONE { ROOT } else { self.nodes[at.0 as usize] };
-        for StackId(stack) in path.into_iter().rev() {
+        while let Some(StackId(stack)) = self.path.pop() {
             let frame = self.frames.get(stacks.frame[stack as usize], builder);
-            node = builder.child(node, frame);
+            // Few stacks of a trace are one here, such as those that differ in columns.
+            node = builder.add_node(node, frame);
             self.nodes[stack as usize] = node;
         }
         node

@@ -6,6 +6,7 @@ use crate::base::units::{format_float, format_ratio};
 use crate::report::chart::Flame;
 use crate::stacks::graph::{FrameClass, ROOT, StackGraph};
 use crate::stacks::merged::{Label, LabelSum, Lanes, Merged, StackQuery};
+use crate::stacks::tree::IGNORED;
 use serde::{Deserialize, Serialize};
 
 /// Where a graph starts.
@@ -146,6 +147,8 @@ struct Kept {
     scale: Scale,
     all: Merged,
     sums: Vec<LabelSum>,
+    /// From the ends, with the focus that it is for.
+    inverted: Option<(Vec<u32>, Merged)>,
 }
 
 /// Answers a query. `None` if there is no graph. An error, in words, if a pattern is none. The `cache` is of these graphs.
@@ -165,12 +168,13 @@ pub fn view(
         stacks.thread = heaviest_thread(graph);
     }
     let known = cache.0.take().filter(|it| it.graph == at && it.stacks == stacks && it.scale == query.scale);
-    let Kept { all, sums, .. } = match known {
+    let Kept { all, sums, inverted, .. } = match known {
         Some(known) => cache.0.insert(known),
         None => {
             let all = Merged::new(graph, &stacks, scale_of(graph, query.scale))?;
             let sums = all.sums();
-            cache.0.insert(Kept { graph: at, stacks: stacks.clone(), scale: query.scale, all, sums })
+            let (stacks, scale) = (stacks.clone(), query.scale);
+            cache.0.insert(Kept { graph: at, stacks, scale, all, sums, inverted: None })
         }
     };
     let focus = all.labels_of(&query.focus);
@@ -191,8 +195,10 @@ pub fn view(
         Direction::Callers => picture(all, all.walk(&focus)),
         Direction::Time if !is_in_time => picture(all, all.walk(&focus)),
         Direction::Ends => {
-            let inverted = all.inverted(MAX_DEPTH, &focus);
-            picture(&inverted, inverted.walk(&focus))
+            inverted.take_if(|(of, _)| *of != focus);
+            let (_, inverted) =
+                inverted.get_or_insert_with(|| (focus.clone(), all.inverted(MAX_DEPTH, &focus)));
+            picture(inverted, inverted.walk(&focus))
         }
         Direction::Time => {
             let (mut nodes, node_of) = Merged::of_nodes(graph, &stacks)?;
@@ -202,10 +208,10 @@ pub fn view(
                 if Some(*thread) != stacks.thread {
                     continue;
                 }
-                match node_of.get(*node as usize).copied().unwrap_or(Some(hidden)) {
-                    Some(ROOT) => samples.push((hidden, *weight)),
-                    Some(node) => samples.push((node, *weight)),
-                    None => {}
+                match node_of.get(*node as usize).copied().unwrap_or(ROOT) {
+                    IGNORED => {}
+                    ROOT => samples.push((hidden, *weight)),
+                    node => samples.push((node, *weight)),
                 }
             }
             let total = samples.iter().map(|(_, weight)| weight).sum();
@@ -223,7 +229,7 @@ pub fn view(
             picture(&below, None)
         }
     };
-    let total = all.total();
+    let total = all.total;
     let matched = pattern.is_some().then(|| widths.of(all.weight_of(&is_hit)));
     let (rows, n_rows) = rows(all, sums, query.rows, pattern.is_some().then_some(&is_hit));
     let info = |graph: &StackGraph| FlameInfo {
@@ -320,12 +326,13 @@ fn notes(graph: &StackGraph, all: &Merged, flame: &Flame, scale: Scale) -> Vec<S
             format_float(graph.negative, graph.unit)
         ));
     }
-    let left_out = graph.total() - all.total().weight;
+    let graph_total = graph.total();
+    let left_out = graph_total - all.total.weight;
     let is_scaled = graph.is_difference || scale != Scale::None;
-    if !is_scaled && left_out > graph.total() * 1e-9 && graph.total() > 0.0 {
+    if !is_scaled && left_out > graph_total * 1e-9 && graph_total > 0.0 {
         notes.push(format!(
             "Excluded: {} of the weight (other threads, ignored stacks).",
-            format_ratio(left_out / graph.total())
+            format_ratio(left_out / graph_total)
         ));
     }
     if flame.boxes.iter().any(|it| it.depth + 1 >= MAX_DEPTH) {
