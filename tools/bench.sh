@@ -59,6 +59,9 @@ for file in mrm-200k.txt mrm-200k.parquet; do
   "$reference/bin/python" tools/peers/mrm.py "$dir/$file" || say "bench: mrm-trace could not be measured"
 done
 
+echo "bench: stack profiles and a flame graph of a million stacks, native, beside inferno"
+cargo run --quiet --release --manifest-path benches/crates/Cargo.toml -- stacks
+
 echo "bench: the scanner as WebAssembly"
 tools/wasm.sh cargo build --quiet --release --target wasm32-unknown-unknown --no-default-features --features bench --bin scanner
 node tools/bench-scanner.mjs target/wasm/wasm32-unknown-unknown/release/scanner.wasm "${real[@]}" "$dir"/mrm.txt "$dir"/mrm.parquet

@@ -1,6 +1,7 @@
 //! Throughput of our decoders and of the usual crates on the same bytes, in MB of decoded data per second.
 //!
-//! `cargo run --release --manifest-path benches/crates/Cargo.toml`; takes a quarter of a minute. Not part of `make test`.
+//! `cargo run --release --manifest-path benches/crates/Cargo.toml`; takes a quarter of a minute. Names after `--` choose:
+//! `-- stacks`. Not part of `make test`.
 
 mod stacks;
 
@@ -146,8 +147,11 @@ fn yaml() {
 }
 
 fn main() {
-    zstd();
-    parquet();
-    yaml();
-    stacks::stacks();
+    let named: Vec<String> = std::env::args().skip(1).collect();
+    let parts: [(&str, fn()); 4] = [("zstd", zstd), ("parquet", parquet), ("yaml", yaml), ("stacks", stacks::stacks)];
+    for (name, run) in parts {
+        if named.is_empty() || named.iter().any(|it| it == name) {
+            run();
+        }
+    }
 }

@@ -11,6 +11,7 @@ use tracedrop::analysis::flame::{self, Cache, FlameQuery};
 use tracedrop::analysis::{Context, Query};
 use tracedrop::import::Import;
 use tracedrop::stacks::graph::StackGraph;
+use tracedrop::stacks::merged::StackQuery;
 use tracedrop::trace::Run;
 
 const N_STACKS: u64 = 1_000_000;
@@ -61,11 +62,39 @@ fn graphs(run: &Run) -> Vec<StackGraph> {
     flame::graphs(&Context::new(run, &Query::default()))
 }
 
-/// Seconds of one run.
-fn seconds<T>(run: impl FnOnce() -> T) -> (T, f64) {
-    let start = Instant::now();
-    let result = run();
-    (result, start.elapsed().as_secs_f64())
+/// Rounds of looks at a flame graph, of which the fastest counts.
+const N_ROUNDS: usize = 5;
+
+/// Milliseconds to the first picture of a million stacks, and of each look after it.
+fn looks(run: &Run) {
+    let plain = FlameQuery::default();
+    let inverted = FlameQuery { direction: flame::Direction::Ends, ..plain.clone() };
+    let around = FlameQuery { direction: flame::Direction::Around, ..plain.clone() };
+    let search = "function_7".to_string();
+    let hides = StackQuery { hidden: vec!["\"module_7::function_7\"".to_string()], ..StackQuery::default() };
+    let queries = [
+        ("first picture after reading", plain.clone()),
+        ("bottom-up", inverted.clone()),
+        ("search, bottom-up", FlameQuery { search: search.clone(), ..inverted }),
+        ("search, top-down", FlameQuery { search, ..plain.clone() }),
+        ("one function", around),
+        ("a function hidden", FlameQuery { stacks: hides, ..plain }),
+    ];
+    let mut best = [f64::INFINITY; 6];
+    for _ in 0..N_ROUNDS {
+        let mut start = Instant::now();
+        let graphs = graphs(run);
+        let mut cache = Cache::default();
+        for ((_, query), best) in queries.iter().zip(&mut best) {
+            black_box(flame::view(&graphs, query, &mut cache).expect("a graph"));
+            *best = best.min(start.elapsed().as_secs_f64());
+            start = Instant::now();
+        }
+    }
+    for ((name, _), best) in queries.iter().zip(best) {
+        println!("{:42} {:9.1} ms", format!("{N_STACKS} stacks: {name}"), best * 1e3);
+    }
+    println!();
 }
 
 pub fn stacks() {
@@ -80,17 +109,7 @@ pub fn stacks() {
     });
     ratio(ours, theirs);
 
-    let run = read("bench.folded", &text);
-    let (graphs, to_graph) = seconds(|| graphs(&run));
-    let mut cache = Cache::default();
-    let mut view = |query: &FlameQuery| seconds(|| flame::view(&graphs, query, &mut cache).expect("a graph")).1;
-    let first = view(&FlameQuery::default());
-    let inverted = FlameQuery { direction: flame::Direction::Ends, ..FlameQuery::default() };
-    let turned = view(&inverted);
-    let searched = view(&FlameQuery { search: "function_7".to_string(), ..FlameQuery::default() });
-    let back = view(&inverted);
-    println!("{N_STACKS} stacks: first picture {:.0} ms after reading", (to_graph + first) * 1e3);
-    println!("bottom-up {:.0} ms, search {:.0} ms, bottom-up again {:.0} ms\n", turned * 1e3, searched * 1e3, back * 1e3);
+    looks(&read("bench.folded", &text));
 
     let text = perf();
     let ours = measure("perf script: read and graph", text.len(), || {
