@@ -26,7 +26,7 @@ pub fn findings(snapshot: &Snapshot<'_>, sites: &[Site], id: &dyn Fn(&str) -> St
     growth(snapshot, &mut found);
     fragmentation(snapshot, &rows, &mut found);
     never_freed(snapshot, sites, &rows, &mut found);
-    let caption = "Shares are of the memory of one GPU.".to_string();
+    let caption = "Percentages are per GPU.".to_string();
     (!found.is_empty()).then_some(Findings {
         title: "Findings".to_string(),
         caption,

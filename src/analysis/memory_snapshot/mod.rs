@@ -229,7 +229,7 @@ fn facts(snapshot: &Snapshot<'_>, title: String) -> Option<Facts> {
         facts
             .push("out_of_memory", "Out-of-memory events", n_oom as u64, Unit::Count)
             .mark(Mark::Bad)
-            .hint("of all devices");
+            .hint("on all GPUs");
     }
     Some(facts)
 }

@@ -103,7 +103,7 @@ pub fn charts(
             let chart = Chart {
                 id: id(&format!("usage_chart_gpu{number}")).into(),
                 title: title(&format!("Memory over time, {}", label(number))),
-                caption: "Reserved from the driver; active: until the allocator has it again; allocated: until the program frees it."
+                caption: "Reserved: taken from the driver. Active: in use, or freed but not reusable yet. Allocated: not freed by the program yet."
                     .to_string(),
                 plot: Plot::Lines(with_moment(lines(snapshot, number), moment)),
             };

@@ -51,6 +51,19 @@ pub fn kept_in_words(kept: &Kept) -> String {
     }
 }
 
+/// ` Blocks of kv_cache are kept 672.5 ms (p50 of those read).`; `None` if none is read.
+pub fn kept_sentence(source: &Source<'_, '_>) -> Option<String> {
+    let row = kind_in_question(source)?;
+    let (kept, noun) = kept_of(source, row.kind);
+    let median = kept.quantile(0.5).filter(|_| kept.n_read() > 0)?;
+    let noun = if noun == "block" { "Blocks" } else { "Regions" };
+    Some(format!(
+        " {noun} of {} are kept {} (p50 of those read).",
+        source.view.kinds.name(row.kind),
+        format_ns(median)
+    ))
+}
+
 /// How long data is kept, how much memory is touched, and how many accesses say so.
 pub fn facts(source: &Source<'_, '_>, facts: &mut Facts) {
     let view = source.view;
@@ -94,7 +107,7 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
                 .by_row(),
             Column::float("share", "% of accesses", Unit::Ratio, rows.iter().map(share).collect()).with_bar(),
             Column::float("kept", "retention p50", Unit::Seconds, rows.iter().map(|row| Some(row.retention_p50_s)).collect())
-                .hint("over all regions; 0 for those never read after the first write, as in mrm-trace")
+                .hint("by region, over all of them; 0 for those never read after the first write, as in mrm-trace")
                 .by_row(),
             Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),
             Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)).adds_up(),

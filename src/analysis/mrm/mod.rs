@@ -116,7 +116,8 @@ fn headline(view: &LabelledTrace<'_>, kinds: &[KindSummary]) -> String {
         Some(row) => {
             let share = (row.reads + row.writes) as f64 / view.coverage.n_rows.max(1) as f64 * 100.0;
             let name = view.kinds.name(row.kind);
-            format!("{n} {accesses}; {share:.1}% go to {name}, the largest known kind.")
+            let kept = glance::kept_sentence(&Source { view, kinds }).unwrap_or_default();
+            format!("{n} {accesses}; {share:.1}% go to {name}, the largest known kind.{kept}")
         }
         None => format!("{n} {accesses}, all of unknown kind."),
     }

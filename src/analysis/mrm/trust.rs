@@ -23,6 +23,11 @@ pub fn n_files_differing(trace: &Trace) -> usize {
 /// Adds whether the run can be trusted: its validity with the reasons, and whether its files are those of the manifest.
 /// `n_differing` is that of [`n_files_differing`].
 pub fn judge(view: &LabelledTrace<'_>, context: &Context<'_>, n_differing: usize, facts: &mut Facts) {
+    // Files that are not those that were recorded make all else doubtful.
+    if n_differing > 0 {
+        let files = counted(n_differing as u64, "file differs", "files differ");
+        facts.push("manifest", "Manifest", files, Unit::None).mark(Some(Mark::Bad));
+    }
     let (judgement, reasons, is_derived) = run_validity(view.trace, &context.query.memory);
     let said = judgement.map_or("unknown", RunValidity::name);
     let validity = facts.push("run_validity", "Run validity", said, Unit::None);
@@ -49,10 +54,6 @@ pub fn judge(view: &LabelledTrace<'_>, context: &Context<'_>, n_differing: usize
             .push("grade", "mrm-trace grade", Grade::Fail.name(), Unit::None)
             .mark(Mark::Fair)
             .hint(what_it_tells(Grade::Fail, collector_of(view), coverage));
-    }
-    if n_differing > 0 {
-        let files = counted(n_differing as u64, "file differs", "files differ");
-        facts.push("manifest", "Manifest", files, Unit::None).mark(Some(Mark::Bad));
     }
 }
 

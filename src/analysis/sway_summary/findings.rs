@@ -82,7 +82,7 @@ fn consumers_of<K>(
             counted(bucket.n_events, "call", "calls"),
             match noun {
                 "view" => ".".to_string(),
-                _ => format!("; dropping it saves {}.", format_ms(bucket.total_ms)),
+                _ => format!("; dropping it saves up to {}.", format_ms(bucket.total_ms)),
             }
         );
         Some(Finding {

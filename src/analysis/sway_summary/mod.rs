@@ -54,7 +54,7 @@ fn report(context: &Context<'_>) -> Report {
         findings::format_ms(summary.total_wall_ms),
         format_ratio(summary.hit_rate()),
         saving.unwrap_or_default(),
-        largest_view(&summary).unwrap_or_default()
+        largest(&summary).unwrap_or_default()
     );
     if summary.n_events == 0 {
         report.warning("The file has no scoring calls.");
@@ -148,11 +148,18 @@ fn report(context: &Context<'_>) -> Report {
     report
 }
 
-/// ` View base takes the most time: 51.0%.`; `None` with a single view.
-fn largest_view(summary: &Summary) -> Option<String> {
-    let view = summary.views.first().filter(|_| summary.views.len() > 1)?;
-    let share = share(view.total_ms, summary.total_wall_ms)?;
-    Some(format!(" View {} takes the most time: {}.", quoted(&view.key), format_ratio(share)))
+/// ` Most time: probe null_calibration, 50.5%; view base, 38.7%.`, where there are several. `None` without any.
+fn largest(summary: &Summary) -> Option<String> {
+    let of = |noun: &str, name: &str, total_ms: f64, n: usize| {
+        let share = share(total_ms, summary.total_wall_ms).filter(|_| n > 1)?;
+        Some(format!("{noun} {}, {}", quoted(name), format_ratio(share)))
+    };
+    let probe = summary.probes.first();
+    let probe = probe.and_then(|it| of("probe", &it.key.text, it.total_ms, summary.probes.len()));
+    let view = summary.views.first();
+    let view = view.and_then(|it| of("view", &it.key, it.total_ms, summary.views.len()));
+    let all: Vec<String> = probe.into_iter().chain(view).collect();
+    (!all.is_empty()).then(|| format!(" Most time: {}.", all.join("; ")))
 }
 
 /// Key fields of a call: probe (as in the report), view, operation, prompt and number of tokens.

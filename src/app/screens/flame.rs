@@ -136,7 +136,8 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
                     // Whatever the table is sorted by.
                     let most = view.rows.iter().max_by(|a, b| a.own.total_cmp(&b.own));
                     let share = |row: &FlameRow| (row.name.clone(), row.own / view.total.0);
-                    let most = most.map(share).filter(|(_, share)| *share > 0.0);
+                    // With a search the table has the found ones only.
+                    let most = most.map(share).filter(|(_, share)| *share > 0.0 && view.matched.is_none());
                     (words().flame.summary)(&amount(view.total.0), most)
                 }
             })

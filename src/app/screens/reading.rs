@@ -95,7 +95,7 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                 </div>
                 <div>
                     <dt>{words().reading.records}</dt>
-                    <dd data-testid="records">{number(|reading| Some((words().reading.count)(reading.progress.records)))}</dd>
+                    <dd data-testid="records">{number(|reading| (reading.progress.records > 0).then(|| (words().reading.count)(reading.progress.records)))}</dd>
                 </div>
                 {move || {
                     file.get()
@@ -110,7 +110,10 @@ pub fn ReadingCard(tab: Tab) -> impl IntoView {
                 }}
                 <div class="reading-format">
                     <dt>{words().file.format}</dt>
-                    <dd>{move || format.get().unwrap_or_else(|| words().reading.format_unknown_yet.to_string())}</dd>
+                    <dd>{move || format.get().unwrap_or_else(|| {
+                        // A quick file is read before it is said what it is.
+                        (if finishing.get() { "–" } else { words().reading.format_unknown_yet }).to_string()
+                    })}</dd>
                 </div>
             </dl>
             <Show when=move || !stopping.get() && !finishing.get()>

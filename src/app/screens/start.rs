@@ -5,6 +5,7 @@ use crate::app::browser::{self, Picked};
 use crate::app::state::{LostFile, app};
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
+use leptos::html;
 use leptos::prelude::*;
 use tracedrop::engine::protocol::FormatView;
 use tracedrop::report::chart::Tone;
@@ -122,12 +123,17 @@ fn is_variant(format: &FormatView) -> bool {
     format.id.ends_with("-seed")
 }
 
+const CHIPS: &str = ".chip";
+
 /// What can be read, a line of names; the one that is pressed says more.
 #[component]
 fn FormatChips() -> impl IntoView {
     let app = app();
     let open = RwSignal::new(None::<String>);
-    let chip = move |format: FormatView| {
+    // One stop for the Tab key; arrows move between them.
+    let place = NodeRef::<html::Ul>::new();
+    let reachable = RwSignal::new(0_usize);
+    let chip = move |(at, format): (usize, FormatView)| {
         let FormatView { id, title, .. } = format;
         let (is_open, pressed) = (id.clone(), id);
         view! {
@@ -135,6 +141,8 @@ fn FormatChips() -> impl IntoView {
                 <button
                     type="button"
                     class="chip"
+                    tabindex=move || if reachable.get() == at { "0" } else { "-1" }
+                    on:focus=move |_| reachable.set(at)
                     aria-expanded=move || (open.get().as_ref() == Some(&is_open)).to_string()
                     on:click=move |_| {
                         let id = pressed.clone();
@@ -161,8 +169,22 @@ fn FormatChips() -> impl IntoView {
         })
     };
     view! {
-        <ul class="chips">
-            {move || app.formats.get().into_iter().filter(|format| !is_variant(format)).map(chip).collect_view()}
+        <ul
+            class="chips"
+            node_ref=place
+            on:keydown=move |event| {
+                let Some(place) = place.get_untracked() else { return };
+                match event.key().as_str() {
+                    "ArrowRight" | "ArrowDown" => browser::focus_sibling(&place, CHIPS, 1),
+                    "ArrowLeft" | "ArrowUp" => browser::focus_sibling(&place, CHIPS, -1),
+                    "Home" => browser::focus_sibling(&place, CHIPS, i32::MIN),
+                    "End" => browser::focus_sibling(&place, CHIPS, i32::MAX),
+                    _ => return,
+                }
+                event.prevent_default();
+            }
+        >
+            {move || app.formats.get().into_iter().filter(|format| !is_variant(format)).enumerate().map(chip).collect_view()}
         </ul>
         <div role="status">{details}</div>
     }

@@ -298,6 +298,9 @@ fn faster(slot: Slot, a: &Sample, b: &Sample) -> String {
         return format!("B takes {:.2}× as long per {}", b.mean / a.mean, slot.one());
     }
     let change = 100.0 * (b.mean - a.mean) / a.mean;
+    if change.abs() < 0.05 {
+        return format!("B takes as long as A per {}", slot.one());
+    }
     let word = if change < 0.0 { "less" } else { "more" };
     format!("B takes {:.1}% {word} time per {}", change.abs(), slot.one())
 }

@@ -127,8 +127,8 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
 }
 
 /// Names of the parts of idle time.
-pub const IDLE_FOR_HOST: &str = "idle, waiting for the host";
-pub const IDLE_OTHER: &str = "idle, other";
+pub const IDLE_FOR_HOST: &str = "host-bound idle";
+pub const IDLE_OTHER: &str = "idle between queued kernels";
 
 /// A part of the time of a step, in nanoseconds.
 type Part = fn(&Stretch) -> i64;

@@ -236,7 +236,7 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
             let word = if difference > 0 { "more" } else { "less" };
             format!("{word} host-bound idle time")
         },
-        ("idle for the host", PARTS, IDLE_FOR_HOST),
+        ("host-bound idle", PARTS, IDLE_FOR_HOST),
     );
     part(
         |stretch| stretch.time.idle.saturating_sub(stretch.time.idle_for_host),
@@ -244,7 +244,7 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
             let word = if difference > 0 { "more" } else { "less" };
             format!("{word} idle time between queued kernels")
         },
-        ("idle, other", PARTS, IDLE_OTHER),
+        ("idle between queued kernels", PARTS, IDLE_OTHER),
     );
     // Overlapping kernels take less wall time than the sum of their durations.
     part(
