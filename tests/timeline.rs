@@ -10,7 +10,7 @@ use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
 use tracedrop::analysis::{ANALYSES, Context, Query, gpu_place};
 use tracedrop::gpu::kernels::Rules;
 use tracedrop::timeline::answers::{
-    BoxName, COUNTER, ColorBy, Picture, Place, RowName, TimelineAnswer, TimelineAsk,
+    BoxName, COUNTER, ColorBy, N_COLORS, Picture, Place, RowName, TimelineAnswer, TimelineAsk,
 };
 use tracedrop::timeline::tracks::Content;
 use tracedrop::timeline::{
@@ -459,13 +459,17 @@ fn colors_stand_for_names_categories_or_operations() {
     assert!(by_name.legend.is_empty());
     for (by, expected) in [
         (ColorBy::Category, ["kernel", "cpu_op", "cuda_runtime"]),
-        (ColorBy::Operation, ["GEMM", "cpu_op", "cuda_runtime"]),
+        (ColorBy::Operation, ["GEMM", "Attention", "Normalisation"]),
     ] {
         let picture = picture(by);
         assert_eq!(picture.covers, by_name.covers);
         let known: Vec<&str> = picture.legend.iter().map(|(text, _)| text.as_str()).collect();
         assert!(expected.iter().all(|text| known.contains(text)), "{known:?}");
-        let in_legend: HashSet<u8> = picture.legend.iter().map(|(_, color)| *color).collect();
+        let mut in_legend: HashSet<u8> = picture.legend.iter().map(|(_, color)| *color).collect();
+        // What is no kernel has the color that no operation has.
+        if by == ColorBy::Operation {
+            assert!(in_legend.insert(N_COLORS - 1));
+        }
         let drawn = picture.colors.0.iter().filter(|code| **code != 0 && **code & COUNTER == 0);
         assert_eq!(drawn.map(|code| code & 0x1F).collect::<HashSet<u8>>(), in_legend);
     }

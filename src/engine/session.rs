@@ -868,12 +868,14 @@ impl Session {
         Ok(self.graphs.insert(made))
     }
 
-    /// What tells the operation of a kernel by its name, with the number of the operation.
+    /// What tells the operation of a kernel by its name, with a number: the most common operations have small ones, so that their
+    /// colors differ.
     pub fn operations(&self) -> impl Fn(&str) -> Option<(String, usize)> + use<> {
         let (rules, _) = rules_with(&self.query.kernel_rules);
         move |name| {
             let operation = rules.classify(name).operation;
-            Some((operation.name().to_string(), usize::from(operation.id())))
+            let common = COMMON_OPERATIONS.iter().position(|common| *common == operation.name());
+            Some((operation.name().to_string(), common.unwrap_or(usize::from(operation.id()))))
         }
     }
 
@@ -932,6 +934,20 @@ impl Session {
         Ok(BudgetView { limits: held.into_iter().map(view).collect() })
     }
 }
+
+/// Operations that are often in one trace.
+const COMMON_OPERATIONS: [&str; 10] = [
+    "All-reduce",
+    "Attention",
+    "GEMM",
+    "Elementwise",
+    "Normalisation",
+    "Activation",
+    "Reduction",
+    "Copy/Memory",
+    "Indexing",
+    "All-gather",
+];
 
 /// Graphs of stacks and what they were made of.
 struct Graphs {

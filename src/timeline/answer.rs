@@ -538,23 +538,27 @@ pub struct Coloring<'a> {
 }
 
 /// Categories that are often in one trace, whose colors differ. Others have the color of their text.
-const CATEGORIES: [&str; 11] = [
+const CATEGORIES: [&str; 10] = [
     "python_function",
     "cpu_op",
     "user_annotation",
     "cuda_runtime",
     "kernel",
     "gpu_memcpy",
-    "gpu_user_annotation",
+    GPU_ANNOTATION,
     "gpu_memset",
     "cuda_driver",
-    "cuda_sync",
     "overhead",
 ];
 
-/// Color of the operation or category with that number.
+/// Color of boxes that the others stand out from: the last but one.
+const NEUTRAL: u8 = N_COLORS - 1;
+/// Category of ranges on a device, which are no kernels.
+const GPU_ANNOTATION: &str = "gpu_user_annotation";
+
+/// Color of the operation or category with that number: any but the neutral one.
 fn numbered(number: usize) -> u8 {
-    1 + (number % usize::from(N_COLORS)) as u8
+    1 + (number % usize::from(NEUTRAL - 1)) as u8
 }
 
 struct Painter<'a> {
@@ -565,8 +569,8 @@ struct Painter<'a> {
     /// By trace and text: its position among the names.
     names: HashMap<(usize, StringId), u32>,
     coloring: &'a Coloring<'a>,
-    /// By trace, text, and whether that is a kernel: its color, where that is not the color of the text.
-    colors: HashMap<(usize, StringId, bool), u8>,
+    /// By trace and text: its color, where that is not the color of the text.
+    colors: HashMap<(usize, StringId), u8>,
 }
 
 impl Painter<'_> {
@@ -600,23 +604,30 @@ impl Painter<'_> {
 
     fn color(&mut self, at: usize, number: usize, id: usize, name: StringId) -> u8 {
         let part = &self.timeline.parts[number];
-        if self.coloring.by == ColorBy::Name {
-            return self.timeline.color(part.trace, name);
-        }
         let trace = &self.run.traces[part.trace];
-        let track = self.timeline.tracks.get(self.picture.rows[at].track as usize);
-        let is_kernel =
-            self.coloring.by == ColorBy::Operation && track.is_some_and(|track| track.view.is_device);
+        let text_of = |id: StringId| trace.strings.get_opt(id).unwrap_or("");
         let category = || part.categories(trace).get(id).copied().unwrap_or(StringId::NONE);
-        let text = if is_kernel { name } else { category() };
-        if let Some(color) = self.colors.get(&(part.trace, text, is_kernel)) {
+        let text = match self.coloring.by {
+            ColorBy::Name => return self.timeline.color(part.trace, name),
+            ColorBy::Category => category(),
+            ColorBy::Operation => {
+                let track = self.timeline.tracks.get(self.picture.rows[at].track as usize);
+                let is_device = track.is_some_and(|track| track.view.is_device);
+                if !is_device || text_of(category()) == GPU_ANNOTATION {
+                    return NEUTRAL;
+                }
+                name
+            }
+        };
+        if let Some(color) = self.colors.get(&(part.trace, text)) {
             return *color;
         }
-        let text_of = |id: StringId| trace.strings.get_opt(id).unwrap_or("");
-        let operation = is_kernel.then(|| (self.coloring.operation_of)(text_of(text))).flatten();
-        let (stands_for, color) = match operation {
-            Some((operation, number)) => (operation, numbered(number)),
-            None => {
+        let (stands_for, color) = match self.coloring.by {
+            ColorBy::Operation => match (self.coloring.operation_of)(text_of(text)) {
+                Some((operation, number)) => (operation, numbered(number)),
+                None => return NEUTRAL,
+            },
+            _ => {
                 let category = text_of(text);
                 let known = CATEGORIES.iter().position(|known| *known == category);
                 (category.to_string(), known.map_or_else(|| color_of(category), numbered))
@@ -625,7 +636,7 @@ impl Painter<'_> {
         if self.picture.legend.iter().all(|(known, _)| *known != stands_for) {
             self.picture.legend.push((stands_for, color));
         }
-        self.colors.insert((part.trace, text, is_kernel), color);
+        self.colors.insert((part.trace, text), color);
         color
     }
 

@@ -46,7 +46,7 @@ pub enum ColorBy {
     #[default]
     Name,
     Category,
-    /// Of devices, the operation of a kernel; else the category.
+    /// The operation of a kernel, copy or fill; all else has one color.
     Operation,
 }
 
