@@ -31,6 +31,9 @@ pub struct TableWords {
     pub copy_name: &'static str,
     pub filter_by_row: &'static str,
     pub note_on_row: &'static str,
+    /// Of a row that names a file.
+    pub open_trace: &'static str,
+    pub choose_trace: fn(&str) -> String,
     pub show_in_timeline: &'static str,
     /// Name that no event has.
     pub not_in_timeline: fn(&str) -> String,
@@ -77,6 +80,8 @@ pub const ENGLISH: TableWords = TableWords {
     copy_name: "Copy name",
     filter_by_row: "Filter by this",
     note_on_row: "Add a note",
+    open_trace: "Open this trace…",
+    choose_trace: |name| format!("Choose {name}."),
     show_in_timeline: "Show in the timeline",
     not_in_timeline: |name| format!("No event is named {name}."),
     sum_of: |column, sum, mean| format!("{column}: {sum}, mean {mean}"),

@@ -78,6 +78,10 @@ const COPY_NAME: &str = "copy-name";
 const FILTER: &str = "filter";
 const NOTE: &str = "note";
 const TIMELINE: &str = "timeline";
+const TRACE: &str = "trace";
+
+/// Report whose rows may name the file of a trace in a column, and that column.
+const FLEET: (&str, &str) = ("fleet", "file");
 
 /// What can be done with a row.
 pub fn row_actions(state: State, can_filter: bool) -> Vec<(&'static str, &'static str)> {
@@ -89,6 +93,12 @@ pub fn row_actions(state: State, can_filter: bool) -> Vec<(&'static str, &'stati
     let has_place = state.table.with(|it| it.as_ref().is_some_and(|it| has_place(&it.columns)));
     if has_place && state.tab.has_timeline() {
         items.push((TIMELINE, words.show_in_timeline));
+    }
+    let has_file = state
+        .table
+        .with(|it| it.as_ref().is_some_and(|it| it.columns.iter().any(|column| column.id == FLEET.1)));
+    if has_file && state.report.with_value(|report| report == FLEET.0) && state.tab.app.embed.is_none() {
+        items.push((TRACE, words.open_trace));
     }
     if state.tab.app.embed.is_none() {
         items.push((NOTE, words.note_on_row));
@@ -127,6 +137,13 @@ pub fn act_on_row(state: State, row: u64, action: &str) {
         }
         TIMELINE => {
             state.tab.show_rows_in_timeline(&table.columns, &[values]);
+        }
+        // Only the user can give the page a file.
+        TRACE => {
+            let at = table.columns.iter().position(|column| column.id == FLEET.1);
+            let name = at.and_then(|at| values.get(at)).map(Value::plain).unwrap_or_default();
+            app.say((words().table.choose_trace)(&name));
+            app.choose_files();
         }
         _ => state.write_on(Some(row)),
     }
