@@ -9,9 +9,9 @@ use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
 use tracedrop::import::{Import, ImportError};
-use tracedrop::trace::Trace;
 use tracedrop::trace::slices::{SliceKind, UNFINISHED};
 use tracedrop::trace::tracks::Key;
+use tracedrop::trace::Trace;
 
 /// Files with expected results: path of the file, and the result.
 fn cases(system: &str) -> Vec<(PathBuf, Value)> {
@@ -415,8 +415,15 @@ fn rpd_databases_have_the_rows_of_plain_sql() {
 
 #[test]
 fn captures_do_not_depend_on_how_they_are_cut() {
-    let small =
-        ["made_small_pages_overflow", "made_page_64k", "made_odd", "odd_cut", "odd_loop", "odd_damaged_page"];
+    let small = [
+        "made_domains",
+        "made_small_pages_overflow",
+        "made_page_64k",
+        "made_odd",
+        "odd_cut",
+        "odd_loop",
+        "odd_damaged_page",
+    ];
     let nsys = files(&own_dir("nsys"), &[".sqlite", ".gz"])
         .into_iter()
         .filter(|path| small.contains(&stem(path).as_str()));
@@ -455,6 +462,44 @@ fn row_counts(trace: &Trace) -> BTreeMap<String, u64> {
         *counts.entry(format!("{category} {start} {dur}")).or_insert(0) += 1;
     }
     counts
+}
+
+/// A made capture: see `made_domains.sql`.
+fn made_domains() -> Trace {
+    read(&own_dir("nsys").join("made_domains.sqlite")).unwrap()
+}
+
+#[test]
+fn ranges_have_the_names_of_their_domains_and_categories() {
+    let trace = made_domains();
+    let ranges: Vec<(String, i64, Value, Value)> = slices(&trace)
+        .into_iter()
+        .filter(|slice| slice.category == "user_annotation" && (slice.args != Value::Null))
+        .map(|slice| (slice.name, slice.dur, slice.args["domain"].clone(), slice.args["category"].clone()))
+        .collect();
+    let wanted = [
+        // Another process has another domain of that number.
+        ("sort", 500, json!("CCCL"), Value::Null),
+        // It outlasts the operator in which it starts.
+        ("ncclAllReduce", 1000, json!("NCCL"), json!("collectives")),
+        ("a category without a name", 100, Value::Null, json!(7)),
+        ("a domain without a name", 100, json!(3), Value::Null),
+        ("a mark", 0, json!("NCCL"), Value::Null),
+    ];
+    assert_eq!(ranges, wanted.map(|(name, dur, domain, category)| (name.to_string(), dur, domain, category)));
+    assert_eq!(trace.ledger.count_of("capture-missing-name"), 0);
+}
+
+#[test]
+fn ranges_of_domains_that_overlap_are_on_tracks_of_their_own() {
+    let trace = made_domains();
+    let table = &trace.slices;
+    let track_of = |name: &str| {
+        let is_it = |i: &usize| trace.strings.get_opt(table.name[*i]) == Some(name);
+        (0..table.len()).find(is_it).map(|i| table.track[i])
+    };
+    let (operator, overlapping) = (track_of("aten::addmm, seq = 6, op_id = 13"), track_of("ncclAllReduce"));
+    assert!(operator.is_some() && overlapping.is_some() && operator != overlapping);
 }
 
 #[test]

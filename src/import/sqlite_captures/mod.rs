@@ -11,6 +11,7 @@
 mod issues;
 mod names;
 mod nsys;
+mod nvtx;
 mod rocpd;
 pub(super) mod rows;
 mod rpd;
@@ -87,6 +88,14 @@ enum Plan {
 trait Capture {
     /// Takes a row of the table with [`Plan::Read`] of `kind`.
     fn row(&mut self, kind: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder);
+    /// Whether names in the other rows of its table are needed before `row` is taken: then all of them are looked at first.
+    fn needs_others(&self, _kind: usize, _row: &Row<'_>) -> bool {
+        false
+    }
+    /// Looks at a row of a table before its turn.
+    fn look_at(&mut self, _kind: usize, _row: &Row<'_>) {}
+    /// All rows of a table were looked at.
+    fn looked_at_all(&mut self, _kind: usize) {}
     /// Adds what is known of the file so far.
     fn describe(&self, out: &mut TraceBuilder);
 }
@@ -254,6 +263,9 @@ impl Pages {
             match (payload, cell) {
                 (Some(payload), Ok(cell)) if self.record.parse(&payload) => {
                     let row = Row { rowid: cell.rowid, payload: &payload, record: &self.record, encoding };
+                    if self.capture.needs_others(kind, &row) {
+                        look_at_all(&self.file, &self.owners, owner, self.capture.as_mut(), kind)?;
+                    }
                     self.capture.row(kind, &row, place, out);
                 }
                 _ => {
@@ -273,6 +285,25 @@ impl Pages {
         }
         self.capture.describe(out);
     }
+}
+
+/// Shows a capture all rows of the table with that number in `owners`. Damage is reported where they are taken.
+fn look_at_all(
+    file: &File,
+    owners: &[u16],
+    owner: usize,
+    capture: &mut dyn Capture,
+    kind: usize,
+) -> Result<(), ImportError> {
+    let pages = (0..).zip(owners).filter(|(_, own)| usize::from(**own) == owner);
+    let pages: Vec<PageNumber> = pages.map(|(page, _)| page).collect();
+    let encoding = file.header().encoding;
+    let looked = file.rows(&pages, |rowid, payload, record| {
+        capture.look_at(kind, &Row { rowid, payload, record, encoding });
+    });
+    looked.map_err(refuse)?;
+    capture.looked_at_all(kind);
+    Ok(())
 }
 
 /// The table of each leaf page of tables with events.

@@ -9,6 +9,7 @@
 
 use super::issues::{NO_PROCESS, NO_TIME, WHOLE_GRAPH};
 use super::names::Names;
+use super::nvtx::{self, Group, Name, NvtxNames};
 use super::rows::{Col, GpuFacts, Gpus, NewEvent, Place, Row, Rows, Scopes, base_name, put_gpus};
 use super::{Capture, File, Opened, Plan, each_row};
 use crate::base::hash::HashMap;
@@ -74,13 +75,6 @@ const TABLES: &[(&str, Kind)] = &[
     ("CUPTI_ACTIVITY_KIND_OVERHEAD", Kind::Overhead),
 ];
 
-/// Event types of NVTX.
-mod nvtx {
-    pub const MARK: i64 = 34;
-    pub const PUSH_POP: i64 = 59;
-    pub const START_END: i64 = 60;
-}
-
 /// Kinds of copies, by `copyKind`, as Kineto shortens them; other kinds are those of `ENUM_CUDA_MEMCPY_OPER`.
 const COPIES: &[(i64, &str)] = &[
     (0, "Unknown"),
@@ -140,6 +134,7 @@ struct Columns {
     graph: Col,
     graph_node: Col,
     domain: Col,
+    category: Col,
     result: Col,
 }
 
@@ -173,6 +168,7 @@ impl Columns {
             graph: column("graphId"),
             graph_node: column("graphNodeId"),
             domain: column("domainId"),
+            category: column("category"),
             result: column("returnValue"),
         }
     }
@@ -190,6 +186,7 @@ struct Nsys {
     tables: Vec<EventTable>,
     rows: Rows,
     names: Names,
+    nvtx: NvtxNames,
     /// Labels by table of an enumeration and id.
     copy_labels: HashMap<i64, String>,
     overheads: HashMap<i64, String>,
@@ -438,28 +435,51 @@ impl Nsys {
         name
     }
 
+    /// Type of a row of NVTX, and its domain and category.
+    fn nvtx_row(columns: &Columns, row: &Row<'_>) -> (i64, Group) {
+        let number = |column| row.int(column).unwrap_or(0);
+        let group = Group {
+            process: row.int(columns.global_tid).map(process_of),
+            domain: number(columns.domain),
+            category: number(columns.category),
+        };
+        (row.int(columns.kind).unwrap_or(nvtx::event::PUSH_POP), group)
+    }
+
+    /// Type, domain and category of a range or mark; takes the names of domains and categories, and is `None` for all other rows.
+    fn nvtx_event(&mut self, table: usize, row: &Row<'_>) -> Option<(i64, Group)> {
+        let columns = &self.tables[table].columns;
+        let (kind, group) = Nsys::nvtx_row(columns, row);
+        if nvtx::event::is_shown(kind) {
+            return Some((kind, group));
+        }
+        let text = row.text(columns.text).map(|text| Name::Text(text.into_owned()));
+        if let Some(name) = text.or_else(|| row.int(columns.name).map(Name::Id)) {
+            self.nvtx.insert(kind, group, name);
+        }
+        None
+    }
+
     /// A range or mark of NVTX.
     fn range(&mut self, table: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder) {
-        let EventTable { columns, rows_kind, .. } = &self.tables[table];
-        let rows_kind = *rows_kind;
-        let (start, end) = (row.int(columns.start), row.int(columns.end));
-        let kind = row.int(columns.kind).unwrap_or(nvtx::PUSH_POP);
-        if ![nvtx::MARK, nvtx::PUSH_POP, nvtx::START_END].contains(&kind) {
-            // Names of categories and domains.
+        let rows_kind = self.tables[table].rows_kind;
+        let Some((kind, group)) = self.nvtx_event(table, row) else {
             return self.rows.kept(rows_kind, place, out);
-        }
+        };
+        let columns = &self.tables[table].columns;
+        let (start, end) = (row.int(columns.start), row.int(columns.end));
         let name = match row.text(columns.text) {
             Some(text) => out.trace.strings.intern_bytes(&text),
             None => self.names.intern(row.int(columns.name), place.offset, out),
         };
         let (global, last) = (row.int(columns.global_tid), row.int(columns.end_global_tid));
-        self.rows.args.int("domain", row.int(columns.domain).filter(|domain| *domain != 0));
+        self.nvtx.put(group, &self.names, &mut self.rows.args);
         let thread = self.thread(global, false, out);
         let new = NewEvent { thread, name, category: "user_annotation", start, end };
         match (kind, end, last) {
-            (nvtx::MARK, ..) => self.rows.instant(rows_kind, &new, place, out),
+            (nvtx::event::MARK, ..) => self.rows.instant(rows_kind, &new, place, out),
             (_, None, _) => self.rows.open_slice(rows_kind, &new, place, out),
-            (nvtx::START_END, _, Some(last)) if Some(last) != global => {
+            (nvtx::event::START_END, _, Some(last)) if Some(last) != global => {
                 let last = self.thread(Some(last), false, out);
                 self.rows.crossing(rows_kind, &new, last, place, out);
             }
@@ -560,6 +580,23 @@ impl Capture for Nsys {
             Kind::Range => return,
         };
         self.rows.slice(rows_kind, &NewEvent { thread, name, category, start, end }, place, out);
+    }
+
+    fn needs_others(&self, table: usize, row: &Row<'_>) -> bool {
+        let EventTable { kind, columns, .. } = &self.tables[table];
+        if *kind != Kind::Range {
+            return false;
+        }
+        let (kind, group) = Nsys::nvtx_row(columns, row);
+        nvtx::event::is_shown(kind) && self.nvtx.lacks(group)
+    }
+
+    fn look_at(&mut self, table: usize, row: &Row<'_>) {
+        self.nvtx_event(table, row);
+    }
+
+    fn looked_at_all(&mut self, _table: usize) {
+        self.nvtx.complete();
     }
 
     fn describe(&self, out: &mut TraceBuilder) {
