@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
+use tracedrop::analysis::{self, Query};
 use tracedrop::import::{Import, ImportError};
 use tracedrop::trace::slices::{SliceKind, UNFINISHED};
 use tracedrop::trace::tracks::Key;
-use tracedrop::trace::Trace;
+use tracedrop::trace::{Run, Trace};
 
 /// Files with expected results: path of the file, and the result.
 fn cases(system: &str) -> Vec<(PathBuf, Value)> {
@@ -500,6 +501,49 @@ fn ranges_of_domains_that_overlap_are_on_tracks_of_their_own() {
     };
     let (operator, overlapping) = (track_of("aten::addmm, seq = 6, op_id = 13"), track_of("ncclAllReduce"));
     assert!(operator.is_some() && overlapping.is_some() && operator != overlapping);
+}
+
+#[test]
+fn ranges_of_emit_nvtx_are_operators() {
+    let trace = made_domains();
+    // Events keep the names of the file.
+    assert!(slices(&trace).iter().any(|slice| slice.name == "aten::mm, op_id = 12"));
+    let gpu = GpuTrace::new(&trace);
+    let ops: Vec<&str> = gpu.work.iter().map(|work| gpu.name(work.op)).collect();
+    assert_eq!(ops, ["aten::mm", "aten::addmm"]);
+    assert_eq!(gpu.work.iter().map(|work| work.step).collect::<Vec<_>>(), [0, 1]);
+    drop(gpu);
+    let run = Run::single(trace);
+    let reports = analysis::reports(&run, &Query::default());
+    let rows = |table: &str, columns: &[&str]| -> Vec<Vec<String>> {
+        let table = reports.iter().flat_map(|report| report.tables()).find(|own| own.id == table).unwrap();
+        let column = |id: &&str| table.columns.iter().find(|column| column.id == *id).unwrap();
+        (0..table.n_rows())
+            .map(|row| columns.iter().map(|id| column(id).cells.get(row).plain()).collect())
+            .collect()
+    };
+    let of_operators = |rows: Vec<Vec<String>>| -> Vec<Vec<String>> {
+        rows.into_iter().filter(|row| row[0].starts_with("aten::")).collect()
+    };
+    // Two calls, with different sequence numbers and sizes.
+    let mut by_name = of_operators(rows("slices", &["name", "count", "total", "self", "median"]));
+    by_name.sort();
+    assert_eq!(
+        by_name,
+        [["aten::addmm", "2", "2000", "800", "1000"], ["aten::mm", "1", "600", "500", "600"]]
+    );
+    let mut operators = rows("ops", &["name", "direct", "subtree", "calls"]);
+    operators.sort();
+    assert_eq!(operators, [["aten::addmm", "700", "1700", "1"], ["aten::mm", "1000", "1000", "1"]]);
+    let mut on_cpu = of_operators(rows("cpu", &["name", "kind", "count"]));
+    on_cpu.sort();
+    assert_eq!(on_cpu, [["aten::addmm", "operator", "2"], ["aten::mm", "operator", "1"]]);
+    // Collectives, steps and other ranges stay annotations.
+    let annotations: Vec<String> = rows("ranges", &["name"]).into_iter().flatten().collect();
+    for name in ["nccl:all_reduce, op_id = 14", "step 1, op_id = 10", "ncclAllReduce"] {
+        assert!(annotations.iter().any(|own| own == name), "{name}: {annotations:?}");
+    }
+    assert!(!annotations.iter().any(|name| name.starts_with("aten::")), "{annotations:?}");
 }
 
 #[test]

@@ -44,13 +44,22 @@ impl<'a> Names<'a> {
     }
 
     fn look_up(&mut self, trace: &'a Trace, id: StringId, slot: usize) -> u32 {
-        let text = trace.strings.get_opt(id);
+        let number = self.number(trace.strings.get_opt(id));
+        self.current[slot] = number;
+        number
+    }
+
+    /// The number of a text.
+    pub fn of_text(&mut self, text: &'a str) -> u32 {
+        self.number(Some(text))
+    }
+
+    fn number(&mut self, text: Option<&'a str>) -> u32 {
         let next = self.texts.len() as u32;
         let number = *self.ids.entry(text).or_insert(next);
         if number == next {
             self.texts.push(text);
         }
-        self.current[slot] = number;
         number
     }
 

@@ -4,7 +4,7 @@ use super::tracks::Timeline;
 use crate::base::hash::HashMap;
 use crate::base::pattern::Pattern;
 use crate::base::strings::StringId;
-use crate::trace::Trace;
+use crate::trace::{Trace, emit_nvtx};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -36,7 +36,11 @@ impl Matches {
             None => (Searched::Names, text),
         };
         let pattern = Pattern::new(text)?;
-        let has = trace.strings.all().map(|name| pattern.finds(name)).collect();
+        // Tables have one row for all names of an operator.
+        let finds = |name: &str| {
+            pattern.finds(name) || emit_nvtx::operator(name).is_some_and(|name| pattern.finds(name))
+        };
+        let has = trace.strings.all().map(finds).collect();
         Ok(Matches { of, has })
     }
 

@@ -12,6 +12,7 @@ pub mod builder;
 pub mod compact_columns;
 pub mod counters;
 pub mod cut;
+pub mod emit_nvtx;
 pub mod event_table;
 pub mod events;
 pub mod flows;

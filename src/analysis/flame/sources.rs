@@ -18,6 +18,7 @@ use crate::stacks::graph::{
     FrameClass, GraphBuilder, GraphFrame, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph,
 };
 use crate::trace::Trace;
+use crate::trace::emit_nvtx;
 use crate::trace::labels::{shown, thread_label};
 use crate::trace::samples::{self, FrameId, StackId};
 use crate::trace::slices::{Class, SliceId};
@@ -271,9 +272,12 @@ impl SliceFrames<'_> {
         let slices = &self.trace.slices;
         let (name, category) = (slices.name[slice], slices.category[slice]);
         let kind = self.kinds.get(category);
-        let of = text(self.trace, name);
+        let mut of = text(self.trace, name);
+        let operator = (kind == Kind::Annotation).then(|| emit_nvtx::operator(of)).flatten();
+        of = operator.unwrap_or(of);
         let class = match kind {
             Kind::Op => FrameClass::Operator,
+            Kind::Annotation if operator.is_some() => FrameClass::Operator,
             Kind::Annotation | Kind::GpuAnnotation => FrameClass::Annotation,
             Kind::Python if of.starts_with("nn.Module: ") => FrameClass::Module,
             Kind::Python => FrameClass::Python,

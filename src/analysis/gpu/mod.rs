@@ -19,6 +19,7 @@ pub mod kind;
 pub mod launched;
 pub mod model;
 pub mod named;
+mod operator_ranges;
 pub mod parts;
 pub mod scope;
 pub mod spans;

@@ -5,6 +5,7 @@ use super::class::{Class, ClassId, Classes};
 use super::facts::{RunFacts, Vendor};
 use super::kind::{Kind, Kinds};
 use super::launched::{Launches, Recorded, Silence, Silent};
+use super::operator_ranges::OperatorRanges;
 use super::scope::{self, CLOCK_SLACK_NS, Candidate, Driver, HostId, Votes};
 use super::spans::{self, Span};
 use super::steps::{NO_STEP, Step, Steps};
@@ -13,6 +14,7 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
+use crate::trace::emit_nvtx;
 use crate::trace::links::{Link, LinkTable};
 use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::tracks::{Key, ProcessId};
@@ -119,6 +121,7 @@ pub struct GpuModel {
     pub recorded: Recorded,
     pub steps: Steps,
     pub classes: Classes,
+    operator_ranges: OperatorRanges,
     /// Names of calls that launch a whole graph.
     graph_launches: Vec<StringId>,
     /// First inputs of operators, by name and signature of all inputs: see [`super::collective`].
@@ -174,8 +177,10 @@ impl<'a> GpuTrace<'a> {
         let classes = Classes::new(kernel_rules);
         let steps = Steps::new(trace, &kinds, classes.phases());
         let facts = RunFacts::new(trace);
+        let operator_ranges = OperatorRanges::new(trace, &kinds, classes.phases());
         let model = GpuModel {
             kinds,
+            operator_ranges,
             facts,
             vendor: Vendor::Unknown,
             devices: Vec::new(),
@@ -631,12 +636,28 @@ impl<'a> GpuTrace<'a> {
         Linked::of(&self.calls[*near])
     }
 
+    /// The kind of a slice. Ranges of `emit_nvtx` are operators.
+    #[inline]
+    pub fn kind_of(&self, slice: usize) -> Kind {
+        let slices = &self.trace.slices;
+        match self.kinds.get(slices.category[slice]) {
+            Kind::Annotation if self.operator_ranges.first_of(slices.name[slice]).is_some() => Kind::Op,
+            kind => kind,
+        }
+    }
+
+    /// The name by which reports group a slice: that of all slices of an operator of `emit_nvtx`, otherwise its own.
+    #[inline]
+    pub fn group_name(&self, slice: usize) -> StringId {
+        let name = self.trace.slices.name[slice];
+        self.operator_ranges.first_of(name).unwrap_or(name)
+    }
+
     /// The innermost slice around `slice` on its thread that satisfies `is`, excluding `slice` itself.
     pub fn around(&self, slice: u32, is: impl Fn(usize, Kind) -> bool) -> Option<u32> {
-        let slices = &self.trace.slices;
         let mut at = self.parent_of(slice);
         while let Some(outer) = at {
-            if is(outer as usize, self.kinds.get(slices.category[outer as usize])) {
+            if is(outer as usize, self.kind_of(outer as usize)) {
                 return Some(outer);
             }
             at = self.parent_of(outer);
@@ -680,14 +701,21 @@ impl<'a> GpuTrace<'a> {
         slices.ts[slice as usize].saturating_add(slices.dur.get(slice as usize).max(0))
     }
 
-    /// Name of a slice; empty if it has none.
+    /// Name of a slice as in [`GpuTrace::group_text`]; empty if it has none.
     pub fn name(&self, slice: u32) -> &'a str {
-        self.trace.strings.get_opt(self.trace.slices.name[slice as usize]).unwrap_or("")
+        self.group_text(self.trace.slices.name[slice as usize]).unwrap_or("")
     }
 
-    /// A name as shown in reports, demangled for kernels.
+    /// Text of a name, without the arguments of operators of `emit_nvtx`.
+    pub fn group_text(&self, name: StringId) -> Option<&'a str> {
+        let text = self.trace.strings.get_opt(name)?;
+        let operator = self.operator_ranges.first_of(name).and_then(|_| emit_nvtx::operator(text));
+        Some(operator.unwrap_or(text))
+    }
+
+    /// A name as shown in reports: as in [`GpuTrace::group_text`], and demangled for kernels.
     pub fn shown_name(&self, name: StringId) -> Option<&str> {
-        self.classes.demangled(name).or_else(|| self.trace.strings.get_opt(name))
+        self.classes.demangled(name).or_else(|| self.group_text(name))
     }
 
     /// The class of a kernel, copy or fill.

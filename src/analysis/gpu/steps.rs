@@ -6,6 +6,7 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::gpu::phases::PhaseRule;
 use crate::trace::Trace;
+use crate::trace::emit_nvtx;
 use crate::trace::tracks::{ProcessId, TrackId};
 
 /// One step.
@@ -87,6 +88,7 @@ impl Steps {
             let what = of_line.or_else(|| {
                 *known.entry(name).or_insert_with(|| {
                     let text = trace.strings.get(name);
+                    let text = emit_nvtx::operator(text).unwrap_or(text);
                     (kind == Kind::Annotation || text.starts_with("ProfilerStep#"))
                         .then(|| Annotation::parse(text, phases))
                         .flatten()

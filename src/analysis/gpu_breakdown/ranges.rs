@@ -24,7 +24,7 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let slices = &gpu.trace.slices;
     let mut found: HashMap<(Kind, StringId), Vec<i64>> = HashMap::default();
     for i in 0..slices.len() {
-        let kind = gpu.kinds.get(slices.category[i]);
+        let kind = gpu.kind_of(i);
         if matches!(kind, Kind::Annotation | Kind::GpuAnnotation) && slices.dur.get(i) >= 0 {
             found.entry((kind, slices.name[i])).or_default().push(slices.dur.get(i));
         }

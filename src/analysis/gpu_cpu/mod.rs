@@ -63,7 +63,7 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     if waited == 0 && rows.iter().all(|row| matches!(row.0.1, Kind::Call | Kind::Overhead)) {
         return;
     }
-    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    let text = |id: StringId| gpu.group_text(id).unwrap_or("");
     rows.sort_by(|a, b| {
         let key = |row: &((StringId, Kind), Sums)| (row.1.waited, row.1.own);
         key(b).cmp(&key(a)).then_with(|| text(a.0.0).cmp(text(b.0.0)))
@@ -88,7 +88,7 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
         named.id(CPU.id),
         named.title("Frames, operators and calls"),
         vec![
-            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0.0)))),
+            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| gpu.group_text(row.0.0)))),
             Column::key("kind", "kind", Content::Plain, texts(rows.iter().map(|row| kind_name(row.0.1)))),
             integers("waited", "GPU waited", Unit::Ns, rows.iter().map(|row| row.1.waited))
                 .with_bar()
@@ -148,10 +148,10 @@ fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<Place, Vec<Span>>) -> Vec<((StringId
     let mut by_name = SumsByName::new(gpu.trace.strings.len());
     // Wait time is attributed like self time: to the innermost slice running on the thread.
     let wait = |by_name: &mut SumsByName, cover: &mut Cover<'_>, slice: u32, from: u64, to: u64| {
-        let kind = gpu.kinds.get(slices.category[slice as usize]);
+        let kind = gpu.kind_of(slice as usize);
         let waited = cover.within(first.wrapping_add_unsigned(from), first.wrapping_add_unsigned(to));
         if waited > 0 && kind_name(kind).is_some() {
-            let sums = by_name.of(slices.name[slice as usize], kind);
+            let sums = by_name.of(gpu.group_name(slice as usize), kind);
             sums.waited = sums.waited.saturating_add(waited);
         }
     };
@@ -164,9 +164,9 @@ fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<Place, Vec<Span>>) -> Vec<((StringId
             let give = |slice, from, to| wait(&mut by_name, cover, slice, from, to);
             sweep.start(i as u32, start, start.saturating_add(dur as u64), give);
         }
-        let kind = gpu.kinds.get(slices.category[i]);
+        let kind = gpu.kind_of(i);
         if kind_name(kind).is_some() && dur >= 0 {
-            let sums = by_name.of(slices.name[i], kind);
+            let sums = by_name.of(gpu.group_name(i), kind);
             sums.count += 1;
             sums.own = sums.own.saturating_add(slices.self_ns.get(i).max(0));
         }

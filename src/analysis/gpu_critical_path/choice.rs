@@ -34,9 +34,7 @@ impl Wanted {
         let slices = &gpu.trace.slices;
         let found = |is: fn(Kind) -> bool| -> Vec<Span> {
             (0..slices.len())
-                .filter(|i| {
-                    is(gpu.kinds.get(slices.category[*i])) && gpu.name(*i as u32).contains(&self.name)
-                })
+                .filter(|i| is(gpu.kind_of(*i)) && gpu.name(*i as u32).contains(&self.name))
                 .map(|i| (slices.ts[i], slices.ts[i].saturating_add(slices.dur.get(i).max(0))))
                 .collect()
         };

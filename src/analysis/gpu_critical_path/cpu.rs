@@ -56,7 +56,7 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
         {
             around[i - from] = if is_event[parent - from] { parent as u32 } else { around[parent - from] };
         }
-        let kind = gpu.kinds.get(slices.category[i]);
+        let kind = gpu.kind_of(i);
         let is_thread = Class::of(slices.kind[i]) == Class::Thread;
         if !matches!(kind, Kind::Op | Kind::Call) || !is_thread || slices.dur.get(i) <= 0 {
             continue;

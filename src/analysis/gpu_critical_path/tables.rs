@@ -83,7 +83,7 @@ fn kind_name(gpu: &GpuTrace<'_>, segment: &Segment) -> &'static str {
         EdgeKind::Sync => return "wait",
         EdgeKind::Inside => {}
     }
-    match gpu.kinds.get(gpu.trace.slices.category[segment.slice as usize]) {
+    match gpu.kind_of(segment.slice as usize) {
         Kind::Op => "operator",
         Kind::Call => "GPU call",
         Kind::Copy => "copy",
@@ -105,7 +105,7 @@ pub fn names(named: &NamedTrace<'_, '_>, path: &CriticalPath) -> Table {
     let gpu = named.gpu;
     let mut by_name: HashMap<(&'static str, StringId), Sums> = HashMap::default();
     for segment in path.segments.iter().filter(|segment| segment.dur() > 0) {
-        let name = gpu.trace.slices.name[segment.slice as usize];
+        let name = gpu.group_name(segment.slice as usize);
         let sums = by_name.entry((kind_name(gpu, segment), name)).or_default();
         sums.count += 1;
         sums.ns = sums.ns.saturating_add(segment.dur());

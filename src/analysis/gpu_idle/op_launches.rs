@@ -48,7 +48,7 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
     for of_op in by_op.chunk_by(|a, b| a.0 == b.0) {
         let (op, called, first) = of_op[0];
         let sequence = of_op.iter().map(|(_, _, work)| slices.name[work.slice as usize]).collect();
-        let delays = found.entry((slices.name[op as usize], sequence)).or_default();
+        let delays = found.entry((gpu.group_name(op as usize), sequence)).or_default();
         delays.to_launch.push(called.saturating_sub(slices.ts[op as usize]));
         delays.to_start.push(first.start.saturating_sub(called).max(0));
         delays.gpu = delays.gpu.saturating_add(of_op.iter().map(|(_, _, work)| work.dur()).sum_ns());

@@ -88,7 +88,7 @@ pub fn table(named: &NamedTrace<'_, '_>, report: &mut Report) -> Option<Table> {
         });
     }
     let n_left_out = cut(&mut rows);
-    let text = |id: Option<StringId>| id.and_then(|id| trace.strings.get_opt(id));
+    let text = |id: Option<StringId>| id.and_then(|id| gpu.group_text(id));
     let mut columns = vec![
         Column::key("op", "operator", Content::Symbol, texts(rows.iter().map(|row| text(row.inner)))),
         Column::key(
@@ -137,7 +137,7 @@ fn launches(gpu: &GpuTrace<'_>) -> Vec<u32> {
 
 /// Names of the innermost and the outermost operator around a call.
 fn operators(gpu: &GpuTrace<'_>, call: u32) -> (Option<StringId>, Option<StringId>) {
-    let name = |op: u32| gpu.trace.slices.name[op as usize];
+    let name = |op: u32| gpu.group_name(op as usize);
     let inner = gpu.op_of(call);
     let mut outer = inner.unwrap_or(NONE);
     while let Some(around) = gpu.trace.slices.parent.get(outer as usize).and_then(|_| gpu.op_of(outer)) {

@@ -34,7 +34,7 @@ fn by_phase(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table>
     let steps = ActiveSteps::new(gpu);
     let mut rows: Vec<((Phase, StringId), Durations)> =
         found.into_iter().map(|(key, busy)| (key, Durations::new(busy))).collect();
-    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    let text = |id: StringId| gpu.group_text(id).unwrap_or("");
     rows.sort_by(|a, b| (a.0.0, b.1.total(), text(a.0.1)).cmp(&(b.0.0, a.1.total(), text(b.0.1))));
     let mut totals: Vec<(Phase, i64)> = Vec::new();
     for of_phase in rows.chunk_by(|a, b| a.0.0 == b.0.0) {
@@ -89,7 +89,7 @@ fn by_phase(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table>
 }
 
 fn name_of(gpu: &GpuTrace<'_>, instance: &Instance) -> StringId {
-    gpu.trace.slices.name[instance.slice as usize]
+    gpu.group_name(instance.slice as usize)
 }
 
 fn by_step(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table> {
@@ -104,7 +104,7 @@ fn by_step(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table> 
     }
     let mut rows: Vec<(u32, StringId, (u64, i64, i64))> =
         found.into_iter().map(|((step, name), sums)| (step, name, sums)).collect();
-    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    let text = |id: StringId| gpu.group_text(id).unwrap_or("");
     rows.sort_by(|a, b| (a.0, b.2.1, text(a.1)).cmp(&(b.0, a.2.1, text(b.1))));
     let totals: Vec<(u32, i64)> = rows
         .chunk_by(|a, b| a.0 == b.0)

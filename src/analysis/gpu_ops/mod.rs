@@ -61,7 +61,7 @@ const PASS_THROUGH: &str = "execute";
 /// if there is none (TraceLens' launcher).
 fn launcher(gpu: &GpuTrace<'_>, launch: u32, op: u32, pass_through: Option<StringId>) -> u32 {
     let mut at = op;
-    while at != NONE && Some(gpu.trace.slices.name[at as usize]) == pass_through {
+    while at != NONE && Some(gpu.group_name(at as usize)) == pass_through {
         match gpu.op_of(at) {
             Some(outer) => at = outer,
             None => break,
@@ -85,7 +85,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
     launched.sort_unstable();
     let (rows, instances) = sums(gpu, &launched);
     let mut rows: Vec<(StringId, Sums)> = rows.into_iter().collect();
-    let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
+    let text = |id: StringId| gpu.group_text(id).unwrap_or("");
     rows.sort_by(|a, b| (b.1.direct, text(a.0)).cmp(&(a.1.direct, text(b.0))));
     let total: i64 = rows.iter().map(|row| row.1.direct).sum_ns();
     if report.summary.is_empty() {
@@ -117,7 +117,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
                 "name",
                 "operator",
                 Content::Symbol,
-                texts(rows.iter().map(|row| gpu.trace.strings.get_opt(row.0))),
+                texts(rows.iter().map(|row| gpu.group_text(row.0))),
             ),
             integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.direct))
                 .with_bar()
@@ -215,7 +215,7 @@ fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (HashMap<StringId, Sums>, 
             let work = &gpu.work[launched.work as usize];
             spans::add(&mut spans, (work.start, work.end));
         }
-        let sums = by_name.entry(slices.name[slice as usize]).or_default();
+        let sums = by_name.entry(gpu.group_name(slice as usize)).or_default();
         sums.calls += 1;
         sums.work += of_launcher.len() as u64;
         let busy = spans::total(&spans);
@@ -252,7 +252,7 @@ fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (HashMap<StringId, Sums>, 
             spans::total(&spans::union(spans.into_iter()))
         };
         let total = covered.total().unwrap_or_else(in_order);
-        let subtree = &mut by_name.entry(slices.name[slice as usize]).or_default().subtree;
+        let subtree = &mut by_name.entry(gpu.group_name(slice as usize)).or_default().subtree;
         *subtree = subtree.saturating_add(total);
     }
     (by_name, instances)

@@ -2,11 +2,15 @@
 
 use crate::analysis::timeline::Names;
 use crate::base::hash::HashMap;
+use crate::trace::emit_nvtx;
 use crate::trace::slices::Class;
 use crate::trace::sums::{NameSums, SumsByName, median, too_long};
 use crate::trace::{Run, Trace};
 
 pub use crate::trace::sums::Sums;
+
+/// Category of ranges that programs annotate. Those of `emit_nvtx` are summed by operator.
+const RANGE: &str = "user_annotation";
 
 /// A row of [`SliceSums`]: a name in a category, in one class.
 #[derive(Clone, Copy)]
@@ -70,7 +74,13 @@ impl<'a> SliceSums<'a> {
         self.names.start(trace);
         self.n_outer += of_trace.n_outer;
         let number = |NameSums { key, all, inner }: &NameSums| {
-            let (name, category) = (self.names.get(trace, key.0), self.names.get(trace, key.1));
+            let category = self.names.get(trace, key.1);
+            let operator = || emit_nvtx::operator(trace.strings.get_opt(key.0)?);
+            let operator = (self.names.text(category) == Some(RANGE)).then(operator).flatten();
+            let name = match operator {
+                Some(operator) => self.names.of_text(operator),
+                None => self.names.get(trace, key.0),
+            };
             let number = *by_key.entry((name, category, key.2)).or_insert_with(|| {
                 let row = Row { name, category, class: key.2, sums: Sums::default() };
                 self.all.push(row);
@@ -147,8 +157,12 @@ impl<'a> SliceSums<'a> {
         if let ([trace], [(numbers, _)]) = (run.traces.as_slice(), self.rows.as_slice())
             && let Some(folded) = &trace.aggregated
         {
+            let mut is_sum = vec![false; self.all.len()];
             for (number, median) in numbers.iter().zip(&folded.medians) {
-                medians[*number as usize] = Some(*median);
+                let number = *number as usize;
+                // Nor can those of several names of an operator.
+                medians[number] = (!is_sum[number]).then_some(*median);
+                is_sum[number] = true;
             }
         }
         medians

@@ -1,0 +1,95 @@
+//! Operators in the names of NVTX ranges, as `torch.autograd.profiler.emit_nvtx` writes them.
+//!
+//! PyTorch (`getNvtxStr` in `torch/csrc/profiler/util.cpp`) appends what it knows of the call to the name of the operator, so
+//! nearly each range has a name of its own:
+//!
+//! ```text
+//! aten::addmm, seq = 46286, op_id = 993812, sizes = [[768], [8, 768], [768, 768]], input_op_ids = [(993811, 0), (993810, 0)]
+//! ```
+//! `seq` is the sequence number of autograd. Each part may be missing.
+
+/// The parts that may follow the name of an operator, and whether each is a list.
+const PARTS: &[(&str, bool)] = &[("seq", false), ("op_id", false), ("sizes", true), ("input_op_ids", true)];
+
+/// The operator in the name of a range: `aten::addmm` in the example. `None` if `name` has another form.
+pub fn operator(name: &str) -> Option<&str> {
+    // Most names have no such part.
+    memchr::memmem::find(name.as_bytes(), b" = ")?;
+    let first = PARTS.iter().filter_map(|(part, _)| start_of(name, part)).min().filter(|at| *at > 0)?;
+    let (operator, mut rest) = name.split_at(first);
+    for (part, is_list) in PARTS {
+        let Some(value) = rest
+            .strip_prefix(", ")
+            .and_then(|rest| rest.strip_prefix(*part))
+            .and_then(|rest| rest.strip_prefix(" = "))
+        else {
+            continue;
+        };
+        let n_bytes = if *is_list { list_bytes(value)? } else { digits(value)? };
+        rest = &value[n_bytes..];
+    }
+    rest.is_empty().then_some(operator)
+}
+
+/// Offset of `, PART = ` in a name.
+fn start_of(name: &str, part: &str) -> Option<usize> {
+    memchr::memmem::find_iter(name.as_bytes(), part.as_bytes()).find_map(|at| {
+        let start = at.checked_sub(2)?;
+        let is_one = name[..at].ends_with(", ") && name[at + part.len()..].starts_with(" = ");
+        is_one.then_some(start)
+    })
+}
+
+/// Length of the digits at the start of `text`; `None` without any.
+fn digits(text: &str) -> Option<usize> {
+    let n = text.bytes().take_while(u8::is_ascii_digit).count();
+    (n > 0).then_some(n)
+}
+
+/// Length of a list in brackets at the start of `text`; `None` if it is none, or does not end.
+fn list_bytes(text: &str) -> Option<usize> {
+    let mut depth = 0u32;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'[' => depth += 1,
+            b']' if depth == 1 => return Some(at + 1),
+            b']' => depth = depth.checked_sub(1)?,
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::operator;
+
+    #[test]
+    fn parts_of_a_call_are_split_off() {
+        for (name, wanted) in [
+            ("aten::view, op_id = 314290", Some("aten::view")),
+            ("aten::detach_, seq = 46174, op_id = 993404", Some("aten::detach_")),
+            ("aten::mm, seq = 12", Some("aten::mm")),
+            ("aten::cat, op_id = 7, sizes = [[], [2, [3, 4]], []]", Some("aten::cat")),
+            ("aten::add, sizes = [[8]], input_op_ids = [(5, 0), (4, 1)]", Some("aten::add")),
+            ("FSDP::inputs_to_device, op_id = 317149", Some("FSDP::inputs_to_device")),
+            ("a, seq = 1, op_id = 2", Some("a")),
+            ("find, é, op_id = 2", Some("find, é")),
+            ("aten::mm", None),
+            ("aten::mm, seq = 12, layer = 3", None),
+            ("aten::mm, op_id = 3, seq = 12", None),
+            ("aten::mm, op_id = x", None),
+            ("aten::mm, op_id = ", None),
+            ("aten::mm, sizes = [[2]", None),
+            ("aten::mm, sizes = []]", None),
+            ("aten::mm, sizes = 8", None),
+            ("step 12", None),
+            (", op_id = 3", None),
+            ("op_id = 3", None),
+            ("", None),
+        ] {
+            assert_eq!(operator(name), wanted, "{name}");
+        }
+    }
+}
