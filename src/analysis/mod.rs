@@ -9,6 +9,7 @@ pub mod address_ranges;
 pub mod counters;
 mod findings;
 pub mod flame;
+pub mod fleet;
 pub mod gpu;
 pub mod gpu_breakdown;
 pub mod gpu_communication;
@@ -58,6 +59,7 @@ pub const ANALYSES: &[&AnalysisInfo] = &[
     &memray::INFO,
     &memory_snapshot::INFO,
     &stack_functions::INFO,
+    &fleet::INFO,
     &mrm::INFO,
     &mrm_kv::INFO,
     &mrm_time::INFO,

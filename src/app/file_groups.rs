@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tracedrop::base::text;
 use tracedrop::engine::folder::{
     REPORT_ON_RUNS, RunIn, archive_stem, are_ranks_of_one_run, is_run, may_be_archive, may_be_trace,
-    name_in_run, runs_among, without_tables_of_runs,
+    name_in_dataset, name_in_run, runs_among, without_tables_of_runs,
 };
 use tracedrop::engine::protocol::{DocumentView, FileView};
 
@@ -129,7 +129,12 @@ impl App {
         let Folder { name, files, unreadable, is_cut } = folder;
         let (runs, files) = runs_of(files);
         let formats = self.formats.get_untracked();
-        let (files, tables) = without_tables_of_runs(files, |file| &file.path);
+        let (mut files, tables) = without_tables_of_runs(files, |file| &file.path);
+        for file in &mut files {
+            if let Some(name) = name_in_dataset(&file.path) {
+                file.name = name.to_string();
+            }
+        }
         // The formats may not be known yet.
         let (files, mut skipped): (Vec<Picked>, Vec<Picked>) =
             files.into_iter().partition(|file| formats.is_empty() || may_be_trace(&file.name, &formats));

@@ -85,7 +85,8 @@ pub struct ReportArgs {
     /// List report ids.
     #[arg(long)]
     pub list: bool,
-    /// Report on all files as one run (for instance the ranks of a distributed run), not on each file.
+    /// Report on all files as one run (for instance the ranks of a distributed run), not on each file. Always on for fleet
+    /// datasets.
     #[arg(long)]
     pub together: bool,
     #[arg(long, value_enum, default_value_t = Format::Terminal)]

@@ -127,6 +127,7 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
             say!("tracedrop: {}: note: {WITHOUT_TRACE}; reading {} instead", shown(path), memory_run::RAW);
         }
         inside.extend(raw);
+        inside.extend(parts_below(path, &formats));
         inside.extend(runs_below(path, MAX_DEPTH));
         inside.sort();
         if inside.is_empty() && !tables.is_empty() {
@@ -189,6 +190,41 @@ fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
             }
         })
         .collect()
+}
+
+/// Whether `path` is the folder of a fleet dataset, or one of its tables.
+pub fn is_dataset(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.is_dir() && (folder::is_table_of_dataset(&name) || !tables_in(path).is_empty())
+}
+
+/// Folders of the tables of the fleet dataset in `path`.
+fn tables_in(path: &Path) -> Vec<PathBuf> {
+    let inside = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    let is_table =
+        |entry: &std::fs::DirEntry| folder::is_table_of_dataset(&entry.file_name().to_string_lossy());
+    inside.filter(is_table).map(|entry| entry.path()).collect()
+}
+
+/// Parts of the fleet dataset in `path`, or of its table `path`.
+fn parts_below(path: &Path, formats: &[engine::protocol::FormatView]) -> Vec<PathBuf> {
+    let mut tables = tables_in(path);
+    if tables.is_empty() && is_dataset(path) {
+        tables.push(path.to_path_buf());
+    }
+    let entries = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let parts = tables.into_iter().flat_map(entries).flat_map(|run| entries(run.path()));
+    let is_part = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path.is_file() && folder::may_be_trace(&name, formats)
+    };
+    parts.map(|part| part.path()).filter(is_part).collect()
+}
+
+/// Path of a part of a fleet dataset with the folders of its table and run; `None` for other files.
+fn name_of_part(path: &Path) -> Option<String> {
+    let path = path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+    folder::name_in_dataset(&path).map(str::to_string)
 }
 
 /// Sorted file names of the run directory `path`, figures with their folder; `None` if `path` is not a run directory.
@@ -293,6 +329,7 @@ fn path_input(path: &Path) -> Result<Input, String> {
         None => path.to_path_buf(),
     };
     let file_name = match named.file_name() {
+        Some(_) if run.is_none() && name_of_part(path).is_some() => name_of_part(path).unwrap_or_default(),
         Some(file_name) if !is_stdin => file_name.to_string_lossy().into_owned(),
         _ => "stdin".to_string(),
     };

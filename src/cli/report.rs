@@ -21,7 +21,7 @@ pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
         Ok(job) => job,
         Err(message) => return Ok(usage(message)),
     };
-    if args.together {
+    if is_together(args) {
         let mut session = Session::of_several(query);
         let mut all_are_read = true;
         for file in &files {
@@ -39,7 +39,7 @@ pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
 /// there is nothing to show, or not everything that was asked for.
 pub fn open(args: &ReportArgs) -> Option<Opened> {
     let job = job(args).map_err(|message| say!("{message}")).ok()?;
-    let mut opened = if args.together {
+    let mut opened = if is_together(args) {
         let mut session = Session::of_several(job.query);
         for file in &job.files {
             // One that cannot be read is left out, as the command does; the reason is a message.
@@ -61,6 +61,11 @@ pub fn open(args: &ReportArgs) -> Option<Opened> {
         read::open_any(file, job.format, job.query, &args.input, &reports_to_make(args))?
     };
     keep_wanted(args, opened.shown(), "this trace").then_some(opened)
+}
+
+/// Whether all files are one document: asked for, or parts of fleet datasets.
+fn is_together(args: &ReportArgs) -> bool {
+    args.together || !args.files.is_empty() && args.files.iter().all(|path| place::is_dataset(path))
 }
 
 /// Ids of the reports to make; all if empty. The number of steps comes from one of them.
@@ -101,7 +106,7 @@ fn job(args: &ReportArgs) -> Result<Job, String> {
     if args.output.is_none()
         && matches!(args.format, Format::Html | Format::Parquet | Format::Svg)
         && files.len() > 1
-        && !args.together
+        && !is_together(args)
     {
         return Err("this format writes one document; pass one trace, or --together".to_string());
     }
@@ -259,7 +264,7 @@ fn write_report(
     if let Some(folder) = &args.output {
         // Charts of several files have the same names.
         let first = session.document().map(|document| document.file.name).unwrap_or_default();
-        let prefix = if args.files.len() > 1 && !args.together { first.as_str() } else { "" };
+        let prefix = if args.files.len() > 1 && !is_together(args) { first.as_str() } else { "" };
         return pictures::write(session.reports(), folder, prefix, args.input.quiet).map(|()| None);
     }
     let mut out = LineEnd { inner: out, last: b'\n' };

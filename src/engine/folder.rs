@@ -146,6 +146,21 @@ pub fn name_in_run<'a>(path: &'a str, folder: &str) -> &'a str {
     }
 }
 
+/// Name of a part of a fleet dataset with the folders that name its table and run, from its path:
+/// `table=steps/run=monday/part-….parquet`. `None` for other files.
+pub fn name_in_dataset(path: &str) -> Option<&str> {
+    let (folder, name) = split(path);
+    let (above, run) = split(folder);
+    let (_, table) = split(above);
+    let is_part = name.ends_with(".parquet") && run.starts_with("run=") && is_table_of_dataset(table);
+    is_part.then(|| &path[path.len() - table.len() - run.len() - name.len() - 2..])
+}
+
+/// Whether a folder of that name is a table of a fleet dataset.
+pub fn is_table_of_dataset(name: &str) -> bool {
+    name.starts_with("table=")
+}
+
 /// Folder and file name.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
@@ -299,6 +314,22 @@ mod tests {
         }
         assert_eq!(name_in_run("d/m/manifest.csv", "d/m"), "manifest.csv");
         assert_eq!(name_in_run("manifest.csv", ""), "manifest.csv");
+    }
+
+    #[test]
+    fn parts_of_a_dataset_keep_their_table_and_run() {
+        let name = "table=steps/run=été/part-1.parquet";
+        for above in ["", "fleet/", "/a/b/"] {
+            assert_eq!(name_in_dataset(&format!("{above}{name}")), Some(name));
+        }
+        for other in [
+            "part-1.parquet",
+            "run=a/part-1.parquet",
+            "steps/run=a/p.parquet",
+            "table=steps/run=a/.part-1.99",
+        ] {
+            assert_eq!(name_in_dataset(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod address_ranges;
 mod by_line;
 pub mod chrome_trace;
 pub mod detect;
+pub mod fleet;
 pub mod foreign;
 pub mod hand_out;
 mod importer;
@@ -45,6 +46,7 @@ pub const FORMATS: &[&FormatInfo] = &[
     &memray::SEED_INFO,
     &memory_snapshot::INFO,
     &mrm_parquet::INFO,
+    &fleet::INFO,
     &perfetto::INFO,
     &xplane::INFO,
     &sqlite_captures::NSYS,

@@ -124,6 +124,7 @@ macro_rules! for_each_table {
             visit.value("profiles", &$($mut)? trace.profiles)?;
             visit.value("stack_profiles", &$($mut)? trace.stack_profiles)?;
             visit.value("memory_snapshot", &$($mut)? trace.memory_snapshot)?;
+            visit.value("fleet", &$($mut)? trace.fleet)?;
             visit.args("args", &$($mut)? trace.args)?;
             Ok(())
         }
@@ -283,6 +284,7 @@ pub fn are_sound(trace: &Trace) -> bool {
         })
         && stack_profiles.iter().all(|profile| profile.is_sound(stacks.len()) && texts(&profile.texts()))
         && trace.memory_snapshot.as_ref().is_none_or(|it| it.is_sound(stacks.len(), n_strings))
+        && trace.fleet.as_ref().is_none_or(|it| it.is_sound(n_strings))
 }
 
 fn same<const N: usize>(lens: [usize; N]) -> bool {

@@ -274,7 +274,7 @@ impl Spans {
 }
 
 /// Heat map by place and time: cell intensity is the logarithm of the count, cell color the kind with the highest
-/// count.
+/// count. Over numbers, a cell has one value of one kind.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Heat {
     /// One per row, lowest row first.
@@ -285,9 +285,13 @@ pub struct Heat {
     pub grids: Vec<Grid>,
     /// Name and tone of cells with high counts of several kinds.
     pub mixed: (String, Tone),
-    /// Plural noun for the counted things.
+    /// Plural noun for the counted things; of values, their name.
     pub what: String,
-    /// Nanoseconds from the start of the first time bin to the end of the last.
+    /// Of the values.
+    pub unit: Unit,
+    pub over: Over,
+    /// Nanoseconds from the start of the first time bin to the end of the last; or how many numbers the columns stand for. Column
+    /// `c` of `n` starts after number `c * span / n`, rounded up.
     pub span: i64,
     pub periods: Vec<Period>,
 }

@@ -73,6 +73,7 @@ impl Cut {
             profiles: trace.profiles.clone(),
             stack_profiles: trace.stack_profiles.clone(),
             memory_snapshot: trace.memory_snapshot.clone(),
+            fleet: trace.fleet.clone(),
             ..Trace::default()
         };
         let numbers = self.cut_slices(trace, window, &mut part.slices);

@@ -15,6 +15,7 @@ pub mod cut;
 pub mod emit_nvtx;
 pub mod event_table;
 pub mod events;
+pub mod fleet;
 pub mod flows;
 pub mod hidden;
 pub mod labels;
@@ -78,6 +79,8 @@ pub struct Trace {
     pub stack_profiles: Vec<stack_profiles::StackProfile>,
     /// Snapshot of a GPU memory allocator.
     pub memory_snapshot: Option<Box<memory_snapshot::MemorySnapshot>>,
+    /// Part of a fleet dataset.
+    pub fleet: Option<Box<fleet::FleetPart>>,
     /// Files of the run directory of the trace, including its own; empty if it is not in one.
     pub sidecar_files: Vec<sidecar_files::SidecarFile>,
     /// Content of a short companion file, which is not a trace; else empty. The format says what it is.

@@ -367,6 +367,8 @@ fn heat(places: &Places, kinds: &[&str], stretches: &[Stretch], span: i64) -> Ch
             ],
             mixed: ("both".to_string(), Tone::Other(3)),
             what: "accesses".to_string(),
+            unit: Unit::Count,
+            over: Over::Time,
             span,
             periods: Vec::new(),
         }),

@@ -120,6 +120,9 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
     if let Some(snapshot) = &mut out.memory_snapshot {
         snapshot.for_each_text(|id| *id = texts.id(*id, Role::Text));
     }
+    if let Some(part) = &mut out.fleet {
+        part.for_each_text(|id| *id = texts.id(*id, Role::Text));
+    }
     out.strings = texts.new;
     out.source.file_name = redactor_now.file_name(&trace.source.file_name);
     out.source.producer = trace.source.producer.as_deref().map(|text| redactor_now.text(text));

@@ -4,7 +4,7 @@
 //! { "charts": [{ report, before: 2, id, title, caption?,
 //!   one of  bars: BARS · measured: { bars: BARS, thresholds: [[name, value]] }
 //!           lines: { unit, over: "time" | "duration" | "number", lines: [[name, tone, [[x, y]]]] }
-//!           heat: { labels, apart: [row], what, span_ns, mixed: [name, tone], grids: [[name, tone, [[value]]]] }
+//!           heat: { labels, apart: [row], what, unit, over, span_ns, mixed: [name, tone], grids: [[name, tone, [[value]]]] }
 //!           points: { x: [label, unit], y: [label, unit], legend: [[name, tone]], limits: [[name, [[x, y]]]],
 //!                     points: [[name, tone, x, y, weight]] }
 //!           boxes: { unit, over, legend: [[name, tone]], boxes: [[name, tone, start, end, low, high]] } }] }
@@ -14,6 +14,7 @@
 //! kind. Drawing clips all values to the chart (`scene::layout`), so only their count is limited.
 
 use crate::base::json::typed::{self, First, Float, Lenient};
+use crate::base::units::Unit;
 use crate::export::link::Refusal;
 use crate::export::link::content::{short, unit_name, unit_of};
 use crate::export::link::json::JsonWriter;
@@ -202,6 +203,8 @@ fn write_heat(heat: &Heat, json: &mut JsonWriter) {
     let apart = heat.is_apart.iter().enumerate().filter(|(_, is_apart)| **is_apart);
     json.list(apart, |(row, _), json| json.number(row));
     json.member("what", &heat.what);
+    json.member("unit", unit_name(heat.unit));
+    json.member("over", over_name(heat.over));
     json.key("span_ns");
     json.number(heat.span);
     write_periods(&heat.periods, json);
@@ -433,6 +436,10 @@ struct HeatContent {
     apart: Option<Vec<u64>>,
     #[serde(default)]
     what: Lenient<String>,
+    #[serde(default)]
+    unit: Option<String>,
+    #[serde(default)]
+    over: Lenient<String>,
     span_ns: i64,
     #[serde(default)]
     periods: Option<Vec<PeriodContent>>,
@@ -640,7 +647,10 @@ impl Budget {
         let First((name, tone)) = content.mixed;
         let periods = self.periods(content.periods)?;
         let (mixed, span) = ((name, tone_of(&tone)), content.span_ns);
-        Ok(Heat { labels, is_apart, grids, mixed, what: content.what.0, span, periods })
+        // Older files have counts over time.
+        let unit = content.unit.map_or(Unit::Count, |unit| unit_of(&unit));
+        let over = over_of(&content.over.0);
+        Ok(Heat { labels, is_apart, grids, mixed, what: content.what.0, unit, over, span, periods })
     }
 
     fn points(&mut self, content: PointsContent) -> Result<Points, Refusal> {
@@ -692,7 +702,6 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Unit;
     use crate::report::Facts;
 
     fn of_each_kind() -> Vec<Plot> {
@@ -735,6 +744,8 @@ mod tests {
                 grids: vec![grid],
                 mixed: ("both".into(), Tone::Other(3)),
                 what: "accesses".into(),
+                unit: Unit::Ratio,
+                over: Over::Number,
                 span: 100,
                 periods: vec![Period { name: "generation".into(), start: 30, end: 100 }],
             }),

@@ -32,7 +32,11 @@ pub struct Groups<S> {
 impl<S: Source> Groups<S> {
     /// Opens a file; an error if it is another table, or not Parquet.
     pub fn open(source: S) -> Result<Groups<S>, ImportError> {
-        let file = ParquetFile::open(source).map_err(refused)?;
+        Groups::of(open(source)?)
+    }
+
+    /// Groups of an open file; an error if it is another table.
+    pub fn of(file: ParquetFile<S>) -> Result<Groups<S>, ImportError> {
         let missing_columns = match schema::check(Kind::Trace, &file) {
             Check::Fits => Vec::new(),
             Check::Missing(columns) if NEEDED.iter().any(|needed| columns.contains(needed)) => {
@@ -227,6 +231,11 @@ impl<S: Source> Groups<PartialFile<S>> {
             }
         }
     }
+}
+
+/// Reads the footer of a file.
+pub fn open<S: Source>(source: S) -> Result<ParquetFile<S>, ImportError> {
+    ParquetFile::open(source).map_err(refused)
 }
 
 fn refused(error: Error) -> ImportError {

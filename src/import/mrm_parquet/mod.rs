@@ -3,7 +3,7 @@
 //! The metadata of a Parquet file is at its end. With random access, the bytes fed are ignored and the row groups are read in
 //! order after the last byte, so that at most one is in memory. Without it (compressed files and pipes), the file is kept
 //! until then, up to `MAX_KEPT_BYTES`. Several workers can share a file: a row group belongs to the part in which it starts,
-//! and is decoded as soon as its bytes have come. Columns and their meaning: [`crate::memory_run::trace_table`].
+//! and is decoded as soon as its bytes have come. Other tables: [`super::fleet`]. Columns and their meaning: [`crate::memory_run::trace_table`].
 
 mod groups;
 mod issues;
@@ -13,7 +13,7 @@ mod partial_file;
 use self::groups::Groups;
 use self::part::{Notes, PARTS};
 use super::parts::{Mergeable, Part};
-use super::{Confidence, FormatInfo, ImportError, Reader};
+use super::{Confidence, FormatInfo, ImportError, Reader, fleet};
 use crate::parquet::{MAGIC, Source};
 use crate::trace::TraceBuilder;
 use crate::trace::args::Content;
@@ -167,7 +167,11 @@ impl Mergeable for ParquetReader {
 }
 
 fn read<S: Source>(source: S, out: &mut TraceBuilder) -> Result<(), ImportError> {
-    let mut groups = Groups::open(source)?;
+    let file = groups::open(source)?;
+    if let Some(table) = fleet::table_of(&file) {
+        return fleet::read(&file, table, out);
+    }
+    let mut groups = Groups::of(file)?;
     groups.begin(out);
     groups.read_until(u64::MAX, out);
     groups.describe(out);

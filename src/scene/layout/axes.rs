@@ -48,6 +48,18 @@ pub(super) fn push_times(scene: &mut Scene, (start, end): (f64, f64), gutter: f6
     }
 }
 
+/// Axis of the numbers 1 to `n` in equal columns from the gutter to the right, below `bottom`.
+pub(super) fn push_numbers(scene: &mut Scene, n: i64, gutter: f64, bottom: f64) {
+    let plot = scene.width - gutter - RIGHT;
+    let n = n.max(1);
+    let every = (n as f64 * 60.0 / plot.max(1.0)).ceil().max(1.0) as i64;
+    for number in (1..=n).step_by(usize::try_from(every).unwrap_or(usize::MAX)) {
+        let x = gutter + (number as f64 - 0.5) / n as f64 * plot;
+        let text = number.to_string();
+        scene.marks.push(Mark::Text { x, y: bottom + 16.0, anchor: Anchor::Middle, text });
+    }
+}
+
 /// Starts and ends of periods, as lines from `top` to `bottom` with their names at the top if they fit; right of `left`, at
 /// positions given by `x_of`.
 pub(super) fn push_periods(

@@ -1,11 +1,12 @@
-//! Heat maps: cells by row and time, with a scale above them.
+//! Heat maps: cells by row and time, or by row and number, with a scale above them.
 
-use super::axes::{push_periods, push_times};
+use super::axes::{push_numbers, push_periods, push_times};
 use super::texts::first_words;
 use super::{DIGIT, FOOT, HEAD, LABEL, LETTER, RIGHT};
 use crate::base::units::{Unit, format_float};
-use crate::report::chart::{Grid, Heat, Tone};
+use crate::report::chart::{Grid, Heat, Over, Tone};
 use crate::scene::{Anchor, Mark, Scene, axis};
+use std::ops::Range;
 
 /// Cells by row, from the bottom up, and time.
 pub(super) fn heat_map(heat: &Heat, width: f64) -> Scene {
@@ -25,7 +26,11 @@ pub(super) fn heat_map(heat: &Heat, width: f64) -> Scene {
     let gutter = (letters as f64 * DIGIT + 12.0).clamp(0.0, room);
     let plot = width - gutter - RIGHT;
     let n_times = heat.grids.iter().flat_map(|grid| &grid.rows).map(Vec::len).max().unwrap_or(0).max(1);
-    let every = ((MIN_CELL * n_times as f64 / plot).ceil() as usize).max(1);
+    // Counts of merged cells add up; other values don't.
+    let every = match heat.over {
+        Over::Number => 1,
+        Over::Time | Over::Duration => ((MIN_CELL * n_times as f64 / plot).ceil() as usize).max(1),
+    };
     let is_apart = |row: usize| row > 0 && heat.is_apart.get(row).copied().unwrap_or(false);
     let n_apart = (0..n_rows).filter(|row| is_apart(*row)).count();
     // Counts of each grid in the merged cells from `at`.
@@ -48,9 +53,13 @@ pub(super) fn heat_map(heat: &Heat, width: f64) -> Scene {
     let n_periods = if heat.periods.is_empty() { 0.0 } else { 1.0 };
     let top = HEAD + n_lines as f64 * LABEL + 8.0 + n_periods * LABEL;
     let bottom = top + n_rows as f64 * ROW + n_apart as f64 * APART;
-    let mut legend: Vec<(String, Tone)> =
-        heat.grids.iter().map(|grid| (format!("mostly {}", grid.name), grid.tone)).collect();
-    legend.push(heat.mixed.clone());
+    let legend: Vec<(String, Tone)> = match heat.over {
+        Over::Number => heat.grids.iter().map(|grid| (grid.name.clone(), grid.tone)).collect(),
+        Over::Time | Over::Duration => {
+            let mostly = heat.grids.iter().map(|grid| (format!("mostly {}", grid.name), grid.tone));
+            mostly.chain([heat.mixed.clone()]).collect()
+        }
+    };
     let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend };
     let span = heat.span.max(1) as f64;
     let step = plot / n_times as f64;
@@ -85,9 +94,9 @@ pub(super) fn heat_map(heat: &Heat, width: f64) -> Scene {
                 .grids
                 .iter()
                 .zip(&counts)
-                .map(|(grid, count)| format!("{} {}", grid.name, format_float(*count, Unit::Count)))
+                .filter(|(_, count)| heat.over != Over::Number || **count > 0.0)
+                .map(|(grid, count)| format!("{} {}", grid.name, format_float(*count, heat.unit)))
                 .collect();
-            let time = |at: usize| axis::label(at as f64 / n_times as f64 * span, Unit::NsOffset);
             scene.marks.push(Mark::Cell {
                 x: gutter + at as f64 * step,
                 y: base - ROW,
@@ -95,16 +104,33 @@ pub(super) fn heat_map(heat: &Heat, width: f64) -> Scene {
                 height: ROW,
                 tone: main.map_or(heat.mixed.1, |(grid, _)| grid.tone),
                 strength: strength(level),
-                title: format!("{label} · {} to {}: {}", time(at), time(end), of_each.join(", ")),
+                title: format!("{label} · {}: {}", place(heat, n_times, at..end), of_each.join(", ")),
             });
         }
         base -= ROW;
     }
     let x_of = |ns: i64| gutter + ns as f64 / span * plot;
     push_periods(&mut scene, &heat.periods, (gutter, top - LABEL), bottom, x_of);
-    push_times(&mut scene, (0.0, span), gutter, bottom);
+    match heat.over {
+        Over::Number => push_numbers(&mut scene, heat.span, gutter, bottom),
+        Over::Time | Over::Duration => push_times(&mut scene, (0.0, span), gutter, bottom),
+    }
     push_scale(&mut scene, heat, scale);
     scene
+}
+
+/// Text for the place of columns of a heat map, of `n` in all: a range of time, or of numbers.
+fn place(heat: &Heat, n: usize, columns: Range<usize>) -> String {
+    let span = heat.span.max(1);
+    if heat.over != Over::Number {
+        let time = |at: usize| axis::label(at as f64 / n as f64 * span as f64, Unit::NsOffset);
+        return format!("{} to {}", time(columns.start), time(columns.end));
+    }
+    let n_before = |at: usize| (at as i128 * i128::from(span) + n as i128 - 1) / (n as i128).max(1);
+    match (n_before(columns.start) + 1, n_before(columns.end)) {
+        (first, last) if first < last => format!("#{first} to #{last}"),
+        (first, _) => format!("#{first}"),
+    }
 }
 
 /// An entry of the heat map scale: a text, after a cell of that strength if it has one.
@@ -118,19 +144,23 @@ struct ScaleStep {
 /// Scale of a heat map, in as many lines as needed.
 fn scale_of(heat: &Heat, most: f64, gutter: f64, width: f64, n_levels: usize) -> Vec<ScaleStep> {
     let x = gutter.min(width * 0.25);
-    let text = format!("{} per cell, up to", heat.what);
+    let text = match heat.over {
+        Over::Number => format!("{}, up to", heat.what),
+        Over::Time | Over::Duration => format!("{} per cell, up to", heat.what),
+    };
     let mut at = x + text.chars().count() as f64 * LETTER + 10.0;
     let mut steps = vec![ScaleStep { line: 0, x, strength: None, text }];
     let (mut line, mut before) = (0, 0.0);
     for level in 1..=n_levels {
         let share = level as f64 / n_levels as f64;
-        let count = (most.ln_1p() * share).exp_m1().floor().min(most);
+        let count = (most.ln_1p() * share).exp_m1();
+        let count = if heat.unit == Unit::Count { count.floor() } else { count }.min(most);
         // With few counts, the weakest strengths are unused.
         if count <= before {
             continue;
         }
         before = count;
-        let text = format_float(count, Unit::Count);
+        let text = format_float(count, heat.unit);
         let needed = 20.0 + text.chars().count() as f64 * LETTER;
         if at + needed > width {
             (line, at) = (line + 1, 0.0);

@@ -98,6 +98,8 @@ mod tests {
             grids: grids.into_iter().map(grid).collect(),
             mixed: ("both".into(), Tone::Other(3)),
             what: "accesses".into(),
+            unit: Unit::Count,
+            over: Over::Time,
             span,
             periods: Vec::new(),
         })

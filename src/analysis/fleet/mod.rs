@@ -1,0 +1,135 @@
+//! Fleet: ranks of a run by step, from a dataset of summaries (`tracedrop fleet add`).
+//!
+//! Ranks wait for each other in collectives, so all may have the same GPU time although one of them is slow. Both the GPU time
+//! and the computation of a rank are compared with the medians over ranks.
+
+mod heat;
+mod runs;
+mod tables;
+
+use self::runs::{Measure, RankOfRun, RunOfFleet};
+use super::{AnalysisInfo, Context, Group, TableHandle};
+use crate::base::units::{counted, format_ratio};
+use crate::report::Report;
+use crate::trace::Run;
+
+pub const INFO: AnalysisInfo =
+    AnalysisInfo { id: "fleet", title: "Fleet", applies, run, group: Group::Summary, is_late: false };
+
+/// One row per rank.
+pub const RANKS: TableHandle = TableHandle { report: &INFO, id: "ranks" };
+
+/// Runs with heat maps.
+const MAX_RUNS: usize = 6;
+
+/// Smaller differences from the median are not mentioned.
+const NOTABLE: f64 = 0.01;
+
+fn applies(run: &Run) -> bool {
+    run.traces.iter().any(|trace| trace.fleet.is_some())
+}
+
+fn run(context: &Context<'_>) -> Report {
+    let mut report = Report::new(INFO.id, INFO.title);
+    let runs = runs::of(context.run);
+    report.summary = summary(&runs);
+    warn(&runs, &mut report);
+    let with_steps: Vec<&RunOfFleet<'_>> = runs.iter().filter(|run| !run.steps.is_empty()).collect();
+    for (number, run) in with_steps.iter().take(MAX_RUNS).enumerate() {
+        let name = if runs.len() > 1 { run.label() } else { String::new() };
+        for measure in Measure::ALL {
+            report.chart(heat::chart(run, measure, number, &name));
+        }
+    }
+    if with_steps.len() > MAX_RUNS {
+        let n = (with_steps.len() - MAX_RUNS) as u64;
+        report.info(format!(
+            "{} without a heat map: they are in the tables.",
+            counted(n, "more run", "more runs")
+        ));
+    }
+    report.table(tables::ranks(&runs));
+    report.table(tables::steps(&runs));
+    report
+}
+
+/// Slowest rank by a measure, and how far it is above the median.
+fn slowest<'a, 'b>(
+    runs: &'b [RunOfFleet<'a>],
+    measure: Measure,
+) -> Option<(&'b RunOfFleet<'a>, &'b RankOfRun<'a>, f64)> {
+    let ranks = runs.iter().flat_map(|run| run.ranks.iter().map(move |rank| (run, rank)));
+    ranks
+        .filter_map(|(run, rank)| Some((run, rank, rank.over_median(measure)?)))
+        .max_by(|a, b| a.2.total_cmp(&b.2))
+}
+
+fn summary(runs: &[RunOfFleet<'_>]) -> String {
+    let n_ranks: usize = runs.iter().map(RunOfFleet::n_ranks).sum();
+    let n_steps: usize = runs.iter().map(|run| run.steps.len()).sum();
+    let n_unreadable: usize =
+        runs.iter().map(|run| run.ranks.iter().filter(|rank| !rank.is_readable()).count()).sum();
+    let of = match runs {
+        [] => return "The dataset has no files and no steps.".to_string(),
+        [run] => run.label(),
+        runs => counted(runs.len() as u64, "run", "runs"),
+    };
+    let mut text = format!(
+        "{}, {}, {of}",
+        counted(n_ranks as u64, "rank", "ranks"),
+        counted(n_steps as u64, "step", "steps")
+    );
+    if n_unreadable > 0 {
+        text.push_str(&format!(", {}", counted(n_unreadable as u64, "unreadable file", "unreadable files")));
+    }
+    let notable = |measure| slowest(runs, measure).filter(|(.., over)| *over >= NOTABLE);
+    let name = |run: &RunOfFleet<'_>, rank: &RankOfRun<'_>| match runs.len() {
+        1 => rank.label(run),
+        _ => format!("{} of {}", rank.label(run), run.label()),
+    };
+    match (notable(Measure::GpuTime), notable(Measure::Computation)) {
+        (Some((run, rank, over)), _) => text.push_str(&format!(
+            ": {} is slowest, {} over the median GPU time",
+            name(run, rank),
+            format_ratio(over)
+        )),
+        (None, Some((run, rank, over))) => text.push_str(&format!(
+            ": {} computes longest, {} over the median; GPU times are within {}",
+            name(run, rank),
+            format_ratio(over),
+            format_ratio(NOTABLE)
+        )),
+        (None, None) if slowest(runs, Measure::GpuTime).is_some() => {
+            text.push_str(&format!(": no rank is more than {} over the median", format_ratio(NOTABLE)))
+        }
+        (None, None) => text.push_str("; no steps with GPU time"),
+    }
+    text.push('.');
+    text
+}
+
+fn warn(runs: &[RunOfFleet<'_>], report: &mut Report) {
+    let sum = |get: fn(&RunOfFleet<'_>) -> u64| runs.iter().map(get).fold(0, u64::saturating_add);
+    let n_interrupted = sum(|run| run.n_interrupted);
+    if n_interrupted > 0 {
+        report.warning(format!(
+            "{} left out: no part of table=files has the same name, so the call of tracedrop fleet add was interrupted. Add these files again.",
+            counted(n_interrupted, "step of an incomplete part", "steps of incomplete parts")
+        ));
+    }
+    let n_ambiguous = sum(|run| run.n_ambiguous);
+    if n_ambiguous > 0 {
+        report.warning(format!(
+            "{} left out: several files have the same rank, or none, so it is unknown which file they belong to.",
+            counted(n_ambiguous, "step", "steps")
+        ));
+    }
+    if runs.iter().any(|run| !run.has_files && !run.steps.is_empty()) {
+        report.info("Without table=files, hosts and file names are unknown, and so are files that cannot be read. Open the whole folder of the dataset.");
+    }
+    if runs.iter().any(|run| run.has_files && run.steps.is_empty()) {
+        report.info(
+            "Without rows of table=steps, GPU times are unknown. Open the whole folder of the dataset.",
+        );
+    }
+}

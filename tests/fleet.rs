@@ -1,0 +1,201 @@
+//! Fleet datasets: numbers equal those of DuckDB on the same files, however they are cut.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use support::{for_each_cut, import, own_dir};
+use tracedrop::analysis::{Context, Query, fleet};
+use tracedrop::import::FORMATS;
+use tracedrop::report::chart::{Heat, Plot};
+use tracedrop::report::{Report, Table};
+use tracedrop::trace::fleet::FleetRows;
+use tracedrop::trace::{Run, Trace};
+
+/// Parts of the dataset, by their names in it.
+fn parts() -> Vec<(String, Vec<u8>)> {
+    fn below(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => below(&path, found),
+                false => {
+                    found.extend(path.extension().is_some_and(|it| it == "parquet").then_some(path.clone()))
+                }
+            }
+        }
+    }
+    let folder = own_dir("fleet");
+    let mut paths = Vec::new();
+    below(&folder, &mut paths);
+    paths.sort();
+    assert_eq!(paths.len(), 16);
+    let name = |path: &Path| path.strip_prefix(&folder).unwrap().to_str().unwrap().replace('\\', "/");
+    paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
+}
+
+fn expected() -> Value {
+    serde_json::from_slice(&std::fs::read(own_dir("fleet").join("expected.json")).unwrap()).unwrap()
+}
+
+/// Report on the parts for which `is_in`.
+fn report(is_in: impl Fn(&str) -> bool) -> Report {
+    let traces = parts().into_iter().filter(|(name, _)| is_in(name));
+    let traces: Vec<Trace> = traces.map(|(name, bytes)| import(&name, &bytes, None).unwrap()).collect();
+    (fleet::INFO.run)(&Context::new(&Run { traces }, &Query::default()))
+}
+
+fn table<'a>(report: &'a Report, id: &str) -> &'a Table {
+    report.tables().find(|table| table.id == id).unwrap()
+}
+
+/// Rows of a table, of these columns, as JSON.
+fn rows(table: &Table, columns: &[&str]) -> Vec<Value> {
+    let cell = |row: usize, id: &str| match table.column(id).unwrap().cells.get(row) {
+        tracedrop::report::Value::Text(text) => json!(text),
+        value => value.as_f64().map_or(Value::Null, |number| json!(number)),
+    };
+    (0..table.n_rows()).map(|row| columns.iter().map(|id| cell(row, id)).collect()).collect()
+}
+
+/// The same with all numbers as doubles.
+fn as_floats(rows: &Value) -> Vec<Value> {
+    let cell = |cell: &Value| cell.as_f64().map_or(cell.clone(), |number| json!(number));
+    rows.as_array().unwrap().iter().map(|row| row.as_array().unwrap().iter().map(cell).collect()).collect()
+}
+
+#[test]
+fn sums_and_medians_are_those_of_duckdb() {
+    let (report, expected) = (report(|_| true), expected());
+    assert!(report.tables().all(Table::is_sound));
+    let columns = [
+        "run",
+        "rank",
+        "steps",
+        "gpu_time",
+        "computation",
+        "exposed_communication",
+        "exposed_copies",
+        "idle",
+    ];
+    let ranks = table(&report, "ranks");
+    let with_steps: Vec<Value> =
+        rows(ranks, &columns).into_iter().filter(|row| row[2] != json!(0.0)).collect();
+    assert_eq!(with_steps, as_floats(&expected["ranks"]));
+    let steps = rows(table(&report, "steps"), &["run", "step", "median", "max", "median_computation"]);
+    assert_eq!(steps, as_floats(&expected["steps"]));
+    let over = rows(ranks, &["run", "rank", "computation_over_median"]);
+    let over: Vec<&Value> = over.iter().filter(|row| !row[2].is_null()).collect();
+    let wanted = expected["computation_over_median"].as_array().unwrap();
+    assert_eq!(over.len(), wanted.len());
+    for (own, wanted) in over.iter().zip(wanted) {
+        assert_eq!(own[0], wanted[0]);
+        assert!((own[2].as_f64().unwrap() - wanted[2].as_f64().unwrap()).abs() < 1e-12, "{own} {wanted}");
+    }
+    let unreadable = rows(ranks, &["run", "file", "error"]);
+    let unreadable: Vec<Value> = unreadable.into_iter().filter(|row| !row[2].is_null()).collect();
+    assert_eq!(json!(unreadable), expected["unreadable"]);
+    assert_eq!(
+        report.summary,
+        "8 ranks, 8 steps, 2 runs, 1 unreadable file: rank 5 of run monday computes longest, 5.9% over the median; \
+         GPU times are within 1.0%."
+    );
+    assert_eq!(report.warnings().count(), 0);
+}
+
+fn heat<'a>(report: &'a Report, id: &str) -> &'a Heat {
+    match &report.charts().find(|chart| chart.id == id).unwrap().plot {
+        Plot::Heat(heat) => heat,
+        _ => panic!("{id} is no heat map"),
+    }
+}
+
+#[test]
+fn heat_map_shows_who_computes_longer_than_the_median() {
+    let report = report(|name| name.contains("run=monday"));
+    assert!(report.summary.starts_with("6 ranks, 4 steps, run monday, 1 unreadable file: rank 5 "));
+    assert_eq!(heat(&report, "gpu_time_chart").labels[0], "rank 5");
+    let computation = heat(&report, "computation_chart");
+    assert_eq!((computation.labels.len(), computation.span), (6, 4));
+    let [slower, faster, near] = &computation.grids[..] else { panic!() };
+    assert!(slower.rows[0].iter().all(|over| *over > 0.05 && *over < 0.07));
+    for (row, column) in (0..6).flat_map(|row| (0..4).map(move |column| (row, column))) {
+        let in_grids = [slower, faster, near].map(|grid| grid.rows[row][column] > 0.0);
+        assert_eq!(in_grids.iter().filter(|is_in| **is_in).count(), 1, "each cell has one value");
+    }
+}
+
+#[test]
+fn parts_alone_say_what_they_can() {
+    let steps = report(|name| name == "table=steps/run=monday/part-4279a304fbfb71bc.parquet");
+    assert!(steps.summary.starts_with("6 ranks, 4 steps, run monday: rank 5 computes longest"));
+    let files = report(|name| name.starts_with("table=files/run=monday"));
+    assert_eq!(files.summary, "6 ranks, 0 steps, run monday, 1 unreadable file; no steps with GPU time.");
+    let kernels = report(|name| name.starts_with("table=kernels"));
+    assert_eq!(kernels.summary, "The dataset has no files and no steps.");
+}
+
+#[test]
+fn steps_of_interrupted_parts_are_left_out() {
+    let traces = parts().into_iter().filter(|(name, _)| name.contains("run=tuesday"));
+    let rename = |(name, bytes): (String, Vec<u8>)| match name.contains("table=files") {
+        true => ("table=files/run=tuesday/part-0.parquet".to_string(), bytes),
+        false => (name, bytes),
+    };
+    let traces = traces.map(rename).map(|(name, bytes)| import(&name, &bytes, None).unwrap()).collect();
+    let report = (fleet::INFO.run)(&Context::new(&Run { traces }, &Query::default()));
+    assert!(report.warnings().next().unwrap().starts_with("8 steps of incomplete parts left out"));
+    assert!(rows(table(&report, "ranks"), &["gpu_time"]).iter().all(|row| row[0].is_null()));
+}
+
+#[test]
+fn steps_that_may_be_of_several_files_are_left_out() {
+    let run = |name: &str| name.replace("run=tuesday", "run=monday");
+    let traces =
+        parts().into_iter().map(|(name, bytes)| import(&run(&name), &bytes, None).unwrap()).collect();
+    let report = (fleet::INFO.run)(&Context::new(&Run { traces }, &Query::default()));
+    assert!(
+        report.warnings().next().unwrap().starts_with("16 steps left out: several files have the same rank")
+    );
+    assert!(report.summary.starts_with("8 ranks, 4 steps, run monday"));
+}
+
+#[test]
+fn parts_are_read_alike_however_they_are_cut() {
+    for (name, bytes) in parts() {
+        let mut first = None;
+        for_each_cut(&name, &bytes, None, &mut |way, trace| {
+            let trace = trace.unwrap();
+            assert_eq!(trace.source.format, "fleet-parquet", "{name} {way}");
+            assert_eq!(trace.ledger.unaccounted_bytes(), 0, "{name} {way}");
+            let part = trace.fleet.clone().unwrap();
+            assert!(part.is_sound(trace.strings.len()));
+            let is_read = !matches!(part.rows, FleetRows::NotRead);
+            assert_eq!(trace.ledger.count_of("fleet-table-not-shown"), u64::from(!is_read), "{name} {way}");
+            assert_eq!(trace.ledger.kept.records > 0, is_read, "{name} {way}");
+            assert_eq!(&part, first.get_or_insert_with(|| part.clone()), "{name} {way}");
+        });
+    }
+}
+
+#[test]
+fn cut_and_damaged_parts_are_refused_or_skipped() {
+    for (name, bytes) in parts() {
+        for n in (0..bytes.len()).step_by(97) {
+            assert!(import(&name, &bytes[..n], None).is_err(), "{name} cut to {n} bytes");
+        }
+        // Damage of the pages leaves the footer intact.
+        let mut damaged = bytes.clone();
+        damaged[4..60].fill(0xff);
+        if let Ok(trace) = import(&name, &damaged, None) {
+            assert_eq!(trace.ledger.unaccounted_bytes(), 0, "{name}");
+            let is_read = !matches!(trace.fleet.unwrap().rows, FleetRows::NotRead);
+            assert!(!is_read || trace.ledger.count_of("fleet-damaged-group") > 0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn format_is_listed() {
+    assert!(FORMATS.iter().any(|format| format.id == "fleet-parquet"));
+}
