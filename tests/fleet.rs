@@ -157,7 +157,7 @@ fn steps_that_may_be_of_several_files_are_left_out() {
     assert!(
         report.warnings().next().unwrap().starts_with("16 steps left out: several files have the same rank")
     );
-    assert!(report.summary.starts_with("8 ranks, 4 steps, run monday"));
+    assert!(report.summary.starts_with("6 ranks, 4 steps, run monday"));
 }
 
 #[test]

@@ -78,17 +78,16 @@ impl StepOfRun<'_> {
     }
 }
 
-impl RunOfFleet<'_> {
+impl<'a> RunOfFleet<'a> {
     pub fn label(&self) -> String {
         self.name.map_or("unknown run".to_string(), |name| format!("run {name}"))
     }
 
-    /// Ranks that can be read, each once however many GPUs it has.
+    /// Ranks that can be read, each once however many GPUs and files it has.
     pub fn n_ranks(&self) -> usize {
         let readable = self.ranks.iter().filter(|rank| rank.is_readable());
-        let mut ranks: Vec<_> = readable.map(|rank| (rank.rank, rank.file.and_then(|it| it.file))).collect();
-        ranks.dedup();
-        ranks.len()
+        let name = |rank: &'_ RankOfRun<'a>| rank.rank.ok_or(rank.file.and_then(|it| it.file));
+        readable.map(name).collect::<BTreeSet<_>>().len()
     }
 
     /// Whether a rank has steps on several GPUs.
