@@ -78,6 +78,9 @@ impl StepOfRun<'_> {
     }
 }
 
+/// A row with the trace whose texts it has.
+type StepOfPart<'a> = (&'a Trace, &'a StepRow);
+
 impl<'a> RunOfFleet<'a> {
     pub fn label(&self) -> String {
         self.name.map_or("unknown run".to_string(), |name| format!("run {name}"))
@@ -188,7 +191,7 @@ fn joined<'a>(name: Option<&'a str>, rows: Rows<'a>) -> RunOfFleet<'a> {
             None => by_rank.entry(row.rank).or_default().push(file),
         }
     }
-    let mut by_device: BTreeMap<(Option<i64>, &str), Vec<(&Trace, &StepRow)>> = BTreeMap::new();
+    let mut by_device: BTreeMap<(Option<i64>, &str), Vec<StepOfPart<'_>>> = BTreeMap::new();
     for (trace, part, row) in steps {
         if has_files && !parts.contains(part) {
             run.n_interrupted += 1;

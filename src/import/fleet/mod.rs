@@ -48,7 +48,7 @@ const TABLES: [(&str, &[&str]); 8] = [
 /// Table that a file is a part of; `None` if it is not of a fleet.
 pub fn table_of<S: Source>(file: &ParquetFile<S>) -> Option<&'static str> {
     let has = |name: &&str| file.columns().iter().any(|column| column.name == **name);
-    TABLES.iter().find(|(_, columns)| columns.iter().all(|name| has(name))).map(|(table, _)| *table)
+    TABLES.iter().find(|(_, columns)| columns.iter().all(has)).map(|(table, _)| *table)
 }
 
 /// Reads a part of `table`.
