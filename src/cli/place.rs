@@ -194,8 +194,13 @@ fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
 
 /// Whether `path` is the folder of a fleet dataset, or one of its tables.
 pub fn is_dataset(path: &Path) -> bool {
+    is_table(path) || !tables_in(path).is_empty()
+}
+
+/// Whether `path` is the folder of a table of a fleet dataset.
+fn is_table(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.is_dir() && (folder::is_table_of_dataset(&name) || !tables_in(path).is_empty())
+    folder::is_table_of_dataset(&name) && path.is_dir()
 }
 
 /// Folders of the tables of the fleet dataset in `path`.
@@ -209,7 +214,7 @@ fn tables_in(path: &Path) -> Vec<PathBuf> {
 /// Parts of the fleet dataset in `path`, or of its table `path`.
 fn parts_below(path: &Path, formats: &[engine::protocol::FormatView]) -> Vec<PathBuf> {
     let mut tables = tables_in(path);
-    if tables.is_empty() && is_dataset(path) {
+    if tables.is_empty() && is_table(path) {
         tables.push(path.to_path_buf());
     }
     let entries = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
@@ -329,8 +334,10 @@ fn path_input(path: &Path) -> Result<Input, String> {
         None => path.to_path_buf(),
     };
     let file_name = match named.file_name() {
-        Some(_) if run.is_none() && name_of_part(path).is_some() => name_of_part(path).unwrap_or_default(),
-        Some(file_name) if !is_stdin => file_name.to_string_lossy().into_owned(),
+        Some(file_name) if !is_stdin => {
+            let in_dataset = name_of_part(path).filter(|_| run.is_none());
+            in_dataset.unwrap_or_else(|| file_name.to_string_lossy().into_owned())
+        }
         _ => "stdin".to_string(),
     };
     let content = FileContent::open(path).filter(|_| n_bytes > 0);

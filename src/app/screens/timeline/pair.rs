@@ -252,7 +252,7 @@ fn Pair(tab: Tab, sides: [Tab; 2]) -> impl IntoView {
         </div>
         {side(0)}
         <Show when=move || lined_up.with(Option::is_some)>
-            <Ribbon step=lined_up views theme=Signal::derive(move || tab.app.theme.track()) go=show_kernel />
+            <Ribbon step=lined_up views go=show_kernel />
         </Show>
         {side(1)}
         <p class="timeline-keys">{words().keys}</p>

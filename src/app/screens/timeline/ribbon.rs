@@ -1,6 +1,8 @@
 //! Between two timelines: which kernel of A became which kernel of B, and how much longer it takes.
 
-use crate::app::browser::{self, Canvas, Resizing, style_value};
+use super::strip::canvas_and_width;
+use crate::app::browser::{self, Canvas, style_value};
+use crate::app::state::app;
 use crate::app::words::words;
 use leptos::html;
 use leptos::prelude::*;
@@ -96,28 +98,18 @@ fn draw(canvas: &mut Canvas, step: &AlignedStep, views: &[Viewport; 2], lit: Opt
 pub fn Ribbon(
     #[prop(into)] step: Signal<Option<Arc<AlignedStep>>>,
     #[prop(into)] views: Signal<Option<[Viewport; 2]>>,
-    #[prop(into)] theme: Signal<()>,
     /// Zooms to these spans of A and B.
     go: Callback<AlignedKernel>,
 ) -> impl IntoView {
     let words = || &words().timeline;
     let place = NodeRef::<html::Canvas>::new();
-    let canvas = StoredValue::new_local(None::<Canvas>);
-    let resizing = StoredValue::new_local(None::<Resizing>);
-    let size = RwSignal::new(0.0);
+    let (canvas, width) = canvas_and_width(place);
     let lit = RwSignal::new(None::<usize>);
-    Effect::new(move |_| {
-        let Some(element) = place.get() else { return };
-        canvas.set_value(Canvas::of(element.clone()));
-        let measured = element.clone();
-        resizing.set_value(Some(browser::on_resize(&element, move || {
-            let _ = size.try_set(f64::from(measured.client_width()));
-        })));
-    });
+    let theme = app().theme;
     Effect::new(move |_| {
         let (step, views, lit) = (step.get(), views.get(), lit.get());
         theme.track();
-        size.track();
+        width.track();
         let (Some(step), Some(views)) = (step, views) else { return };
         browser::with_next_frame(move || {
             let _ = canvas.try_update_value(|canvas| {

@@ -2,7 +2,7 @@
 
 use super::TIMELINE;
 use super::painter::{Colors, draw_load};
-use crate::app::browser::{self, Canvas, Resizing};
+use crate::app::browser::{self, Canvas, Local, Resizing};
 use crate::app::client::Answer;
 use crate::app::state::Tab;
 use crate::app::words::words;
@@ -19,6 +19,22 @@ const STILL: f64 = 4.0;
 /// A click shows this share of the trace, if all of it was in view.
 const CLICKED: f64 = 0.05;
 
+/// The canvas at a place, once it is there, and its width in pixels, 0 before.
+pub fn canvas_and_width(place: NodeRef<html::Canvas>) -> (Local<Option<Canvas>>, RwSignal<f64>) {
+    let canvas = StoredValue::new_local(None::<Canvas>);
+    let width = RwSignal::new(0.0);
+    let resizing = StoredValue::new_local(None::<Resizing>);
+    Effect::new(move |_| {
+        let Some(element) = place.get() else { return };
+        canvas.set_value(Canvas::of(element.clone()));
+        let measured = element.clone();
+        resizing.set_value(Some(browser::on_resize(&element, move || {
+            let _ = width.try_set(f64::from(measured.client_width()));
+        })));
+    });
+    (canvas, width)
+}
+
 #[component]
 pub fn LoadStrip(tab: Tab) -> impl IntoView {
     let state = tab.timeline;
@@ -34,17 +50,7 @@ pub fn LoadStrip(tab: Tab) -> impl IntoView {
         }
     });
     let place = NodeRef::<html::Canvas>::new();
-    let canvas = StoredValue::new_local(None::<Canvas>);
-    let width = RwSignal::new(0.0);
-    let resizing = StoredValue::new_local(None::<Resizing>);
-    Effect::new(move |_| {
-        let Some(element) = place.get() else { return };
-        canvas.set_value(Canvas::of(element.clone()));
-        let measured = element.clone();
-        resizing.set_value(Some(browser::on_resize(&element, move || {
-            let _ = width.try_set(f64::from(measured.client_width()));
-        })));
-    });
+    let (canvas, width) = canvas_and_width(place);
     let drag = StoredValue::new(None::<f64>);
     let dragged = RwSignal::new(None::<(f64, f64)>);
     Effect::new(move |_| {
