@@ -110,7 +110,7 @@ export async function openPage(
       globalThis.__violation(`${event.effectiveDirective} ${event.blockedURI}`),
     );
   });
-  if (slowReading) await page.addInitScript(slowDownReading);
+  if (slowReading) await page.addInitScript(slowDownReading, slowReading === 'held');
   await page.goto(url);
   if (ready) await waitUntilReady(page);
   return page;
@@ -121,26 +121,41 @@ export const openPageWithServiceWorker = (browser, url, options) => openPage(bro
 
 /**
  * Runs in the page before the site does: its workers get the first 4 MiB of a stream at once, then one chunk per second, so
- * that tests of a page that is parsing do not depend on its speed.
+ * that tests of a page that is parsing do not depend on its speed. With `held`, they are 8 KiB, until [`release`] has been called
+ * with n for the nth such stream of a worker.
  */
-function slowDownReading() {
-  const inWorker = () => {
+function slowDownReading(held) {
+  const inWorker = (held) => {
     const { read } = ReadableStreamBYOBReader.prototype;
     const bytes = new WeakMap();
-    ReadableStreamBYOBReader.prototype.read = async function (...given) {
-      const soFar = bytes.get(this) ?? 0;
-      if (soFar >= 4 << 20) await new Promise((resolve) => setTimeout(resolve, 1000));
-      const result = await read.apply(this, given);
-      bytes.set(this, soFar + (result.value?.byteLength ?? 0));
+    const numbers = new WeakMap();
+    let nStreams = 0;
+    let nReleased = 0;
+    if (held) new BroadcastChannel('slow-reading').onmessage = ({ data }) => (nReleased = Math.max(nReleased, data));
+    ReadableStreamBYOBReader.prototype.read = async function (view, options) {
+      if (bytes.get(this) >= 4 << 20) {
+        if (!numbers.has(this)) numbers.set(this, (nStreams += 1));
+        if (!held) await new Promise((resolve) => setTimeout(resolve, 1000));
+        else if (numbers.get(this) > nReleased) {
+          await new Promise((resolve) => setTimeout(resolve, 200));
+          [view, options] = [new Uint8Array(view.buffer, view.byteOffset, Math.min(view.byteLength, 1 << 13)), {}];
+        }
+      }
+      const result = await read.call(this, view, options);
+      // Reads overlap.
+      bytes.set(this, (bytes.get(this) ?? 0) + (result.value?.byteLength ?? 0));
       return result;
     };
   };
   const { createObjectURL } = URL;
   URL.createObjectURL = (blob) => {
     const isScript = blob instanceof Blob && blob.type === 'text/javascript';
-    return createObjectURL.call(URL, isScript ? new Blob([`(${inWorker})();\n`, blob], { type: blob.type }) : blob);
+    return createObjectURL.call(URL, isScript ? new Blob([`(${inWorker})(${held});\n`, blob], { type: blob.type }) : blob);
   };
 }
+
+/** Lets the first n streams go on that a page with `slowReading: 'held'` holds. */
+export const release = (page, n) => page.evaluate((n) => new BroadcastChannel('slow-reading').postMessage(n), n);
 
 /** In the page: whether it is locked and the app has replaced the loading message. */
 export const isReady = () => globalThis.tracedrop?.locked && !document.getElementById('boot');
