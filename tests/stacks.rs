@@ -10,6 +10,7 @@ use tracedrop::analysis::{self, Query};
 use tracedrop::export::{self, Input, Options};
 use tracedrop::report::{Cells, Document, Report};
 use tracedrop::trace::cut::Cut;
+use tracedrop::trace::samples::StackId;
 use tracedrop::trace::slices::Class;
 use tracedrop::trace::{Run, Trace};
 
@@ -361,4 +362,77 @@ fn a_part_of_a_trace_is_what_touches_the_window_and_lies_not_too_deep() {
         let again = import("again.json", &bytes, None).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(again.slices.len(), got.len(), "{name}");
     }
+}
+
+/// Sums of the frames of samples are those of a loop over all samples.
+#[test]
+fn frames_of_samples_add_up() {
+    let mut n = 0;
+    for (name, trace) in traces() {
+        if trace.samples.is_empty() || trace.stacks.is_empty() {
+            continue;
+        }
+        let mut wanted: BTreeMap<(String, String), (f64, f64)> = BTreeMap::new();
+        for (row, stack) in trace.samples.stack.iter().enumerate() {
+            let (mut at, mut seen) = (*stack, Vec::new());
+            while at != StackId::NONE {
+                let frame = trace.frames.get(trace.stacks.frame[at.0 as usize]);
+                let text = |id| trace.strings.get_opt(id).unwrap_or("").to_string();
+                let key = (text(frame.name), text(frame.module));
+                let sums = wanted.entry(key.clone()).or_default();
+                sums.0 += if seen.is_empty() { trace.samples.weight[row] } else { 0.0 };
+                sums.1 += if seen.contains(&key) { 0.0 } else { trace.samples.weight[row] };
+                seen.push(key);
+                at = trace.stacks.parent[at.0 as usize];
+            }
+        }
+        let run = Run::single(trace);
+        let report = analysis::reports(&run, &Query::default())
+            .into_iter()
+            .find(|report| report.id == "slices")
+            .unwrap();
+        let table = report.tables().find(|table| table.id == "frames").unwrap();
+        let text = |id: &str, row| match &table.column(id).unwrap().cells {
+            Cells::Text(cells) => cells.get(row).unwrap_or("").to_string(),
+            _ => panic!("{id} is no text"),
+        };
+        let number = |id: &str, row: usize| match &table.column(id).unwrap().cells {
+            Cells::Float(cells) => cells[row].unwrap(),
+            _ => panic!("{id} is no number"),
+        };
+        // Frames of slices are listed too.
+        let found: BTreeMap<_, _> = (0..table.n_rows())
+            .filter(|row| number("total", *row) != 0.0)
+            .map(|row| {
+                ((text("frame", row), text("module", row)), (number("self", row), number("total", row)))
+            })
+            .collect();
+        assert!(found.keys().eq(wanted.keys()), "{name}");
+        // Sums of doubles are rounded at each step, those of the report once.
+        let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+        for (key, (own, total)) in &found {
+            let sums = wanted[key];
+            assert!(
+                is_near(*own, sums.0) && is_near(*total, sums.1),
+                "{name}: {key:?}: {own}, {total}, not {sums:?}"
+            );
+        }
+        n += 1;
+    }
+    assert!(n >= 1, "{n} traces with samples");
+}
+
+#[test]
+fn the_overview_of_a_trace_with_samples_only_names_the_hottest_function() {
+    let text = br#"{"traceEvents":[],"stackFrames":{"1":{"category":"libm.so","name":"main"},"2":{"category":"libm.so","name":"exp","parent":"1"}},
+        "samples":[{"cpu":0,"tid":1,"ts":1,"name":"cycles","sf":2,"weight":1},{"cpu":0,"tid":1,"ts":2,"name":"cycles","sf":2,"weight":1},{"cpu":0,"tid":1,"ts":3,"name":"cycles","sf":1,"weight":1}]}"#;
+    let run = Run::single(import("a.json", text, None).unwrap());
+    let reports = analysis::reports(&run, &Query::default());
+    let summary = |id: &str| reports.iter().find(|report| report.id == id).unwrap().summary.clone();
+    let hottest = "exp is hottest: 66.7% self (2 of 3 samples).";
+    assert_eq!(summary("overview"), format!("3 samples in 2.000 µs. {hottest}"));
+    assert_eq!(summary("slices"), format!("No slices, only samples. {hottest}"));
+    let load = tracedrop::timeline::load::load_of(&run).unwrap();
+    assert_eq!(load.sort, tracedrop::timeline::answers::LoadSort::Events);
+    assert_eq!(load.shares.iter().filter(|share| **share == 1.0).count(), 3);
 }

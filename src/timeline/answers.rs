@@ -107,6 +107,8 @@ pub enum LoadSort {
     /// The busiest thread.
     #[default]
     Thread,
+    /// Samples, points in time and counter values, as a share of the most in any stretch: nothing in the trace has a duration.
+    Events,
 }
 
 /// What a track shows.

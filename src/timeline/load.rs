@@ -1,4 +1,4 @@
-//! How busy a run was over time: when GPUs worked, or without one, when the busiest thread did.
+//! How busy a run was over time: when GPUs worked, or without one, when the busiest thread did, or else when anything was recorded.
 
 use super::answers::{DeviceBusy, Load, LoadSort};
 use super::boxes::{BoxTable, SliceBoxes};
@@ -29,16 +29,29 @@ pub fn load_of(run: &Run) -> Option<Load> {
         (!load.is_empty()).then(|| load.shares(n_traces))
     };
     let of_sort = |sort: LoadSort| {
-        let spans = match sort {
-            LoadSort::Gpu => gpu_work,
-            LoadSort::Calls => calls,
-            LoadSort::Thread => busiest_thread,
+        let shares = match sort {
+            LoadSort::Gpu => of_all(gpu_work),
+            LoadSort::Calls => of_all(calls),
+            LoadSort::Thread => of_all(busiest_thread),
+            LoadSort::Events => density(run, &clock),
         };
-        Some((sort, of_all(spans)?))
+        Some((sort, shares?))
     };
-    let found = [LoadSort::Gpu, LoadSort::Calls, LoadSort::Thread].into_iter().find_map(of_sort);
-    let (sort, shares) = found.unwrap_or((LoadSort::Thread, vec![0.0; N_STRETCHES]));
+    let sorts = [LoadSort::Gpu, LoadSort::Calls, LoadSort::Thread, LoadSort::Events];
+    let (sort, shares) =
+        sorts.into_iter().find_map(of_sort).unwrap_or((LoadSort::Events, vec![0.0; N_STRETCHES]));
     Some(Load { sort, span_ns: clock.span_ns, shares })
+}
+
+/// Samples, points in time and counter values in each stretch, as a share of the largest number; `None` without any.
+fn density(run: &Run, clock: &Clock) -> Option<Vec<f32>> {
+    let mut n = Stretches::new(clock.span_ns);
+    for (trace, start) in run.traces.iter().zip(&clock.starts) {
+        for ts in [&trace.samples.ts, &trace.slices.ts, &trace.counters.ts] {
+            ts.iter().for_each(|ts| n.count(ts.wrapping_sub(*start) as u64));
+        }
+    }
+    n.shares_of_largest()
 }
 
 /// Start and end of kernels, copies and fills, on the trace's clock.
@@ -152,6 +165,16 @@ impl Stretches {
             let covered = to.min(start + self.stretch_ns) - from.max(start);
             self.ns[stretch] += covered.max(0.0);
         }
+    }
+
+    /// Adds one event.
+    fn count(&mut self, at: u64) {
+        self.ns[((at as f64 / self.stretch_ns) as usize).min(N_STRETCHES - 1)] += 1.0;
+    }
+
+    fn shares_of_largest(self) -> Option<Vec<f32>> {
+        let largest = self.ns.iter().copied().fold(0.0, f64::max);
+        (largest > 0.0).then(|| self.ns.iter().map(|n| (n / largest) as f32).collect())
     }
 
     fn shares(self, n_traces: usize) -> Vec<f32> {

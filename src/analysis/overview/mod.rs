@@ -32,10 +32,15 @@ fn run(context: &Context<'_>) -> Report {
         report.findings(findings);
     }
     let top = context.query.top as usize;
-    let mut hottest = slices::hottest(context.sums(), top).filter(|_| top > 0);
+    let hottest = slices::hottest(context.sums(), top);
+    let has_slices = hottest.is_some();
+    let mut hottest = hottest.filter(|_| top > 0);
     for trace in &run.traces {
         // The hottest names are listed once, for all traces together, right after the facts of the first one.
         add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
+    }
+    if let Some(hottest) = slices::hottest_sample(run).filter(|_| !has_slices) {
+        report.summary = format!("{} {hottest}", report.summary);
     }
     report
 }

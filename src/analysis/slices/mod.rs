@@ -12,6 +12,8 @@
 mod flows;
 mod objects;
 mod samples;
+
+pub use self::samples::hottest as hottest_sample;
 mod sums;
 
 use super::timeline::{self, Names, cut, integers, shown, texts, with_left_out};
@@ -20,6 +22,7 @@ use crate::base::hash::HashMap;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Content, Report, Table};
+use crate::trace::Run;
 use crate::trace::slices::Class;
 use std::cmp::Reverse;
 pub use sums::SliceSums;
@@ -83,7 +86,7 @@ fn run(context: &Context<'_>) -> Report {
     // Thread slices come first; the other classes can overlap them.
     let timed: Vec<usize> = TIMED.iter().flat_map(|class| of_class(*class)).collect();
 
-    report.summary = summary(sums, &timed);
+    report.summary = summary(run, sums, &timed);
     for class in TIMED {
         let of_class = of_class(class);
         if class == Class::Thread || !of_class.is_empty() {
@@ -104,9 +107,11 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-fn summary(sums: &SliceSums<'_>, timed: &[usize]) -> String {
+fn summary(run: &Run, sums: &SliceSums<'_>, timed: &[usize]) -> String {
     let Some(first) = timed.first() else {
-        return "No slices: no event in this trace has a duration.".to_string();
+        let nothing = || "No slices: no event in this trace has a duration.".to_string();
+        return samples::hottest(run)
+            .map_or_else(nothing, |hottest| format!("No slices, only samples. {hottest}"));
     };
     let (rows, names) = (&sums.all, &sums.names);
     let class = rows[*first].class;

@@ -1,8 +1,9 @@
 //! Self and total weight by stack frame. A frame that occurs twice on a stack counts once in its total.
 
-use crate::analysis::timeline::{cut, texts, with_left_out};
+use crate::analysis::timeline::{cut, shown, texts, with_left_out};
 use crate::base::hash::HashMap;
-use crate::base::units::Unit;
+use crate::base::text::visible;
+use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::samples::StackId;
 use crate::trace::{Run, Trace};
@@ -17,22 +18,45 @@ struct Row<'a> {
     on_top: u64,
 }
 
-/// Adds the table if there are samples.
-pub fn add(report: &mut Report, run: &Run) {
+/// Totals of the frames of all samples, the largest self weight first, and the weight of all samples.
+fn sums(run: &Run) -> (Vec<Row<'_>>, f64) {
     let mut rows: Vec<Row<'_>> = Vec::new();
     let mut by_key: HashMap<(&str, Option<&str>), usize> = HashMap::default();
     let mut all = 0.0;
     for trace in &run.traces {
         add_trace_samples(trace, &mut rows, &mut by_key, &mut all);
     }
-    if run.traces.iter().all(|trace| trace.samples.is_empty()) {
-        return;
-    }
     rows.sort_by(|a, b| {
         let by_weight =
             b.self_weight.total_cmp(&a.self_weight).then(b.total_weight.total_cmp(&a.total_weight));
         by_weight.then_with(|| (a.name, a.module).cmp(&(b.name, b.module)))
     });
+    (rows, all)
+}
+
+/// `exp is hottest: 66.7% self (2 of 3 samples).` With weights from the file, only the share. `None` if no sample has a stack.
+pub fn hottest(run: &Run) -> Option<String> {
+    if run.traces.iter().all(|trace| trace.samples.is_empty()) {
+        return None;
+    }
+    let (rows, all) = sums(run);
+    let first = rows.first().filter(|row| row.self_weight > 0.0)?;
+    let share = format_ratio(first.self_weight / all);
+    let is_count = run.traces.iter().all(|trace| trace.samples.weight.iter().all(|weight| *weight == 1.0));
+    let n = || run.traces.iter().map(|trace| trace.samples.len() as u64).sum();
+    let of = match is_count {
+        true => format!(" ({} of {})", group_digits(first.on_top.into()), counted(n(), "sample", "samples")),
+        false => String::new(),
+    };
+    Some(format!("{} is hottest: {share} self{of}.", visible(shown(Some(first.name)))))
+}
+
+/// Adds the table if there are samples.
+pub fn add(report: &mut Report, run: &Run) {
+    if run.traces.iter().all(|trace| trace.samples.is_empty()) {
+        return;
+    }
+    let (mut rows, all) = sums(run);
     let n_left_out = cut(&mut rows);
     let share = |weight: f64| (all > 0.0).then(|| weight / all);
     let table = Table::new(

@@ -178,6 +178,10 @@ pub const ENGLISH: TimelineWords = TimelineWords {
             "Busiest thread",
             "Share of the time in which the busiest thread was in any event. Click to go there; drag to select.",
         ),
+        LoadSort::Events => (
+            "Events",
+            "Samples, instants and counter values over time; nothing in this trace has a duration. Click to go there; drag to select.",
+        ),
     },
     not_read: "The timeline appears once the file is parsed.",
     in_view: "Widest events in view",
