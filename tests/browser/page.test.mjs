@@ -389,6 +389,24 @@ pageTest('a tab can be closed while it parses; the next file opens', async (page
   assert.match(await verdict(page), /2 events/);
 }, { slowReading: true });
 
+pageTest('after a file is opened, the focus is on the heading of its report', async (page) => {
+  await pick(page, file('made.json', slices(3)));
+  await verdict(page);
+  await page.waitForFunction(() => document.activeElement?.tagName === 'H2' && document.activeElement.closest('.report:not([hidden])'));
+  // Not taken from where someone is: the list of reports.
+  await page.getByRole('navigation', { name: 'Reports' }).getByRole('button', { name: 'Timeline', exact: true }).focus();
+  await page.getByTestId('file-input').setInputFiles([file('other.json', slices(2))]);
+  await page.getByRole('tab', { name: 'other.json' }).waitFor();
+});
+
+pageTest('each group of the list of reports stands once', async (page) => {
+  await pick(page, new URL('../data/mrm/memray/v13-threads.bin', import.meta.url).pathname);
+  await verdict(page);
+  const groups = await page.locator('.report-group').allTextContents();
+  assert.ok(groups.length > 1);
+  assert.deepEqual([...new Set(groups)], groups);
+});
+
 pageTest('a file of unknown format lists the supported formats', async (page) => {
   await pick(page, file('notes.txt', 'remember the milk\n'));
   const problem = panel(page).getByRole('alert');

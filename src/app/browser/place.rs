@@ -187,11 +187,19 @@ pub fn focus_first(selector: &str) -> bool {
     find(selector).map(|element| element.focus()).is_some()
 }
 
-/// Focuses the first element that matches one of these, if the focused element is gone.
+thread_local! {
+    /// Element that [`catch_focus`] focused last.
+    static CAUGHT: RefCell<Option<Element>> = const { RefCell::new(None) };
+}
+
+/// Focuses the first element that matches one of these, if the focused element is gone, or is where an earlier call left the
+/// focus: a file's tab has it only until there is a report.
 pub fn catch_focus(selectors: &[&str]) {
     let focused = document().active_element();
-    if focused.is_none_or(|focused| focused.tag_name().eq_ignore_ascii_case("body")) {
+    let is_left = |focused: &Element| CAUGHT.with_borrow(|caught| caught.as_ref() == Some(focused));
+    if focused.is_none_or(|focused| focused.tag_name().eq_ignore_ascii_case("body") || is_left(&focused)) {
         let _ = selectors.iter().any(|selector| focus_first(selector));
+        CAUGHT.set(document().active_element());
     }
 }
 

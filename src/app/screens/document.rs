@@ -57,23 +57,25 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 // Groups in the order of their first reports, so that the first report stays the first.
                 let order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
                 entries.sort_by_key(|entry| order.iter().position(|group| *group == entry.group));
+                let picture = |id: &str, title: &str| Entry {
+                    id: id.to_string(),
+                    title: title.to_string(),
+                    group: Group::Timeline,
+                };
+                let mut pictures = Vec::new();
                 if tab.has_timeline() {
-                    // It follows what one reads first: the group if the list has headings, else the report.
-                    let first = entries.first().map(|entry| entry.group);
-                    let n_first = match entries.len() + 1 < MIN_GROUPED {
-                        true => 1.min(entries.len()),
-                        false => entries.iter().take_while(|entry| Some(entry.group) == first).count(),
-                    };
-                    let title = words().timeline.title.to_string();
-                    entries
-                        .insert(n_first, Entry { id: TIMELINE.to_string(), title, group: Group::Timeline });
+                    pictures.push(picture(TIMELINE, words().timeline.title));
                 }
                 if document.has_stacks && document.link.is_none() {
-                    let place = entries.iter().position(|entry| entry.id == TIMELINE);
-                    let title = words().flame.title.to_string();
-                    let entry = Entry { id: FLAME.to_string(), title, group: Group::Timeline };
-                    entries.insert(place.map_or(1.min(entries.len()), |place| place + 1), entry);
+                    pictures.push(picture(FLAME, words().flame.title));
                 }
+                // They follow what one reads first: the group if the list has headings, else the report.
+                let first = entries.first().map(|entry| entry.group);
+                let n_first = match entries.len() + pictures.len() < MIN_GROUPED {
+                    true => 1.min(entries.len()),
+                    false => entries.iter().take_while(|entry| Some(entry.group) == first).count(),
+                };
+                entries.splice(n_first..n_first, pictures);
                 entries
             })
         })
