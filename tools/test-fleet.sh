@@ -22,7 +22,7 @@ if [ ! -f "$venv/complete" ]; then
 fi
 has java || (install_packages "Java (runs Spark)" default-jre-headless) || missing "Java is missing, which Spark needs"
 
-# FLEET_WHEELS is a folder with a wheel that another test has built: two builds would share the copy of the viewer.
+# FLEET_WHEELS is a folder with a wheel that another test has built.
 wheels=${FLEET_WHEELS:-}
 if [ -z "$wheels" ] || ! compgen -G "$wheels/tracedrop-*.whl" >/dev/null; then
   tools/wheel.sh "${FLEET_PROFILE:-dev}" fleet

@@ -6,11 +6,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 profile=${1:-release}
 
+# One at a time: the package has one copy of the viewer, and maturin one folder.
+mkdir -p target
+if command -v flock >/dev/null; then
+  exec 9>target/wheel.lock
+  flock -n 9 || { echo "wheel: waiting for another build of the package to finish" >&2; flock 9; }
+fi
+
 maturin=$(command -v maturin || true)
 if [ -z "$maturin" ]; then
   maturin=$PWD/target/maturin/bin/maturin
   if [ ! -x "$maturin" ]; then
-    mkdir -p target
     python3 -m venv target/maturin
     target/maturin/bin/pip install --quiet 'maturin>=1.14,<2'
   fi
