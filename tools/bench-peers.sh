@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Benchmarks the same traces in other tools and in Tracedrop: tools/bench-peers.sh
 #
-# Installs the tools from npm and PyPI to target/peers, measures them one by one (about 13 minutes; less with
+# Installs the tools from npm and PyPI to target/peers, measures them one by one (about 14 minutes; less with
 # ONLY=perfetto,duckdb) and writes the table in docs/peers.md. Build the page first; the command is measured if it is built.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
@@ -35,6 +35,9 @@ fi
 
 files=()
 for megabytes in 100 500 1000; do files+=("$(grown "$megabytes" kineto-mi300.json --preset mi300)"); done
+# For breakdowns of GPU time: a profile of NCCL and DLRM kernels, a copy of which has 0.87 MB.
+repeated=$root/target/bench/100/dlrm.json
+[ -s "$repeated" ] || python3 tools/peers/repeat.py tests/data/pytorch/dlrm8/rank1.json.gz 114 "$repeated"
 
 # A copy, so that a concurrent build has no effect.
 rm -rf "$peers/dist"

@@ -34,6 +34,7 @@ const inPage = pages({
   python: (path) => join(pythonFolder, path),
 });
 const command = join(installed, 'tracedrop');
+const BREAKDOWN = [command, 'report', '--report', 'gpu-breakdown', '--report', 'gpu-kernels', '--format', 'json', '--quiet'];
 
 /** Peers in the order of measuring, and the sizes in MB they are given; Tracedrop comes first at each size. */
 const PEERS = [
@@ -49,8 +50,14 @@ const PEERS = [
     sizes: [100, 500, 1000],
     run: (file) => [python, here('native.py'), name, file],
   })),
+  ...[
+    { name: 'tracedrop-breakdown', run: (file) => [...BREAKDOWN, file] },
+    { name: 'hta', run: (file) => [python, here('breakdowns.py'), 'hta', file] },
+  ].map((peer) => ({ ...peer, kind: 'breakdown', sizes: [100], best: true })),
 ];
-const OURS = { page: 'tracedrop', native: 'tracedrop-command' };
+const OURS = { page: 'tracedrop', native: 'tracedrop-command', breakdown: 'tracedrop-breakdown' };
+/** Times of the file for breakdowns are whole microseconds, to which HolisticTraceAnalysis rounds. */
+const inputOf = (peer, file) => (peer.kind === 'breakdown' ? join(file, '../dlrm.json') : peer.eased ? eased(file) : file);
 
 const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
@@ -112,7 +119,13 @@ async function measure(peer, file) {
       ? throughPage({ ...inPage[peer.page ?? peer.name], name: `${peer.name}-${basename(join(file, '..'))}` }, file, withMemory)
       : natively(peer.run(file));
   const first = await once(true);
-  if (first.failed || first.ms > FAST) return { ...first, rounds: 1 };
+  if (first.failed || (first.ms > FAST && !peer.best)) return { ...first, rounds: 1 };
+  // The best run counts, with its memory.
+  if (peer.best) {
+    const rounds = [first, await once(true), await once(true)];
+    const failed = rounds.find((round) => round.failed);
+    return { ...(failed ?? rounds.sort((a, b) => a.ms - b.ms)[0]), rounds: rounds.length };
+  }
   const times = [];
   for (let round = 0; round < MORE_ROUNDS; round += 1) {
     const { ms, failed } = await once(false);
@@ -137,6 +150,13 @@ function eased(file) {
   return copy;
 }
 
+/** The answer of Tracedrop to what HolisticTraceAnalysis is asked, as breakdowns.py prints it. */
+function breakdownOf(file) {
+  const answer = join(installed, 'breakdown.json');
+  writeFileSync(answer, execFileSync(BREAKDOWN[0], [...BREAKDOWN.slice(1), file], { maxBuffer: 2 ** 30 }));
+  return execFileSync(python, [here('breakdowns.py'), 'tracedrop', answer], { encoding: 'utf8' }).trim();
+}
+
 async function versions() {
   const browser = await launchBrowser();
   const chromiumVersion = browser.version();
@@ -155,15 +175,23 @@ const only = process.env.ONLY?.split(',');
 const chosen = PEERS.filter(({ name }) => !only || only.includes(name));
 const wanted = PEERS.filter((peer) => chosen.includes(peer) || chosen.some(({ kind }) => OURS[kind] === peer.name));
 const kept = only && existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')).results : [];
+const day = new Date().toISOString().slice(0, 10);
 const results = [];
 for (const file of files) {
   const size = Number(basename(join(file, '..')));
+  const isThere = ({ run }) => !run || existsSync(run(file)[0]);
+  const measured = wanted.filter((peer) => peer.sizes.includes(size) && isThere(peer));
   // Nobody shall pay for the disk.
-  execFileSync('cat', [file], { stdio: ['ignore', 'ignore', 'inherit'] });
-  for (const peer of wanted) {
-    if (!peer.sizes.includes(size)) continue;
-    if (peer.name === OURS.native && !existsSync(command)) continue;
-    const result = { peer: peer.name, kind: peer.kind, size, ...(await measure(peer, peer.eased ? eased(file) : file)) };
+  for (const input of new Set(measured.map((peer) => inputOf(peer, file)))) {
+    execFileSync('cat', [input], { stdio: ['ignore', 'ignore', 'inherit'] });
+  }
+  for (const peer of measured) {
+    const input = inputOf(peer, file);
+    const result = { peer: peer.name, kind: peer.kind, size, day, ...(await measure(peer, input)) };
+    if (peer.name === 'hta' && !result.failed && existsSync(command)) {
+      const ours = breakdownOf(input);
+      if (ours !== result.said) throw new Error(`different answers: Tracedrop ${ours}, HolisticTraceAnalysis ${result.said}`);
+    }
     const ours = results.find((other) => other.peer === OURS[peer.kind] && other.size === size);
     if (ours && ours !== result) {
       if (result.ms) result.times = result.ms / ours.ms;
@@ -173,7 +201,7 @@ for (const file of files) {
     const memory = result.memory ? `${(result.memory / 2 ** 20).toFixed(0)} MiB` : '';
     const times = result.times ? `${result.times.toFixed(1)} times Tracedrop` : '';
     // The report of Tracedrop's command is no short answer.
-    const said = peer.name === OURS.native ? '' : result.said;
+    const said = Object.values(OURS).includes(peer.name) ? '' : result.said;
     delete result.said;
     const time = result.failed ? `${result.failed}${result.after ? ` (after ${(result.after / 1000).toFixed(0)} s)` : ''}` : `${(result.ms / 1000).toFixed(2)} s`;
     console.log([`${peer.name}, ${size} MB: ${time}`, memory, times, said].filter(Boolean).join(', '));
