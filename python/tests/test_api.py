@@ -53,6 +53,28 @@ def test_the_readme_works_as_typed(trace: td.Trace) -> None:
         assert repr(shown)
 
 
+def test_what_one_types_first_works(trace: td.Trace, tmp_path: Path) -> None:
+    kernels = trace.report("gpu-kernels").tables["by_name"]
+    assert kernels is trace.reports["gpu-kernels"].tables["kernels"]
+    assert kernels.num_rows == len(kernels) == len(list(kernels)) == len(pd.DataFrame(kernels))
+    assert next(iter(kernels))["name"] == kernels["name"][0].as_py() == pd.DataFrame(kernels)["name"][0]
+    assert pd.DataFrame(trace.events())["dur"].equals(trace.events().to_pandas()["dur"])
+    # A finding a line, without the evidence.
+    lines = str(trace.findings).splitlines()
+    assert len(lines) == len(trace.findings) and all(len(line) < 400 and "evidence" not in line for line in lines)
+    assert len(str(trace.reports).splitlines()) == len(trace.reports)
+    with pytest.raises(KeyError, match="no column 'x'; there are: name"):
+        kernels["x"]
+    with pytest.raises(KeyError, match="no report 'x'; there are: gpu-findings"):
+        trace.reports["x"]
+    with pytest.raises(td.TracedropError, match=r"as in export\('html', 'report.html'\)"):
+        trace.export("report.html")
+    with pytest.raises(FileNotFoundError, match=r"missing/report.html'$"):
+        trace.export("html", tmp_path / "missing" / "report.html")
+    with pytest.raises(td.TracedropError, match="no file to open"):
+        td.open([])
+
+
 def test_libraries_take_tables_as_they_are(trace: td.Trace) -> None:
     kernels = trace.report("gpu-kernels").tables["kernels"]
     rows = pa.table(kernels).to_pylist()
@@ -109,7 +131,7 @@ def test_missing_names_list_what_there_is(trace: td.Trace) -> None:
     with pytest.raises(KeyError, match="there are: gpu-findings"):
         trace.report("nothing")
     with pytest.raises(KeyError, match="there are: operations"):
-        trace.report("gpu-kernels").tables["by_name"]
+        trace.report("gpu-kernels").tables["nothing"]
     with pytest.raises(TypeError, match="for printing"):
         td.open(TRACE, format="json")
 

@@ -17,6 +17,7 @@ import json as _json
 import os as _os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as _field
 from functools import cached_property as _cached
 from typing import Any, Union
 
@@ -100,6 +101,8 @@ def open(
     if together:
         args.append("--together")
     paths = _paths(path)
+    if not paths:
+        raise TracedropError("no file to open: give a path, or a list of them")
     trace = Trace(_tracedrop.Document.open([*args, "--", *paths], progress))
     if not options:
         trace._unchanged = paths
@@ -192,9 +195,9 @@ class Finding:
     time_ns: int | None
     #: The same as a share of the total time, from 0 to 1.
     share: float | None
-    evidence: list[Fact]
+    evidence: list[Fact] = _field(repr=False)
     #: Rows with the evidence: ``report``, ``table``, ``filter``.
-    rows: dict[str, str] | None
+    rows: dict[str, str] | None = _field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -211,8 +214,15 @@ class Limit:
         return self.state == "exceeded"
 
 
+class _Lines(list[Any]):
+    """List that prints one item a line."""
+
+    def __repr__(self) -> str:
+        return "[" + ",\n ".join(map(repr, self)) + "]"
+
+
 class _Arrow:
-    """What Arrow consumers take."""
+    """What Arrow consumers take. With PyArrow, it also has rows and columns of its own."""
 
     _arrow: Any
 
@@ -224,6 +234,21 @@ class _Arrow:
 
     def __len__(self) -> int:
         return self._arrow.num_rows
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Rows, as dictionaries by column."""
+        for batch in self.to_arrow().to_batches():
+            yield from batch.to_pylist()
+
+    def __getitem__(self, column: str) -> Any:
+        """A column, as a ``pyarrow.ChunkedArray``."""
+        if column not in self.column_names:
+            raise KeyError(f"no column {column!r}; there are: {', '.join(self.column_names)}")
+        return self.to_arrow()[column]
+
+    @property
+    def num_rows(self) -> int:
+        return len(self)
 
     @property
     def column_names(self) -> list[str]:
@@ -315,6 +340,10 @@ class Events(_Arrow):
         return f"<Events {self.kind}: {len(self):,} rows, columns {', '.join(self.column_names)}>"
 
 
+#: Other names of tables, by report.
+_ALIASES = {("gpu-kernels", "by_name"): "kernels"}
+
+
 class _Tables(Mapping[str, Table]):
     """Tables of a report by id."""
 
@@ -324,7 +353,7 @@ class _Tables(Mapping[str, Table]):
 
     def __getitem__(self, id: str) -> Table:
         try:
-            return self._tables[id]
+            return self._tables[_ALIASES.get((self._report, id), id)]
         except KeyError:
             there = ", ".join(self._tables) or "none"
             raise KeyError(f"no table '{id}' in report '{self._report}'; there are: {there}") from None
@@ -395,11 +424,11 @@ class Report:
     @_cached
     def findings(self) -> list[Finding]:
         """Findings, most time first."""
-        return [
+        return _Lines(
             Finding(f["id"], f["text"], f["time_ns"], f["share"], _facts(f["evidence"]), f["rows"])
             for block in self._blocks("findings")
             for f in block["findings"]
-        ]
+        )
 
     @property
     def warnings(self) -> list[str]:
@@ -413,6 +442,19 @@ class Report:
 
     def __repr__(self) -> str:
         return f"<Report {self.id}: {self.title}, tables {', '.join(self.tables) or 'none'}>"
+
+
+class _Reports(_Lines):
+    """Reports by position or id."""
+
+    def __getitem__(self, at: Any) -> Any:
+        if not isinstance(at, str):
+            return super().__getitem__(at)
+        for report in self:
+            if report.id == at:
+                return report
+        there = ", ".join(report.id for report in self)
+        raise KeyError(f"no report '{at}'; there are: {there}")
 
 
 class _Document:
@@ -435,25 +477,21 @@ class _Document:
         return self._document.messages
 
     @_cached
-    def reports(self) -> list[Report]:
-        """All reports, in display order."""
-        return [Report(self._document, report) for report in self._described["reports"]]
+    def reports(self) -> _Reports:
+        """All reports, in display order: by position, or by id as in ``t.reports["gpu-kernels"]``."""
+        return _Reports(Report(self._document, report) for report in self._described["reports"])
 
     def report(self, id: str) -> Report:
         """The report of that id.
 
         :raises KeyError: There is none; the message lists those that there are.
         """
-        for report in self.reports:
-            if report.id == id:
-                return report
-        there = ", ".join(report.id for report in self.reports)
-        raise KeyError(f"no report '{id}'; there are: {there}")
+        return self.reports[id]
 
     @property
     def findings(self) -> list[Finding]:
         """All findings, in the order of the reports."""
-        return [finding for report in self.reports for finding in report.findings]
+        return _Lines(finding for report in self.reports for finding in report.findings)
 
     @property
     def warnings(self) -> list[str]:
@@ -470,6 +508,8 @@ class _Document:
             ``notes="notes.json"``, ``with_index=True``.
         :raises TracedropError: The format does not exist, or there is nothing to write in it.
         """
+        if to not in export_formats() and "." in to:
+            raise TracedropError(f"'{to}' is not a format: give that first, as in export('html', '{to}'); see export_formats()")
         if to == "mrm-run":
             if path is None:
                 raise TracedropError("'mrm-run' is a folder, or a .zip archive: give its path")
@@ -487,6 +527,9 @@ class _Document:
             with _builtins.open(part, "wb") as out:
                 out.write(content)
             _os.replace(part, target)
+        except OSError as error:
+            # Not the name that the file has while it is written.
+            raise type(error)(error.errno, error.strerror, target) from None
         finally:
             if _os.path.exists(part):
                 _os.remove(part)
@@ -565,8 +608,8 @@ class Trace(_Document):
         Columns that are in memory are not copied: ``ts``, ``name``, ``category``, ``parent``, ``track`` of slices, for instance. Names
         are dictionary columns. ``docs/tables.md`` lists all columns with their units.
 
-        :param kind: ``"slices"`` (instants included), ``"instants"``, ``"counters"``, ``"flows"``, ``"samples"``,
-            ``"stack_samples"``, ``"stacks"``, ``"accesses"``, ``"tracks"``.
+        :param kind: ``"slices"`` (instants included), ``"instants"``, ``"counters"``, ``"flows"``, ``"collective_calls"``,
+            ``"samples"``, ``"stack_samples"``, ``"stacks"``, ``"accesses"``, ``"tracks"``.
         :param args: Add the column ``args`` to slices: their arguments as JSON. They are read from the file again.
         :raises TracedropError: The trace has no such events, or single events were not kept (``hold``).
         """
