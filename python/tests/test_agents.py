@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -20,8 +21,8 @@ TRACE = "pytorch/small-bert-h100.json.gz"
 Ask = Callable[..., Awaitable[tuple[str, str]]]
 
 
-def talk(talk: Callable[[Ask, ClientSession], Awaitable[None]], *folders: Path) -> None:
-    """Run a conversation with a server of these folders. `ask` gives the state of an answer and its text."""
+def talk(talk: Callable[[Ask, ClientSession], Awaitable[None]], *folders: Path | str) -> None:
+    """Run a conversation with a server of these folders and options. `ask` gives the state of an answer and its text."""
 
     async def run() -> None:
         server = StdioServerParameters(command=COMMAND, args=["mcp", *map(str, folders or [DATA])])
@@ -128,6 +129,43 @@ def test_folders_are_the_border(tmp_path: Path) -> None:
     talk(conversation, tmp_path / "inside")
     assert command("mcp", tmp_path / "missing").returncode == 2
     assert command("mcp").returncode == 2
+
+
+def test_tables_are_saved_only_where_the_user_says(tmp_path: Path) -> None:
+    exports, outside = tmp_path / "exports", tmp_path / "outside.csv"
+    exports.mkdir()
+    (exports / "link.csv").symlink_to(outside)
+    ask_for = {"report": "gpu-kernels", "table": "kernels", "sort": "-total", "filter": "share>0.5%"}
+
+    async def saving(ask: Ask, session: ClientSession) -> None:
+        listed = {tool.name: tool for tool in (await session.list_tools()).tools}
+        assert "save_as" in listed["table"].input_schema["properties"]
+        assert [name for name, tool in listed.items() if not (tool.annotations and tool.annotations.read_only_hint)] == ["table"]
+        handle = handle_of((await ask("open", paths=[TRACE]))[1])
+        state, text = await ask("table", handle=handle, save_as="kernels.csv", **ask_for)
+        saved = list(csv.DictReader((exports / "kernels.csv").read_text().splitlines()))
+        assert state == "answer" and text.startswith(f'saved {len(saved)} rows with all {len(saved[0])} columns as "kernels.csv"')
+        _, shown = await ask("table", handle=handle, max_bytes=65536, columns=["name"], **ask_for)
+        assert shown.startswith(f"rows 1–{len(saved)} of {len(saved)}") and len(shown.splitlines()) == len(saved) + 3
+        totals = [int(row["total_ns"]) for row in saved]
+        assert totals == sorted(totals, reverse=True) and min(float(row["share_ratio"]) for row in saved) > 0.005
+        for name in ["kernels.csv", "link.csv", "../x.csv", "a/b.csv", str(outside), ".hidden.csv", ".csv", "x.sh", "x\n.csv"]:
+            state, text = await ask("table", handle=handle, save_as=name, **ask_for)
+            assert state == "wrong question" and "save_as" in text, name
+        state, _ = await ask("table", handle=handle, report="gpu-kernels", table="kernels", filter="nothing-like-it", save_as="none.csv")
+        assert state == "nothing found"
+        assert sorted(path.name for path in exports.iterdir()) == ["kernels.csv", "link.csv"] and not outside.exists()
+
+    async def reading(ask: Ask, session: ClientSession) -> None:
+        listed = {tool.name: tool for tool in (await session.list_tools()).tools}
+        assert "save_as" not in listed["table"].input_schema["properties"]
+        handle = handle_of((await ask("open", paths=[TRACE]))[1])
+        state, text = await ask("table", handle=handle, save_as="x.csv", **ask_for)
+        assert state == "wrong question" and "--exports" in text
+
+    talk(saving, DATA, f"--exports={exports}")
+    talk(reading)
+    assert command("mcp", DATA, "--exports", tmp_path / "missing").returncode == 2
 
 
 def test_texts_of_traces_are_data(tmp_path: Path) -> None:

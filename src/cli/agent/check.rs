@@ -26,7 +26,7 @@ pub fn run(args: &CheckArgs) -> io::Result<ExitCode> {
             _ => return Ok(usage(format!("'{claim}' is not ID=VALUE"))),
         }
     }
-    let mut desk = Desk::new(Folders::none());
+    let mut desk = Desk::new(Folders::none(), None);
     let mut out = crate::cli::output::stdout();
     let mut all_are_right = true;
     for (id, stated) in claims {

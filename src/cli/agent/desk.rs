@@ -1,5 +1,6 @@
 //! Open documents, and answers to questions about them.
 
+use super::exports::Exports;
 use super::files::{self, Folders, hash_of};
 use super::text::{self, CUT_BYTES, DEFAULT_BYTES, LEAST_BYTES, Lines, MOST_BYTES, cell, quoted, sentence};
 use super::values::{self, FACT, FINDING, Of};
@@ -15,6 +16,7 @@ use std::rc::Rc;
 use std::slice::from_ref;
 use tracedrop::base::units::{Unit, format_ns, format_signed_ns, group_digits};
 use tracedrop::engine::{Compared, Session, Shown};
+use tracedrop::export::csv;
 use tracedrop::report::view::{self, TableQuery};
 use tracedrop::report::{Compared as Adds, Report, RowsOf, Sort, Stakes, Table, Value};
 use tracedrop::timeline::answers::{Stretch, TimelineAnswer, TimelineAsk};
@@ -93,6 +95,7 @@ impl Document {
 /// Everything that is open.
 pub struct Desk {
     folders: Folders,
+    exports: Option<Exports>,
     open: Vec<Open>,
 }
 
@@ -145,6 +148,9 @@ pub struct TableAsk {
     pub columns: Vec<String>,
     #[serde(default)]
     pub offset: usize,
+    /// Name of the file to save all rows as, instead of showing some.
+    #[serde(default)]
+    pub save_as: String,
     pub max_bytes: Option<usize>,
 }
 
@@ -186,8 +192,13 @@ fn rows_of(offset: usize, n_shown: usize, n: usize) -> String {
 }
 
 impl Desk {
-    pub fn new(folders: Folders) -> Desk {
-        Desk { folders, open: Vec::new() }
+    pub fn new(folders: Folders, exports: Option<Exports>) -> Desk {
+        Desk { folders, exports, open: Vec::new() }
+    }
+
+    /// Whether tables can be saved.
+    pub fn can_save(&self) -> bool {
+        self.exports.is_some()
     }
 
     fn find(&mut self, handle: &str) -> Result<&mut Open, String> {
@@ -256,11 +267,20 @@ impl Desk {
 
     /// Rows of a table.
     pub fn table(&mut self, ask: &TableAsk) -> Answered {
-        let open = self.find(&ask.handle)?;
-        let handle = open.handle.clone();
-        let shown = open.document.shown();
-        let report = values::report_of(shown.reports(), &ask.report)?;
-        table(&handle, report, values::table_of(report, &ask.table)?, ask)
+        if !ask.save_as.is_empty() && self.exports.is_none() {
+            return Err(
+                "save_as: this server writes nothing; it was started without --exports FOLDER".to_string()
+            );
+        }
+        // Borrowed apart from the documents.
+        let exports = self.exports.take();
+        let answered = self.find(&ask.handle).and_then(|open| {
+            let handle = open.handle.clone();
+            let report = values::report_of(open.document.shown().reports(), &ask.report)?;
+            table(&handle, report, values::table_of(report, &ask.table)?, ask, exports.as_ref())
+        });
+        self.exports = exports;
+        answered
     }
 
     /// Compares two open traces; the comparison is open afterwards.
@@ -624,7 +644,26 @@ fn columns_of(table: &Table, ask: &TableAsk) -> Result<Vec<usize>, String> {
     Ok(columns)
 }
 
-fn table(handle: &str, report: &Report, table: &Table, ask: &TableAsk) -> Answered {
+/// Saves rows of a table, with all its columns, in this order.
+fn save(table: &Table, order: &[u32], name: &str, exports: &Exports) -> Answered {
+    let content = csv::table_csv(table, order);
+    exports.save(name, &content)?;
+    let n_rows = group_digits(order.len() as i128);
+    let n_bytes = group_digits(content.len() as i128);
+    Ok(Answer::Found(format!(
+        "saved {n_rows} rows with all {} columns as {} in the folder for exports, {n_bytes} bytes of CSV; times are nanoseconds\n",
+        table.columns.len(),
+        quoted(name)
+    )))
+}
+
+fn table(
+    handle: &str,
+    report: &Report,
+    table: &Table,
+    ask: &TableAsk,
+    exports: Option<&Exports>,
+) -> Answered {
     let max_bytes = bounded(ask.max_bytes);
     let columns = columns_of(table, ask)?;
     let sort = match ask.sort.as_str() {
@@ -645,6 +684,9 @@ fn table(handle: &str, report: &Report, table: &Table, ask: &TableAsk) -> Answer
             (n, _) => format!("none of {} rows matches the filter", group_digits(n as i128)),
         };
         return Ok(Answer::NothingFound(why));
+    }
+    if let Some(exports) = exports.filter(|_| !ask.save_as.is_empty()) {
+        return save(table, &order, &ask.save_as, exports);
     }
     if ask.offset >= order.len() {
         return Ok(Answer::NothingFound(format!("there are {} rows", group_digits(order.len() as i128))));

@@ -4,6 +4,7 @@
 
 use super::GUIDE;
 use super::desk::{Answer, Desk};
+use super::exports::Exports;
 use super::files::Folders;
 use crate::cli::usage;
 use clap::Args;
@@ -25,9 +26,12 @@ const WRONG_ARGUMENTS: i64 = -32602;
 
 #[derive(Args)]
 pub struct McpArgs {
-    /// Folders with traces. Nothing outside them is read, and nothing is written.
+    /// Folders with traces. Nothing outside them is read, and without `--exports` nothing is written.
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
+    /// Let agents save whole tables as new CSV files in this folder.
+    #[arg(long, value_name = "FOLDER")]
+    exports: Option<PathBuf>,
 }
 
 pub fn run(args: &McpArgs) -> io::Result<ExitCode> {
@@ -35,7 +39,11 @@ pub fn run(args: &McpArgs) -> io::Result<ExitCode> {
         Ok(folders) => folders,
         Err(why) => return Ok(usage(why)),
     };
-    let mut desk = Desk::new(folders);
+    let exports = match args.exports.as_deref().map(Exports::new).transpose() {
+        Ok(exports) => exports,
+        Err(why) => return Ok(usage(why)),
+    };
+    let mut desk = Desk::new(folders, exports);
     let mut input = io::BufReader::new(io::stdin().lock());
     let mut line = Vec::new();
     loop {
@@ -78,7 +86,7 @@ fn reply(desk: &mut Desk, line: &[u8]) -> Option<Value> {
     Some(match method {
         "initialize" => result(id, initialized(params)),
         "ping" => result(id, json!({})),
-        "tools/list" => result(id, json!({ "tools": tools() })),
+        "tools/list" => result(id, json!({ "tools": tools(desk.can_save()) })),
         "tools/call" => match params.get("name").and_then(Value::as_str) {
             Some(name) => match call(desk, name, params.get("arguments").unwrap_or(&nothing)) {
                 Some(answered) => result(id, answered),
@@ -114,10 +122,24 @@ fn initialized(params: &Value) -> Value {
     })
 }
 
-/// The tools, as the protocol describes them.
-fn tools() -> Value {
+/// The tools, as the protocol describes them. Without a folder for exports, all are read-only.
+fn tools(can_save: bool) -> Value {
     // Checked by a test.
-    serde_json::from_str(include_str!("tools.json")).unwrap_or_default()
+    let mut tools: Value = serde_json::from_str(include_str!("tools.json")).unwrap_or_default();
+    let table = tools.as_array_mut().and_then(|tools| tools.iter_mut().find(|tool| tool["name"] == "table"));
+    if let Some(table) = table {
+        match can_save {
+            true => {
+                table["annotations"] =
+                    json!({ "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false })
+            }
+            false => {
+                let properties = table["inputSchema"]["properties"].as_object_mut();
+                properties.and_then(|properties| properties.remove("save_as"));
+            }
+        }
+    }
+    tools
 }
 
 /// The result of a tool; `None` if there is no such tool.
@@ -156,11 +178,11 @@ mod tests {
 
     #[test]
     fn the_tools_are_those_that_can_be_called() {
-        let tools = tools();
+        let tools = tools(false);
         let names: Vec<&str> =
             tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["open", "findings", "table", "compare", "window", "explain"]);
-        let mut desk = Desk::new(Folders::none());
+        let mut desk = Desk::new(Folders::none(), None);
         for name in names {
             assert!(call(&mut desk, name, &json!({})).is_some());
         }
@@ -169,7 +191,7 @@ mod tests {
 
     #[test]
     fn whatever_comes_in_is_answered() {
-        let mut desk = Desk::new(Folders::none());
+        let mut desk = Desk::new(Folders::none(), None);
         let mut code =
             |line: &str| reply(&mut desk, line.as_bytes()).map(|reply| reply["error"]["code"].as_i64());
         assert_eq!(code("{"), Some(Some(PARSE_ERROR)));

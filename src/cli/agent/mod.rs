@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod desk;
+mod exports;
 pub mod files;
 pub mod mcp;
 mod text;
