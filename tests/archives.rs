@@ -8,7 +8,8 @@ use rawzip::{CompressionMethod, ZipArchiveWriter};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use support::{data_dirs, own_dir};
+use support::{data_dirs, own_dir, unpacked};
+use tracedrop::archive::tar::list_tar;
 
 /// Archive of folders, each under its name; at the top level if the name is empty.
 fn zip(folders: &[(&str, &Path)], is_packed: bool) -> Vec<u8> {
@@ -101,6 +102,29 @@ fn several_runs_in_archives_are_a_data_set() {
     assert_eq!(read(&[folder.to_str().unwrap()]), wanted);
     let wrong = run(&dir, &["export", "both.zip", "--to", "mrm-run", "-o", "out"]);
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("the input contains 2 traces"));
+}
+
+#[test]
+fn a_folder_of_tables_is_one_file() {
+    let dir = fresh("tables");
+    let folder = dir.join("sub/report1_pqtdir");
+    std::fs::create_dir_all(&folder).unwrap();
+    let archive = unpacked(&own_dir("nsys_parquet").join("made_odd.tar.gz"));
+    for file in list_tar(&archive).files {
+        let bytes = &archive[file.range.start as usize..file.range.end as usize];
+        std::fs::write(folder.join(file.path), bytes).unwrap();
+    }
+    let read = |path: &str| text(&dir, &["report", path, "--format", "json"]);
+    let wanted = read("sub/report1_pqtdir");
+    assert!(wanted.contains("folder of Parquet tables") && wanted.contains("\"report1_pqtdir\""));
+    // In another folder, and in archives.
+    support::assert_same_text("folder", &read("sub"), &wanted);
+    for is_packed in [false, true] {
+        std::fs::write(dir.join("report1_pqtdir.zip"), zip(&[("", &folder)], is_packed)).unwrap();
+        support::assert_same_text("zip", &read("report1_pqtdir.zip"), &wanted);
+    }
+    let compared = text(&dir, &["compare", "sub/report1_pqtdir", "report1_pqtdir.zip"]);
+    assert!(compared.contains("report1_pqtdir"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("sqlite", &["base", "sqlite"]),
     ("memory_run", &["base", "trace", "parquet", "memory_run"]),
     ("memory_config", &["base", "memory_config"]),
-    ("import", &["base", "trace", "parquet", "sqlite", "memory_run", "import"]),
+    ("import", &["base", "trace", "archive", "parquet", "sqlite", "memory_run", "import"]),
     ("filter", &["base", "filter"]),
     ("report", &["base", "filter", "report"]),
     ("scene", &["base", "report", "scene"]),

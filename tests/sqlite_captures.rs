@@ -1,4 +1,4 @@
-//! SQLite captures: what is read equals the answers of plain SQL, however the file is cut.
+//! SQLite captures, and their tables as Parquet files: what is read equals the answers of plain SQL, however the file is cut.
 
 mod support;
 
@@ -9,6 +9,7 @@ use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
 use tracedrop::analysis::{self, Query};
+use tracedrop::archive::tar::list_tar;
 use tracedrop::import::{Import, ImportError};
 use tracedrop::trace::slices::{SliceKind, UNFINISHED};
 use tracedrop::trace::tracks::Key;
@@ -546,6 +547,93 @@ fn ranges_of_emit_nvtx_are_operators() {
     assert!(!annotations.iter().any(|name| name.starts_with("aten::")), "{annotations:?}");
 }
 
+/// Parquet exports, each with the SQLite export of the same capture: in the same folder if it had to be ordered by table first.
+fn parquet_exports() -> Vec<(PathBuf, PathBuf)> {
+    let pair = |path: PathBuf| {
+        let endings = ["sqlite", "sqlite.gz"].map(|ending| format!("/{}.{ending}", stem(&path)));
+        let endings = endings.each_ref().map(String::as_str);
+        let of = ["nsys_parquet", "nsys"].into_iter().find_map(|dir| files(&own_dir(dir), &endings).pop());
+        let of = of.unwrap_or_else(|| panic!("{}: no SQLite export", path.display()));
+        (path, of)
+    };
+    let pairs: Vec<_> = files(&own_dir("nsys_parquet"), &[".tar.gz"]).into_iter().map(pair).collect();
+    assert!(!pairs.is_empty());
+    pairs
+}
+
+#[test]
+fn parquet_exports_have_the_rows_of_plain_sql() {
+    for (path, of) in parquet_exports() {
+        let name = stem(&path);
+        let trace = import(&name, &unpacked(&path), None).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(trace.source.format, "nsys-parquet", "{name}");
+        let answers = own_dir("nsys").join("expected").join(format!("{name}.json"));
+        if let Ok(answers) = std::fs::read(answers) {
+            check_nsys(&name, &trace, &serde_json::from_slice(&answers).unwrap());
+        }
+        assert_eq!(row_counts(&trace), row_counts(&import(&name, &unpacked(&of), None).unwrap()), "{name}");
+        for issue in ["capture-damaged-table", "capture-damaged-column", "capture-truncated"] {
+            assert_eq!(trace.ledger.count_of(issue), 0, "{name}: {issue}");
+        }
+    }
+}
+
+#[test]
+fn parquet_exports_give_the_reports_of_sqlite_exports() {
+    for (path, of) in parquet_exports() {
+        let name = stem(&path);
+        let reports = |path: &Path| {
+            analysis::reports(&Run::single(import(&name, &unpacked(path), None).unwrap()), &Query::default())
+        };
+        let (own, of) = (reports(&path), reports(&of));
+        assert!(own.iter().any(|report| report.id == "gpu-kernels"), "{name}");
+        assert_eq!(own.len(), of.len(), "{name}");
+        for (own, of) in own.iter().zip(&of) {
+            let told = |report| format!("{report:#?}");
+            support::assert_same_text(&format!("{name}, {}", own.id), &told(own), &told(of));
+        }
+    }
+}
+
+#[test]
+fn parquet_exports_do_not_depend_on_how_they_are_cut() {
+    for (path, _) in parquet_exports() {
+        let name = stem(&path);
+        let bytes = unpacked(&path);
+        let mut first: Option<String> = None;
+        for_each_cut("unknown", &bytes, None, &mut |way, trace| {
+            let told = trace.map_or_else(|error| error.to_string(), |trace| dump(&trace));
+            let first = first.get_or_insert_with(|| told.clone());
+            support::assert_same_text(&format!("{name}, {way}"), &told, first);
+        });
+    }
+}
+
+#[test]
+fn cut_parquet_exports_are_read_as_far_as_they_go() {
+    let (path, of) = parquet_exports().into_iter().find(|(path, _)| stem(path) == "made_odd").unwrap();
+    let (bytes, whole) = (unpacked(&path), row_counts(&read(&of).unwrap()));
+    let mut n_kept = Vec::new();
+    let tables = list_tar(&bytes).files;
+    for share in [3, 6, 9] {
+        // Inside of a table.
+        let table = &tables[tables.len() * share / 10].range;
+        let cut = &bytes[..(table.start + table.end) as usize / 2];
+        let trace = import("cut", cut, None).unwrap();
+        assert_eq!(trace.ledger.count_of("capture-truncated"), 1);
+        assert_eq!(trace.ledger.unaccounted_bytes(), 0);
+        assert!(row_counts(&trace).iter().all(|(row, n)| whole.get(row).is_some_and(|all| n <= all)));
+        n_kept.push(trace.ledger.kept.records);
+    }
+    assert!(n_kept.is_sorted() && n_kept[2] > n_kept[0], "{n_kept:?}");
+    // Bytes of a column that no longer are what they were.
+    let mut damaged = bytes.clone();
+    let at = memchr::memmem::find(&damaged, b"CUPTI_ACTIVITY_KIND_KERNEL.parquet").unwrap() + 512 + 4;
+    damaged[at..at + 200].fill(0xff);
+    let trace = import("damaged", &damaged, None).unwrap();
+    assert!(trace.ledger.count_of("capture-damaged-column") > 0, "{:?}", trace.ledger.issues);
+}
+
 #[test]
 fn damaged_exports_are_read_as_far_as_they_go() {
     let mut n_checked = 0;
@@ -598,7 +686,7 @@ fn other_databases_are_refused_with_their_tables() {
 
 #[test]
 fn changed_databases_never_panic() {
-    for system in ["nsys", "rocpd"] {
+    for system in ["nsys", "nsys_parquet", "rocpd"] {
         for path in files(&own_dir(system), &[".sqlite", ".gz", ".db", ".rpd"]) {
             let bytes = unpacked(&path);
             let mut random = support::Random(7);

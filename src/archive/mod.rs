@@ -3,8 +3,11 @@
 //! Only the central directory of an archive is read, so one of many gigabytes costs no more than its list. What lies in it as it
 //! is (`Stored`) is read where it lies; what is packed is unpacked piece by piece ([`unpack`]), or handed on as the gzip file
 //! that it almost is ([`gzip_ends`]). Nothing is ever written to the paths that stand in an archive.
+//!
+//! Tar archives are for folders that are read as one file ([`tar`]).
 
 mod list;
+pub mod tar;
 mod unpack;
 mod write;
 

@@ -17,6 +17,7 @@ pub mod compare;
 mod content;
 mod crew;
 pub mod export;
+mod joined;
 pub mod mrm;
 mod output;
 mod part;

@@ -1,6 +1,7 @@
 //! Locations of traces: files, run directories and archives.
 
 use crate::cli::content::FileContent;
+use crate::cli::joined::Joined;
 use crate::cli::output::shown;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -9,7 +10,7 @@ use std::rc::Rc;
 use tracedrop::archive::{self, Entry, Packing};
 use tracedrop::base::text;
 use tracedrop::engine;
-use tracedrop::engine::folder::{self, RunIn, Unpacking};
+use tracedrop::engine::folder::{self, RunIn, TableFolder, Unpacking};
 use tracedrop::export::tracedrop_file;
 use tracedrop::memory_run;
 use tracedrop::trace::args::Content;
@@ -34,6 +35,8 @@ pub enum Place {
     /// The directory of the first run of a dataset, and the lists of its runs; several if datasets are nested.
     FirstRun(PathBuf, Vec<PathBuf>),
     Packed(Packed),
+    /// An export of Nsight Systems in an archive.
+    PackedTables(PackedTables),
     /// An archive without readable traces, and why.
     Useless(PathBuf, String),
 }
@@ -45,6 +48,15 @@ pub struct Packed {
     trace: Entry,
     /// The run it belongs to.
     run: Option<Run>,
+}
+
+/// Tables in an archive that are read as one file.
+pub struct PackedTables {
+    archive: PathBuf,
+    content: Rc<FileContent>,
+    /// File name of the export.
+    name: String,
+    tables: Vec<Entry>,
 }
 
 /// A run directory in an archive.
@@ -78,6 +90,9 @@ impl Place {
                 let slash = if inside.is_empty() { "" } else { "/" };
                 format!("{}{slash}{}", shown(&packed.archive), text::visible(inside))
             }
+            Place::PackedTables(packed) => {
+                format!("{}/{}", shown(&packed.archive), text::visible(&packed.name))
+            }
         }
     }
 
@@ -93,6 +108,7 @@ impl Place {
                 Ok(input)
             }
             Place::Packed(packed) => packed.input(is_quiet),
+            Place::PackedTables(packed) => packed.input(),
             Place::Useless(_, why) => Err(why.clone()),
         }
     }
@@ -104,7 +120,7 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
     let mut places = Vec::new();
     let formats = engine::formats();
     for path in paths {
-        if run_files(path).is_some() {
+        if run_files(path).is_some() || tables_of_export(path).is_some() {
             places.push(Place::Path(path.clone()));
             continue;
         }
@@ -174,7 +190,7 @@ fn raw_traces(path: &Path) -> Vec<PathBuf> {
     memory_run::RAW_TRACES.map(|name| raw.join(name)).into_iter().filter(|path| path.is_file()).collect()
 }
 
-/// Run directories in `path`, at most `n_levels` down.
+/// Run directories and exports of tables in `path`, at most `n_levels` down.
 fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
     let inside = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
     // Links are skipped: they may form cycles.
@@ -184,6 +200,7 @@ fn runs_below(path: &Path, n_levels: usize) -> Vec<PathBuf> {
             let folder = entry.path();
             match run_files(&folder) {
                 Some(_) => vec![folder],
+                None if tables_of_export(&folder).is_some() => vec![folder],
                 None if !raw_traces(&folder).is_empty() => raw_traces(&folder),
                 None if n_levels > 1 => runs_below(&folder, n_levels - 1),
                 None => Vec::new(),
@@ -232,6 +249,15 @@ fn name_of_part(path: &Path) -> Option<String> {
     folder::name_in_dataset(&path).map(str::to_string)
 }
 
+/// Sorted names of the tables in `path`; `None` unless it is an export of Nsight Systems.
+fn tables_of_export(path: &Path) -> Option<Vec<String>> {
+    let inside = std::fs::read_dir(path).ok()?.filter_map(Result::ok);
+    let names = inside.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| folder::is_in_table_folder(name)).collect();
+    names.sort();
+    folder::is_table_folder(names.iter().map(String::as_str)).then_some(names)
+}
+
 /// Sorted file names of the run directory `path`, figures with their folder; `None` if `path` is not a run directory.
 fn run_files(path: &Path) -> Option<Vec<String>> {
     let inside = std::fs::read_dir(path).ok()?.filter_map(Result::ok);
@@ -268,7 +294,8 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
     let left_out: Vec<String> =
         archive.left_out.iter().map(|file| format!("{}: {}", text::visible(&file.path), file.why)).collect();
     let stem = folder::archive_stem(&name).to_string();
-    let (runs, others) = folder::runs_among(archive.files, |file| &file.path);
+    let (exports, others) = folder::table_folders_among(archive.files, |file| &file.path);
+    let (runs, others) = folder::runs_among(others, |file| &file.path);
     let (others, tables) = folder::without_tables_of_runs(others, |file| &file.path);
     let formats = engine::formats();
     let packed = |trace, run| {
@@ -281,7 +308,17 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
     let bare = |file: &Entry| file.path.rsplit('/').next().unwrap_or_default().to_string();
     let (traces, unknown): (Vec<Entry>, Vec<Entry>) =
         others.into_iter().partition(|file| folder::may_be_trace(&bare(file), &formats));
-    let mut places: Vec<Place> = runs.chain(traces.into_iter().map(|trace| packed(trace, None))).collect();
+    let exports = exports.into_iter().map(|TableFolder { folder, tables }| {
+        let name = folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(&stem).to_string();
+        Place::PackedTables(PackedTables {
+            archive: path.to_path_buf(),
+            content: content.clone(),
+            name,
+            tables,
+        })
+    });
+    let mut places: Vec<Place> =
+        runs.chain(exports).chain(traces.into_iter().map(|trace| packed(trace, None))).collect();
     if places.is_empty() && tables.is_empty() && unknown.len() <= MAX_UNKNOWN {
         // Opened by content; the refusal then names what they are.
         let visible = unknown.into_iter().filter(|file| !bare(file).starts_with('.'));
@@ -313,6 +350,9 @@ fn in_archive(path: &Path, is_quiet: bool) -> Option<Vec<Place>> {
 }
 
 fn path_input(path: &Path) -> Result<Input, String> {
+    if let Some(names) = tables_of_export(path) {
+        return export_input(path, names);
+    }
     let run = run_files(path);
     let folder = path;
     let path = if run.is_some() { &folder.join(folder::TRACE_OF_RUN) } else { folder };
@@ -344,6 +384,30 @@ fn path_input(path: &Path) -> Result<Input, String> {
     let content = content.map(|content| Rc::new(content) as Rc<dyn Content>);
     let sidecar_files = run.map(|names| sidecar_files_in(folder, names));
     Ok(Input { reader, n_bytes, file_name, content, path: Some(path.to_path_buf()), sidecar_files })
+}
+
+/// An export of Nsight Systems in the folder `path`, as one file.
+fn export_input(path: &Path, names: Vec<String>) -> Result<Input, String> {
+    let open = |name: String| {
+        let content = FileContent::open(&path.join(&name)).ok_or(format!("{name} cannot be opened"))?;
+        Ok::<_, String>((name, Box::new(content) as Box<dyn Content>))
+    };
+    let tables = names.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let named = path.canonicalize().unwrap_or(path.to_path_buf());
+    let file_name = named.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(joined_input(file_name, tables))
+}
+
+fn joined_input(file_name: String, tables: Vec<(String, Box<dyn Content>)>) -> Input {
+    let content: Rc<dyn Content> = Rc::new(Joined::tar(tables));
+    Input {
+        reader: Box::new(Reading::new(content.clone())),
+        n_bytes: content.n_bytes(),
+        file_name,
+        content: Some(content),
+        path: None,
+        sidecar_files: None,
+    }
 }
 
 /// The files next to the trace in a run directory.
@@ -386,9 +450,9 @@ impl Packed {
             return Ok(made(Rc::new(part())));
         }
         match folder::unpacking(&name, self.trace.n_bytes) {
-            Unpacking::Whole => Ok(made(Rc::new(self.whole(&self.trace)?))),
+            Unpacking::Whole => Ok(made(Rc::new(unpacked(&self.content, &self.trace)?))),
             Unpacking::TooLarge if self.trace.n_bytes <= MAX_TABLE_BYTES => {
-                Ok(made(Rc::new(self.whole(&self.trace)?)))
+                Ok(made(Rc::new(unpacked(&self.content, &self.trace)?)))
             }
             Unpacking::TooLarge => Err(format!(
                 "{name} has more than {} GiB decompressed; extract the archive and open its folder",
@@ -418,7 +482,7 @@ impl Packed {
             if !folder::is_read_in_run(&name, entry.n_bytes) {
                 return SidecarFile::unread(name, entry.n_bytes);
             }
-            match self.whole(entry) {
+            match unpacked(&self.content, entry) {
                 Ok(content) => memory_run::sidecar_file(name, content),
                 Err(why) => {
                     if !is_quiet {
@@ -430,17 +494,40 @@ impl Packed {
         });
         files.collect()
     }
+}
 
-    /// Decompressed bytes of a file of the archive.
-    fn whole(&self, entry: &Entry) -> Result<Vec<u8>, String> {
-        let mut out = Vec::new();
-        archive::unpack(&*self.content, entry, &mut |piece| {
-            out.try_reserve(piece.len()).map_err(|_| "it does not fit in memory".to_string())?;
-            out.extend_from_slice(piece);
-            Ok(())
-        })?;
-        Ok(out)
+impl PackedTables {
+    fn input(&self) -> Result<Input, String> {
+        let open = |entry: &Entry| {
+            let name = entry.path.rsplit('/').next().unwrap_or_default().to_string();
+            let content: Box<dyn Content> = match entry.packing == Packing::Stored {
+                true => Box::new(Part { whole: self.content.clone(), range: entry.range.clone() }),
+                false => Box::new(unpacked(&self.content, entry)?),
+            };
+            Ok((name, content))
+        };
+        let n_bytes = self.tables.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.n_bytes));
+        if n_bytes > MAX_TABLE_BYTES {
+            return Err(format!(
+                "{} has more than {} GiB decompressed; extract the archive and open its folder",
+                text::visible(&self.name),
+                MAX_TABLE_BYTES >> 30
+            ));
+        }
+        let tables = self.tables.iter().map(open).collect::<Result<Vec<_>, String>>()?;
+        Ok(joined_input(self.name.clone(), tables))
     }
+}
+
+/// Decompressed bytes of a file of an archive.
+fn unpacked(archive: &FileContent, entry: &Entry) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    archive::unpack(archive, entry, &mut |piece| {
+        out.try_reserve(piece.len()).map_err(|_| "it does not fit in memory".to_string())?;
+        out.extend_from_slice(piece);
+        Ok(())
+    })?;
+    Ok(out)
 }
 
 /// Byte range of a file as content.

@@ -2,7 +2,9 @@
 
 use super::protocol::{FormatView, LinkedFile, LinkedSide};
 use crate::analysis::mrm_run;
+pub use crate::archive::tar::{Piece, tar_of};
 use crate::base::text::number_behind;
+use crate::import::sqlite_captures::parquet_folder;
 use crate::import::{Confidence, address_ranges};
 use crate::memory_run;
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,6 +116,47 @@ pub fn runs_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<RunIn
         }
     }
     (runs, others)
+}
+
+/// A folder of tables that are read as one file, with the files in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableFolder<T> {
+    /// Its path.
+    pub folder: String,
+    /// Ordered by path.
+    pub tables: Vec<T>,
+}
+
+/// Splits files with `/`-separated paths into Parquet exports of Nsight Systems and others, both ordered by path.
+pub fn table_folders_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<TableFolder<T>>, Vec<T>) {
+    files.sort_by(|a, b| path(a).cmp(path(b)));
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in &files {
+        let (folder, name) = split(path(file));
+        names.entry(folder.to_string()).or_default().push(name.to_string());
+    }
+    names.retain(|_, names| is_table_folder(names.iter().map(String::as_str)));
+    let mut folders: BTreeMap<String, Vec<T>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for file in files {
+        let (folder, name) = split(path(&file));
+        match names.contains_key(folder) && is_in_table_folder(name) {
+            true => folders.entry(folder.to_string()).or_default().push(file),
+            false => others.push(file),
+        }
+    }
+    let folders = folders.into_iter().map(|(folder, tables)| TableFolder { folder, tables }).collect();
+    (folders, others)
+}
+
+/// Whether these file names form a Parquet export of Nsight Systems.
+pub fn is_table_folder<'a>(names: impl Iterator<Item = &'a str>) -> bool {
+    parquet_folder::is_export(names)
+}
+
+/// Whether a file of such an export is a table.
+pub fn is_in_table_folder(name: &str) -> bool {
+    name.ends_with(parquet_folder::ENDING)
 }
 
 /// Splits off tables of a run whose trace is missing: they are not traces.
@@ -314,6 +357,24 @@ mod tests {
         }
         assert_eq!(name_in_run("d/m/manifest.csv", "d/m"), "manifest.csv");
         assert_eq!(name_in_run("manifest.csv", ""), "manifest.csv");
+    }
+
+    #[test]
+    fn tables_of_an_export_belong_together() {
+        let files = [
+            "b/x/StringIds.parquet",
+            "a/notes.txt",
+            "a/StringIds.parquet",
+            "b/x/NVTX_EVENTS.parquet",
+            "a/OTHER.parquet",
+            "a/CUPTI_ACTIVITY_KIND_KERNEL.parquet",
+            "c/trace.parquet",
+        ];
+        let (folders, others) = table_folders_among(files.to_vec(), |path| path);
+        let found: Vec<(&str, usize)> =
+            folders.iter().map(|folder| (folder.folder.as_str(), folder.tables.len())).collect();
+        assert_eq!(found, [("a", 3), ("b/x", 2)]);
+        assert_eq!(others, ["a/notes.txt", "c/trace.parquet"]);
     }
 
     #[test]

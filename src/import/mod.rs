@@ -51,6 +51,7 @@ pub const FORMATS: &[&FormatInfo] = &[
     &xplane::INFO,
     &sqlite_captures::NSYS,
     &sqlite_captures::ROCPD,
+    &sqlite_captures::parquet_folder::INFO,
     &stacks::perf::INFO,
     &perf_text::INFO,
     &perf_text::SEED_INFO,

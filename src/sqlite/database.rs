@@ -3,7 +3,7 @@
 use super::header::HEADER_BYTES;
 use super::leaf::{INTERIOR, LEAF, cells, start_of, u16_at, u32_at};
 use super::record::{Record, Value};
-use super::schema::{self, Column, Table};
+use super::schema::{self, Table};
 use super::{Cell, Error, Header, PageNumber, Source};
 use std::borrow::Cow;
 use std::cell::{Cell as Counter, RefCell};
@@ -115,16 +115,6 @@ impl<S: Source> Database<S> {
     /// Tables with rows, in order of the schema.
     pub fn tables(&self) -> &[Table] {
         &self.tables
-    }
-
-    /// Number of the table with a name, among [`Database::tables`].
-    pub fn table_named(&self, name: &str) -> Option<usize> {
-        self.tables.iter().position(|table| table.name == name)
-    }
-
-    /// A column of a table by their number and name.
-    pub fn column(&self, table: usize, name: &str) -> Option<Column> {
-        self.tables.get(table)?.column(name)
     }
 
     /// Names of tables that are not read: virtual ones, those without row ids, and those beyond the first 20,000.

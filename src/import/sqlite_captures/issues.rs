@@ -12,6 +12,12 @@ issue_kinds! {
         "the file was written in WAL mode; a -wal file next to it may hold more rows and is not read",
         "run `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`, then open it again";
     UNREAD_TABLE = "sqlite-unread-table", Skipped, "table of a kind that is not read (virtual, or without row ids)", "", 5;
+    TRUNCATED_FOLDER = "capture-truncated", Skipped, "the archive of tables ends inside a file; tables after it are lost",
+        "copy or export it again";
+    DAMAGED_TABLE = "capture-damaged-table", Skipped, "Parquet table that could not be opened",
+        "copy or export it again", 5;
+    DAMAGED_COLUMN = "capture-damaged-column", Note,
+        "columns of a Parquet table that could not be decoded; their values count as missing", "copy or export it again", 5;
     OTHER_TABLE = "capture-other-table", Skipped, "table of data that is not shown", "", 20;
     NO_TIME = "capture-no-time", Skipped, "event without a start or an end", "";
     NEGATIVE = "capture-negative-duration", Skipped, "event that ends before it starts", "";

@@ -1,5 +1,5 @@
 //! SQLite captures: Nsight Systems (`nsys export -t sqlite`, 2025 and 2026), rocpd (`rocprofv3`, schemas 3 and 4) and RPD
-//! (rocmProfileData).
+//! (rocmProfileData). Tables of Nsight Systems may also come as Parquet files: [`parquet_folder`].
 //!
 //! In come pages of the database, out go events in the layout of Kineto, so that all GPU reports work on them. Schema, dictionaries
 //! and the interior pages of B-trees are read first, from the lent file; the pages of events are decoded as they stream by, in order
@@ -12,15 +12,18 @@ mod issues;
 mod names;
 mod nsys;
 mod nvtx;
+pub mod parquet_folder;
 mod rocpd;
 pub(super) mod rows;
 mod rpd;
+mod tables;
 
 use self::issues::*;
-use self::rows::{Place, Row};
+use self::rows::{Place, Row, Values};
+use self::tables::Tables;
 use super::{Confidence, FormatInfo, ImportError, Reader};
 use crate::base::units::counted;
-use crate::sqlite::{Database, Error, MAGIC, PageNumber, Record, leaf};
+use crate::sqlite::{Database, Error, MAGIC, PageNumber, Record, Table, leaf};
 use crate::trace::args::Content;
 use crate::trace::builder::Ways;
 use crate::trace::{Position, TraceBuilder};
@@ -106,23 +109,28 @@ struct Opened {
     plans: Vec<Plan>,
 }
 
-/// Reads the rows of a dictionary, in no particular order; reports damage.
-fn each_row(
-    file: &File,
-    table: usize,
-    out: &mut TraceBuilder,
-    mut each: impl FnMut(&Row<'_>),
-) -> Result<(), ImportError> {
-    let Some(table) = file.tables().get(table) else { return Ok(()) };
-    let leaves = file.leaves(table.root).map_err(refuse)?;
-    let encoding = file.header().encoding;
-    let n_damaged = file.rows(&leaves.pages, |rowid, payload, record| {
-        each(&Row { rowid, payload, record, encoding });
-    });
-    for _ in 0..n_damaged.map_err(refuse)?.saturating_add(leaves.n_damaged) {
-        out.trace.ledger.file(&DAMAGED_ROW, Position::NOWHERE, table.name.as_bytes());
+impl Tables for File {
+    fn tables(&self) -> &[Table] {
+        Database::tables(self)
     }
-    Ok(())
+
+    fn rows_of(
+        &self,
+        table: usize,
+        out: &mut TraceBuilder,
+        each: &mut dyn FnMut(&Row<'_>),
+    ) -> Result<(), ImportError> {
+        let Some(table) = Database::tables(self).get(table) else { return Ok(()) };
+        let leaves = self.leaves(table.root).map_err(refuse)?;
+        let encoding = self.header().encoding;
+        let n_damaged = self.rows(&leaves.pages, |rowid, payload, record| {
+            each(&Row { rowid, values: Values::Record { payload, record, encoding } });
+        });
+        for _ in 0..n_damaged.map_err(refuse)?.saturating_add(leaves.n_damaged) {
+            out.trace.ledger.file(&DAMAGED_ROW, Position::NOWHERE, table.name.as_bytes());
+        }
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -262,7 +270,8 @@ impl Pages {
             };
             match (payload, cell) {
                 (Some(payload), Ok(cell)) if self.record.parse(&payload) => {
-                    let row = Row { rowid: cell.rowid, payload: &payload, record: &self.record, encoding };
+                    let values = Values::Record { payload: &payload, record: &self.record, encoding };
+                    let row = Row { rowid: cell.rowid, values };
                     if self.capture.needs_others(kind, &row) {
                         look_at_all(&self.file, &self.owners, owner, self.capture.as_mut(), kind)?;
                     }
@@ -277,14 +286,18 @@ impl Pages {
         Ok(())
     }
 
-    /// Reports rows that are not shown, and what is known of the file.
     fn describe(&self, out: &mut TraceBuilder) {
-        for (table, n) in self.file.tables().iter().zip(&self.n_counted).filter(|(_, n)| **n > 0) {
-            let example = format!("{}: {}", table.name, counted(*n, "row", "rows"));
-            out.trace.ledger.file(&OTHER_TABLE, Position::NOWHERE, example.as_bytes());
-        }
-        self.capture.describe(out);
+        describe(self.file.tables(), &self.n_counted, &*self.capture, out);
     }
+}
+
+/// Reports the numbers of rows by table that are not shown, and what is known of the file.
+fn describe(tables: &[Table], n_counted: &[u64], capture: &dyn Capture, out: &mut TraceBuilder) {
+    for (table, n) in tables.iter().zip(n_counted).filter(|(_, n)| **n > 0) {
+        let example = format!("{}: {}", table.name, counted(*n, "row", "rows"));
+        out.trace.ledger.file(&OTHER_TABLE, Position::NOWHERE, example.as_bytes());
+    }
+    capture.describe(out);
 }
 
 /// Shows a capture all rows of the table with that number in `owners`. Damage is reported where they are taken.
@@ -299,7 +312,7 @@ fn look_at_all(
     let pages: Vec<PageNumber> = pages.map(|(page, _)| page).collect();
     let encoding = file.header().encoding;
     let looked = file.rows(&pages, |rowid, payload, record| {
-        capture.look_at(kind, &Row { rowid, payload, record, encoding });
+        capture.look_at(kind, &Row { rowid, values: Values::Record { payload, record, encoding } });
     });
     looked.map_err(refuse)?;
     capture.looked_at_all(kind);
@@ -341,7 +354,9 @@ impl Reader for CaptureReader {
         }
         match &mut self.pages {
             Some(pages) => pages.feed(bytes, out),
-            None if bytes.len() > MAX_KEPT_BYTES.saturating_sub(self.kept.len()) => Err(too_large()),
+            None if bytes.len() > MAX_KEPT_BYTES.saturating_sub(self.kept.len()) => {
+                Err(too_large("SQLite files"))
+            }
             None => {
                 self.kept.extend_from_slice(bytes);
                 Ok(())
@@ -402,13 +417,11 @@ fn unknown(names: &[&str]) -> ImportError {
     }
 }
 
-fn too_large() -> ImportError {
+/// Refuses `what`, which needs random access.
+fn too_large(what: &str) -> ImportError {
     ImportError {
         code: "sqlite-too-large",
-        what: format!(
-            "SQLite files over {} MiB cannot be read from a pipe or compressed",
-            MAX_KEPT_BYTES >> 20
-        ),
+        what: format!("{what} over {} MiB cannot be read from a pipe or compressed", MAX_KEPT_BYTES >> 20),
         hint: "decompress it first, or open it from disk".to_string(),
     }
 }

@@ -11,7 +11,8 @@ use super::issues::{NO_PROCESS, NO_TIME, WHOLE_GRAPH};
 use super::names::Names;
 use super::nvtx::{self, Group, Name, NvtxNames};
 use super::rows::{Col, GpuFacts, Gpus, NewEvent, Place, Row, Rows, Scopes, base_name, put_gpus};
-use super::{Capture, File, Opened, Plan, each_row};
+use super::tables::Tables;
+use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::import::ImportError;
@@ -30,6 +31,18 @@ pub fn is_one(text: &str) -> bool {
 pub fn is_table(name: &str) -> bool {
     name.starts_with("CUPTI_ACTIVITY_KIND_")
         || ["NVTX_EVENTS", "META_DATA_EXPORT", "TARGET_INFO_GPU", "OSRT_API"].contains(&name)
+}
+
+/// Whether Nsight Systems writes a table of this name, with events or metadata.
+pub fn is_known_table(name: &str) -> bool {
+    is_table(name) || is_dictionary(name)
+}
+
+/// Whether rows of a table are no events: other tables refer to them, or they are metadata.
+fn is_dictionary(name: &str) -> bool {
+    DICTIONARIES.contains(&name)
+        || DICTIONARY_STARTS.iter().any(|start| name.starts_with(start))
+        || name.ends_with("CALLCHAINS")
 }
 
 /// Tables that only other tables refer to, and metadata.
@@ -206,14 +219,14 @@ fn process_of(global: i64) -> i64 {
 }
 
 /// Reads the dictionaries.
-pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> {
+pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportError> {
     let mut nsys = Nsys::default();
     let find = |name: &str| file.table_named(name);
     let col = |table: usize, name: &str| file.column(table, name);
     if let Some(table) = find("StringIds") {
         let (id, value) = (col(table, "id"), col(table, "value"));
         let names = &mut nsys.names;
-        each_row(file, table, out, |row| {
+        file.each_row(table, out, |row| {
             if let (Some(id), Some(text)) = (row.int(id), row.text(value)) {
                 names.insert(id, &text);
             }
@@ -225,7 +238,7 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
     ] {
         let Some(table) = find(name) else { continue };
         let (id, label) = (col(table, "id"), col(table, label).or(col(table, "name")));
-        each_row(file, table, out, |row| {
+        file.each_row(table, out, |row| {
             if let (Some(id), Some(label)) = (row.int(id), row.text(label)) {
                 labels.insert(id, String::from_utf8_lossy(&label).into_owned());
             }
@@ -235,7 +248,7 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
         let (name, thread) = (col(table, "nameId"), col(table, "globalTid"));
         let mut last: HashMap<i64, i64> = HashMap::default();
         let names = &mut nsys.thread_names;
-        each_row(file, table, out, |row| {
+        file.each_row(table, out, |row| {
             if let (Some(thread), Some(name)) = (row.int(thread), row.int(name)) {
                 // A thread may be renamed; the last name counts.
                 let last = last.entry(thread).or_insert(row.rowid);
@@ -249,7 +262,7 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
     if let Some(table) = find("PROCESSES") {
         let (name, process) = (col(table, "name"), col(table, "globalPid"));
         let names = &mut nsys.process_names;
-        each_row(file, table, out, |row| {
+        file.each_row(table, out, |row| {
             if let (Some(process), Some(name)) = (row.int(process), row.text(name)) {
                 names.insert(process_of(process), base_name(&name).to_vec());
             }
@@ -260,7 +273,7 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
     let mut product = None;
     if let Some(table) = find("META_DATA_EXPORT") {
         let (name, value) = (col(table, "name"), col(table, "value"));
-        each_row(file, table, out, |row| {
+        file.each_row(table, out, |row| {
             let (Some(name), Some(value)) = (row.text(name), row.text(value)) else { return };
             let value = String::from_utf8_lossy(&value).into_owned();
             match &*name {
@@ -272,7 +285,7 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
     }
     if let Some(table) = find("META_DATA_CAPTURE") {
         let (name, value) = (col(table, "name"), col(table, "value"));
-        each_row(file, table, out, |row| {
+        file.each_row(table, out, |row| {
             let (Some(name), Some(value)) = (row.text(name), row.text(value)) else { return };
             if let Some(option) = OPTIONS.iter().find(|option| option.as_bytes() == &*name) {
                 facts.push(((*option).to_string(), String::from_utf8_lossy(&value).into_owned()));
@@ -284,6 +297,10 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
         Some(version) => format!("Nsight Systems {version}"),
         None => "Nsight Systems".to_string(),
     });
+    // Kinds of rows are listed in one order, whatever that of the tables.
+    for (name, _) in TABLES {
+        nsys.rows.add_kind(name);
+    }
     let mut plans = Vec::new();
     for table in file.tables() {
         let name = table.name.as_str();
@@ -291,10 +308,7 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
             let rows_kind = nsys.rows.add_kind(name);
             nsys.tables.push(EventTable { kind: *kind, columns: Columns::of(table), rows_kind });
             Plan::Read(nsys.tables.len() - 1)
-        } else if DICTIONARIES.contains(&name)
-            || DICTIONARY_STARTS.iter().any(|start| name.starts_with(start))
-            || name.ends_with("CALLCHAINS")
-        {
+        } else if is_dictionary(name) {
             Plan::Ignore
         } else {
             Plan::Count
@@ -303,12 +317,12 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
     Ok(Opened { capture: Box::new(nsys), plans })
 }
 
-fn read_gpus(file: &File, table: Option<usize>, out: &mut TraceBuilder) -> Result<(), ImportError> {
+fn read_gpus(file: &dyn Tables, table: Option<usize>, out: &mut TraceBuilder) -> Result<(), ImportError> {
     let Some(table) = table else { return Ok(()) };
     let col = |name: &str| file.column(table, name);
     let (id, name, memory, sms) = (col("id"), col("name"), col("totalMemory"), col("smCount"));
     let mut gpus = Vec::new();
-    each_row(file, table, out, |row| {
+    file.each_row(table, out, |row| {
         let Some(id) = row.int(id) else { return };
         let name = row.text(name).map(|name| String::from_utf8_lossy(&name).into_owned());
         gpus.push(GpuFacts {

@@ -10,11 +10,12 @@
 use super::issues::{COMPRESSED, NO_TIME};
 use super::names::{IdMap, Names, missing};
 use super::rows::{Col, GpuFacts, Gpus, NewEvent, Place, Row, Rows, Scopes, base_name, put_gpus};
-use super::{Capture, File, Opened, Plan, each_row};
+use super::tables::Tables;
+use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
 use crate::base::json::{RawStr, unescape_to_string};
 use crate::import::ImportError;
-use crate::sqlite::{Table, Value};
+use crate::sqlite::Table;
 use crate::trace::builder::for_each_member;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
 use crate::trace::{Position, TraceBuilder};
@@ -178,7 +179,7 @@ fn parts(name: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Reads the dictionaries.
-pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> {
+pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportError> {
     let mut rocpd = Rocpd::default();
     let mut plans = Vec::new();
     for (i, table) in file.tables().iter().enumerate() {
@@ -240,7 +241,7 @@ impl One {
     fn read(
         &mut self,
         base: &str,
-        file: &File,
+        file: &dyn Tables,
         table: usize,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
@@ -251,7 +252,7 @@ impl One {
         match base {
             "metadata" => {
                 let (tag, value) = (col("tag"), col("value"));
-                each_row(file, table, out, |row| {
+                file.each_row(table, out, |row| {
                     if row.text(tag).is_some_and(|tag| &*tag == b"schema_version") {
                         self.version =
                             row.text(value).map(|value| String::from_utf8_lossy(&value).into_owned());
@@ -260,15 +261,15 @@ impl One {
             }
             "string" => {
                 let text = col("string");
-                each_row(file, table, out, |row| match (row.int(id), row.text(text)) {
+                file.each_row(table, out, |row| match (row.int(id), row.text(text)) {
                     (Some(id), Some(text)) => self.strings.insert(id, &text),
-                    (Some(_), None) if matches!(row.get(text), Value::Blob(_)) => n_compressed += 1,
+                    (Some(_), None) if row.is_blob(text) => n_compressed += 1,
                     _ => {}
                 })?;
             }
             "info_kernel_symbol" => {
                 let (shown, name) = (col("display_name"), col("kernel_name"));
-                each_row(file, table, out, |row| {
+                file.each_row(table, out, |row| {
                     let shown = row.text(shown).filter(|shown| !shown.is_empty());
                     if let (Some(id), Some(name)) = (row.int(id), shown.or_else(|| row.text(name))) {
                         self.kernels.insert(id, name.strip_suffix(b".kd").unwrap_or(&name));
@@ -277,7 +278,7 @@ impl One {
             }
             "info_category" => {
                 let name = col("name");
-                each_row(file, table, out, |row| {
+                file.each_row(table, out, |row| {
                     if let (Some(id), Some(name)) = (row.int(id), row.text(name)) {
                         self.categories.insert(id, String::from_utf8_lossy(&name).into_owned());
                     }
@@ -285,7 +286,7 @@ impl One {
             }
             "info_node" => {
                 let names = ["machine_id", "hostname"].map(col);
-                each_row(file, table, out, |row| {
+                file.each_row(table, out, |row| {
                     let text: Vec<u8> = names
                         .iter()
                         .filter_map(|name| row.text(*name))
@@ -303,7 +304,7 @@ impl One {
                 let number = if is_process { col("pid") } else { col("tid") };
                 let name = if is_process { col("command") } else { col("name") };
                 let numbers = if is_process { &mut self.processes } else { &mut self.threads };
-                each_row(file, table, out, |row| {
+                file.each_row(table, out, |row| {
                     let name = row.text(name).unwrap_or_default();
                     // Options of a command may be secrets.
                     let program = name.split(|byte| *byte == b' ').next().unwrap_or_default();
@@ -316,7 +317,7 @@ impl One {
             "info_agent" => {
                 let (kind, absolute, number) = (col("type"), col("absolute_index"), col("type_index"));
                 let names = ["product_name", "user_name", "model_name", "name"].map(col);
-                each_row(file, table, out, |row| {
+                file.each_row(table, out, |row| {
                     let Some(id) = row.int(id) else { return };
                     let name = names.iter().find_map(|name| row.text(*name).filter(|name| !name.is_empty()));
                     let absolute = row.int(absolute).unwrap_or(id);
@@ -335,7 +336,7 @@ impl One {
                 // In schema 4, pid and ppid of a track are ids of rows, as elsewhere.
                 let [node, pid, tid, agent, queue, stream] =
                     ["nid", "pid", "tid", "agent_id", "queue_id", "stream_id"].map(col);
-                each_row(file, table, out, |row| {
+                file.each_row(table, out, |row| {
                     let Some(id) = row.int(id) else { return };
                     let place = Where {
                         node: row.int(node),
@@ -351,7 +352,7 @@ impl One {
             "event" => {
                 let (correlation, category, data) =
                     (col("correlation_id"), col("category_id"), col("extdata"));
-                each_row(file, table, out, |row| {
+                file.each_row(table, out, |row| {
                     let Some(id) = row.int(id) else { return };
                     let event = Event {
                         correlation: row.int(correlation).unwrap_or(0),

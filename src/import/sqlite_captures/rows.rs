@@ -1,6 +1,7 @@
 //! Rows of tables, and the events they become.
 
 use super::issues::{NEGATIVE, NO_ROOM, NO_TIME};
+use super::parquet_folder::Group;
 use crate::base::hash::HashMap;
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::strings::StringId;
@@ -18,29 +19,50 @@ pub type Col = Option<Column>;
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     pub rowid: i64,
-    pub payload: &'a [u8],
-    pub record: &'a Record,
-    pub encoding: Encoding,
+    pub values: Values<'a>,
+}
+
+/// Where the values of a row are.
+#[derive(Clone, Copy)]
+pub enum Values<'a> {
+    /// A record of a database, with the encoding of its texts.
+    Record { payload: &'a [u8], record: &'a Record, encoding: Encoding },
+    /// Row `at` of a row group of a Parquet table.
+    Group { group: &'a Group<'a>, at: usize },
 }
 
 impl<'a> Row<'a> {
-    pub fn get(&self, column: Col) -> Value<'a> {
-        match column {
-            Some(Column::Stored(at)) => self.record.get(self.payload, at),
-            Some(Column::RowId) => Value::Int(self.rowid),
-            None => Value::Null,
-        }
-    }
-
     pub fn int(&self, column: Col) -> Option<i64> {
-        self.get(column).as_int()
+        match (column?, self.values) {
+            (Column::RowId, _) => Some(self.rowid),
+            (Column::Stored(at), Values::Record { payload, record, .. }) => record.get(payload, at).as_int(),
+            (Column::Stored(at), Values::Group { group, at: row }) => group.column(at)?.int(row),
+        }
     }
 
     /// A text as UTF-8, which may be invalid.
     pub fn text(&self, column: Col) -> Option<Cow<'a, [u8]>> {
-        match self.get(column) {
-            Value::Text(text) => Some(self.encoding.to_utf8(text)),
-            _ => None,
+        match (column?, self.values) {
+            (Column::RowId, _) => None,
+            (Column::Stored(at), Values::Record { payload, record, encoding }) => {
+                match record.get(payload, at) {
+                    Value::Text(text) => Some(encoding.to_utf8(text)),
+                    _ => None,
+                }
+            }
+            (Column::Stored(at), Values::Group { group, at: row }) => {
+                Some(Cow::Borrowed(group.column(at)?.text(row)?.as_bytes()))
+            }
+        }
+    }
+
+    /// Whether a value is bytes without a meaning.
+    pub fn is_blob(&self, column: Col) -> bool {
+        match (column, self.values) {
+            (Some(Column::Stored(at)), Values::Record { payload, record, .. }) => {
+                matches!(record.get(payload, at), Value::Blob(_))
+            }
+            _ => false,
         }
     }
 

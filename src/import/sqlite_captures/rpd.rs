@@ -8,7 +8,8 @@ use super::issues::NO_TIME;
 use super::names::{IdMap, Names};
 use super::rocpd::copy_name;
 use super::rows::{Col, Gpus, NewEvent, Place, Row, Rows};
-use super::{Capture, File, Opened, Plan, each_row};
+use super::tables::Tables;
+use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
 use crate::import::ImportError;
 use crate::trace::TraceBuilder;
@@ -52,13 +53,13 @@ struct Rpd {
 }
 
 /// Reads the dictionaries.
-pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> {
+pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportError> {
     let mut rpd = Rpd::default();
     let find = |name: &str| file.table_named(name);
     let col = |table: usize, name: &str| file.column(table, name);
     if let Some(table) = find("rocpd_string") {
         let (id, text) = (col(table, "id"), col(table, "string"));
-        each_row(file, table, out, |row| {
+        file.each_row(table, out, |row| {
             if let (Some(id), Some(text)) = (row.int(id), row.text(text)) {
                 rpd.strings.insert(id, &text);
             }
@@ -66,7 +67,7 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
     }
     if let Some(table) = find("rocpd_api_ops") {
         let (call, op) = (col(table, "api_id"), col(table, "op_id"));
-        each_row(file, table, out, |row| {
+        file.each_row(table, out, |row| {
             let (Some(call), Some(op)) = (row.int(call), row.int(op)) else { return };
             if rpd.calls.get(op).is_none_or(|(rowid, _)| *rowid > row.rowid) {
                 rpd.calls.insert(op, (row.rowid, call));
@@ -75,7 +76,7 @@ pub fn open(file: &File, out: &mut TraceBuilder) -> Result<Opened, ImportError> 
     }
     if let Some(table) = find("rocpd_copyapi") {
         let (call, size) = (col(table, "api_ptr_id"), col(table, "size"));
-        each_row(file, table, out, |row| {
+        file.each_row(table, out, |row| {
             if let (Some(call), Some(size)) = (row.int(call), row.int(size)) {
                 rpd.sizes.insert(call, size);
             }
