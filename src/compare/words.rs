@@ -196,7 +196,7 @@ pub fn chart(joined: &Joined) -> Option<Chart> {
     Some(Chart {
         title: format!("{}: more (▲) and less (▼) in B", total.label),
         caption: format!(
-            "Size of the largest changes{}; see table {}.",
+            "The largest changes{}; see table {}.",
             if total.is_told_by_file() { " per file" } else { "" },
             joined.table.title
         ),
@@ -204,13 +204,13 @@ pub fn chart(joined: &Joined) -> Option<Chart> {
     })
 }
 
-/// Bars of the sizes of differences, with sign and color for more and less. Without a title.
+/// Bars of differences: to the right of zero what B has more of, to the left what it has less of. Without a title.
 pub(super) fn differences_drawn(lines: impl Iterator<Item = (String, i128)>, unit: Unit) -> Chart {
     let (mut labels, mut more, mut less) = (Vec::new(), Vec::new(), Vec::new());
     for (name, difference) in lines.filter(|line| line.1 != 0) {
         labels.push(format!("{} {name}", if difference > 0 { "▲" } else { "▼" }));
         more.push(difference.max(0) as f64);
-        less.push(difference.min(0).unsigned_abs() as f64);
+        less.push(difference.min(0) as f64);
     }
     Chart {
         id: "differences".into(),

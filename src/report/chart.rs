@@ -76,7 +76,7 @@ pub struct Bars {
 pub struct Part {
     pub name: String,
     pub tone: Tone,
-    /// One value per bar, not negative.
+    /// One value per bar; below zero, to the left of it, only in lying bars.
     pub values: Vec<f64>,
 }
 

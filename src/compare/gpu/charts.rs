@@ -53,7 +53,7 @@ pub fn differences<'a>(lines: impl Iterator<Item = (&'a str, i64)>) -> Chart {
     let lines = lines.map(|(name, difference)| (name.to_string(), i128::from(difference)));
     Chart {
         title: "Where B is slower (▲) and faster (▼)".to_string(),
-        caption: "Size of the differences per step, as listed above.".to_string(),
+        caption: "Differences per step, as listed above.".to_string(),
         ..differences_drawn(lines.take(MAX_BARS), Unit::Ns)
     }
 }

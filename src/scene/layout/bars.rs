@@ -1,4 +1,4 @@
-//! Bars: lying ones with labels at their left, and strips of upright ones.
+//! Bars: lying ones with labels at their left, to both sides of zero if they have negative values, and strips of upright ones.
 
 use super::axes::upright_axis;
 use super::texts::{cut, gutter_for, row_label, title};
@@ -11,18 +11,19 @@ fn legend(bars: &Bars) -> Vec<(String, Tone)> {
         [_] => Vec::new(),
         // Invisible parts need no legend.
         parts => {
-            let is_drawn = |part: &&Part| part.values.iter().any(|value| *value > 0.0);
+            let is_drawn = |part: &&Part| part.values.iter().any(|value| *value != 0.0);
             parts.iter().filter(is_drawn).map(|part| (part.name.clone(), part.tone)).collect()
         }
     }
 }
 
-/// The longest bar.
-fn longest(bars: &Bars) -> f64 {
-    (0..bars.labels.len())
-        .map(|at| bars.parts.iter().filter_map(|part| part.values.get(at)).sum::<f64>())
-        .filter(|sum| sum.is_finite())
-        .fold(0.0, f64::max)
+/// The longest bar, of the parts above zero times `sign`.
+fn longest(bars: &Bars, sign: f64) -> f64 {
+    let length = |at: usize| -> f64 {
+        let values = bars.parts.iter().filter_map(|part| part.values.get(at));
+        values.map(|value| (value * sign).max(0.0)).sum()
+    };
+    (0..bars.labels.len()).map(length).filter(|sum| sum.is_finite()).fold(0.0, f64::max)
 }
 
 pub(super) fn lying_bars(bars: &Bars, thresholds: &[Threshold], width: f64) -> Scene {
@@ -31,42 +32,52 @@ pub(super) fn lying_bars(bars: &Bars, thresholds: &[Threshold], width: f64) -> S
     let thresholds =
         thresholds.iter().filter(|threshold| threshold.value.is_finite() && threshold.value > 0.0);
     let thresholds: Vec<&Threshold> = thresholds.collect();
-    // The axis ends at the longest bar, so that it isn't half empty.
-    let max = thresholds.iter().map(|threshold| threshold.value).fold(longest(bars), f64::max);
-    let ticks = axis::linear(max, ((plot / 110.0) as usize).max(1), bars.unit);
-    let max = max.max(f64::MIN_POSITIVE);
+    // The axis ends at the longest bar of each side, so that it isn't half empty.
+    let max = thresholds.iter().map(|threshold| threshold.value).fold(longest(bars, 1.0), f64::max);
+    let low = longest(bars, -1.0);
+    let span = (max + low).max(f64::MIN_POSITIVE);
+    let n_ticks = (plot * max.max(low) / span / 110.0) as usize;
+    let ticks = axis::linear(max.max(low), n_ticks.max(1), bars.unit);
+    let zero = gutter + low / span * plot;
     // Names of lines are above the bars, one per row, as lines may be close to each other.
     let top = HEAD + thresholds.len() as f64 * LABEL;
     let bottom = top + bars.labels.len() as f64 * LYING_ROW;
     let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend: legend(bars) };
-    for tick in ticks.iter().filter(|tick| **tick <= max) {
-        let x = gutter + tick / max * plot;
+    let below = ticks.iter().rev().filter(|tick| **tick > 0.0 && **tick <= low).map(|tick| -tick);
+    for tick in below.chain(ticks.iter().copied().filter(|tick| *tick <= max)) {
+        let x = zero + tick / span * plot;
         scene.marks.push(Mark::Rule { from: (x, top), to: (x, bottom), is_limit: false });
-        let text = axis::label(*tick, bars.unit);
+        let sign = if tick < 0.0 { "−" } else { "" };
+        let text = format!("{sign}{}", axis::label(tick.abs(), bars.unit));
         scene.marks.push(Mark::Text { x, y: bottom + 16.0, anchor: Anchor::Middle, text });
     }
     for (at, label) in bars.labels.iter().enumerate() {
         let y = top + at as f64 * LYING_ROW + (LYING_ROW - LYING_BAR) / 2.0;
         scene.marks.push(row_label(label, gutter, y));
-        let mut x = gutter;
+        let (mut left, mut right) = (zero, zero);
         for part in &bars.parts {
-            let Some(value) = part.values.get(at).filter(|value| value.is_finite() && **value > 0.0) else {
+            let Some(value) = part.values.get(at).filter(|value| value.is_finite() && **value != 0.0) else {
                 continue;
             };
-            let length = value / max * plot;
+            let width = value.abs() / span * plot;
+            let x = if *value < 0.0 { left - width } else { right };
+            if *value < 0.0 {
+                left = x
+            } else {
+                right = x + width
+            }
             scene.marks.push(Mark::Rect {
                 x,
                 y,
-                width: length,
+                width,
                 height: LYING_BAR,
                 tone: part.tone,
-                title: title(label, &part.name, *value, bars.unit),
+                title: title(label, &part.name, value.abs(), bars.unit),
             });
-            x += length;
         }
     }
     for (at, threshold) in thresholds.into_iter().enumerate() {
-        let x = gutter + threshold.value / max * plot;
+        let x = zero + threshold.value / span * plot;
         let y = HEAD + (at + 1) as f64 * LABEL;
         scene.marks.push(Mark::Rule { from: (x, y - LABEL + 4.0), to: (x, bottom), is_limit: true });
         let (anchor, x) = if x > width / 2.0 { (Anchor::End, x - 6.0) } else { (Anchor::Start, x + 6.0) };
@@ -80,7 +91,7 @@ pub(super) fn lying_bars(bars: &Bars, thresholds: &[Threshold], width: f64) -> S
 pub(super) fn strip(bars: &Bars, width: f64) -> Scene {
     let mut scene =
         Scene { width, height: HEAD + PLOT_HEIGHT + FOOT, marks: Vec::new(), legend: legend(bars) };
-    let place = upright_axis(&mut scene, longest(bars), bars.unit);
+    let place = upright_axis(&mut scene, longest(bars, 1.0), bars.unit);
     let n = bars.labels.len().max(1) as f64;
     let plot = width - GUTTER - RIGHT;
     let each = plot / n;

@@ -105,6 +105,31 @@ mod tests {
         })
     }
 
+    /// Values below zero lie left of it, to one scale with those above.
+    #[test]
+    fn bars_lie_on_both_sides_of_zero() {
+        let scene = layout(&chart(bars(&["a", "b", "c"], &[300.0, -100.0, 0.0], false)), 600.0);
+        let of = |mark: &Mark| match mark {
+            Mark::Rect { x, width, .. } => Some((*x, *x + *width)),
+            _ => None,
+        };
+        let [(zero, right), (left, also_zero)] = scene.marks.iter().filter_map(of).collect::<Vec<_>>()[..]
+        else {
+            panic!("not two bars")
+        };
+        assert!((zero - also_zero).abs() < 1e-9 && left < zero);
+        assert!(((right - zero) - 3.0 * (zero - left)).abs() < 1e-9);
+        let ticks: Vec<&str> = scene
+            .marks
+            .iter()
+            .filter_map(|mark| match mark {
+                Mark::Text { x, anchor: Anchor::Middle, text, .. } if *x < zero => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(ticks, ["−100 ns"]);
+    }
+
     #[test]
     fn periods_are_marked_over_lines_and_cells() {
         let period = |name: &str, start, end| Period { name: name.into(), start, end };
