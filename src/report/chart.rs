@@ -294,6 +294,47 @@ pub struct Heat {
     /// `c` of `n` starts after number `c * span / n`, rounded up.
     pub span: i64,
     pub periods: Vec<Period>,
+    /// Names of the columns; empty if they have none.
+    pub names: Vec<String>,
+    /// Other traces that the cells are of. Links and Tracedrop files don't have it.
+    pub sources: Option<Sources>,
+}
+
+/// What the cells of a heat map are of, where that is in other traces.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Sources {
+    pub traces: Vec<SourceTrace>,
+    /// One row per place, with one value per column; `None` where the trace is unknown.
+    pub cells: Vec<Vec<Option<Source>>>,
+}
+
+/// A trace by its file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SourceTrace {
+    /// How rows name it: `rank 3`.
+    pub label: String,
+    /// File name.
+    pub file: String,
+}
+
+/// What a cell is of: a number of a trace, such as a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Source {
+    /// Index into [`Sources::traces`].
+    pub trace: u32,
+    /// From 1.
+    pub number: u32,
+    /// Start in nanoseconds from the start of that trace, if known, and nanoseconds it took.
+    pub time: Option<(i64, i64)>,
+}
+
+impl Heat {
+    /// What the cell in a row and column is of, if that is in another trace.
+    pub fn source(&self, (row, column): (usize, usize)) -> Option<(&SourceTrace, Source)> {
+        let sources = self.sources.as_ref()?;
+        let source = (*sources.cells.get(row)?.get(column)?)?;
+        Some((sources.traces.get(source.trace as usize)?, source))
+    }
 }
 
 /// Counts of one kind by place and time.

@@ -1,8 +1,10 @@
 //! Heat maps: ranks × steps, relative to the median of each step.
 
 use super::runs::{Measure, RankOfRun, RunOfFleet};
+use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted};
-use crate::report::chart::{Chart, Grid, Heat, Over, Plot, Tone};
+use crate::report::chart::{Chart, Grid, Heat, Over, Plot, Source, SourceTrace, Sources, Tone};
+use crate::trace::fleet::StepRow;
 
 /// Larger maps are binned.
 pub const MAX_ROWS: usize = 64;
@@ -21,19 +23,16 @@ pub fn chart(run: &RunOfFleet<'_>, measure: Measure, number: usize, name: &str) 
     let rows_per_bin = ranks.len().div_ceil(MAX_ROWS).max(1);
     let bins: Vec<&[&RankOfRun<'_>]> = ranks.chunks(rows_per_bin).collect();
     // The lowest row comes first.
-    let values: Vec<Vec<Option<f64>>> =
+    let cells: Vec<Vec<Option<Cell<'_>>>> =
         bins.iter().rev().map(|bin| row(run, measure, bin, n_columns)).collect();
+    let value = |cell: &Option<Cell<'_>>, is_in: fn(f64) -> bool| {
+        let over = cell.as_ref().map(|cell| cell.over).filter(|over| is_in(*over));
+        over.map_or(0.0, |over| over.abs().max(LEAST))
+    };
     let grid = |name: &str, tone, is_in: fn(f64) -> bool| Grid {
         name: name.to_string(),
         tone,
-        rows: values
-            .iter()
-            .map(|row| {
-                row.iter()
-                    .map(|over| over.filter(|over| is_in(*over)).map_or(0.0, |over| over.abs().max(LEAST)))
-            })
-            .map(Iterator::collect)
-            .collect(),
+        rows: cells.iter().map(|row| row.iter().map(|cell| value(cell, is_in)).collect()).collect(),
     };
     let (id, title) = match measure {
         Measure::GpuTime => ("gpu_time", "GPU time by rank and step"),
@@ -61,6 +60,8 @@ pub fn chart(run: &RunOfFleet<'_>, measure: Measure, number: usize, name: &str) 
             over: Over::Number,
             span: run.steps.len() as i64,
             periods: Vec::new(),
+            names: names(run, n_columns),
+            sources: sources(run, &ranks, &cells),
         }),
     }
 }
@@ -87,15 +88,76 @@ fn label(run: &RunOfFleet<'_>, bin: &[&RankOfRun<'_>]) -> String {
     }
 }
 
-/// Largest difference from the median of the ranks of a bin, by column; `None` where none has a value.
-fn row(run: &RunOfFleet<'_>, measure: Measure, bin: &[&RankOfRun<'_>], n_columns: usize) -> Vec<Option<f64>> {
-    let mut row: Vec<Option<f64>> = vec![None; n_columns];
-    for (step, of_rank) in bin.iter().flat_map(|rank| &rank.steps) {
-        let column = step * n_columns / run.steps.len().max(1);
-        let Some(over) = run.over_median(measure, (*step, of_rank)) else { continue };
-        if let Some(cell) = row.get_mut(column) {
-            *cell = Some(cell.map_or(over, |most| most.max(over)));
+/// The largest difference in a bin from the median of its step, and where that is.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    over: f64,
+    rank: &'a RankOfRun<'a>,
+    /// From 0.
+    step: usize,
+    row: &'a StepRow,
+}
+
+/// Cells of the ranks of a bin, by column; `None` where none has a value.
+fn row<'a>(
+    run: &RunOfFleet<'a>,
+    measure: Measure,
+    bin: &[&'a RankOfRun<'a>],
+    n_columns: usize,
+) -> Vec<Option<Cell<'a>>> {
+    let mut row: Vec<Option<Cell<'a>>> = vec![None; n_columns];
+    for rank in bin {
+        for (step, of_rank) in &rank.steps {
+            let Some(over) = run.over_median(measure, (*step, of_rank)) else { continue };
+            let column = step * n_columns / run.steps.len().max(1);
+            // The first one wins ties.
+            if let Some(cell) = row.get_mut(column)
+                && cell.is_none_or(|cell| over > cell.over)
+            {
+                *cell = Some(Cell { over, rank, step: *step, row: of_rank });
+            }
         }
     }
     row
+}
+
+/// Names of the steps of each column.
+fn names(run: &RunOfFleet<'_>, n_columns: usize) -> Vec<String> {
+    let n_steps = run.steps.len();
+    let mut names: Vec<Vec<&str>> = vec![Vec::new(); n_columns];
+    for (step, of_run) in run.steps.iter().enumerate() {
+        if let Some(names) = names.get_mut(step * n_columns / n_steps.max(1)) {
+            names.push(of_run.name);
+        }
+    }
+    let name = |names: Vec<&str>| match &names[..] {
+        [] => String::new(),
+        [one] => (*one).to_string(),
+        [first, .., last] => format!("{first} … {last}"),
+    };
+    names.into_iter().map(name).collect()
+}
+
+/// Traces of the cells: those of ranks whose file is known.
+fn sources(
+    run: &RunOfFleet<'_>,
+    ranks: &[&RankOfRun<'_>],
+    cells: &[Vec<Option<Cell<'_>>>],
+) -> Option<Sources> {
+    let mut numbers: HashMap<(Option<i64>, Option<&str>), u32> = HashMap::default();
+    let mut traces = Vec::new();
+    for rank in ranks {
+        if let Some(file) = rank.file.and_then(|file| file.file) {
+            numbers.insert((rank.rank, rank.device), traces.len() as u32);
+            traces.push(SourceTrace { label: rank.label(run), file: file.to_string() });
+        }
+    }
+    let source = |cell: &Option<Cell<'_>>| {
+        let Cell { rank, step, row, .. } = (*cell)?;
+        let trace = *numbers.get(&(rank.rank, rank.device))?;
+        let time = row.start.map(|start| (start, row.gpu_time));
+        Some(Source { trace, number: step as u32 + 1, time })
+    };
+    let cells = cells.iter().map(|row| row.iter().map(source).collect()).collect();
+    (!traces.is_empty()).then_some(Sources { traces, cells })
 }

@@ -371,6 +371,8 @@ fn heat(places: &Places, kinds: &[&str], stretches: &[Stretch], span: i64) -> Ch
             over: Over::Time,
             span,
             periods: Vec::new(),
+            names: Vec::new(),
+            sources: None,
         }),
     }
 }

@@ -1,12 +1,18 @@
 //! A picture: the marks of a scene as SVG, as wide as there is room.
 
 use crate::app::browser::{self, Resizing};
+use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
+use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
 use leptos::prelude::*;
+use leptos::svg::Svg;
 use tracedrop::report::Chart;
-use tracedrop::scene::{Mark, Scene, layout, svg, time_at, tone_name};
+use tracedrop::report::chart::{Plot, Source, SourceTrace};
+use tracedrop::scene::{
+    Direction, HeatCell, Mark, Scene, cell_at, layout, next_cell, svg, time_at, tone_name,
+};
 
 /// Width of one that is saved without having been laid out.
 pub(super) const DEFAULT_WIDTH: f64 = 800.0;
@@ -19,7 +25,12 @@ pub fn ChartBlock(
     on_time: Option<Callback<i64>>,
 ) -> impl IntoView {
     let place = NodeRef::<Div>::new();
+    let picture = NodeRef::<Svg>::new();
     let width = width_of(place);
+    let cell = RwSignal::new(None::<HeatCell>);
+    let app = app();
+    // A frame on another page opens no files.
+    let has_sources = Memo::new(move |_| app.embed.is_none() && chart.with(has_sources));
     let head = move || {
         chart.get().map(|chart| {
             let picture = chart.clone();
@@ -43,16 +54,71 @@ pub fn ChartBlock(
     let drawing = move || {
         chart.get().zip(width.get()).map(|(chart, width)| {
             let scene = layout(&chart, width);
-            view! { {legend(&scene)} {drawing(&scene, chart.title)} }
+            view! { {legend(&scene)} {drawing(&scene, chart.title, picture, cell.into())} }
         })
     };
+    let of_chart = move |get: &dyn Fn(&Chart, f64) -> Option<HeatCell>| {
+        let width = width.get_untracked()?;
+        chart.with_untracked(|chart| get(chart.as_ref()?, width))
+    };
+    let choose = move || {
+        let source = |chart: &Option<Chart>| source_of(chart.as_ref()?, cell.get_untracked()?.at);
+        if let Some((trace, source)) = chart.with_untracked(source) {
+            app.want_trace(trace.file, source.time);
+        }
+    };
+    let click_cell = move |x: i32, y: i32| {
+        let Some(picture) = picture.get_untracked() else { return };
+        let corner = picture.get_bounding_client_rect();
+        let at = (f64::from(x) - corner.left(), f64::from(y) - corner.top());
+        if let Some(clicked) = of_chart(&|chart, width| cell_at(chart, width, at)) {
+            cell.set(Some(clicked));
+            choose();
+        }
+    };
+    let press = move |event: KeyboardEvent| {
+        if !has_sources.get_untracked() || event.alt_key() || event.ctrl_key() || event.meta_key() {
+            return;
+        }
+        let direction = match event.key().as_str() {
+            "ArrowLeft" => Direction::Left,
+            "ArrowRight" => Direction::Right,
+            "ArrowUp" => Direction::Up,
+            "ArrowDown" => Direction::Down,
+            "Enter" => {
+                event.prevent_default();
+                return choose();
+            }
+            _ => return,
+        };
+        event.prevent_default();
+        event.stop_propagation();
+        let from = cell.get_untracked().map(|cell| (cell.at, direction));
+        cell.set(of_chart(&|chart, width| next_cell(chart, width, from)));
+    };
+    let title =
+        move || chart.with(|chart| chart.as_ref().map(|chart| chart.title.clone())).unwrap_or_default();
     view! {
         <figure class="chart">
             <figcaption>{head}</figcaption>
             <div
                 node_ref=place
                 class:chart-clickable=on_time.is_some()
+                class:chart-cells=move || has_sources.get()
+                tabindex=move || has_sources.get().then_some(0)
+                role=move || has_sources.get().then_some("group")
+                aria-label=move || has_sources.get().then(|| (words().reports.cells)(&title()))
+                on:keydown=press
+                on:blur=move |_| cell.set(None)
+                on:focus=move |_| {
+                    if has_sources.get_untracked() && cell.with_untracked(Option::is_none) {
+                        cell.set(of_chart(&|chart, width| next_cell(chart, width, None)));
+                    }
+                }
                 on:click=move |event| {
+                    if has_sources.get_untracked() {
+                        return click_cell(event.client_x(), event.client_y());
+                    }
                     let (Some(on_time), Some(place)) = (on_time, place.get_untracked()) else { return };
                     let x = f64::from(event.client_x()) - place.get_bounding_client_rect().left();
                     let at = |chart: &Chart| time_at(chart, width.get_untracked()?, x);
@@ -63,7 +129,25 @@ pub fn ChartBlock(
             >
                 {drawing}
             </div>
+            <Show when=move || has_sources.get()>
+                <p class="chart-cell" aria-live="polite">
+                    {move || cell.get().map_or_else(|| words().reports.choose_cell.to_string(), |cell| cell.title)}
+                </p>
+            </Show>
         </figure>
+    }
+}
+
+/// Whether its cells are of other traces.
+fn has_sources(chart: &Option<Chart>) -> bool {
+    let plot = chart.as_ref().map(|chart| &chart.plot);
+    matches!(plot, Some(Plot::Heat(heat)) if heat.sources.is_some())
+}
+
+fn source_of(chart: &Chart, at: (usize, usize)) -> Option<(SourceTrace, Source)> {
+    match &chart.plot {
+        Plot::Heat(heat) => heat.source(at).map(|(trace, source)| (trace.clone(), source)),
+        _ => None,
     }
 }
 
@@ -107,10 +191,16 @@ fn legend(scene: &Scene) -> impl IntoView + use<> {
     })
 }
 
-fn drawing(scene: &Scene, title: String) -> impl IntoView + use<> {
+fn drawing(
+    scene: &Scene,
+    title: String,
+    picture: NodeRef<Svg>,
+    chosen: Signal<Option<HeatCell>>,
+) -> impl IntoView + use<> {
     let (width, height) = (scene.width, scene.height);
     view! {
         <svg
+            node_ref=picture
             class="drawing"
             role="img"
             aria-label=title
@@ -119,6 +209,9 @@ fn drawing(scene: &Scene, title: String) -> impl IntoView + use<> {
             viewBox=format!("0 0 {width} {height}")
         >
             {scene.marks.iter().map(mark_view).collect_view()}
+            {move || chosen.get().map(|cell| view! {
+                <rect class="chosen" x=cell.x y=cell.y width=cell.width height=cell.height></rect>
+            })}
         </svg>
     }
 }

@@ -12,6 +12,7 @@ mod tabs;
 mod timeline;
 mod toasts;
 mod view;
+mod wanted;
 
 pub use exports::Exporting;
 pub use lost_files::LostFile;
@@ -36,6 +37,7 @@ use tracedrop::analysis::Query;
 use tracedrop::base::text;
 use tracedrop::engine::protocol::{DocumentView, FlameView, FormatView, Request, TableSpot};
 use tracedrop::report::{Notes, RowsOf};
+use wanted::Wanted;
 
 /// Selector of the heading of the report that shows.
 const SHOWN_REPORT: &str = "[role=tabpanel]:not([hidden]) .report:not([hidden]) h2";
@@ -77,6 +79,8 @@ pub struct App {
     pub services: AppServices,
     /// Tabs to compare, A and B, once both are parsed.
     pub to_compare: StoredValue<Vec<[u32; 2]>>,
+    /// A trace that the user was asked for.
+    wanted: StoredValue<Option<Wanted>>,
     /// Files that were open before the page was loaded anew.
     pub lost_files: RwSignal<Vec<LostFile>>,
     /// Tabs that were closed, the last one last.
@@ -170,6 +174,7 @@ impl App {
             tip: RwSignal::new(None),
             services: AppServices::new(),
             to_compare: StoredValue::default(),
+            wanted: StoredValue::default(),
             lost_files: RwSignal::new(LostFile::stored()),
             closed: StoredValue::new_local(Vec::new()),
             next_id: StoredValue::new(0),

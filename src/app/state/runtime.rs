@@ -396,6 +396,7 @@ impl Tab {
         self.document.set(Some(document));
         if is_first {
             self.app.match_links(self);
+            self.app.show_if_wanted(self);
             // From where the file was chosen, and not from where someone is already.
             if self.app.embed.is_none() && self.app.active.get_untracked() == Some(self.id) {
                 browser::after(0, || browser::catch_focus(&[SHOWN_REPORT, SHOWN_TAB]));

@@ -217,17 +217,21 @@ impl Tab {
         let is_single = self.document.with_untracked(|it| it.as_ref().is_some_and(|it| it.files.is_empty()));
         let times = rows.first().and_then(|row| row_times(columns, row));
         if let Some((from, to)) = times.filter(|_| is_single) {
-            let length =
-                self.document.with_untracked(|it| it.as_ref().and_then(|it| it.span_ns)).unwrap_or(1);
-            let view = self.timeline.view.get_untracked();
-            let view = view.unwrap_or_else(|| Viewport::whole(length.max(1) as u64, 1000.0));
-            self.timeline.view.set(Some(view.around(from, to)));
-            if to > from {
-                self.timeline.stretch.set(Some((from, to)));
-            }
-            self.show_report(Some(TIMELINE.to_string()));
+            self.show_time(from, to);
         }
         self.find_if_there(text(), times.is_none());
+    }
+
+    /// Shows a range of time in the timeline, in nanoseconds from the start of the trace, and selects it.
+    pub fn show_time(self, from: f64, to: f64) {
+        let length = self.document.with_untracked(|it| it.as_ref().and_then(|it| it.span_ns)).unwrap_or(1);
+        let view = self.timeline.view.get_untracked();
+        let view = view.unwrap_or_else(|| Viewport::whole(length.max(1) as u64, 1000.0));
+        self.timeline.view.set(Some(view.around(from, to)));
+        if to > from {
+            self.timeline.stretch.set(Some((from, to)));
+        }
+        self.show_report(Some(TIMELINE.to_string()));
     }
 
     /// Shows the timeline with a search for that text, if it finds something there, and says so otherwise.

@@ -38,6 +38,9 @@ pub struct ReportsWords {
     pub path_of_title: &'static str,
     /// Weight and share of what a search found.
     pub save_svg: &'static str,
+    /// Of a heat map whose cells are of other traces.
+    pub choose_cell: &'static str,
+    pub cells: fn(&str) -> String,
     pub path_of_explanation: &'static str,
     pub unknown_label: &'static str,
     /// Name in the library, label.
@@ -93,6 +96,8 @@ pub const ENGLISH: ReportsWords = ReportsWords {
     memory_ranges_explanation: "JSON list of addr_start, addr_end and region_type, as in kv_ranges.json. Addresses are numbers or hexadecimal strings. This file only.",
     path_of_title: "Analyze another range",
     save_svg: "Save as SVG",
+    choose_cell: "Click a cell to open its trace at that step. Keyboard: arrow keys, then Enter.",
+    cells: |title| format!("{title}, cells"),
     path_of_explanation: "Part of a range's name and its index, counted from 0: ProfilerStep @ 2, or ProfilerStep @ 2..4 for several. Default: the longest step. This file only.",
     unknown_label: "Unclassified accesses",
     unknown_policies: [

@@ -335,7 +335,11 @@ impl<'a> Work<'a> {
             // Threshold names come from Tracedrop itself.
             Plot::Measured(measured) => of_bars(&mut measured.bars),
             Plot::Lines(lines) => lines.lines.iter_mut().map(|line| &mut line.name).collect(),
-            Plot::Heat(heat) => heat.labels.iter_mut().collect(),
+            Plot::Heat(heat) => {
+                let traces = heat.sources.iter_mut().flat_map(|sources| &mut sources.traces);
+                let of_traces = traces.flat_map(|trace| [&mut trace.label, &mut trace.file]);
+                heat.labels.iter_mut().chain(&mut heat.names).chain(of_traces).collect()
+            }
             Plot::Spans(spans) => {
                 let names = spans.spans.iter_mut().map(|span| &mut span.name);
                 spans.labels.iter_mut().chain(names).collect()

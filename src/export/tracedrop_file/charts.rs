@@ -208,6 +208,10 @@ fn write_heat(heat: &Heat, json: &mut JsonWriter) {
     json.key("span_ns");
     json.number(heat.span);
     write_periods(&heat.periods, json);
+    if !heat.names.is_empty() {
+        json.key("names");
+        json.list(&heat.names, |name, json| json.text(name));
+    }
     json.key("mixed");
     named(&heat.mixed.0, heat.mixed.1, json, |_| {});
     json.key("grids");
@@ -443,6 +447,8 @@ struct HeatContent {
     span_ns: i64,
     #[serde(default)]
     periods: Option<Vec<PeriodContent>>,
+    #[serde(default)]
+    names: Option<Vec<String>>,
     mixed: Legend,
     #[serde(default)]
     grids: Option<Vec<Named<GridContent>>>,
@@ -650,7 +656,9 @@ impl Budget {
         // Older files have counts over time.
         let unit = content.unit.map_or(Unit::Count, |unit| unit_of(&unit));
         let over = over_of(&content.over.0);
-        Ok(Heat { labels, is_apart, grids, mixed, what: content.what.0, unit, over, span, periods })
+        let names = self.short(content.names)?;
+        let what = content.what.0;
+        Ok(Heat { labels, is_apart, grids, mixed, what, unit, over, span, periods, names, sources: None })
     }
 
     fn points(&mut self, content: PointsContent) -> Result<Points, Refusal> {
@@ -748,6 +756,8 @@ mod tests {
                 over: Over::Number,
                 span: 100,
                 periods: vec![Period { name: "generation".into(), start: 30, end: 100 }],
+                names: vec!["step 1".into(), "step 2".into()],
+                sources: None,
             }),
             Plot::Spans(Spans {
                 labels: vec!["CPU".into()],

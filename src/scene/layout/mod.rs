@@ -15,6 +15,7 @@ use crate::report::chart::{Chart, Plot};
 use bars::{lying_bars, strip};
 use boxes::boxes_over_time;
 use heat::heat_map;
+pub use heat::{Direction, HeatCell};
 use lines::drawn_lines;
 use points::scatter;
 use spans::rows_of_spans;
@@ -39,9 +40,13 @@ const LETTER: f64 = 6.6;
 /// Approximate width of a character in texts of mostly digits, which are wider.
 const DIGIT: f64 = LETTER * 1.15;
 
+fn clamped(width: f64) -> f64 {
+    if width.is_finite() { width.clamp(240.0, 4000.0) } else { 800.0 }
+}
+
 /// Lays out a chart on `width` pixels. The number of marks is proportional to the chart's content.
 pub fn layout(chart: &Chart, width: f64) -> Scene {
-    let width = if width.is_finite() { width.clamp(240.0, 4000.0) } else { 800.0 };
+    let width = clamped(width);
     match &chart.plot {
         Plot::Bars(bars) if bars.is_strip => strip(bars, width),
         Plot::Bars(bars) => lying_bars(bars, &[], width),
@@ -60,6 +65,22 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
 pub fn time_at(chart: &Chart, width: f64, x: f64) -> Option<i64> {
     match &chart.plot {
         Plot::Lines(lines) => lines::time_at(lines, width, x),
+        _ => None,
+    }
+}
+
+/// The cell of another trace at a position in pixels of a heat map laid out on `width` pixels.
+pub fn cell_at(chart: &Chart, width: f64, at: (f64, f64)) -> Option<HeatCell> {
+    match &chart.plot {
+        Plot::Heat(heat) => heat::cell_at(heat, clamped(width), at),
+        _ => None,
+    }
+}
+
+/// The next cell of another trace in a direction from a row and column, which is that one at the end; the first cell without one.
+pub fn next_cell(chart: &Chart, width: f64, from: Option<((usize, usize), Direction)>) -> Option<HeatCell> {
+    match &chart.plot {
+        Plot::Heat(heat) => heat::next_cell(heat, clamped(width), from),
         _ => None,
     }
 }
@@ -102,6 +123,8 @@ mod tests {
             over: Over::Time,
             span,
             periods: Vec::new(),
+            names: Vec::new(),
+            sources: None,
         })
     }
 

@@ -138,12 +138,9 @@ pub fn act_on_row(state: State, row: u64, action: &str) {
         TIMELINE => {
             state.tab.show_rows_in_timeline(&table.columns, &[values]);
         }
-        // Only the user can give the page a file.
         TRACE => {
             let at = table.columns.iter().position(|column| column.id == FLEET.1);
-            let name = at.and_then(|at| values.get(at)).map(Value::plain).unwrap_or_default();
-            app.say((words().table.choose_trace)(&name));
-            app.choose_files();
+            app.want_trace(at.and_then(|at| values.get(at)).map(Value::plain).unwrap_or_default(), None);
         }
         _ => state.write_on(Some(row)),
     }
