@@ -9,11 +9,18 @@ use tracedrop::analysis::{Context, Query, fleet};
 use tracedrop::import::FORMATS;
 use tracedrop::report::chart::{Heat, Plot};
 use tracedrop::report::{Report, Table};
+use tracedrop::scene::{Direction, Mark, cell_at, layout, next_cell};
 use tracedrop::trace::fleet::FleetRows;
 use tracedrop::trace::{Run, Trace};
 
 /// Parts of the dataset, by their names in it.
 fn parts() -> Vec<(String, Vec<u8>)> {
+    let parts = parts_of("fleet");
+    assert_eq!(parts.len(), 16);
+    parts
+}
+
+fn parts_of(dataset: &str) -> Vec<(String, Vec<u8>)> {
     fn below(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -25,11 +32,10 @@ fn parts() -> Vec<(String, Vec<u8>)> {
             }
         }
     }
-    let folder = own_dir("fleet");
+    let folder = own_dir(dataset);
     let mut paths = Vec::new();
     below(&folder, &mut paths);
     paths.sort();
-    assert_eq!(paths.len(), 16);
     let name = |path: &Path| path.strip_prefix(&folder).unwrap().to_str().unwrap().replace('\\', "/");
     paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
 }
@@ -122,6 +128,89 @@ fn heat_map_shows_who_computes_longer_than_the_median() {
     for (row, column) in (0..6).flat_map(|row| (0..4).map(move |column| (row, column))) {
         let in_grids = [slower, faster, near].map(|grid| grid.rows[row][column] > 0.0);
         assert_eq!(in_grids.iter().filter(|is_in| **is_in).count(), 1, "each cell has one value");
+    }
+}
+
+#[test]
+fn cells_name_their_step_and_are_of_the_trace_of_their_rank() {
+    let report = report(|name| name.contains("run=monday"));
+    let chart = report.charts().find(|chart| chart.id == "computation_chart").unwrap();
+    let heat = heat(&report, "computation_chart");
+    assert_eq!(heat.names, (0..4).map(|step| format!("ProfilerStep#{step}")).collect::<Vec<_>>());
+    let (trace, source) = heat.source((0, 2)).unwrap();
+    assert_eq!((&*trace.label, &*trace.file), ("rank 5", "node-000_4005.1790000000005.pt.trace.json.gz"));
+    assert_eq!((source.number, source.time), (3, Some((1_232_946, 613_572))));
+
+    // All cells, by keys: rows from the top, each from the left.
+    let mut cells = Vec::new();
+    let mut first = next_cell(chart, 800.0, None).unwrap();
+    assert_eq!(first.at, (5, 0));
+    loop {
+        let mut cell = first.clone();
+        loop {
+            cells.push(cell.clone());
+            let middle = (cell.x + cell.width / 2.0, cell.y + cell.height / 2.0);
+            assert_eq!(cell_at(chart, 800.0, middle).as_ref(), Some(&cell));
+            let next = next_cell(chart, 800.0, Some((cell.at, Direction::Right))).unwrap();
+            assert_eq!(next == cell, cell.at.1 == 3);
+            if next == cell {
+                break;
+            }
+            cell = next;
+        }
+        let below = next_cell(chart, 800.0, Some((first.at, Direction::Down))).unwrap();
+        if below == first {
+            break;
+        }
+        first = below;
+    }
+    let drawn = layout(chart, 800.0).marks.into_iter().filter_map(|mark| match mark {
+        Mark::Cell { x, y, title, .. } if !title.is_empty() => Some((title, x, y)),
+        _ => None,
+    });
+    let mut drawn: Vec<(String, f64, f64)> = drawn.collect();
+    drawn.sort_by(|a, b| (a.2, a.1).partial_cmp(&(b.2, b.1)).unwrap());
+    assert_eq!(drawn, cells.iter().map(|cell| (cell.title.clone(), cell.x, cell.y)).collect::<Vec<_>>());
+    assert!(cells[0].title.starts_with("rank 0 · #1 ProfilerStep#0: within 1% "), "{}", cells[0].title);
+    assert!(cells[22].title.starts_with("rank 5 · #3 ProfilerStep#2: slower 5."), "{}", cells[22].title);
+    assert_eq!(cell_at(chart, 800.0, (1.0, 1.0)), None);
+}
+
+#[test]
+fn scales_have_no_text_twice_however_small_the_differences() {
+    let report = report(|name| name.contains("run=monday"));
+    let texts = |most: f64| {
+        let mut chart = report.charts().find(|chart| chart.id == "computation_chart").unwrap().clone();
+        if let Plot::Heat(heat) = &mut chart.plot {
+            heat.grids
+                .iter_mut()
+                .flat_map(|grid| grid.rows.iter_mut().flatten())
+                .for_each(|over| *over = 0.0);
+            heat.grids[2].rows[0][0] = most;
+        }
+        let marks = layout(&chart, 800.0).marks.into_iter();
+        let percent = |mark| match mark {
+            Mark::Text { text, .. } if text.ends_with('%') => Some(text),
+            _ => None,
+        };
+        marks.filter_map(percent).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(0.5).last().unwrap(), "50.0%");
+    assert_eq!(texts(0.006), ["0.1%", "0.2%", "0.4%", "0.5%", "0.6%"]);
+    assert_eq!(texts(0.003), ["0.06%", "0.12%", "0.18%", "0.24%", "0.30%"]);
+    assert_eq!(texts(1e-9), ["0.0%"]);
+}
+
+#[test]
+fn parts_of_schema_version_3_are_read() {
+    let parts = parts_of("fleet-3");
+    assert_eq!(parts.len(), 9);
+    for (name, bytes) in parts {
+        let trace = import(&name, &bytes, None).unwrap();
+        let of = |key: &str| &trace.source.metadata.iter().find(|(name, _)| name == key).unwrap().1;
+        assert!(name.starts_with(&format!("table={}/", of("table"))), "{name}: {}", of("table"));
+        assert_eq!(of("schema_version"), "3");
+        assert_eq!(trace.ledger.unaccounted_bytes(), 0, "{name}");
     }
 }
 

@@ -177,6 +177,33 @@ fn is_written(name: &str, page: &str) {
     assert!(written == page, "{name} is out of date: UPDATE=1 cargo test --test reports_page");
 }
 
+/// Tables of fleet datasets, from the list that `tracedrop fleet add` writes them by.
+fn of_fleets() -> String {
+    let mut text = String::from(
+        "## Fleets\n\nParquet files of a dataset that `tracedrop fleet add` writes; in `tracedrop fleet sql` by name. Each table also \
+         has `run`, the name of its folder. [fleet.md](fleet.md) has examples.\n\n",
+    );
+    for line in
+        include_str!("../python/lib/tracedrop/fleet.tsv").lines().filter(|line| !line.starts_with('#'))
+    {
+        match line.split('\t').collect::<Vec<_>>()[..] {
+            [table, about] => {
+                writeln!(
+                    text,
+                    "### `{table}`\n\n{about}\n\n| column | unit | meaning |\n| --- | --- | --- |"
+                )
+                .unwrap();
+            }
+            ["", column, _, unit, about] => {
+                let unit = if unit == "none" { "" } else { unit };
+                writeln!(text, "| `{column}` | {unit} | {about} |").unwrap();
+            }
+            _ => text.push('\n'),
+        }
+    }
+    text + "\n"
+}
+
 #[test]
 fn the_page_lists_all_tables() {
     let mut page = String::from(
@@ -194,6 +221,7 @@ fn the_page_lists_all_tables() {
         }
         page.push('\n');
     }
+    page.push_str(&of_fleets());
     page.push_str(
         "## Reports\n\nIn SQL `\"gpu-kernels\".kernels`, or `kernels` alone if only one report has a table of that name; in Python \
          `t.report(\"gpu-kernels\").tables[\"kernels\"]`. A trace has the tables of its reports; `tracedrop sql FILE --tables` lists \

@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
 from tracedrop import fleet
 
 
@@ -57,11 +58,17 @@ def add(
 
 
 def views(spark: SparkSession, dataset: Any) -> None:
-    """A view for each table of a dataset; each has the column ``run``."""
+    """A view for each table of a dataset; each has the column ``run``. What an older version did not write is there, without values."""
     for table, paths in fleet.parts(dataset).items():
+        types = {name: "string" if kind == "VARCHAR" else kind for name, (kind, *_) in fleet.TABLES[table].items()} | {"run": "string"}
         if paths:
             read = spark.read.option("basePath", str(Path(dataset).absolute())).option("mergeSchema", "true")
-            read.parquet(*(str(Path(path).absolute()) for path in paths)).drop("table").createOrReplaceTempView(table)
+            rows = read.parquet(*(str(Path(path).absolute()) for path in paths)).drop("table")
+        else:
+            rows = spark.createDataFrame([], ", ".join(f"`{name}` {kind}" for name, kind in types.items()))
+        for name in types.keys() - set(rows.columns):
+            rows = rows.withColumn(name, lit(None).cast(types[name]))
+        rows.createOrReplaceTempView(table)
 
 
 def sql(spark: SparkSession, dataset: Any, query: str) -> DataFrame:

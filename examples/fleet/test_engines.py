@@ -180,7 +180,7 @@ def test_numbers_are_those_of_the_report_together(by_duckdb: Path, made: dict[st
     durations = {"count": "count", "total": "total_ns"}
     kernels = {"name": "name", "operation": "operation", "min": "min_ns", "max": "max_ns"} | durations
     steps = {"step": "step", "gpu_time": "gpu_time_ns", "exposed_communication": "exposed_communication_ns", "idle": "idle_ns"}
-    collectives = {"collective": "collective", "message": "message_bytes"} | durations
+    collectives = {"collective": "collective", "message": "message_bytes", "min": "min_ns", "max": "max_ns"} | durations
     for report, table, columns in [
         ("gpu-kernels", "kernels", kernels),
         ("gpu-kernels", "operations", {"operation": "operation"} | durations),

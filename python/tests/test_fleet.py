@@ -11,7 +11,7 @@ import pytest
 import tracedrop as td
 from tracedrop import fleet
 
-from conftest import RANKS, ROOT, command
+from conftest import DATA, RANKS, ROOT, command
 
 QUERIES = sorted((ROOT / "examples" / "fleet").glob("*.sql"))
 
@@ -70,6 +70,42 @@ def test_squares_of_operations_are_those_of_their_kernels(dataset: Path) -> None
     assert connection.sql(by.format("operations")).fetchall() == connection.sql(by.format("kernels")).fetchall()
 
 
+def test_squares_and_histograms_of_collectives_are_those_of_their_calls(dataset: Path) -> None:
+    connection = fleet.connect(dataset)
+    for number, path in enumerate(RANKS):
+        calls: dict[tuple[object, ...], list[int]] = {}
+        for call in td.open(path).events("collective_calls").to_arrow().to_pylist():
+            key = tuple(call[name] for name in ("collective", "dtype", "message", "group", "ranks"))
+            calls.setdefault(key, []).append(call["dur"])
+        assert calls
+        of_key = "select collective, dtype, message_bytes, group_name, ranks, {} where run = 'a' and rank = ?"
+        sums = connection.execute(of_key.format("count, total_ns, total_ns2, min_ns, max_ns from collectives"), [number]).fetchall()
+        assert {tuple(row[:5]): tuple(map(int, row[5:])) for row in sums} == {
+            key: (len(durs), sum(durs), sum(dur * dur for dur in durs), min(durs), max(durs)) for key, durs in calls.items()
+        }
+        buckets: dict[tuple[object, ...], int] = {}
+        for key, durs in calls.items():
+            for dur in durs:
+                buckets[*key, dur.bit_length() - 1] = buckets.get((*key, dur.bit_length() - 1), 0) + 1
+        rows = connection.execute(of_key.format("bucket, count from collective_durations"), [number]).fetchall()
+        assert {tuple(row[:6]): row[6] for row in rows} == buckets
+
+
+def test_datasets_of_older_versions_open(dataset: Path, tmp_path: Path) -> None:
+    old = DATA / "fleet"
+    assert pq.read_metadata(next((old / "table=collectives" / "run=monday").iterdir())).metadata[b"schema_version"] == b"2"
+    connection = fleet.connect(old)
+    assert connection.sql("select count(total_ns), count(total_ns2) from collectives").fetchall() == [(8, 0)]
+    assert connection.sql("select count(*) from collective_durations").fetchall() == [(0,)]
+    for query in QUERIES:
+        assert connection.sql(query.read_text()).fetchall() or query.stem.startswith("06"), query
+    # Runs of both versions in one dataset.
+    shutil.copytree(dataset, tmp_path / "both")
+    shutil.copytree(old, tmp_path / "both", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.json", "*.md"))
+    runs = fleet.connect(tmp_path / "both").sql("select run, count(total_ns2) > 0 from collectives group by run order by run").fetchall()
+    assert runs == [("a", True), ("b", True), ("monday", False), ("tuesday", False)]
+
+
 def test_hosts_are_in_the_names_of_torch(tmp_path: Path) -> None:
     named = tmp_path / "node-7_a_4012.1790000000000.pt.trace.json.gz"
     shutil.copy(RANKS[0], named)
@@ -100,7 +136,7 @@ def test_interrupted_parts_do_not_count(dataset: Path, tmp_path: Path) -> None:
 def test_units_are_in_the_metadata(dataset: Path) -> None:
     part = next((dataset / "table=kernels" / "run=a").iterdir())
     metadata = pq.read_metadata(part).metadata
-    assert metadata[b"schema_version"] == b"2" and metadata[b"unit.total_ns"] == b"ns"
+    assert metadata[b"schema_version"] == b"3" and metadata[b"unit.total_ns"] == b"ns"
     # Any engine reads the folders.
     rows = duckdb.sql(f"select count(*) from read_parquet('{dataset}/table=kernels/**/*.parquet', hive_partitioning = true)").fetchall()
     assert rows == fleet.connect(dataset).sql("select count(*) from kernels").fetchall()
@@ -114,9 +150,9 @@ def test_example_queries(query: Path, dataset: Path) -> None:
 
 
 def test_the_page_lists_all_columns() -> None:
-    page = (ROOT / "docs" / "fleet.md").read_text()
+    page = (ROOT / "docs" / "tables.md").read_text().split("## Fleets")[1]
     for table, columns in fleet.TABLES.items():
-        section = page.split(f"## `{table}`")[1].split("\n## ")[0]
+        section = page.split(f"### `{table}`")[1].split("\n### ")[0]
         for name, (_, unit, about) in columns.items():
             assert f"| `{name}` | {'' if unit == 'none' else unit} | {about} |" in section
 

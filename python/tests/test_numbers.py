@@ -143,6 +143,7 @@ WITH_EVENTS = {
     "slices": TRACE,
     "instants": DATA / "chrome" / "hand_instants.json",
     "flows": PYTORCH / "alexnet-a100-sync.json.gz",
+    "collective_calls": RANKS[0],
     "tracks": TRACE,
     "counters": DATA / "chrome" / "hand_counters.json",
     "samples": DATA / "chrome" / "hand_stacks_samples.json",

@@ -3,6 +3,8 @@
 //! [`TABLES`] says which tables and columns there are, with units; `docs/tables.md` is made from it. Columns that a trace has in
 //! memory are borrowed. Times are integer nanoseconds on the trace's own clock.
 
+use crate::analysis::gpu::collective::Collective;
+use crate::analysis::gpu_communication;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::trace::Trace;
@@ -220,6 +222,32 @@ pub const TABLES: &[EventTable] = &[
         make: flows,
     },
     EventTable {
+        id: "collective_calls",
+        about: "One row per communication kernel of a GPU, by start; the same rows are in `slices`.",
+        columns: &[
+            column("id", Unit::Id, "`id` in `slices`"),
+            column("ts", Unit::NsClock, "start on the trace's own clock"),
+            column("dur", Unit::Ns, "duration"),
+            column(
+                "collective",
+                Unit::None,
+                "allreduce, _allgather_base, …; from the kernel name if not recorded",
+            ),
+            column("dtype", Unit::None, "type of the elements; missing if not recorded"),
+            column(
+                "message",
+                Unit::Bytes,
+                "input size per rank; for all-gather, the output size; missing if not recorded",
+            ),
+            column("group", Unit::None, "process group; missing if not recorded"),
+            column("ranks", Unit::Count, "ranks in the group; missing if not recorded"),
+            column("track", Unit::Id, "`id` in `tracks`"),
+            PROCESS,
+            THREAD,
+        ],
+        make: collective_calls,
+    },
+    EventTable {
         id: "samples",
         about: "One row per sample of a call stack, by time.",
         columns: &[
@@ -417,6 +445,33 @@ fn flows(trace: &Trace) -> Vec<Data<'_>> {
         Data::links(bytemuck::cast_slice::<SliceId, u32>(&flows.to)),
         Data::names(&flows.name),
         Data::names(&flows.category),
+    ]
+}
+
+fn collective_calls(trace: &Trace) -> Vec<Data<'_>> {
+    let calls = gpu_communication::calls(trace);
+    let text = |get: fn(&Collective) -> &str| {
+        let texts = || calls.iter().map(|call| get(&call.collective));
+        let codes = (0u32..).zip(texts()).map(|(code, text)| (!text.is_empty()).then_some(code));
+        Data::labels(codes, texts().map(str::to_string))
+    };
+    let tracks: Vec<u32> = calls
+        .iter()
+        .map(|call| trace.slices.track.get(call.slice.0 as usize).map_or(u32::MAX, |track| track.0))
+        .collect();
+    let [process, thread] = places(trace, &|| Box::new(tracks.clone().into_iter()));
+    vec![
+        Data::all(Values::Unsigned32(calls.iter().map(|call| call.slice.0).collect())),
+        Data::all(Values::Integer(calls.iter().map(|call| call.start).collect())),
+        Data::all(Values::Integer(calls.iter().map(|call| call.dur).collect())),
+        text(|collective| &collective.name),
+        text(|collective| &collective.dtype),
+        Data::unsigned(calls.iter().map(|call| call.collective.message_bytes())),
+        text(|collective| &collective.group),
+        Data::unsigned(calls.iter().map(|call| call.collective.group_size)),
+        Data::all(Values::Unsigned32(tracks.into())),
+        process,
+        thread,
     ]
 }
 

@@ -1,6 +1,6 @@
 //! A part of a fleet dataset: rows of one table for some files of a run, as `tracedrop fleet add` writes them.
 //!
-//! Columns and units are in `docs/fleet.md`. Times are nanoseconds. `None` and [`StringId::NONE`]: the value is missing.
+//! Columns and units are in `docs/tables.md`. Times are nanoseconds. `None` and [`StringId::NONE`]: the value is missing.
 
 use crate::base::strings::StringId;
 use serde::{Deserialize, Serialize};

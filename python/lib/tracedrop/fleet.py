@@ -4,7 +4,7 @@
 >>> fleet.add(["rank0.json.gz", "rank1.json.gz"], run="2026-11-26", dataset="fleet/")
 
 Sums, sums of squares, counts and histograms of ranks add up exactly to those of all. Times are integer nanoseconds.
-``docs/fleet.md`` lists tables and columns.
+``docs/tables.md`` lists tables and columns.
 """
 
 from __future__ import annotations
@@ -22,96 +22,28 @@ from typing import Any
 
 from . import Trace, TracedropError, __version__, open
 
-SCHEMA_VERSION = "2"
+#: Version 3 added `total_ns2` of collectives, and `collective_durations`.
+SCHEMA_VERSION = "3"
 #: Files in one part of a table, so that parts have a size that engines like.
 FILES_PER_PART = 256
 MISSING = "Summaries of fleets need DuckDB, which is not installed. Install it with: pip install 'tracedrop[sql]'"
 
+def _tables() -> dict[str, dict[str, tuple[str, str, str]]]:
+    tables: dict[str, dict[str, tuple[str, str, str]]] = {}
+    for line in Path(__file__).with_name("fleet.tsv").read_text("utf-8").splitlines():
+        fields = line.split("\t")
+        if line.startswith("#") or not line:
+            continue
+        if fields[0]:
+            columns = tables.setdefault(fields[0], {})
+        else:
+            _, name, kind, unit, about = fields
+            columns[name] = (kind, unit, about)
+    return tables
+
+
 #: Columns of each table: type, unit, meaning. Each table also has the partition column ``run``.
-TABLES: dict[str, dict[str, tuple[str, str, str]]] = {
-    "runs": {
-        "build": ("VARCHAR", "none", "build or commit, as given to `add`; missing if not given"),
-        "files": ("BIGINT", "count", "files"),
-        "unreadable": ("BIGINT", "count", "files that cannot be read"),
-        "bytes": ("BIGINT", "bytes", "size of the files"),
-        "kept": ("BIGINT", "count", "records kept"),
-        "repaired": ("BIGINT", "count", "records repaired"),
-        "skipped": ("BIGINT", "count", "records skipped"),
-        "tracedrop": ("VARCHAR", "none", "version that made the summaries"),
-    },
-    "files": {
-        "rank": ("INTEGER", "id", "rank as the trace has it; missing if it does not"),
-        "world_size": ("INTEGER", "count", "ranks of the run as the trace has it; missing if it does not"),
-        "host": ("VARCHAR", "none", "host, from the metadata or a name like `HOST_PID.TIME.pt.trace.json`; missing without"),
-        "file": ("VARCHAR", "none", "file name"),
-        "sha256": ("VARCHAR", "none", "checksum of the file"),
-        "bytes": ("BIGINT", "bytes", "size of the file"),
-        "kept": ("BIGINT", "count", "records kept"),
-        "repaired": ("BIGINT", "count", "records repaired"),
-        "skipped": ("BIGINT", "count", "records skipped"),
-        "grade": ("VARCHAR", "none", "detail grade, A to D; missing without a GPU"),
-        "gpu": ("VARCHAR", "none", "name of the GPU"),
-        "tracedrop": ("VARCHAR", "none", "version that made the summary"),
-        "error": ("VARCHAR", "none", "why the file cannot be read; missing if it can"),
-    },
-    "steps": {
-        "rank": ("INTEGER", "id", "rank"),
-        "device": ("VARCHAR", "none", "GPU"),
-        "step": ("VARCHAR", "none", "name of the step"),
-        "phase": ("VARCHAR", "none", "prefill, decode, …; missing for training"),
-        "start_ns": ("BIGINT", "ns", "start, from the start of the trace"),
-        "gpu_time_ns": ("BIGINT", "ns", "wall time of the step on the GPU"),
-        "computation_ns": ("BIGINT", "ns", "computing"),
-        "exposed_communication_ns": ("BIGINT", "ns", "communicating with no overlapping compute"),
-        "exposed_copies_ns": ("BIGINT", "ns", "copying with no overlapping compute or communication"),
-        "idle_ns": ("BIGINT", "ns", "idle"),
-        "kernels": ("BIGINT", "count", "kernels, copies and fills"),
-    },
-    "operations": {
-        "rank": ("INTEGER", "id", "rank"),
-        "operation": ("VARCHAR", "none", "GEMM, Attention, All-reduce, …"),
-        "count": ("BIGINT", "count", "kernels"),
-        "total_ns": ("BIGINT", "ns", "sum of durations"),
-        "total_ns2": ("DECIMAL(38,0)", "ns²", "sum of squared durations; missing if single kernels are not in the trace"),
-        "min_ns": ("BIGINT", "ns", "shortest"),
-        "max_ns": ("BIGINT", "ns", "longest"),
-    },
-    "kernels": {
-        "rank": ("INTEGER", "id", "rank"),
-        "name": ("VARCHAR", "none", "kernel, copy or fill"),
-        "operation": ("VARCHAR", "none", "its operation"),
-        "count": ("BIGINT", "count", "launches"),
-        "total_ns": ("BIGINT", "ns", "sum of durations"),
-        "total_ns2": ("DECIMAL(38,0)", "ns²", "sum of squared durations, for variances"),
-        "min_ns": ("BIGINT", "ns", "shortest"),
-        "max_ns": ("BIGINT", "ns", "longest"),
-    },
-    "kernel_durations": {
-        "rank": ("INTEGER", "id", "rank"),
-        "name": ("VARCHAR", "none", "kernel, copy or fill"),
-        "bucket": ("INTEGER", "id", "durations from 2^bucket to below 2^(bucket+1) ns; −1 for 0 ns"),
-        "count": ("BIGINT", "count", "launches"),
-    },
-    "collectives": {
-        "rank": ("INTEGER", "id", "rank"),
-        "collective": ("VARCHAR", "none", "allreduce, all_to_all, …"),
-        "dtype": ("VARCHAR", "none", "type of the elements"),
-        "message_bytes": ("BIGINT", "bytes", "size of the message"),
-        "group_name": ("VARCHAR", "none", "process group"),
-        "ranks": ("BIGINT", "count", "ranks in the group"),
-        "count": ("BIGINT", "count", "calls"),
-        "total_ns": ("BIGINT", "ns", "sum of durations"),
-        "min_ns": ("BIGINT", "ns", "shortest"),
-        "max_ns": ("BIGINT", "ns", "longest"),
-    },
-    "findings": {
-        "rank": ("INTEGER", "id", "rank"),
-        "kind": ("VARCHAR", "none", "kind of finding"),
-        "time_ns": ("BIGINT", "ns", "time at stake; missing if unknown"),
-        "share": ("DOUBLE", "ratio", "the same as a share of the trace, from 0 to 1"),
-        "text": ("VARCHAR", "none", "the finding in a sentence"),
-    },
-}
+TABLES = _tables()
 
 
 @dataclass(frozen=True)
@@ -216,14 +148,58 @@ def _summarize(connection: Any, path: Path, sha256: str, options: dict[str, Any]
     cursor.execute(f"insert into files values ({', '.join('?' * len(values))})", values)
     parts = "computation, exposed_communication, exposed_copies, idle, kernels"
     _rows(cursor, trace, "gpu-breakdown", "steps", "steps", f"device, step, phase, start, gpu_time, {parts}", rank)
-    group = '"group"'
-    sums = f"collective, dtype, message, {group}, ranks, count, total, min, max"
-    _rows(cursor, trace, "gpu-communication", "collectives", "collectives", sums, rank)
+    _collectives(cursor, trace, rank)
     for finding in trace.findings:
         row = [rank, finding.id, finding.time_ns, finding.share, finding.text]
         cursor.execute("insert into findings values (?, ?, ?, ?, ?)", row)
     _kernels(cursor, trace, rank)
     return True
+
+
+#: Bucket of a histogram for the duration `dur`.
+_BUCKET = "case when dur > 0 then length(ltrim(bin(dur), '0')) - 1 else -1 end"
+
+
+def _collectives(cursor: Any, trace: Trace, rank: int | None) -> None:
+    """Insert the rows of collectives, and their histograms."""
+    found = next((report for report in trace.reports if report.id == "gpu-communication"), None)
+    if found is None or "collectives" not in found.tables:
+        return
+    cursor.register("named", found.tables["collectives"])
+    cursor.register("calls_of_file", trace.events("collective_calls"))
+    key = 'collective::varchar as collective, dtype::varchar as dtype, message, "group"::varchar as group_name, ranks'
+    # The report tells calls apart by more than the key, such as the elements that come out.
+    cursor.execute(
+        f"create or replace temp table reported as select {key}, sum(count) as count, sum(total) as total_ns, min(min) as min_ns, "
+        "max(max) as max_ns from named group by all"
+    )
+    cursor.execute(f"create or replace temp table calls as select {key}, dur from calls_of_file")
+    # Squares and histograms are there if single calls are those that the report counts.
+    same = " and ".join(
+        f"reported.{name} is not distinct from sums.{name}"
+        for name in ("collective", "dtype", "message", "group_name", "ranks", "count", "total_ns")
+    )
+    cursor.execute(
+        "create or replace temp table summed as select reported.*, sums.total_ns2 from reported left join "
+        "(select collective, dtype, message, group_name, ranks, count(*) as count, sum(dur) as total_ns, "
+        f"sum(dur::hugeint * dur::hugeint)::decimal(38, 0) as total_ns2 from calls group by all) as sums on {same}"
+    )
+    cursor.execute(
+        "insert into collectives select ?, collective, dtype, message, group_name, ranks, count, total_ns, total_ns2, min_ns, max_ns "
+        "from summed",
+        [rank],
+    )
+    same = " and ".join(
+        f"summed.{name} is not distinct from calls.{name}" for name in ("collective", "dtype", "message", "group_name", "ranks")
+    )
+    cursor.execute(
+        f"insert into collective_durations select ?, calls.collective, calls.dtype, calls.message, calls.group_name, calls.ranks, {_BUCKET}, "
+        f"count(*) from calls join summed on {same} where summed.total_ns2 is not null group by all",
+        [rank],
+    )
+    # A thread reads many files.
+    for name in ("named", "calls_of_file"):
+        cursor.unregister(name)
 
 
 def _kernels(cursor: Any, trace: Trace, rank: int | None) -> None:
@@ -244,8 +220,7 @@ def _kernels(cursor: Any, trace: Trace, rank: int | None) -> None:
         )
         cursor.execute("insert into kernels select ?, * from by_name", [rank])
         cursor.execute(
-            "insert into kernel_durations select ?, name, "
-            "case when dur > 0 then length(ltrim(bin(dur), '0')) - 1 else -1 end, count(*) from work group by all",
+            f"insert into kernel_durations select ?, name, {_BUCKET}, count(*) from work group by all",
             [rank],
         )
     else:
@@ -345,16 +320,21 @@ def parts(dataset: str | os.PathLike[str]) -> dict[str, list[str]]:
 
 
 def connect(dataset: str | os.PathLike[str]) -> Any:
-    """DuckDB connection with a view for each table of a dataset; each has the column ``run``."""
+    """DuckDB connection with a view for each table of a dataset; each has the column ``run``.
+
+    Columns and tables that an older version did not write are there, without values.
+    """
     connection = _duckdb().connect()
     for table, paths in parts(dataset).items():
+        typed = ", ".join(f'null::{kind} as "{name}"' for name, (kind, *_) in TABLES[table].items())
+        empty = f"select {typed}, null::varchar as run where false"
         if paths:
             listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
             read = f"read_parquet([{listed}], hive_partitioning = true, hive_types = {{'run': varchar}}, union_by_name = true)"
-            connection.execute(f'create view {table} as select * exclude ("table") from {read}')
+            # The empty table first, for the order of its columns.
+            connection.execute(f'create view {table} as {empty} union all by name select * exclude ("table") from {read}')
         else:
-            declared = ", ".join(f'"{name}" {kind}' for name, (kind, *_) in TABLES[table].items())
-            connection.execute(f'create table {table} ({declared}, "run" varchar)')
+            connection.execute(f"create view {table} as {empty}")
     return connection
 
 

@@ -3,13 +3,14 @@
 use super::gpu::collective::Collective;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{Durations, SumNs, share};
-use super::gpu::{GpuTrace, NamedTrace, Work};
+use super::gpu::{GpuTrace, NamedTrace, Work, is_of_gpu};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Content, Report, Table};
+use crate::trace::slices::SliceId;
 use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -46,6 +47,31 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, report));
     report
+}
+
+/// A communication kernel.
+pub struct CollectiveCall {
+    pub slice: SliceId,
+    /// Nanoseconds on the trace's clock.
+    pub start: i64,
+    /// Nanoseconds.
+    pub dur: i64,
+    pub collective: Collective,
+}
+
+/// Communication kernels by start, as the built-in kernel rules tell them from others.
+pub fn calls(trace: &Trace) -> Vec<CollectiveCall> {
+    if !is_of_gpu(trace) {
+        return Vec::new();
+    }
+    let gpu = GpuTrace::new(trace);
+    let call = |work: &Work| CollectiveCall {
+        slice: SliceId(work.slice),
+        start: work.start,
+        dur: work.dur(),
+        collective: Collective::of(&gpu, work),
+    };
+    gpu.work.iter().filter(|work| gpu.is_communication(work)).map(call).collect()
 }
 
 /// Sums of one collective, type, size and group.

@@ -1,11 +1,11 @@
-//! Fleet datasets: Parquet files that `tracedrop fleet add` writes, schema version 2.
+//! Fleet datasets: Parquet files that `tracedrop fleet add` writes, schema version 3; older ones have fewer columns and tables.
 //!
 //! ```text
 //! fleet/table=steps/run=monday/part-4279a304fbfb71bc.parquet    rank, device, step, phase, start_ns, gpu_time_ns, …
 //! ```
 //! Each file is a part of one table; `runs`, `files` and `steps` are read, the rest is named in the ledger. Columns decide which
 //! table it is. The run is not in the file, only in the name of its folder. The start of a Parquet file tells nothing about its
-//! columns, so [`super::mrm_parquet`] opens the file and leaves it to [`read`]. Columns and units: `docs/fleet.md`.
+//! columns, so [`super::mrm_parquet`] opens the file and leaves it to [`read`]. Columns and units: `docs/tables.md`.
 
 mod issues;
 mod rows;
@@ -31,13 +31,14 @@ pub static INFO: FormatInfo = FormatInfo {
 
 /// Key of the version in the metadata, and the newest version known.
 const VERSION_KEY: &str = "schema_version";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Columns that only this table has, by name of the table.
-const TABLES: [(&str, &[&str]); 8] = [
+const TABLES: [(&str, &[&str]); 9] = [
     ("steps", &["rank", "step", "gpu_time_ns"]),
     ("files", &["rank", "file", "sha256", "error"]),
     ("runs", &["build", "files", "unreadable"]),
+    ("collective_durations", &["rank", "collective", "bucket"]),
     ("collectives", &["rank", "collective", "message_bytes"]),
     ("kernel_durations", &["rank", "name", "bucket"]),
     ("kernels", &["rank", "name", "operation", "total_ns"]),
