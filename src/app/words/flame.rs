@@ -1,5 +1,6 @@
 //! Texts of flame graphs.
 
+use tracedrop::base::text;
 use tracedrop::base::units::{counted, format_ratio, group_digits};
 use tracedrop::engine::protocol::{By, Direction, FrameClass, RowOrder, Scale, Widths};
 
@@ -73,7 +74,13 @@ pub const ENGLISH: FlameWords = FlameWords {
     search: "Find functions",
     search_hint: "Name or /regex/",
     summary: |all, most| match most {
-        Some((name, share)) => format!("{all}, {} in {name} itself.", format_ratio(share)),
+        Some((name, share)) => {
+            format!(
+                "{all}, {} in {} itself.",
+                format_ratio(share),
+                text::shortened(&name, text::IN_A_SENTENCE)
+            )
+        }
         None => all.to_string(),
     },
     matched: |weight, share| format!("Found: {weight}, {share}"),

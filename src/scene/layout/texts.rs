@@ -1,6 +1,6 @@
 //! Texts that fit: cut, titles of marks, labels of rows.
 
-use super::{LETTER, LYING_BAR};
+use super::LYING_BAR;
 use crate::base::units::{Unit, format_float};
 use crate::scene::{Anchor, Mark};
 
@@ -34,15 +34,37 @@ pub(super) fn title(bar: &str, part: &str, value: f64, unit: Unit) -> String {
     }
 }
 
+/// Space left and right of a row label.
+const AROUND_LABEL: f64 = 12.0;
+
+/// Width of a text in a wide font, at least.
+fn px(text: &str) -> f64 {
+    let of = |letter: char| match letter {
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '▲' | '▼' | '…' => 11.5,
+        'A'..='Z' | '_' => 8.4,
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '/' => 4.2,
+        'f' | 'r' | 't' | '(' | ')' | '[' | ']' | '-' => 5.0,
+        _ => 7.5,
+    };
+    text.chars().map(of).sum()
+}
+
 /// Width of the gutter for row labels.
 pub(super) fn gutter_for(labels: &[String], width: f64) -> f64 {
-    let letters = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    (letters as f64 * LETTER + 12.0).clamp(0.0, width * 0.3)
+    let widest = labels.iter().map(|label| px(label)).fold(0.0, f64::max);
+    (widest + AROUND_LABEL).clamp(0.0, width * 0.3)
 }
 
 /// A label in that gutter, for the row at `top`.
 pub(super) fn row_label(label: &str, gutter: f64, top: f64) -> Mark {
-    // Half a character more, so that rounding doesn't truncate the widest label.
-    let text = cut(label, ((gutter - 12.0) / LETTER + 0.5) as usize);
+    // A pixel more, so that rounding doesn't truncate the widest label.
+    let room = gutter - AROUND_LABEL + 1.0;
+    let mut text = label.to_string();
+    for letters in (2..label.chars().count()).rev() {
+        if px(&text) <= room {
+            break;
+        }
+        text = cut(label, letters);
+    }
     Mark::Text { x: gutter - 8.0, y: top + LYING_BAR * 0.7, anchor: Anchor::End, text }
 }
