@@ -7,11 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use support::{Random, data_dirs, files, import, own_dir};
 use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
-use tracedrop::analysis::{ANALYSES, Context, Query, gpu_place};
-use tracedrop::gpu::kernels::Rules;
+use tracedrop::analysis::{ANALYSES, AnalysisCache, Context, Query, gpu_place, timeline_groups};
+use tracedrop::base::steps;
 use tracedrop::timeline::answers::{
     BoxName, COUNTER, ColorBy, N_COLORS, Picture, Place, RowName, TimelineAnswer, TimelineAsk,
 };
+use tracedrop::timeline::colors::Groups;
 use tracedrop::timeline::tracks::Content;
 use tracedrop::timeline::{
     BoxTable, Pixel, RowLine, SliceBoxes, Timeline, TimelineIndex, Viewport, Window, of_run, read_all_boxes,
@@ -432,45 +433,93 @@ fn events_belong_to_the_step_and_module_of_their_launch() {
     assert_eq!(of("ProfilerStep#2"), named(&[]));
 }
 
-/// Colors by category or operation change colors alone, and the legend has each of them.
+/// Colors by category, operation or phase change colors alone, and the legend has each of them.
 #[test]
-fn colors_stand_for_names_categories_or_operations() {
-    let path = own_dir("pytorch").join("small-bert-h100.json.gz");
-    let run = Run::single(import("t", &support::unpacked(&path), None).unwrap());
-    let timeline = of_run(&run).unwrap();
-    let TimelineAnswer::Tracks(tracks) = timeline.answer(&run, &TimelineAsk::Tracks) else { panic!() };
-    let rows: Vec<RowName> = (0..)
-        .zip(&tracks.tracks)
-        .flat_map(|(track, view)| (0..view.n_rows).map(move |row| RowName { track, row }))
-        .collect();
-    let operation_of = |name: &str| {
-        let operation = Rules::builtin().classify(name).operation;
-        Some((operation.name().to_string(), usize::from(operation.id())))
-    };
-    let picture = |color_by: ColorBy| -> Picture {
-        let window = Viewport::whole(tracks.span_ns, 2000.0).window(1.0);
-        let ask = TimelineAsk::Picture { window, rows: rows.clone(), lit: String::new(), color_by };
-        match timeline.answer_with(&run, &ask, &operation_of) {
-            TimelineAnswer::Picture(picture) => picture,
-            _ => panic!(),
-        }
-    };
-    let by_name = picture(ColorBy::Name);
-    assert!(by_name.legend.is_empty());
-    for (by, expected) in [
-        (ColorBy::Category, ["kernel", "cpu_op", "cuda_runtime"]),
-        (ColorBy::Operation, ["GEMM", "Attention", "Normalisation"]),
+fn colors_stand_for_names_categories_operations_or_phases() {
+    let operations = (ColorBy::Operation, ["GEMM", "Attention", "Normalisation"].as_slice());
+    let phases = (ColorBy::Phase, ["prefill", "decode", "mixed"].as_slice());
+    for (path, legends) in [
+        (own_dir("pytorch").join("small-bert-h100.json.gz"), vec![operations]),
+        (PathBuf::from("www/samples/gpu-serving.json"), vec![operations, phases]),
     ] {
-        let picture = picture(by);
-        assert_eq!(picture.covers, by_name.covers);
-        let known: Vec<&str> = picture.legend.iter().map(|(text, _)| text.as_str()).collect();
-        assert!(expected.iter().all(|text| known.contains(text)), "{known:?}");
-        let mut in_legend: HashSet<u8> = picture.legend.iter().map(|(_, color)| *color).collect();
-        // What is no kernel has the color that no operation has.
-        if by == ColorBy::Operation {
-            assert!(in_legend.insert(N_COLORS - 1));
+        let run = Run::single(import("t", &support::unpacked(&path), None).unwrap());
+        let timeline = of_run(&run).unwrap();
+        let TimelineAnswer::Tracks(tracks) = timeline.answer(&run, &TimelineAsk::Tracks) else { panic!() };
+        let rows: Vec<RowName> = (0..)
+            .zip(&tracks.tracks)
+            .flat_map(|(track, view)| (0..view.n_rows).map(move |row| RowName { track, row }))
+            .collect();
+        let picture = |color_by: ColorBy| -> Picture {
+            let window = Viewport::whole(tracks.span_ns, 2000.0).window(1.0);
+            let ask = TimelineAsk::Picture { window, rows: rows.clone(), lit: String::new(), color_by };
+            let groups = groups(&run, color_by);
+            match timeline.answer_with(&run, &ask, groups.as_ref()) {
+                TimelineAnswer::Picture(picture) => picture,
+                _ => panic!(),
+            }
+        };
+        let by_name = picture(ColorBy::Name);
+        assert!(by_name.legend.is_empty());
+        let categories = (ColorBy::Category, ["kernel", "cpu_op", "cuda_runtime"].as_slice());
+        for (by, expected) in legends.into_iter().chain([categories]) {
+            let picture = picture(by);
+            assert_eq!(picture.covers, by_name.covers);
+            let known: Vec<&str> = picture.legend.iter().map(|(text, _)| text.as_str()).collect();
+            assert!(expected.iter().all(|text| known.contains(text)), "{known:?}");
+            assert_eq!(known.iter().collect::<HashSet<_>>().len(), known.len());
+            let mut in_legend: HashSet<u8> = picture.legend.iter().map(|(_, color)| *color).collect();
+            // What has no operation or phase has the color that none of them has.
+            if by != ColorBy::Category {
+                assert!(in_legend.insert(N_COLORS - 1));
+            }
+            let drawn = picture.colors.0.iter().filter(|code| **code != 0 && **code & COUNTER == 0);
+            assert_eq!(drawn.map(|code| code & 0x1F).collect::<HashSet<u8>>(), in_legend);
         }
-        let drawn = picture.colors.0.iter().filter(|code| **code != 0 && **code & COUNTER == 0);
-        assert_eq!(drawn.map(|code| code & 0x1F).collect::<HashSet<u8>>(), in_legend);
     }
+}
+
+fn groups(run: &Run, by: ColorBy) -> Option<Groups> {
+    match by {
+        ColorBy::Name | ColorBy::Category => None,
+        ColorBy::Operation => Some(steps::run(timeline_groups::operations(run, ""))),
+        ColorBy::Phase => {
+            Some(steps::run(timeline_groups::phases(run, &Query::default(), AnalysisCache::default())).0)
+        }
+    }
+}
+
+/// Operations and phases that boxes are colored by are those of the reports, and phases are offered where there are some.
+#[test]
+fn operations_and_phases_are_those_of_the_reports() {
+    let (mut n_work, mut n_steps, mut n_with_phases) = (0, 0, 0);
+    for (path, trace) in traces() {
+        let file = path.file_name().unwrap().to_str().unwrap().to_string();
+        let run = Run::single(trace);
+        let query = Query::default();
+        let context = Context::new(&run, &query);
+        let [gpu] = context.gpu() else { continue };
+        let (operations, phases) = (groups(&run, ColorBy::Operation), groups(&run, ColorBy::Phase));
+        let (operations, phases) = (operations.unwrap(), phases.unwrap());
+        let mut is_work = HashSet::new();
+        for work in &gpu.work {
+            is_work.insert(work.slice);
+            n_work += 1;
+            let operation = operations.text_of(0, work.slice as usize);
+            assert_eq!(operation, Some(gpu.class(work).operation.as_str()), "{file}");
+            let phase = gpu.step(work.step).map(|step| step.phase(gpu.trace));
+            assert_eq!(phases.text_of(0, work.slice as usize), phase, "{file}");
+        }
+        for slice in (0..gpu.trace.slices.len() as u32).filter(|slice| !is_work.contains(slice)) {
+            assert_eq!(operations.text_of(0, slice as usize), None, "{file}");
+            let places = gpu_place::places(gpu, slice);
+            let Some((_, step)) = places.iter().find(|(place, _)| *place == Place::Step) else { continue };
+            let step = gpu.steps.steps.iter().find(|it| it.slice == *step).unwrap();
+            assert_eq!(phases.text_of(0, slice as usize), Some(step.phase(gpu.trace)), "{file}");
+            n_steps += 1;
+        }
+        let has_phases = gpu.steps.steps.iter().any(|step| step.phase(gpu.trace) != "unknown");
+        assert_eq!(timeline_groups::has_phases(&run, ""), has_phases, "{file}");
+        n_with_phases += usize::from(has_phases);
+    }
+    assert!(n_work > 1000 && n_steps > 1000 && n_with_phases > 3, "{n_work} {n_steps} {n_with_phases}");
 }

@@ -41,6 +41,7 @@ pub mod slices;
 pub mod stack_functions;
 pub mod sway_summary;
 pub mod timeline;
+pub mod timeline_groups;
 pub mod tracks;
 
 use crate::base::{progress, steps};

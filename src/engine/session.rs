@@ -8,7 +8,6 @@ use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, ledger_view, not_exported, report_view, stem_of, together};
 use super::{ExportSource, Side};
 use crate::analysis::flame::{self, FlameQuery, FlameView};
-use crate::analysis::gpu::class::rules_with;
 use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::mrm;
 use crate::analysis::overview::far_away::FarAway;
@@ -868,14 +867,15 @@ impl Session {
         Ok(self.graphs.insert(made))
     }
 
-    /// What tells the operation of a kernel by its name, with a number: the most common operations have small ones, so that their
-    /// colors differ.
-    pub fn operations(&self) -> impl Fn(&str) -> Option<(String, usize)> + use<> {
-        let (rules, _) = rules_with(&self.query.kernel_rules);
-        move |name| {
-            let operation = rules.classify(name).operation;
-            let common = COMMON_OPERATIONS.iter().position(|common| *common == operation.name());
-            Some((operation.name().to_string(), common.unwrap_or(usize::from(operation.id()))))
+    /// Lends the intermediate results of the reports to a job in steps; see [`Session::return_found`].
+    pub fn lend_found(&mut self) -> AnalysisCache {
+        std::mem::take(&mut self.found)
+    }
+
+    /// Takes back what was lent, unless the traces or the settings have changed since.
+    pub fn return_found(&mut self, run: &Rc<Run>, query: &Query, found: AnalysisCache) {
+        if Rc::ptr_eq(run, &self.run) && *query == self.query {
+            self.found = found;
         }
     }
 
@@ -934,20 +934,6 @@ impl Session {
         Ok(BudgetView { limits: held.into_iter().map(view).collect() })
     }
 }
-
-/// Operations that are often in one trace.
-const COMMON_OPERATIONS: [&str; 10] = [
-    "All-reduce",
-    "Attention",
-    "GEMM",
-    "Elementwise",
-    "Normalisation",
-    "Activation",
-    "Reduction",
-    "Copy/Memory",
-    "Indexing",
-    "All-gather",
-];
 
 /// Graphs of stacks and what they were made of.
 struct Graphs {

@@ -1,13 +1,14 @@
 //! Answers to questions.
 
 use super::answers::{
-    At, BoxLink, BoxName, Bytes, COUNTER, ColorBy, CounterSums, Details, Found, LIT, Label, N_COLORS,
-    NameSums, Picture, RowName, START, SameName, Stretch, TimelineAnswer, TimelineAsk, Tracks,
+    At, BoxLink, BoxName, Bytes, COUNTER, CounterSums, Details, Found, LIT, Label, NameSums, Picture,
+    RowName, START, SameName, Stretch, TimelineAnswer, TimelineAsk, Tracks,
 };
 use super::boxes::{BoxTable, SliceBoxes};
+use super::colors::{Coloring, Groups};
 use super::line::{Pixel, RowLine, Window, read_rows};
 use super::search::{Matches, Searched};
-use super::tracks::{Content, Timeline, color_of};
+use super::tracks::{Content, Timeline};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::labels::shown;
@@ -26,20 +27,20 @@ const MAX_ROWS: usize = 400;
 const MAX_PIXELS: u32 = 1 << 14;
 
 impl Timeline {
-    /// [`Timeline::answer_with`], without knowing operations.
+    /// [`Timeline::answer_with`], without knowing operations or phases.
     pub fn answer(&self, run: &Run, ask: &TimelineAsk) -> TimelineAnswer {
-        self.answer_with(run, ask, &|_| None)
+        self.answer_with(run, ask, None)
     }
 
-    /// Answers a question; `run` is the one that the timeline is of.
-    pub fn answer_with(&self, run: &Run, ask: &TimelineAsk, operation_of: OperationOf<'_>) -> TimelineAnswer {
+    /// Answers a question; `run` is the one that the timeline is of, and `groups` are what a picture is colored by.
+    pub fn answer_with(&self, run: &Run, ask: &TimelineAsk, groups: Option<&Groups>) -> TimelineAnswer {
         match ask {
             // What has no load has no timeline either.
             TimelineAsk::Load => TimelineAnswer::Load(super::load::load_of(run).unwrap_or_default()),
             TimelineAsk::Tracks => TimelineAnswer::Tracks(self.tracks_view()),
             TimelineAsk::Picture { window, rows, lit, color_by } => {
-                let coloring = Coloring { by: *color_by, operation_of };
-                TimelineAnswer::Picture(self.picture(run, *window, rows, lit, &coloring))
+                let coloring = Coloring::new(*color_by, groups);
+                TimelineAnswer::Picture(self.picture(run, *window, rows, lit, coloring))
             }
             TimelineAsk::At { row, ns, around_ns } => TimelineAnswer::At(self.at(run, *row, *ns, *around_ns)),
             TimelineAsk::Details { of } => TimelineAnswer::Details(self.details(run, *of).map(Box::new)),
@@ -62,6 +63,7 @@ impl Timeline {
             tracks: self.tracks.iter().map(|track| track.view.clone()).collect(),
             is_partial: self.is_partial,
             is_each_from_zero: self.is_each_from_zero,
+            has_phases: false,
         }
     }
 
@@ -73,13 +75,13 @@ impl Timeline {
     }
 
     /// What is drawn of rows in a window.
-    pub fn picture(
+    fn picture(
         &self,
         run: &Run,
         window: Window,
         rows: &[RowName],
         lit: &str,
-        coloring: &Coloring<'_>,
+        coloring: Coloring<'_>,
     ) -> Picture {
         let window =
             Window { n_pixels: window.n_pixels.clamp(1, MAX_PIXELS), bits: window.bits.min(62), ..window };
@@ -100,7 +102,6 @@ impl Timeline {
             },
             names: HashMap::default(),
             coloring,
-            colors: HashMap::default(),
         };
         for (at, row) in rows.iter().enumerate() {
             let track = self.tracks.get(row.track as usize);
@@ -120,6 +121,7 @@ impl Timeline {
                 painter.light(&at, number, &rows, lit);
             }
         }
+        painter.picture.legend = painter.coloring.legend;
         painter.picture
     }
 
@@ -528,39 +530,6 @@ fn counter_sums(name: &str, points: &[(u64, f64)], range: Range<u64>) -> Option<
 }
 
 /// A picture that is being painted.
-/// Operation of a kernel by its name, and the number of the operation.
-pub type OperationOf<'a> = &'a dyn Fn(&str) -> Option<(String, usize)>;
-
-/// What gives boxes their colors.
-pub struct Coloring<'a> {
-    pub by: ColorBy,
-    pub operation_of: OperationOf<'a>,
-}
-
-/// Categories that are often in one trace, whose colors differ. Others have the color of their text.
-const CATEGORIES: [&str; 10] = [
-    "python_function",
-    "cpu_op",
-    "user_annotation",
-    "cuda_runtime",
-    "kernel",
-    "gpu_memcpy",
-    GPU_ANNOTATION,
-    "gpu_memset",
-    "cuda_driver",
-    "overhead",
-];
-
-/// Color of boxes that the others stand out from: the last but one.
-const NEUTRAL: u8 = N_COLORS - 1;
-/// Category of ranges on a device, which are no kernels.
-const GPU_ANNOTATION: &str = "gpu_user_annotation";
-
-/// Color of the operation or category with that number: any but the neutral one.
-fn numbered(number: usize) -> u8 {
-    1 + (number % usize::from(NEUTRAL - 1)) as u8
-}
-
 struct Painter<'a> {
     timeline: &'a Timeline,
     run: &'a Run,
@@ -568,9 +537,7 @@ struct Painter<'a> {
     picture: Picture,
     /// By trace and text: its position among the names.
     names: HashMap<(usize, StringId), u32>,
-    coloring: &'a Coloring<'a>,
-    /// By trace and text: its color, where that is not the color of the text.
-    colors: HashMap<(usize, StringId), u8>,
+    coloring: Coloring<'a>,
 }
 
 impl Painter<'_> {
@@ -588,7 +555,7 @@ impl Painter<'_> {
                 continue;
             }
             let name = part.name(trace, id as usize);
-            let color = self.color(at, number, id as usize, name);
+            let color = self.coloring.color(self.timeline, part, trace, id as usize);
             self.picture.colors.0[at * n..][start..end].fill(color);
             for (cover, pixel) in self.picture.covers.0[at * n..][start..end].iter_mut().zip(run) {
                 *cover = (pixel.covered_ns as f64 / whole * 255.0).round() as u8;
@@ -600,44 +567,6 @@ impl Painter<'_> {
                 self.label(at, number, id as usize, name, color);
             }
         }
-    }
-
-    fn color(&mut self, at: usize, number: usize, id: usize, name: StringId) -> u8 {
-        let part = &self.timeline.parts[number];
-        let trace = &self.run.traces[part.trace];
-        let text_of = |id: StringId| trace.strings.get_opt(id).unwrap_or("");
-        let category = || part.categories(trace).get(id).copied().unwrap_or(StringId::NONE);
-        let text = match self.coloring.by {
-            ColorBy::Name => return self.timeline.color(part.trace, name),
-            ColorBy::Category => category(),
-            ColorBy::Operation => {
-                let track = self.timeline.tracks.get(self.picture.rows[at].track as usize);
-                let is_device = track.is_some_and(|track| track.view.is_device);
-                if !is_device || text_of(category()) == GPU_ANNOTATION {
-                    return NEUTRAL;
-                }
-                name
-            }
-        };
-        if let Some(color) = self.colors.get(&(part.trace, text)) {
-            return *color;
-        }
-        let (stands_for, color) = match self.coloring.by {
-            ColorBy::Operation => match (self.coloring.operation_of)(text_of(text)) {
-                Some((operation, number)) => (operation, numbered(number)),
-                None => return NEUTRAL,
-            },
-            _ => {
-                let category = text_of(text);
-                let known = CATEGORIES.iter().position(|known| *known == category);
-                (category.to_string(), known.map_or_else(|| color_of(category), numbered))
-            }
-        };
-        if self.picture.legend.iter().all(|(known, _)| *known != stands_for) {
-            self.picture.legend.push((stands_for, color));
-        }
-        self.colors.insert((part.trace, text), color);
-        color
     }
 
     fn label(&mut self, at: usize, number: usize, id: usize, name: StringId, color: u8) {

@@ -48,10 +48,12 @@ pub enum ColorBy {
     Category,
     /// The operation of a kernel, copy or fill; all else has one color.
     Operation,
+    /// The phase of the step in which a slice starts, or in which a kernel was launched; all else has one color.
+    Phase,
 }
 
 impl ColorBy {
-    pub const ALL: [ColorBy; 3] = [ColorBy::Name, ColorBy::Category, ColorBy::Operation];
+    pub const ALL: [ColorBy; 4] = [ColorBy::Name, ColorBy::Category, ColorBy::Operation, ColorBy::Phase];
 
     /// Stable name, for addresses.
     pub fn id(self) -> &'static str {
@@ -59,6 +61,7 @@ impl ColorBy {
             ColorBy::Name => "name",
             ColorBy::Category => "category",
             ColorBy::Operation => "operation",
+            ColorBy::Phase => "phase",
         }
     }
 }
@@ -85,6 +88,8 @@ pub struct Tracks {
     pub is_partial: bool,
     /// The traces have no clock in common, so each starts at 0.
     pub is_each_from_zero: bool,
+    /// Some steps have a phase, so boxes can be colored by it. The timeline itself does not know.
+    pub has_phases: bool,
 }
 
 /// How busy a run was over time.

@@ -17,6 +17,7 @@
 mod answer;
 pub mod answers;
 pub mod boxes;
+pub mod colors;
 mod drawn;
 pub mod index;
 pub mod levels;

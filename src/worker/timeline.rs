@@ -3,9 +3,11 @@
 use crate::{State, failure, post};
 use std::rc::{Rc, Weak};
 use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
-use tracedrop::analysis::{Context, Query};
+use tracedrop::analysis::{Context, Query, timeline_groups};
+use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{ColorBy, Response, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Timeline;
+use tracedrop::timeline::colors::Groups;
 use tracedrop::timeline::load::load_of;
 use tracedrop::trace::Run;
 
@@ -16,6 +18,8 @@ pub struct Cached {
     timeline: Option<Rc<Timeline>>,
     /// Why the devices were idle; made for the first range of time.
     idle: Option<Vec<DeviceIdle>>,
+    /// What the last pictures were colored by, and the kernel rules that it is by.
+    groups: Option<(ColorBy, String, Rc<Groups>)>,
 }
 
 /// Job that answers. The first one makes the index, in steps.
@@ -46,16 +50,20 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
             let Some(timeline) = Timeline::in_steps(&run).await.map(Rc::new) else {
                 return refuse("no-times", "nothing in this trace has a timestamp");
             };
-            let cached = Cached { run: Rc::downgrade(&run), timeline: Some(timeline.clone()), idle: None };
-            *state.timeline.borrow_mut() = cached;
+            let (run, timeline_of_it) = (Rc::downgrade(&run), Some(timeline.clone()));
+            *state.timeline.borrow_mut() = Cached { run, timeline: timeline_of_it, ..Cached::default() };
             timeline
         }
     };
-    let operations = || state.session.borrow().as_ref().map(|session| session.operations());
-    let by_operation = matches!(ask, TimelineAsk::Picture { color_by: ColorBy::Operation, .. });
-    let operations = by_operation.then(operations).flatten();
-    let operation_of = |name: &str| operations.as_ref()?(name);
-    let mut answer = timeline.answer_with(&run, &ask, &operation_of);
+    let groups = match &ask {
+        TimelineAsk::Picture { color_by, .. } => groups(&state, &run, *color_by).await,
+        _ => None,
+    };
+    let mut answer = timeline.answer_with(&run, &ask, groups.as_deref());
+    if let TimelineAnswer::Tracks(tracks) = &mut answer {
+        let kernel_rules = kernel_rules(&state).unwrap_or_default();
+        tracks.has_phases = timeline_groups::has_phases(&run, &kernel_rules);
+    }
     if let TimelineAnswer::Stretch(range) = &mut answer {
         let mut cached = state.timeline.borrow_mut();
         let all = || DeviceIdle::all(&Context::new(&run, &Query::default()));
@@ -68,4 +76,35 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
         session.add_places(&timeline, details);
     }
     post(&Response::Timeline { ticket, answer });
+}
+
+fn kernel_rules(state: &State) -> Option<String> {
+    state.session.borrow().as_ref().map(|session| session.query().kernel_rules.clone())
+}
+
+/// What a picture is colored by that only the reports know; made once for a run and its settings.
+async fn groups(state: &State, run: &Rc<Run>, by: ColorBy) -> Option<Rc<Groups>> {
+    let rules = kernel_rules(state).filter(|_| matches!(by, ColorBy::Operation | ColorBy::Phase))?;
+    if let Some((of, with, groups)) = &state.timeline.borrow().groups
+        && (*of, with) == (by, &rules)
+    {
+        return Some(groups.clone());
+    }
+    // The old ones go first.
+    state.timeline.borrow_mut().groups = None;
+    let groups = match by {
+        ColorBy::Phase => {
+            let lend = |session: &mut Session| (session.query().clone(), session.lend_found());
+            let (query, found) = state.session.borrow_mut().as_mut().map(lend)?;
+            let (groups, found) = timeline_groups::phases(run, &query, found).await;
+            if let Some(session) = state.session.borrow_mut().as_mut() {
+                session.return_found(run, &query, found);
+            }
+            groups
+        }
+        _ => timeline_groups::operations(run, &rules).await,
+    };
+    let groups = Rc::new(groups);
+    state.timeline.borrow_mut().groups = Some((by, rules, groups.clone()));
+    Some(groups)
 }

@@ -139,6 +139,24 @@ pageTest('a search counts all matches and steps through them', async (page) => {
   await page.getByText('no match').waitFor();
 });
 
+pageTest('boxes are colored by operation, and by phase where steps have one', async (page) => {
+  await openTimeline(page, sample('gpu-serving.json'));
+  const colors = page.getByLabel('Color by', { exact: true }).and(page.locator('select'));
+  const legend = page.getByRole('list', { name: 'Color by' });
+  await colors.selectOption('operation');
+  await legend.getByText('GEMM', { exact: true }).waitFor();
+  await colors.selectOption('phase');
+  await legend.getByText('prefill', { exact: true }).waitFor();
+  await legend.getByText('decode', { exact: true }).waitFor();
+  await page.waitForFunction(() => location.hash.includes('colors=phase'));
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await openTimeline(page, trace());
+  assert.deepEqual(
+    await page.locator('[role=tabpanel]:not([hidden]) .timeline-tools select option').allTextContents(),
+    ['name', 'category', 'operation'],
+  );
+});
+
 pageTest('keys alone lead from event to event', async (page) => {
   await openTimeline(page, sample('serving.json'));
   await page.locator('.timeline-view').focus();

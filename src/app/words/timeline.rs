@@ -149,6 +149,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
         ColorBy::Name => "name",
         ColorBy::Category => "category",
         ColorBy::Operation => "operation",
+        ColorBy::Phase => "phase",
     },
     no_category: "no category",
     only: "Filter tracks",

@@ -110,6 +110,12 @@ fn Tools(stage: Stage) -> impl IntoView {
     let words = || &words().timeline;
     let state = stage.tab.timeline;
     let find = move |is_back: bool| stage.find(is_back, false);
+    let has_phases =
+        Memo::new(move |_| state.tracks.with(|it| it.as_ref().is_some_and(|tracks| tracks.has_phases)));
+    let choices = move || {
+        let has_phases = has_phases.get();
+        ColorBy::ALL.into_iter().filter(move |by| has_phases || *by != ColorBy::Phase)
+    };
     view! {
         <div class="timeline-tools">
             <search class="timeline-search">
@@ -166,7 +172,7 @@ fn Tools(stage: Stage) -> impl IntoView {
                     let by = ColorBy::ALL.into_iter().find(|by| by.id() == chosen);
                     state.color_by.set(by.unwrap_or_default());
                 }>
-                    {ColorBy::ALL.map(|by| view! {
+                    {move || choices().map(|by| view! {
                         <option value=by.id() selected=move || state.color_by.get() == by>{(words().color_by_name)(by)}</option>
                     }).collect_view()}
                 </select>
