@@ -10,7 +10,7 @@ use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
 use tracedrop::analysis::{ANALYSES, AnalysisCache, Context, Query, gpu_place, timeline_groups};
 use tracedrop::base::steps;
 use tracedrop::timeline::answers::{
-    BoxName, COUNTER, ColorBy, N_COLORS, Picture, Place, RowName, TimelineAnswer, TimelineAsk,
+    BoxName, COUNTER, ColorBy, Found, LIT, N_COLORS, Picture, Place, RowName, TimelineAnswer, TimelineAsk,
 };
 use tracedrop::timeline::colors::Groups;
 use tracedrop::timeline::tracks::Content;
@@ -509,7 +509,9 @@ fn operations_and_phases_are_those_of_the_reports() {
             let phase = gpu.step(work.step).map(|step| step.phase(gpu.trace));
             assert_eq!(phases.text_of(0, work.slice as usize), phase, "{file}");
         }
-        for slice in (0..gpu.trace.slices.len() as u32).filter(|slice| !is_work.contains(slice)) {
+        let n_slices = gpu.trace.slices.len();
+        let others = (0..n_slices as u32).step_by(1 + n_slices / 2000);
+        for slice in others.filter(|slice| !is_work.contains(slice)) {
             assert_eq!(operations.text_of(0, slice as usize), None, "{file}");
             let places = gpu_place::places(gpu, slice);
             let Some((_, step)) = places.iter().find(|(place, _)| *place == Place::Step) else { continue };
@@ -522,4 +524,126 @@ fn operations_and_phases_are_those_of_the_reports() {
         n_with_phases += usize::from(has_phases);
     }
     assert!(n_work > 1000 && n_steps > 1000 && n_with_phases > 3, "{n_work} {n_steps} {n_with_phases}");
+}
+
+/// Asks until all arguments are searched; the answers on the way count less, and lead nowhere else.
+fn find_in_arguments(run: &Run, timeline: &Timeline, text: &str, from: Option<BoxName>) -> Found {
+    let mut before = Found { left: 1.0, ..Found::default() };
+    loop {
+        let ask = TimelineAsk::Find { text: text.to_string(), from, is_back: false };
+        let TimelineAnswer::Found(found) = timeline.answer(run, &ask) else { panic!() };
+        assert!(found.n >= before.n && found.left <= before.left);
+        if let Some(link) = before.link {
+            assert_eq!(found.link.as_ref().map(|link| link.of), Some(link.of));
+        }
+        if found.left == 0.0 {
+            return found;
+        }
+        before = found;
+    }
+}
+
+/// A search of arguments finds the slices whose arguments have the text, and lights them.
+#[test]
+fn arguments_are_searched_like_names() {
+    let mut random = Random(9);
+    let mut n_found = 0;
+    for (path, trace) in traces() {
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        let run = Run::single(trace);
+        let timeline = of_run(&run).unwrap();
+        let trace = &run.traces[0];
+        if trace.slices.len() > 20_000 {
+            continue;
+        }
+        let args_of = |slice: usize| {
+            let of = [trace.args.get(trace.slices.args_of(slice)), trace.slice_end_args(slice)];
+            let texts = of.into_iter().flatten().map(|args| String::from_utf8_lossy(&args).to_lowercase());
+            texts.collect::<Vec<_>>()
+        };
+        let args: Vec<Vec<String>> = (0..trace.slices.len()).map(args_of).collect();
+        let with_args: Vec<usize> = (0..args.len()).filter(|slice| !args[*slice].is_empty()).collect();
+        if with_args.is_empty() {
+            continue;
+        }
+        let one = with_args[random.below(with_args.len() as u64) as usize];
+        let text: String = args[one][0].chars().skip(1 + random.below(5) as usize).take(7).collect();
+        let hits: Vec<u32> = (0..trace.slices.len())
+            .filter(|slice| args[*slice].iter().any(|args| args.contains(&text)))
+            .map(|slice| slice as u32)
+            .collect();
+        let text = format!("arg:{text}");
+        let mut at = None;
+        for hit in hits.iter().take(5).chain(hits.first().filter(|_| hits.len() <= 5)) {
+            let found = find_in_arguments(&run, &timeline, &text, at);
+            assert_eq!(found.n, hits.len() as u64, "{file}: {text}");
+            at = found.link.map(|link| link.of);
+            assert_eq!(at, Some(BoxName { part: 0, id: *hit }), "{file}: {text}");
+            n_found += 1;
+        }
+        // Their pixels are lit, and no others.
+        let link = timeline.link_to_slice(&run, 0, hits[0]).unwrap();
+        let window = Window::around(0, timeline.span_ns, 500, 0.0);
+        let ask =
+            TimelineAsk::Picture { window, rows: vec![link.row], lit: text.clone(), color_by: ColorBy::Name };
+        let TimelineAnswer::Picture(picture) = timeline.answer(&run, &ask) else { panic!() };
+        let mut wanted = HashSet::new();
+        for hit in &hits {
+            let link_of_hit = timeline.link_to_slice(&run, 0, *hit).unwrap();
+            if link_of_hit.row == link.row {
+                let start = link_of_hit.start_ns;
+                let length = SliceBoxes::new(trace).length(*hit as usize).max(1) as u64;
+                wanted.extend(start >> window.bits..=(start + length - 1) >> window.bits);
+            }
+        }
+        let lit =
+            (0..u64::from(window.n_pixels)).filter(|pixel| picture.colors.0[*pixel as usize] & LIT != 0);
+        let lit: HashSet<u64> = lit.map(|pixel| window.first_pixel + pixel).collect();
+        wanted.retain(|pixel| {
+            (window.first_pixel..window.first_pixel + u64::from(window.n_pixels)).contains(pixel)
+        });
+        assert_eq!(lit, wanted, "{file}: {text}");
+        let problem = find_in_arguments(&run, &timeline, "arg:/(/", None).problem;
+        assert!(!problem.is_empty());
+        assert_eq!(find_in_arguments(&run, &timeline, "arg:", None), Found::default());
+    }
+    assert!(n_found > 30, "{n_found}");
+}
+
+/// Long arguments are searched in pieces; without the file, a search says so.
+#[test]
+fn arguments_are_searched_piece_by_piece() {
+    let event = |i: usize| {
+        let filler = "x".repeat(2000);
+        format!(
+            r#"{{"ph":"X","name":"n","pid":1,"tid":1,"ts":{i},"dur":1,"args":{{"number":"<{i}>","f":"{filler}"}}}}"#
+        )
+    };
+    let n = 6000;
+    let text = format!("[{}]", (0..n).map(event).collect::<Vec<_>>().join(","));
+    let mut trace = import("t.json", text.as_bytes(), None).unwrap();
+    let run = Run::single(trace.clone());
+    let timeline = of_run(&run).unwrap();
+    let mut lefts = Vec::new();
+    let last = loop {
+        let ask = TimelineAsk::Find { text: "arg:/<(7|5999)>/".to_string(), from: None, is_back: false };
+        let TimelineAnswer::Found(found) = timeline.answer(&run, &ask) else { panic!() };
+        assert_eq!(found.link.as_ref().map(|link| link.of.id), Some(7));
+        lefts.push(found.left);
+        if found.left == 0.0 {
+            break found;
+        }
+        assert_eq!(found.n, 1);
+    };
+    assert_eq!(last.n, 2);
+    assert!(lefts.len() >= 3 && lefts.is_sorted_by(|a, b| a > b), "{lefts:?}");
+    // Backward, nothing is known before all is searched.
+    let timeline = of_run(&run).unwrap();
+    let ask = TimelineAsk::Find { text: "arg:<7>".to_string(), from: None, is_back: true };
+    let TimelineAnswer::Found(found) = timeline.answer(&run, &ask) else { panic!() };
+    assert_eq!((found.n, found.link), (1, None));
+    trace.args.set_missing();
+    let run = Run::single(trace);
+    let found = find_in_arguments(&run, &of_run(&run).unwrap(), "arg:x", None);
+    assert!(found.problem.contains("open the file"), "{}", found.problem);
 }

@@ -18,17 +18,23 @@ pub enum Pattern {
 impl Pattern {
     /// An error, in the words of the expression's parser, if it is none.
     pub fn new(text: &str) -> Result<Pattern, String> {
-        let between = |mark: char| {
-            text.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark)).filter(|it| !it.is_empty())
-        };
-        if let Some(expression) = between('/') {
-            let built = RegexBuilder::new(expression).case_insensitive(true).size_limit(MAX_BYTES).build();
-            return built.map(Pattern::Expression).map_err(|error| error.to_string());
+        let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        match quoted.filter(|names| !names.is_empty()) {
+            Some(names) => Ok(Pattern::Names(names.split("\"|\"").map(str::to_string).collect())),
+            None => Pattern::in_text(text),
         }
-        if let Some(names) = between('"') {
-            return Ok(Pattern::Names(names.split("\"|\"").map(str::to_string).collect()));
+    }
+
+    /// What finds texts that are no names: quotes are part of what is looked for. Errors as above.
+    pub fn in_text(text: &str) -> Result<Pattern, String> {
+        match text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|it| !it.is_empty()) {
+            Some(expression) => {
+                let built =
+                    RegexBuilder::new(expression).case_insensitive(true).size_limit(MAX_BYTES).build();
+                built.map(Pattern::Expression).map_err(|error| error.to_string())
+            }
+            None => Ok(Pattern::Part(text.to_lowercase())),
         }
-        Ok(Pattern::Part(text.to_lowercase()))
     }
 
     /// Whether it finds a name.
@@ -53,5 +59,6 @@ mod tests {
         assert!(finds("/^s.*x$/", "Softmax") && !finds("/^s.*x$/", "a softmax"));
         assert!(finds("/", "a/b") && finds("\"", "say \"a\""));
         assert!(Pattern::new("/(/").is_err());
+        assert!(Pattern::in_text("\"dtype\"").unwrap().finds("{\"dtype\":\"bf16\"}"));
     }
 }

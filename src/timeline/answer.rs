@@ -1,13 +1,13 @@
 //! Answers to questions.
 
 use super::answers::{
-    At, BoxLink, BoxName, Bytes, COUNTER, CounterSums, Details, Found, LIT, Label, NameSums, Picture,
-    RowName, START, SameName, Stretch, TimelineAnswer, TimelineAsk, Tracks,
+    ARGUMENTS, At, BoxLink, BoxName, Bytes, COUNTER, CounterSums, Details, Found, LIT, Label, NameSums,
+    Picture, RowName, START, SameName, Stretch, TimelineAnswer, TimelineAsk, Tracks,
 };
 use super::boxes::{BoxTable, SliceBoxes};
 use super::colors::{Coloring, Groups};
 use super::line::{Pixel, RowLine, Window, read_rows};
-use super::search::{Matches, Searched};
+use super::search::Matches;
 use super::tracks::{Content, Timeline};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -336,7 +336,7 @@ impl Timeline {
             n: sums.count,
             number: sums.number,
             link: next.map(|next| self.link(run, number, next)),
-            problem: String::new(),
+            ..Found::default()
         }
     }
 
@@ -352,16 +352,23 @@ impl Timeline {
             n: order.len() as u64,
             number: at.map_or(0, |at| at as u64 + 1),
             link: next.map(|next| self.link(run, number, *next as usize)),
-            problem: String::new(),
+            ..Found::default()
         }
     }
 
-    /// Searches names; the order of hits is that of parts and of time.
+    /// Searches names, categories or arguments; the order of hits is that of parts and of time.
     fn find(&self, run: &Run, text: &str, from: Option<BoxName>, is_back: bool) -> Found {
-        if text.is_empty() {
+        if text.is_empty() || text == ARGUMENTS {
             return Found::default();
         }
-        let mut found = Found::default();
+        let left = match text.starts_with(ARGUMENTS) {
+            true => self.search_arguments(run, text),
+            false => Ok(0.0),
+        };
+        let mut found = match left {
+            Ok(left) => Found { left, ..Found::default() },
+            Err(problem) => return Found { problem, ..Found::default() },
+        };
         // The number of hits up to the one that is looked for, and the hit.
         let (mut first, mut last, mut before, mut after) = (None, None, None, None);
         for (number, part) in self.parts.iter().enumerate() {
@@ -370,11 +377,7 @@ impl Timeline {
                 Ok(matches) => matches,
                 Err(problem) => return Found { problem, ..Found::default() },
             };
-            let texts = match matches.of {
-                Searched::Names => part.names(trace),
-                Searched::Categories => part.categories(trace),
-            };
-            for id in (0..texts.len()).filter(|id| matches.has(texts[*id])) {
+            matches.for_each(part, trace, |id| {
                 found.n += 1;
                 let hit = (found.n, number, id);
                 first.get_or_insert(hit);
@@ -387,7 +390,12 @@ impl Timeline {
                     }
                     _ => {}
                 }
-            }
+            });
+        }
+        if found.left > 0.0 {
+            // Only the next one forward is known before all are.
+            (last, before) = (None, None);
+            first = first.filter(|_| from.is_none());
         }
         // Past the end it starts over.
         let hit = if is_back { before.or(last) } else { after.or(first) };
@@ -588,13 +596,15 @@ impl Painter<'_> {
         });
     }
 
-    /// Marks the pixels of boxes whose names contain `text`.
+    /// Marks the pixels of boxes that a search for `text` finds.
     fn light(&mut self, at: &[usize], number: usize, rows: &[usize], text: &str) {
         let part = &self.timeline.parts[number];
         let trace = &self.run.traces[part.trace];
         // The search itself says what is wrong with the text.
         let Ok(matches) = self.timeline.matches(part.trace, trace, text) else { return };
         match &part.own {
+            // Only slices have arguments.
+            Some(_) if matches!(*matches, Matches::Slices(_)) => {}
             Some(boxes) => self.light_boxes(at, &part.index, boxes, rows, &matches),
             None => self.light_boxes(at, &part.index, SliceBoxes::new(trace), rows, &matches),
         }
@@ -611,11 +621,7 @@ impl Painter<'_> {
         let n = self.window.n_pixels as usize;
         let window = self.window;
         let mut mark = |id: usize, place: usize| {
-            let text = match matches.of {
-                Searched::Names => Some(boxes.name(id)),
-                Searched::Categories => boxes.category(id),
-            };
-            if !text.is_some_and(|text| matches.has(text)) {
+            if !matches.has_box(boxes, id) {
                 return;
             }
             let start = boxes.start(id).wrapping_sub(index.origin) as u64;

@@ -17,6 +17,9 @@ pub struct BoxName {
     pub id: u32,
 }
 
+/// Starts a search of arguments.
+pub const ARGUMENTS: &str = "arg:";
+
 /// A question.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum TimelineAsk {
@@ -24,7 +27,7 @@ pub enum TimelineAsk {
     Load,
     /// What tracks there are.
     Tracks,
-    /// Rows in a window, with the boxes whose names contain `lit`.
+    /// Rows in a window, with the boxes that a search for `lit` finds.
     Picture { window: Window, rows: Vec<RowName>, lit: String, color_by: ColorBy },
     /// What is at a time, or within the `around_ns` after it.
     At { row: RowName, ns: u64, around_ns: u64 },
@@ -34,7 +37,8 @@ pub enum TimelineAsk {
     SameName { of: BoxName, is_back: bool },
     /// The next box in the same row, or the one before.
     Beside { of: BoxName, is_back: bool },
-    /// The next box in time whose name contains the text, or the one before; the first or last one if `from` is `None`.
+    /// The next box in time that the text finds, or the one before; the first or last one if `from` is `None`. The text finds names,
+    /// after `cat:` categories, and after `arg:` arguments.
     Find { text: String, from: Option<BoxName>, is_back: bool },
     /// What is between two times.
     Stretch { from_ns: u64, to_ns: u64 },
@@ -296,6 +300,9 @@ pub struct SameName {
 pub struct Found {
     /// Number of boxes that match.
     pub n: u64,
+    /// Share of the events that is still to be searched, where that takes long: the same question again goes on. Until then, `n` is the
+    /// number so far, and the box is `None` if another one may be closer.
+    pub left: f64,
     /// Number in time of the box that was found, from 1.
     pub number: u64,
     pub link: Option<BoxLink>,

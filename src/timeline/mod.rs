@@ -16,6 +16,7 @@
 
 mod answer;
 pub mod answers;
+mod arguments;
 pub mod boxes;
 pub mod colors;
 mod drawn;

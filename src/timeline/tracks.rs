@@ -10,6 +10,7 @@
 //! thread first. A thread's overlapping slices are further rows of its track.
 
 use super::answers::{TrackSort, TrackView};
+use super::arguments::LastArgumentSearch;
 use super::boxes::{BoxTable, Boxes, SliceBoxes};
 use super::index::TimelineIndex;
 use super::search::LastSearch;
@@ -93,6 +94,7 @@ pub struct Timeline {
     /// By trace and text: its color.
     colors: Vec<Vec<u8>>,
     pub(super) last_search: LastSearch,
+    pub(super) last_argument_search: LastArgumentSearch,
 }
 
 impl Timeline {
@@ -108,6 +110,7 @@ impl Timeline {
             is_partial: run.traces.iter().any(|trace| trace.aggregated.is_some()),
             colors: run.traces.iter().map(colors_of).collect(),
             last_search: LastSearch::default(),
+            last_argument_search: LastArgumentSearch::default(),
         };
         for (number, trace) in run.traces.iter().enumerate() {
             let file = (run.traces.len() > 1).then_some(trace.source.file_name.as_str());

@@ -221,6 +221,16 @@ impl ArgsTable {
         self.hides.as_ref().map_or(0, |n_hidden| n_hidden.take())
     }
 
+    /// Does something without counting the secrets hidden in what it reads, since none of that is written anywhere.
+    pub fn without_counting<T>(&self, act: impl FnOnce() -> T) -> T {
+        let n_hidden = self.hides.as_ref().map(|n_hidden| (n_hidden, n_hidden.get()));
+        let result = act();
+        if let Some((hides, n_hidden)) = n_hidden {
+            hides.set(n_hidden);
+        }
+        result
+    }
+
     /// Kept arguments for export: without secrets if those are hidden.
     pub fn outgoing(&self) -> &ArgsTable {
         if self.hides.is_none() {

@@ -139,9 +139,42 @@ pageTest('a search counts all matches and steps through them', async (page) => {
   await page.getByText('no match').waitFor();
 });
 
+pageTest('a search of arguments counts and steps through events, also while it reads them', async (page) => {
+  await openTimeline(page, trace());
+  const search = page.getByRole('searchbox', { name: 'Find events by name' });
+  await search.fill('arg:"batch":16');
+  await page.getByText('1 of 1', { exact: true }).waitFor();
+  await panel(page).getByRole('heading', { name: 'step' }).waitFor();
+  await page.waitForFunction(() => location.hash.includes('find=arg'));
+  await search.fill('arg:/(/');
+  await page.locator('.timeline-count').getByText(/paren|group/i).waitFor();
+  await search.fill('arg:nothing like it');
+  await page.getByText('no match', { exact: true }).waitFor();
+});
+
+pageTest('long arguments are searched piece by piece', async (page) => {
+  const long = Array.from({ length: 6000 }, (_, i) => ({
+    ph: 'X', name: `call ${i % 3}`, pid: 1, tid: 1, ts: i * 2, dur: 1, args: { number: `<${i}>`, text: 'x'.repeat(4000) },
+  }));
+  await openTimeline(page, { name: 'long.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(long)) });
+  const search = page.getByRole('searchbox', { name: 'Find events by name' });
+  // What shows on the way, for 24 MB.
+  await page.evaluate(() => {
+    globalThis.counts = [];
+    const count = document.querySelector('.timeline-count');
+    new MutationObserver(() => globalThis.counts.push(count.textContent)).observe(count, { subtree: true, childList: true, characterData: true });
+  });
+  await search.fill('arg:/<[0-9]+7>/');
+  await page.getByText('1 of 599', { exact: true }).waitFor();
+  const counts = await page.evaluate(() => globalThis.counts);
+  assert.ok(counts.some((text) => /^1 of \d+ so far, \d0% searched$/.test(text)), counts.join());
+  await search.press('Shift+Enter');
+  await page.getByText('599 of 599', { exact: true }).waitFor();
+});
+
 pageTest('boxes are colored by operation, and by phase where steps have one', async (page) => {
   await openTimeline(page, sample('gpu-serving.json'));
-  const colors = page.getByLabel('Color by', { exact: true }).and(page.locator('select'));
+  const colors = page.locator('.timeline-tools select');
   const legend = page.getByRole('list', { name: 'Color by' });
   await colors.selectOption('operation');
   await legend.getByText('GEMM', { exact: true }).waitFor();
@@ -150,11 +183,12 @@ pageTest('boxes are colored by operation, and by phase where steps have one', as
   await legend.getByText('decode', { exact: true }).waitFor();
   await page.waitForFunction(() => location.hash.includes('colors=phase'));
   assert.deepEqual(await accessibilityProblems(page), []);
+});
+
+pageTest('phases are no colors of a trace without any', async (page) => {
   await openTimeline(page, trace());
-  assert.deepEqual(
-    await page.locator('[role=tabpanel]:not([hidden]) .timeline-tools select option').allTextContents(),
-    ['name', 'category', 'operation'],
-  );
+  const choices = page.locator('.timeline-tools select option');
+  assert.deepEqual(await choices.allTextContents(), ['name', 'category', 'operation']);
 });
 
 pageTest('keys alone lead from event to event', async (page) => {

@@ -38,8 +38,8 @@ pub struct TimelineWords {
     pub save_picture: &'static str,
     pub steps: &'static str,
     pub pin: fn(&str) -> String,
-    /// Number of the hit, and of all.
-    pub found: fn(u64, u64) -> String,
+    /// Number of the hit if one is shown, and of all; the share of events that is still to be searched.
+    pub found: fn(u64, u64, f64) -> String,
     pub previous: &'static str,
     pub next: &'static str,
     pub zoom_in: &'static str,
@@ -117,7 +117,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     is_partial: "The trace has more events than fit in memory: only the longest ones are here.",
     each_from_zero: "These traces have no clock in common, so each one starts at 0.",
     search: "Find events by name",
-    search_hint: "Name, cat:category, /regex/",
+    search_hint: "Name, cat:category, arg:text, /regex/",
     pair_summary: "A and B on one scale, one step of each aligned. They move together.",
     align: |is_a| if is_a { "Align A at" } else { "with B at" },
     align_by: "Align by",
@@ -156,9 +156,18 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     save_picture: "Save this view as a PNG picture",
     steps: "Steps and phases",
     pin: |track| format!("Pin {track} to the top"),
-    found: |at, n| match n {
-        0 => "no match".to_string(),
-        n => format!("{} of {}", number(at), number(n)),
+    found: |at, n, left| {
+        let hits = match (at, n) {
+            (_, 0) => "no match".to_string(),
+            (0, n) => counted(n, "match", "matches"),
+            (at, n) => format!("{} of {}", number(at), number(n)),
+        };
+        if left == 0.0 {
+            return hits;
+        }
+        // Screen readers say each change.
+        let tenths = ((1.0 - left) * 10.0).floor();
+        format!("{hits} so far, {}% searched", tenths * 10.0)
     },
     previous: "Previous match (Shift+Enter)",
     next: "Next match (Enter)",

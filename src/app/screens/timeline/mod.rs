@@ -65,6 +65,11 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
             marks::ask_for_steps(tab);
         }
     });
+    Effect::new(move |_| {
+        if state.tracks.with(Option::is_some) {
+            stage.count_unless_done();
+        }
+    });
     stage.follow_address();
     let words = || &words().timeline;
     view! {
@@ -143,7 +148,7 @@ fn Tools(stage: Stage) -> impl IntoView {
                 <span class="timeline-count" role="status">{move || {
                     let is_searching = state.lit.with(|text| !text.is_empty());
                     state.found.get().filter(|_| is_searching).map(|found| match found.problem.is_empty() {
-                        true => (words().found)(found.number, found.n),
+                        true => (words().found)(found.number, found.n, found.left),
                         false => found.problem,
                     })
                 }}</span>

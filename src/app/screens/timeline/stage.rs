@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Viewport;
-use tracedrop::timeline::answers::{At, BoxLink, BoxName, ColorBy, Found, Label, RowName};
+use tracedrop::timeline::answers::{ARGUMENTS, At, BoxLink, BoxName, ColorBy, Found, Label, RowName};
 
 /// Pixels by which a press that is no drag may move.
 const STILL: f64 = 4.0;
@@ -30,6 +30,8 @@ pub struct Works {
     painted: Option<Painted>,
     /// What its colors stand for.
     color_by: ColorBy,
+    /// Hits that it lights.
+    hits: Hits,
     colors: Colors,
     /// A picture was asked for and has not come.
     is_asked: bool,
@@ -39,6 +41,29 @@ pub struct Works {
     drag: Option<Drag>,
     /// Other fingers: number and place.
     touches: Vec<(i32, f64, f64)>,
+}
+
+/// A search of arguments, so far: the order of magnitude of its hits, and whether it is over. Pictures follow these alone.
+type Hits = (Option<u32>, bool);
+
+fn hits_of(state: TimelineState) -> Hits {
+    let has_arguments = state.lit.with_untracked(|text| text.starts_with(ARGUMENTS));
+    let of = |found: &Found| (found.n.checked_ilog2(), found.left == 0.0);
+    let hits = state.found.with_untracked(|found| found.as_ref().filter(|_| has_arguments).map(of));
+    hits.unwrap_or_default()
+}
+
+/// A search that goes on until all is searched.
+#[derive(Clone)]
+struct Search {
+    /// See [`Stage::n_searches`].
+    number: u32,
+    text: String,
+    from: Option<BoxName>,
+    is_back: bool,
+    /// Only counts, and goes to no hit.
+    counts: bool,
+    has_gone: bool,
 }
 
 /// A press of the pointer.
@@ -79,6 +104,8 @@ pub struct Stage {
     /// What the address stands for.
     pub sent: StoredValue<Option<TimelineLook>>,
     pub typing: browser::Pause,
+    /// Searches so far: only the last one goes on.
+    pub n_searches: StoredValue<u32>,
 }
 
 impl Stage {
@@ -96,6 +123,7 @@ impl Stage {
             pointer: StoredValue::new(None),
             sent: StoredValue::new(None),
             typing: browser::Pause::new(),
+            n_searches: StoredValue::new(0),
         }
     }
 
@@ -167,6 +195,7 @@ impl Stage {
             state.lit.set(search);
             state.found.set(None);
             self.draw_soon();
+            self.search(false, true);
         }
     }
 
@@ -311,11 +340,12 @@ impl Stage {
             (rows(scrolled, scrolled + height), rows(scrolled - height, scrolled + 2.0 * height))
         });
         let (lit, color_by) = (state.lit.get_untracked(), state.color_by.get_untracked());
+        let hits = hits_of(state);
         let is_served = self.works.with_value(|works| {
             works.is_asked
                 || works.painted.as_ref().is_some_and(|painted| {
                     painted.lit == lit
-                        && works.color_by == color_by
+                        && (works.color_by, works.hits) == (color_by, hits)
                         && view.is_served_by(&painted.picture.window, scale)
                         && seen.iter().all(|row| painted.has(*row))
                 })
@@ -331,7 +361,7 @@ impl Stage {
             change(state.legend, picture.legend.clone());
             self.works.update_value(|works| {
                 works.is_asked = false;
-                works.color_by = color_by;
+                (works.color_by, works.hits) = (color_by, hits);
                 let colors = Colors::of_theme();
                 works.painted = Painted::new(picture, lit.clone(), &colors);
                 works.colors = colors;
@@ -495,28 +525,54 @@ impl Stage {
 
     /// Goes to the next hit of the search; `is_new` if the text is another one.
     pub fn find(self, is_back: bool, is_new: bool) {
-        let state = self.tab.timeline;
-        let text = state.lit.get_untracked();
         if is_new {
-            state.found.set(None);
+            self.tab.timeline.found.set(None);
             self.draw_soon();
         }
-        if text.is_empty() {
-            return;
-        }
-        let from = state.selected.get_untracked();
-        self.ask_here(TimelineAsk::Find { text, from, is_back }, move |answer| {
-            if let TimelineAnswer::Found(found) = answer {
-                self.has_found(found);
-            }
-        });
+        self.search(is_back, false);
     }
 
-    pub fn has_found(self, found: Found) {
-        if let Some(link) = &found.link {
-            self.select(link);
+    /// Counts the hits of a search that came with the address, or that had not come to its end when the timeline was left.
+    pub fn count_unless_done(self) {
+        let is_done = |found: &Found| found.left == 0.0;
+        if !self.tab.timeline.found.with_untracked(|found| found.as_ref().is_some_and(is_done)) {
+            self.search(false, true);
         }
-        self.tab.timeline.found.set(Some(found));
+    }
+
+    fn search(self, is_back: bool, counts: bool) {
+        let state = self.tab.timeline;
+        let number = self.n_searches.get_value().wrapping_add(1);
+        self.n_searches.set_value(number);
+        let (text, from) = (state.lit.get_untracked(), state.selected.get_untracked());
+        if !text.is_empty() {
+            self.go_on_searching(Search { number, text, from, is_back, counts, has_gone: false });
+        }
+    }
+
+    fn go_on_searching(self, search: Search) {
+        let Search { text, from, is_back, .. } = search.clone();
+        self.ask_here(TimelineAsk::Find { text, from, is_back }, move |answer| {
+            let TimelineAnswer::Found(mut found) = answer else { return };
+            if self.n_searches.get_value() != search.number {
+                return;
+            }
+            let mut search = search.clone();
+            match &found.link {
+                _ if search.counts => found.number = 0,
+                Some(link) if !search.has_gone => {
+                    search.has_gone = true;
+                    self.select(link);
+                }
+                _ => {}
+            }
+            let is_over = found.left == 0.0;
+            self.tab.timeline.found.set(Some(found));
+            self.draw_soon();
+            if !is_over {
+                self.go_on_searching(search);
+            }
+        });
     }
 
     pub fn go_to_same_name(self, is_back: bool) {
