@@ -67,6 +67,8 @@ pub enum Answer {
     Kept(Option<Vec<KeptView>>),
     /// Data of the trace for a comparison; opaque here.
     Side(Vec<u8>),
+    /// What is drawn of its timeline in a comparison's export; opaque here.
+    Drawn(Vec<u8>),
     /// Content of an archive.
     Archive {
         files: Vec<(NamedFile, Blob)>,
@@ -207,6 +209,7 @@ impl Mail {
             Some(Response::Digests(digests)) => self.tell(Event::Digests(digests)),
             Some(Response::Stale(failure)) => self.tell(Event::Stale(failure)),
             Some(Response::Side { ticket, side }) => self.answer(ticket, Answer::Side(side)),
+            Some(Response::Drawn { ticket, drawn }) => self.answer(ticket, Answer::Drawn(drawn)),
             Some(Response::Archive { ticket, files, left_out, is_cut }) => {
                 let files = files.into_iter().zip(blobs).collect();
                 self.answer(ticket, Answer::Archive { files, left_out, is_cut });

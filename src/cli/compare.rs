@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
-use tracedrop::analysis::flame;
+use tracedrop::analysis::{flame, tracks};
 use tracedrop::compare::gpu::MEASURES;
 use tracedrop::compare::limits::{Limit, Outcome};
 use tracedrop::compare::{CompareQuery, PhaseFilter};
@@ -39,7 +39,7 @@ pub struct CompareArgs {
     /// List the metrics that limits can use; with files, all metrics in these.
     #[arg(long)]
     list: bool,
-    /// Print only this report, by id; repeatable. `flame-graph` is one that is made only on request.
+    /// Print only this report, by id; repeatable. `timeline` and `flame-graph` are made only on request.
     #[arg(long, value_name = "ID", value_parser = report_id)]
     report: Vec<String>,
     /// Output format; markdown is a short pull request comment with collapsed tables.
@@ -98,6 +98,16 @@ impl CompareFormat {
         match self {
             CompareFormat::Report(format) => format,
             CompareFormat::Junit | CompareFormat::Folded => Format::Terminal,
+        }
+    }
+}
+
+impl CompareArgs {
+    /// Whether the timelines are written: if asked for, and with all reports as a page.
+    fn draws_timelines(&self) -> bool {
+        match self.report.is_empty() {
+            true => self.format == CompareFormat::Report(Format::Html),
+            false => self.report.iter().any(|id| id == tracks::INFO.id),
         }
     }
 }
@@ -177,6 +187,9 @@ fn keep_wanted(wanted: &[String], compared: &mut Compared) -> Option<String> {
     if wanted.is_empty() {
         return None;
     }
+    if wanted.iter().any(|id| id == tracks::INFO.id) {
+        compared.add_timelines();
+    }
     if wanted.iter().any(|id| id == flame::INFO.id) {
         compared.add_flame_graphs();
     }
@@ -219,7 +232,11 @@ fn open_side(args: &CompareArgs, files: &[Place]) -> io::Result<Option<Side>> {
     }
     session.end_files().map_err(io::Error::other)?;
     session.finish_reports();
-    session.side().map(Some).map_err(io::Error::other)
+    let mut side = session.side().map_err(io::Error::other)?;
+    if args.draws_timelines() {
+        side.drawn = session.drawn().map_err(io::Error::other)?;
+    }
+    Ok(Some(side))
 }
 
 fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {

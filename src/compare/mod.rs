@@ -18,6 +18,7 @@ pub mod limits;
 pub mod noise;
 mod repeats;
 pub mod tables;
+pub mod timelines;
 mod words;
 
 use crate::analysis::{self, AnalysisCache, Context, Query};
@@ -25,7 +26,7 @@ use crate::base::units::{Unit, counted, format_ns, group_decimal};
 use crate::report::{Block, Document, Facts, Note, NoteLevel, Report, Table};
 use crate::trace::Run;
 pub use gpu::aligned_steps;
-pub use gpu::sequence::{AlignedKernel, AlignedStep};
+pub use gpu::sequence::{AlignedKernel, AlignedStep, Change};
 use gpu::side::GpuSide;
 use repeats::Repeats;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,8 @@ use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, not_exported, report_view, stem_of, together};
 use crate::analysis::Query;
 use crate::analysis::flame::{self, FlameQuery, FlameView};
-use crate::compare::{self, AlignedStep, CompareQuery, Comparison, Digest, PhaseFilter, Problem};
+use crate::analysis::tracks::Drawn;
+use crate::compare::{self, AlignedStep, CompareQuery, Comparison, Digest, PhaseFilter, Problem, timelines};
 use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
 use crate::export::{self, ExporterInfo, Options};
 use crate::report::{Document, Report};
@@ -29,6 +30,8 @@ pub struct Side {
     pub left_out: Vec<LeftOutView>,
     /// Graphs of its stacks.
     pub graphs: Vec<StackGraph>,
+    /// What is drawn of its timeline, for exports; `None` until someone asks for it, see [`Compared::set_drawn`].
+    pub drawn: Option<Drawn>,
 }
 
 /// A, B and the changes between them.
@@ -74,6 +77,28 @@ impl Compared {
         self.query = query.clone();
         self.order.changed();
         Ok(())
+    }
+
+    /// Sets what is drawn of the timelines of A and B. Whether that is something else than before.
+    pub fn set_drawn(&mut self, sides: [Option<Drawn>; 2]) -> bool {
+        let before = [&mut self.a.drawn, &mut self.b.drawn];
+        let mut is_other = false;
+        for (before, drawn) in before.into_iter().zip(sides) {
+            is_other |= *before != drawn;
+            *before = drawn;
+        }
+        is_other
+    }
+
+    /// Timelines of A and B as a report. `None` if there is nothing to draw.
+    fn timelines(&self) -> Option<Report> {
+        timelines::report(&self.aligned_steps(), [self.a.drawn.as_ref(), self.b.drawn.as_ref()])
+    }
+
+    /// Adds the report with the timelines.
+    pub fn add_timelines(&mut self) {
+        self.comparison.reports.extend(self.timelines());
+        self.order.changed();
     }
 
     fn has_differences(&self) -> bool {
@@ -194,14 +219,12 @@ impl Shown for Compared {
         let has_notes = options.notes.as_ref().is_some_and(|notes| !notes.is_empty());
         let is_comment = exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes;
         let options = Options { link: self.link_options(options), ..options.clone() };
-        let flame = match exporter.id == export::html::INFO.id && !self.is_narrowed {
-            true => flame::report_beside_others(&self.differences().0),
-            false => None,
+        let pictures = match exporter.id == export::html::INFO.id && !self.is_narrowed {
+            true => [self.timelines(), flame::report_beside_others(&self.differences().0)],
+            false => [None, None],
         };
         let mut source = ExportSource::without_trace(self.written(), Query::default(), options);
-        if let Some(flame) = flame {
-            Rc::make_mut(&mut source.reports).push(flame);
-        }
+        Rc::make_mut(&mut source.reports).extend(pictures.into_iter().flatten());
         Ok(ExportSource { is_comment, ..source })
     }
 

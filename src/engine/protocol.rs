@@ -20,7 +20,7 @@ use std::ops::Range;
 pub use crate::analysis::flame::{
     Direction, FlameInfo, FlameQuery, FlameRow, FlameView, LabelKey, RowOrder, Scale, Widths,
 };
-pub use crate::compare::{AlignedKernel, AlignedStep};
+pub use crate::compare::{AlignedKernel, AlignedStep, Change};
 pub use crate::export::link::{LinkOptions, LinkedFile, LinkedSide, TableSpot};
 pub use crate::export::redact::{Classes, Sort as TextSort};
 pub use crate::stacks::graph::FrameClass;
@@ -87,6 +87,10 @@ pub enum Request {
     Flame { ticket: u32, query: Box<FlameQuery> },
     /// The aligned steps of a comparison.
     AlignedSteps { ticket: u32 },
+    /// What is drawn of this trace's timeline in a comparison's export.
+    Drawn { ticket: u32 },
+    /// The same of A and of B, each from [`Response::Drawn`], for the exports of a comparison.
+    Drawings { sides: [Vec<u8>; 2] },
 }
 
 /// Rows of one table that a search found.
@@ -344,6 +348,11 @@ pub enum Response {
     AlignedSteps {
         ticket: u32,
         steps: Vec<AlignedStep>,
+    },
+    /// For [`Request::Drawn`], opaque to the page.
+    Drawn {
+        ticket: u32,
+        drawn: Vec<u8>,
     },
 }
 

@@ -12,6 +12,7 @@ use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::mrm;
 use crate::analysis::overview::far_away::FarAway;
 use crate::analysis::report_builder::{Built, ReportBuilder};
+use crate::analysis::tracks::Drawn;
 use crate::analysis::{self, AnalysisCache, Context, Query, gpu_place};
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
@@ -21,8 +22,8 @@ use crate::index::{self, Head, Identity, Index};
 use crate::memory_run::manifest::Checksum;
 use crate::report::{Document, Report};
 use crate::stacks::graph::StackGraph;
-use crate::timeline::Timeline;
 use crate::timeline::answers::Details;
+use crate::timeline::{Timeline, of_run};
 use crate::trace::args::Content;
 use crate::trace::builder::TimeRange;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
@@ -907,7 +908,14 @@ impl Session {
         let graphs = flame::compared_graphs(&context);
         self.found = context.into_cache();
         let digest = self.digest()?;
-        Ok(Side { digest, accounts: self.accounts(), left_out: self.left_out.clone(), graphs })
+        Ok(Side { digest, accounts: self.accounts(), left_out: self.left_out.clone(), graphs, drawn: None })
+    }
+
+    /// What is drawn of its timeline beside another one. `None` if nothing has a time. An error if the tables cannot be read from the
+    /// index.
+    pub fn drawn(&mut self) -> Result<Option<Drawn>, ImportError> {
+        let run = self.shared_run()?;
+        Ok(of_run(&run).and_then(|timeline| Drawn::of(&run, &timeline, &self.reports)))
     }
 
     fn digest(&mut self) -> Result<Digest, ImportError> {

@@ -242,6 +242,10 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
         Request::AlignedSteps { ticket } => answer_later(state, ticket, move |shown| {
             post(&Response::AlignedSteps { ticket, steps: shown.aligned_steps() });
         }),
+        Request::Drawn { ticket } => {
+            schedule::add(state, JobKind::Export, Some(ticket), timeline::draw(state.clone(), ticket));
+        }
+        Request::Drawings { sides } => timeline::set_drawings(state, &sides),
         Request::Search { ticket, text } => {
             schedule::add(state, JobKind::Answer, Some(ticket), search(state.clone(), ticket, text));
         }

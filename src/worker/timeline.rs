@@ -3,9 +3,10 @@
 use crate::{State, failure, post};
 use std::rc::{Rc, Weak};
 use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
+use tracedrop::analysis::tracks::Drawn;
 use tracedrop::analysis::{Context, Query, timeline_groups};
-use tracedrop::engine::Session;
-use tracedrop::engine::protocol::{ColorBy, Response, TimelineAnswer, TimelineAsk};
+use tracedrop::engine::protocol::{self, ColorBy, Response, TimelineAnswer, TimelineAsk};
+use tracedrop::engine::{Session, Shown};
 use tracedrop::timeline::Timeline;
 use tracedrop::timeline::colors::Groups;
 use tracedrop::timeline::load::load_of;
@@ -38,22 +39,8 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
             None => refuse("no-times", "nothing in this trace has a time"),
         };
     }
-    let cached = || {
-        let cached = state.timeline.borrow();
-        cached.timeline.clone().filter(|_| Weak::ptr_eq(&cached.run, &Rc::downgrade(&run)))
-    };
-    let timeline = match cached() {
-        Some(timeline) => timeline,
-        None => {
-            // The old one goes first.
-            *state.timeline.borrow_mut() = Cached::default();
-            let Some(timeline) = Timeline::in_steps(&run).await.map(Rc::new) else {
-                return refuse("no-times", "nothing in this trace has a timestamp");
-            };
-            let (run, timeline_of_it) = (Rc::downgrade(&run), Some(timeline.clone()));
-            *state.timeline.borrow_mut() = Cached { run, timeline: timeline_of_it, ..Cached::default() };
-            timeline
-        }
+    let Some(timeline) = timeline_of(&state, &run).await else {
+        return refuse("no-times", "nothing in this trace has a timestamp");
     };
     let groups = match &ask {
         TimelineAsk::Picture { color_by, .. } => groups(&state, &run, *color_by).await,
@@ -76,6 +63,22 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
         session.add_places(&timeline, details);
     }
     post(&Response::Timeline { ticket, answer });
+}
+
+/// The timeline of a run, made in steps unless it is known. `None` if nothing has a time.
+async fn timeline_of(state: &State, run: &Rc<Run>) -> Option<Rc<Timeline>> {
+    let is_known = |cached: &Cached| Weak::ptr_eq(&cached.run, &Rc::downgrade(run));
+    let known =
+        Some(state.timeline.borrow()).filter(|cached| is_known(cached)).and_then(|it| it.timeline.clone());
+    if known.is_some() {
+        return known;
+    }
+    // The old one goes first.
+    *state.timeline.borrow_mut() = Cached::default();
+    let timeline = Rc::new(Timeline::in_steps(run).await?);
+    let cached = Cached { run: Rc::downgrade(run), timeline: Some(timeline.clone()), ..Cached::default() };
+    *state.timeline.borrow_mut() = cached;
+    Some(timeline)
 }
 
 fn kernel_rules(state: &State) -> Option<String> {
@@ -107,4 +110,30 @@ async fn groups(state: &State, run: &Rc<Run>, by: ColorBy) -> Option<Rc<Groups>>
     let groups = Rc::new(groups);
     state.timeline.borrow_mut().groups = Some((by, rules, groups.clone()));
     Some(groups)
+}
+
+/// Job that answers with what is drawn of the timeline in a comparison's export.
+pub async fn draw(state: Rc<State>, ticket: u32) {
+    let run = match state.session.borrow_mut().as_mut().map(|session| session.shared_run()) {
+        Some(Ok(run)) => run,
+        Some(Err(error)) => return post(&Response::Refused { ticket, failure: error.into() }),
+        None => {
+            let failure = failure("not-read", "the trace is not parsed yet", "");
+            return post(&Response::Refused { ticket, failure });
+        }
+    };
+    let timeline = timeline_of(&state, &run).await;
+    let draw = |session: &Session| Drawn::of(&run, timeline.as_deref()?, session.reports());
+    let drawn = state.session.borrow().as_ref().and_then(draw);
+    post(&Response::Drawn { ticket, drawn: protocol::encode(&drawn) });
+}
+
+/// Gives a comparison what is drawn of both sides.
+pub fn set_drawings(state: &State, sides: &[Vec<u8>; 2]) {
+    let sides = sides.each_ref().map(|side| protocol::decode::<Option<Drawn>>(side).flatten());
+    let mut compared = state.compared.borrow_mut();
+    if compared.as_mut().is_some_and(|compared| compared.set_drawn(sides)) {
+        // The preview has texts of an export without them.
+        *state.outgoing.borrow_mut() = None;
+    }
 }

@@ -103,6 +103,11 @@ test('a comparison in one file has both sides, is sorted and filtered, and goes 
   for (const [viewport, colorScheme] of [[WIDE, 'dark'], [NARROW, 'light']]) {
     const page = await exported({ viewport, colorScheme }, sides);
     for (const name of ['A: compare-base.json.gz', 'B: compare-test.json.gz']) assert.ok(await page.getByRole('heading', { name, exact: true }).first().isVisible());
+    // Timelines of both, while their tabs are open.
+    const timeline = page.locator('section').filter({ has: page.getByRole('heading', { level: 2, name: 'Timeline', exact: true }) });
+    assert.equal(await timeline.locator('figure').count(), 2);
+    assert.match(await timeline.innerText(), /A above B on one scale, aligned at the median .*Kernels of the median .*Events over time/s);
+    for (const figure of await timeline.locator('figure').all()) assert.ok((await figure.locator('rect > title').count()) >= 2);
     const table = page.locator('table').filter({ has: page.getByRole('button', { name: 'change', exact: true }) }).first();
     const column = () => table.locator('tbody tr:not([hidden]) td:first-child').allTextContents();
     const before = await column();

@@ -100,3 +100,24 @@ fn pictures_are_written_to_a_folder() {
     assert_eq!(report(&[A, B, "--format", "svg"]).status.code(), Some(2));
     assert_eq!(code(&[A, B, "--format", "svg"]), 0);
 }
+
+/// Timelines of both sides: in the HTML page, and alone as a picture.
+#[test]
+fn timelines_are_drawn_a_above_b() {
+    let text = |args: &[&str]| {
+        let output = compare(args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let html = text(&[A, B, "--format", "html"]);
+    assert!(html.contains("id=\"timeline\"") && html.contains("A above B on one scale"), "{}", html.len());
+    assert!(html.contains("Kernels of the median step") && html.contains("times are those of A"));
+    let svg = text(&[A, B, "--format", "svg", "--report", "timeline"]);
+    assert!(svg.starts_with("<svg") && svg.contains("gemm"), "{}", svg.len());
+    // Traces without GPUs have no kernels to align.
+    let made = ["../situations/long-pause.json"; 2];
+    let markdown = text(&[made[0], made[1], "--report", "timeline", "--format", "markdown"]);
+    assert!(markdown.contains("aligned at their starts"), "{markdown}");
+    // Without the report there is no timeline to make.
+    assert!(!text(&[A, B, "--format", "html", "--report", "compare-gpu"]).contains("A above B"));
+}

@@ -6,11 +6,12 @@ use super::{AnalysisInfo, Context, Group};
 use crate::base::text::shortened;
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::chart::{Chart, Plot, Spans, Stretch, Tone};
-use crate::report::{Cells, Column, Content, Report, Table};
+use crate::report::{Cells, Column, Content, Report, Table, Value};
 use crate::timeline::answers::{RowName, TrackSort};
 use crate::timeline::{DrawnBox, Timeline, Window, of_run};
 use crate::trace::labels::shown;
 use crate::trace::{Run, Trace};
+use serde::{Deserialize, Serialize};
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "timeline", title: "Timeline", applies, run, group: Group::Timeline, is_late: true };
@@ -68,12 +69,106 @@ fn report(run: &Run, timeline: &Timeline) -> Report {
     report
 }
 
+/// Rows of a timeline over all of its time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Drawn {
+    /// By row; names of processes have rows between them.
+    pub labels: Vec<String>,
+    /// In nanoseconds from the start of the timeline.
+    pub spans: Vec<Stretch>,
+    /// Tracks that are drawn, and all of them.
+    pub n_tracks: [u64; 2],
+    /// Rows that tracks are cut to, if any is.
+    pub most: Option<u32>,
+    /// Start of the first step, if there are steps or phases.
+    pub first_step_ns: Option<i64>,
+}
+
+impl Drawn {
+    /// Rows of the GPUs, or of all tracks without one, for a picture of two timelines. `None` if there are only counters. `reports` are
+    /// those of the run.
+    pub fn of(run: &Run, timeline: &Timeline, reports: &[Report]) -> Option<Drawn> {
+        let has_devices = timeline.tracks.iter().any(|track| track.view.is_device);
+        let drawn = Drawn::new(run, timeline, has_devices)?;
+        Some(Drawn { first_step_ns: first_step(reports).filter(|_| run.traces.len() == 1), ..drawn })
+    }
+
+    /// The first rows of tracks. `None` if there are only counters.
+    fn new(run: &Run, timeline: &Timeline, only_devices: bool) -> Option<Drawn> {
+        let (tracks, most) = drawn_tracks(timeline, only_devices);
+        let view = |number: usize| &timeline.tracks[number].view;
+        let has_groups = tracks.iter().any(|number| view(*number).group != view(tracks[0]).group);
+        let (mut rows, mut labels) = (Vec::new(), Vec::new());
+        // By row of the timeline: its row in the picture.
+        let mut places: Vec<u32> = Vec::new();
+        let mut group = None;
+        for number in &tracks {
+            let view = view(*number);
+            let is_next = group.replace(&view.group) != Some(&view.group);
+            if has_groups && is_next && !view.group.is_empty() {
+                labels.push(view.group.clone());
+            }
+            for row in 0..view.n_rows.min(most) {
+                rows.push(RowName { track: *number as u32, row });
+                places.push(labels.len() as u32);
+                labels.push(if row == 0 { view.title.clone() } else { String::new() });
+            }
+        }
+        let boxes = boxes(run, timeline, &rows);
+        let spans: Vec<Stretch> = boxes.iter().map(|it| stretch(run, it, &places)).collect();
+        let is_cut = tracks.iter().any(|number| view(*number).n_rows > most);
+        (!spans.is_empty()).then_some(Drawn {
+            labels,
+            spans,
+            n_tracks: [tracks.len() as u64, timeline.tracks.len() as u64],
+            most: is_cut.then_some(most),
+            first_step_ns: None,
+        })
+    }
+
+    /// First and last nanosecond of what is drawn.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        let start = self.spans.iter().map(|span| span.start).min()?;
+        Some((start, self.spans.iter().map(Stretch::end).max()?))
+    }
+
+    /// `5 of 12 tracks, 6 rows of each at most`.
+    pub fn extent(&self) -> String {
+        let [shown, all] = self.n_tracks;
+        let tracks = format!("{} of {}", group_digits(i128::from(shown)), counted(all, "track", "tracks"));
+        match self.most {
+            Some(most) => format!("{tracks}, {most} rows of each at most"),
+            None => tracks,
+        }
+    }
+}
+
+/// Start of the first step or phase in a table of those.
+fn first_step(reports: &[Report]) -> Option<i64> {
+    let tables = reports.iter().flat_map(Report::tables);
+    let mut of_steps = tables.filter(|table| matches!(&*table.id, "steps" | "host_steps" | "phases"));
+    let starts = of_steps.find_map(|table| {
+        let start = table.column("start").filter(|column| column.unit == Unit::NsOffset)?;
+        Some((0..table.n_rows()).filter_map(|row| nanoseconds(&start.cells.get(row))).min())
+    });
+    starts.flatten()
+}
+
+fn nanoseconds(value: &Value) -> Option<i64> {
+    match value {
+        Value::Integer(ns) => Some(*ns),
+        Value::Unsigned(ns) => i64::try_from(*ns).ok(),
+        _ => None,
+    }
+}
+
 /// Tracks of the picture in their order, and how many rows each has at most. Tracks of GPUs come first, then the busiest, as far as
 /// there is room.
-fn drawn_tracks(timeline: &Timeline) -> (Vec<usize>, u32) {
+fn drawn_tracks(timeline: &Timeline, only_devices: bool) -> (Vec<usize>, u32) {
     let view = |number: usize| &timeline.tracks[number].view;
     let mut numbers: Vec<usize> = (0..timeline.tracks.len())
         .filter(|number| view(*number).sort != TrackSort::Counter && view(*number).n_rows > 0)
+        .filter(|number| view(*number).is_device || !only_devices)
         .collect();
     numbers.sort_by(|a, b| {
         let (a, b) = (view(*a), view(*b));
@@ -94,50 +189,21 @@ fn drawn_tracks(timeline: &Timeline) -> (Vec<usize>, u32) {
 
 /// The first rows of tracks over all of the time. `None` if there are only counters.
 fn picture(run: &Run, timeline: &Timeline) -> Option<Chart> {
-    let (tracks, most) = drawn_tracks(timeline);
-    let view = |number: usize| &timeline.tracks[number].view;
-    let has_groups = tracks.iter().any(|number| view(*number).group != view(tracks[0]).group);
-    let (mut rows, mut labels) = (Vec::new(), Vec::new());
-    // By row of the timeline: its row in the picture, which has names of processes on rows between them.
-    let mut places: Vec<u32> = Vec::new();
-    let mut group = None;
-    for number in &tracks {
-        let view = view(*number);
-        let is_next = group.replace(&view.group) != Some(&view.group);
-        if has_groups && is_next && !view.group.is_empty() {
-            labels.push(view.group.clone());
-        }
-        for row in 0..view.n_rows.min(most) {
-            rows.push(RowName { track: *number as u32, row });
-            places.push(labels.len() as u32);
-            labels.push(if row == 0 { view.title.clone() } else { String::new() });
-        }
-    }
-    let boxes = boxes(run, timeline, &rows);
-    let (first, last) = (boxes.iter().map(|it| it.start_ns).min()?, boxes.iter().map(end_of).max()?);
-    let cut = tracks.iter().filter(|number| view(**number).n_rows > most).count();
-    let mut caption = format!(
-        "{} to {}, {} of {}",
-        format_ns(first as i64),
-        format_ns(last as i64),
-        group_digits(tracks.len() as i128),
-        counted(timeline.tracks.len() as u64, "track", "tracks"),
+    let drawn = Drawn::new(run, timeline, false)?;
+    let (first, last) = drawn.span()?;
+    let caption = format!(
+        "{} to {}, {}. Colors stand for names. Events too short to draw are merged.",
+        format_ns(first),
+        format_ns(last),
+        drawn.extent()
     );
-    if cut > 0 {
-        caption.push_str(&format!(", {most} rows of each at most"));
-    }
-    caption.push_str(". Colors stand for names. Events too short to draw are merged.");
-    let spans = boxes.iter().map(|it| stretch(run, it, &places)).collect();
+    let Drawn { labels, spans, .. } = drawn;
     Some(Chart {
         id: "timeline_chart".into(),
         title: "Events over time".to_string(),
         caption,
         plot: Plot::Spans(Spans { labels, legend: Vec::new(), spans, has_names: true }),
     })
-}
-
-fn end_of(it: &DrawnBox) -> u64 {
-    it.start_ns.saturating_add(it.dur_ns)
 }
 
 /// Boxes of rows, at most [`MAX_BOXES`] of them, or else those of few pixels.

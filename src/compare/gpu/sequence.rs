@@ -143,7 +143,40 @@ pub struct AlignedKernel {
     pub spans: [Option<(i64, i64)>; 2],
 }
 
+/// How a kernel of A compares with the aligned one of B.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// It takes about as long.
+    Same,
+    /// It takes longer, or only B has it.
+    More,
+    /// It takes less, or only A has it.
+    Less,
+}
+
+/// Changes below this share of the longer duration are none.
+const SAME: f64 = 0.02;
+
+impl AlignedKernel {
+    pub fn change(&self) -> Change {
+        match self.spans {
+            [Some((_, a)), Some((_, b))] if ((b - a).abs() as f64) < SAME * a.max(b) as f64 => Change::Same,
+            [Some((_, a)), Some((_, b))] if b < a => Change::Less,
+            [Some(_), None] => Change::Less,
+            _ => Change::More,
+        }
+    }
+}
+
 impl AlignedStep {
+    /// By how much the kernels of B start later, in nanoseconds: the first ones that were aligned with each other. `None` without any.
+    pub fn offset(&self) -> Option<i64> {
+        self.kernels.iter().find_map(|kernel| match kernel.spans {
+            [Some((a, _)), Some((b, _))] => Some(b.saturating_sub(a)),
+            _ => None,
+        })
+    }
+
     fn of(aligned: &Aligned<'_>) -> AlignedStep {
         let (mut names, mut numbers) = (Vec::new(), HashMap::default());
         let kernels = aligned.steps.iter().map(|step| {

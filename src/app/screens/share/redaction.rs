@@ -51,26 +51,32 @@ pub fn Redaction(
         let this_turn = turn.get_value() + 1;
         turn.set_value(this_turn);
         pause.start(TYPING_MS, move || {
-            tab.ask(
-                move |ticket| Request::Preview { ticket, exporter, options, search, limit },
-                move |answer| {
-                    if turn.try_get_value() != Some(this_turn) {
-                        return;
-                    }
-                    match answer {
-                        Answer::Preview(view) => preview.set(Some(Ok(view))),
-                        Answer::Refused(failure) => {
-                            preview.set(Some(Err((words().export.refused)(&failure.what, &failure.hint))));
+            let of = exporter.clone();
+            let ask = move || {
+                let (exporter, options, search) = (exporter.clone(), options.clone(), search.clone());
+                tab.ask(
+                    move |ticket| Request::Preview { ticket, exporter, options, search, limit },
+                    move |answer| {
+                        if turn.try_get_value() != Some(this_turn) {
+                            return;
                         }
-                        _ => {}
-                    }
-                    browser::after(0, || {
-                        browser::to_top(NEW_TEXT);
-                        // The button that was pressed was made anew with the list above it, or is gone as there is no more.
-                        browser::catch_focus(&[PREVIEW_BUTTON]);
-                    });
-                },
-            );
+                        match answer {
+                            Answer::Preview(view) => preview.set(Some(Ok(view))),
+                            Answer::Refused(failure) => {
+                                preview
+                                    .set(Some(Err((words().export.refused)(&failure.what, &failure.hint))));
+                            }
+                            _ => {}
+                        }
+                        browser::after(0, || {
+                            browser::to_top(NEW_TEXT);
+                            // The button that was pressed was made anew with the list above it, or is gone as there is no more.
+                            browser::catch_focus(&[PREVIEW_BUTTON]);
+                        });
+                    },
+                );
+            };
+            tab.with_drawings(&of, ask);
         });
     });
     let save = move || {

@@ -98,14 +98,6 @@ fn span_of(step: &AlignedStep, side: usize) -> Option<(f64, f64)> {
     Some((from as f64, to as f64))
 }
 
-/// By how much the kernels of B start later: the first ones of both sides that were aligned with each other.
-fn offset_of(step: &AlignedStep) -> Option<f64> {
-    step.kernels.iter().find_map(|kernel| match kernel.spans {
-        [Some((a, _)), Some((b, _))] => Some(b as f64 - a as f64),
-        _ => None,
-    })
-}
-
 #[component]
 fn Pair(tab: Tab, sides: [Tab; 2]) -> impl IntoView {
     let [a, b] = sides;
@@ -121,8 +113,10 @@ fn Pair(tab: Tab, sides: [Tab; 2]) -> impl IntoView {
     let aligned = [RwSignal::new(0_usize), RwSignal::new(0_usize)];
     // By how much times of B are later than those of A.
     let offset = Memo::new(move |_| {
-        let of_kernels = lined_up.with(|step| step.as_ref().and_then(|step| offset_of(step)));
-        of_kernels.unwrap_or_else(|| start_of(b, aligned[1].get()) - start_of(a, aligned[0].get()))
+        let of_kernels = lined_up.with(|step| step.as_ref().and_then(|step| step.offset()));
+        of_kernels
+            .map(|ns| ns as f64)
+            .unwrap_or_else(|| start_of(b, aligned[1].get()) - start_of(a, aligned[0].get()))
     });
     let is_ready = StoredValue::new(false);
     let shift = |view: Viewport, other: Viewport, ns: f64| Viewport {

@@ -7,13 +7,11 @@ use crate::app::words::words;
 use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
-use tracedrop::engine::protocol::{AlignedKernel, AlignedStep};
+use tracedrop::engine::protocol::{AlignedKernel, AlignedStep, Change};
 use tracedrop::timeline::Viewport;
 
 /// Height in pixels, as in the style sheet.
 const HEIGHT: f64 = 56.0;
-/// Changes below this share of the longer duration are drawn as none.
-const SAME: f64 = 0.02;
 /// One-sided kernels end in a point at this share of the height.
 const POINT: f64 = 0.45;
 
@@ -70,11 +68,10 @@ fn holds(corners: &[(f64, f64); 4], x: f64, y: f64) -> bool {
 }
 
 fn color<'a>(kernel: &AlignedKernel, colors: &'a Colors) -> &'a str {
-    match kernel.spans {
-        [Some((_, a)), Some((_, b))] if ((b - a).abs() as f64) < SAME * a.max(b) as f64 => &colors.same,
-        [Some((_, a)), Some((_, b))] if b < a => &colors.less,
-        [Some(_), None] => &colors.less,
-        _ => &colors.more,
+    match kernel.change() {
+        Change::Same => &colors.same,
+        Change::Less => &colors.less,
+        Change::More => &colors.more,
     }
 }
 
