@@ -419,6 +419,7 @@ fn rpd_databases_have_the_rows_of_plain_sql() {
 fn captures_do_not_depend_on_how_they_are_cut() {
     let small = [
         "made_domains",
+        "made_sampled",
         "made_small_pages_overflow",
         "made_page_64k",
         "made_odd",
@@ -469,6 +470,58 @@ fn row_counts(trace: &Trace) -> BTreeMap<String, u64> {
 /// A made capture: see `made_domains.sql`.
 fn made_domains() -> Trace {
     read(&own_dir("nsys").join("made_domains.sqlite")).unwrap()
+}
+
+#[test]
+fn metrics_of_gpus_are_counters() {
+    let trace = read(&own_dir("nsys").join("made_sampled.sqlite")).unwrap();
+    let text = |id| trace.strings.get_opt(id).unwrap_or_default();
+    let (counters, series) = (&trace.counters, &trace.counter_series);
+    let values: Vec<(i64, &str, &str, f64)> = (0..counters.len())
+        .map(|i| {
+            let of = counters.series[i] as usize;
+            let process = trace.processes.name[series.process[of].0 as usize];
+            (counters.ts[i], text(process), text(series.name[of]), counters.value[i])
+        })
+        .collect();
+    let wanted = [
+        (1000, "GPU 1", "SMs Active [Throughput %]", 40.0),
+        (1000, "GPU 1", "DRAM Read [Throughput %]", 12.0),
+        // No row of the capture names the CUDA device of GPU 3.
+        (1000, "GPU 3 (metrics)", "metric 9", 7.0),
+        (2000, "GPU 1", "SMs Active [Throughput %]", 90.0),
+    ];
+    assert_eq!(values, wanted);
+    assert_eq!(trace.ledger.count_of("capture-no-value"), 1);
+    assert_eq!(trace.ledger.count_of("capture-other-table"), 1);
+    assert_eq!(trace.ledger.unaccounted_bytes(), 0);
+}
+
+#[test]
+fn switches_of_threads_are_states() {
+    let trace = read(&own_dir("nsys").join("made_sampled.sqlite")).unwrap();
+    let table = &trace.slices;
+    let is_state = |i: &usize| table.kind[*i] == SliceKind::State;
+    let states: Vec<(&str, i64, i64, Value)> = (0..table.len())
+        .filter(is_state)
+        .map(|i| {
+            let mut args = Vec::new();
+            trace.push_slice_args(i, &mut args);
+            let args: Value = serde_json::from_slice(&args).unwrap();
+            let name = trace.strings.get_opt(table.name[i]).unwrap();
+            (name, table.ts[i], table.dur.get(i), args["cpu"].clone())
+        })
+        .collect();
+    let wanted = [
+        ("Running", 900, 500, json!(3)),
+        ("Running", 1000, UNFINISHED, json!(1)),
+        ("Interruptible", 1400, 600, json!(3)),
+        ("Running", 2000, 500, json!(0)),
+        ("Off CPU", 2500, UNFINISHED, json!(0)),
+    ];
+    assert_eq!(states, wanted);
+    // States are no calls of the thread.
+    assert_eq!(GpuTrace::new(&trace).work.len(), 1);
 }
 
 #[test]

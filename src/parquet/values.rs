@@ -57,6 +57,14 @@ impl Column {
         }
     }
 
+    /// Number of any type in a row.
+    pub fn number(&self, row: usize) -> Option<f64> {
+        match &self.values {
+            Values::Floats(values) if self.is_valid(row) => values.get(row).copied(),
+            _ => self.int(row).map(|value| value as f64),
+        }
+    }
+
     /// The column with plain numbers instead of indexes into distinct values.
     pub fn spelled_out(self) -> Column {
         let Column { valid, values: Values::Codes(codes, numbers) } = self else { return self };

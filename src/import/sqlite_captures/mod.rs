@@ -16,6 +16,7 @@ pub mod parquet_folder;
 mod rocpd;
 pub(super) mod rows;
 mod rpd;
+mod sampled;
 mod tables;
 
 use self::issues::*;

@@ -7,10 +7,11 @@
 //! A call and what it launched have the same `correlationId` and the same process: ids count anew in each.
 //! With `--cuda-graph-trace=graph`, a launch of a graph is one row of `CUPTI_ACTIVITY_KIND_GRAPH_TRACE`, and its kernels have none.
 
-use super::issues::{NO_PROCESS, NO_TIME, WHOLE_GRAPH};
+use super::issues::{NO_PROCESS, NO_TIME, NO_VALUE, TOO_MANY_VALUES, WHOLE_GRAPH};
 use super::names::Names;
 use super::nvtx::{self, Group, Name, NvtxNames};
 use super::rows::{Col, GpuFacts, Gpus, NewEvent, Place, Row, Rows, Scopes, base_name, put_gpus};
+use super::sampled::{GpuMetrics, ThreadStates};
 use super::tables::Tables;
 use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
@@ -72,6 +73,8 @@ enum Kind {
     Range,
     System,
     Overhead,
+    Metric,
+    Switch,
 }
 
 const TABLES: &[(&str, Kind)] = &[
@@ -86,6 +89,8 @@ const TABLES: &[(&str, Kind)] = &[
     ("OSRT_API", Kind::System),
     ("PROFILER_OVERHEAD", Kind::Overhead),
     ("CUPTI_ACTIVITY_KIND_OVERHEAD", Kind::Overhead),
+    ("GPU_METRICS", Kind::Metric),
+    ("SCHED_EVENTS", Kind::Switch),
 ];
 
 /// Kinds of copies, by `copyKind`, as Kineto shortens them; other kinds are those of `ENUM_CUDA_MEMCPY_OPER`.
@@ -149,6 +154,11 @@ struct Columns {
     domain: Col,
     category: Col,
     result: Col,
+    metric_type: Col,
+    metric: Col,
+    cpu: Col,
+    is_in: Col,
+    state: Col,
 }
 
 impl Columns {
@@ -156,7 +166,7 @@ impl Columns {
         let column = |name: &str| table.column(name);
         let either = |names: &[&str]| names.iter().find_map(|name| table.column(name));
         Columns {
-            start: column("start"),
+            start: either(&["start", "timestamp"]),
             end: column("end"),
             device: column("deviceId"),
             context: column("contextId"),
@@ -183,6 +193,11 @@ impl Columns {
             domain: column("domainId"),
             category: column("category"),
             result: column("returnValue"),
+            metric_type: column("typeId"),
+            metric: column("metricId"),
+            cpu: column("cpu"),
+            is_in: column("isSchedIn"),
+            state: column("threadState"),
         }
     }
 }
@@ -210,6 +225,8 @@ struct Nsys {
     threads: HashMap<(Option<i64>, bool), ThreadId>,
     gpus: Gpus,
     scopes: Scopes,
+    metrics: GpuMetrics,
+    states: ThreadStates,
     producer: Option<String>,
 }
 
@@ -268,6 +285,8 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
             }
         })?;
     }
+    nsys.metrics = GpuMetrics::read(file, out)?;
+    nsys.states = ThreadStates::read(file, out)?;
     read_gpus(file, find("TARGET_INFO_GPU"), out)?;
     let mut facts = Vec::new();
     let mut product = None;
@@ -502,14 +521,47 @@ impl Nsys {
     }
 }
 
+impl Nsys {
+    /// A value of a counter of a GPU.
+    fn metric(&mut self, table: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder) {
+        let EventTable { columns, rows_kind, .. } = &self.tables[table];
+        let metric = row.int(columns.metric_type).zip(row.int(columns.metric));
+        let value = row.number(columns.value).filter(|value| value.is_finite());
+        let (Some(metric), Some(ts), Some(value)) = (metric, row.int(columns.start), value) else {
+            return self.rows.skip(&NO_VALUE, place, out);
+        };
+        match self.metrics.add(metric, ts, value, &mut self.gpus, out) {
+            true => self.rows.kept(*rows_kind, place, out),
+            false => self.rows.skip(&TOO_MANY_VALUES, place, out),
+        }
+    }
+
+    /// The state of a thread from a switch on.
+    fn switch(&mut self, table: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder) {
+        let EventTable { columns, rows_kind, .. } = &self.tables[table];
+        let rows_kind = *rows_kind;
+        let name = self.states.name(row.int(columns.is_in), row.int(columns.state));
+        let name = out.trace.strings.intern(name);
+        let (start, cpu, global) =
+            (row.int(columns.start), row.int(columns.cpu), row.int(columns.global_tid));
+        self.rows.args.int("cpu", cpu);
+        let thread = self.thread(global, false, out);
+        let new = NewEvent { thread, name, category: "sched", start, end: None };
+        self.rows.state(rows_kind, &new, place, out);
+    }
+}
+
 impl Capture for Nsys {
     fn row(&mut self, table: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder) {
         let EventTable { kind, columns, rows_kind } = &self.tables[table];
         let (kind, rows_kind) = (*kind, *rows_kind);
-        let (start, end) = (row.int(columns.start), row.int(columns.end));
-        if kind == Kind::Range {
-            return self.range(table, row, place, out);
+        match kind {
+            Kind::Range => return self.range(table, row, place, out),
+            Kind::Metric => return self.metric(table, row, place, out),
+            Kind::Switch => return self.switch(table, row, place, out),
+            _ => {}
         }
+        let (start, end) = (row.int(columns.start), row.int(columns.end));
         if start.is_none() || end.is_none() {
             return self.rows.skip(&NO_TIME, place, out);
         }
@@ -591,7 +643,7 @@ impl Capture for Nsys {
                 let thread = self.thread(global, is_overhead, out);
                 (thread, name, if is_overhead { "overhead" } else { "os_runtime" })
             }
-            Kind::Range => return,
+            Kind::Range | Kind::Metric | Kind::Switch => return,
         };
         self.rows.slice(rows_kind, &NewEvent { thread, name, category, start, end }, place, out);
     }

@@ -8,6 +8,7 @@ use crate::base::strings::StringId;
 use crate::import::chrome_trace::links::{Linked, LinkedCategories, taken_of};
 use crate::sqlite::{Column, Encoding, Record, Value};
 use crate::trace::events::{Event, EventExtra, EventKey, NO_EXTRA, Phase, flag};
+use crate::trace::slices::UNFINISHED;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
 use crate::trace::{IssueKind, Position, TraceBuilder};
 use std::borrow::Cow;
@@ -37,6 +38,18 @@ impl<'a> Row<'a> {
             (Column::RowId, _) => Some(self.rowid),
             (Column::Stored(at), Values::Record { payload, record, .. }) => record.get(payload, at).as_int(),
             (Column::Stored(at), Values::Group { group, at: row }) => group.column(at)?.int(row),
+        }
+    }
+
+    /// A number of any type.
+    pub fn number(&self, column: Col) -> Option<f64> {
+        match (column?, self.values) {
+            (Column::Stored(at), Values::Record { payload, record, .. }) => match record.get(payload, at) {
+                Value::Real(value) => Some(value),
+                value => value.as_int().map(|value| value as f64),
+            },
+            (Column::Stored(at), Values::Group { group, at: row }) => group.column(at)?.number(row),
+            (Column::RowId, _) => Some(self.rowid as f64),
         }
     }
 
@@ -137,6 +150,13 @@ impl Rows {
     pub fn instant(&mut self, kind: usize, new: &NewEvent, place: Place, out: &mut TraceBuilder) {
         let Some(start) = new.start else { return self.skip(&NO_TIME, place, out) };
         self.push(Phase::Instant, 0, start, new, None, place, out);
+        self.kept(kind, place, out);
+    }
+
+    /// Adds a state of a thread that lasts until its next one, and counts its row.
+    pub fn state(&mut self, kind: usize, new: &NewEvent, place: Place, out: &mut TraceBuilder) {
+        let Some(start) = new.start else { return self.skip(&NO_TIME, place, out) };
+        self.push(Phase::ThreadState, UNFINISHED, start, new, None, place, out);
         self.kept(kind, place, out);
     }
 
