@@ -8,8 +8,8 @@ use leptos::prelude::*;
 use std::collections::BTreeSet;
 use tracedrop::base::text;
 use tracedrop::engine::folder::{
-    REPORT_ON_RUNS, RunIn, archive_stem, are_ranks_of_one_run, is_run, may_be_archive, may_be_trace,
-    name_in_dataset, name_in_run, runs_among, without_tables_of_runs,
+    REPORT_ON_RUNS, RunIn, TableFolder, archive_stem, are_ranks_of_one_run, is_run, may_be_archive,
+    may_be_trace, name_in_dataset, name_in_run, runs_among, table_folders_among, without_tables_of_runs,
 };
 use tracedrop::engine::protocol::{DocumentView, FileView};
 
@@ -127,6 +127,7 @@ impl App {
     /// Files of a folder that may be traces; reports the others.
     fn wanted(self, folder: Folder) -> Vec<Picked> {
         let Folder { name, files, unreadable, is_cut } = folder;
+        let (exports, files) = exports_of(files);
         let (runs, files) = runs_of(files);
         let formats = self.formats.get_untracked();
         let (mut files, tables) = without_tables_of_runs(files, |file| &file.path);
@@ -144,7 +145,7 @@ impl App {
         let unreadable: Vec<String> = unreadable.iter().map(|path| inside(path, &name)).collect();
         let shown = text::visible(&name);
         let name = if may_be_archive(&name) { shown } else { (words().opening.the_folder)(&shown) };
-        if files.is_empty() && runs.is_empty() {
+        if files.is_empty() && runs.is_empty() && exports.is_empty() {
             self.alert((words().opening.no_traces_in_folder)(&name));
         }
         if !skipped.is_empty() {
@@ -156,7 +157,7 @@ impl App {
         if is_cut {
             self.alert((words().opening.folder_is_cut)(&name));
         }
-        runs.into_iter().chain(files).collect()
+        runs.into_iter().chain(exports).chain(files).collect()
     }
 
     /// Opens each file in a tab; combines those that evidently belong to one run.
@@ -350,6 +351,16 @@ fn runs_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
         trace
     };
     (runs.into_iter().map(run).collect(), others)
+}
+
+/// Exports of tables among `files`, each as one file named like its folder. And all other files.
+fn exports_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
+    let (exports, others) = table_folders_among(files, |file| &file.path);
+    let export = |TableFolder { folder, tables }: TableFolder<Picked>| {
+        let name = archive_stem(folder.rsplit('/').next().unwrap_or(&folder)).to_string();
+        Some(Picked { path: folder, ..Picked::tar(name, tables)? })
+    };
+    (exports.into_iter().filter_map(export).collect(), others)
 }
 
 /// Uses paths instead of names where files of several folders have the same name: `rank0/trace.json`.

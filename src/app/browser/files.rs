@@ -5,9 +5,10 @@ use super::folders::{self, Folder};
 use super::handles::PendingHandle;
 use super::listeners::listen;
 use super::timers::after;
-use js_sys::Array;
+use js_sys::{Array, Uint8Array};
 use leptos::ev;
 use leptos::prelude::{document, window};
+use tracedrop::engine::folder::{Piece, tar_of};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
@@ -70,6 +71,21 @@ impl Picked {
             beside: Vec::new(),
             ranges: None,
         }
+    }
+
+    /// A tar archive of files, without copying them. `None` if the browser cannot make it.
+    pub fn tar(name: String, files: Vec<Picked>) -> Option<Picked> {
+        let modified_ms = files.iter().filter_map(|file| file.modified_ms).max();
+        let files = files.into_iter().map(|file| (file.name.clone(), file.n_bytes(), file.blob));
+        let parts = Array::new();
+        for piece in tar_of(files) {
+            match piece {
+                Piece::Bytes(bytes) => parts.push(&Uint8Array::from(bytes.as_slice())),
+                Piece::File(blob) => parts.push(&blob),
+            };
+        }
+        let blob = Blob::new_with_blob_sequence(&parts).ok()?;
+        Some(Picked { modified_ms, ..Picked::of_blob(name, blob) })
     }
 
     /// Size of the file.
