@@ -145,10 +145,10 @@ fn gpu_graphs_have_the_times_of_the_gpu_reports() {
         let context = Context::new(&run, &query);
         let all = flame::graphs(&context);
         let of = |title: &str| all.iter().find(|graph| graph.title == title);
-        let Some(busy) = of("GPU time by caller") else { continue };
+        let Some(busy) = of("Kernel time by caller") else { continue };
         let work: i64 = context.gpu().iter().flat_map(|gpu| gpu.work.iter().map(|work| work.dur())).sum();
         assert_eq!(busy.total(), work as f64, "{}", path.display());
-        let wall = of("GPU wall time by caller").unwrap();
+        let wall = of("GPU time by caller, busy and idle").unwrap();
         let mut breakdown = Parts::default();
         for gpu in context.gpu() {
             for device in 0..gpu.devices.len() as u32 {

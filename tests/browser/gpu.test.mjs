@@ -27,7 +27,7 @@ pageTest('a PyTorch profile opens with the findings, which link to their rows', 
   await report(page).locator('.finding').nth(4).waitFor();
   const findings = await report(page).locator('.finding').all();
   // The largest upper bound first.
-  assert.match(await findings[0].textContent(), /GEMM accounts for 63\.2% of GPU time/);
+  assert.match(await findings[0].textContent(), /GEMM accounts for 63\.2% of kernel time/);
   const host = report(page).locator('.finding').filter({ hasText: 'waited for the host' }).first();
   assert.match(await host.textContent(), /waited for the host 22\.7% of the time/);
   // By keyboard: to a table with a filter field.

@@ -1,4 +1,4 @@
-//! Flame graphs: of GPU time by what launched it, of threads by their slices, and of sampled stacks.
+//! Flame graphs: of kernel time by what launched it, of threads by their slices, and of sampled stacks.
 //!
 //! ```text
 //! Run → sources → StackGraph ──┬─→ view(query) → FlameView, for the page

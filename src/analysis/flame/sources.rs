@@ -1,4 +1,4 @@
-//! The graphs of a trace: GPU time by what launched it, stack profiles, samples, and threads by their slices.
+//! The graphs of a trace: kernel time and GPU time by what launched it, stack profiles, samples, and threads by their slices.
 
 use crate::analysis::Context;
 use crate::analysis::gpu::GpuTrace;
@@ -303,19 +303,20 @@ fn python_frame(name: &str) -> Option<(&str, i64, &str)> {
     (!file.is_empty() && !function.is_empty()).then_some((file, line.parse().ok()?, function))
 }
 
-/// Two graphs: the duration of kernels, copies and fills by the calls around each launch; and the time of each GPU, busy and
-/// idle, each moment once.
+/// Two graphs: kernel time, the sum of durations of kernels, copies and fills, by the calls around each launch; and GPU time, busy
+/// and idle, each moment once.
 fn of_gpu(gpu: &GpuTrace<'_>) -> Vec<StackGraph> {
     let caption = "Duration of kernels, copies and fills, below the phase, Python frames, modules and operators that launched \
                    them. Overlapping kernels count multiple times.";
-    let mut busy = Launched::new(gpu, GraphBuilder::new("GPU time by caller", caption, Unit::Ns));
+    let mut busy = Launched::new(gpu, GraphBuilder::new("Kernel time by caller", caption, Unit::Ns));
     for (number, work) in gpu.work.iter().enumerate() {
         let node = busy.node_of_work(number as u32);
         let thread = busy.thread_of(work.stream);
         busy.builder.add(node, thread, work.dur() as f64);
     }
-    let caption = "Wall time of each GPU. Overlap counts as compute, then communication, then copies. Idle time is below the next launch.";
-    let mut wall = Launched::new(gpu, GraphBuilder::new("GPU wall time by caller", caption, Unit::Ns));
+    let caption = "Time of each GPU from its first kernel or copy to the end of its last. Overlap counts as compute, then \
+                   communication, then copies. Idle time is below the next launch.";
+    let mut wall = Launched::new(gpu, GraphBuilder::new("GPU time by caller, busy and idle", caption, Unit::Ns));
     for (number, ns) in exposed(gpu) {
         let node = wall.node_of_work(number);
         let thread = wall.thread_of(gpu.work[number as usize].stream);

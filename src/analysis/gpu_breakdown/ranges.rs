@@ -65,11 +65,11 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
                 .hint("standard deviation"),
             Column::integer("min", "min", Unit::Ns, each(&Durations::min)),
             Column::integer("max", "max", Unit::Ns, each(&Durations::max)),
-            Column::integer("work_time", "GPU time", Unit::Ns, rows.iter().map(|row| Some(row.work?.0)).collect())
+            Column::integer("work_time", "kernel time", Unit::Ns, rows.iter().map(|row| Some(row.work?.0)).collect())
                 .hint("total duration of kernels and copies launched inside, on the same thread"),
             Column::float(
                 "work_share",
-                "% of GPU time",
+                "% of kernel time",
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.work?.0, total)).collect(),
             ),

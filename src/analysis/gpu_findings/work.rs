@@ -15,7 +15,7 @@ const FAR: f64 = 0.5;
 const N_FAR: usize = 2;
 /// Minimum share of memory-bound kernels that could be fused.
 const MUCH_UNFUSED: f64 = 0.15;
-/// Minimum share of GPU time of an operation among the largest, and their maximum number.
+/// Minimum share of kernel time of an operation among the largest, and their maximum number.
 const LARGEST: f64 = 0.1;
 const N_LARGEST: usize = 3;
 
@@ -43,7 +43,7 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
             percent(evidence.share(direct)),
         );
         let mut facts = Facts::default();
-        facts.push("direct", "GPU time", direct, Unit::Ns);
+        facts.push("direct", "busy time", direct, Unit::Ns);
         facts.push("calls", "calls", row.integer("calls").unwrap_or(0), Unit::Count);
         facts.push("types", "types", row.text("types"), Unit::None).content(Content::Argument);
         let mut finding = evidence.finding("far-from-roofline", text, Some(lost));
@@ -52,7 +52,7 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Much GPU time in elementwise and copy kernels.
+/// Much kernel time in elementwise and copy kernels.
 pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table(gpu_kernels::OPERATIONS) else { return };
     let is_unfused = |row: &Row<'_>| UNFUSED.contains(&row.text("operation").as_str());
@@ -67,7 +67,7 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let text = format!(
-        "{} of GPU time is elementwise and copy kernels that could be fused: {}, {} each. Each is another round trip through \
+        "{} of kernel time is elementwise and copy kernels that could be fused: {}, {} each. Each is another round trip through \
          memory. Try torch.compile or fused kernels.",
         percent(share),
         counted(count.max(0) as u64, "kernel", "kernels"),
@@ -100,26 +100,27 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     }
     let sum = |column: &str| rows.iter().filter_map(|(_, row)| row.integer(column)).sum_ns();
     let (total, count) = (sum("total"), sum("count"));
+    let of_all = evidence.reader.table(gpu_kernels::OPERATIONS).map_or(0, |table| table.sum("total"));
     let name = most.text("name");
     let text = format!(
-        "{} fewer blocks than there are SMs and {} {} of the time, with {} of SMs unused; most in {} (grid {}). Use larger \
+        "{} fewer blocks than there are SMs and {} {} of kernel time, with {} of SMs unused; most in {} (grid {}). Use larger \
          batches, smaller tiles, or concurrent streams.",
         counted(count.max(0) as u64, "kernel launches", "kernels launch"),
         if count == 1 { "takes" } else { "take" },
-        percent(evidence.share(total)),
+        percent(total as f64 / of_all.max(total).max(1) as f64),
         percent(at_stake as f64 / total.max(1) as f64),
         shortened(&readable(&name), IN_A_SENTENCE),
         most.text("grid"),
     );
     let mut facts = Facts::default();
-    facts.push("total", "GPU time", total, Unit::Ns);
+    facts.push("total", "kernel time", total, Unit::Ns);
     facts.push("count", "kernels", count, Unit::Count);
     let mut finding = evidence.finding("few-blocks", text, Some(at_stake));
     finding.rows = Some(table.rows_where(&[("name", &name)]));
     findings.push(with_facts(finding, facts));
 }
 
-/// The operations with the most GPU time.
+/// The operations with the most kernel time.
 pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table(gpu_kernels::OPERATIONS) else { return };
     let share = |row: &Row<'_>| row.float("share").unwrap_or(0.0);
@@ -130,17 +131,17 @@ pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// An operation with its share of GPU time. `None` if its time is unknown.
+/// An operation with its share of kernel time. `None` if its time is unknown.
 fn operation(evidence: &Evidence<'_>, row: &Row<'_>, share: f64) -> Option<Finding> {
     // Kernels on several streams overlap.
     let total = row.integer("total").map(|total| total.min(evidence.time)).filter(|total| *total > 0)?;
     let operation = row.text("operation");
-    let mut text = format!("{operation} accounts for {} of GPU time", percent(share));
+    let mut text = format!("{operation} accounts for {} of kernel time", percent(share));
     let kernels = evidence.reader.table(gpu_kernels::KERNELS);
     let of_operation =
         kernels.iter().flat_map(|table| table.rows()).filter(|row| row.text("operation") == operation);
     let mut facts = Facts::default();
-    facts.push("total", "GPU time", row.integer("total").unwrap_or(0), Unit::Ns);
+    facts.push("total", "kernel time", row.integer("total").unwrap_or(0), Unit::Ns);
     if let Some(kernel) = of_operation.max_by_key(|row| row.integer("total")) {
         let of_it = kernel.float("share").map_or(0.0, |kernel| kernel / share);
         text.push_str(&format!(

@@ -105,7 +105,7 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
                 Unit::Ns,
                 rows.iter().map(|row| row.to_start.quantile(0.99)).collect(),
             ),
-            integers("gpu_time", "GPU time", Unit::Ns, rows.iter().map(|row| row.gpu)).hint("sum of durations"),
+            integers("gpu_time", "kernel time", Unit::Ns, rows.iter().map(|row| row.gpu)).hint("sum of durations"),
         ],
     )
     .sorted_by("calls", true)

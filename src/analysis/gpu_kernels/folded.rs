@@ -77,7 +77,7 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
         && let Some(first) = operations.first()
     {
         report.summary = format!(
-            "{} accounts for {} of {} of GPU time.",
+            "{} accounts for {} of {} of kernel time.",
             first.class.operation,
             crate::analysis::gpu::stats::percent(share(first.sums.total_ns, total).unwrap_or(0.0)),
             format_ns(total)

@@ -132,7 +132,7 @@ fn summary(
     let percent = |ns: i64| stats::percent(share(ns, total).unwrap_or(0.0));
     match (operations.first(), names.first()) {
         (Some((operation, sums)), Some(name)) => format!(
-            "{operation} accounts for {} of {} of GPU time; the hottest kernel is {} with {}.",
+            "{operation} accounts for {} of {} of kernel time; the hottest kernel is {} with {}.",
             percent(sums.total()),
             format_ns(total),
             visible(&shortened(gpu.shown_name(name.name).unwrap_or(""), IN_A_SENTENCE)),
@@ -244,7 +244,7 @@ fn operation_table(
     }
     Table::new(named.id(OPERATIONS.id), named.title("Operations"), columns).sorted_by("total", true).caption(
         "Kernels grouped by operation, based on their names. Durations are summed, so overlapping kernels count multiple times, \
-         unlike in GPU time.",
+         unlike in busy time.",
     )
 }
 

@@ -1,4 +1,4 @@
-//! GPU time by nn.Module, from the module frames around launches.
+//! Kernel time by nn.Module, from the module frames around launches.
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{SumNs, share};
@@ -146,7 +146,7 @@ pub fn tables(named: &NamedTrace<'_, '_>) -> Option<[Table; 2]> {
                 Content::Symbol,
                 texts(rows.iter().map(|row| Some(text(row.0).trim_start_matches(PREFIX)))),
             ),
-            integers("inside", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.inside))
+            integers("inside", "kernel time", Unit::Ns, rows.iter().map(|row| row.1.inside))
                 .with_bar()
                 .hint("total duration of kernels and copies launched in it, including inner modules")
                 .by_row(),
@@ -156,7 +156,7 @@ pub fn tables(named: &NamedTrace<'_, '_>) -> Option<[Table; 2]> {
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.1.inside, total)).collect(),
             ),
-            integers("own", "self GPU time", Unit::Ns, rows.iter().map(|row| row.1.own))
+            integers("own", "self kernel time", Unit::Ns, rows.iter().map(|row| row.1.own))
                 .hint("excluding inner modules")
                 .adds_up(),
             Column::counts("kernels", "kernels", Unit::Count, rows.iter().map(|row| row.1.kernels))
@@ -178,7 +178,7 @@ fn class_table(named: &NamedTrace<'_, '_>, classes: HashMap<&str, ModuleSums>, t
         named.title("Modules by class"),
         vec![
             Column::key("class", "class", Content::Plain, texts(rows.iter().map(|row| Some(row.0)))),
-            integers("inside", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.inside))
+            integers("inside", "kernel time", Unit::Ns, rows.iter().map(|row| row.1.inside))
                 .with_bar()
                 .hint("total duration of kernels and copies launched in modules of the class, including inner modules"),
             Column::float(
@@ -187,7 +187,7 @@ fn class_table(named: &NamedTrace<'_, '_>, classes: HashMap<&str, ModuleSums>, t
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.1.inside, total)).collect(),
             ),
-            integers("own", "self GPU time", Unit::Ns, rows.iter().map(|row| row.1.own))
+            integers("own", "self kernel time", Unit::Ns, rows.iter().map(|row| row.1.own))
                 .hint("excluding inner modules"),
             Column::counts("modules", "modules", Unit::Count, rows.iter().map(|row| row.1.instances)),
             Column::counts("kernels", "kernels", Unit::Count, rows.iter().map(|row| row.1.kernels))
@@ -195,7 +195,7 @@ fn class_table(named: &NamedTrace<'_, '_>, classes: HashMap<&str, ModuleSums>, t
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls)),
             Column::integer(
                 "per_call",
-                "GPU time per call",
+                "kernel time per call",
                 Unit::Ns,
                 rows.iter()
                     .map(|row| row.1.inside.checked_div(i64::try_from(row.1.calls).ok()?))

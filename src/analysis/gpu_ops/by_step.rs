@@ -11,8 +11,8 @@ use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
 
-const CAPTION: &str = "An operator belongs to the step in which it launched its first kernel. GPU time is the busy time of its own \
-                       kernels, summed over calls.";
+const CAPTION: &str = "An operator belongs to the step in which it launched its first kernel. Busy time is the time in which its \
+                       own kernels run, summed over calls.";
 
 /// Tables by phase, if annotations name phases, and by step, if there are steps.
 pub fn tables(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Vec<Table> {
@@ -66,7 +66,9 @@ fn by_phase(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table>
                 Unit::Plain,
                 rows.iter().map(calls_per_step).collect(),
             ),
-            integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.total())).with_bar(),
+            integers("direct", "busy time", Unit::Ns, rows.iter().map(|row| row.1.total()))
+                .hint(super::BUSY_HINT)
+                .with_bar(),
             Column::integer(
                 "per_step",
                 "per step",
@@ -125,7 +127,9 @@ fn by_step(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table> 
             ),
             Column::key("name", "operator", Content::Symbol, texts(rows.iter().map(|row| Some(text(row.1))))),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.2.0)),
-            integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.2.1)).with_bar(),
+            integers("direct", "busy time", Unit::Ns, rows.iter().map(|row| row.2.1))
+                .hint(super::BUSY_HINT)
+                .with_bar(),
             Column::float(
                 "share",
                 "% of step",

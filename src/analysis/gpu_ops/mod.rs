@@ -1,4 +1,4 @@
-//! Operators by GPU time, by name and by input shapes.
+//! Operators by busy time, by name and by input shapes.
 
 mod by_step;
 mod shapes;
@@ -26,6 +26,9 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
     group: Group::Gpu,
     is_late: true,
 };
+
+/// Definition of the busy time of operators.
+pub const BUSY_HINT: &str = "time in which its own kernels run, per call; overlap counts once";
 
 /// Table that findings read.
 pub const SHAPES: TableHandle = TableHandle { report: &INFO, id: "shapes" };
@@ -91,7 +94,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
     if report.summary.is_empty() {
         report.summary = match rows.first() {
             Some((name, sums)) => format!(
-                "{} has the most GPU time: {:.1}% of kernel time linked to an operator or call.",
+                "{} has the most busy time: {:.1}% of that of all operators and calls.",
                 visible(text(*name)),
                 100.0 * share(sums.direct, total).unwrap_or(0.0)
             ),
@@ -99,8 +102,8 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
         };
     }
     let n_left_out = cut(&mut rows);
-    let mut caption = "GPU time is the busy time of an operator's own kernels, summed over calls; inclusive adds the operators it \
-                       called. Kernels launched outside any operator are listed by launch call."
+    let mut caption = "Busy time is the time in which an operator's own kernels run, summed over calls; inclusive adds the operators \
+                       it called. Kernels launched outside any operator are listed by launch call."
         .to_string();
     if not_known.0 > 0 {
         caption.push_str(&format!(
@@ -119,8 +122,9 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
                 Content::Symbol,
                 texts(rows.iter().map(|row| gpu.group_text(row.0))),
             ),
-            integers("direct", "GPU time", Unit::Ns, rows.iter().map(|row| row.1.direct))
+            integers("direct", "busy time", Unit::Ns, rows.iter().map(|row| row.1.direct))
                 .with_bar()
+                .hint(BUSY_HINT)
                 .adds_up(),
             Column::float(
                 "share",
@@ -137,7 +141,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
                 .adds_up(),
             integers(
                 "mean",
-                "GPU time, mean",
+                "busy time, mean",
                 Unit::Ns,
                 rows.iter().map(|row| row.1.direct / row.1.calls.max(1) as i64),
             ),

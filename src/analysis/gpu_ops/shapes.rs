@@ -1,4 +1,4 @@
-//! Operators by input shapes: FLOPs, bytes and roofline, compared with measured GPU time.
+//! Operators by input shapes: FLOPs, bytes and roofline, compared with measured busy time.
 
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
@@ -96,7 +96,8 @@ pub fn blocks(
             ),
             Column::key("shapes", "shapes", Content::Argument, inputs(|inputs| &inputs.shapes)),
             Column::key("types", "types", Content::Argument, inputs(|inputs| &inputs.types)),
-            integers("direct", "GPU time", Unit::Ns, groups.iter().map(|group| group.busy.total()))
+            integers("direct", "busy time", Unit::Ns, groups.iter().map(|group| group.busy.total()))
+                .hint(super::BUSY_HINT)
                 .with_bar(),
             Column::float(
                 "share",
@@ -117,14 +118,14 @@ pub fn blocks(
                 Unit::FlopsPerSecond,
                 rates.iter().map(|rates| rates.flops_per_second).collect(),
             )
-            .hint("FLOPs of all calls divided by their GPU time"),
+            .hint("FLOPs of all calls divided by their busy time"),
             Column::float(
                 "byte_rate",
                 "bytes/s",
                 Unit::BytesPerSecond,
                 rates.iter().map(|rates| rates.bytes_per_second).collect(),
             )
-            .hint("minimum bytes moved, divided by GPU time"),
+            .hint("minimum bytes moved, divided by busy time"),
             Column::float(
                 "intensity",
                 "FLOP/byte",
@@ -138,7 +139,7 @@ pub fn blocks(
                 Unit::Ratio,
                 rates.iter().map(|rates| rates.of_roofline).collect(),
             )
-            .hint("shortest time at the GPU's peaks, divided by measured GPU time"),
+            .hint("shortest time at the GPU's peaks, divided by measured busy time"),
             Column::unsigned(
                 "flops",
                 "FLOPs per call",
@@ -359,7 +360,7 @@ fn chart(
     Some(Chart {
         id: named.id("roofline_chart"),
         title: named.title("Roofline"),
-        caption: "One dot per operator and input shapes, sized by GPU time. Below the slope it is memory-bound, below the flat \
+        caption: "One dot per operator and input shapes, sized by busy time. Below the slope it is memory-bound, below the flat \
                   part compute-bound; the distance to the line is the possible gain."
             .to_string(),
         plot: Plot::Points(Points {

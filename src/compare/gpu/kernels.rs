@@ -112,7 +112,7 @@ pub fn operations(pair: &Pair<'_>) -> Table {
     Table::new("operations", "Operations", columns)
         .caption(
             "Kernels grouped by operation, based on their names. Includes operations of one side only, so rows add up to the total \
-             of each side. Overlapping kernels count multiple times, unlike in GPU time.",
+             of each side. Overlapping kernels count multiple times, unlike in busy time.",
         )
         .if_empty("No GPU activity on either side.")
 }
