@@ -21,6 +21,28 @@ impl Vendor {
             Vendor::Unknown => "unknown",
         }
     }
+
+    /// The vendor's words for the parts of a GPU.
+    pub fn words(self) -> VendorWords {
+        match self {
+            Vendor::Amd => VendorWords { unit: "CU", full: "compute units", warp: "wave" },
+            Vendor::Nvidia => VendorWords { unit: "SM", full: "streaming multiprocessors", warp: "warp" },
+            Vendor::Unknown => {
+                VendorWords { unit: "SM", full: "streaming multiprocessors or compute units", warp: "warp" }
+            }
+        }
+    }
+}
+
+/// What a vendor calls the parts of its GPUs.
+#[derive(Clone, Copy, Debug)]
+pub struct VendorWords {
+    /// What a thread block runs on.
+    pub unit: &'static str,
+    /// The unit in full, in the plural.
+    pub full: &'static str,
+    /// Threads that run in lockstep.
+    pub warp: &'static str,
 }
 
 /// A GPU of the host.

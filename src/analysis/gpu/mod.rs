@@ -8,6 +8,7 @@
 //! Kernels are never attributed to a step, an operator or a frame by when they ran, since queues may be long.
 
 pub mod active;
+pub mod advice;
 pub mod annotation;
 mod beside;
 pub mod class;
@@ -27,6 +28,7 @@ pub mod stats;
 pub mod steps;
 mod tensor;
 
+pub use advice::{Lack, Tool};
 pub use class::Class;
 pub use kind::{Kind, Kinds};
 pub use model::{GpuModel, GpuTrace, Work};

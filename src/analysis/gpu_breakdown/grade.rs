@@ -1,9 +1,10 @@
 //! Detail grade of a trace: the data recorded about GPU activity, and what needs the missing data.
 
+use crate::analysis::gpu::advice::Way;
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::share;
 use crate::analysis::gpu::steps::NO_STEP;
-use crate::analysis::gpu::{GpuTrace, Kind};
+use crate::analysis::gpu::{GpuTrace, Kind, Lack, Tool};
 use crate::analysis::timeline::texts;
 use crate::base::units::{Unit, counted, group_digits};
 use crate::report::{Column, Content, Table};
@@ -31,6 +32,8 @@ pub struct Grade {
 
 struct Row {
     what: &'static str,
+    /// What a trace without it lacks; `None` if no tool records it.
+    lack: Option<Lack>,
     /// Share of kernel time; `None` where that doesn't apply.
     coverage: Option<f64>,
     has: bool,
@@ -38,6 +41,22 @@ struct Row {
     without: &'static str,
     /// Why it may be missing.
     note: String,
+}
+
+impl Row {
+    fn is_complete(&self) -> bool {
+        self.has && self.coverage.is_none_or(|share| share >= ENOUGH)
+    }
+
+    /// Adds how to record it to the note.
+    fn add_advice(&mut self, tool: Tool) {
+        let advice = match self.lack.map(|lack| tool.way(lack)) {
+            Some(Way::Do(how)) => how.to_string(),
+            Some(Way::Never) => tool.not_in_files(),
+            Some(Way::Unknown) | None => return,
+        };
+        self.note = if self.note.is_empty() { advice } else { format!("{}. {advice}", self.note) };
+    }
 }
 
 /// Context of a launch.
@@ -102,20 +121,15 @@ impl Grade {
         };
         let has_shapes = has_shapes(gpu);
         let n_skipped = gpu.trace.ledger.skipped.records;
-        let of = |what, coverage: Option<f64>, without, note: String| Row {
-            what,
+        let of = |lack: Lack, coverage: Option<f64>, without, note: String| Row {
+            what: lack.name(),
+            lack: Some(lack),
             coverage,
             has: coverage.is_some_and(|share| share > 0.0),
             without,
             note,
         };
-        let flag = |what, has, without, note: &str| Row {
-            what,
-            coverage: None,
-            has,
-            without,
-            note: note.to_string(),
-        };
+        let flag = |lack: Lack, has, without| Row { has, ..of(lack, None, without, String::new()) };
         let launch_note = if not_in_window > 0 {
             let kernels = counted(not_in_window, "kernel was", "kernels were");
             format!("{kernels} launched before recording started, or by calls that were not recorded")
@@ -140,9 +154,9 @@ impl Grade {
         };
         let are_of_no_kernel = !gpu.steps.is_empty() && coverage[3].unwrap_or(0.0) <= 0.0;
         let steps_note = if are_of_no_kernel { "no kernel is linked to a step" } else { "" }.to_string();
-        let rows = vec![
+        let mut rows = vec![
             of(
-                super::LAUNCHES,
+                Lack::Launches,
                 coverage[0],
                 "launch delays; operator, frame and step of each kernel",
                 launch_note,
@@ -150,40 +164,21 @@ impl Grade {
             Row {
                 coverage: recorded,
                 has: recorded.is_none_or(|share| share >= 1.0),
-                ..of("device records", recorded, "idle time, step time, time per token", records_note)
+                ..of(Lack::DeviceRecords, recorded, "idle time, step time, time per token", records_note)
             },
-            of("operators", coverage[1], "PyTorch operator of each kernel", graph_note),
-            of(
-                "Python frames",
-                coverage[2],
-                "Python line that launched each kernel (profile with_stack=True)",
-                String::new(),
-            ),
+            of(Lack::Operators, coverage[1], "PyTorch operator of each kernel", graph_note),
+            of(Lack::Frames, coverage[2], "Python line that launched each kernel", String::new()),
             Row {
                 // Steps are useful even without GPU activity.
                 has: !gpu.steps.is_empty(),
-                ..of("steps", coverage[3], "time per step; prefill and decode", steps_note)
+                ..of(Lack::Steps, coverage[3], "time per step; prefill and decode", steps_note)
             },
-            of(
-                "modules",
-                coverage[4],
-                "time by nn.Module and layer (profile with_modules or with_stack)",
-                String::new(),
-            ),
-            flag(
-                "shapes",
-                has_shapes,
-                "FLOPs, bytes and roofline of operators (profile record_shapes=True)",
-                "",
-            ),
-            flag(
-                "synchronization events",
-                gpu.kinds.has(|kind| kind == Kind::Sync),
-                "exact critical path across streams",
-                "",
-            ),
+            of(Lack::Modules, coverage[4], "time by nn.Module and layer", String::new()),
+            flag(Lack::Shapes, has_shapes, "FLOPs, bytes and roofline of operators"),
+            flag(Lack::Syncs, gpu.kinds.has(|kind| kind == Kind::Sync), "exact critical path across streams"),
             Row {
                 what: "whole file",
+                lack: None,
                 coverage: None,
                 has: n_skipped == 0,
                 without: "complete numbers; skipped records are missing from all of them",
@@ -194,6 +189,10 @@ impl Grade {
                 },
             },
         ];
+        let tool = Tool::of(gpu.trace);
+        for row in rows.iter_mut().filter(|row| !row.is_complete()) {
+            row.add_advice(tool);
+        }
         Grade { rows, has_work: time > 0, recorded: recorded.unwrap_or(1.0) }
     }
 

@@ -33,7 +33,7 @@ pub use path::{Bound, CriticalPath, Segment};
 
 use super::gpu::spans::Span;
 use super::gpu::stats::share;
-use super::gpu::{GpuTrace, NamedTrace};
+use super::gpu::{GpuTrace, Lack, NamedTrace, Tool};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context, Group};
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
@@ -133,10 +133,10 @@ fn summary(what: &str, path: &CriticalPath) -> String {
 
 fn caveats(gpu: &GpuTrace<'_>, path: &CriticalPath, report: &mut Report) {
     if !path.has_sync {
-        report.warning(
-            "No synchronization events (cuda_sync) in this trace, so dependencies across streams and between GPU and host are \
-             guesses. To record them, set enable_cuda_sync_events in the profiler's experimental_config.",
-        );
+        report.warning(format!(
+            "No synchronization events in this trace, so dependencies across streams and between GPU and host are guesses.{}",
+            Tool::of(gpu.trace).advice(Lack::Syncs)
+        ));
     }
     if path.n_circular > 0 {
         report.warning(format!(

@@ -52,6 +52,11 @@ impl<'a> TableOf<'a> {
         (0..self.table.n_rows()).map(move |row| Row { of: self, row })
     }
 
+    /// What readers see of a column; empty without it.
+    pub fn label(self, column: &str) -> &'a str {
+        self.table.column(column).map_or("", |column| &column.label)
+    }
+
     /// Sum of a column of integers; missing cells count as 0.
     pub fn sum(self, column: &str) -> i64 {
         self.rows().filter_map(|row| row.integer(column)).fold(0, i64::saturating_add)

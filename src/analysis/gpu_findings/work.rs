@@ -84,7 +84,7 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.push(with_facts(finding, facts));
 }
 
-/// Kernels too small for the GPU: they launch fewer blocks than there are SMs.
+/// Kernels too small for the GPU: they launch fewer blocks than there are SMs or CUs.
 pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table(gpu_kernels::CONFIGURATIONS) else { return };
     let lost = |row: &Row<'_>| {
@@ -102,8 +102,10 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let (total, count) = (sum("total"), sum("count"));
     let of_all = evidence.reader.table(gpu_kernels::OPERATIONS).map_or(0, |table| table.sum("total"));
     let name = most.text("name");
+    // The column has the vendor's word, such as `unused SMs`.
+    let units = table.label("unused").trim_start_matches("unused ");
     let text = format!(
-        "{} fewer blocks than there are SMs and {} {} of kernel time, with {} of SMs unused; most in {} (grid {}). Use larger \
+        "{} fewer blocks than there are {units} and {} {} of kernel time, with {} of {units} unused; most in {} (grid {}). Use larger \
          batches, smaller tiles, or concurrent streams.",
         counted(count.max(0) as u64, "kernel launches", "kernels launch"),
         if count == 1 { "takes" } else { "take" },

@@ -100,6 +100,8 @@ fn product(numbers: &[i64]) -> Option<u64> {
 /// duration of all kernels, copies and fills.
 pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
     let gpu = named.gpu;
+    let words = gpu.vendor.words();
+    let unit = words.unit;
     let trace = gpu.trace;
     // Not every kernel has a call.
     let signature = |slice: u32| {
@@ -216,14 +218,21 @@ pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
                 .hint("per block"),
             Column::float(
                 "blocks_per_sm",
-                "blocks per SM",
+                &format!("blocks per {unit}"),
                 Unit::Plain,
                 number(&|launch| launch.blocks_per_sm),
             )
-            .hint("grid size divided by the number of SMs"),
-            Column::float("unused", "unused SMs", Unit::Ratio, rows.iter().map(unused).collect())
-                .hint("share of SMs that get no thread block; not for communication kernels, which use few SMs on purpose"),
-            Column::float("warps_per_sm", "warps per SM", Unit::Plain, number(&|launch| launch.warps_per_sm)),
+            .hint(&format!("grid size divided by the number of {unit}s")),
+            Column::float("unused", &format!("unused {unit}s"), Unit::Ratio, rows.iter().map(unused).collect())
+                .hint(&format!(
+                    "share of {unit}s that get no thread block; not for communication kernels, which use few {unit}s on purpose"
+                )),
+            Column::float(
+                "warps_per_sm",
+                &format!("{}s per {unit}", words.warp),
+                Unit::Plain,
+                number(&|launch| launch.warps_per_sm),
+            ),
             Column::float("occupancy", "occupancy", Unit::Ratio, number(&|launch| launch.occupancy)),
             Column::text(
                 "operation",

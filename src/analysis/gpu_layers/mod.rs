@@ -8,7 +8,7 @@ mod tables;
 pub use attention::layers as by_attention;
 
 use super::gpu::spans;
-use super::gpu::{GpuTrace, NamedTrace};
+use super::gpu::{GpuTrace, Lack, NamedTrace, Tool};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context, Group};
 use crate::base::units::counted;
@@ -42,10 +42,10 @@ fn run(context: &Context<'_>) -> Report {
         }
         match modules {
             Some(tables) => tables.into_iter().for_each(|table| report.table(table)),
-            None => report.info(
-                "No modules in this trace. Profile with with_stack=True or with_modules=True, without CUDA graphs, to get time by \
-                 nn.Module.",
-            ),
+            None => report.info(format!(
+                "No modules (nn.Module) in this trace.{}",
+                Tool::of(named.gpu.trace).advice(Lack::Modules)
+            )),
         }
     });
     report

@@ -6,7 +6,7 @@ mod shapes;
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
-use super::gpu::{GpuTrace, Kind, NamedTrace};
+use super::gpu::{GpuTrace, Kind, Lack, NamedTrace, Tool};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
@@ -171,9 +171,10 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
             }
             report.table(table);
         }
-        None => report.info(
-            "No shapes in this trace. Profile with record_shapes=True to get FLOPs, bytes and the roofline of operators.",
-        ),
+        None => report.info(format!(
+            "No shapes of inputs in this trace, so no FLOPs, bytes and roofline of operators.{}",
+            Tool::of(gpu.trace).advice(Lack::Shapes)
+        )),
     }
 }
 

@@ -13,10 +13,11 @@ mod steps;
 mod words;
 
 use super::{CompareQuery, Comparison, Digest, Measure, PhaseFilter, Problem, percent};
+use crate::analysis::gpu::Tool;
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::compare::noise::{Sample, band};
-use crate::report::{Facts, Report};
+use crate::report::{Facts, Report, Value};
 use sequence::AlignedStep;
 use side::{GpuSide, Slot, Stretch};
 use std::borrow::Cow;
@@ -30,6 +31,8 @@ pub(super) struct Pair<'a> {
     pub b: Cow<'a, GpuSide>,
     /// File names.
     pub labels: [String; 2],
+    /// The tool that wrote each side; [`Tool::Other`] if there are several.
+    pub tools: [Tool; 2],
     /// Phases with activity or steps on either side that pass the filter; the one with the most time on both sides first.
     pub slots: Vec<Slot>,
     /// Whether whole traces are compared because the sides have no step kind in common.
@@ -37,6 +40,19 @@ pub(super) struct Pair<'a> {
     /// Whether idle time is left out on both sides because a side has missing device records. Time is then busy time.
     pub is_busy_only: bool,
     pub filter: PhaseFilter,
+}
+
+/// The tool that wrote a side; [`Tool::Other`] if there are several.
+fn tool_of(digest: &Digest) -> Tool {
+    let producer =
+        |facts: &Facts| match facts.facts.iter().find(|fact| fact.id == "producer").map(|fact| &fact.value) {
+            Some(Value::Text(text)) => text.clone(),
+            _ => String::new(),
+        };
+    let [format] = &digest.formats[..] else { return Tool::Other };
+    let mut tools = digest.source.iter().map(|facts| Tool::of_format(format, &producer(facts)));
+    let first = tools.next().unwrap_or(Tool::Other);
+    if tools.all(|tool| tool == first) { first } else { Tool::Other }
 }
 
 impl<'a> Pair<'a> {
@@ -70,6 +86,7 @@ impl<'a> Pair<'a> {
             a: a_side,
             b: b_side,
             labels: [a.label(), b.label()],
+            tools: [a, b].map(tool_of),
             slots: Vec::new(),
             is_made_whole,
             is_busy_only,

@@ -771,6 +771,10 @@ fn gpu_facts(id: i64, stats: &[(Cow<'_, str>, Stat<'_>)]) -> Option<GpuFacts> {
     let vendor = if vendor.eq_ignore_ascii_case("Nvidia") { "NVIDIA".to_string() } else { vendor };
     let name = match (get("device_type_string"), number("compute_cap_major")) {
         (Some(name), _) => format!("{vendor} {}", name.shown()),
+        // ROCm writes the first digits of the architecture here: 9 and 4 for gfx940 to gfx942.
+        (None, Some(major)) if is_amd => {
+            format!("{vendor} GPU, gfx{major}{}x", number("compute_cap_minor").unwrap_or(0))
+        }
         (None, Some(major)) => {
             format!("{vendor} GPU, compute capability {major}.{}", number("compute_cap_minor").unwrap_or(0))
         }
