@@ -316,7 +316,8 @@ fn of_gpu(gpu: &GpuTrace<'_>) -> Vec<StackGraph> {
     }
     let caption = "Time of each GPU from its first kernel or copy to the end of its last. Overlap counts as compute, then \
                    communication, then copies. Idle time is below the next launch.";
-    let mut wall = Launched::new(gpu, GraphBuilder::new("GPU time by caller, busy and idle", caption, Unit::Ns));
+    let mut wall =
+        Launched::new(gpu, GraphBuilder::new("GPU time by caller, busy and idle", caption, Unit::Ns));
     for (number, ns) in exposed(gpu) {
         let node = wall.node_of_work(number);
         let thread = wall.thread_of(gpu.work[number as usize].stream);
@@ -330,8 +331,11 @@ fn of_gpu(gpu: &GpuTrace<'_>) -> Vec<StackGraph> {
                 Cause::NotRecorded => ROOT,
                 _ => wall.node_of_launch(gap.next),
             };
-            let frame =
-                wall.builder.named(&format!("(GPU idle: {})", stretch.cause.name()), FrameClass::Idle);
+            let name = match stretch.cause {
+                Cause::NotRecorded => format!("(GPU: {})", stretch.cause.name()),
+                cause => format!("(GPU idle: {})", cause.name()),
+            };
+            let frame = wall.builder.named(&name, FrameClass::Idle);
             let node = wall.builder.child(around, frame);
             wall.builder.add(node, thread, stretch.ns() as f64);
         }

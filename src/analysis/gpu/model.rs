@@ -117,6 +117,9 @@ pub struct GpuModel {
     around_calls: HashMap<u32, u32>,
     /// Launches without a timed device record, in order of time.
     pub silent: Vec<Silent>,
+    /// Of each of [`GpuModel::devices`], the time from which launches without a device record may have run although they come after
+    /// the last recorded launch; `i64::MAX` where there are none. Nanoseconds on the trace's clock.
+    unknown_from: Vec<i64>,
     /// Counts of kernel and graph launches.
     pub recorded: Recorded,
     pub steps: Steps,
@@ -192,6 +195,7 @@ impl<'a> GpuTrace<'a> {
             n_ambiguous: 0,
             around_calls: HashMap::default(),
             silent: Vec::new(),
+            unknown_from: Vec::new(),
             recorded: Recorded::default(),
             steps,
             classes,
@@ -415,6 +419,36 @@ impl<'a> GpuTrace<'a> {
         }
         silent.sort_unstable_by_key(|silent| (silent.ts, silent.slice));
         (self.silent, self.recorded) = (silent, recorded);
+        self.unknown_from =
+            (0..self.devices.len() as u32).map(|device| self.find_unknown_from(device)).collect();
+    }
+
+    /// See [`GpuModel::unknown_from`]. A stream runs in launch order, so launches after the last recorded one can't have run before
+    /// their stream was done with what is recorded. Which stream that is isn't in the trace: it may be the one that was done first.
+    fn find_unknown_from(&self, device: u32) -> i64 {
+        let mut last_launch = i64::MIN;
+        let mut done = vec![i64::MIN; self.streams.len()];
+        for work in self.work.iter().filter(|work| self.streams[work.stream as usize].device == device) {
+            last_launch = last_launch.max(self.launched_at(work));
+            let done = &mut done[work.stream as usize];
+            *done = (*done).max(work.end);
+        }
+        let first = self.hidden_launches(device, last_launch, i64::MAX).next().map(|silent| silent.ts);
+        let first_done = done.into_iter().filter(|done| *done != i64::MIN).min();
+        first.zip(first_done).map_or(i64::MAX, |(launched, done)| launched.max(done))
+    }
+
+    /// Whether unrecorded kernels may have run on `device` before `end`, after everything that was recorded on their stream.
+    pub fn may_have_worked_before(&self, device: u32, end: i64) -> bool {
+        self.unknown_from.get(device as usize).is_some_and(|from| end > *from)
+    }
+
+    /// Start of the launch of a kernel or copy; its own start where the launch isn't recorded or the clocks disagree.
+    fn launched_at(&self, work: &Work) -> i64 {
+        match work.launch {
+            NONE => work.start,
+            launch => self.trace.slices.ts[launch as usize].min(work.start),
+        }
     }
 
     /// Graph captures of each program: from the call that begins a capture to the one that ends it, and annotations that mark
@@ -451,6 +485,11 @@ impl<'a> GpuTrace<'a> {
         captures
     }
 
+    /// Whether anything ran on a GPU that the trace does not show.
+    pub fn hides_work(&self) -> bool {
+        self.silent.iter().any(Silent::hides_work)
+    }
+
     /// Launches without a device record that may have run on `device`, called from `from` to `to` (nanoseconds, inclusive).
     pub fn hidden_launches(&self, device: u32, from: i64, to: i64) -> impl Iterator<Item = &Silent> {
         let driver = self.driver_of_device(device);
@@ -462,16 +501,14 @@ impl<'a> GpuTrace<'a> {
     }
 
     /// Whether unrecorded kernels may have run between two kernels of a device: there is a launch without a device record between
-    /// their launches, and kernels run in launch order.
+    /// their launches, and kernels run in launch order; or it comes after all recorded ones, and another stream was done before.
     pub fn may_have_worked(&self, device: u32, previous: &Work, next: &Work) -> bool {
         if self.silent.is_empty() {
             return false;
         }
-        let launched = |work: &Work| match work.launch {
-            NONE => work.start,
-            launch => self.trace.slices.ts[launch as usize].min(work.start),
-        };
-        self.hidden_launches(device, launched(previous), launched(next)).next().is_some()
+        let (from, to) = (self.launched_at(previous), self.launched_at(next));
+        self.may_have_worked_before(device, next.start)
+            || self.hidden_launches(device, from, to).next().is_some()
     }
 
     fn driver_of(&self, work: &Work) -> Driver {

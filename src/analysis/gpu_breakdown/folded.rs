@@ -6,7 +6,9 @@ use super::super::gpu::facts::RunFacts;
 use super::super::gpu::kind::Kind;
 use super::super::gpu::parts::Activity;
 use super::super::gpu::scope::{gpu_label, gpu_number};
-use super::{BREAKDOWN, BREAKDOWN_TITLE, DeviceTime, breakdown, charts, push_rank, push_times, summary};
+use super::{
+    BREAKDOWN, BREAKDOWN_TITLE, DeviceTime, Missing, breakdown, charts, push_rank, push_times, summary,
+};
 use crate::base::units::Unit;
 use crate::report::{Facts, Report};
 use crate::trace::Trace;
@@ -48,7 +50,7 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     };
     let devices: Vec<DeviceTime> = processes.iter().filter_map(of_process).collect();
     if report.summary.is_empty() {
-        report.summary = summary(&devices, "");
+        report.summary = summary(&devices, &Missing::Unknown);
     }
     let mut facts = Facts::new("GPU");
     push_times(&mut facts, &devices);

@@ -9,13 +9,14 @@ mod records;
 
 pub use grade::ENOUGH;
 
+use super::gpu::advice::Way;
 use super::gpu::annotation::{Annotation, Phase};
 use super::gpu::facts::RunFacts;
 use super::gpu::parts::{Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
 use super::gpu::spans::Span;
 use super::gpu::stats::{self, Durations, share};
 use super::gpu::steps::{NO_STEP, Step};
-use super::gpu::{self, GpuTrace, NamedTrace};
+use super::gpu::{self, GpuTrace, Lack, NamedTrace, Tool};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::units::{Unit, counted, format_ns};
@@ -120,14 +121,29 @@ impl PhaseRow<'_> {
     }
 }
 
-/// Time breakdown in a sentence. `missing` describes launches without a device record.
-fn summary(devices: &[DeviceTime], missing: &str) -> String {
+/// Parts of the time of all devices.
+fn all_parts(devices: &[DeviceTime]) -> Parts {
     let mut all = Parts::default();
     devices.iter().for_each(|device| all.add(&device.parts));
+    all
+}
+
+/// What is known about launches without a device record.
+enum Missing {
+    None,
+    /// Described in words.
+    Some(String),
+    /// Launches were dropped, so nothing is known.
+    Unknown,
+}
+
+/// Time breakdown in a sentence.
+fn summary(devices: &[DeviceTime], missing: &Missing) -> String {
+    let all = all_parts(devices);
     let Some(busy) = share(all.busy(), all.total) else {
         return "No GPU activity in this trace.".to_string();
     };
-    if all.unrecorded > 0 {
+    if let (Missing::Some(missing), 1..) = (missing, all.unrecorded) {
         return format!(
             "GPU idle time is unknown: {missing}. Known: {} busy and {} idle of {}.",
             format_ns(all.busy()),
@@ -150,14 +166,18 @@ fn summary(devices: &[DeviceTime], missing: &str) -> String {
             text.push_str(&format!(", {} {what}", percent(ns)));
         }
     }
-    text.push_str(&format!("; idle {}.", percent(all.idle)));
-    text
+    let idle = if matches!(missing, Missing::Unknown) { "idle or not recorded" } else { "idle" };
+    text.push_str(&format!("; {idle} {}.", percent(all.idle)));
+    match missing {
+        // The times say nothing about what isn't recorded.
+        Missing::Some(_) => format!("As far as recorded, {}", text.replacen("The GPU", "the GPU", 1)),
+        _ => text,
+    }
 }
 
 /// Adds total GPU time and the busy share.
 fn push_times(facts: &mut Facts, devices: &[DeviceTime]) {
-    let mut all = Parts::default();
-    devices.iter().for_each(|device| all.add(&device.parts));
+    let all = all_parts(devices);
     if !devices.is_empty() {
         facts
             .push(GPU_TIME, "GPU time", all.total, Unit::Ns)
@@ -212,8 +232,7 @@ fn breakdown(id: impl Into<Cow<'static, str>>, title: String, devices: &[DeviceT
             .hint("of the time from the GPU's first kernel or copy to the end of its last"),
         ],
     );
-    let mut all = Parts::default();
-    devices.iter().for_each(|device| all.add(&device.parts));
+    let all = all_parts(devices);
     let mut caption = "Parts add up to 100%. Computation (kernels, fills) counts first; communication and copies count only \
                        where nothing is computed."
         .to_string();
@@ -241,13 +260,14 @@ impl TraceReport<'_, '_> {
             return;
         }
         let grade = grade::Grade::new(self.gpu);
-        let missing = records::missing(self.gpu);
+        let missing = records::missing(self.gpu).map_or(Missing::None, Missing::Some);
         if report.summary.is_empty() {
-            report.summary = summary(&devices, &missing.clone().unwrap_or_default());
+            report.summary = summary(&devices, &missing);
         }
         report.facts(self.facts(&devices, &grade));
-        if let Some(missing) = &missing {
-            report.warning(format!("{}. {}", missing, records::CONSEQUENCE));
+        if let Missing::Some(missing) = &missing {
+            let hide_idle = all_parts(&devices).unrecorded > 0;
+            report.warning(format!("{missing}. {}", records::consequence(hide_idle)));
         }
         records::say_more(self.gpu, report);
         if self.gpu.has_impossible_times() {
@@ -272,10 +292,11 @@ impl TraceReport<'_, '_> {
             if let Some(table) = self.steps(&devices) {
                 report.table(table);
             } else if self.gpu.steps.is_empty() {
-                report.info(
-                    "No steps in this trace, so times cover all of it. Steps come from annotations such as ProfilerStep#3, \
-                     execute_context_…_generation_… or step[DECODE bs=32].",
-                );
+                report.info(format!(
+                    "No steps in this trace, so times cover all of it. Annotations such as ProfilerStep#3, \
+                     execute_context_…_generation_… or step[DECODE bs=32] mark steps.{}",
+                    Tool::of(self.gpu.trace).advice(Lack::Steps)
+                ));
             }
         }
         if let Some(table) = host_steps::table(self.named, &self.has_work(&devices)) {
@@ -300,13 +321,13 @@ impl TraceReport<'_, '_> {
             report.summary = format!("{steps}; no GPU activity in this trace.");
         }
         if gpu.trace.links.is_empty() {
-            report.info(
-                "No GPU activity in this trace: it was recorded without ProfilerActivity.CUDA, or without a GPU.",
-            );
+            report.info("No GPU activity in this trace: it wasn't recorded, or the program used no GPU.");
         } else {
-            report.warning(
-                "No GPU activity in this trace, though it has GPU calls. Record it with ProfilerActivity.CUDA.",
-            );
+            let how = match Tool::of(gpu.trace).way(Lack::Work) {
+                Way::Do(how) => format!(" {how}."),
+                _ => String::new(),
+            };
+            report.warning(format!("No GPU activity in this trace, though it has GPU calls.{how}"));
         }
         if let Some(chart) = charts::strip(self.named, &[]) {
             report.chart(chart);
@@ -642,9 +663,8 @@ impl TraceReport<'_, '_> {
                 facts.push("gpu_memory", "Memory per GPU", bytes, Unit::Bytes);
             }
             if let Some(n) = first.n_sms {
-                facts
-                    .push("sms", "SMs per GPU", n, Unit::Count)
-                    .hint("streaming multiprocessors or compute units");
+                let words = gpu.vendor.words();
+                facts.push("sms", &format!("{}s per GPU", words.unit), n, Unit::Count).hint(words.full);
             }
         }
         for (label, value) in &gpu.facts.versions {

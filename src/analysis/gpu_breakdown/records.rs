@@ -5,9 +5,16 @@ use crate::base::hash::HashMap;
 use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 
-/// Effect of launches without a device record, and what to try.
-pub const CONSEQUENCE: &str = "Idle time, step time and time per token are left out where these may have run. Record a shorter \
-                               window, raise the profiler's buffer size, and synchronize the GPU before recording stops.";
+/// Effect of launches without a device record, and what to try. `hide_idle` says whether any may have run in a gap.
+pub fn consequence(hide_idle: bool) -> &'static str {
+    if hide_idle {
+        "Idle time, step time and time per token are left out where these may have run. Record a shorter window, raise the \
+         profiler's buffer size, and synchronize the GPU before recording stops."
+    } else {
+        "Kernels run in launch order, so none of these ran in a gap between recorded kernels: all times end with the last recorded \
+         kernel. Synchronize the GPU before recording stops to have the rest."
+    }
+}
 
 /// Number of names listed.
 const N_NAMES: usize = 4;

@@ -4,7 +4,7 @@ use super::gpu::gaps::{self, Cause};
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
-use super::gpu::{self, GpuTrace, Kind, NamedTrace};
+use super::gpu::{self, GpuTrace, Kind, Lack, NamedTrace, Tool};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
@@ -70,9 +70,12 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     });
     let own: i64 = rows.iter().map(|row| row.1.own).sum_ns();
     if report.summary.is_empty() {
+        // More may have been a wait where launches have no device record.
+        let hides_wait = gaps::of_devices(gpu).iter().flatten().any(|gap| gap.may_hide_work);
+        let at_least = if hides_wait { "at least " } else { "" };
         report.summary = match rows.first() {
             Some(((name, _), sums)) if sums.waited > 0 => format!(
-                "The GPU waited {} for the host; `{}` accounts for {:.1}% of that wait.",
+                "The GPU waited {at_least}{} for the host; `{}` accounts for {:.1}% of that wait.",
                 format_ns(waited),
                 visible(text(*name)),
                 100.0 * share(sums.waited, waited).unwrap_or(0.0)
@@ -109,9 +112,7 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     .if_empty("No CPU activity in this trace.");
     report.table(with_left_out(table, n_left_out));
     if !gpu.kinds.has(|kind| kind == Kind::Python) && !rows.is_empty() {
-        report.info(
-            "No Python frames in this trace. Profile with with_stack=True to see which line launched what.",
-        );
+        report.info(format!("No Python frames in this trace.{}", Tool::of(gpu.trace).advice(Lack::Frames)));
     }
 }
 

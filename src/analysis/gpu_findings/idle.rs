@@ -49,7 +49,7 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     }
     let reader = &evidence.reader;
     let mut text =
-        format!("Host-bound: the GPU waited for the host {} of the time", percent(evidence.share(waited)));
+        format!("Host-bound: the GPU waited for the host {} of the time", evidence.idle_share(waited));
     let mut facts = Facts::default();
     facts.push("waited", "host-bound idle", waited, Unit::Ns);
     facts.push("gaps", "gaps", host.gaps, Unit::Count);
@@ -59,7 +59,8 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     if let Some(most) = phases.max_by_key(|row| row.integer("time"))
         && let Some(of_time) = most.float("share")
     {
-        text.push_str(&format!(", {} of {} time", percent(of_time), most.text("phase")));
+        let at_least = evidence.at_least();
+        text.push_str(&format!(", {at_least}{} of {} time", percent(of_time), most.text("phase")));
     }
     let mut rows = reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", HOST)]));
     let cpu = reader.table(gpu_cpu::CPU);
@@ -114,7 +115,7 @@ pub fn gaps_between_kernels(evidence: &Evidence<'_>, findings: &mut Vec<Finding>
     }
     let text = format!(
         "Gaps between queued kernels take {} of the time: {}, p50 {}. Fuse kernels to get fewer, larger ones.",
-        percent(evidence.share(gaps.time)),
+        evidence.idle_share(gaps.time),
         counted(gaps.gaps.max(0) as u64, "gap", "gaps"),
         format_ns(gaps.p50),
     );
@@ -137,7 +138,7 @@ pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let text = format!(
         "The GPU was stalled after launch for {} of the time: the next kernel was queued but waited for an event, another stream \
          or a resource.",
-        percent(evidence.share(time)),
+        evidence.idle_share(time),
     );
     let mut facts = Facts::default();
     facts.push("time", "total", time, Unit::Ns);
@@ -156,7 +157,7 @@ pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let text = format!(
         "The GPU was idle for unknown reasons {} of the time: the launches of the kernels that follow are not in the trace. Start \
          recording earlier, or include runtime calls.",
-        percent(evidence.share(unknown.time)),
+        evidence.idle_share(unknown.time),
     );
     let mut facts = Facts::default();
     facts.push("gaps", "gaps", unknown.gaps, Unit::Count);

@@ -12,7 +12,10 @@ mod work;
 
 use super::ConclusionInfo;
 use super::findings::{LEAST, consumers, opportunities};
+use super::gpu::advice::Way;
+use super::gpu::parts::NOT_RECORDED;
 use super::gpu::stats::percent;
+use super::gpu::{Lack, Tool};
 use super::{gpu_breakdown, gpu_ranks};
 use crate::base::units::counted;
 use crate::report::{Block, Facts, Finding, Findings, Report, Value};
@@ -41,6 +44,8 @@ struct Evidence<'a> {
     reader: Reader<'a>,
     /// Time of all GPUs from their first kernel or copy to their last, in nanoseconds; above 0.
     time: i64,
+    /// Whether idle time is only partly known, because launches without a device record may have run in gaps.
+    idle_is_partial: bool,
     /// Whether the run has other ranks.
     is_one_of_several: bool,
 }
@@ -72,6 +77,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let mut largest = Vec::new();
     let mut gains = ranks::findings(reports);
     let mut can_tell_launches = true;
+    let mut any_idle_unknown = false;
     let mut n_with_work = 0usize;
     for (number, trace) in traces.iter().enumerate() {
         let reader = Reader::new(reports, number);
@@ -83,7 +89,11 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         }
         n_with_work += 1;
         can_tell_launches &= reader.coverage(gpu_breakdown::LAUNCHES) >= ENOUGH_LAUNCHES;
-        let evidence = Evidence { reader, time, is_one_of_several: n_traces > 1 };
+        let idle_is_partial = reader
+            .table(gpu_breakdown::BREAKDOWN)
+            .is_some_and(|table| table.rows().any(|row| row.text("part") == NOT_RECORDED));
+        any_idle_unknown |= idle_is_partial;
+        let evidence = Evidence { reader, time, idle_is_partial, is_one_of_several: n_traces > 1 };
         let (mut spent, mut saved) = (Vec::new(), Vec::new());
         work::largest(&evidence, &mut spent);
         RULES.iter().for_each(|rule| rule(&evidence, &mut saved));
@@ -110,6 +120,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
         findings.truncate(N_FINDINGS);
     }
+    let tool = traces.first().map_or(Tool::Other, |trace| Tool::of(trace));
     let mut report = Report::new(INFO.id, INFO.title);
     // With several ranks, the chart covers all of them.
     let find = |id: &str| reports.iter().find(|report| report.id == id);
@@ -128,7 +139,13 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         report.findings(consumers(largest));
     }
     report.findings(Findings {
-        empty: "Nothing stands out: no wait, gap, copy or communication takes 2% of the time.".to_string(),
+        empty: if any_idle_unknown {
+            "Nothing stands out, but idle time is unknown: no wait, gap, copy or communication that was recorded takes 2% of the \
+             time."
+        } else {
+            "Nothing stands out: no wait, gap, copy or communication takes 2% of the time."
+        }
+        .to_string(),
         ..opportunities(gains)
     });
     if !can_tell_launches {
@@ -137,14 +154,14 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
              GPU time.",
         );
     }
-    if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(|report| grade_of(report, reports)) {
+    if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(|report| grade_of(report, reports, tool)) {
         report.info(grade);
     }
     Some(report)
 }
 
 /// Detail grade of the first trace, from the GPU time report, and the data it lacks, in a sentence.
-fn grade_of(report: &Report, reports: &[Report]) -> Option<String> {
+fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
     let grade = report.blocks.iter().find_map(|block| match block {
         Block::Facts(facts) => facts.facts.iter().find(|fact| fact.id == "grade"),
         _ => None,
@@ -159,15 +176,25 @@ fn grade_of(report: &Report, reports: &[Report]) -> Option<String> {
         (false, _) => Some(row.text("what")),
     };
     let coverage = Reader::new(reports, 0).table(gpu_breakdown::COVERAGE)?;
-    let lacking: Vec<String> = coverage.rows().filter_map(lack).collect();
-    Some(if lacking.is_empty() {
-        format!("Trace detail: {letter} (of A–D). Nothing missing.")
-    } else {
-        format!(
-            "Trace detail: {letter} (of A–D). Missing: {}. See “Data available in this trace” in GPU time.",
-            lacking.join(", ")
-        )
-    })
+    // What such files never have is nothing that a better recording would bring.
+    let is_never =
+        |row: &Row<'_>| Lack::of_name(&row.text("what")).is_some_and(|lack| tool.way(lack) == Way::Never);
+    let (never, other): (Vec<Row<'_>>, Vec<Row<'_>>) = coverage.rows().partition(is_never);
+    let missing: Vec<String> = other.into_iter().filter_map(lack).collect();
+    let never: Vec<String> = never.into_iter().filter_map(lack).collect();
+    let mut text = format!("Trace detail: {letter} (of A–D).");
+    match missing.as_slice() {
+        [] if never.is_empty() => text.push_str(" Nothing missing."),
+        [] => {}
+        missing => text.push_str(&format!(" Missing: {}.", missing.join(", "))),
+    }
+    if !never.is_empty() {
+        text.push_str(&format!(" {}: {}.", tool.not_in_files(), never.join(", ")));
+    }
+    if !missing.is_empty() {
+        text.push_str(" See “Data available in this trace” in GPU time for how to record it.");
+    }
+    Some(text)
 }
 
 /// Keeps the largest of findings that several traces share: those with the same key.
@@ -205,6 +232,16 @@ impl Evidence<'_> {
 
     fn is_worth_saying(&self, ns: i64) -> bool {
         self.share(ns) >= WORTH
+    }
+
+    /// Share of all GPU time that the GPU was idle, as text: `8.5%`, or `at least 8.5%` where more may have been idle.
+    fn idle_share(&self, ns: i64) -> String {
+        format!("{}{}", self.at_least(), percent(self.share(ns)))
+    }
+
+    /// `at least ` before idle times, if they are only partly known.
+    fn at_least(&self) -> &'static str {
+        if self.idle_is_partial { "at least " } else { "" }
     }
 
     /// Whether enough kernel time has known launches.

@@ -104,15 +104,16 @@ fn summary(gpu: &GpuTrace<'_>, by_device: &[Vec<Gap>]) -> String {
             format_ns(idle),
         );
     }
+    let who = if gpu.hides_work() { "As far as recorded, the GPU" } else { "The GPU" };
     let stretches = by_device.iter().flatten().flat_map(|gap| gap.stretches(gpu));
     let host = stretches.filter(|stretch| stretch.cause == Cause::Host).map(|stretch| stretch.ns()).sum_ns();
     match share(host, idle) {
         Some(share) => format!(
-            "The GPU was idle for {}; {:.1}% of that is host-bound (next kernel not launched yet).",
+            "{who} was idle for {}; {:.1}% of that is host-bound (next kernel not launched yet).",
             format_ns(idle),
             100.0 * share
         ),
-        None => "The GPU was never idle.".to_string(),
+        None => format!("{who} was never idle."),
     }
 }
 

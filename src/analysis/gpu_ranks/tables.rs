@@ -4,7 +4,7 @@ use super::clocks::Clock;
 use super::waits::{RankWaits, Shared, Times};
 use super::{RankTime, Ranks};
 use crate::analysis::gpu::collective::Collective;
-use crate::analysis::gpu::parts::Parts;
+use crate::analysis::gpu::parts::{NOT_RECORDED, Parts};
 use crate::analysis::gpu::stats::share;
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
@@ -57,11 +57,20 @@ impl Ranks<'_, '_> {
             part("exposed_communication", "exposed comm.", |parts| parts.exposed_communication),
             part("exposed_copies", "exposed copies", |parts| parts.exposed_copies),
             part("idle", "idle", |parts| parts.idle),
+        ];
+        let has_unrecorded = rows.iter().any(|row| row.parts.unrecorded > 0);
+        if has_unrecorded {
+            columns.push(
+                part("unrecorded", NOT_RECORDED, |parts| parts.unrecorded)
+                    .hint("time in which launches without a device record may have run"),
+            );
+        }
+        columns.extend([
             part("communication", "communication", |parts| parts.communication),
             of_clock("offset", "clock offset", |clock| clock.offset)
                 .hint("added to its times to get reference clock times"),
             of_clock("uncertainty", "uncertainty", |clock| clock.uncertainty).hint("± error of the offset"),
-        ];
+        ]);
         let references = rows.iter().filter_map(reference).collect::<std::collections::BTreeSet<_>>();
         if references.len() > 1 {
             columns.push(
@@ -71,9 +80,15 @@ impl Ranks<'_, '_> {
                     ),
             );
         }
-        let caption = "Computation, exposed communication, exposed copies and idle time add up to the total (first kernel or copy \
-                       to the end of the last). Clock offsets are estimated from collectives that end on all ranks at once; 0 if \
-                       the clocks agree within the uncertainty.";
+        let parts = if has_unrecorded {
+            "exposed copies, idle and not recorded time"
+        } else {
+            "exposed copies and idle time"
+        };
+        let caption = format!(
+            "Computation, exposed communication, {parts} add up to the total (first kernel or copy to the end of the last). Clock \
+             offsets are estimated from collectives that end on all ranks at once; 0 if the clocks agree within the uncertainty."
+        );
         Table::new(super::RANKS.id, "Ranks", columns)
             .caption(caption)
             .sorted_by("rank", false)

@@ -251,8 +251,12 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     children: "Contains",
     and_more: |n| format!("and {} more", number(n)),
     stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
-    device_busy: |name, busy_ns, idle_ns| {
-        format!("{name}: busy {}, idle {}", format_ns(busy_ns as i64), format_ns(idle_ns as i64))
+    device_busy: |name, busy_ns, rest_ns| {
+        format!(
+            "{name}: busy {}, no activity recorded for {}",
+            format_ns(busy_ns as i64),
+            format_ns(rest_ns as i64)
+        )
     },
     idle_by_cause: |causes, rest_ns| {
         let outside = (rest_ns > 0).then_some(("before the first or after the last kernel", rest_ns));

@@ -3,6 +3,7 @@
 use super::Pair;
 use super::side::{GpuSide, Slot};
 use crate::analysis::gpu::stats::{SumNs, share};
+use crate::analysis::gpu::{Lack, Tool};
 use crate::base::units::{counted, group_digits};
 use crate::report::Report;
 
@@ -19,11 +20,14 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
                 0 => String::new(),
                 n => format!(" {} left out.", counted(n, "affected step is", "affected steps are")),
             };
-            let consequence = match pair.side(number).is_busy_only {
-                true => {
+            let consequence = match (pair.side(number).is_busy_only, pair.side(number).n_left_out_steps) {
+                (true, _) => {
                     " Only busy time is compared: idle time and step time are unknown, and totals are lower bounds."
                 }
-                false => "",
+                (false, 0) => {
+                    " None of these ran in a gap between recorded kernels: all times end with the last recorded kernel."
+                }
+                (false, _) => "",
             };
             report.warning(format!("{letter} is incomplete: {missing}.{left_out}{consequence}"));
         }
@@ -66,7 +70,7 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
             ));
             continue;
         }
-        unknown(side, letter, report);
+        unknown(side, letter, pair.tools[number], report);
     }
 }
 
@@ -100,7 +104,7 @@ fn tokens(pair: &Pair<'_>, slot: Slot, report: &mut Report) {
     }
 }
 
-fn unknown(side: &GpuSide, letter: &str, report: &mut Report) {
+fn unknown(side: &GpuSide, letter: &str, tool: Tool, report: &mut Report) {
     let total: i64 = side.sums.iter().map(|sum| sum.total).sum_ns();
     let is_unknown = |name: u32| side.names.get(name as usize).is_some_and(|name| name.is_unknown);
     let unknown: i64 = side.sums.iter().filter(|sum| is_unknown(sum.name)).map(|sum| sum.total).sum_ns();
@@ -118,8 +122,6 @@ fn unknown(side: &GpuSide, letter: &str, report: &mut Report) {
         ));
     }
     if !side.has_frames {
-        report.info(format!(
-            "No Python frames around launches in {letter}. Profile with with_stack=True to record them."
-        ));
+        report.info(format!("No Python frames around launches in {letter}.{}", tool.advice(Lack::Frames)));
     }
 }

@@ -431,7 +431,7 @@ impl Builder {
     fn steps_left_out(&mut self, gpu: &GpuTrace<'_>) -> HashSet<u32> {
         let mut left_out: HashSet<u32> =
             (0..gpu.steps.len() as u32).filter(|step| is_partial(gpu, *step)).collect();
-        if gpu.silent.iter().all(|silent| !silent.hides_work()) {
+        if !gpu.hides_work() {
             return left_out;
         }
         let windows: Vec<StepWindow> = (0..gpu.devices.len() as u32)
