@@ -63,26 +63,58 @@ pub fn chart(run: &Run, summary: &Summary) -> Option<Chart> {
     })
 }
 
-/// Milliseconds that cache hits saved, and the hits it is known for: each hit saved the mean duration of the misses of its
-/// operation and view, less its own duration. A hit without such a miss tells nothing.
-pub fn saved_by_cache(run: &Run) -> Option<(f64, u64)> {
-    let mut saved = (0.0, 0);
+/// What cache hits saved: the duration of the computation that each replaced, less that of the look-up.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct Saved {
+    /// Milliseconds, of all hits that a saving is known or estimated for.
+    pub ms: f64,
+    /// Hits whose own miss is in the file: the last one before with the same key of the cache.
+    pub n_exact: u64,
+    /// Other hits, for which the mean of the misses of the same operation and view stands.
+    pub n_estimated: u64,
+    /// Hits without either.
+    pub n_unknown: u64,
+}
+
+/// `None` if nothing is known of any hit. Calls whose time is not finite count as absent.
+pub fn saved_by_cache(run: &Run) -> Option<Saved> {
+    let mut saved = Saved::default();
     for trace in &run.traces {
         let calls = &trace.scoring_calls;
-        let key = |row: usize| (calls.op[row], calls.view_id[row]);
+        // The cache of dlm-sway has these four as its key.
+        let key = |row: usize| {
+            let top_k = (calls.top_k[row], calls.wide_top_k(row));
+            (calls.op[row], calls.view_id[row], calls.prompt_hash[row], top_k)
+        };
         let finite = || (0..calls.len()).filter(|row| calls.wall_ms[*row].is_finite());
-        let mut misses: HashMap<(StringId, StringId), (f64, u64)> = HashMap::default();
+        let mut means: HashMap<(StringId, StringId), (f64, u64)> = HashMap::default();
         for row in finite().filter(|row| !calls.hit[*row]) {
-            let (sum, n) = misses.entry(key(row)).or_default();
+            let (sum, n) = means.entry((calls.op[row], calls.view_id[row])).or_default();
             *sum += calls.wall_ms[row];
             *n += 1;
         }
-        for row in finite().filter(|row| calls.hit[*row]) {
-            if let Some((sum, n)) = misses.get(&key(row)) {
-                saved.0 += (sum / *n as f64 - calls.wall_ms[row]).max(0.0);
-                saved.1 += 1;
+        let mut last_miss = HashMap::default();
+        for row in finite() {
+            let wall_ms = calls.wall_ms[row];
+            if !calls.hit[row] {
+                last_miss.insert(key(row), wall_ms);
+            } else if let Some(miss_ms) = last_miss.get(&key(row)) {
+                saved.ms += miss_ms - wall_ms;
+                saved.n_exact += 1;
+            } else if let Some((sum, n)) = means.get(&(calls.op[row], calls.view_id[row])) {
+                saved.ms += sum / *n as f64 - wall_ms;
+                saved.n_estimated += 1;
+            } else {
+                saved.n_unknown += 1;
             }
         }
     }
-    (saved.1 > 0).then_some(saved)
+    (saved.n_exact + saved.n_estimated > 0).then_some(saved)
+}
+
+impl Saved {
+    /// Whether the duration of each replaced computation is in the file.
+    pub fn is_exact(&self) -> bool {
+        self.n_estimated == 0 && self.n_unknown == 0
+    }
 }

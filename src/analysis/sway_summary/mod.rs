@@ -40,6 +40,28 @@ fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| !trace.scoring_calls.is_empty() || trace.source.format == FORMAT)
 }
 
+/// How the saving was found, for how many hits.
+fn saved_in_words(saved: &grid::Saved) -> String {
+    let hits = |n: u64| counted(n, "hit", "hits");
+    let mut parts = Vec::new();
+    if saved.n_exact > 0 {
+        parts.push(format!(
+            "{}: duration of the miss that stored the result, less that of the hit",
+            hits(saved.n_exact)
+        ));
+    }
+    if saved.n_estimated > 0 {
+        parts.push(format!(
+            "{} whose miss is not in the file: mean of the misses of the same operation and view, less the hit",
+            hits(saved.n_estimated)
+        ));
+    }
+    if saved.n_unknown > 0 {
+        parts.push(format!("{} without any such miss: unknown, not included", hits(saved.n_unknown)));
+    }
+    parts.join("; ")
+}
+
 fn report(context: &Context<'_>) -> Report {
     let (run, query) = (context.run, context.query);
     let summary = Summary::compute(run, query.top as usize);
@@ -47,7 +69,10 @@ fn report(context: &Context<'_>) -> Report {
     let repeated = find_repeated_misses(run);
     let mut report = Report::new(INFO.id, INFO.title);
     let saved = grid::saved_by_cache(run);
-    let saving = saved.map(|(ms, _)| format!(", which saved about {}", findings::format_ms(ms)));
+    let saving = saved.filter(|saved| saved.ms > 0.0).map(|saved| {
+        let about = if saved.is_exact() { "" } else { "about " };
+        format!(", which saved {about}{}", findings::format_ms(saved.ms))
+    });
     report.summary = format!(
         "{} took {}; cache hit rate {}{}.{}",
         counted(summary.n_events, "call", "calls"),
@@ -72,11 +97,9 @@ fn report(context: &Context<'_>) -> Report {
     facts
         .push("total_wall_ms", "Total time", summary.total_wall_ms, Unit::Ms)
         .hint("sum of wall_ms over all calls (compensated summation)");
-    if let Some((ms, n_hits)) = saved {
-        facts.push("cache_saved_ms", "Saved by the cache (estimate)", ms, Unit::Ms).hint(format!(
-            "{}: mean duration of the misses of the same operation and view, less the duration of the hit",
-            counted(n_hits, "hit", "hits")
-        ));
+    if let Some(saved) = saved {
+        let label = if saved.is_exact() { "Saved by the cache" } else { "Saved by the cache (estimate)" };
+        facts.push("cache_saved_ms", label, saved.ms, Unit::Ms).hint(saved_in_words(&saved));
     }
     facts
         .push("overall_hit_rate", "Cache hit rate", summary.hit_rate(), Unit::Ratio)
