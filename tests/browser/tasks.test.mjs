@@ -60,14 +60,14 @@ pageTest('“which function is hot” is in the headline of a Python profile', a
 pageTest('“which probe and view dominate, what did the cache save” is where forward passes open', async (page) => {
   const author = person(page);
   await author.drop(sample('scoring-suite.jsonl'));
-  await author.reads(/which saved about 2\.196 s/, /Probe “null_calibration” accounts for 50\.5% of the time/, 'Time by probe and view');
+  await author.reads(/which saved 2\.385 s/, /Probe “null_calibration” accounts for 50\.5% of the time/, 'Time by probe and view');
 });
 
 pageTest('“is this run valid, how long is the KV cache kept” is where a memory trace opens', async (page) => {
   const researcher = person(page);
   await researcher.drop(sample('kv-cache.parquet'));
-  await researcher.reads('Run validity', 'kv_cache retention (p50)', 'Memory touched', 'Memory kinds');
-  const kept = report(page).locator('.fact').filter({ hasText: 'kv_cache retention (p50)' });
+  await researcher.reads('Run validity', 'kv_cache block lifetime (p50 of those read)', 'Memory touched', 'Memory kinds');
+  const kept = report(page).locator('.fact').filter({ hasText: 'kv_cache block lifetime (p50 of those read)' });
   assert.match(await kept.textContent(), /672\.5 ms/);
 });
 

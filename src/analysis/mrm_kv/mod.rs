@@ -69,7 +69,7 @@ fn headline(sums: &Sums) -> String {
     }
     match sums.kept.n {
         0 => format!("{}, none with a store in the trace.", counted(sums.n_lives as u64, "block", "blocks")),
-        n => format!("{}: {}.", counted(n as u64, "block", "blocks"), glance::kept_in_words(&sums.kept)),
+        _ => format!("{}.", glance::kept_in_words(&sums.kept, "block", true)),
     }
 }
 
@@ -85,7 +85,7 @@ fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, report: &mut Report) {
         .push("never_read", "Never read", sums.kept.never_read(), Unit::Ratio)
         .hint("blocks without a read after the store");
     facts
-        .push("median_lifetime", "Kept (median)", sums.kept.quantile(0.5), Unit::Ns)
+        .push("median_lifetime", "Block lifetime (p50)", sums.kept.quantile(0.5), Unit::Ns)
         .hint("of the other blocks, from the store to the last read");
     report.facts(facts);
     if sums.kept.n_read() > 0 {
