@@ -94,6 +94,9 @@ impl Fact {
                 Some(ms) => format_ns((ms * 1e6).round() as i64),
                 None => format!("{text} {}", self.unit.symbol()),
             },
+            // `Samples: 24`, `Total: 24 samples`.
+            (_, Unit::Samples) if self.label.to_lowercase().ends_with("samples") => text,
+            (value, Unit::Samples) if value.as_f64() == Some(1.0) => format!("{text} sample"),
             (_, Unit::Samples) => format!("{text} {}", self.unit.symbol()),
             _ => text,
         }
@@ -112,5 +115,20 @@ impl Fact {
     pub fn mark(&mut self, mark: impl Into<Option<Mark>>) -> &mut Fact {
         self.mark = mark.into();
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_named_once() {
+        let mut facts = Facts::new("");
+        facts.push("samples", "Samples", 15_828u64, Unit::Samples);
+        facts.push("total", "Total", 15_828u64, Unit::Samples);
+        facts.push("one", "Total", 1u64, Unit::Samples);
+        let shown: Vec<String> = facts.facts.iter().map(Fact::display).collect();
+        assert_eq!(shown, ["15,828", "15,828 samples", "1 sample"]);
     }
 }

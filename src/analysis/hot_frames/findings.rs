@@ -114,6 +114,7 @@ pub fn of(
         format!("The garbage collector was running in {share} of samples.")
     }));
 
+    let n_without_imports = found.len();
     let import = functions.iter().find(|total| names(total) == (Some(IMPORT.0), Some(IMPORT.1)));
     if let Some(total) = import {
         // Samples with this function on the stack, counted once each: everything called from it belongs to the import.
@@ -122,7 +123,9 @@ pub fn of(
             format!("Modules were being imported in {least}{share} of samples.")
         }));
     }
+    let has_imports = found.len() > n_without_imports;
     found.sort_by(|a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
-    let caption = "Percentages of all samples. Imports can overlap the other findings.".to_string();
+    let overlap = if has_imports { " Imports can overlap the other findings." } else { "" };
+    let caption = format!("Percentages of all samples.{overlap}");
     worth_saying([Findings { caption, ..consumers(found) }]).pop()
 }

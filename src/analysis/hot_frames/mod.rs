@@ -63,7 +63,8 @@ fn report(context: &Context<'_>) -> Report {
         report.table(runs_table(&all));
     }
     for (number, ((trace, profile), functions)) in all.iter().zip(&functions).enumerate() {
-        run_blocks(&mut report, trace, profile, functions, number);
+        let of = if all.len() > 1 { format!(" of {}", short_id(profile)) } else { String::new() };
+        run_blocks(&mut report, trace, profile, functions, (number, &of));
     }
     report
 }
@@ -172,7 +173,7 @@ fn run_blocks(
     trace: &Trace,
     profile: &ProfileRun,
     functions: &[Total<FunctionKey>],
-    number: usize,
+    (number, of): (usize, &str),
 ) {
     let files = totals::files(profile);
     let none = StringId::NONE;
@@ -187,13 +188,12 @@ fn run_blocks(
     for warning in warnings(profile) {
         report.warning(warning);
     }
-    let name = short_id(profile);
     let view = ProfileTables { profile, strings: &trace.strings, whole: profile.whole() };
-    report.table(view.functions(id(FUNCTIONS.id), format!("Functions of {name}"), functions));
-    report.table(view.frames(id("frames"), format!("Frames of {name}")));
-    report.table(view.lines(id("lines"), format!("Lines of {name}")));
-    report.table(view.files(id("files"), format!("Files of {name}"), &files));
-    report.table(view.packages(id("packages"), format!("Packages of {name}")));
+    report.table(view.functions(id(FUNCTIONS.id), format!("Functions{of}"), functions));
+    report.table(view.frames(id("frames"), format!("Frames{of}")));
+    report.table(view.lines(id("lines"), format!("Lines{of}")));
+    report.table(view.files(id("files"), format!("Files{of}"), &files));
+    report.table(view.packages(id("packages"), format!("Packages{of}")));
 }
 
 fn facts(profile: &ProfileRun, n_functions: usize, n_files: usize) -> Facts {

@@ -42,6 +42,11 @@ impl Measure {
         Measure { unit: shown, places, exponent: exponent.unwrap_or(0), is_fractional }
     }
 
+    /// Whether weights are times, or samples in time.
+    pub fn is_of_time(&self) -> bool {
+        matches!(self.unit, Unit::Ns | Unit::Samples)
+    }
+
     /// A weight as an integer of the unit shown; `None` if it is too large, or a fraction.
     fn whole(&self, digits: i128) -> Option<i64> {
         if self.is_fractional {

@@ -219,8 +219,9 @@ fn headline(weight: &Weight<'_>, tree: &CallTree, functions: &[FunctionSum], mea
     let share =
         ratio(first.self_weight, whole).map_or(String::new(), |share| format!("{} ", format_ratio(share)));
     format!(
-        "{} is hottest: {share}self ({} of {}).",
+        "{} {}: {share}self ({} of {}).",
         if name.is_empty() { "An unnamed function" } else { name },
+        if measure.is_of_time() { "is hottest" } else { "has the most" },
         measure.number(first.self_weight),
         measure.display(whole)
     )
