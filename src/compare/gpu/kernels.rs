@@ -1,7 +1,7 @@
 //! Tables of operations, of kernels by name, and of kernels on both sides.
 
 use super::side::{GpuSide, Slot};
-use super::steps::{Row, column_of, insert_phase, time_columns};
+use super::steps::{Row, column_of, insert_phase, per, time_columns};
 use super::{Pair, Sample, per_step};
 use crate::analysis::gpu::kernel_names;
 use crate::base::hash::HashMap;
@@ -75,15 +75,16 @@ fn count_columns(rows: &[&Row]) -> Vec<Column> {
         })
         .map(|ratio| ratio.filter(|ratio| *ratio > 0.0))
         .collect();
+    let per = per(rows);
     vec![
         Column::counts("count_a", "A, count", Unit::Count, rows.iter().map(|row| row.count[0])).adds_up(),
         Column::counts("count_b", "B, count", Unit::Count, rows.iter().map(|row| row.count[1])).adds_up(),
-        Column::float("count_per_step_a", "A, count per step", Unit::Plain, by_step(0)),
-        Column::float("count_per_step_b", "B, count per step", Unit::Plain, by_step(1)),
+        Column::float("count_per_step_a", &format!("A, count {per}"), Unit::Plain, by_step(0)),
+        Column::float("count_per_step_b", &format!("B, count {per}"), Unit::Plain, by_step(1)),
         Column::integer("mean_a", "A, mean", Unit::Ns, means(0)),
         Column::integer("mean_b", "B, mean", Unit::Ns, means(1)),
         Column::float("ratio_of_means", "B / A, mean", Unit::Plain, ratios)
-            .hint("ratio of mean kernel durations; the other ratio is of time per step"),
+            .hint(&format!("ratio of mean kernel durations; the other ratio is of time {per}")),
     ]
 }
 

@@ -117,8 +117,9 @@ fn unknown(side: &GpuSide, letter: &str, tool: Tool, report: &mut Report) {
     let n: u64 = side.sums.iter().map(|sum| sum.count).sum();
     if side.n_unlinked > 0 {
         report.info(format!(
-            "{letter}: no recorded launch for {} of {n} kernels, copies and fills, so operators, frames and steps may be unknown.",
-            side.n_unlinked
+            "{letter}: no recorded launch for {} of {} kernels, copies and fills, so operators, frames and steps may be unknown.",
+            group_digits(i128::from(side.n_unlinked)),
+            group_digits(i128::from(n))
         ));
     }
     if !side.has_frames {

@@ -7,7 +7,7 @@ use super::side::{GpuSide, Piece, Slot};
 use super::steps::{column_of, insert_phase};
 use crate::analysis::gpu::kernel_names::readable;
 use crate::base::hash::HashMap;
-use crate::base::units::{Unit, counted};
+use crate::base::units::{Unit, counted, group_digits};
 use crate::compare::align::{Scores, Step, align};
 use crate::report::{Column, Content, Report, Table, TextCells};
 use serde::{Deserialize, Serialize};
@@ -230,9 +230,13 @@ pub(super) fn report(pair: &Pair<'_>) -> Option<Report> {
             |(aligned, step)| matches!(step, Step::Pair(a, b) if aligned.name(0, *a) == aligned.name(1, *b)),
         )
         .count() as u64;
+    let number = |n: u64| group_digits(i128::from(n));
     report.summary = format!(
-        "{} aligned; {same} identical; {only_a} only in A, {only_b} only in B.",
-        counted(pairs, "kernel", "kernels")
+        "{} aligned; {} identical; {} only in A, {} only in B.",
+        counted(pairs, "kernel", "kernels"),
+        number(same),
+        number(only_a),
+        number(only_b)
     );
     report.info(
         "Aligns the median step of each side in launch order, including copies and fills. Only kernels of the same operation are \

@@ -68,30 +68,42 @@ pub fn insert_phase<'a>(columns: &mut Vec<Column>, phases: impl Iterator<Item = 
     columns.insert(if is_one { columns.len() } else { 0 }, column);
 }
 
+/// What columns divide by: `per step`, or `per GPU` where whole traces are compared.
+pub fn per(rows: &[&Row]) -> &'static str {
+    let is_whole = !rows.is_empty() && rows.iter().all(|row| row.slot == Slot::Whole);
+    if is_whole { "per GPU" } else { "per step" }
+}
+
 /// Time columns shared by tables by phase.
 pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
     let integers = |get: &dyn Fn(&Row) -> Option<i64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
     let ratios = |get: &dyn Fn(&Row) -> Option<f64>| rows.iter().map(|row| get(row)).collect::<Vec<_>>();
+    let per = per(rows);
     vec![
         Column::integer(
             "per_step_a",
-            "A, per step",
+            &format!("A, {per}"),
             Unit::Ns,
             integers(&|row| row.per_step(0).filter(|_| !row.lacks(0))),
         ),
         Column::integer(
             "per_step_b",
-            "B, per step",
+            &format!("B, {per}"),
             Unit::Ns,
             integers(&|row| row.per_step(1).filter(|_| !row.lacks(1))),
         ),
-        Column::integer("per_step_difference", "B − A, per step", Unit::Ns, integers(&Row::difference))
-            .with_bar(),
+        Column::integer(
+            "per_step_difference",
+            &format!("B − A, {per}"),
+            Unit::Ns,
+            integers(&Row::difference),
+        )
+        .with_bar(),
         Column::text("status", "status", Content::Plain, column_of(rows.iter().map(|row| row.verdict())))
             .hint(RULE),
         Column::float(
             "ratio",
-            "B / A per step",
+            &format!("B / A {per}"),
             Unit::Plain,
             ratios(&|row| ratio(i128::from(row.per_step(0)?), i128::from(row.per_step(1)?))),
         ),

@@ -3,11 +3,11 @@
 use super::super::words::each;
 use super::kernels::operation_rows;
 use super::side::{Slot, Stretch};
-use super::steps::{IDLE_FOR_HOST, IDLE_OTHER, Row};
+use super::steps::{IDLE_FOR_HOST, IDLE_OTHER, Row, per};
 use super::{Pair, REPORT, charts, faster, per_step, per_step_words, steps_words};
 use crate::analysis::gpu::kernel_names::readable;
 use crate::analysis::gpu::stats::SumNs;
-use crate::base::units::{Unit, counted, format_ns, format_signed_ns};
+use crate::base::units::{Unit, counted, format_ns, format_signed_ns, group_digits};
 use crate::compare::noise::{MIN_SHARE, MIN_STEPS, Sample, Verdict, band, verdict};
 use crate::compare::tables::ratio;
 use crate::filter;
@@ -41,6 +41,15 @@ fn difference(pair: &Pair<'_>) -> String {
         };
     };
     let [a, b] = pair.samples(slot, |_, stretch| stretch.time.wall());
+    if let Some(counts) = different_work_in_equal_time(pair, slot) {
+        return format!(
+            "Equal capture times: {} per GPU in A and B, but {} kernels and copies in A, {} in B. Total time says nothing about \
+             speed then: compare kernels by mean duration, or record a fixed number of steps.",
+            format_ns(a.mean as i64),
+            group_digits(i128::from(counts[0])),
+            group_digits(i128::from(counts[1]))
+        );
+    }
     let numbers = per_step_words(slot, &a, &b);
     let numbers = match opposite(pair, slot) {
         Some(parts) => format!("{parts}. {numbers}"),
@@ -66,6 +75,25 @@ fn difference(pair: &Pair<'_>) -> String {
             )
         }
     }
+}
+
+/// Relative difference of times up to which captures are taken to have lasted the same, and of counts from which their work is taken
+/// to differ.
+const EQUAL_TIME: f64 = 0.005;
+const OTHER_WORK: f64 = 0.01;
+
+/// Numbers of kernels, copies and fills of A and B, if whole traces of equal length ran different amounts of work: a recording of a
+/// fixed duration ends whatever has been done by then.
+pub fn different_work_in_equal_time(pair: &Pair<'_>, slot: Slot) -> Option<[u64; 2]> {
+    if slot != Slot::Whole || pair.is_busy_only {
+        return None;
+    }
+    let [a, b] = pair.samples(slot, |_, stretch| stretch.time.wall());
+    let counts = [0, 1].map(|side| pair.side(side).sums.iter().map(|sum| sum.count).sum::<u64>());
+    let per_gpu = [0, 1].map(|side| counts[side] as f64 / pair.n(side, slot).max(1) as f64);
+    let differ = |a: f64, b: f64, by: f64| (a - b).abs() > by * a.max(b);
+    let is_equal_time = a.mean > 0.0 && !differ(a.mean, b.mean, EQUAL_TIME);
+    (is_equal_time && differ(per_gpu[0], per_gpu[1], OTHER_WORK)).then_some(counts)
 }
 
 /// The parts of a change whose total hides that the busy time of the GPU changed the other way:
@@ -263,9 +291,10 @@ fn operation_line(row: &Row) -> Line {
     let by_step = |side: usize| row.count[side] as f64 / row.n[side].max(1) as f64;
     let (a, b) = (by_step(0), by_step(1));
     let mean = |side: usize| row.total[side] as f64 / row.count[side].max(1) as f64;
+    let per = per(&[row]);
     let why = match (row.count[0], row.count[1]) {
-        (0, _) => format!("only in B, {} per step", count(b)),
-        (_, 0) => format!("only in A, {} per step", count(a)),
+        (0, _) => format!("only in B, {} {per}", count(b)),
+        (_, 0) => format!("only in A, {} {per}", count(a)),
         _ => {
             let counts = if (a - b).abs() < 0.005 * a.max(b) {
                 "same kernel count".to_string()
