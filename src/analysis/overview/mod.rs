@@ -74,7 +74,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
         ("flows", "Flows", trace.flows.len() as u64, "arrows between slices"),
         ("samples", "Samples", trace.samples.len() as u64, "stacks at points in time"),
         ("objects", "Objects and markers", trace.objects.len() as u64, ""),
-        ("unfinished", "Unfinished", counts.unfinished, "slices with no end in the file"),
+        ("unfinished", "Unfinished", counts.unfinished, "slices and states with no end in the file"),
         (
             "overlapping",
             "Overlapping",
@@ -204,7 +204,10 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     if counts.unfinished > 0 {
         report.warning(format!(
             "{} no end. Durations extend to the end of the trace and are upper bounds.",
-            counted(counts.unfinished, "slice has", "slices have")
+            match counts.slices + counts.async_slices {
+                0 => counted(counts.unfinished, "thread state has", "thread states have"),
+                _ => counted(counts.unfinished, "slice has", "slices have"),
+            }
         ));
     }
     if counts.overlapping > 0 {

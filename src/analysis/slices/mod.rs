@@ -89,7 +89,10 @@ fn run(context: &Context<'_>) -> Report {
     report.summary = summary(run, sums, &timed);
     for class in TIMED {
         let of_class = of_class(class);
-        if class == Class::Thread || !of_class.is_empty() {
+        // States alone need no empty table of slices.
+        let is_empty_kind =
+            class == Class::Thread && !timed.iter().any(|row| rows[*row].class == Class::State);
+        if is_empty_kind || !of_class.is_empty() {
             report.table(slice_table(class, of_class, sums, &medians));
         }
     }
@@ -120,16 +123,18 @@ fn summary(run: &Run, sums: &SliceSums<'_>, timed: &[usize]) -> String {
     let inner =
         timed.iter().map(|row| &sums.inner[*row]).filter(|row| row.class == class && row.sums.count > 0);
     let most = inner.min_by_key(|row| Reverse(row.sums.self_ns)).unwrap_or(&rows[*first]);
-    format!("{}. Most self time: {}.", counted(n_names as u64, "name", "names"), self_time_of(most, names))
+    let what = if class == Class::State { "time" } else { "self time" };
+    format!("{}. Most {what}: {}.", counted(n_names as u64, "name", "names"), self_time_of(most, names))
 }
 
 /// `attention (1.250 ms in 40 slices)`.
 fn self_time_of(row: &Row, names: &Names<'_>) -> String {
+    let (one, many) = if row.class == Class::State { ("state", "states") } else { ("slice", "slices") };
     format!(
         "{} ({} in {})",
         visible(shown(names.text(row.name))),
         format_ns(row.sums.self_ns),
-        counted(row.sums.count, "slice", "slices")
+        counted(row.sums.count, one, many)
     )
 }
 
@@ -154,9 +159,11 @@ fn slice_table(class: Class, mut order: Vec<usize>, sums: &SliceSums<'_>, median
             "Async slices by name",
             "Durations from begin to end across threads. They can overlap, so totals can exceed wall time.",
         ),
-        Class::State => {
-            ("states", "Thread states", "Scheduler states of threads, which are not slices of their own.")
-        }
+        Class::State => (
+            "states",
+            "Thread states",
+            "States of threads and tracks, such as running or waiting; they are no slices.",
+        ),
         Class::Summary => (
             "summaries",
             "Summaries",
