@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { appendFile, copyFile, readFile, truncate, writeFile, mkdir, rm } from 'node:fs/promises';
 import { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { NARROW, OUTPUT, WIDE, accessibilityProblems, pageTests, scrollBy, showReport, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
@@ -98,6 +99,26 @@ pageTest('several files open as tabs, also while reports are shown, and the same
   await nWorkers(page, 4);
   await tabs(page).nth(1).click();
   assert.match(await verdict(page), /4 events/);
+});
+
+pageTest('the Tab key goes from the buttons for files to the samples, then to the formats', async (page) => {
+  await page.getByRole('button', { name: 'Open a folder' }).focus();
+  const seen = [];
+  for (let i = 0; i < 12 && !seen.includes('chip'); i++) {
+    await page.keyboard.press('Tab');
+    seen.push(await page.evaluate(() => document.activeElement.className));
+  }
+  assert.equal(seen[1], 'sample', seen.join(', '));
+  assert.equal(seen.at(-1), 'chip', seen.join(', '));
+});
+
+pageTest('what was skipped is in the header in whole words, however narrow', async (page) => {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await pick(page, fileURLToPath(new URL('../data/sway/malformed_lines.jsonl', import.meta.url)));
+  assert.match(await verdict(page), /7 skipped/);
+  const short = panel(page).locator('.file-head .verdict-short');
+  assert.equal((await short.textContent()).trim(), '7 skipped');
+  assert.ok(await short.evaluate((it) => it.getBoundingClientRect().width >= it.scrollWidth && it.offsetWidth > 20));
 });
 
 pageTest('the keyboard moves between tabs and closes them; closing stops the worker', async (page) => {

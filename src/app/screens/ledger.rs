@@ -95,6 +95,10 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
                         }}
                     </Show>
                     <p>{move || document.get().map(|document| verdict(&document))}</p>
+                    // Where the header has room for two words only; screen readers have the sentence.
+                    <span class="verdict-short" aria-hidden="true">
+                        {move || document.get().map(|document| verdict_in_short(&document))}
+                    </span>
                     {move || {
                         warnings
                             .get()
@@ -328,6 +332,23 @@ fn verdict(document: &DocumentView) -> String {
         return (words().file.verdict_held_so_far)(ledger.records(), &ledger.record_noun);
     }
     verdict_of(file, ledger, !*is_read)
+}
+
+/// The worst that is to be said, in two words: `7 skipped`.
+fn verdict_in_short(document: &DocumentView) -> String {
+    let (file, ledger) = (&document.file, &document.ledger);
+    let words = &words().file;
+    let notes = ledger.issues.len() as u64;
+    match (document.left_out.len() as u64, ledger.skipped.records, ledger.repaired.records) {
+        (n @ 1.., ..) => (words.short_left_out)(n),
+        _ if ledger.is_unreadable() => words.short_unreadable.to_string(),
+        _ if !document.is_read || ledger.file_bytes_read < file.bytes => words.short_partly.to_string(),
+        (_, n @ 1.., _) => (words.short_skipped)(n),
+        (_, _, n @ 1..) => (words.short_repaired)(n),
+        _ if !ledger.unused().is_empty() => words.short_unused.to_string(),
+        _ if notes > 0 => (words.short_notes)(notes),
+        _ => String::new(),
+    }
 }
 
 pub(super) fn verdict_of(file: &FileView, ledger: &LedgerView, is_so_far: bool) -> String {

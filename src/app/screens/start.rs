@@ -38,13 +38,16 @@ pub fn StartScreen() -> impl IntoView {
                     </p>
                     <p class="start-lock"><Icon shape=Shape::Lock /> <span><strong>{words().start.stays_here}</strong> " " {words().start.why_it_stays} " " <button type="button" class="link" on:click=move |_| app.show_privacy()>{words().privacy.see_for_yourself}</button></span></p>
                     <KeptFiles />
+                </div>
+                // Before the formats, as the Tab key goes: what there is to try is one key behind what opens files.
+                <Samples />
+                <div class="start-formats">
                     <section class="start-section" aria-labelledby="formats-title">
                         <h2 id="formats-title">{words().start.formats_title}</h2>
                         <FormatChips />
                     </section>
                     <KeepChoice />
                 </div>
-                <Samples />
             </div>
             <footer class="start-foot">
                 <Build />

@@ -22,6 +22,14 @@ pub struct FileWords {
     pub choose_trace: &'static str,
     pub file_at_hand: fn(&str) -> String,
     pub read_again_because: fn(&str) -> String,
+    /// The same in two words, with the number of what is named.
+    pub short_left_out: fn(u64) -> String,
+    pub short_skipped: fn(u64) -> String,
+    pub short_repaired: fn(u64) -> String,
+    pub short_notes: fn(u64) -> String,
+    pub short_unreadable: &'static str,
+    pub short_partly: &'static str,
+    pub short_unused: &'static str,
     pub verdict_clean: fn(u64, &str) -> String,
     pub verdict_notes: fn(u64, &str, u64) -> String,
     pub verdict_counts: fn(Counts, &str) -> String,
@@ -84,6 +92,13 @@ pub const ENGLISH: FileWords = FileWords {
     choose_trace: "Open the trace",
     file_at_hand: |name| format!("Opened {name}; all arguments are available now."),
     read_again_because: |what| format!("{} Parsing it again.", sentence(what)),
+    short_left_out: |n| counted(n, "file left out", "files left out"),
+    short_skipped: |n| format!("{} skipped", number(n)),
+    short_repaired: |n| format!("{} repaired", number(n)),
+    short_notes: |n| counted(n, "note", "notes"),
+    short_unreadable: "not parsed",
+    short_partly: "partly read",
+    short_unused: "bytes unused",
     verdict_clean: |records, noun| format!("Parsed {}, no problems", records_named(records, noun)),
     verdict_notes: |records, noun, n_notes| {
         format!("Parsed {}, with {}", records_named(records, noun), counted(n_notes, "note", "notes"))
