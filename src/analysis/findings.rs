@@ -42,7 +42,9 @@ pub fn opportunities(findings: Vec<Finding>) -> Findings {
 }
 
 fn block((title, caption): (&str, &str), stakes: Stakes, findings: Vec<Finding>) -> Findings {
-    let (title, caption) = (title.to_string(), caption.to_string());
+    // Where nothing is found there is nothing to explain.
+    let caption = if findings.is_empty() { String::new() } else { caption.to_string() };
+    let title = title.to_string();
     Findings { title, caption, empty: String::new(), stakes, findings }
 }
 

@@ -63,7 +63,7 @@ pageTest('GPU time shows where the GPU time went, in numbers and as a chart', as
   const shares = parts.map((row) => Number.parseFloat(row[3]));
   assert.ok(Math.abs(shares.reduce((a, b) => a + b) - 100) < 0.3, `${shares}`);
   // The lengths in the chart match.
-  const drawing = report(page).getByRole('img', { name: 'Where the time went' });
+  const drawing = report(page).getByRole('img', { name: 'GPU time by part' });
   await drawing.waitFor();
   const widths = await drawing.locator('rect').evaluateAll((rects) => rects.map((rect) => Number(rect.getAttribute('width'))));
   const whole = widths.reduce((a, b) => a + b);
@@ -101,7 +101,7 @@ pageTest('a custom rule classifies kernels, is saved, and can be removed', async
 pageTest('a chart is saved as SVG', async (page) => {
   await openSample(page);
   await showReport(page, 'GPU time');
-  const picture = report(page).locator('figure').filter({ has: page.getByRole('heading', { name: 'Where the time went' }) });
+  const picture = report(page).locator('figure').filter({ has: page.getByRole('heading', { name: 'GPU time by part' }) });
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     picture.getByRole('button', { name: 'Save as SVG' }).click(),
@@ -109,7 +109,7 @@ pageTest('a chart is saved as SVG', async (page) => {
   assert.equal(download.suggestedFilename(), 'breakdown.svg');
   const text = await readFile(await download.path(), 'utf8');
   assert.match(text, /^<svg /);
-  for (const part of ['http://www.w3.org/2000/svg', '>Where the time went</text>', '>computation</text>', '>idle</text>']) {
+  for (const part of ['http://www.w3.org/2000/svg', '>GPU time by part</text>', '>computation</text>', '>idle</text>']) {
     assert.ok(text.includes(part), part);
   }
 });

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 const MAX_BARS: usize = 160;
 
 /// Title of [`devices`].
-pub const DEVICES: &str = "Where the time went";
+pub const DEVICES: &str = "GPU time by part";
 
 /// One bar per device.
 pub fn devices(id: Cow<'static, str>, title: String, devices: &[DeviceTime]) -> Chart {

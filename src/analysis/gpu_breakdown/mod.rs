@@ -409,7 +409,7 @@ impl TraceReport<'_, '_> {
         match (names.is_empty(), gpu.vendor) {
             (false, _) => names.join(", "),
             (true, gpu::facts::Vendor::Unknown) => "unknown".to_string(),
-            (true, vendor) => format!("{}, model unknown", vendor.name()),
+            (true, vendor) => format!("{} (model not recorded)", vendor.name()),
         }
     }
 
@@ -679,7 +679,10 @@ impl TraceReport<'_, '_> {
         }
         let options =
             if gpu.facts.options.is_empty() { "none".to_string() } else { gpu.facts.options.join(", ") };
-        facts.push("options", "Profiler options", options, Unit::None);
+        // Other tools write no such options.
+        if Tool::of(gpu.trace) == Tool::PyTorch {
+            facts.push("options", "Profiler options", options, Unit::None);
+        }
         if gpu.steps.n_captures > 0 {
             let n = counted(gpu.steps.n_captures as u64, "annotation", "annotations");
             facts.push("captures", "Graph captures", n, Unit::None).hint("not counted as steps");

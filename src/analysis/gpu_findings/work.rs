@@ -146,10 +146,10 @@ fn operation(evidence: &Evidence<'_>, row: &Row<'_>, share: f64) -> Option<Findi
     facts.push("total", "kernel time", row.integer("total").unwrap_or(0), Unit::Ns);
     if let Some(kernel) = of_operation.max_by_key(|row| row.integer("total")) {
         let of_it = kernel.float("share").map_or(0.0, |kernel| kernel / share);
+        let of_it = if of_it > 0.9995 { "all".to_string() } else { percent(of_it) };
         text.push_str(&format!(
-            "; {} is {} of that, {}",
+            "; {} is {of_it} of that, {}",
             shortened(&readable(&kernel.text("name")), IN_A_SENTENCE),
-            percent(of_it),
             counted(kernel.integer("count").unwrap_or(0).max(0) as u64, "launch", "launches")
         ));
         if let Some(p50) = kernel.integer("p50") {

@@ -104,16 +104,23 @@ fn summary(gpu: &GpuTrace<'_>, by_device: &[Vec<Gap>]) -> String {
             format_ns(idle),
         );
     }
-    let who = if gpu.hides_work() { "As far as recorded, the GPU" } else { "The GPU" };
+    let n_gpus = by_device.len();
+    let who = match (n_gpus, gpu.hides_work()) {
+        (0 | 1, true) => "As far as recorded, the GPU was".to_string(),
+        (0 | 1, false) => "The GPU was".to_string(),
+        (_, true) => format!("As far as recorded, {n_gpus} GPUs were"),
+        (_, false) => format!("{n_gpus} GPUs were"),
+    };
+    let in_total = if n_gpus > 1 { " in total" } else { "" };
     let stretches = by_device.iter().flatten().flat_map(|gap| gap.stretches(gpu));
     let host = stretches.filter(|stretch| stretch.cause == Cause::Host).map(|stretch| stretch.ns()).sum_ns();
     match share(host, idle) {
         Some(share) => format!(
-            "{who} was idle for {}; {:.1}% of that is host-bound (next kernel not launched yet).",
+            "{who} idle for {}{in_total}; {:.1}% of that is host-bound (next kernel not launched yet).",
             format_ns(idle),
             100.0 * share
         ),
-        None => format!("{who} was never idle."),
+        None => format!("{who} never idle."),
     }
 }
 

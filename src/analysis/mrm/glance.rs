@@ -32,7 +32,7 @@ fn kept_of(source: &Source<'_, '_>, kind: Kind) -> (Kept, &'static str) {
 }
 
 /// `348 blocks: 51.4% are never read after being written; lifetime p50 of the others 672.5 ms, p90 1.680 s, p99 2.330 s`. Without
-/// the median where it stands beside.
+/// the median where a fact already shows it.
 pub fn kept_in_words(kept: &Kept, noun: &str, with_median: bool) -> String {
     let n = counted(kept.n as u64, noun, &format!("{noun}s"));
     let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| format_ns(kept.quantile(q).unwrap_or(0)));

@@ -762,6 +762,16 @@ fn category(role: Role, is_leaf: bool, name: &str, found: &Found) -> &'static st
     }
 }
 
+/// Architecture of a GPU, from the version that its driver reports. ROCm writes the first digits of the name there: 9 and 4 for gfx940
+/// to gfx942.
+fn architecture(is_amd: bool, version: Option<(i64, i64)>) -> String {
+    match version {
+        Some((major, minor)) if is_amd => format!(", gfx{major}{minor}x"),
+        Some((major, minor)) => format!(", compute capability {major}.{minor}"),
+        None => String::new(),
+    }
+}
+
 /// What the stats of its plane say about a GPU.
 fn gpu_facts(id: i64, stats: &[(Cow<'_, str>, Stat<'_>)]) -> Option<GpuFacts> {
     let get = |name: &str| stats.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
@@ -769,16 +779,10 @@ fn gpu_facts(id: i64, stats: &[(Cow<'_, str>, Stat<'_>)]) -> Option<GpuFacts> {
     let vendor = get("device_vendor")?.shown();
     let is_amd = vendor.eq_ignore_ascii_case("AMD");
     let vendor = if vendor.eq_ignore_ascii_case("Nvidia") { "NVIDIA".to_string() } else { vendor };
-    let name = match (get("device_type_string"), number("compute_cap_major")) {
-        (Some(name), _) => format!("{vendor} {}", name.shown()),
-        // ROCm writes the first digits of the architecture here: 9 and 4 for gfx940 to gfx942.
-        (None, Some(major)) if is_amd => {
-            format!("{vendor} GPU, gfx{major}{}x", number("compute_cap_minor").unwrap_or(0))
-        }
-        (None, Some(major)) => {
-            format!("{vendor} GPU, compute capability {major}.{}", number("compute_cap_minor").unwrap_or(0))
-        }
-        _ => format!("{vendor} GPU"),
+    let version = number("compute_cap_major").map(|major| (major, number("compute_cap_minor").unwrap_or(0)));
+    let name = match get("device_type_string") {
+        Some(name) => format!("{vendor} {}", name.shown()),
+        None => format!("{vendor} GPU{}", architecture(is_amd, version)),
     };
     Some(GpuFacts {
         id,
@@ -798,6 +802,13 @@ mod tests {
         let cases = [(0, 0), (499, 0), (500, 1), (1499, 1), (1500, 2), (-1, 0), (-500, 0), (-501, -1)];
         assert!(cases.iter().all(|(ps, ns)| rounded(*ps) == Some(*ns)));
         assert_eq!(rounded(i128::from(i64::MAX) * 1000 + 500), None);
+    }
+
+    #[test]
+    fn architectures_are_named_as_the_vendor_does() {
+        assert_eq!(architecture(true, Some((9, 4))), ", gfx94x");
+        assert_eq!(architecture(false, Some((9, 0))), ", compute capability 9.0");
+        assert_eq!(architecture(true, None), "");
     }
 
     #[test]
