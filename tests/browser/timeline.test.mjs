@@ -156,6 +156,8 @@ pageTest('long arguments are searched piece by piece', async (page) => {
   const long = Array.from({ length: 6000 }, (_, i) => ({
     ph: 'X', name: `call ${i % 3}`, pid: 1, tid: 1, ts: i * 2, dur: 1, args: { number: `<${i}>`, text: 'x'.repeat(4000) },
   }));
+  // Wide enough for the list of what is in view.
+  long.unshift({ ph: 'X', name: 'all', pid: 1, tid: 1, ts: 0, dur: 12_000 });
   await openTimeline(page, { name: 'long.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(long)) });
   const search = page.getByRole('searchbox', { name: 'Find events by name' });
   // What shows on the way, for 24 MB.
