@@ -119,6 +119,11 @@ pageTest('what was skipped is in the header in whole words, however narrow', asy
   const short = panel(page).locator('.file-head .verdict-short');
   assert.equal((await short.textContent()).trim(), '7 skipped');
   assert.ok(await short.evaluate((it) => it.getBoundingClientRect().width + 1 > it.scrollWidth && it.offsetWidth > 20));
+  // Nothing in the bar lies over another, and the page is at its top.
+  const edges = await panel(page).locator('.file-head').evaluate((head) =>
+    [head.querySelector('.verdict .link'), head.querySelector('.file-rename')].map((it) => it.getBoundingClientRect()).map(({ left, right }) => [left, right]));
+  assert.ok(edges[0][1] <= edges[1][0], edges.join());
+  assert.equal(await page.evaluate(() => scrollY), 0);
 });
 
 pageTest('the keyboard moves between tabs and closes them; closing stops the worker', async (page) => {

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use web_sys::{
-    Element, HtmlDialogElement, HtmlElement, IntersectionObserver, IntersectionObserverEntry,
+    Element, FocusOptions, HtmlDialogElement, HtmlElement, IntersectionObserver, IntersectionObserverEntry,
     IntersectionObserverInit, ResizeObserver,
 };
 
@@ -193,12 +193,15 @@ thread_local! {
 }
 
 /// Focuses the first element that matches one of these, if the focused element is gone, or is where an earlier call left the
-/// focus: a file's tab has it only until there is a report.
+/// focus: a file's tab has it only until there is a report. The page stays where it is scrolled to.
 pub fn catch_focus(selectors: &[&str]) {
     let focused = document().active_element();
     let is_left = |focused: &Element| CAUGHT.with_borrow(|caught| caught.as_ref() == Some(focused));
     if focused.is_none_or(|focused| focused.tag_name().eq_ignore_ascii_case("body") || is_left(&focused)) {
-        let _ = selectors.iter().any(|selector| focus_first(selector));
+        let options = FocusOptions::new();
+        options.set_prevent_scroll(true);
+        let element = selectors.iter().find_map(|selector| find(selector));
+        let _ = element.map(|element| element.focus_with_options(&options));
         CAUGHT.set(document().active_element());
     }
 }
