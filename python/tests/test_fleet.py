@@ -51,6 +51,13 @@ def test_a_rank_that_cannot_be_read_is_a_row(dataset: Path) -> None:
     assert [row[0] for row in rows] == ["broken.json"] and "unrecognized" in rows[0][1]
 
 
+def test_a_rank_whose_kernels_were_not_kept_is_a_row(tmp_path: Path) -> None:
+    added = fleet.add([RANKS[0]], run="a", dataset=tmp_path, hold=10)
+    assert (added.added, added.unreadable) == (0, 1)
+    [(error,)] = fleet.connect(tmp_path).sql("select error from files").fetchall()
+    assert "larger `hold`" in error
+
+
 def test_runs_add_up(tmp_path: Path) -> None:
     for path in RANKS:
         fleet.add([path], run="a", dataset=tmp_path, build="v1")

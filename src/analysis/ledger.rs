@@ -68,7 +68,10 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
     if Some(ledger.file_bytes_read) != file_bytes {
         facts.push("file_bytes_read", "Bytes read", ledger.file_bytes_read, Unit::Bytes);
     }
-    facts.push("content_bytes", "Content", ledger.content_bytes, Unit::Bytes).hint("after decompression");
+    let content = facts.push("content_bytes", "Content", ledger.content_bytes, Unit::Bytes);
+    if ledger.content_bytes != ledger.file_bytes_read {
+        content.hint("after decompression");
+    }
     facts
         .push("records", &capitalised(noun), ledger.n_records(), Unit::Count)
         .hint("kept + repaired + skipped");

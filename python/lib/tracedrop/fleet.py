@@ -132,6 +132,8 @@ def _summarize(connection: Any, path: Path, sha256: str, options: dict[str, Any]
     size = path.stat().st_size
     try:
         trace = open(path, **options)
+        # Kernels are summed one by one, which needs all of them.
+        trace.events()
     except TracedropError as error:
         # A rank that is missing would look like one that has nothing to say.
         reason = str(error).replace(str(path), path.name)

@@ -50,7 +50,7 @@ impl Tool {
     /// Of a format id, and the producer as the file names it.
     pub fn of_format(format: &str, producer: &str) -> Tool {
         match format {
-            "nsys-sqlite" => Tool::Nsight,
+            "nsys-sqlite" | "nsys-parquet" => Tool::Nsight,
             "xplane" => Tool::Xprof,
             "rocpd" if producer.contains("RPD") => Tool::Rpd,
             "rocpd" => Tool::Rocprof,
