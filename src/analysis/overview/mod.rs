@@ -39,7 +39,7 @@ fn run(context: &Context<'_>) -> Report {
         // The hottest names are listed once, for all traces together, right after the facts of the first one.
         add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
     }
-    if let Some(hottest) = slices::hottest_sample(run).filter(|_| !has_slices) {
+    if !has_slices && let Some(hottest) = slices::hottest_sample(run) {
         report.summary = format!("{} {hottest}", report.summary);
     }
     report
