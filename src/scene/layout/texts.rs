@@ -37,16 +37,19 @@ pub(super) fn title(bar: &str, part: &str, value: f64, unit: Unit) -> String {
 /// Space left and right of a row label.
 const AROUND_LABEL: f64 = 12.0;
 
-/// Width of a text in a wide font, at least.
-fn px(text: &str) -> f64 {
-    let of = |letter: char| match letter {
+/// Width of a character in a wide font, at least.
+fn letter_px(letter: char) -> f64 {
+    match letter {
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '▲' | '▼' | '…' => 11.5,
         'A'..='Z' | '_' => 8.4,
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '/' => 4.2,
         'f' | 'r' | 't' | '(' | ')' | '[' | ']' | '-' => 5.0,
         _ => 7.5,
-    };
-    text.chars().map(of).sum()
+    }
+}
+
+fn px(text: &str) -> f64 {
+    text.chars().map(letter_px).sum()
 }
 
 /// Width of the gutter for row labels.
@@ -59,12 +62,16 @@ pub(super) fn gutter_for(labels: &[String], width: f64) -> f64 {
 pub(super) fn row_label(label: &str, gutter: f64, top: f64) -> Mark {
     // A pixel more, so that rounding doesn't truncate the widest label.
     let room = gutter - AROUND_LABEL + 1.0;
-    let mut text = label.to_string();
-    for letters in (2..label.chars().count()).rev() {
-        if px(&text) <= room {
-            break;
-        }
-        text = cut(label, letters);
-    }
+    let text = if px(label) <= room {
+        label.to_string()
+    } else {
+        // Names of kernels can have thousands of characters.
+        let mut used = letter_px('…');
+        let fits = |letter: &char| {
+            used += letter_px(*letter);
+            used <= room
+        };
+        cut(label, label.chars().take_while(fits).count() + 1)
+    };
     Mark::Text { x: gutter - 8.0, y: top + LYING_BAR * 0.7, anchor: Anchor::End, text }
 }
