@@ -210,8 +210,16 @@ fn sampling(run: &Run) -> Vec<Sampling> {
     all
 }
 
+/// What to know before sample counts of two sides are compared.
+enum Unlike {
+    /// Samples of the two sides stand for different times; the warning says so.
+    Intervals(String),
+    /// Perhaps something else was sampled.
+    Perhaps(String),
+}
+
 /// Returns an error if the sampling modes of A and B differ, and a warning if the rates differ or a mode is not recorded.
-fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<String>, Problem> {
+fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<Unlike>, Problem> {
     let modes = |side: &Digest| {
         let mut modes: Vec<&str> =
             side.sampling.iter().map(|own| own.mode.as_deref().unwrap_or("not recorded")).collect();
@@ -239,17 +247,41 @@ fn unlike_sampling(a: &Digest, b: &Digest) -> Result<Option<String>, Problem> {
         if is_known(a) && is_known(b) {
             return Err(Problem::UnlikeModes(in_a, in_b));
         }
-        return Ok(Some(format!(
+        return Ok(Some(Unlike::Perhaps(format!(
             "Sampling modes of A ({in_a}) and B ({in_b}) may differ, so counts may not be comparable."
-        )));
+        ))));
     }
     let of_intervals = [intervals(a), intervals(b)];
-    Ok((of_intervals[0] != of_intervals[1]).then(|| {
-        format!(
-            "A was sampled every {}, B every {}: compare shares and thread time, not samples.",
-            of_intervals[0], of_intervals[1]
-        )
+    if of_intervals[0] == of_intervals[1] {
+        return Ok(None);
+    }
+    let [in_a, in_b] = of_intervals;
+    let are_known = [a, b].iter().all(|side| side.sampling.iter().all(|own| own.interval_us.is_some()));
+    Ok(Some(match are_known {
+        true => Unlike::Intervals(format!(
+            "A was sampled every {in_a}, B every {in_b}: compare shares and thread time, not samples."
+        )),
+        false => Unlike::Perhaps(format!(
+            "Sampling intervals of A ({in_a}) and B ({in_b}) may differ: compare shares, not samples."
+        )),
     }))
+}
+
+/// The side with the thread time of each function in the place of its samples, as main column of its tables. `None` where it was
+/// not kept, as in sides that other versions wrote.
+fn by_thread_time(side: &Digest) -> Option<Digest> {
+    let mut side = side.clone();
+    let of_files = side.each.iter_mut().flatten();
+    for table in side.reports.iter_mut().chain(of_files).flat_map(Report::tables_mut) {
+        let of_samples = |at: &usize| table.columns[*at].unit == Unit::Samples;
+        if tables::main_measure(table).filter(of_samples).is_none() {
+            continue;
+        }
+        let time = table.columns.iter().position(tables::is_time)?;
+        table.columns.iter_mut().enumerate().for_each(|(at, column)| column.bar = at == time);
+        table.sort = None;
+    }
+    Some(side)
 }
 
 /// A report reduced to its comparable tables.
@@ -265,6 +297,11 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
         return Err(Problem::Unlike(a.kinds(), b.kinds()));
     }
     let unlike_sampling = unlike_sampling(a, b)?;
+    let by_time = match &unlike_sampling {
+        Some(Unlike::Intervals(_)) => by_thread_time(a).zip(by_thread_time(b)),
+        _ => None,
+    };
+    let [a, b] = by_time.as_ref().map_or([a, b], |(a, b)| [a, b]);
     let title = format!("A: {} vs B: {}", a.label(), b.label());
     let mut comparison = Comparison { title, ..Comparison::default() };
     if a.gpu.is_some() || b.gpu.is_some() {
@@ -276,11 +313,10 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
         let pair = [a.report(&report.id), b.report(&report.id)];
         general(report, pair, [a, b], &mut comparison);
     }
-    if let Some(warning) = unlike_sampling {
+    if let Some(Unlike::Intervals(warning) | Unlike::Perhaps(warning)) = unlike_sampling {
         let id = compared_id(analysis::hot_frames::INFO.id);
         let is_of_profiles = |report: &&mut Report| report.id == id;
         if let Some(report) = comparison.reports.iter_mut().find(is_of_profiles) {
-            report.summary = format!("{warning} {}", report.summary);
             report.blocks.insert(0, Block::Note(Note { level: NoteLevel::Warning, text: warning }));
         }
     }

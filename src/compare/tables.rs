@@ -7,6 +7,7 @@ use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
 use crate::base::hash::HashMap;
 use crate::base::units::Unit;
+use crate::filter;
 use crate::report::{Cells, Column, Compared, Content, Table, TextCells, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -201,10 +202,10 @@ impl ByFile {
 pub struct Change {
     /// Its keys as shown in the table, without empty ones.
     pub name: Vec<String>,
-    /// The most distinctive key, to filter the table by.
+    /// The most distinctive of its keys that are words, for where there is little room.
+    pub label: String,
+    /// Filter of the table that finds its row, with as few keys as that takes.
     pub filter: String,
-    /// Id of the key column that has it.
-    pub column: String,
     /// Whether A and B have the row.
     pub is_in: [bool; 2],
     /// Main values of A and B: sums, or means per file as in [`Total::told`].
@@ -268,12 +269,20 @@ pub fn main_measure(table: &Table) -> Option<usize> {
     table.columns.iter().position(|column| column.id == main.id)
 }
 
-/// A table reduced to its keys and main column. `None` if it is not comparable or has no main column.
+/// Whether a column has times that add up.
+pub fn is_time(column: &Column) -> bool {
+    column.unit == Unit::Ns && column.compared == Compared::AddsUp
+}
+
+/// A table reduced to its keys and main column, and to times if that counts samples: where sampling intervals differ, these are
+/// compared. `None` if it is not comparable or has no main column.
 pub fn essence_of_main(table: &Table) -> Option<Table> {
     let main = main_measure(table).filter(|_| is_comparable(table))?;
     let id = table.columns[main].id.clone();
+    let times = table.columns.iter().find(|column| is_time(column)).map(|column| column.id.clone());
+    let times = times.filter(|_| table.columns[main].unit == Unit::Samples);
     let mut out = table.clone();
-    out.columns.retain(|column| column.key || column.id == id);
+    out.columns.retain(|column| column.key || column.id == id || Some(&column.id) == times.as_ref());
     out.sort = None;
     Some(out.sorted_by(&id, true))
 }
@@ -450,13 +459,7 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
     let counting = || rows.iter().filter(|row| !row.is_noise());
     let all = counting().map(Row::size).fold(0i128, i128::saturating_add);
     let pieces = (1..measures.len()).find(|at| measures[*at].adds_up && measures[*at].unit == Unit::Count);
-    // The key with the most distinct values.
-    let n_keys = rows.first().map_or(0, |row| row.key.len());
-    let distinct = |at: &usize| {
-        rows.iter().map(|row| row.key[*at].plain()).collect::<crate::base::hash::HashSet<String>>().len()
-    };
-    // At ties, the first.
-    let telling = (0..n_keys).rev().max_by_key(distinct).unwrap_or(0);
+    let telling = telling(keys, rows);
     let mut told = 0i128;
     let mut out = Vec::new();
     for row in counting().take(MAX_CHANGES) {
@@ -464,11 +467,12 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
             break;
         }
         told = told.saturating_add(row.size());
-        let name = row.key.iter().map(Value::plain).filter(|text| !text.is_empty()).collect();
+        let name = name_of(keys, row);
+        let label = telling.iter().map(|at| row.key[*at].plain()).find(|text| !text.is_empty());
         out.push(Change {
+            label: label.or_else(|| name.first().cloned()).unwrap_or_default(),
             name,
-            filter: row.key.get(telling).map(Value::plain).unwrap_or_default(),
-            column: keys.get(telling).map(|key| key.id.to_string()).unwrap_or_default(),
+            filter: filter_of(keys, &telling, row, rows),
             is_in: row.is_in,
             sides: row.told(),
             // Sums of counts don't match means per file.
@@ -478,6 +482,52 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
         });
     }
     out
+}
+
+/// Key columns by what they tell: words before numbers, and then those with the most distinct values; at ties, the first.
+fn telling(keys: &[&Column], rows: &[Row]) -> Vec<usize> {
+    let distinct = |at: usize| {
+        rows.iter().map(|row| row.key[at].plain()).collect::<crate::base::hash::HashSet<String>>().len()
+    };
+    let mut all: Vec<usize> = (0..rows.first().map_or(0, |row| row.key.len())).collect();
+    all.sort_by_cached_key(|at| {
+        let is_number = keys.get(*at).is_some_and(|key| !matches!(key.cells, Cells::Text(_)));
+        (is_number, std::cmp::Reverse(distinct(*at)))
+    });
+    all
+}
+
+/// The keys of a row as shown, without empty ones: `["step", "train.py:27"]`.
+fn name_of(keys: &[&Column], row: &Row) -> Vec<String> {
+    let mut name: Vec<String> = Vec::new();
+    for (key, value) in keys.iter().zip(&row.key) {
+        let text = value.plain();
+        match name.last_mut() {
+            _ if text.is_empty() => {}
+            // A line belongs to the file before it.
+            Some(file) if key.id == "line" => file.push_str(&format!(":{text}")),
+            _ => name.push(text),
+        }
+    }
+    name
+}
+
+/// Filter that finds a row among `rows`, by as few of its keys as that takes; `telling` has the order in which they are tried.
+fn filter_of(keys: &[&Column], telling: &[usize], row: &Row, rows: &[Row]) -> String {
+    let mut tests = Vec::new();
+    let mut alike: Vec<&Row> = rows.iter().collect();
+    for at in telling {
+        let text = row.key[*at].plain();
+        let n_before = alike.len();
+        alike.retain(|other| other.key[*at].plain() == text);
+        if let Some(key) = keys.get(*at).filter(|_| !text.is_empty() && alike.len() < n_before) {
+            tests.push(filter::is(&key.id, &text));
+        }
+        if alike.len() == 1 {
+            break;
+        }
+    }
+    tests.join(" ")
 }
 
 fn value_of(column: Option<&Column>, row: usize) -> Value {
@@ -718,7 +768,7 @@ mod tests {
             .iter()
             .map(|change| (&*change.filter, change.difference(), change.pieces))
             .collect();
-        assert_eq!(changes, [("z", 4_000_000, Some([0, 7])), ("x", -500_000, Some([2, 2]))]);
+        assert_eq!(changes, [("name=z", 4_000_000, Some([0, 7])), ("name=x", -500_000, Some([2, 2]))]);
         assert_eq!(joined.n_changed, 3);
         let cell = |row, id: &str| joined.table.column(id).unwrap().cells.get(row).plain();
         let rows: Vec<String> =
@@ -727,6 +777,47 @@ mod tests {
         assert_eq!(
             (cell(0, "ms_a"), cell(0, "change"), cell(2, "count_a")),
             (String::new(), "△ only in B".into(), "2".into())
+        );
+    }
+
+    #[test]
+    fn changes_are_named_by_words_and_found_by_as_few_keys_as_it_takes() {
+        let sites = |rows: &[(&str, &str, u64, u64)]| {
+            Table::new(
+                "t",
+                "T",
+                vec![
+                    Column::key(
+                        "function",
+                        "function",
+                        Content::Symbol,
+                        rows.iter().map(|row| row.0).collect(),
+                    ),
+                    Column::key("file", "file", Content::Symbol, rows.iter().map(|row| row.1).collect()),
+                    Column {
+                        key: true,
+                        ..Column::counts("line", "line", Unit::Count, rows.iter().map(|row| row.2))
+                    },
+                    Column::counts("bytes", "at peak", Unit::Bytes, rows.iter().map(|row| row.3))
+                        .with_bar()
+                        .adds_up(),
+                ],
+            )
+        };
+        let rows = [("step", "train.py", 27, 80), ("step", "train.py", 30, 60), ("load", "data.py", 27, 50)];
+        let joined = join(&[&sites(&[])], &[&sites(&rows)], &Default::default()).unwrap();
+        let changes: Vec<_> = joined
+            .changes
+            .iter()
+            .map(|change| (change.name.join(" · "), &*change.label, &*change.filter))
+            .collect();
+        assert_eq!(
+            changes,
+            [
+                ("step · train.py:27".to_string(), "step", "function=step line=27"),
+                ("step · train.py:30".to_string(), "step", "function=step line=30"),
+                ("load · data.py:27".to_string(), "load", "function=load"),
+            ]
         );
     }
 }

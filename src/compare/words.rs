@@ -5,26 +5,30 @@ use super::tables::{ByFile, Change, Joined, Total, narrow, ratio};
 use super::{percent, shown};
 use crate::analysis::mrm;
 use crate::base::units::{Unit, counted, format_ratio, group_decimal};
-use crate::filter;
 use crate::report::chart::{Bars, Part, Plot, Tone};
-use crate::report::{Cells, Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
+use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
 
-/// `self: 1.250 ms in A, 1.500 ms in B (+20.0%).`
+/// The label of a column as the first word of a sentence.
+fn as_first(label: &str) -> String {
+    let mut letters = label.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// `Self: 1.250 ms in A, 1.500 ms in B (+20.0%).`
 pub fn summary(joined: &Joined) -> String {
     let Some(total) = joined.totals.first() else { return String::new() };
     let sums = format!(
-        "{}: {} in A, {} in B ({}).",
-        total.label,
+        "{} in A, {} in B ({}).",
         shown(total.a, total.unit),
         shown(total.b, total.unit),
         percent(total.a as f64, total.b as f64)
     );
     let mut text = match &total.by_file {
         Some(by_file) if total.is_told_by_file() => {
-            format!("{} In total, {sums}", for_one_file(by_file, total))
+            format!("{} In total: {sums}", for_one_file(by_file, total))
         }
-        Some(by_file) => format!("{sums} {}", for_one_file(by_file, total)),
-        None => sums,
+        Some(by_file) => format!("{}: {sums} {}", as_first(&total.label), for_one_file(by_file, total)),
+        None => format!("{}: {sums}", as_first(&total.label)),
     };
     // A cache with different requests can have the same number of hits.
     if let Some(hits) = joined.totals.iter().find(|total| total.id == "hits")
@@ -39,14 +43,14 @@ pub fn summary(joined: &Joined) -> String {
     text
 }
 
-/// `Per file, self: 1.250 ms in A, 1.500 ms in B (+20.0%), significant (noise is up to 0.100 ms).`
+/// `Self per file: 1.250 ms in A, 1.500 ms in B (+20.0%), significant (noise is up to 0.100 ms).`
 fn for_one_file(by_file: &ByFile, total: &Total) -> String {
     let [a, b] = &by_file.sides;
     let unit = total.unit;
     let noise = shown(by_file.noise.round() as i128, unit);
     let numbers = format!(
-        "Per file, {}: {} in A, {} in B ({})",
-        total.label,
+        "{} per file: {} in A, {} in B ({})",
+        as_first(&total.label),
         shown(a.mean.round() as i128, unit),
         shown(b.mean.round() as i128, unit),
         percent(a.mean, b.mean)
@@ -133,21 +137,17 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
     };
     let told = total.told();
     out.caption = format!(
-        "Differences of {}{} in table {}; they add up to {}. {noise}",
+        "Differences of “{}”{} in table {}; they add up to {}. {noise}",
         total.label,
         if total.is_told_by_file() { " per file" } else { "" },
         joined.table.title,
         signed(told[1].saturating_sub(told[0]), total.unit)
     );
-    let rows = |column: &str, text: &str| {
+    let rows = |filter: &str| {
         Some(RowsOf {
             report: report.id.to_string(),
             table: joined.table.id.to_string(),
-            // The numbers of a key have another form in a filter than texts.
-            filter: match joined.table.column(column).map(|column| &column.cells) {
-                Some(Cells::Text(_)) => filter::is(column, text),
-                _ => filter::exactly(text),
-            },
+            filter: filter.to_string(),
             label: joined.table.title.clone(),
         })
     };
@@ -158,12 +158,7 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
     let large: Vec<&Change> = joined.changes.iter().filter(is_large).collect();
     for change in &large {
         rest = [0, 1].map(|side| rest[side].saturating_sub(change.sides[side]));
-        out.findings.push(finding(
-            text_of(change, total),
-            change.sides,
-            total,
-            rows(&change.column, &change.filter),
-        ));
+        out.findings.push(finding(text_of(change, total), change.sides, total, rows(&change.filter)));
     }
     let n_rest = joined.n_changed - large.len() as u64;
     if n_rest > 0 {
@@ -179,7 +174,7 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
             n_noise if n_noise == n_rest => text.push_str(", within noise"),
             n_noise => text.push_str(&format!(", {n_noise} within noise")),
         }
-        out.findings.push(finding(text, rest, total, rows("", "")));
+        out.findings.push(finding(text, rest, total, rows("")));
     }
     out
 }
@@ -188,13 +183,12 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
 pub fn chart(joined: &Joined) -> Option<Chart> {
     let total = joined.totals.first().filter(|_| !joined.changes.is_empty())?;
     let lines = joined.changes.iter().map(|change| {
-        let name = change.name.first().map(String::as_str).unwrap_or_default();
-        // Prefer the most distinctive key over the first.
-        let name = if change.filter.is_empty() { name } else { &change.filter };
-        (name.to_string(), change.difference())
+        let is_shared = joined.changes.iter().filter(|other| other.label == change.label).count() > 1;
+        let name = if is_shared { change.name.join(" · ") } else { change.label.clone() };
+        (name, change.difference())
     });
     Some(Chart {
-        title: format!("{}: more (▲) and less (▼) in B", total.label),
+        title: format!("{}: more (▲) and less (▼) in B", as_first(&total.label)),
         caption: format!(
             "The largest changes{}; see table {}.",
             if total.is_told_by_file() { " per file" } else { "" },

@@ -178,4 +178,12 @@ impl Report {
             _ => None,
         })
     }
+
+    /// Its tables, to be changed.
+    pub fn tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+        self.blocks.iter_mut().filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        })
+    }
 }

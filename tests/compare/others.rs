@@ -219,13 +219,15 @@ fn frames_are_matched_by_function_and_path() {
     );
     assert_eq!(text(functions, work, "share_difference"), "0.5");
     let report = comparison.reports.iter().find(|report| report.id == "compare-hot-frames").unwrap();
+    // Samples stand for 1 ms in A and for 0.5 ms in B, so it is thread time that is compared first.
+    assert_eq!(report.summary, "Thread time: 40.00 ms in A, 40.00 ms in B (no change).");
     let lines: Vec<String> =
         lists(report).flat_map(|list| list.findings.iter().map(|finding| list.line(finding))).collect();
     assert_eq!(
         lines,
         [
-            "+50 samples work · /srv/app.py (25.0% in A, 75.0% in B)",
-            "−10 samples idle · /srv/app.py (75.0% in A, 25.0% in B)",
+            "−20.00 ms idle · /srv/app.py (75.0% in A, 25.0% in B)",
+            "+20.00 ms work · /srv/app.py (25.0% in A, 75.0% in B)",
         ]
     );
     assert_eq!(number(functions, work, "cumulative_at_least_difference"), 50);

@@ -62,7 +62,7 @@ fn calls_of_unlike_groups_are_told_by_file() {
     let comparison = compared(&old, &new);
     let report = comparison.reports.iter().find(|report| report.id == "compare-sway-calls").unwrap();
     assert!(
-        report.summary.starts_with("Per file, time: 3.000 ms in A, 5.000 ms in B (+66.7%), significant"),
+        report.summary.starts_with("Time per file: 3.000 ms in A, 5.000 ms in B (+66.7%), significant"),
         "{}",
         report.summary
     );
