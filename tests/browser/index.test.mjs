@@ -62,7 +62,7 @@ indexTest('100 MB: reopened from the index, the numbers are the same', async (pa
   assert.equal(await fromIndex(page).count(), 0);
   const sha = await digest(page);
   const before = await contents(page);
-  await page.getByRole('button', { name: 'Close this file' }).click();
+  await page.getByRole('button', { name: 'Close this file' }).press('Enter');
   await kept(page).filter({ hasText: 'index-100-megabytes.json' }).waitFor();
   await comeBack(page);
   await choose(page, LARGE);
@@ -95,7 +95,7 @@ indexTest('a file opens from the list without the file itself, and can be remove
   await fromIndex(page).filter({ hasText: 'without parsing the file again' }).waitFor();
   assert.equal(await page.locator('[role=tab]').count(), 1);
   assert.doesNotMatch((await contents(page)).trace.toString('utf8', 0, 1 << 24), /"arguments":"left out/);
-  await page.getByRole('button', { name: 'Close this file' }).click();
+  await page.getByRole('button', { name: 'Close this file' }).press('Enter');
   await kept(page).getByRole('button', { name: 'Remove index-8-megabytes.json from the cache' }).click();
   await kept(page).first().waitFor({ state: 'detached' });
   await comeBack(page);
@@ -262,7 +262,7 @@ indexTest('an exported index opens on its own', async (page) => {
   assert.equal(download.suggestedFilename(), 'index-8-megabytes.tdx');
   const path = `${OUTPUT}/index-8-megabytes.tdx`;
   await download.saveAs(path);
-  await page.getByRole('button', { name: 'Close this file' }).click();
+  await page.getByRole('button', { name: 'Close this file' }).press('Enter');
   await choose(page, path);
   await fromIndex(page).waitFor();
   await checkTotals(page, made.small);

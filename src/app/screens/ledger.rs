@@ -52,10 +52,14 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
         let left_out = has_left_out.then_some(SeverityView::Skipped);
         ledger.with(|ledger| ledger.as_ref().and_then(worst_of)).max(left_out)
     });
-    let lossy = Memo::new(move |_| {
-        ledger
-            .with(|ledger| ledger.as_ref().and_then(worst_of))
-            .is_some_and(|worst| worst > SeverityView::Note)
+    // The header says what was skipped. Details come first where they are most of what there is.
+    let is_mostly_lost = Memo::new(move |_| {
+        ledger.with(|ledger| {
+            ledger.as_ref().is_some_and(|ledger| {
+                let n_kept = ledger.kept.records + ledger.repaired.records;
+                ledger.is_unreadable() || ledger.skipped.records > n_kept
+            })
+        })
     });
     // That all was read says nothing of what it is worth.
     let warnings = Memo::new(move |_| {
@@ -77,7 +81,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     });
     // Opened and closed by hand, or by what there is to tell.
     let chosen = RwSignal::new(None::<bool>);
-    let open = Memo::new(move |_| chosen.get().unwrap_or_else(|| lossy.get()));
+    let open = Memo::new(move |_| chosen.get().unwrap_or_else(|| is_mostly_lost.get()));
     let open_alone = Callback::new(move |name: String| tab.app.open_alone(tab, &name));
     let details_id = format!("account-{}", tab.id);
     let controls = details_id.clone();
@@ -149,20 +153,13 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
             <p class="exporting" role="status">
                 {move || tab.run.exporting.get().map(|exporting| (words().export.exporting)(&exporting.title, exporting.bytes))}
             </p>
-            {move || {
-                let file_bytes = file.with(|file| file.as_ref().map_or(0, |file| file.bytes));
-                ledger
-                    .get()
-                    // A bar of kept records only would say nothing.
-                    .filter(|ledger| {
-                        let is_whole = ledger.records() == ledger.kept.records && ledger.file_bytes_read >= file_bytes;
-                        !ledger.is_clean() && !is_whole
-                    })
-                    .map(|ledger| view! { <AccountBar ledger file_bytes /> })
-            }}
             <Fellows tab />
             <div id=details_id hidden=move || !open.get() class="account-body">
                 <Show when=move || open.get()>
+                    {move || {
+                        let file_bytes = file.with(|file| file.as_ref().map_or(0, |file| file.bytes));
+                        ledger.get().filter(|ledger| is_uneven(ledger, file_bytes)).map(|ledger| view! { <AccountBar ledger file_bytes /> })
+                    }}
                     {move || file.get().map(meta_view)}
                     <SecretsSwitch tab document />
                     <RangeAgain tab document />
@@ -427,6 +424,13 @@ fn digest_view(digest: String) -> impl IntoView {
     view! { <p class="digest" data-testid="digest">{words().file.digest} " " <code>{digest}</code></p> }
 }
 
+/// Whether a bar says something: one of kept records only would not.
+fn is_uneven(ledger: &LedgerView, file_bytes: u64) -> bool {
+    let is_whole = ledger.records() == ledger.kept.records && ledger.file_bytes_read >= file_bytes;
+    !ledger.is_clean() && !is_whole
+}
+
+/// How much was kept, repaired and skipped, as a bar.
 #[component]
 fn AccountBar(ledger: LedgerView, file_bytes: u64) -> impl IntoView {
     let records = ledger.records();
