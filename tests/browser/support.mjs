@@ -102,6 +102,8 @@ export async function openPage(
     if (serviceWorkers === 'block' && message.text().startsWith('Service Worker registration blocked')) return;
     if (['error', 'warning'].includes(message.type())) page.console.push(`${message.type()}: ${message.text()}`);
   });
+  // Choosers are caught from the first listener on, and that takes longer than pressing a key.
+  page.on('filechooser', () => {});
   page.on('pageerror', (error) => page.console.push(`uncaught: ${error.message}`));
   page.on('crash', () => page.console.push('the page crashed'));
   await page.exposeFunction('__violation', (text) => page.violations.push(text));
