@@ -85,8 +85,10 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes) -> impl IntoView {
             {stake}
             <div class="finding-body">
                 <p class="finding-text"><bdi>{prose(&text::visible(&finding.text))}</bdi></p>
-                <dl class="finding-evidence">{evidence}</dl>
-                {rows}
+                <div class="finding-ways">
+                    <dl class="finding-evidence">{evidence}</dl>
+                    {rows}
+                </div>
             </div>
         </li>
     }

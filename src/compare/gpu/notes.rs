@@ -2,8 +2,8 @@
 
 use super::Pair;
 use super::side::{GpuSide, Slot};
+use crate::analysis::gpu::Lack;
 use crate::analysis::gpu::stats::{SumNs, share};
-use crate::analysis::gpu::{Lack, Tool};
 use crate::base::units::{counted, group_digits};
 use crate::report::Report;
 
@@ -70,8 +70,9 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
             ));
             continue;
         }
-        unknown(side, letter, pair.tools[number], report);
+        unknown(side, letter, report);
     }
+    frames(pair, report);
 }
 
 /// `20 of 40 kernel and graph launches have no timed device record`; `None` if all have one.
@@ -104,7 +105,7 @@ fn tokens(pair: &Pair<'_>, slot: Slot, report: &mut Report) {
     }
 }
 
-fn unknown(side: &GpuSide, letter: &str, tool: Tool, report: &mut Report) {
+fn unknown(side: &GpuSide, letter: &str, report: &mut Report) {
     let total: i64 = side.sums.iter().map(|sum| sum.total).sum_ns();
     let is_unknown = |name: u32| side.names.get(name as usize).is_some_and(|name| name.is_unknown);
     let unknown: i64 = side.sums.iter().filter(|sum| is_unknown(sum.name)).map(|sum| sum.total).sum_ns();
@@ -122,7 +123,24 @@ fn unknown(side: &GpuSide, letter: &str, tool: Tool, report: &mut Report) {
             group_digits(i128::from(n))
         ));
     }
-    if !side.has_frames {
-        report.info(format!("No Python frames around launches in {letter}.{}", tool.advice(Lack::Frames)));
+}
+
+/// Says which sides have no Python frames, and how to record them.
+fn frames(pair: &Pair<'_>, report: &mut Report) {
+    let lacks = |number: usize| !pair.side(number).sums.is_empty() && !pair.side(number).has_frames;
+    let advice = |number: usize| pair.tools[number].advice(Lack::Frames);
+    let mut say = |sides: &str, number| {
+        report.info(format!("No Python frames around launches in {sides}.{}", advice(number)));
+    };
+    match [0, 1].map(lacks) {
+        [true, true] if advice(0) == advice(1) => say("A and B", 0),
+        [a, b] => {
+            if a {
+                say("A", 0);
+            }
+            if b {
+                say("B", 1);
+            }
+        }
     }
 }
