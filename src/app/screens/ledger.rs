@@ -52,12 +52,14 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
         let left_out = has_left_out.then_some(SeverityView::Skipped);
         ledger.with(|ledger| ledger.as_ref().and_then(worst_of)).max(left_out)
     });
-    // The header says what was skipped. Details come first where they are most of what there is.
+    // The header says how much was skipped. Details come first where most was, or reading ended early.
     let is_mostly_lost = Memo::new(move |_| {
-        ledger.with(|ledger| {
-            ledger.as_ref().is_some_and(|ledger| {
+        document.with(|document| {
+            document.as_ref().is_some_and(|DocumentView { file, ledger, .. }| {
                 let n_kept = ledger.kept.records + ledger.repaired.records;
-                ledger.is_unreadable() || ledger.skipped.records > n_kept
+                let is_cut =
+                    ledger.file_bytes_read < file.bytes && worst_of(ledger) > Some(SeverityView::Note);
+                ledger.is_unreadable() || ledger.skipped.records > n_kept || is_cut
             })
         })
     });
