@@ -60,10 +60,11 @@ fn run(context: &Context<'_>) -> Report {
             _ => format!("{title}: {}", trace.source.file_name),
         };
         let id = |id: &str| if number == 0 { id.to_string() } else { format!("{id}_{}", number + 1) };
-        let number_of =
-            |name: &str| value(trace, name).and_then(|value| value.parse::<i64>().ok()).unwrap_or(0);
+        let known = |name: &str| value(trace, name).and_then(|value| value.parse::<i64>().ok());
+        let number_of = |name: &str| known(name).unwrap_or(0);
         let (peak, n) = (number_of("peak_live_bytes"), number_of("peak_live_allocations"));
-        let after = number_of("peak_after_ms").saturating_mul(1_000_000);
+        let after = known("peak_after_ms").map(|ms| ms.saturating_mul(1_000_000));
+        let is_aggregated = value(trace, "aggregated").is_some();
         let threads = holders(trace, "peak_by_thread");
         if report.summary.is_empty() {
             report.summary = summary(peak, n, after, threads.first());
@@ -71,20 +72,36 @@ fn run(context: &Context<'_>) -> Report {
         let mut facts = Facts::new(title("Memory"));
         facts.push("peak", "Peak", peak, Unit::Bytes).hint("most bytes live at once");
         facts.push("peak_allocations", "Allocations at peak", n, Unit::Count);
-        facts
-            .push("peak_after", "Time of peak", after, Unit::Ns)
-            .hint("from the start of the capture; resolution about 10 ms");
+        if let Some(after) = after {
+            facts
+                .push("peak_after", "Time of peak", after, Unit::Ns)
+                .hint("from the start of the capture; resolution about 10 ms");
+        }
         facts.push("at_end", "Live at end", number_of("live_at_end_bytes"), Unit::Bytes);
         let sites = Sites::new(trace);
         facts.push("leaked_allocations", "Allocations live at end", sites.sum(3), Unit::Count).hint(LEAKED);
-        facts.push("temporary", "Temporary memory", sites.sum(4), Unit::Bytes).hint(TEMPORARY);
-        facts
-            .push("temporary_allocations", "Temporary allocations", sites.sum(5), Unit::Count)
-            .hint(TEMPORARY);
-        facts.push("allocated", "Total allocated", number_of("allocated_bytes"), Unit::Bytes);
-        facts.push("largest", "Largest allocation", number_of("largest_allocation_bytes"), Unit::Bytes);
-        facts.push("max_rss", "Max RSS", number_of("max_rss_bytes"), Unit::Bytes);
+        if !is_aggregated {
+            facts.push("temporary", "Temporary memory", sites.sum(4), Unit::Bytes).hint(TEMPORARY);
+            facts
+                .push("temporary_allocations", "Temporary allocations", sites.sum(5), Unit::Count)
+                .hint(TEMPORARY);
+        }
+        for (id, label, name) in [
+            ("allocated", "Total allocated", "allocated_bytes"),
+            ("largest", "Largest allocation", "largest_allocation_bytes"),
+            ("max_rss", "Max RSS", "max_rss_bytes"),
+        ] {
+            if let Some(bytes) = known(name) {
+                facts.push(id, label, bytes, Unit::Bytes);
+            }
+        }
         report.facts(facts);
+        if is_aggregated {
+            report.info(
+                "Aggregated capture: memory at the peak and at the end. For the time of the peak, temporary allocations and \
+                 totals, record without --aggregate.",
+            );
+        }
         let n_unknown = number_of("frees_of_unknown_memory").max(0) as u64;
         if n_unknown > 0 {
             let frees = counted(n_unknown, "free", "frees");
@@ -99,7 +116,7 @@ fn run(context: &Context<'_>) -> Report {
             &allocators,
             peak,
         ));
-        report.table(sites.table(id("allocation_sites"), title("Allocation sites"), trace));
+        report.table(sites.table(id("allocation_sites"), title("Allocation sites"), trace, is_aggregated));
     }
     report
 }
@@ -135,6 +152,9 @@ const WEIGHTS: [Weight; 6] = [
     weight("temporary allocations", "temporary_allocations", "temporary allocations", Unit::Count, TEMPORARY),
 ];
 
+/// Weights at the start of [`WEIGHTS`] that are of live memory, which aggregated captures have.
+const N_OF_LIVE: usize = 4;
+
 /// Amounts of each weight by innermost frame; `None` for allocations without a stack.
 struct Sites {
     rows: Vec<(Option<Frame>, [i64; WEIGHTS.len()])>,
@@ -169,7 +189,7 @@ impl Sites {
         self.rows.iter().fold(0, |sum, (_, amounts)| sum.saturating_add(amounts[at]))
     }
 
-    fn table(&self, id: String, title: String, trace: &Trace) -> Table {
+    fn table(&self, id: String, title: String, trace: &Trace, is_aggregated: bool) -> Table {
         let text = |of: fn(&Frame) -> crate::base::strings::StringId| {
             let frames = self.rows.iter().map(|(frame, _)| frame.as_ref());
             texts(frames.map(|frame| trace.strings.get_opt(of(frame?))))
@@ -181,7 +201,8 @@ impl Sites {
             Column::integer("line", "line", Unit::Id, self.rows.iter().map(|(it, _)| line(it)).collect())
                 .as_key(),
         ];
-        for (at, weight) in WEIGHTS.iter().enumerate() {
+        let n_weights = if is_aggregated { N_OF_LIVE } else { WEIGHTS.len() };
+        for (at, weight) in WEIGHTS[..n_weights].iter().enumerate() {
             let amounts = self.rows.iter().map(|(_, amounts)| Some(amounts[at])).collect();
             let column = Column::integer(weight.column, weight.label, weight.unit, amounts);
             let column = column.hint(weight.hint).adds_up();
@@ -194,13 +215,15 @@ impl Sites {
     }
 }
 
-fn summary(peak: i64, n: i64, after: i64, most: Option<&Holder>) -> String {
+fn summary(peak: i64, n: i64, after: Option<i64>, most: Option<&Holder>) -> String {
     let mut summary = format!(
-        "Peak memory: {} in {}, {} after the start",
+        "Peak memory: {} in {}",
         format_bytes(peak.max(0) as u64),
         counted(n.max(0) as u64, "allocation", "allocations"),
-        format_ns(after)
     );
+    if let Some(after) = after {
+        summary.push_str(&format!(", {} after the start", format_ns(after)));
+    }
     if let Some((most, share)) = most.and_then(|most| Some((most, share(most.bytes, peak)?))) {
         summary.push_str(&format!(
             "; {:.1}% from thread {}",

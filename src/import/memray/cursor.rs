@@ -47,6 +47,10 @@ impl<'a> Cursor<'a> {
         Ok(i32::from_le_bytes(self.array()?))
     }
 
+    pub fn u32(&mut self) -> Result<u32, Stop> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
     pub fn u64(&mut self) -> Result<u64, Stop> {
         Ok(u64::from_le_bytes(self.array()?))
     }

@@ -1,10 +1,11 @@
 //! From bytes to allocations with their threads, timestamps and stacks.
 
+use super::aggregated;
 use super::allocators::Allocator;
 use super::cursor::{Cursor, Stop};
 use super::header::{Header, MAGIC, VERSIONS};
 use super::lines::line_at;
-use super::records::{N_RECENT, Number, Pointer, Record, read, read_v11};
+use super::records::{FrameCode, N_RECENT, Number, Pointer, Record, Sums, read, read_v11};
 use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 
@@ -91,6 +92,11 @@ pub enum Next {
     /// Not a capture, or one of this unsupported version.
     Version(Option<i32>),
     Allocation(Allocation),
+    /// Memory of a stack in an aggregated capture, with the node of the stack.
+    Sums {
+        node: NodeId,
+        sums: Sums,
+    },
     /// A memory sample: timestamp and memory of the process in bytes.
     Memory {
         ms: i64,
@@ -151,8 +157,25 @@ struct State {
     tree: CallTree,
     /// Index into `frames`, and node of the tree, of each function that a thread is in. Those of memray itself have no node.
     stacks: HashMap<u64, Vec<(u32, NodeId)>>,
+    /// Index into `frames`, by id of a frame of an aggregated capture.
+    stated_frames: HashMap<u64, u32>,
+    /// Stacks of an aggregated capture, from number 1.
+    stated_stacks: Vec<StatedStack>,
     in_padding: bool,
 }
+
+/// A stack of an aggregated capture.
+#[derive(Clone, Copy)]
+struct StatedStack {
+    n_frames: u64,
+    /// Node of the whole stack.
+    node: NodeId,
+    /// Node of the stack without the frames of memray itself, which those of the main thread have.
+    node_on_main: NodeId,
+}
+
+/// Around the stacks that have one frame.
+const NO_FRAMES: StatedStack = StatedStack { n_frames: 0, node: NO_STACK, node_on_main: NO_STACK };
 
 impl Decoder {
     pub fn header(&self) -> Option<&Header> {
@@ -264,11 +287,15 @@ impl State {
         header: &Header,
         strings: &mut StringTable,
     ) -> Result<Next, Stop> {
-        let record =
-            if header.version == 11 { read_v11(cursor)? } else { read(cursor, header.native_traces)? };
+        let record = match header.version {
+            version if header.is_aggregated() => aggregated::read(cursor, version)?,
+            11 => read_v11(cursor)?,
+            _ => read(cursor, header.native_traces)?,
+        };
         if self.in_padding && record != Record::Padding {
             return Err(Stop::Bad);
         }
+        let text = |bytes: &[u8], strings: &mut StringTable| strings.intern(&String::from_utf8_lossy(bytes));
         Ok(match record {
             Record::Allocation { pointer, allocator, size } => {
                 let address = self.address(pointer);
@@ -298,8 +325,6 @@ impl State {
                 let is_v11 = matches!(id, Number::Difference(_));
                 let id = self.frame_id(id);
                 self.line = self.line.wrapping_add(line);
-                let text =
-                    |bytes: &[u8], strings: &mut StringTable| strings.intern(&String::from_utf8_lossy(bytes));
                 self.code_by_id.insert(id, self.codes.len() as u32);
                 self.codes.push(Code {
                     function: text(function, strings),
@@ -312,6 +337,42 @@ impl State {
             Record::Memory { rss, ms } => {
                 self.ms = header.start_ms.saturating_add_unsigned(ms);
                 Next::Memory { ms: self.ms, rss }
+            }
+            Record::MemoryAt { rss, ms } => {
+                self.ms = ms;
+                Next::Memory { ms, rss }
+            }
+            Record::Frame { id, code } => {
+                let frame = match code {
+                    FrameCode::Texts { function, file, line } => {
+                        let (function, file) = (text(function, strings), text(file, strings));
+                        Some(self.number_of(Frame { function, file, line: Some(line) }))
+                    }
+                    FrameCode::Object { code, instruction } => {
+                        let code = self.code_by_id.get(&code).copied();
+                        code.map(|code| self.frame_of(code, instruction, header))
+                    }
+                };
+                self.stated_frames.insert(id, frame.unwrap_or(u32::MAX));
+                Next::Other(frame.is_none().then_some(Oddity::UnknownFrame))
+            }
+            Record::Stack { frame, around } => {
+                let frame = self.stated_frames.get(&frame).copied();
+                let number = frame.unwrap_or(u32::MAX);
+                let StatedStack { n_frames, node, node_on_main } = self.stated_stack(around)?;
+                let is_own = n_frames < header.skipped_frames;
+                let stack = StatedStack {
+                    n_frames: n_frames + 1,
+                    node: self.tree.child(node, number),
+                    node_on_main: if is_own { NO_STACK } else { self.tree.child(node_on_main, number) },
+                };
+                self.stated_stacks.push(stack);
+                Next::Other(frame.is_none().then_some(Oddity::UnknownFrame))
+            }
+            Record::Sums { stack, sums } => {
+                let stack = self.stated_stack(stack)?;
+                let node = if sums.tid == header.main_tid { stack.node_on_main } else { stack.node };
+                Next::Sums { node, sums }
             }
             Record::Thread { tid } => {
                 self.tid = tid;
@@ -342,14 +403,26 @@ impl State {
             None => Some(*first_line),
             Some(table) => line_at(header.python_version.unwrap_or(0), table, instruction, *first_line),
         };
-        let frame = Frame { function: *function, file: *file, line };
+        let number = self.number_of(Frame { function: *function, file: *file, line });
+        self.frame_at.insert((code, instruction), number);
+        number
+    }
+
+    /// Number of a frame, which is new or not.
+    fn number_of(&mut self, frame: Frame) -> u32 {
         let next = self.frames.len() as u32;
         let number = *self.frame_numbers.entry(frame).or_insert(next);
         if number == next {
             self.frames.push(frame);
         }
-        self.frame_at.insert((code, instruction), number);
         number
+    }
+
+    /// A stack of an aggregated capture by its number.
+    fn stated_stack(&self, number: u64) -> Result<StatedStack, Stop> {
+        let Some(at) = number.checked_sub(1) else { return Ok(NO_FRAMES) };
+        let at = usize::try_from(at).map_err(|_| Stop::Bad)?;
+        self.stated_stacks.get(at).copied().ok_or(Stop::Bad)
     }
 
     /// Address of a record, remembered for later ones.

@@ -8,13 +8,16 @@ pub const MAGIC: &[u8] = b"memray\0";
 /// Supported header versions: memray 1.11 to 1.18, 1.19, 1.20.
 pub const VERSIONS: std::ops::RangeInclusive<i32> = 11..=13;
 
+/// [`Header::file_format`] of captures made with `--aggregate`.
+pub const AGGREGATED: u8 = 1;
+
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     pub version: i32,
     /// `sys.hexversion`; not recorded before version 12.
     pub python_version: Option<i32>,
     pub native_traces: bool,
-    /// 0: every allocation; 1: aggregated allocations.
+    /// 0: every allocation; [`AGGREGATED`]: sums by stack.
     pub file_format: u8,
     /// 0 until the capture is closed.
     pub n_allocations: u64,
@@ -61,6 +64,10 @@ impl Header {
             }
         }
         Ok(header)
+    }
+
+    pub fn is_aggregated(&self) -> bool {
+        self.file_format == AGGREGATED
     }
 
     /// Name of Python's allocator, as memray prints it.

@@ -80,6 +80,12 @@ pub struct Live {
 }
 
 impl Live {
+    /// Adds memory that the capture states, of a capture that states all of it.
+    pub fn add_stated(&mut self, place: Place, at_peak: Amount, now: Amount) {
+        self.places.push(place);
+        self.usage.push(Usage { now, at_peak, ..Usage::default() });
+    }
+
     /// Adds an allocation by thread `tid`, which ends what was allocated there before. Memory that is mapped is freed in ranges.
     pub fn allocate(&mut self, tid: u64, address: u64, size: u64, place: Place, is_mapped: bool, ms: i64) {
         let next = self.places.len() as u32;

@@ -8,7 +8,11 @@
 //! function. Records have no timestamps; each gets the time of the preceding memory sample. File layout: memray,
 //! `src/memray/_memray/records.h` and `record_reader.cpp`. Memory at the peak, leaked memory and temporary allocations are also
 //! stack profiles, by thread (`stacks`).
+//!
+//! Aggregated captures state the memory of each stack at the peak and at the end, and nothing else: no accesses, no totals, no
+//! temporary allocations, no time of the peak.
 
+mod aggregated;
 mod allocators;
 mod cursor;
 pub mod decode;
@@ -20,10 +24,11 @@ mod records;
 mod stacks;
 
 use self::allocators::Allocator;
-use self::decode::{Allocation, Decoder, Next, Oddity};
-use self::header::{MAGIC, VERSIONS};
+use self::decode::{Allocation, Decoder, Next, NodeId, Oddity};
+use self::header::{AGGREGATED, MAGIC, VERSIONS};
 use self::issues::*;
 use self::live::{Amount, Live, Place, PlaceAmounts};
+use self::records::Sums;
 use super::{Confidence, FormatInfo, ImportError, Reader};
 use crate::base::json::write::push_string;
 use crate::base::strings::{StringId, StringTable};
@@ -144,8 +149,9 @@ impl MemrayReader {
             match self.decoder.next(&mut out.trace.strings) {
                 Next::More => return Ok(()),
                 Next::Header => {
-                    if self.decoder.header().is_some_and(|header| header.file_format != 0) {
-                        return Err(aggregated());
+                    let format = self.decoder.header().map_or(0, |header| header.file_format);
+                    if format > AGGREGATED {
+                        return Err(unknown_format(format));
                     }
                     self.frame(out);
                 }
@@ -153,6 +159,10 @@ impl MemrayReader {
                 Next::Allocation(allocation) => {
                     self.keep(out);
                     self.push(allocation, out);
+                }
+                Next::Sums { node, sums } => {
+                    self.keep(out);
+                    self.add_sums(node, sums);
                 }
                 Next::Memory { rss, .. } => {
                     self.max_rss = self.max_rss.max(rss);
@@ -215,26 +225,12 @@ impl MemrayReader {
                 thread.allocated_bytes = thread.allocated_bytes.saturating_add(size);
             }
         }
-        let number = match self.counts.iter_mut().position(|(other, _)| *other == allocator) {
-            Some(at) => {
-                self.counts[at].1 += 1;
-                at
-            }
-            None => {
-                self.counts.push((allocator, 1));
-                self.counts.len() - 1
-            }
-        };
+        let number = self.count(allocator);
         if allocator.is_free {
             let is_part = !allocator.is_simple_free();
             self.live.free(tid, address, is_part.then_some(size), ms);
         } else {
-            let thread = self.threads.iter().position(|thread| thread.tid == tid);
-            let place = Place {
-                thread: thread.unwrap_or(MAX_THREADS_TOLD) as u32,
-                node: self.decoder.node(tid),
-                allocator: number as u32,
-            };
+            let place = self.place(tid, self.decoder.node(tid), number);
             self.live.allocate(tid, address, size, place, allocator.is_mapping(), ms);
         }
         let frame = if allocator.is_free { None } else { self.decoder.stack(tid).next().flatten() };
@@ -251,6 +247,34 @@ impl MemrayReader {
             thread: i64::try_from(tid).ok(),
             ..Access::default()
         });
+    }
+
+    /// Adds memory that an aggregated capture states.
+    fn add_sums(&mut self, node: NodeId, Sums { tid, allocator, at_peak, now }: Sums) {
+        let number = self.count(allocator);
+        // It is listed from now on.
+        self.thread(tid);
+        let place = self.place(tid, node, number);
+        self.live.add_stated(place, at_peak, now);
+    }
+
+    /// Counts a record of an allocator. Returns the number of the allocator.
+    fn count(&mut self, allocator: Allocator) -> usize {
+        match self.counts.iter_mut().position(|(other, _)| *other == allocator) {
+            Some(at) => {
+                self.counts[at].1 += 1;
+                at
+            }
+            None => {
+                self.counts.push((allocator, 1));
+                self.counts.len() - 1
+            }
+        }
+    }
+
+    fn place(&self, tid: u64, node: NodeId, allocator: usize) -> Place {
+        let thread = self.threads.iter().position(|thread| thread.tid == tid);
+        Place { thread: thread.unwrap_or(MAX_THREADS_TOLD) as u32, node, allocator: allocator as u32 }
     }
 
     /// Facts about a thread; `None` for threads beyond the limit.
@@ -280,15 +304,19 @@ impl MemrayReader {
 
     fn describe(&self, out: &mut TraceBuilder) {
         let Some(header) = self.decoder.header() else { return };
-        let threads = self.threads_told(&out.trace.strings);
+        let is_aggregated = header.is_aggregated();
+        let threads = self.threads_told(&out.trace.strings, is_aggregated);
         out.trace.accesses.set_expected();
         if !out.trace.accesses.is_empty() && !self.has_no_clock {
             out.trace.ledger.file(&APPROXIMATE_CLOCK, Position::NOWHERE, b"");
         }
         let source = &mut out.trace.source;
         source.producer = Some("memray".to_string());
-        source.record_kinds =
-            self.counts.iter().map(|(allocator, count)| (allocator.name.to_string(), *count)).collect();
+        let kind = |allocator: &Allocator| match is_aggregated {
+            true => format!("{}, by stack", allocator.name),
+            false => allocator.name.to_string(),
+        };
+        source.record_kinds = self.counts.iter().map(|(it, count)| (kind(it), *count)).collect();
         let mut facts = vec![
             ("header_version", header.version.to_string()),
             ("command_line", header.command_line.clone()),
@@ -300,8 +328,6 @@ impl MemrayReader {
             ("trace_python_allocators", header.trace_python_allocators.to_string()),
             ("native_traces", header.native_traces.to_string()),
             ("max_rss_bytes", self.max_rss.to_string()),
-            ("allocated_bytes", self.allocated_bytes.to_string()),
-            ("largest_allocation_bytes", self.largest_bytes.to_string()),
             ("threads", threads),
         ];
         let (mut peak, mut at_end) = (Amount::default(), Amount::default());
@@ -321,18 +347,26 @@ impl MemrayReader {
             by_thread[thread].1.add(at_peak.bytes, at_peak.n);
             by_allocator[place.allocator as usize].1.add(at_peak.bytes, at_peak.n);
         }
-        // Timestamps are relative to the start, or to 1970.
-        let peak_ms = self.live.peak_ms();
-        let after_ms = Some(peak_ms.saturating_sub(header.start_ms)).filter(|ms| *ms >= 0).unwrap_or(peak_ms);
         facts.extend([
             ("peak_live_bytes", peak.bytes.to_string()),
             ("peak_live_allocations", peak.n.to_string()),
-            ("peak_after_ms", after_ms.to_string()),
             ("live_at_end_bytes", at_end.bytes.to_string()),
-            ("frees_of_unknown_memory", self.live.n_unknown_frees.to_string()),
             ("peak_by_thread", amounts_told(&by_thread)),
             ("peak_by_allocator", amounts_told(&by_allocator)),
         ]);
+        if is_aggregated {
+            facts.push(("aggregated", "true".to_string()));
+        } else {
+            // Timestamps are relative to the start, or to 1970.
+            let peak_ms = self.live.peak_ms();
+            let after_ms = Some(peak_ms.saturating_sub(header.start_ms)).filter(|ms| *ms >= 0);
+            facts.extend([
+                ("allocated_bytes", self.allocated_bytes.to_string()),
+                ("largest_allocation_bytes", self.largest_bytes.to_string()),
+                ("peak_after_ms", after_ms.unwrap_or(peak_ms).to_string()),
+                ("frees_of_unknown_memory", self.live.n_unknown_frees.to_string()),
+            ]);
+        }
         if let Some(version) = header.python_version_text() {
             facts.insert(1, ("python_version", version));
         }
@@ -343,11 +377,14 @@ impl MemrayReader {
 }
 
 impl MemrayReader {
-    /// Allocations of each thread, by name if it has one, as JSON.
-    fn threads_told(&self, strings: &StringTable) -> String {
+    /// Allocations of each thread, by name if it has one, as JSON. Aggregated captures have only the names.
+    fn threads_told(&self, strings: &StringTable, is_aggregated: bool) -> String {
         let told = self.threads.iter().map(|thread| {
             let name = thread.name.map(|name| strings.get(name)).filter(|name| !name.is_empty());
             let name = name.map_or(String::new(), |name| format!(" {name}"));
+            if is_aggregated {
+                return format!("{}{name}", thread.tid);
+            }
             let n = counted(thread.n_allocations, "allocation", "allocations");
             format!("{}{name}: {n}, {}", thread.tid, format_bytes(thread.allocated_bytes))
         });
@@ -371,11 +408,11 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().take(16).map(|byte| format!("{byte:02x} ")).collect::<String>().trim_end().to_string()
 }
 
-fn aggregated() -> ImportError {
+fn unknown_format(format: u8) -> ImportError {
     ImportError {
-        code: "memray-aggregated",
-        what: "this memray capture contains aggregated allocations only".to_string(),
-        hint: "record it without --aggregate".to_string(),
+        code: "memray-version",
+        what: format!("this memray capture is of an unknown kind: {format}"),
+        hint: "record again with a supported version".to_string(),
     }
 }
 

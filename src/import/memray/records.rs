@@ -2,6 +2,7 @@
 
 use super::allocators::{Allocator, NUMBERS, NUMBERS_V11, allocator};
 use super::cursor::{Cursor, Stop};
+use super::live::Amount;
 
 /// One record; deltas are unresolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +41,27 @@ pub enum Record<'a> {
         rss: u64,
         ms: u64,
     },
+    /// The same of an aggregated capture, in milliseconds since the Unix epoch.
+    MemoryAt {
+        rss: u64,
+        ms: i64,
+    },
+    /// Frame of an aggregated capture.
+    Frame {
+        id: u64,
+        code: FrameCode<'a>,
+    },
+    /// Next stack of an aggregated capture: its innermost frame, and the number of the stack around it. The first one has number 1;
+    /// 0 is around all.
+    Stack {
+        frame: u64,
+        around: u64,
+    },
+    /// Memory of a stack, by number.
+    Sums {
+        stack: u64,
+        sums: Sums,
+    },
     Thread {
         tid: u64,
     },
@@ -51,6 +73,25 @@ pub enum Record<'a> {
     Aside,
     Padding,
     End,
+}
+
+/// What a frame of an aggregated capture is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameCode<'a> {
+    /// In version 11.
+    Texts { function: &'a [u8], file: &'a [u8], line: i64 },
+    /// The id of a code object, and where it is, as [`super::lines::line_at`] takes it.
+    Object { code: u64, instruction: i64 },
+}
+
+/// Memory that an aggregated capture states of a thread, an allocator and a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sums {
+    pub tid: u64,
+    pub allocator: Allocator,
+    pub at_peak: Amount,
+    /// Not freed by the end.
+    pub now: Amount,
 }
 
 /// Address of an allocation.
@@ -104,14 +145,17 @@ pub fn read<'a>(cursor: &mut Cursor<'a>, native: bool) -> Result<Record<'a>, Sto
         0 => Ok(Record::Padding),
         1 => Ok(Record::End),
         2 => read_memory(cursor),
-        14 => {
-            let id = Number::Plain(cursor.unsigned()?);
-            let (function, file, line) = (cursor.text()?, cursor.text()?, cursor.signed()?);
-            let n_table = usize::try_from(cursor.unsigned()?).map_err(|_| Stop::Bad)?;
-            Ok(Record::Code { id, function, file, line, table: cursor.take(n_table)? })
-        }
+        14 => read_code(cursor),
         other => read_aside(cursor, other),
     }
+}
+
+/// Reads a code object since version 12.
+pub fn read_code<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, Stop> {
+    let id = Number::Plain(cursor.unsigned()?);
+    let (function, file, line) = (cursor.text()?, cursor.text()?, cursor.signed()?);
+    let n_table = usize::try_from(cursor.unsigned()?).map_err(|_| Stop::Bad)?;
+    Ok(Record::Code { id, function, file, line, table: cursor.take(n_table)? })
 }
 
 fn read_pointer(cursor: &mut Cursor<'_>, index: u8) -> Result<Pointer, Stop> {
@@ -153,8 +197,8 @@ fn read_memory<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>, Stop> {
     Ok(Record::Memory { rss: cursor.unsigned()?, ms: cursor.unsigned()? })
 }
 
-/// Reads a record that all versions share.
-fn read_aside<'a>(cursor: &mut Cursor<'a>, kind: u8) -> Result<Record<'a>, Stop> {
+/// Reads a record that all versions and kinds of captures share.
+pub fn read_aside<'a>(cursor: &mut Cursor<'a>, kind: u8) -> Result<Record<'a>, Stop> {
     match kind {
         5 => {
             cursor.signed()?;
