@@ -340,3 +340,26 @@ fn one_profile_is_the_same_in_every_format() {
     }
     assert!(first.is_some());
 }
+
+/// CPython compresses samples with zstd: what unpacks before the damage is read, and said to be cut.
+#[test]
+fn damaged_zstd_samples_are_read_as_far_as_they_unpack() {
+    let dir = own_dir("stacks");
+    let bytes = std::fs::read(dir.join("odd_tachyon_zstd_blocks.bin")).unwrap();
+    let n_samples = |bytes: &[u8]| {
+        let trace = support::import("a.bin", bytes, None).unwrap();
+        let n: usize = trace.stack_profiles.iter().map(StackProfile::len).sum();
+        (n, trace.ledger.count_of("stacks-truncated"))
+    };
+    assert_eq!(n_samples(&bytes), (40_000, 0));
+    let mut damaged = bytes.clone();
+    let middle = bytes.len() / 2;
+    damaged[middle..middle + 40].fill(0xff);
+    // The samples end early, and the last one of them is cut.
+    let (n, n_cut) = n_samples(&damaged);
+    assert!((1..40_000).contains(&n) && n_cut == 2, "{n} {n_cut}");
+    // Not zstd at all.
+    let mut plain = bytes;
+    plain[64..72].fill(0);
+    assert_eq!(n_samples(&plain), (0, 1));
+}
