@@ -4,8 +4,9 @@ mod support;
 
 use support::import;
 use tracedrop::analysis::{self, Query};
-use tracedrop::engine::format_title;
+use tracedrop::engine::{Session, Shown, format_title};
 use tracedrop::export::{self, Input, Options};
+use tracedrop::scene::svg;
 use tracedrop::trace::Run;
 
 fn pictures(name: &str, content: &[u8]) -> Vec<String> {
@@ -86,5 +87,29 @@ fn names_in_a_trace_are_nothing_but_text() {
 fn a_trace_with_nothing_in_it_has_a_picture_too() {
     for picture in pictures("empty.json", b"[]") {
         check_xml(&picture);
+    }
+}
+
+/// Flame graphs have a script for zoom and search: the only one there is, without any address.
+#[test]
+fn flame_graphs_are_interactive_and_alone() {
+    let mut session = Session::of_trace(
+        import("a.folded", b"main;<b>]]>;gemm 8\nmain;idle 5\n", None).unwrap(),
+        Query::default(),
+    );
+    session.make_only(vec!["flame-graph".to_string()]);
+    session.set_query(Query { top: 7, ..Query::default() }).unwrap();
+    let mut out = Vec::new();
+    session.export(export::find("svg").unwrap(), &Options::default(), &mut out).unwrap();
+    let report = String::from_utf8(out).unwrap();
+    let chart = session.reports()[0].charts().next().unwrap();
+    for (picture, n_graphs) in [(svg::picture(chart, 960.0), 1), (report, 2)] {
+        let (before, rest) = picture.split_once("<script><![CDATA[").unwrap();
+        let (script, after) = rest.split_once("]]></script>").unwrap();
+        check_xml(&format!("{before}{after}"));
+        assert!(!script.contains("]]>") && !script.contains("http") && !after.contains("<script"));
+        assert_eq!(before.matches(r#" class="flame""#).count(), n_graphs);
+        assert!(before.contains("<title>gemm\n8 (61.5%)</title>"), "{before}");
+        assert!(before.contains("&lt;b&gt;]]&gt;"));
     }
 }

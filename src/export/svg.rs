@@ -1,5 +1,5 @@
-//! A report as an SVG image, for a wiki, a README or a mail. It has no scripts, style sheets or URLs; all text
-//! is escaped and cut to fit.
+//! A report as an SVG image, for a wiki, a README or a mail. It has no style sheets or URLs, and no scripts but that of flame
+//! graphs; all text is escaped and cut to fit.
 //!
 //! The image shows the first report. `tracedrop report --report ID --format svg` selects another.
 
@@ -76,6 +76,9 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     head.push_str(r##"</title><rect width="100%" height="100%" fill="#ffffff"/>"##);
     head.push('\n');
     out.write_all(head.as_bytes())?;
+    if report.charts().any(svg::is_interactive) {
+        svg::push_script(&mut picture.marks);
+    }
     out.write_all(picture.marks.as_bytes())?;
     out.write_all(b"</svg>\n")
 }
@@ -210,7 +213,7 @@ impl Picture {
         }
         self.space(4.0);
         let _ = write!(self.marks, r#"<g transform="translate({MARGIN} {:.1})">"#, self.y);
-        svg::write(&scene, &chart.title, &mut self.marks);
+        svg::write(&scene, chart, &mut self.marks);
         self.marks.push_str("</g>\n");
         self.y += scene.height + 4.0;
     }

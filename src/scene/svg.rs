@@ -1,9 +1,9 @@
-//! Standalone SVG of a scene, without style sheet or script.
+//! Standalone SVG of a scene, without style sheet. Flame graphs come with a script for zoom and search; nothing else does.
 
 use super::{Anchor, Mark, N_OTHER, Scene, layout, tone_name};
 use crate::base::text;
 use crate::report::Chart;
-use crate::report::chart::Tone;
+use crate::report::chart::{Plot, Tone};
 use std::fmt::Write;
 
 /// Colors on light and dark background. Parts of time, the sides of a comparison, more and less, and series have disjoint palettes,
@@ -31,11 +31,32 @@ pub fn color(tone: Tone) -> (&'static str, &'static str) {
     }
 }
 
-/// Appends the whole document. Every text is escaped.
-pub fn write(scene: &Scene, title: &str, out: &mut String) {
+/// Appends the drawing of a chart with colors of its own. Every text is escaped. Where it is a flame graph, the document ends with
+/// [`push_script`].
+pub fn write(scene: &Scene, chart: &Chart, out: &mut String) {
     let alone = r#" xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" font-size="12""#;
+    let attributes = match is_interactive(chart) {
+        true => format!("{alone}{FLAME}"),
+        false => alone.to_string(),
+    };
     let paper = r##"<rect width="100%" height="100%" fill="#ffffff"/>"##;
-    push_drawing(scene, title, alone, paper, Paint::Colors, out);
+    push_drawing(scene, &chart.title, &attributes, paper, Paint::Colors, out);
+}
+
+const END: &str = "</svg>\n";
+/// What the script knows flame graphs by.
+const FLAME: &str = r#" class="flame""#;
+
+/// Whether a script makes more of a chart than a picture.
+pub fn is_interactive(chart: &Chart) -> bool {
+    matches!(chart.plot, Plot::Flame(_))
+}
+
+/// Appends the script for zoom and search in the flame graphs of a document, which needs nothing else and fetches nothing.
+pub fn push_script(out: &mut String) {
+    out.push_str("<script><![CDATA[\n");
+    out.push_str(include_str!("flame_graph.js"));
+    out.push_str("]]></script>\n");
 }
 
 /// Height of the title, and of a row of the legend.
@@ -73,7 +94,12 @@ pub fn picture(chart: &Chart, width: f64) -> String {
         legend: Vec::new(),
     };
     let mut out = String::new();
-    write(&scene, &chart.title, &mut out);
+    write(&scene, chart, &mut out);
+    if is_interactive(chart) {
+        out.truncate(out.len() - END.len());
+        push_script(&mut out);
+        out.push_str(END);
+    }
     out
 }
 
@@ -98,7 +124,7 @@ fn push_drawing(scene: &Scene, title: &str, attributes: &str, behind: &str, pain
     for mark in &scene.marks {
         push_mark(mark, paint, out);
     }
-    out.push_str("</svg>\n");
+    out.push_str(END);
 }
 
 /// How a drawing is colored.
@@ -259,7 +285,7 @@ mod tests {
         let mark = Mark::Text { x: 1.0, y: 2.0, anchor: Anchor::Start, text: "<script>&\"\0\u{202e}".into() };
         let scene = Scene { width: 10.0, height: 10.0, marks: vec![mark], legend: Vec::new() };
         let mut out = String::new();
-        write(&scene, "a<b", &mut out);
+        write_in_page(&scene, "a<b", &mut out);
         assert!(
             out.contains("&lt;script&gt;&amp;&quot;\u{fffd}\\u{202e}</text>")
                 && out.contains("<title>a&lt;b</title>")
