@@ -415,3 +415,33 @@ fn any_letters_at_all_are_refused_or_read() {
     }
     assert_eq!(link::read(""), Err(Refusal::OtherVersion(String::new())));
 }
+
+/// A link made from the flame graph has the widest boxes; others do not.
+#[test]
+fn links_have_the_top_of_the_flame_graph() {
+    let stacks = b"main;work;gemm 8\nmain;work;copy 2\nmain;idle 5\n";
+    let mut session = Session::new("a.folded", stacks.len() as u64, None, Query::default());
+    session.feed(stacks);
+    session.finish().unwrap();
+    session.finish_reports();
+    let mut linked = |report: &str| {
+        let link = LinkOptions { report: Some(report.to_string()), rows: 3, ..LinkOptions::default() };
+        let mut out = Vec::new();
+        let options = Options { link, ..Options::default() };
+        session.export(export::find("link").unwrap(), &options, &mut out).unwrap();
+        link::read(std::str::from_utf8(&out).unwrap()).unwrap()
+    };
+    let top = linked("flame-graph");
+    assert_eq!(top.reports.len(), 1);
+    assert_eq!(top.reports[0].summary, "gemm is hottest: 53.3% self (8 of 15 samples).");
+    let table = top.reports[0].tables().next().unwrap();
+    let rows = |id: &str| -> Vec<String> {
+        let cells = &table.column(id).unwrap().cells;
+        (0..table.n_rows()).map(|row| cells.get(row).plain()).collect()
+    };
+    assert_eq!(rows("function"), ["main", "work", "gemm"]);
+    assert_eq!(rows("callers"), ["", "main", "main › work"]);
+    assert_eq!(rows("total"), ["15", "10", "8"]);
+    assert_eq!(table.n_left_out, 2);
+    assert!(linked("stack-functions").reports.iter().all(|report| report.id != "flame-graph"));
+}

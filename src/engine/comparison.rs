@@ -1,11 +1,11 @@
 //! Comparison of A and B as one document: reports on changes, exports, limits.
 
-use super::ExportSource;
 use super::protocol::{
     DocumentView, Failure, FileAccount, FileView, LeftOutView, RangeView, SideView, SidesView,
 };
 use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, not_exported, report_view, stem_of, together};
+use super::{ExportSource, export_source};
 use crate::analysis::Query;
 use crate::analysis::flame::{self, FlameQuery, FlameView};
 use crate::analysis::tracks::Drawn;
@@ -219,12 +219,12 @@ impl Shown for Compared {
         let has_notes = options.notes.as_ref().is_some_and(|notes| !notes.is_empty());
         let is_comment = exporter.id == export::markdown::INFO.id && options.redact.is_none() && !has_notes;
         let options = Options { link: self.link_options(options), ..options.clone() };
-        let pictures = match exporter.id == export::html::INFO.id && !self.is_narrowed {
-            true => [self.timelines(), flame::report_beside_others(&self.differences().0)],
-            false => [None, None],
-        };
+        let is_html = exporter.id == export::html::INFO.id && !self.is_narrowed;
+        let timelines = if is_html { self.timelines() } else { None };
+        let make_flame = export_source::flame_report(exporter, &options).filter(|_| !self.is_narrowed);
+        let flame = make_flame.and_then(|make| make(&self.differences().0));
         let mut source = ExportSource::without_trace(self.written(), Query::default(), options);
-        Rc::make_mut(&mut source.reports).extend(pictures.into_iter().flatten());
+        Rc::make_mut(&mut source.reports).extend(timelines.into_iter().chain(flame));
         Ok(ExportSource { is_comment, ..source })
     }
 

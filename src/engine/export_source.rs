@@ -5,6 +5,7 @@ use crate::base::steps;
 use crate::export::redact::{self, Outgoing};
 use crate::export::{self, ExporterInfo, Input, LeftOut, Options};
 use crate::report::{Document, Facts, Report};
+use crate::stacks::graph::StackGraph;
 use crate::trace::Run;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -95,5 +96,22 @@ impl ExportSource {
             ledger: self.ledger.clone(),
             reports,
         }
+    }
+}
+
+/// Makes a report of graphs; `None` without any.
+type MakeReport = fn(&[StackGraph]) -> Option<Report>;
+
+/// What makes the report with flame graphs for an export, as they are made on demand: pictures in HTML reports and in Tracedrop files
+/// without the trace, and tables with the top of each in links that show them. `None` for other exports.
+pub(super) fn flame_report(exporter: &ExporterInfo, options: &Options) -> Option<MakeReport> {
+    let is = |info: &ExporterInfo| exporter.id == info.id;
+    let is_linked = options.link.all_reports || options.link.report.as_deref() == Some(flame::INFO.id);
+    if is(&export::html::INFO) || is(&export::tracedrop_file::INFO) && !options.with_index {
+        Some(flame::report_beside_others)
+    } else if is(&export::link::INFO) && is_linked {
+        Some(flame::report_of_tops)
+    } else {
+        None
     }
 }

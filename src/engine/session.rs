@@ -6,7 +6,7 @@ use super::protocol::{
 };
 use super::shown::{RowOrder, Shown};
 use super::views::{exporter_views, ledger_view, not_exported, report_view, stem_of, together};
-use super::{ExportSource, Side};
+use super::{ExportSource, Side, export_source};
 use crate::analysis::flame::{self, FlameQuery, FlameView};
 use crate::analysis::gpu::facts::RunFacts;
 use crate::analysis::mrm;
@@ -999,10 +999,8 @@ impl Shown for Session {
         self.load().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.what))?;
         self.check_exporter(exporter, &self.run)?;
         let has_pictures = exporter.id == export::html::INFO.id && self.wanted.is_none();
-        let flame = match has_pictures {
-            true => self.graphs().ok().and_then(|made| flame::report_beside_others(&made.graphs)),
-            false => None,
-        };
+        let make_flame = export_source::flame_report(exporter, options).filter(|_| self.wanted.is_none());
+        let flame = make_flame.and_then(|make| make(&self.graphs().ok()?.graphs));
         let mut reports = self.reports.clone();
         if let Some(mut flame) = flame {
             flame::warn(&mut flame, &self.run);

@@ -7,9 +7,11 @@
 
 mod boxes;
 mod sources;
+mod table;
 mod view;
 
 use super::{AnalysisInfo, Context, Group};
+use crate::base::text;
 use crate::base::units::{Unit, counted, format_float, format_ratio, group_digits};
 use crate::report::chart::{FlameBox, Plot};
 use crate::report::{Block, Chart, Report};
@@ -17,6 +19,7 @@ use crate::stacks::graph::StackGraph;
 use crate::trace::{Run, Trace};
 use sources::MAX_SLICES;
 pub use sources::{compared_graphs, graphs};
+pub use table::report_of_tops;
 pub use view::{
     Cache, Direction, FlameInfo, FlameQuery, FlameRow, FlameView, LabelKey, RowOrder, Scale, Widths, view,
 };
@@ -108,6 +111,14 @@ pub fn report_beside_others(graphs: &[StackGraph]) -> Option<Report> {
 
 const DIFFERENCE: &str = "Widths are B. Red: more than in A; teal: less.";
 
+/// The summary of a graph that nobody has looked at yet.
+fn summary_of(graph: &StackGraph) -> String {
+    let query = FlameQuery { direction: Direction::Ends, ..FlameQuery::default() };
+    // Queries without patterns have no errors.
+    let ends = view(std::slice::from_ref(graph), &query, &mut Cache::default()).ok().flatten();
+    ends.map(|view| summary(graph, &view.flame.boxes)).unwrap_or_default()
+}
+
 fn summary(graph: &StackGraph, ends: &[FlameBox]) -> String {
     let amount = |weight: f64| match graph.unit {
         Unit::Samples => format!("{} samples", format_float(weight, graph.unit)),
@@ -122,9 +133,9 @@ fn summary(graph: &StackGraph, ends: &[FlameBox]) -> String {
     match hottest {
         Some(hottest) => format!(
             "{} is hottest: {} self ({} of {}).",
-            hottest.name,
+            text::shortened(&hottest.name, text::IN_A_SENTENCE),
             format_ratio(hottest.weight / graph.total()),
-            amount(hottest.weight),
+            format_float(hottest.weight, graph.unit),
             amount(graph.total())
         ),
         None => format!("{} in all.", amount(graph.total())),

@@ -66,7 +66,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                 if tab.has_timeline() {
                     pictures.push(picture(TIMELINE, words().timeline.title));
                 }
-                if document.has_stacks && document.link.is_none() {
+                if has_live_stacks(document) {
                     pictures.push(picture(FLAME, words().flame.title));
                 }
                 // They follow what one reads first: the group if the list has headings, else the report.
@@ -278,16 +278,26 @@ fn key_of(at: usize, block: &BlockView) -> BlockKey {
     }
 }
 
+/// Whether the worker has the stacks, so that flame graphs can be looked at in all ways.
+fn has_live_stacks(document: &DocumentView) -> bool {
+    document.has_stacks && document.link.is_none()
+}
+
 #[component]
 fn Report(tab: Tab, document: Document, id: String, shown: Memo<Option<String>>) -> impl IntoView {
     let id = StoredValue::new(id);
     let is_shown = Memo::new(move |_| id.with_value(|id| shown.with(|shown| shown.as_ref() == Some(id))));
+    // Without the stacks, it is a report like others: what a link or a Tracedrop file has of them.
+    let has_stacks =
+        Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| has_live_stacks(it))));
     view! {
         <article class="report" hidden=move || !is_shown.get()>
             <Show when=move || is_shown.get()>
-                {match id.with_value(|id| id == TIMELINE) {
-                    _ if id.with_value(|id| id == FLAME) => view! { <FlameScreen tab /> }.into_any(),
-                    true if tab.is_comparison() => view! { <PairScreen tab /> }.into_any(),
+                {move || match id.with_value(|id| id == TIMELINE) {
+                    _ if id.with_value(|id| id == FLAME) && has_stacks.get() => {
+                        view! { <FlameScreen tab /> }.into_any()
+                    }
+                    true if untrack(|| tab.is_comparison()) => view! { <PairScreen tab /> }.into_any(),
                     true => view! { <TimelineScreen tab /> }.into_any(),
                     false => view! { <ReportBody tab document id /> }.into_any(),
                 }}

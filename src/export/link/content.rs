@@ -664,7 +664,7 @@ fn read_table(content: TableContent<'_>) -> Result<Table, Refusal> {
 
 /// Content of columns and facts by id, as links don't store it; that of others is plain. `tests/link.rs` compares it with that
 /// of the reports. An id with two meanings has the one that redacts more.
-const CONTENTS: [(&str, Content); 30] = [
+const CONTENTS: [(&str, Content); 31] = [
     ("name", Content::Symbol),
     ("function", Content::Symbol),
     ("frame", Content::Symbol),
@@ -685,6 +685,7 @@ const CONTENTS: [(&str, Content); 30] = [
     ("frame_b", Content::Symbol),
     ("next", Content::Symbol),
     ("previous", Content::Symbol),
+    ("callers", Content::Symbol),
     ("meanwhile", Content::Symbol),
     ("shapes", Content::Argument),
     ("types", Content::Argument),
