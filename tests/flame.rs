@@ -2,6 +2,8 @@
 
 mod support;
 
+use proptest::prelude::*;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use support::{data_dirs, files, import, own_dir};
@@ -13,6 +15,9 @@ use tracedrop::export::{EXPORTERS, Options};
 use tracedrop::stacks::graph::{FrameClass, StackGraph};
 use tracedrop::stacks::merged::{By, LIBRARIES, Merged, StackQuery};
 use tracedrop::trace::{Run, Trace};
+
+/// Deeper than most stacks of the corpus.
+const MAX_DEPTH: u32 = 300;
 
 fn trace_of(path: &Path) -> Option<Trace> {
     import(path.file_name()?.to_str()?, &std::fs::read(path).ok()?, None).ok()
@@ -367,4 +372,133 @@ fn own_exports_open_again_with_the_same_weights() {
         }
     }
     assert!(n_checked.iter().all(|n| *n > 10), "{n_checked:?}");
+}
+
+/// The stacks of a graph, by the labels of their frames, with the weights of B and A.
+fn by_stack(graph: &StackGraph) -> BTreeMap<Vec<String>, (f64, f64)> {
+    let merged = Merged::new(graph, &StackQuery::default(), (1.0, 1.0)).unwrap();
+    let mut stacks = BTreeMap::new();
+    for (node, own) in (0..).zip(&merged.own).filter(|(_, own)| own.weight > 0.0 || own.before > 0.0) {
+        let labels = merged.path_to(node).into_iter().map(|node| {
+            let label = &merged.labels[merged.key[node as usize] as usize];
+            format!("{} ({})", label.name, label.place)
+        });
+        stacks.insert(labels.collect(), (own.weight, own.before));
+    }
+    stacks
+}
+
+proptest! {
+    /// Whatever A and B are: their difference keeps both sides to the digit, so A minus B plus B is A; and swapped sides are swapped
+    /// weights.
+    #[test]
+    fn a_minus_b_plus_b_is_a(
+        a in prop::collection::vec(("[ab]{1,3}(;[a-d]){0,4}", 1u32..100), 1..12),
+        b in prop::collection::vec(("[ab]{1,3}(;[a-d]){0,4}", 1u32..100), 1..12),
+    ) {
+        let graph = |stacks: &[(String, u32)]| {
+            let lines: String = stacks.iter().map(|(stack, n)| format!("{stack} {n}\n")).collect();
+            graphs(&import("a.folded", lines.as_bytes(), None).unwrap()).remove(0)
+        };
+        let (a, b) = (graph(&a), graph(&b));
+        let (of_a, of_b) = (by_stack(&a), by_stack(&b));
+        let difference = by_stack(&StackGraph::difference(&a, &b));
+        let swapped = by_stack(&StackGraph::difference(&b, &a));
+        for (stack, (weight, before)) in &difference {
+            let change = weight - before;
+            let of = |side: &BTreeMap<Vec<String>, (f64, f64)>| side.get(stack).map_or(0.0, |it| it.0);
+            prop_assert_eq!((of(&of_a), of(&of_b)), (*before, *weight));
+            prop_assert_eq!(of(&of_b) - change, of(&of_a));
+            prop_assert_eq!(swapped.get(stack), Some(&(*before, *weight)));
+        }
+        prop_assert!(of_a.keys().chain(of_b.keys()).all(|stack| difference.contains_key(stack)));
+        // Adding B to A and taking it away again.
+        let both = StackGraph::sum(&[&a, &b]).unwrap();
+        for (stack, (weight, _)) in by_stack(&both) {
+            let of = |side: &BTreeMap<Vec<String>, (f64, f64)>| side.get(&stack).map_or(0.0, |it| it.0);
+            prop_assert_eq!(weight - of(&of_b), of(&of_a));
+        }
+    }
+}
+
+/// What the independent reader of the corpus says of the one profile that a file has: sums by function, each stack once; callers and
+/// callees; the number of boxes from either end. By file and by line, the same weight.
+#[test]
+fn graphs_say_what_the_independent_reader_says() {
+    let (mut n_checked, mut n_around) = (0, 0);
+    for dir in data_dirs("stacks") {
+        for path in files(&dir, &[""]) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let Ok(expected) = std::fs::read(dir.join("expected").join(format!("{name}.json"))) else {
+                continue;
+            };
+            let expected: Value = serde_json::from_slice(&expected).unwrap();
+            let Some([profile]) = expected["profiles"].as_array().map(Vec::as_slice) else { continue };
+            // What has no width cannot be drawn; that weights beyond 2^53 are doubles is known.
+            let total = profile["total_weight"].as_f64().unwrap();
+            let Some(trace) = trace_of(&path).filter(|_| total > 0.0 && total < 9e15) else { continue };
+            let all = graphs(&trace);
+            let Some(graph) = all.first().filter(|graph| graph.negative == 0.0) else { continue };
+            // Nanoseconds for any unit of time.
+            let factor = (graph.total() / (total + profile["no_stack_weight"].as_f64().unwrap())).round();
+            let is = |got: f64, wanted: &Value| is_near(got, wanted.as_f64().unwrap() * factor);
+            let merged = Merged::new(graph, &StackQuery::default(), (1.0, 1.0)).unwrap();
+            let sums = merged.sums();
+            let label_of = |row: &Value| {
+                let place = row["file"].as_str().unwrap_or("");
+                let name = row["name"].as_str().unwrap();
+                merged.labels.iter().position(|label| label.name == name && label.place == place)
+            };
+            for row in profile["self_by_function"].as_array().unwrap() {
+                // Names of control characters are shown otherwise.
+                let Some(label) = label_of(row) else { continue };
+                assert!(is(sums[label].own.weight, &row["self"]), "{name}: {row} {:?}", sums[label]);
+                assert!(is(sums[label].total.weight, &row["total"]), "{name}: {row} {:?}", sums[label]);
+                n_checked += 1;
+            }
+            let Some(sandwich) = profile.get("sandwich") else { continue };
+            let Some(center) = label_of(sandwich) else { continue };
+            let (callers, callees) = merged.around(center as u32, MAX_DEPTH);
+            for (tree, rows) in [(&callers, &sandwich["callers"]), (&callees, &sandwich["callees"])] {
+                for row in rows.as_array().unwrap() {
+                    let Some(label) = label_of(row) else { continue };
+                    let found = tree.children(0).find(|node| tree.key[*node as usize] == label as u32);
+                    // Thin ones are counted together.
+                    let Some(node) = found else { continue };
+                    assert!(is(tree.totals[node as usize].weight, &row["weight"]), "{name}: {row}");
+                    n_around += 1;
+                }
+            }
+        }
+    }
+    assert!(n_checked > 100 && n_around > 20, "{n_checked} {n_around}");
+}
+
+#[test]
+fn the_function_that_is_looked_at_is_in_the_table() {
+    let lines: String = (0..400).map(|at| format!("main;f{at} {}\n", 1_000 - at)).collect();
+    let all = graphs(&import("a.folded", lines.as_bytes(), None).unwrap());
+    let names = |query: FlameQuery| -> Vec<String> {
+        view(&all, query).rows.into_iter().map(|row| row.name).collect()
+    };
+    assert_eq!(names(FlameQuery::default()).len(), 200);
+    let focus = vec![("main".to_string(), String::new()), ("f390".to_string(), String::new())];
+    let rows = names(FlameQuery { focus, ..FlameQuery::default() });
+    assert_eq!((rows.len(), rows[200].as_str()), (201, "f390"));
+    let center = Some(("f2".to_string(), String::new()));
+    let rows = names(FlameQuery { direction: Direction::Around, center, ..FlameQuery::default() });
+    assert_eq!((rows.len(), rows[2].as_str()), (200, "f2"));
+}
+
+#[test]
+fn samples_whose_times_go_back_are_in_order_of_time() {
+    let sample =
+        |time: &str, name: &str| format!("prog 7/7 [000] {time}: 1 cycles:\n\t10 {name}+0x0 (/app)\n\n");
+    let lines =
+        [sample("2.000000", "late"), sample("1.000000", "early"), sample("3.000000", "last")].concat();
+    let all = graphs(&import("a.txt", lines.as_bytes(), None).unwrap());
+    let mut boxes =
+        view(&all, FlameQuery { direction: Direction::Time, ..FlameQuery::default() }).flame.boxes;
+    boxes.sort_by(|a, b| a.start.total_cmp(&b.start));
+    assert_eq!(boxes.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["early", "late", "last"]);
 }

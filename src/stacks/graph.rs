@@ -132,7 +132,7 @@ pub struct StackGraph {
 }
 
 /// Samples beyond which their order is not kept.
-const MAX_ORDERED: usize = 5_000_000;
+pub const MAX_ORDERED: usize = 5_000_000;
 
 impl StackGraph {
     pub fn is_empty(&self) -> bool {

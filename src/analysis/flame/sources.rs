@@ -15,13 +15,14 @@ use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_ns};
 use crate::stacks::graph::{
-    FrameClass, GraphBuilder, GraphFrame, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph,
+    FrameClass, GraphBuilder, GraphFrame, MAX_ORDERED, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph,
 };
 use crate::trace::Trace;
 use crate::trace::emit_nvtx;
 use crate::trace::labels::{shown, thread_label};
 use crate::trace::samples::{self, FrameId, StackId};
 use crate::trace::slices::{Class, SliceId};
+use crate::trace::stack_profiles::StackProfile;
 use crate::trace::tracks::Place;
 use std::collections::BTreeSet;
 
@@ -171,8 +172,10 @@ fn of_profiles(weight: &Weight<'_>) -> StackGraph {
         for profile in &thread.profiles {
             let measure = Measure::of(weight.unit(), profile.weight.places());
             let has_times = !profile.time.is_empty();
-            for (row, stack) in profile.stack.iter().enumerate() {
-                let node = nodes.get(*stack, &mut builder);
+            let order = in_order_of_time(profile);
+            for at in 0..profile.len() {
+                let row = order.as_ref().map_or(at, |order| order[at] as usize);
+                let node = nodes.get(profile.stack[row], &mut builder);
                 let Some(digits) = profile.weight.digits_at(row) else { continue };
                 let weight = measure.double(digits);
                 if has_times {
@@ -184,6 +187,30 @@ fn of_profiles(weight: &Weight<'_>) -> StackGraph {
         }
     }
     builder.finish()
+}
+
+/// Rows in order of time, if times go back, as those of several CPUs do; a sample without a time follows the one before it. `None` if
+/// they are in order, or too many to keep it.
+fn in_order_of_time(profile: &StackProfile) -> Option<Vec<u32>> {
+    let mut latest = None;
+    let goes_back = (0..profile.time.len()).any(|row| {
+        let time = profile.time.digits_at(row);
+        let is_before = time.is_some() && time < latest;
+        latest = latest.max(time);
+        is_before
+    });
+    if !goes_back || profile.len() > MAX_ORDERED {
+        return None;
+    }
+    let mut last = i128::MIN;
+    let of_row = |row| {
+        last = profile.time.digits_at(row).unwrap_or(last);
+        last
+    };
+    let times: Vec<i128> = (0..profile.len()).map(of_row).collect();
+    let mut rows: Vec<u32> = (0..profile.len() as u32).collect();
+    rows.sort_by_key(|row| times[*row as usize]);
+    Some(rows)
 }
 
 /// Memory of a snapshot that is active after the last event up to `moment`, in nanoseconds since the start, by GPU. `None` without

@@ -127,7 +127,7 @@ pub struct FlameView {
     pub matched: Option<f64>,
     /// Weight of all stacks that take part, of B and of A.
     pub total: (f64, f64),
-    /// The first functions.
+    /// The first functions, and that of the box in full width or in the center.
     pub rows: Vec<FlameRow>,
     pub n_rows: u64,
     /// What should be known about the picture.
@@ -191,6 +191,8 @@ pub fn view(
         Picture { merged, unit, is_difference, widths, focus, is_hit: &is_hit }.flame()
     };
     let mut callers = None;
+    // The function that someone looks at.
+    let mut looked_at = focus.last().copied();
     let flame = match query.direction {
         Direction::Callers => picture(all, all.walk(&focus)),
         Direction::Time if !is_in_time => picture(all, all.walk(&focus)),
@@ -224,6 +226,7 @@ pub fn view(
                 let width = |label: &u32| widths.of(sums[*label as usize].own);
                 (0..sums.len() as u32).max_by(|a, b| width(a).total_cmp(&width(b)))
             });
+            looked_at = center;
             let (above, below) = all.around(center.unwrap_or(0), MAX_DEPTH);
             callers = Some(picture(&above, None));
             picture(&below, None)
@@ -231,7 +234,7 @@ pub fn view(
     };
     let total = all.total;
     let matched = pattern.is_some().then(|| widths.of(all.weight_of(&is_hit)));
-    let (rows, n_rows) = rows(all, sums, query.rows, pattern.is_some().then_some(&is_hit));
+    let (rows, n_rows) = rows(all, sums, query.rows, pattern.is_some().then_some(&is_hit), looked_at);
     let info = |graph: &StackGraph| FlameInfo {
         title: graph.title.clone(),
         caption: graph.caption.clone(),
@@ -280,12 +283,13 @@ fn heaviest_thread(graph: &StackGraph) -> Option<u32> {
     (0..weights.len()).rev().max_by(|a, b| weights[*a].total_cmp(&weights[*b])).map(|at| at as u32)
 }
 
-/// Functions that the search finds, if there is one, and how many they are.
+/// Functions that the search finds, if there is one, and how many they are. The one that someone looks at is among the first.
 fn rows(
     all: &Merged,
     sums: &[LabelSum],
     order: RowOrder,
     is_hit: Option<&Vec<bool>>,
+    looked_at: Option<u32>,
 ) -> (Vec<FlameRow>, u64) {
     let mut found: Vec<usize> = (0..sums.len())
         .filter(|at| {
@@ -315,7 +319,11 @@ fn rows(
             total_before: total.before,
         }
     };
-    (found.iter().take(MAX_ROWS).map(row).collect(), found.len() as u64)
+    let n_found = found.len() as u64;
+    let later = found.iter().skip(MAX_ROWS).copied().find(|at| looked_at == Some(*at as u32));
+    found.truncate(MAX_ROWS);
+    found.extend(later);
+    (found.iter().map(row).collect(), n_found)
 }
 
 fn notes(graph: &StackGraph, all: &Merged, flame: &Flame, scale: Scale) -> Vec<String> {
