@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$PWD/target/python-tests
 python3 -m venv --clear "$venv"
-if ! "$venv/bin/pip" install --quiet pytest pandas polars pyarrow duckdb mcp jsonschema; then
+if ! "$venv/bin/pip" install --quiet pytest pandas polars pyarrow duckdb mcp jsonschema mypy pyyaml; then
   if [ -n "${TRACEDROP_REQUIRE_CORPUS:-}" ]; then
     echo "PyPI cannot be reached, and TRACEDROP_REQUIRE_CORPUS is set." >&2
     exit 1
