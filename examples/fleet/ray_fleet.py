@@ -8,7 +8,6 @@ Files and dataset are on storage that all nodes have, and so is the Python packa
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -54,21 +53,11 @@ def sql(dataset: Any, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    commands = parser.add_subparsers(required=True, dest="command")
-    adding = commands.add_parser("add")
-    adding.add_argument("files", nargs="+")
-    adding.add_argument("--run", required=True)
-    adding.add_argument("--build")
-    adding.add_argument("-o", "--output", required=True)
-    asking = commands.add_parser("sql")
-    asking.add_argument("dataset")
-    asking.add_argument("query", type=Path, help="a file with SQL")
-    given = parser.parse_args()
+    given = fleet.arguments(__doc__ or "")
     if given.command == "add":
         print(add(given.files, run=given.run, dataset=given.output, build=given.build))
         return
-    columns, rows = sql(given.dataset, given.query.read_text())
+    columns, rows = sql(given.dataset, given.query)
     for row in [columns, *rows]:
         print("\t".join(map(str, row)))
 

@@ -9,7 +9,6 @@ Spark needs Java.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -78,24 +77,14 @@ def sql(spark: SparkSession, dataset: Any, query: str) -> DataFrame:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    commands = parser.add_subparsers(required=True, dest="command")
-    adding = commands.add_parser("add")
-    adding.add_argument("files", nargs="+")
-    adding.add_argument("--run", required=True)
-    adding.add_argument("--build")
-    adding.add_argument("-o", "--output", required=True)
-    asking = commands.add_parser("sql")
-    asking.add_argument("dataset")
-    asking.add_argument("query", type=Path, help="a file with SQL")
-    given = parser.parse_args()
+    given = fleet.arguments(__doc__ or "")
     # Workers need the packages that this Python has; a cluster may name another one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = session()
     if given.command == "add":
         print(add(spark, given.files, run=given.run, dataset=given.output, build=given.build))
     else:
-        sql(spark, given.dataset, given.query.read_text()).show(truncate=False)
+        sql(spark, given.dataset, given.query).show(truncate=False)
     spark.stop()
 
 

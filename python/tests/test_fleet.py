@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -162,6 +163,30 @@ def test_the_page_lists_all_columns() -> None:
         section = page.split(f"### `{table}`")[1].split("\n### ")[0]
         for name, (_, unit, about) in columns.items():
             assert f"| `{name}` | {'' if unit == 'none' else unit} | {about} |" in section
+
+
+def test_one_file_may_stand_alone_and_others_are_refused_whole(tmp_path: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    assert fleet.add(str(RANKS[0]), run="a", dataset=tmp_path / "one", progress=lambda n, of: heard.append((n, of))).added == 1
+    assert heard == [(1, 1)]
+    for files, says in [([RANKS[0], tmp_path / "missing"], "missing: cannot be read, so nothing was added"), ([tmp_path], "a folder; give the files")]:
+        with pytest.raises(td.TracedropError, match=says):
+            fleet.add(files, run="a", dataset=tmp_path / "none")
+        assert command("fleet", "add", *files, "--run", "a", "-o", tmp_path / "none").returncode == 1
+    assert not (tmp_path / "none").exists()
+    # An empty answer would look like a fleet without problems.
+    with pytest.raises(td.TracedropError, match="no fleet dataset"):
+        fleet.connect(tmp_path)
+
+
+def test_the_command_prints_rows_for_programs(dataset: Path) -> None:
+    query = "select run, sum(total_ns2) as squares, 'nan'::double as none from operations where run = 'a' group by run"
+    (row,) = json.loads(command("fleet", "sql", dataset, query, "--format", "json").stdout)
+    assert row == {"run": "a", "squares": int(fleet.connect(dataset).sql(query).fetchall()[0][1]), "none": None}
+    assert command("fleet", "sql", dataset, query, "--format", "csv").stdout.startswith(b"run,squares,none\r\n")
+    for query, says in [("select nope from files", b"nope"), ("select * from nope", b"Tables: runs, files")]:
+        refused = command("fleet", "sql", dataset, query)
+        assert refused.returncode == 1 and says in refused.stderr and b"Traceback" not in refused.stderr
 
 
 def test_wrong_names_of_runs_are_refused(tmp_path: Path) -> None:

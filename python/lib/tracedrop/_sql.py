@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import sys
+from decimal import Decimal
 from typing import Any
 
 from . import Trace, TracedropError, event_kinds, open
@@ -19,8 +21,8 @@ def _quoted(name: str) -> str:
 
 def tables(trace: Trace) -> list[tuple[str | None, str]]:
     """Tables that queries can use: report (`None` for events) and table."""
-    of_reports = [(report.id, table) for report in trace.reports for table in report.tables]
-    return [(None, kind) for kind in event_kinds()] + of_reports
+    of_events: list[tuple[str | None, str]] = [(None, kind) for kind in event_kinds()]
+    return of_events + [(report.id, table) for report in trace.reports for table in report.tables]
 
 
 def connect(trace: Trace, query: str) -> Any:
@@ -60,18 +62,56 @@ def connect(trace: Trace, query: str) -> Any:
     return connection
 
 
-def run(trace: Trace, query: str) -> Any:
-    """Relation of a query."""
-    connection = connect(trace, query)
+def answer(connection: Any, query: str, tables: list[str]) -> Any:
+    """Relation of a query; ``None`` if it has no rows to give, such as ``set``.
+
+    :raises TracedropError: DuckDB refuses it. If it names a table that does not exist, the message lists those that do.
+    """
     import duckdb
 
     try:
-        relation = connection.sql(query)
+        return connection.sql(query)
     except duckdb.Error as error:
-        there = ", ".join(table if report is None else f'"{report}".{table}' for report, table in tables(trace))
-        hint = f"\nTables: {there}" if isinstance(error, duckdb.CatalogException) else ""
+        hint = f"\nTables: {', '.join(tables)}" if isinstance(error, duckdb.CatalogException) else ""
         raise TracedropError(f"{error}{hint}") from None
-    return relation
+
+
+def run(trace: Trace, query: str) -> Any:
+    """Relation of a query on a trace."""
+    there = [table if report is None else f'"{report}".{table}' for report, table in tables(trace)]
+    return answer(connect(trace, query), query, there)
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add the option that :func:`write` takes."""
+    parser.add_argument("--format", choices=["table", "csv", "json"], default="table", help="[default: table, which shows some of the rows]")
+
+
+def _json_value(value: Any) -> Any:
+    """Exact numbers as numbers; those that JSON lacks, such as NaN, are missing."""
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        return int(value)
+    if isinstance(value, (float, Decimal)):
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+def write(relation: Any, format: str) -> None:
+    """Print the rows of a relation."""
+    if relation is None:
+        return
+    if format == "table":
+        print(relation)
+        return
+    columns, rows = relation.columns, relation.fetchall()
+    if format == "csv":
+        out = csv.writer(sys.stdout)
+        out.writerow(columns)
+        out.writerows(rows)
+    else:
+        values = [{name: _json_value(value) for name, value in zip(columns, row)} for row in rows]
+        json.dump(values, sys.stdout, default=str, ensure_ascii=False, indent=1)
+        print()
 
 
 def main(args: list[str]) -> int:
@@ -82,7 +122,7 @@ def main(args: list[str]) -> int:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="the trace; several with --together")
     parser.add_argument("query", metavar="QUERY", help="for instance: select name, sum(dur) from slices group by name")
-    parser.add_argument("--format", choices=["table", "csv", "json"], default="table")
+    add_format(parser)
     parser.add_argument("--together", action="store_true", help="read all files as one run")
     parser.add_argument("--only", metavar="START..END", help="only this time range, as in `tracedrop report`")
     parser.add_argument("--from", dest="from_", metavar="FORMAT", help="parse as this format instead of detecting it")
@@ -100,21 +140,8 @@ def main(args: list[str]) -> int:
                 if given.query in name:
                     print(name)
             return 0
-        relation = run(trace, given.query)
-        if relation is None:
-            return 0
-        if given.format == "table":
-            print(relation)
-            return 0
-        columns, rows = relation.columns, relation.fetchall()
+        write(run(trace, given.query), given.format)
     except (TracedropError, TypeError) as error:
         print(f"tracedrop: {error}", file=sys.stderr)
         return 1
-    if given.format == "csv":
-        out = csv.writer(sys.stdout)
-        out.writerow(columns)
-        out.writerows(rows)
-    else:
-        json.dump([dict(zip(columns, row)) for row in rows], sys.stdout, default=str, ensure_ascii=False, indent=1)
-        print()
     return 0

@@ -9,12 +9,14 @@ Sums, sums of squares, counts and histograms of ranks add up exactly to those of
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,8 @@ from . import Trace, TracedropError, __version__, open
 SCHEMA_VERSION = "3"
 #: Files in one part of a table, so that parts have a size that engines like.
 FILES_PER_PART = 256
+#: Arguments of a progress function: files read, and all files that are read.
+Progress = Callable[[int, int], object]
 MISSING = "Summaries of fleets need DuckDB, which is not installed. Install it with: pip install 'tracedrop[sql]'"
 
 def _tables() -> dict[str, dict[str, tuple[str, str, str]]]:
@@ -65,14 +69,16 @@ def _duckdb() -> Any:
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _slow(file)
-
-
-def _slow(file: Any) -> str:
+    if path.is_dir():
+        raise TracedropError(f"{path}: a folder; give the files in it, one per rank, such as {path}/*.json.gz")
     digest = hashlib.sha256()
-    while chunk := file.read(1 << 20):
-        digest.update(chunk)
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+    except OSError as error:
+        # Without its content, nobody can say later whether it was added.
+        raise TracedropError(f"{path}: cannot be read, so nothing was added: {error.strerror}") from None
     return digest.hexdigest()
 
 
@@ -126,12 +132,23 @@ def _rows(cursor: Any, trace: Trace, report: str, table: str, into: str, columns
     cursor.unregister("rows_of_report")
 
 
-def _summarize(connection: Any, path: Path, sha256: str, options: dict[str, Any]) -> bool:
+class _Stop:
+    """Ends the reading of files in other threads, which Ctrl-C does not reach."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+
+    def check(self, *_: object) -> None:
+        if self.is_set:
+            raise KeyboardInterrupt
+
+
+def _summarize(connection: Any, path: Path, sha256: str, options: dict[str, Any], stop: _Stop) -> bool:
     """Insert the rows of one file; whether it can be read."""
     cursor = connection.cursor()
     size = path.stat().st_size
     try:
-        trace = open(path, **options)
+        trace = open(path, progress=stop.check, **options)
         # Kernels are summed one by one, which needs all of them.
         trace.events()
     except TracedropError as error:
@@ -262,22 +279,25 @@ def _write(connection: Any, dataset: Path, run: str, table: str, part: str) -> N
 
 
 def add(
-    files: Iterable[str | os.PathLike[str]],
+    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     run: str,
     dataset: str | os.PathLike[str],
     build: str | None = None,
     jobs: int | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Added:
     """Add summaries of traces to a dataset.
 
-    :param files: Traces, one per rank. One that cannot be read becomes a row of ``files`` with the reason.
+    :param files: Traces, one per rank, or a single one. One that cannot be read becomes a row of ``files`` with the reason.
     :param run: Name of the run: letters, digits, ``.``, ``-`` and ``_``.
     :param dataset: Folder of the dataset, created if missing.
     :param build: Build or commit that ran, for queries that compare builds.
     :param jobs: Files read at the same time; by default one per processor.
+    :param progress: Called after each file, by one thread at a time, with the number of files read and of all that are read.
     :param options: Those of :func:`tracedrop.open`.
+    :raises TracedropError: A file does not exist or is a folder, or a name or an option is wrong. Nothing is added then.
 
     Files that the run has already, by SHA-256, are left out, so adding again changes nothing. Several calls may add to a dataset at
     the same time, in tasks of any engine, if each has its own files. A task that is started again writes the same parts.
@@ -288,17 +308,32 @@ def add(
     dataset = Path(dataset)
     connection = duckdb.connect(config={"threads": 1})
     known = _known(connection, dataset, run)
-    paths = sorted({Path(file) for file in files})
+    paths = sorted({Path(file) for file in ([files] if isinstance(files, (str, os.PathLike)) else files)})
     hashed = [(path, _sha256(path)) for path in paths]
     new = list({sha256: path for path, sha256 in hashed if sha256 not in known}.items())
-    n_unreadable = 0
+    n_unreadable = n_read = 0
+    stop, lock = _Stop(), threading.Lock()
+
+    def summarize(one: tuple[str, Path]) -> bool:
+        nonlocal n_read
+        is_readable = _summarize(connection, one[1], one[0], options, stop)
+        with lock:
+            n_read += 1
+            if progress:
+                progress(n_read, len(new))
+        return is_readable
+
     for start in range(0, len(new), FILES_PER_PART):
         batch = new[start : start + FILES_PER_PART]
         for table, columns in TABLES.items():
             declared = ", ".join(f'"{name}" {kind}' for name, (kind, *_) in columns.items())
             connection.execute(f"create or replace table {table} ({declared})")
         with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-            read = list(pool.map(lambda one: _summarize(connection, one[1], one[0], options), batch))
+            try:
+                read = list(pool.map(summarize, batch))
+            except BaseException:
+                stop.is_set = True
+                raise
         n_unreadable += read.count(False)
         connection.execute(
             "insert into runs select ?, count(*), count(error), sum(bytes), sum(kept), sum(repaired), sum(skipped), ? from files",
@@ -315,7 +350,11 @@ def parts(dataset: str | os.PathLike[str]) -> dict[str, list[str]]:
     """Paths of the complete Parquet files of each table, for any engine: ``DATASET/table=kernels/run=monday/part-….parquet``.
 
     Files that an interrupted call of :func:`add` left are not among them.
+
+    :raises TracedropError: The folder is no dataset.
     """
+    if not (Path(dataset) / "table=files").is_dir():
+        raise TracedropError(f"{os.fspath(dataset)}: no fleet dataset, which has a folder table=files; `tracedrop fleet add` makes one")
     found = {table: sorted((Path(dataset) / f"table={table}").glob("run=*/*.parquet")) for table in TABLES}
     complete = {(path.parent.name, path.name) for path in found["files"]}
     return {table: [str(path) for path in paths if (path.parent.name, path.name) in complete] for table, paths in found.items()}
@@ -325,6 +364,8 @@ def connect(dataset: str | os.PathLike[str]) -> Any:
     """DuckDB connection with a view for each table of a dataset; each has the column ``run``.
 
     Columns and tables that an older version did not write are there, without values.
+
+    :raises TracedropError: The folder is no dataset.
     """
     connection = _duckdb().connect()
     for table, paths in parts(dataset).items():
@@ -340,32 +381,62 @@ def connect(dataset: str | os.PathLike[str]) -> Any:
     return connection
 
 
-def main(args: list[str]) -> int:
-    """``tracedrop fleet``; returns its exit code."""
-    import argparse
+def _query(text: str) -> str:
+    """SQL, or the content of a file with it."""
+    try:
+        return Path(text).read_text("utf-8") if text.endswith(".sql") else text
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text}: cannot be read: {error.strerror}") from None
 
-    parser = argparse.ArgumentParser(prog="tracedrop fleet", description="Summaries of many traces as a Parquet dataset.")
+
+def _parser(description: str, prog: str | None = None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser, argparse.ArgumentParser]:
+    """Parsers of a command with the subcommands ``add`` and ``sql``: all, and those of the subcommands."""
+    parser = argparse.ArgumentParser(prog=prog, description=description)
     commands = parser.add_subparsers(required=True, dest="command")
     adding = commands.add_parser("add", help="add summaries of traces")
     adding.add_argument("files", nargs="+", metavar="FILE")
     adding.add_argument("--run", required=True, metavar="ID", help="name of the run")
     adding.add_argument("-o", "--output", required=True, metavar="DATASET", help="folder of the dataset, created if missing")
     adding.add_argument("--build", metavar="ID", help="build or commit that ran")
-    adding.add_argument("--jobs", type=int, metavar="N", help="files read at the same time [default: one per processor]")
     asking = commands.add_parser("sql", help="run SQL over a dataset")
     asking.add_argument("dataset", metavar="DATASET")
-    asking.add_argument("query", metavar="QUERY", help="SQL, or a file with it that ends in .sql")
+    asking.add_argument("query", type=_query, metavar="QUERY", help="SQL, or a file with it that ends in .sql")
+    return parser, adding, asking
+
+
+def arguments(description: str) -> argparse.Namespace:
+    """Arguments of this process, as ``tracedrop fleet`` takes them, for programs that do the same on an engine: ``command`` (``"add"``
+    or ``"sql"``), ``files``, ``run``, ``output`` and ``build``, or ``dataset`` and ``query``, which is the SQL itself.
+
+    :param description: What the program does; its help shows the first line.
+    """
+    return _parser(description.partition("\n")[0])[0].parse_args()
+
+
+def main(args: list[str]) -> int:
+    """``tracedrop fleet``; returns its exit code."""
+    from . import _sql
+
+    parser, adding, asking = _parser("Summaries of many traces as a Parquet dataset.", "tracedrop fleet")
+    adding.add_argument("--jobs", type=int, metavar="N", help="files read at the same time [default: one per processor]")
+    _sql.add_format(asking)
     given = parser.parse_args(args)
     try:
         if given.command == "sql":
-            query = Path(given.query).read_text() if given.query.endswith(".sql") else given.query
-            relation = connect(given.dataset).sql(query)
-            if relation is not None:
-                print(relation)
+            _sql.write(_sql.answer(connect(given.dataset), given.query, list(TABLES)), given.format)
             return 0
-        done = add(given.files, run=given.run, dataset=given.output, build=given.build, jobs=given.jobs)
+        # On a terminal, a line that counts.
+        shown = sys.stderr.isatty()
+        progress = (lambda n, all: print(f"\r{n:,} of {all:,} files", end="", file=sys.stderr, flush=True)) if shown else None
+        try:
+            done = add(given.files, run=given.run, dataset=given.output, build=given.build, jobs=given.jobs, progress=progress)
+        finally:
+            if shown:
+                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
         print(json.dumps({"added": done.added, "unreadable": done.unreadable, "known": done.known}))
         return 0
-    except (TracedropError, OSError) as error:
+    except TracedropError as error:
         print(f"tracedrop: {error}", file=sys.stderr)
-        return 1
+    except OSError as error:
+        print(f"tracedrop: {error.filename or given.output}: {error.strerror}", file=sys.stderr)
+    return 1
