@@ -457,10 +457,14 @@ fn chrome_traces_are_not_offered_where_they_would_be_empty() {
     ] {
         for (name, trace) in traces(system, endings) {
             let is_empty = trace.accesses.is_expected() && trace.accesses.is_empty();
+            // Forward passes are events of Chrome traces only.
+            let is_forward = !trace.scoring_calls.is_empty();
             let run = Run::single(trace);
+            let offers = |id: &str| (export::find(id).unwrap().applies)(&run);
+            assert_eq!(offers("perfetto"), wanted[1] && !is_empty && !is_forward, "{system} {name} perfetto");
             let wanted = wanted.map(|wanted| wanted && !is_empty);
             for (id, wanted) in ["chrome-trace", "chrome-trace-gz"].into_iter().zip(wanted) {
-                assert_eq!((export::find(id).unwrap().applies)(&run), wanted, "{system} {name} {id}");
+                assert_eq!(offers(id), wanted, "{system} {name} {id}");
             }
         }
     }

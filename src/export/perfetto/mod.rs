@@ -40,7 +40,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "pftrace",
     media_type: "application/octet-stream",
     in_menu: true,
-    needs: "events with timestamps",
+    needs: "slices, counters or memory accesses with timestamps",
     applies,
     write: WriteFn::InSteps(|input, out| Steps::new(write(input, out))),
     reference: None,
@@ -96,8 +96,9 @@ const END: u64 = 2;
 const INSTANT: u64 = 3;
 const COUNTER: u64 = 4;
 
+/// Forward passes are no events, so they would give an empty file; a Chrome trace has them.
 fn applies(run: &Run) -> bool {
-    (chrome_trace::PACKED_INFO.applies)(run)
+    (chrome_trace::PACKED_INFO.applies)(run) && run.traces.iter().any(|trace| trace.scoring_calls.is_empty())
 }
 
 /// Output in chunks.
