@@ -287,21 +287,25 @@ fn write_junit(limits: &[Limit], compared: &Compared) -> io::Result<()> {
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     let n_tests = outcomes.len() + 1;
     let name = xml(&comparison.title);
-    let counts = format!("tests=\"{n_tests}\" failures=\"{n_failed}\" errors=\"{n_errors}\"");
+    // Some readers want times and cannot do without; a test takes none of its own.
+    let counts = format!("tests=\"{n_tests}\" failures=\"{n_failed}\" errors=\"{n_errors}\" time=\"0\"");
     writeln!(out, "<testsuites {counts}>\n<testsuite name=\"{name}\" {counts}>")?;
     let summaries = comparison.reports.iter().map(|report| report.summary.as_str());
     let summary: Vec<&str> = summaries.filter(|summary| !summary.is_empty()).collect();
     writeln!(
         out,
-        "<testcase classname=\"tracedrop\" name=\"B vs A\"><system-out>{}</system-out></testcase>",
+        "<testcase classname=\"tracedrop\" name=\"B vs A\" time=\"0\"><system-out>{}</system-out></testcase>",
         xml(&summary.join("\n"))
     )?;
     for (text, outcome) in &outcomes {
-        write!(out, "<testcase classname=\"tracedrop\" name=\"{}\">", xml(text))?;
+        write!(out, "<testcase classname=\"tracedrop\" name=\"{}\" time=\"0\">", xml(text))?;
+        // GitLab shows the text of a failure, others its message.
         match outcome {
             Ok(Outcome::Kept(why)) => write!(out, "<system-out>{}</system-out>", xml(why))?,
-            Ok(Outcome::Passed(why)) => write!(out, "<failure message=\"{}\"/>", xml(why))?,
-            Err(why) => write!(out, "<error message=\"{}\"/>", xml(why))?,
+            Ok(Outcome::Passed(why)) => {
+                write!(out, "<failure type=\"limit\" message=\"{0}\">{0}</failure>", xml(why))?
+            }
+            Err(why) => write!(out, "<error type=\"metric\" message=\"{0}\">{0}</error>", xml(why))?,
         }
         writeln!(out, "</testcase>")?;
     }
