@@ -84,6 +84,15 @@ def test_tables_page_in_whole_rows() -> None:
     talk(conversation)
 
 
+def test_a_share_of_a_total_that_is_no_number_is_left_out() -> None:
+    async def conversation(ask: Ask, _: ClientSession) -> None:
+        handle = handle_of((await ask("open", paths=["sway/nonfinite.jsonl"]))[1])
+        _, text = await ask("table", handle=handle, report="sway-summary", table="per_view")
+        assert re.fullmatch(r"rows 1–(\d+) of \1", text.splitlines()[0])
+
+    talk(conversation)
+
+
 def test_three_states_and_wrong_questions() -> None:
     async def conversation(ask: Ask, _: ClientSession) -> None:
         handle = handle_of((await ask("open", paths=[TRACE]))[1])

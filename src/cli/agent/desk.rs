@@ -732,9 +732,10 @@ fn table(
     if let Some(by) = by
         && let (Some(of_shown), Some(of_all)) =
             (total(from_ref(&range), &order, by), total(from_ref(&whole), &all, by))
-        && of_all != 0.0
+        && let share = of_shown / of_all * 100.0
+        // Sums may be zero, or not finite.
+        && share.is_finite()
     {
-        let share = of_shown / of_all * 100.0;
         first.push_str(&format!(", {share:.1}% of the total ({})", table.columns[by as usize].id));
     }
     let next = ask.offset + n_shown;
