@@ -7,6 +7,7 @@ use crate::cli::watch::{self, Doing, Listener};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::cell::RefCell;
+use std::process;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -52,6 +53,8 @@ type Job = Box<dyn FnOnce(&mut State) + Send>;
 /// Handle of the thread, which ends with the last handle.
 pub struct Actor {
     jobs: Mutex<Sender<Job>>,
+    /// Process of the thread; a fork of it has none.
+    process: u32,
 }
 
 /// Progress and messages of one question, shared by both threads.
@@ -93,7 +96,7 @@ impl Actor {
                 job(&mut state);
             }
         })?;
-        Ok(Arc::new(Actor { jobs: Mutex::new(jobs) }))
+        Ok(Arc::new(Actor { jobs: Mutex::new(jobs), process: process::id() }))
     }
 
     /// Answer of the document to `question`, and the messages on the way. `listener` is called with what is being done
@@ -104,6 +107,11 @@ impl Actor {
         listener: Option<&Bound<'_, PyAny>>,
         question: impl FnOnce(&mut State) -> T + Send + 'static,
     ) -> PyResult<(T, Vec<String>)> {
+        if self.process != process::id() {
+            return Err(PyRuntimeError::new_err(
+                "this trace was opened before the process was forked, which copies no threads; open it in the new process",
+            ));
+        }
         let progress = Arc::new(Progress::default());
         progress.share.store(f64::NAN.to_bits(), Ordering::Relaxed);
         let (reply, mut answers) = mpsc::channel();
