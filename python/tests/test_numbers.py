@@ -144,6 +144,7 @@ WITH_EVENTS = {
     "instants": DATA / "chrome" / "hand_instants.json",
     "flows": PYTORCH / "alexnet-a100-sync.json.gz",
     "collective_calls": RANKS[0],
+    "scoring_calls": DATA / "sway",
     "tracks": TRACE,
     "counters": DATA / "chrome" / "hand_counters.json",
     "samples": DATA / "chrome" / "hand_stacks_samples.json",

@@ -11,6 +11,7 @@ use crate::trace::Trace;
 use crate::trace::accesses::{Op, Wanted};
 use crate::trace::labels::{process_label, thread_label};
 use crate::trace::samples::NO_LINE;
+use crate::trace::scoring_calls::ProbeKind;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::stack_profiles::StackProfile;
 use crate::trace::tracks::TrackKind;
@@ -248,6 +249,38 @@ pub const TABLES: &[EventTable] = &[
         make: collective_calls,
     },
     EventTable {
+        id: "scoring_calls",
+        about: "One row per scoring call of a forward-pass trace, in file order.",
+        columns: &[
+            column(
+                "end",
+                Unit::NsClock,
+                "end since 1970, to the microsecond; missing if the file has no valid time",
+            ),
+            column(
+                "dur",
+                Unit::Ns,
+                "duration, of the lookup for a hit; missing if the file has no valid one",
+            ),
+            column("probe", Unit::None, "probe; missing if it has none"),
+            column("view", Unit::None, "state of the model: base, ft, a scaled or a randomized one"),
+            column(
+                "op",
+                Unit::None,
+                "backend operation: next_token_dist, rolling_logprob, logprob_of or others",
+            ),
+            column("prompt", Unit::None, "digest of the scored prompt"),
+            column(
+                "top_k",
+                Unit::Count,
+                "tokens requested; 0 for operations without; missing beyond 64 bits",
+            ),
+            column("cache", Unit::None, "hit or miss"),
+            column("offset", Unit::Bytes, "position of its record in the decompressed file"),
+        ],
+        make: scoring_calls,
+    },
+    EventTable {
         id: "samples",
         about: "One row per sample of a call stack, by time.",
         columns: &[
@@ -472,6 +505,33 @@ fn collective_calls(trace: &Trace) -> Vec<Data<'_>> {
         Data::all(Values::Unsigned32(tracks.into())),
         process,
         thread,
+    ]
+}
+
+/// `value` times `scale` as whole nanoseconds; `None` if it is no number or beyond 64 bits.
+fn whole_ns(value: f64, scale: f64) -> Option<i64> {
+    let ns = (value * scale).round();
+    (ns.abs() < i64::MAX as f64).then_some(ns as i64)
+}
+
+fn scoring_calls(trace: &Trace) -> Vec<Data<'_>> {
+    let calls = &trace.scoring_calls;
+    let has_probe = |row: usize| calls.probe_kind[row] != ProbeKind::Null;
+    let probe = |row: usize| if has_probe(row) { calls.probe[row] } else { StringId::NONE };
+    let top_k = |row: usize| calls.wide_top_k(row).is_none().then_some(calls.top_k[row]);
+    vec![
+        Data::integers(calls.ts.iter().map(|seconds| whole_ns(*seconds, 1e9))),
+        Data::integers(calls.wall_ms.iter().map(|ms| whole_ns(*ms, 1e6))),
+        Data::made_names((0..calls.len()).map(probe)),
+        Data::names(&calls.view_id),
+        Data::names(&calls.op),
+        Data::names(&calls.prompt_hash),
+        Data::integers((0..calls.len()).map(top_k)),
+        Data::words(
+            calls.hit.iter().map(|is_hit| Some(u32::from(*is_hit))),
+            vec!["miss".to_string(), "hit".to_string()],
+        ),
+        Data::all(Values::Unsigned(Cow::Borrowed(&calls.offset))),
     ]
 }
 
