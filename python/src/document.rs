@@ -7,6 +7,7 @@ use crate::cli::read::Opened;
 use crate::cli::{compare, export, mrm, now_ms, report};
 use crate::tables;
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -17,7 +18,7 @@ use tracedrop::compare::limits::{Limit, Outcome};
 use tracedrop::engine::Side;
 use tracedrop::export::{EXPORTERS, Options, event_tables, json};
 
-create_exception!(_tracedrop, TracedropError, PyValueError, "What went wrong, where, and what to try.");
+create_exception!(tracedrop, TracedropError, PyValueError, "What went wrong, where, and what to try.");
 
 fn wrong(messages: &[String], else_: &str) -> PyErr {
     // Parsing issues come on the way to the reason, and are not it.
@@ -31,7 +32,20 @@ fn wrong(messages: &[String], else_: &str) -> PyErr {
 
 /// Arguments of the command, or its error message without the usage.
 fn parsed(args: Vec<String>) -> PyResult<Command> {
+    let command = args.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" ");
     Cli::try_parse_from(args).map(|cli| cli.command).map_err(|error| {
+        if let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
+            (error.kind(), error.get(ContextKind::InvalidArg))
+        {
+            let named = |option: &str| option.trim_start_matches('-').replace('-', "_");
+            let similar = match error.get(ContextKind::SuggestedArg) {
+                Some(ContextValue::String(similar)) => format!("did you mean '{}'? ", named(similar)),
+                _ => String::new(),
+            };
+            let what =
+                format!("no option '{}'; {similar}Options are those of `{command} --help`", named(option));
+            return TracedropError::new_err(what);
+        }
         let text = error.render().to_string();
         let said =
             text.split("Usage:").next().unwrap_or_default().split("For more").next().unwrap_or_default();
@@ -247,6 +261,16 @@ impl Document {
             written.is_ok_and(|code| code == std::process::ExitCode::SUCCESS)
         })?;
         if is_written { Ok(()) } else { Err(wrong(&messages, "this trace cannot be a run directory")) }
+    }
+
+    /// Metrics of a comparison: name in limits, and meaning.
+    fn metrics(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let (metrics, _) = self.actor.ask(py, None, |state| {
+            let Held::Compared(compared) = &state.held else { return Vec::new() };
+            let measures = &compared.comparison().measures;
+            measures.iter().map(|measure| (measure.id.clone(), measure.what.clone())).collect()
+        })?;
+        Ok(metrics)
     }
 
     /// Checks limits of a comparison: text, `"ok"`, `"exceeded"` or `"unknown"`, and why.

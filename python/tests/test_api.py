@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -19,7 +21,7 @@ import pyarrow as pa
 import pytest
 import tracedrop as td
 
-from conftest import DATA, OTHER, RANKS, TRACE, command
+from conftest import COMMAND, DATA, OTHER, RANKS, TRACE, command
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +69,7 @@ def test_what_one_types_first_works(trace: td.Trace, tmp_path: Path) -> None:
         kernels["x"]
     with pytest.raises(KeyError, match="no report 'x'; there are: gpu-findings"):
         trace.reports["x"]
+    assert "gpu-kernels" in trace.reports and "x" not in trace.reports and trace.reports[0] in trace.reports
     with pytest.raises(td.TracedropError, match=r"as in export\('html', 'report.html'\)"):
         trace.export("report.html")
     with pytest.raises(FileNotFoundError, match=r"missing/report.html'$"):
@@ -91,6 +94,15 @@ def test_libraries_take_tables_as_they_are(trace: td.Trace) -> None:
     assert longest[0][0] in names
 
 
+def test_missing_libraries_are_named(trace: td.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = trace.report("gpu-kernels").tables["kernels"]
+    for name, make in [("pyarrow", kernels.to_arrow), ("polars", kernels.to_polars), ("pandas", kernels.to_pandas)]:
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, name, None)
+            with pytest.raises(ImportError, match=f"pip install {name}"):
+                make()
+
+
 def test_arguments_of_slices_are_json(trace: td.Trace) -> None:
     args = [text for text in pa.table(trace.events(args=True))["args"].to_pylist() if text]
     assert args and all(isinstance(json.loads(text), dict) for text in args)
@@ -110,11 +122,13 @@ def test_tables_outlive_their_trace() -> None:
     ("make", "says"),
     [
         (lambda: td.open("no/such/file.json"), "no/such/file.json: cannot be opened"),
-        (lambda: td.open(TRACE, topp=3), "--topp"),
+        (lambda: td.open(TRACE, topp=3), "no option 'topp'; did you mean 'top'?"),
+        (lambda: td.open(TRACE).export("html", only="0..1s"), "no option 'only'"),
+        (lambda: td.open(str(DATA / "pytorch" / "*.json.gz")), "Patterns are for glob"),
         (lambda: td.open(TRACE, only="5"), "two times separated by"),
         (lambda: td.open(TRACE, report="nothing"), "unknown report 'nothing'"),
         (lambda: td.open(TRACE, where="total>nonsense"), "--where"),
-        (lambda: td.open([TRACE, OTHER]), "all together"),
+        (lambda: td.open([TRACE, OTHER]), "all as the ranks of one run, with `together`"),
         (lambda: td.open(DATA / "chrome" / "hand_empty_file.json"), "hand_empty_file.json"),
         (lambda: td.open(TRACE).export("nothing"), "unknown format 'nothing' for --to"),
         (lambda: td.open(TRACE).events("nothing"), "there are: slices"),
@@ -125,6 +139,29 @@ def test_errors_say_what_and_where(make, says: str) -> None:
     with pytest.raises(td.TracedropError, match=None) as error:
         make()
     assert says in str(error.value), str(error.value)
+
+
+def test_what_is_no_path_is_refused() -> None:
+    for path in (3, None):
+        with pytest.raises(TypeError, match="a list of paths, not (int|NoneType)"):
+            td.open(path)  # type: ignore[arg-type]
+    with TRACE.open("rb") as file, pytest.raises(TypeError, match="not an open file"):
+        td.open(file)  # type: ignore[arg-type]
+    assert td.open(str(TRACE).encode()).title == TRACE.name  # type: ignore[arg-type]
+
+
+def test_options_of_open_traces_are_not_ignored(trace: td.Trace) -> None:
+    with pytest.raises(TypeError, match="top: for paths"):
+        td.compare(trace, trace, top=3)
+
+
+def test_errors_cross_processes(trace: td.Trace) -> None:
+    # Ray and multiprocessing send them to where the task was started.
+    with pytest.raises(td.TracedropError) as error:
+        td.open("no/such/file.json")
+    again = pickle.loads(pickle.dumps(error.value))
+    assert type(again) is td.TracedropError and str(again) == str(error.value)
+    assert f"{td.TracedropError.__module__}.{td.TracedropError.__name__}" == "tracedrop.TracedropError"
 
 
 def test_missing_names_list_what_there_is(trace: td.Trace) -> None:
@@ -192,6 +229,26 @@ def test_a_trace_is_used_from_any_thread(trace: td.Trace) -> None:
     assert found == [len(trace.events())]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_does_not_wait_for_a_thread_it_lacks(trace: td.Trace) -> None:
+    program = textwrap.dedent(f"""
+        import os, signal
+        import tracedrop as td
+        trace = td.open({str(TRACE)!r})
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            assert td.open({str(TRACE)!r}).title == {TRACE.name!r}
+            try:
+                trace.events()
+            except RuntimeError as error:
+                os._exit(0 if "forked" in str(error) else 3)
+            os._exit(4)
+        assert os.waitpid(child, 0)[1] == 0
+    """)
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
 def test_exports(trace: td.Trace, tmp_path: Path) -> None:
     for to in ("html", "markdown", "json", "csv", "parquet", "chrome-trace", "speedscope", "tracedrop", "index", "link"):
         content = trace.export(to)
@@ -221,6 +278,7 @@ def test_limits() -> None:
     compared = td.compare(TRACE, OTHER)
     checked = compared.check("gpu.busy > 1000%", "nothing > 1")
     assert [limit.state for limit in checked] == ["ok", "unknown"]
+    assert "gpu.busy" in compared.metrics and all(compared.metrics.values())
     with pytest.raises(td.LimitExceeded, match="no metric"):
         compared.fail_on("nothing > 1")
     compared.fail_on("gpu.busy > 1000%")
@@ -266,6 +324,24 @@ def test_the_command_sql(trace: td.Trace) -> None:
     assert failed.returncode == 1 and b"cannot be opened" in failed.stderr
 
 
+def test_commands_end_quietly_when_the_reader_or_the_user_has_enough(large: Path, tmp_path: Path) -> None:
+    first = subprocess.run(["bash", "-c", f"{COMMAND} sql {TRACE} 'select * from slices' --format csv | head -1"], capture_output=True, text=True)
+    assert first.stdout.startswith("id,") and not first.stderr
+    # Short tables, so that it needs time and no memory.
+    endless = "select count(*) from range(100000) a, range(100000) b, range(1000) c"
+    for args in [["sql", str(TRACE), endless], ["fleet", "add", str(large), "--run=a", f"-o={tmp_path}"]]:
+        process = subprocess.Popen([COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            out, error = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert "Traceback" not in error, (args, error)
+        assert process.returncode in (-signal.SIGINT, 130) or "added" in out, args
+
+
 def test_sql_without_duckdb_says_how_to_install_it(trace: td.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(td.TracedropError, match="pip install"):
@@ -278,6 +354,11 @@ def test_junit_of_a_comparison() -> None:
     printed = command("compare", TRACE, OTHER, "--format", "junit", "--fail-on", "gpu.busy > -1000%", "--fail-on", "gpu.work > 1000%")
     suite = ET.fromstring(printed.stdout)
     assert printed.returncode == 3 and suite.get("tests") == "3" and suite.get("failures") == "1"
+    # What readers of GitLab, GitHub and Jenkins have in common: names and times; a failure with a message, and the text of it.
+    assert [test.get("time") for test in suite.iter("testcase")] == ["0"] * 3
+    assert all(test.get("classname") and test.get("name") for test in suite.iter("testcase"))
+    (failure,) = suite.iter("failure")
+    assert failure.get("type") and failure.get("message") == failure.text and "gpu.busy" in (failure.text or "")
 
 
 def test_tables_and_values_of_several_files_are_all_there() -> None:

@@ -54,7 +54,7 @@ pub fn open(args: &ReportArgs) -> Option<Opened> {
     } else {
         let [file] = &job.files[..] else {
             let names: Vec<String> = job.files.iter().map(Place::shown).collect();
-            let what = "several traces: open one of them, or all together as the ranks of one run";
+            let what = "several traces: open one of them, or all as the ranks of one run, with `together`";
             say!("{what}: {}", names.join(", "));
             return None;
         };

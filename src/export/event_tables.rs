@@ -253,7 +253,7 @@ pub const TABLES: &[EventTable] = &[
         about: "One row per scoring call of a forward-pass trace, in file order.",
         columns: &[
             column(
-                "end",
+                "ended",
                 Unit::NsClock,
                 "end since 1970, to the microsecond; missing if the file has no valid time",
             ),

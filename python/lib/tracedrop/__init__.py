@@ -13,13 +13,15 @@ The unit of each column is in :attr:`Table.units`.
 from __future__ import annotations
 
 import builtins as _builtins
+import glob as _glob
 import json as _json
 import os as _os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as _field
 from functools import cached_property as _cached
-from typing import Any, Union
+from importlib import import_module as _import_module
+from typing import Any, TypeVar, Union, overload
 
 from . import _tracedrop
 from ._tracedrop import TracedropError, __version__
@@ -33,6 +35,7 @@ __all__ = [
     "Limit",
     "LimitExceeded",
     "Report",
+    "Reports",
     "Table",
     "Trace",
     "TracedropError",
@@ -49,6 +52,9 @@ Progress = Callable[[str, Union[float, None]], object]
 
 # Options of the command that say how it prints, which Python does itself.
 _NOT_OPTIONS = {"format", "color", "width", "output", "table", "list", "quiet", "preview", "help", "version"}
+
+#: Options of exports; those of the command that say how a file is read are options of `open`.
+_OF_EXPORTS = ("window", "max_depth", "redact", "notes", "with_index")
 
 
 class LimitExceeded(TracedropError):
@@ -72,13 +78,23 @@ def _arguments(options: Mapping[str, Any]) -> list[str]:
     return out
 
 
-def _paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
-    several = [paths] if isinstance(paths, (str, _os.PathLike)) else list(paths)
-    return [_os.fspath(path) for path in several]
+def _paths(paths: PathLike | Iterable[PathLike]) -> list[str]:
+    """Paths as texts; ``~`` is the home folder."""
+    if hasattr(paths, "read"):
+        raise TypeError("give the path of the file, not an open file")
+    try:
+        several = [paths] if isinstance(paths, (str, bytes, _os.PathLike)) else list(paths)
+        found = [_os.path.expanduser(_os.fsdecode(path)) for path in several]
+    except TypeError:
+        raise TypeError(f"a trace is a path, or several traces are a list of paths, not {type(paths).__name__}") from None
+    for path in found:
+        if _glob.has_magic(path) and not _os.path.lexists(path):
+            raise TracedropError(f"{path}: no such file. Patterns are for glob, as in open(sorted(glob.glob({path!r})), together=True)")
+    return found
 
 
 def open(
-    path: PathLike | Sequence[PathLike],
+    path: PathLike | Iterable[PathLike],
     *,
     together: bool = False,
     progress: Progress | None = None,
@@ -110,8 +126,8 @@ def open(
 
 
 def compare(
-    a: Trace | PathLike | Sequence[PathLike],
-    b: Trace | PathLike | Sequence[PathLike],
+    a: Trace | PathLike | Iterable[PathLike],
+    b: Trace | PathLike | Iterable[PathLike],
     **options: Any,
 ) -> Comparison:
     """Compare B with A, the baseline.
@@ -124,7 +140,9 @@ def compare(
 
     Differences are B − A: positive times mean that B is slower.
     """
-    own = {name: options.pop(name) for name in ("phase", "where", "report") if name in options}
+    own: dict[str, Any] = {name: options.pop(name) for name in ("phase", "where", "report") if name in options}
+    if options and isinstance(a, Trace) and isinstance(b, Trace):
+        raise TypeError(f"{', '.join(options)}: for paths; both traces are open already, so pass it to open()")
     sides = [
         side if isinstance(side, Trace) else open(_paths(side), together=True, **options) for side in (a, b)
     ]
@@ -214,11 +232,22 @@ class Limit:
         return self.state == "exceeded"
 
 
-class _Lines(list[Any]):
+_T = TypeVar("_T")
+
+
+class _Lines(list[_T]):
     """List that prints one item a line."""
 
     def __repr__(self) -> str:
         return "[" + ",\n ".join(map(repr, self)) + "]"
+
+
+def _library(name: str) -> Any:
+    """A library that takes Arrow."""
+    try:
+        return _import_module(name)
+    except ImportError as error:
+        raise ImportError(f"this needs {name}: pip install {name}. Other libraries that take Arrow take the table as it is", name=error.name) from None
 
 
 class _Arrow:
@@ -260,20 +289,26 @@ class _Arrow:
         return dict(self._arrow.units)
 
     def to_arrow(self) -> Any:
-        """As a ``pyarrow.Table``."""
-        import pyarrow
+        """As a ``pyarrow.Table``.
 
-        return pyarrow.table(self)
+        :raises ImportError: PyArrow is not installed.
+        """
+        return _library("pyarrow").table(self)
 
     def to_pandas(self) -> Any:
-        """As a ``pandas.DataFrame``."""
+        """As a ``pandas.DataFrame``.
+
+        :raises ImportError: PyArrow or pandas is not installed.
+        """
+        _library("pandas")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
-        """As a ``polars.DataFrame``."""
-        import polars
+        """As a ``polars.DataFrame``.
 
-        return polars.DataFrame(self)
+        :raises ImportError: Polars is not installed.
+        """
+        return _library("polars").DataFrame(self)
 
 
 class Table(_Arrow):
@@ -444,17 +479,38 @@ class Report:
         return f"<Report {self.id}: {self.title}, tables {', '.join(self.tables) or 'none'}>"
 
 
-class _Reports(_Lines):
-    """Reports by position or id."""
+class Reports:
+    """Reports in display order, by position or by id."""
 
-    def __getitem__(self, at: Any) -> Any:
-        if not isinstance(at, str):
-            return super().__getitem__(at)
-        for report in self:
+    def __init__(self, reports: Iterable[Report]) -> None:
+        self._all = _Lines(reports)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Report]:
+        return iter(self._all)
+
+    def __contains__(self, report: object) -> bool:
+        return any(report in (one, one.id) for one in self._all)
+
+    @overload
+    def __getitem__(self, at: Union[int, str]) -> Report: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Report]: ...
+    def __getitem__(self, at: Union[int, str, slice]) -> Union[Report, list[Report]]:
+        if isinstance(at, slice):
+            return _Lines(self._all[at])
+        if isinstance(at, int):
+            return self._all[at]
+        for report in self._all:
             if report.id == at:
                 return report
-        there = ", ".join(report.id for report in self)
+        there = ", ".join(report.id for report in self._all)
         raise KeyError(f"no report '{at}'; there are: {there}")
+
+    def __repr__(self) -> str:
+        return repr(self._all)
 
 
 class _Document:
@@ -477,9 +533,9 @@ class _Document:
         return self._document.messages
 
     @_cached
-    def reports(self) -> _Reports:
+    def reports(self) -> Reports:
         """All reports, in display order: by position, or by id as in ``t.reports["gpu-kernels"]``."""
-        return _Reports(Report(self._document, report) for report in self._described["reports"])
+        return Reports(Report(self._document, report) for report in self._described["reports"])
 
     def report(self, id: str) -> Report:
         """The report of that id.
@@ -498,6 +554,10 @@ class _Document:
         """Warnings of all reports."""
         return [warning for report in self.reports for warning in report.warnings]
 
+    @overload
+    def export(self, to: str, path: None = None, **options: Any) -> bytes: ...
+    @overload
+    def export(self, to: str, path: PathLike, **options: Any) -> None: ...
     def export(self, to: str, path: PathLike | None = None, **options: Any) -> bytes | None:
         """Export in a format of :func:`export_formats`.
 
@@ -505,11 +565,15 @@ class _Document:
             ``"tracedrop"``, ``"link"``, …
         :param path: Output file, replaced once all of it is written; without it, the bytes are returned. ``"mrm-run"`` needs one.
         :param options: Those of ``tracedrop export``: ``window="1.5s..2s"``, ``max_depth=6``, ``redact=["paths", "hosts"]``,
-            ``notes="notes.json"``, ``with_index=True``.
-        :raises TracedropError: The format does not exist, or there is nothing to write in it.
+            ``notes="notes.json"``, ``with_index=True``; with ``"mrm-run"``, ``run_id="a"``.
+        :raises TracedropError: The format or an option does not exist, or there is nothing to write in it.
         """
         if to not in export_formats() and "." in to:
             raise TracedropError(f"'{to}' is not a format: give that first, as in export('html', '{to}'); see export_formats()")
+        possible = ("run_id",) if to == "mrm-run" else _OF_EXPORTS
+        for name in options.keys() - set(possible):
+            what = f"no option '{name}' of exports to '{to}'; there are: {', '.join(possible)}"
+            raise TracedropError(f"{what}. How a trace is read is an option of open()")
         if to == "mrm-run":
             if path is None:
                 raise TracedropError("'mrm-run' is a folder, or a .zip archive: give its path")
@@ -570,15 +634,15 @@ class _Document:
 
     def to_markdown(self) -> str:
         """All reports as Markdown."""
-        return (self.export("markdown") or b"").decode()
+        return self.export("markdown").decode()
 
     def to_html(self) -> str:
         """All reports as one self-contained page, which works offline and loads nothing."""
-        return (self.export("html") or b"").decode()
+        return self.export("html").decode()
 
     def to_json(self) -> str:
         """All reports as JSON; see ``docs/report.schema.json``."""
-        return (self.export("json") or b"").decode()
+        return self.export("json").decode()
 
 
 class Trace(_Document):
@@ -609,9 +673,10 @@ class Trace(_Document):
         are dictionary columns. ``docs/tables.md`` lists all columns with their units.
 
         :param kind: ``"slices"`` (instants included), ``"instants"``, ``"counters"``, ``"flows"``, ``"collective_calls"``,
-            ``"samples"``, ``"stack_samples"``, ``"stacks"``, ``"accesses"``, ``"tracks"``.
+            ``"scoring_calls"`` (forward passes), ``"samples"``, ``"stack_samples"``, ``"stacks"``, ``"accesses"``, ``"tracks"``.
         :param args: Add the column ``args`` to slices: their arguments as JSON. They are read from the file again.
-        :raises TracedropError: The trace has no such events, or single events were not kept (``hold``).
+        :raises TracedropError: There is no such kind, or single events were not kept (``hold``). A trace without such events has no
+            rows.
         """
         return Events(self._document.events(kind, args), kind)
 
@@ -626,8 +691,16 @@ class Trace(_Document):
 class Comparison(_Document):
     """B compared with A. Made by :func:`compare`. Differences are B − A."""
 
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Metrics that limits can have: name, as in ``"gpu.per_step"``, and meaning."""
+        return dict(self._document.metrics())
+
     def check(self, *limits: str) -> list[Limit]:
-        """Check limits such as ``"gpu.per_step > 3%"`` or ``"gpu.idle > 200us"``; changes within noise never exceed one."""
+        """Check limits such as ``"gpu.per_step > 3%"`` or ``"gpu.idle > 200us"``; changes within noise never exceed one.
+
+        :raises TracedropError: A text is no limit.
+        """
         return [Limit(*limit) for limit in self._document.limits(list(limits))]
 
     def fail_on(self, *limits: str) -> None:

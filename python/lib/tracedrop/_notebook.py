@@ -31,7 +31,7 @@ def of_document(document: Any) -> dict[str, str]:
         bundle["text/html"] = frame(page)
     try:
         # Where scripts are stripped, as on code hosting sites, a picture stays.
-        bundle["image/svg+xml"] = (document.export("svg") or b"").decode()
+        bundle["image/svg+xml"] = document.export("svg").decode()
     except ValueError:
         pass
     return bundle

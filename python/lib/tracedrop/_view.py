@@ -158,7 +158,7 @@ def output(document: Any, report: str | None, height: int, viewer: str, *, holds
         "text/html": "\n".join(parts),
     }
     try:
-        bundle["image/svg+xml"] = (document.export("svg") or b"").decode()
+        bundle["image/svg+xml"] = document.export("svg").decode()
     except TracedropError:
         pass
     return bundle
