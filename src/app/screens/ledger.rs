@@ -55,10 +55,10 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     // The header says how much was skipped. Details come first where most was, or reading ended early.
     let is_mostly_lost = Memo::new(move |_| {
         document.with(|document| {
-            document.as_ref().is_some_and(|DocumentView { file, ledger, .. }| {
+            document.as_ref().is_some_and(|document| {
+                let DocumentView { file, ledger, is_read, .. } = &**document;
                 let n_kept = ledger.kept.records + ledger.repaired.records;
-                let is_cut =
-                    ledger.file_bytes_read < file.bytes && worst_of(ledger) > Some(SeverityView::Note);
+                let is_cut = *is_read && ledger.file_bytes_read < file.bytes;
                 ledger.is_unreadable() || ledger.skipped.records > n_kept || is_cut
             })
         })
