@@ -368,6 +368,11 @@ fn aggregated_captures_tell_what_they_hold() {
     assert_eq!(told, ["peak", "peak_allocations", "at_end", "leaked_allocations", "max_rss"]);
     let sites = report.tables().find(|table| table.id == "allocation_sites").unwrap();
     assert!(sites.column("leaked").is_some() && sites.column("temporary").is_none());
+    // The largest first, in every form.
+    let cell = |id: &str, row: usize| sites.column(id).unwrap().cells.get(row).plain();
+    let first: Vec<String> =
+        (0..2).map(|row| format!("{} {}", cell("function", row), cell("peak", row))).collect();
+    assert_eq!(first, ["<listcomp> 5000050", "leak 150030"]);
     let end = content.iter().rposition(|byte| *byte != 0).unwrap();
     let cut = import(&name, &content[..end - 100], None).unwrap();
     assert_eq!(cut.ledger.count_of("memray-cut"), 1);

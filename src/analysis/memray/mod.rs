@@ -181,6 +181,8 @@ impl Sites {
                 *sum = sum.saturating_add(amount.unwrap_or(i64::MAX));
             }
         }
+        // The most memory at the peak first, then the most allocations, and so on.
+        rows.sort_by_key(|(_, amounts)| std::cmp::Reverse(*amounts));
         Sites { rows }
     }
 
