@@ -5,12 +5,13 @@ mod support;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
-use tracedrop::analysis::{Context, Query, flame, memory_snapshot};
+use tracedrop::analysis::{Context, Query, flame, memory_addresses, memory_snapshot};
 use tracedrop::base::units::format_ns;
 use tracedrop::import::ImportError;
 use tracedrop::import::memory_snapshot::INFO;
 use tracedrop::report::chart::{Boxes, Plot};
 use tracedrop::report::{Block, Report};
+use tracedrop::scene::{Direction, Mark, cell_at, layout, next_cell, svg};
 use tracedrop::trace::memory_snapshot::{Action, Amount, Device, MemorySnapshot, NO_TIME, Segment, Use};
 use tracedrop::trace::samples::{NO_LINE, StackId};
 use tracedrop::trace::{Run, Trace};
@@ -432,6 +433,130 @@ fn allocations_over_time_add_up_to_active_memory() {
         }
     }
     assert!(n_checked > 100, "{n_checked}");
+}
+
+fn addresses(trace: Trace) -> Report {
+    let run = Run::single(trace);
+    (memory_addresses::INFO.run)(&Context::new(&run, &Query::default()))
+}
+
+/// Rectangles and cells of the pictures by address cover exactly the bytes × time of all blocks, and say what they are of.
+#[test]
+fn pictures_by_address_cover_what_blocks_do() {
+    let mut n_pictures = 0;
+    for (path, expected) in cases() {
+        if expected["devices"].as_array().is_none_or(|devices| devices.is_empty()) {
+            continue;
+        }
+        let name = path.display().to_string();
+        let trace = import(&name, &unpacked(&path), None).unwrap();
+        let own = snapshot(&trace);
+        let annotated = own.annotations.iter().map(|it| it.time_us);
+        let times = own.devices.iter().flat_map(|device| &device.events.time_us).copied().chain(annotated);
+        let first = times.filter(|time| *time != NO_TIME).min();
+        let report = addresses(import(&name, &unpacked(&path), None).unwrap());
+        let is_cut = trace.ledger.count_of("memory-snapshot-cut") > 0;
+        assert!(report.tables().all(|table| table.is_sound()), "{name}");
+        for (number, device) in own.devices.iter().enumerate().filter(|(_, it)| !it.events.is_empty()) {
+            // The axis does not go back.
+            let mut now = device.events.time_us.iter().copied().find(|time| *time != NO_TIME);
+            let at: Vec<i64> = (device.events.time_us.iter().zip(2..))
+                .map(|(time, number)| {
+                    now = now.max((*time != NO_TIME).then_some(*time));
+                    now.zip(first).map_or(number, |(now, first)| (now - first) * 1000)
+                })
+                .collect();
+            let is_timed = first.is_some() && now.is_some();
+            let (start, end) = (if is_timed { at[0] } else { 1 }, *at.last().unwrap());
+            let (mut n, mut wanted) = (0, 0f64);
+            own.for_each_allocation(number, |it| {
+                n += 1;
+                let from = it.start.map_or(start, |row| at[row]);
+                let to = it.end.map_or(end, |row| at[row]);
+                wanted += it.size as f64 * (to - from) as f64;
+            });
+            let id = format!("addresses_chart_gpu{number}");
+            let Some(chart) = report.charts().find(|chart| chart.id == id) else {
+                assert_eq!(n, 0, "{name}");
+                continue;
+            };
+            let Plot::Addresses(map) = &chart.plot else { panic!("{name}: {chart:?}") };
+            n_pictures += 1;
+            let of_blocks: f64 =
+                map.blocks.iter().map(|it| it.bytes as f64 * (it.end - it.start) as f64).sum();
+            let of_cells: f64 = (map.cells.iter())
+                .map(|cell| {
+                    let band = &map.bands[cell.band as usize];
+                    let bytes = band.row_start(cell.row + 1) - band.row_start(cell.row);
+                    let length = map.column_start(cell.column + 1) - map.column_start(cell.column);
+                    assert!((0.0..=1.0).contains(&cell.share) && cell.n > 0, "{name}: {cell:?}");
+                    cell.share * bytes as f64 * length as f64
+                })
+                .sum();
+            let found = of_blocks + of_cells;
+            // Where memory is handed out that is not free, as if events of a cut file were missing, cells cannot be more than full.
+            let is_sound = device.n_alloc_over_live == 0 && !is_cut;
+            if is_sound {
+                assert!((found - wanted).abs() <= 1e-9 * wanted, "{name}: {found} instead of {wanted}");
+            } else {
+                assert!(found <= wanted * (1.0 + 1e-9), "{name}");
+            }
+            for block in &map.blocks {
+                let band = &map.bands[block.band as usize];
+                assert!(block.low + block.bytes <= band.bytes && block.start <= block.end, "{name}");
+            }
+            let n_oom = device.events.action.iter().filter(|action| **action == Action::Oom).count();
+            assert_eq!(map.moments.len(), 1 + n_oom, "{name}");
+
+            // What is drawn can be reached by keys, and by a click where it is not covered.
+            for width in [330.0, 1200.0] {
+                let scene = layout(chart, width);
+                let rects = scene.marks.iter().filter(|mark| matches!(mark, Mark::Rect { .. })).count();
+                assert_eq!(rects, map.blocks.len(), "{name}");
+                let mut chosen = next_cell(chart, width, None).unwrap();
+                for direction in [Direction::Left, Direction::Up, Direction::Right, Direction::Down] {
+                    for _ in 0..10 {
+                        chosen = next_cell(chart, width, Some((chosen.at, direction))).unwrap();
+                        assert!(!chosen.title.is_empty(), "{name}");
+                        let (x, y) = (chosen.x + chosen.width / 2.0, chosen.y + chosen.height / 2.0);
+                        assert!(cell_at(chart, width, (x, y)).is_some(), "{name}: {chosen:?}");
+                    }
+                }
+                assert_eq!(cell_at(chart, width, (-5.0, -5.0)), None);
+            }
+            let picture = svg::picture(chart, svg::FILE_WIDTH);
+            assert!(picture.contains(">peak</text>") || map.moments.len() > 1, "{name}");
+        }
+    }
+    assert!(n_pictures > 10, "{n_pictures}");
+}
+
+/// A picture says size, address, life and stack of a block, and when memory ran out.
+#[test]
+fn pictures_by_address_say_what_blocks_are() {
+    let bytes = std::fs::read(own_dir("memsnapshot").join("one_device_p4.pickle")).unwrap();
+    let report = addresses(import("x.pickle", &bytes, None).unwrap());
+    let chart = report.charts().next().unwrap();
+    let Plot::Addresses(map) = &chart.plot else { panic!("{chart:?}") };
+    let largest = next_cell(chart, 1000.0, None).unwrap();
+    let block = map.blocks.iter().find(|it| largest.title.contains(&format!("{:#x}", it.address))).unwrap();
+    for part in [" at 0x", "iB", " to ", map.name_of(block)] {
+        assert!(largest.title.contains(part), "{part} in {}", largest.title);
+    }
+    assert!(largest.lines.iter().any(|line| line.contains(".py:")), "{:?}", largest.lines);
+    assert!(map.moments.iter().any(|moment| moment.text.starts_with("Peak: ")), "{:?}", map.moments);
+    // Colors are those of the allocations over time.
+    let stacked = self::report(import("x.pickle", &bytes, None).unwrap());
+    let boxes = stacked.charts().find_map(|chart| match &chart.plot {
+        Plot::Boxes(boxes) => Some(boxes),
+        _ => None,
+    });
+    let boxes = boxes.unwrap();
+    for block in &map.blocks {
+        let same =
+            boxes.boxes.iter().filter(|it| it.name == map.name_of(block) && it.name != "other allocations");
+        assert!(same.clone().all(|it| it.tone == block.tone), "{}", map.name_of(block));
+    }
 }
 
 /// At the time of the peak, memory at a moment is the peak; after everything, it is what is left.

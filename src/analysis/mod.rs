@@ -26,6 +26,7 @@ pub mod gpu_ranks;
 pub mod hot_frames;
 pub mod ledger;
 pub mod longest;
+pub mod memory_addresses;
 pub mod memory_query;
 pub mod memory_snapshot;
 pub mod memray;
@@ -59,6 +60,7 @@ pub const ANALYSES: &[&AnalysisInfo] = &[
     &hot_frames::INFO,
     &memray::INFO,
     &memory_snapshot::INFO,
+    &memory_addresses::INFO,
     &stack_functions::INFO,
     &fleet::INFO,
     &mrm::INFO,

@@ -3,6 +3,7 @@
 //! Charts are small whatever the trace: their makers merge what would fall on the same pixel ([`Bars::at_most`],
 //! [`Line::at_most`]).
 
+use super::address_map::AddressMap;
 use crate::base::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -37,6 +38,7 @@ pub enum Plot {
     Spans(Spans),
     Flame(Flame),
     Boxes(Boxes),
+    Addresses(AddressMap),
 }
 
 /// Meaning of a color. The page chooses the actual colors, which are distinguishable with color vision deficiency.

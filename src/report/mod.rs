@@ -2,6 +2,7 @@
 //!
 //! Sorting, filtering, copying, comparing and exporting are implemented once, over the columns of a [`Table`].
 
+pub mod address_map;
 pub mod amounts;
 pub mod chart;
 pub mod document;

@@ -5,7 +5,7 @@ mod axis;
 mod layout;
 pub mod svg;
 
-pub use layout::{Direction, HeatCell, cell_at, flame, layout, next_cell, time_at};
+pub use layout::{Chosen, Direction, cell_at, flame, layout, next_cell, time_at};
 
 use crate::report::chart::Tone;
 

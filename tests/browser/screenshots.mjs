@@ -52,6 +52,12 @@ const SCREENS = {
     await sample(page, 'gpu-serving.json');
     await report(page, 'Operators');
   },
+  'memory-addresses': async (page) => {
+    await page.getByTestId('file-input').setInputFiles(fileURLToPath(new URL('../data/memsnapshot/one_device_p4.pickle', import.meta.url)));
+    await page.locator('.file-head').waitFor();
+    await report(page, 'GPU memory by address');
+    await page.locator('.report:not([hidden]) .chart-cells').first().focus();
+  },
   ranks: async (page) => {
     await page.getByTestId('file-input').setInputFiles([0, 1].map((rank) => fileURLToPath(new URL(`../data/pytorch/dlrm8/rank${rank}.json.gz`, import.meta.url))));
     await page.locator('.file-head').waitFor();

@@ -37,3 +37,31 @@ pageTest('memory at a moment is chosen in the chart or typed, and is a flame gra
   await report(page).getByRole('button', { name: 'Choose no moment' }).click();
   await table(page).waitFor({ state: 'detached' });
 });
+
+pageTest('blocks of memory by address are chosen by click and by keys', async (page) => {
+  const file = fileURLToPath(new URL('../data/memsnapshot/one_device_p4.pickle', import.meta.url));
+  await page.getByTestId('file-input').setInputFiles(file);
+  await report(page).getByRole('heading', { name: 'Memory over time, GPU 0' }).waitFor();
+  await showReport(page, 'GPU memory by address');
+  const heading = 'Blocks by address over time, GPU 0';
+  await report(page).getByRole('heading', { name: heading }).waitFor();
+  const map = report(page).getByRole('group', { name: `${heading}, cells` });
+  const chosen = report(page).locator('.chart-cell');
+  assert.match(await chosen.textContent(), /^Click a block or a cell/);
+  // The largest block first; its stack is below.
+  await map.focus();
+  await report(page).getByText(/ at 0x[0-9a-f]+, /).waitFor();
+  const first = await chosen.textContent();
+  assert.match(await report(page).locator('.chart-stack li').first().textContent(), /\.py:\d+/);
+  await map.press('ArrowUp');
+  await page.waitForFunction((first) => document.querySelector('.report:not([hidden]) .chart-cell').textContent !== first, first);
+  assert.equal(await map.locator('rect.chosen').count(), 1);
+  // The peak is marked, and what is clicked is what the tooltip says.
+  assert.ok((await map.locator('.drawing text').allTextContents()).includes('peak'));
+  const block = map.locator('.drawing rect:not([fill-opacity])').first();
+  const title = await block.locator('title').textContent();
+  const { width, height } = await block.boundingBox();
+  await block.click({ position: { x: width / 2, y: height / 2 } });
+  await report(page).locator('.chart-cell').filter({ hasText: title }).waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+});

@@ -11,7 +11,7 @@
 //!       └─────────────────┘ time
 //! ```
 
-use super::places::{Choice, Places};
+use super::places::{Choice, Place, Places};
 use super::usage::Axis;
 use super::{Snapshot, device_column, label, signed};
 use crate::analysis::timeline::texts;
@@ -29,6 +29,8 @@ const N_SHOWN: usize = 150;
 const N_BINS: usize = 400;
 /// Code locations with a color of their own.
 const N_COLORS: usize = 5;
+/// Colors of allocations, with that of all other code locations.
+pub const N_TONES: usize = N_COLORS + 1;
 
 /// The allocations of a device that have a box of their own, from the lowest to the highest.
 struct Shown {
@@ -92,7 +94,7 @@ fn key_of(it: &Lifetime) -> Key {
 }
 
 /// Start and end on the axis.
-fn span(axis: &Axis, it: &Lifetime) -> (i64, i64) {
+pub fn span(axis: &Axis, it: &Lifetime) -> (i64, i64) {
     (it.start.map_or(axis.start(), |row| axis.at[row]), it.end.map_or(axis.end(), |row| axis.at[row]))
 }
 
@@ -132,7 +134,8 @@ fn boxes(snapshot: &Snapshot<'_>, number: usize, shown: &Shown) -> (Boxes, u64) 
     let Shown { axis, allocations, .. } = shown;
     let mut places = Places::new(snapshot.trace, Choice::Program);
     let place_of: Vec<usize> = allocations.iter().map(|it| places.number(it.stack)).collect();
-    let (tones, legend) = colors(&places, &place_of, allocations);
+    let palette = Palette::of(&places, &place_of, allocations);
+    let tones: Vec<Tone> = place_of.iter().map(|place| palette.tone(places.get(*place))).collect();
     let to_box = |it: usize, start: i64, end: i64, low: u64| {
         let size = allocations[it].size;
         ValueBox {
@@ -185,7 +188,7 @@ fn boxes(snapshot: &Snapshot<'_>, number: usize, shown: &Shown) -> (Boxes, u64) 
     drawn.retain(|it| it.end > it.start);
 
     let (rest, most) = others(snapshot, number, axis, &tops);
-    let mut legend = legend;
+    let mut legend = palette.legend();
     if most > 0 {
         legend.push(("other allocations".to_string(), Tone::Idle));
     }
@@ -193,30 +196,63 @@ fn boxes(snapshot: &Snapshot<'_>, number: usize, shown: &Shown) -> (Boxes, u64) 
     (Boxes { unit: Unit::Bytes, over: axis.over, legend, boxes: drawn }, most)
 }
 
-/// The tone of each allocation, and the legend: the code locations with the most bytes have their own.
-fn colors(
-    places: &Places<'_>,
-    place_of: &[usize],
-    allocations: &[Lifetime],
-) -> (Vec<Tone>, Vec<(String, Tone)>) {
-    let mut sums: Vec<(u64, Reverse<usize>)> = Vec::new();
-    for (place, it) in place_of.iter().zip(allocations) {
-        match sums.iter_mut().find(|(_, Reverse(own))| own == place) {
-            Some((sum, _)) => *sum = sum.saturating_add(it.size),
-            None => sums.push((it.size, Reverse(*place))),
+/// Colors of the allocations of a device: the code locations with the most bytes have their own.
+pub struct Palette {
+    named: Vec<Place>,
+    has_others: bool,
+}
+
+impl Palette {
+    /// That of the chart of a device.
+    pub fn new(snapshot: &Snapshot<'_>, number: usize) -> Palette {
+        let shown = Shown::new(snapshot, number);
+        let mut places = Places::new(snapshot.trace, Choice::Program);
+        let place_of: Vec<usize> = shown.allocations.iter().map(|it| places.number(it.stack)).collect();
+        Palette::of(&places, &place_of, &shown.allocations)
+    }
+
+    fn of(places: &Places<'_>, place_of: &[usize], allocations: &[Lifetime]) -> Palette {
+        let mut sums: Vec<(u64, Reverse<usize>)> = Vec::new();
+        for (place, it) in place_of.iter().zip(allocations) {
+            match sums.iter_mut().find(|(_, Reverse(own))| own == place) {
+                Some((sum, _)) => *sum = sum.saturating_add(it.size),
+                None => sums.push((it.size, Reverse(*place))),
+            }
         }
+        sums.sort_unstable_by(|a, b| b.cmp(a));
+        let named = sums.iter().take(N_COLORS).map(|(_, Reverse(place))| places.get(*place).clone());
+        Palette { named: named.collect(), has_others: sums.len() > N_COLORS }
     }
-    sums.sort_unstable_by(|a, b| b.cmp(a));
-    let rank = |place: &usize| sums.iter().position(|(_, Reverse(own))| own == place).unwrap_or(N_COLORS);
-    let tone = |rank: usize| Tone::Other(rank.min(N_COLORS) as u8);
-    let tones = place_of.iter().map(|place| tone(rank(place))).collect();
-    let named = sums.iter().take(N_COLORS).enumerate();
-    let mut legend: Vec<(String, Tone)> =
-        named.map(|(rank, (_, Reverse(place)))| (places.get(*place).label(), tone(rank))).collect();
-    if sums.len() > N_COLORS {
-        legend.push(("other code locations".to_string(), tone(N_COLORS)));
+
+    /// Number of the tone of a code location, below [`N_TONES`].
+    pub fn number(&self, place: &Place) -> usize {
+        self.named.iter().position(|own| own == place).unwrap_or(N_COLORS)
     }
-    (tones, legend)
+
+    fn tone(&self, place: &Place) -> Tone {
+        Palette::tone_of(self.number(place))
+    }
+
+    /// Whether the tone of that number is that of several code locations.
+    pub fn is_other(&self, number: usize) -> bool {
+        number >= N_COLORS
+    }
+
+    pub fn tone_of(number: usize) -> Tone {
+        Tone::Other(number.min(N_COLORS) as u8)
+    }
+
+    /// Meaning of the tones of the chart.
+    fn legend(&self) -> Vec<(String, Tone)> {
+        self.legend_with(self.has_others)
+    }
+
+    /// Meaning of the tones, where there are other code locations or not.
+    pub fn legend_with(&self, has_others: bool) -> Vec<(String, Tone)> {
+        let named = self.named.iter().map(Place::label).zip((0..).map(Palette::tone_of));
+        let others = has_others.then(|| ("other code locations".to_string(), Palette::tone_of(N_COLORS)));
+        named.chain(others).collect()
+    }
 }
 
 /// The band of the allocations without a box, on top of the stack, whose heights are `tops`; and its most bytes at once.
@@ -276,6 +312,20 @@ pub fn table(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
         rows.extend(shown.allocations.iter().map(|it| (number, places.number(it.stack), *it)));
     }
     rows.sort_by_key(|(number, _, it)| (Reverse(it.size), *number, key_of(it)));
+    let table = table_of(snapshot, id, title, &places, &rows).sorted_by("size", true).caption(
+        "One row per allocation with its own box in the charts: the largest at the peak, then the most bytes × time.",
+    );
+    crate::analysis::timeline::with_left_out(table, n_left_out)
+}
+
+/// Allocations: number of the device, number of the code location, and when each is active.
+pub fn table_of(
+    snapshot: &Snapshot<'_>,
+    id: String,
+    title: String,
+    places: &Places<'_>,
+    rows: &[(usize, usize, Lifetime)],
+) -> Table {
     let number = |id: &'static str, label: &str, unit, get: &dyn Fn(usize, &Lifetime) -> Option<i64>| {
         Column::integer(id, label, unit, rows.iter().map(|(number, _, it)| get(*number, it)).collect())
     };
@@ -284,7 +334,7 @@ pub fn table(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
         snapshot.offset(device.events.time_us.get(row?).copied().unwrap_or(NO_TIME))
     };
     let place = |at: usize| places.get(at);
-    let table = Table::new(
+    Table::new(
         id,
         title,
         vec![
@@ -301,12 +351,7 @@ pub fn table(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
                 Content::Plain,
                 texts(rows.iter().map(|row| Some(&*place(row.1).file))),
             ),
-            Column::integer(
-                "line",
-                "line",
-                Unit::Id,
-                rows.iter().map(|row| place(row.1).line).collect(),
-            ),
+            Column::integer("line", "line", Unit::Id, rows.iter().map(|row| place(row.1).line).collect()),
             number("size", "size", Unit::Bytes, &|_, it| Some(signed(it.size)))
                 .hint("what was asked for")
                 .with_bar(),
@@ -320,9 +365,6 @@ pub fn table(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
             number("end", "end", Unit::NsOffset, &|device, it| time(device, it.end)),
         ],
     )
-    .sorted_by("size", true)
-    .caption("One row per allocation with its own box in the charts: the largest at the peak, then the most bytes × time.")
     .if_empty("No allocations.")
-    .not_compared();
-    crate::analysis::timeline::with_left_out(table, n_left_out)
+    .not_compared()
 }

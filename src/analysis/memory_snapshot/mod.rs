@@ -3,14 +3,14 @@
 //!
 //! Numbers are those of [`crate::trace::memory_snapshot`]. Whole stacks are in the functions by stack and in the flame graphs.
 
-mod allocations;
+pub(super) mod allocations;
 mod findings;
 mod moment;
-mod places;
+pub(super) mod places;
 mod ranges;
-mod segments;
+pub(super) mod segments;
 mod sites;
-mod usage;
+pub(super) mod usage;
 
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context, Group, TableHandle};
@@ -39,14 +39,14 @@ const PROGRAM_SITES: TableHandle = TableHandle { report: &INFO, id: "program_sit
 const POOLS: TableHandle = TableHandle { report: &INFO, id: "pools" };
 const OUT_OF_MEMORY: TableHandle = TableHandle { report: &INFO, id: "out_of_memory" };
 
-fn applies(run: &Run) -> bool {
+pub(super) fn applies(run: &Run) -> bool {
     run.traces.iter().any(|trace| trace.memory_snapshot.is_some())
 }
 
 /// A snapshot with its trace.
-struct Snapshot<'a> {
-    trace: &'a Trace,
-    snapshot: &'a MemorySnapshot,
+pub(super) struct Snapshot<'a> {
+    pub trace: &'a Trace,
+    pub snapshot: &'a MemorySnapshot,
     /// Earliest time of an event or annotation, in microseconds since the Unix epoch.
     start_us: Option<i64>,
     /// By device, of the segments at the end.
@@ -54,7 +54,7 @@ struct Snapshot<'a> {
 }
 
 impl<'a> Snapshot<'a> {
-    fn new(trace: &'a Trace) -> Option<Snapshot<'a>> {
+    pub fn new(trace: &'a Trace) -> Option<Snapshot<'a>> {
         let snapshot = trace.memory_snapshot.as_deref()?;
         let of_events = snapshot.devices.iter().flat_map(|device| &device.events.time_us);
         let of_annotations = snapshot.annotations.iter().map(|it| &it.time_us);
@@ -67,19 +67,19 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Nanoseconds since the start; `None` without a time.
-    fn offset(&self, time_us: i64) -> Option<i64> {
+    pub fn offset(&self, time_us: i64) -> Option<i64> {
         let start = self.start_us.filter(|_| time_us != NO_TIME)?;
         Some(time_us.saturating_sub(start).saturating_mul(1000))
     }
 
     /// Devices with events or segments, with their numbers.
-    fn devices(&self) -> impl Iterator<Item = (usize, &'a Device)> + '_ {
+    pub fn devices(&self) -> impl Iterator<Item = (usize, &'a Device)> + '_ {
         let devices = self.snapshot.devices.iter().enumerate();
         devices.filter(|(number, device)| !device.events.is_empty() || self.at_end[*number].n_segments > 0)
     }
 
     /// The device with the highest peak.
-    fn fullest(&self) -> Option<(usize, &'a Device)> {
+    pub fn fullest(&self) -> Option<(usize, &'a Device)> {
         // The first one wins ties.
         self.devices().max_by_key(|(number, device)| (device.peak.bytes, std::cmp::Reverse(*number)))
     }
@@ -97,16 +97,16 @@ pub fn label(device: usize) -> String {
 }
 
 /// The column with which rows name their GPU.
-fn device_column(devices: impl Iterator<Item = usize>) -> Column {
+pub(super) fn device_column(devices: impl Iterator<Item = usize>) -> Column {
     Column::key("device", "device", Content::Plain, texts(devices.map(|device| Some(label(device)))))
 }
 
-fn signed(bytes: u64) -> i64 {
+pub(super) fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// `part` / `whole`; `None` if there is no whole.
-fn ratio(part: u64, whole: u64) -> Option<f64> {
+pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 

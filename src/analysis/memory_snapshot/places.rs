@@ -106,19 +106,32 @@ impl<'a> Places<'a> {
     pub fn get(&self, number: usize) -> &Place {
         &self.all[number]
     }
+
+    /// The code location of a stack.
+    pub fn of(&mut self, stack: StackId) -> &Place {
+        let number = self.number(stack);
+        self.get(number)
+    }
+}
+
+/// A frame as [`Place::label`] has it.
+pub fn frame_label(trace: &Trace, frame: Frame) -> String {
+    to_place(trace, frame).label()
+}
+
+fn to_place(trace: &Trace, frame: Frame) -> Place {
+    let text = |id| trace.strings.get_opt(id).unwrap_or_default();
+    let (name, file) = (text(frame.name), text(frame.file));
+    let function = if is_python(file) { name.to_string() } else { names::split(name).qualified() };
+    Place {
+        function: if function.is_empty() { name.to_string() } else { function },
+        file: file.to_string(),
+        line: Some(frame.line).filter(|line| *line != NO_LINE),
+    }
 }
 
 fn place_of(trace: &Trace, stack: StackId, choice: Choice) -> Place {
     let text = |id| trace.strings.get_opt(id).unwrap_or_default();
-    let to_place = |frame: Frame| {
-        let (name, file) = (text(frame.name), text(frame.file));
-        let function = if is_python(file) { name.to_string() } else { names::split(name).qualified() };
-        Place {
-            function: if function.is_empty() { name.to_string() } else { function },
-            file: file.to_string(),
-            line: Some(frame.line).filter(|line| *line != NO_LINE),
-        }
-    };
     let mut frames: Vec<Frame> = Vec::new();
     let mut at = stack;
     while at != StackId::NONE {
@@ -139,7 +152,7 @@ fn place_of(trace: &Trace, stack: StackId, choice: Choice) -> Place {
             .or(frames.first()),
     };
     match found {
-        Some(frame) => to_place(*frame),
+        Some(frame) => to_place(trace, *frame),
         None if node_call.is_some() => Place::without_frame(BACKWARD),
         None => Place::without_frame(ONLY_PYTORCH),
     }

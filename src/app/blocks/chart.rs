@@ -10,9 +10,7 @@ use leptos::prelude::*;
 use leptos::svg::Svg;
 use tracedrop::report::Chart;
 use tracedrop::report::chart::{Plot, Source, SourceTrace};
-use tracedrop::scene::{
-    Direction, HeatCell, Mark, Scene, cell_at, layout, next_cell, svg, time_at, tone_name,
-};
+use tracedrop::scene::{Chosen, Direction, Mark, Scene, cell_at, layout, next_cell, svg, time_at, tone_name};
 
 /// Width of one that is saved without having been laid out.
 pub(super) const DEFAULT_WIDTH: f64 = 800.0;
@@ -27,10 +25,15 @@ pub fn ChartBlock(
     let place = NodeRef::<Div>::new();
     let picture = NodeRef::<Svg>::new();
     let width = width_of(place);
-    let cell = RwSignal::new(None::<HeatCell>);
+    let cell = RwSignal::new(None::<Chosen>);
     let app = app();
     // A frame on another page opens no files.
     let has_sources = Memo::new(move |_| app.embed.is_none() && chart.with(has_sources));
+    let has_cells = Memo::new(move |_| has_sources.get() || chart.with(has_memory));
+    let hint = move || match has_sources.get() {
+        true => words().reports.choose_cell,
+        false => words().reports.choose_block,
+    };
     let head = move || {
         chart.get().map(|chart| {
             let picture = chart.clone();
@@ -57,7 +60,7 @@ pub fn ChartBlock(
             view! { {legend(&scene)} {drawing(&scene, chart.title, picture, cell.into())} }
         })
     };
-    let of_chart = move |get: &dyn Fn(&Chart, f64) -> Option<HeatCell>| {
+    let of_chart = move |get: &dyn Fn(&Chart, f64) -> Option<Chosen>| {
         let width = width.get_untracked()?;
         chart.with_untracked(|chart| get(chart.as_ref()?, width))
     };
@@ -77,7 +80,7 @@ pub fn ChartBlock(
         }
     };
     let press = move |event: KeyboardEvent| {
-        if !has_sources.get_untracked() || event.alt_key() || event.ctrl_key() || event.meta_key() {
+        if !has_cells.get_untracked() || event.alt_key() || event.ctrl_key() || event.meta_key() {
             return;
         }
         let direction = match event.key().as_str() {
@@ -104,19 +107,19 @@ pub fn ChartBlock(
             <div
                 node_ref=place
                 class:chart-clickable=on_time.is_some()
-                class:chart-cells=move || has_sources.get()
-                tabindex=move || has_sources.get().then_some(0)
-                role=move || has_sources.get().then_some("group")
-                aria-label=move || has_sources.get().then(|| (words().reports.cells)(&title()))
+                class:chart-cells=move || has_cells.get()
+                tabindex=move || has_cells.get().then_some(0)
+                role=move || has_cells.get().then_some("group")
+                aria-label=move || has_cells.get().then(|| (words().reports.cells)(&title()))
                 on:keydown=press
                 on:blur=move |_| cell.set(None)
                 on:focus=move |_| {
-                    if has_sources.get_untracked() && cell.with_untracked(Option::is_none) {
+                    if has_cells.get_untracked() && cell.with_untracked(Option::is_none) {
                         cell.set(of_chart(&|chart, width| next_cell(chart, width, None)));
                     }
                 }
                 on:click=move |event| {
-                    if has_sources.get_untracked() {
+                    if has_cells.get_untracked() {
                         return click_cell(event.client_x(), event.client_y());
                     }
                     let (Some(on_time), Some(place)) = (on_time, place.get_untracked()) else { return };
@@ -129,10 +132,15 @@ pub fn ChartBlock(
             >
                 {drawing}
             </div>
-            <Show when=move || has_sources.get()>
+            <Show when=move || has_cells.get()>
                 <p class="chart-cell" aria-live="polite">
-                    {move || cell.get().map_or_else(|| words().reports.choose_cell.to_string(), |cell| cell.title)}
+                    {move || cell.get().map_or_else(|| hint().to_string(), |cell| cell.title)}
                 </p>
+                {move || cell.get().filter(|cell| !cell.lines.is_empty()).map(|cell| view! {
+                    <ol class="chart-stack">
+                        {cell.lines.into_iter().map(|line| view! { <li>{line}</li> }).collect_view()}
+                    </ol>
+                })}
             </Show>
         </figure>
     }
@@ -142,6 +150,11 @@ pub fn ChartBlock(
 fn has_sources(chart: &Option<Chart>) -> bool {
     let plot = chart.as_ref().map(|chart| &chart.plot);
     matches!(plot, Some(Plot::Heat(heat)) if heat.sources.is_some())
+}
+
+/// Whether it shows memory, whose parts can be chosen.
+fn has_memory(chart: &Option<Chart>) -> bool {
+    matches!(chart.as_ref().map(|chart| &chart.plot), Some(Plot::Addresses(_)))
 }
 
 fn source_of(chart: &Chart, at: (usize, usize)) -> Option<(SourceTrace, Source)> {
@@ -195,7 +208,7 @@ fn drawing(
     scene: &Scene,
     title: String,
     picture: NodeRef<Svg>,
-    chosen: Signal<Option<HeatCell>>,
+    chosen: Signal<Option<Chosen>>,
 ) -> impl IntoView + use<> {
     let (width, height) = (scene.width, scene.height);
     view! {

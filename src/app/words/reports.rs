@@ -40,6 +40,7 @@ pub struct ReportsWords {
     pub save_svg: &'static str,
     /// Of a heat map whose cells are of other traces.
     pub choose_cell: &'static str,
+    pub choose_block: &'static str,
     pub cells: fn(&str) -> String,
     pub path_of_explanation: &'static str,
     pub unknown_label: &'static str,
@@ -97,6 +98,7 @@ pub const ENGLISH: ReportsWords = ReportsWords {
     path_of_title: "Analyze another range",
     save_svg: "Save as SVG",
     choose_cell: "Click a cell to open its trace at that step. Keyboard: arrow keys, then Enter.",
+    choose_block: "Click a block or a cell to see its address, lifetime and stack. Keyboard: arrow keys.",
     cells: |title| format!("{title}, cells"),
     path_of_explanation: "Part of a range's name and its index, counted from 0: ProfilerStep @ 2, or ProfilerStep @ 2..4 for several. Default: the longest step. This file only.",
     unknown_label: "Unclassified accesses",

@@ -351,6 +351,10 @@ impl<'a> Work<'a> {
                 let legend = boxes.legend.iter_mut().map(|(name, _)| name);
                 legend.chain(boxes.boxes.iter_mut().map(|it| &mut it.name)).collect()
             }
+            Plot::Addresses(map) => {
+                let legend = map.legend.iter_mut().map(|(name, _)| name);
+                legend.chain(&mut map.texts).collect()
+            }
             Plot::Points(points) => points.points.iter_mut().map(|point| &mut point.name).collect(),
         };
         for text in texts {

@@ -7,12 +7,14 @@
 //!           heat: { labels, apart: [row], what, unit, over, span_ns, mixed: [name, tone], grids: [[name, tone, [[value]]]] }
 //!           points: { x: [label, unit], y: [label, unit], legend: [[name, tone]], limits: [[name, [[x, y]]]],
 //!                     points: [[name, tone, x, y, weight]] }
-//!           boxes: { unit, over, legend: [[name, tone]], boxes: [[name, tone, start, end, low, high]] } }] }
+//!           boxes: { unit, over, legend: [[name, tone]], boxes: [[name, tone, start, end, low, high]] }
+//!           addresses: see `address_map` }] }
 //! BARS    { labels, unit, what, strip: true?, parts: [[name, tone, [value]]] }
 //! ```
 //! `before` is the number of the block in `report.json` that follows the chart. Readers skip charts of an unknown
 //! kind. Drawing clips all values to the chart (`scene::layout`), so only their count is limited.
 
+use super::address_map::{self, AddressMapContent};
 use crate::base::json::typed::{self, First, Float, Lenient};
 use crate::base::units::Unit;
 use crate::export::link::Refusal;
@@ -146,6 +148,10 @@ fn write_chart(chart: &Chart, json: &mut JsonWriter) {
         Plot::Boxes(boxes) => {
             json.key("boxes");
             json.object(|json| write_boxes(boxes, json));
+        }
+        Plot::Addresses(map) => {
+            json.key("addresses");
+            json.object(|json| address_map::write(map, json));
         }
         Plot::Flame(Flame { boxes, total, unit }) => {
             json.key("flame");
@@ -300,7 +306,7 @@ fn write_boxes(boxes: &Boxes, json: &mut JsonWriter) {
 }
 
 /// A heterogeneous list.
-fn tuple(json: &mut JsonWriter, write: impl FnOnce(&mut JsonWriter)) {
+pub(super) fn tuple(json: &mut JsonWriter, write: impl FnOnce(&mut JsonWriter)) {
     let mut write = Some(write);
     json.list([()], |(), json| {
         if let Some(write) = write.take() {
@@ -310,7 +316,12 @@ fn tuple(json: &mut JsonWriter, write: impl FnOnce(&mut JsonWriter)) {
 }
 
 /// A list that starts with a name and a tone.
-fn named<T>(name: &str, tone: Tone, json: &mut JsonWriter, rest: impl FnOnce(&mut JsonWriter) -> T) {
+pub(super) fn named<T>(
+    name: &str,
+    tone: Tone,
+    json: &mut JsonWriter,
+    rest: impl FnOnce(&mut JsonWriter) -> T,
+) {
     tuple(json, |json| {
         json.text(name);
         json.text(&tone_name(tone));
@@ -318,7 +329,7 @@ fn named<T>(name: &str, tone: Tone, json: &mut JsonWriter, rest: impl FnOnce(&mu
     });
 }
 
-fn float(value: f64, json: &mut JsonWriter) {
+pub(super) fn float(value: f64, json: &mut JsonWriter) {
     json.value(&Value::Float(value));
 }
 
@@ -334,7 +345,7 @@ const TONES: [(&str, Tone); 8] = [
     ("less", Tone::Less),
 ];
 
-fn tone_name(tone: Tone) -> String {
+pub(super) fn tone_name(tone: Tone) -> String {
     match tone {
         Tone::Other(number) => number.to_string(),
         tone => TONES.iter().find(|(_, known)| *known == tone).map_or("", |(name, _)| name).to_string(),
@@ -342,7 +353,7 @@ fn tone_name(tone: Tone) -> String {
 }
 
 /// An unknown tone becomes the first of [`Tone::Other`].
-fn tone_of(name: &str) -> Tone {
+pub(super) fn tone_of(name: &str) -> Tone {
     let known = TONES.iter().find(|(known, _)| *known == name).map(|(_, tone)| *tone);
     known.unwrap_or_else(|| Tone::Other(name.parse().unwrap_or(0)))
 }
@@ -352,11 +363,11 @@ const OVERS: [(&str, Over); 3] =
     [("time", Over::Time), ("duration", Over::Duration), ("number", Over::Number)];
 
 /// Time for an unknown name.
-fn over_of(name: &str) -> Over {
+pub(super) fn over_of(name: &str) -> Over {
     OVERS.iter().find(|(known, _)| *known == name).map_or(Over::Time, |(_, over)| *over)
 }
 
-fn over_name(over: Over) -> &'static str {
+pub(super) fn over_name(over: Over) -> &'static str {
     OVERS.iter().find(|(_, known)| *known == over).map_or("", |(name, _)| name)
 }
 
@@ -384,12 +395,13 @@ struct ChartContent {
     spans: Option<SpansContent>,
     flame: Option<FlameContent>,
     boxes: Option<BoxesContent>,
+    addresses: Option<AddressMapContent>,
 }
 
 /// Name, tone, and what has them.
 type Named<T> = First<(String, String, T)>;
 /// Name and tone.
-type Legend = First<(String, String)>;
+pub(super) type Legend = First<(String, String)>;
 /// Name, start, end.
 type PeriodContent = (String, i64, i64);
 
@@ -524,16 +536,16 @@ pub(super) fn read_into(content: Content, reports: &mut [Report]) -> Result<(), 
     Ok(())
 }
 
-fn not_whole() -> Refusal {
+pub(super) fn not_whole() -> Refusal {
     Refusal::NoReport("a chart is incomplete".into())
 }
 
-fn legend_of(legend: Vec<Legend>) -> Vec<(String, Tone)> {
+pub(super) fn legend_of(legend: Vec<Legend>) -> Vec<(String, Tone)> {
     legend.into_iter().map(|First((name, tone))| (name, tone_of(&tone))).collect()
 }
 
 /// Values that further charts may have.
-struct Budget(usize);
+pub(super) struct Budget(usize);
 
 impl Budget {
     /// Checks the length of a list.
@@ -544,7 +556,7 @@ impl Budget {
     }
 
     /// Checks the length of a list of labels and the like.
-    fn short<T>(&mut self, list: Option<Vec<T>>) -> Result<Vec<T>, Refusal> {
+    pub fn short<T>(&mut self, list: Option<Vec<T>>) -> Result<Vec<T>, Refusal> {
         self.take(short(list, MAX_ITEMS)?)
     }
 
@@ -568,6 +580,8 @@ impl Budget {
             Plot::Spans(self.spans(spans)?)
         } else if let Some(boxes) = chart.boxes {
             Plot::Boxes(self.boxes(boxes)?)
+        } else if let Some(map) = chart.addresses {
+            Plot::Addresses(address_map::read(map, self)?)
         } else if let Some(flame) = chart.flame {
             let boxes = self.short(flame.boxes)?;
             let of = |(name, start, weight, depth, is_rest): FlameContentBox| FlameBox {
@@ -784,6 +798,7 @@ mod tests {
                     high: 512.0,
                 }],
             }),
+            Plot::Addresses(address_map::tests::map()),
             Plot::Points(Points {
                 points: vec![Point {
                     name: "k".into(),
@@ -835,11 +850,11 @@ mod tests {
             let content = typed::read(text.as_bytes()).map_err(Refusal::from)?;
             read_into(content, &mut reports).map(|()| reports[0].charts().count())
         };
-        assert_eq!(read(&text), Ok(8));
+        assert_eq!(read(&text), Ok(9));
         assert_eq!(read("{}"), Ok(0));
         assert_eq!(read(&text.replace("\"report\":\"r\"", "\"report\":\"other\"")), Ok(0));
-        assert_eq!(read(&text.replace("\"heat\":", "\"spiral\":")), Ok(7));
-        assert_eq!(read(&text.replace("\"before\":1", "\"before\":-1")), Ok(8));
+        assert_eq!(read(&text.replace("\"heat\":", "\"spiral\":")), Ok(8));
+        assert_eq!(read(&text.replace("\"before\":1", "\"before\":-1")), Ok(9));
         for (from, to) in [
             ("chart_1", "chart_0"),
             ("[1.5,0]", "[1.5]"),

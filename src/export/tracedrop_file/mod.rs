@@ -13,6 +13,7 @@
 //! `docs/tracedrop-format.md` describes it. The file is untrusted input: sizes are checked before decompression, and members
 //! are checked against the manifest.
 
+mod address_map;
 pub mod charts;
 mod manifest;
 mod read;

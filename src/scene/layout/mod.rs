@@ -1,8 +1,10 @@
 //! Layout of charts, a file a plot.
 
+mod addresses;
 mod axes;
 mod bars;
 mod boxes;
+mod chosen;
 pub mod flame;
 mod heat;
 mod lines;
@@ -12,10 +14,11 @@ mod texts;
 
 use super::Scene;
 use crate::report::chart::{Chart, Plot};
+use addresses::blocks_by_address;
 use bars::{lying_bars, strip};
 use boxes::boxes_over_time;
+pub use chosen::{Chosen, Direction};
 use heat::heat_map;
-pub use heat::{Direction, HeatCell};
 use lines::drawn_lines;
 use points::scatter;
 use spans::rows_of_spans;
@@ -56,6 +59,7 @@ pub fn layout(chart: &Chart, width: f64) -> Scene {
         Plot::Spans(spans) => rows_of_spans(spans, width),
         Plot::Flame(flame) => flame::flame_graph(flame, width),
         Plot::Boxes(boxes) => boxes_over_time(boxes, width),
+        Plot::Addresses(map) => blocks_by_address(map, width),
         Plot::Measured(measured) => lying_bars(&measured.bars, &measured.thresholds, width),
     }
 }
@@ -69,18 +73,23 @@ pub fn time_at(chart: &Chart, width: f64, x: f64) -> Option<i64> {
     }
 }
 
-/// The cell of another trace at a position in pixels of a heat map laid out on `width` pixels.
-pub fn cell_at(chart: &Chart, width: f64, at: (f64, f64)) -> Option<HeatCell> {
+/// What can be chosen at a position in pixels of a chart laid out on `width` pixels: a cell of another trace in a heat map, or a part
+/// of memory.
+pub fn cell_at(chart: &Chart, width: f64, at: (f64, f64)) -> Option<Chosen> {
     match &chart.plot {
         Plot::Heat(heat) => heat::cell_at(heat, clamped(width), at),
+        Plot::Addresses(map) => addresses::at(map, clamped(width), at),
         _ => None,
     }
 }
 
-/// The next cell of another trace in a direction from a row and column, which is that one at the end; the first cell without one.
-pub fn next_cell(chart: &Chart, width: f64, from: Option<((usize, usize), Direction)>) -> Option<HeatCell> {
+/// What can be chosen next in a direction from [`Chosen::at`], which is that one at the end; the first one without one.
+pub fn next_cell(chart: &Chart, width: f64, from: Option<((usize, usize), Direction)>) -> Option<Chosen> {
     match &chart.plot {
         Plot::Heat(heat) => heat::next_cell(heat, clamped(width), from),
+        Plot::Addresses(map) => {
+            addresses::next(map, clamped(width), from.map(|((_, at), direction)| (at, direction)))
+        }
         _ => None,
     }
 }
@@ -91,6 +100,7 @@ mod tests {
     use super::texts::first_words;
     use super::*;
     use crate::base::units::Unit;
+    use crate::report::address_map::{AddressMap, Band, MapBlock, MapCell, Moment, Reserved};
     use crate::report::chart::{
         Axis, Bars, Boxes, Grid, Heat, Limit, Line, Lines, Measured, Over, Part, Period, Point, Points,
         Threshold, Tone, ValueBox,
@@ -172,6 +182,57 @@ mod tests {
                 scene.marks.iter().any(|mark| matches!(mark, Mark::Text { text, .. } if text == name))
             };
             assert_eq!(["weight_load", "generation", "teardown"].map(has), [true, true, false]);
+        }
+    }
+
+    /// Numbers that no picture has.
+    fn odd_addresses(text: &str) -> AddressMap {
+        let block = MapBlock {
+            band: 0,
+            low: u64::MAX,
+            address: -1,
+            bytes: u64::MAX,
+            start: i64::MAX,
+            end: i64::MIN,
+            is_open: (true, false),
+            name: 9,
+            tone: Tone::Other(200),
+            stack: 9,
+        };
+        let cell = |band, row, column, share| MapCell {
+            band,
+            row,
+            column,
+            tone: Tone::Idle,
+            share,
+            n: 2,
+            largest: block,
+        };
+        let moment = |at| Moment { at, name: text.into(), text: String::new(), is_bad: true };
+        AddressMap {
+            over: Over::Number,
+            start: i64::MIN,
+            end: i64::MAX,
+            n_columns: 0,
+            bands: vec![
+                Band {
+                    label: text.into(),
+                    bytes: 0,
+                    n_rows: 0,
+                    reserved: vec![Reserved { start: 9, end: 3, low: 7, high: 5 }],
+                },
+                Band { label: String::new(), bytes: u64::MAX, n_rows: 3, reserved: Vec::new() },
+            ],
+            legend: Vec::new(),
+            texts: Vec::new(),
+            stacks: Vec::new(),
+            blocks: vec![
+                block,
+                MapBlock { band: 7, ..block },
+                MapBlock { band: 1, low: 0, start: 0, end: 9, ..block },
+            ],
+            cells: vec![cell(1, u32::MAX, u32::MAX, f64::NAN), cell(1, 0, 0, 1e300), cell(4, 0, 0, 0.0)],
+            moments: vec![moment(i64::MIN), moment(0), moment(i64::MAX)],
         }
     }
 
@@ -309,6 +370,7 @@ mod tests {
                 Over::Time,
             ),
             boxes(&[(7, 7, 1.0, 1.0)], Over::Duration),
+            Plot::Addresses(odd_addresses(&long)),
             Plot::Measured(Measured { bars: lying, thresholds }),
             Plot::Points(Points {
                 points: odd.iter().flat_map(|x| odd.iter().map(move |y| point(*x, *y))).collect(),

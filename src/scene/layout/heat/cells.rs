@@ -1,38 +1,18 @@
 //! Cells of other traces: which one is at a position, and which one is next to another.
 
+use super::super::{Chosen, Direction};
 use super::{Frame, ROW, title};
 use crate::report::chart::Heat;
 
-/// A cell of a map that can be chosen: one of another trace.
-#[derive(Clone, PartialEq, Debug)]
-pub struct HeatCell {
-    /// Row, from the lowest, and column.
-    pub at: (usize, usize),
-    pub x: f64,
-    pub y: f64,
-    pub width: f64,
-    pub height: f64,
-    pub title: String,
-}
-
-/// Directions from one cell to the next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    Left,
-    Right,
-    Up,
-    Down,
-}
-
-fn cell(heat: &Heat, frame: &Frame, bases: &[f64], at: (usize, usize)) -> Option<HeatCell> {
+fn cell(heat: &Heat, frame: &Frame, bases: &[f64], at: (usize, usize)) -> Option<Chosen> {
     heat.source(at)?;
     let (x, width) = frame.extent(&frame.columns(at.1));
     let title = title(heat, frame, at.0, at.1, &frame.counts(heat, at.0, at.1));
-    Some(HeatCell { at, x, y: bases.get(at.0)? - ROW, width, height: ROW, title })
+    Some(Chosen { at, x, y: bases.get(at.0)? - ROW, width, height: ROW, title, lines: Vec::new() })
 }
 
 /// The cell at a position of a map laid out on `width` pixels.
-pub fn cell_at(heat: &Heat, width: f64, (x, y): (f64, f64)) -> Option<HeatCell> {
+pub fn cell_at(heat: &Heat, width: f64, (x, y): (f64, f64)) -> Option<Chosen> {
     let frame = Frame::new(heat, width);
     let bases = frame.bases(heat);
     let row = bases.iter().position(|base| y < *base && y >= base - ROW)?;
@@ -44,7 +24,7 @@ pub fn cell_at(heat: &Heat, width: f64, (x, y): (f64, f64)) -> Option<HeatCell> 
 }
 
 /// The next cell in a direction from one, or that one; without one, the first in the top row that has any.
-pub fn next_cell(heat: &Heat, width: f64, from: Option<((usize, usize), Direction)>) -> Option<HeatCell> {
+pub fn next_cell(heat: &Heat, width: f64, from: Option<((usize, usize), Direction)>) -> Option<Chosen> {
     let frame = Frame::new(heat, width);
     let bases = frame.bases(heat);
     let Some((from, direction)) = from else {

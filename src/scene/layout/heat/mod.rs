@@ -3,7 +3,6 @@
 mod cells;
 mod scale;
 
-pub use cells::{Direction, HeatCell};
 pub(super) use cells::{cell_at, next_cell};
 
 use super::axes::{push_numbers, push_periods, push_times};
