@@ -2,6 +2,11 @@
 
 mod support;
 
+#[path = "timeline/memory.rs"]
+mod memory;
+#[path = "timeline/sampled.rs"]
+mod sampled;
+
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;

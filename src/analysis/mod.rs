@@ -29,6 +29,7 @@ pub mod longest;
 pub mod memory_addresses;
 pub mod memory_query;
 pub mod memory_snapshot;
+pub mod memory_timeline;
 pub mod memray;
 pub mod mrm;
 pub mod mrm_config;
@@ -387,6 +388,14 @@ pub struct AnalysisCache {
 }
 
 impl AnalysisCache {
+    /// The same with labels of memory accesses, which are made unless they are known.
+    async fn with_labels(mut self, run: &Run, query: &Query) -> AnalysisCache {
+        if self.memory.is_empty() {
+            self.memory = label(run, &query.memory).await;
+        }
+        self
+    }
+
     /// The access of unknown kind at which labelling stopped, if the policy is to stop.
     pub fn unclassified(&self) -> Option<&Unclassified> {
         self.memory.iter().find_map(|measured| match &measured.stopped {

@@ -9,10 +9,9 @@ use tracedrop::archive::ArchiveWriter;
 use tracedrop::base::text;
 use tracedrop::base::units::counted;
 use tracedrop::engine::{Session, Shown, folder};
-use tracedrop::export;
-use tracedrop::export::mrm_run::InArchive;
+use tracedrop::export::{self, mrm_run::InArchive};
 use tracedrop::memory_config::{self, Judged};
-use tracedrop::memory_run::{FILES, Files};
+use tracedrop::memory_run::{self, FILES, Files};
 
 /// Id of the run directory format for `--to`.
 pub const RUN_DIRECTORY: &str = export::mrm_run::INFO.id;
@@ -119,7 +118,7 @@ pub fn write_run(
         say!("tracedrop: {name}: nothing was written: {why}");
         return Ok(ExitCode::from(1));
     }
-    let run_id = run_id.map_or_else(|| export::mrm_run::run_id(trace), str::to_string);
+    let run_id = run_id.map_or_else(|| memory_run::run_id::run_id(trace), str::to_string);
     let figures = export::mrm_run::figures(session.reports(), 0);
     let names: Vec<String> = figures.iter().map(|(name, _)| name.clone()).collect();
     let is_archive = output.file_name().is_some_and(|name| folder::may_be_archive(&name.to_string_lossy()));

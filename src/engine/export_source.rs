@@ -79,7 +79,7 @@ impl ExportSource {
     /// The reports and the timeline, which stands before the flame graph, as on the page.
     async fn all_reports(&self) -> Cow<'_, [Report]> {
         let made = match self.has_timeline {
-            true => tracks::in_steps(&self.run).await,
+            true => tracks::in_steps(&self.run, &self.query).await,
             false => None,
         };
         let Some(timeline) = made else { return Cow::Borrowed(&self.reports) };

@@ -13,7 +13,8 @@ use crate::analysis::mrm;
 use crate::analysis::overview::far_away::FarAway;
 use crate::analysis::report_builder::{Built, ReportBuilder};
 use crate::analysis::tracks::Drawn;
-use crate::analysis::{self, AnalysisCache, Context, Query, gpu_place};
+use crate::analysis::{self, AnalysisCache, Context, Query, gpu_place, memory_timeline};
+use crate::base::steps;
 use crate::compare::Digest;
 use crate::compare::limits::{self, Held, Outcome};
 use crate::export::{self, EXPORTERS, ExporterInfo, Options};
@@ -886,6 +887,15 @@ impl Session {
         Ok(self.run.clone())
     }
 
+    /// The traces as a timeline draws them. An error if they cannot be read from the index.
+    pub fn drawn_run(&mut self) -> Result<Rc<Run>, ImportError> {
+        let run = self.shared_run()?;
+        let found = self.lend_found();
+        let (drawn, found) = steps::run(memory_timeline::drawn(&run, &self.query, found));
+        self.found = found;
+        Ok(drawn)
+    }
+
     /// Adds to the details of a box of the timeline what it belongs to.
     pub fn add_places(&mut self, timeline: &Timeline, details: &mut Details) {
         let context = Context::from_cache(&self.run, &self.query, std::mem::take(&mut self.found));
@@ -914,7 +924,7 @@ impl Session {
     /// What is drawn of its timeline beside another one. `None` if nothing has a time. An error if the tables cannot be read from the
     /// index.
     pub fn drawn(&mut self) -> Result<Option<Drawn>, ImportError> {
-        let run = self.shared_run()?;
+        let run = self.drawn_run()?;
         Ok(of_run(&run).and_then(|timeline| Drawn::of(&run, &timeline, &self.reports)))
     }
 

@@ -19,6 +19,7 @@ use crate::memory::phases::Boundary;
 use crate::memory::suitability::Thresholds;
 use crate::memory::{Kinds, LabelledTrace, UnknownPolicy, kv};
 use crate::memory_run::metadata::{CHOICES, SUITABILITY};
+use crate::memory_run::run_id::run_id;
 use crate::memory_run::tables::{KvRow, RegionRow};
 use crate::memory_run::{self, Contents, Files};
 use crate::report::{Chart, Report};
@@ -92,14 +93,6 @@ impl<W: Write> Files for InArchive<'_, W> {
     ) -> io::Result<()> {
         self.archive.add(&format!("{}/{path}", self.folder), Effort::of_file(path), |out| write(out))
     }
-}
-
-/// Run id from the trace, else derived from the file name.
-pub fn run_id(trace: &Trace) -> String {
-    let told = trace.source.metadata.iter().find(|(key, _)| key == "run_id").map(|(_, value)| value.clone());
-    let name = &trace.source.file_name;
-    let stem = name.rsplit_once('.').map(|(stem, _)| stem).filter(|stem| !stem.is_empty()).unwrap_or(name);
-    told.unwrap_or_else(|| stem.to_string())
 }
 
 /// Folder name of a run.

@@ -1,4 +1,14 @@
-//! Settings encoded in run names: `{model}_ctx{n}_batch{n}_out{n}_{warmup|rep{i}}_{YYYYMMDDTHHMMSSZ}`.
+//! Names of runs, and the settings encoded in them: `{model}_ctx{n}_batch{n}_out{n}_{warmup|rep{i}}_{YYYYMMDDTHHMMSSZ}`.
+
+use crate::trace::Trace;
+
+/// Run id from the trace, else derived from the file name.
+pub fn run_id(trace: &Trace) -> String {
+    let told = trace.source.metadata.iter().find(|(key, _)| key == "run_id").map(|(_, value)| value.clone());
+    let name = &trace.source.file_name;
+    let stem = name.rsplit_once('.').map(|(stem, _)| stem).filter(|stem| !stem.is_empty()).unwrap_or(name);
+    told.unwrap_or_else(|| stem.to_string())
+}
 
 /// Settings of a run; numbers are the digits in the name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@ use super::boxes::{BoxTable, SliceBoxes};
 use super::colors::{Coloring, Groups};
 use super::line::{Pixel, RowLine, Window, read_rows};
 use super::search::Matches;
-use super::tracks::{Content, Timeline};
+use super::tracks::{Content, Part, Timeline};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::labels::shown;
@@ -170,7 +170,10 @@ impl Timeline {
             None => source.pick(SliceBoxes::new(trace), ns, around_ns),
         }?;
         let BoxLink { of, name, start_ns, dur_ns, .. } = self.link(run, number, id as usize);
-        let self_ns = part.own.is_none().then(|| trace.slices.self_ns.get(id as usize) as u64);
+        let self_ns = match &part.own {
+            None => Some(trace.slices.self_ns.get(id as usize) as u64),
+            Some(_) => self.own_self_ns(part, id as usize),
+        };
         Some(At { of: Some(of), name, start_ns, dur_ns, self_ns, count, value: None })
     }
 
@@ -274,30 +277,40 @@ impl Timeline {
     /// Calls around and in a call of a sampled stack.
     fn add_stack_details(&self, run: &Run, number: usize, id: usize, details: &mut Details) {
         let part = &self.parts[number];
-        let Some(boxes) = &part.own else { return };
-        let (start, end) = (boxes.start(id), boxes.end(id));
-        let (track, depth) = (boxes.track(id), boxes.depth(id));
-        for row in part.index.rows_of(track) {
-            let source = part.index.row(row);
-            let at = self.from_start(part, start);
-            let row_depth = part.index.rows[row].depth;
-            if row_depth < depth {
-                let around = source.pick(boxes, at, 1).map(|found| found.0 as usize);
-                let around =
-                    around.filter(|around| boxes.start(*around) <= start && boxes.end(*around) >= end);
-                details.parents.extend(around.map(|around| self.link(run, number, around)));
-            } else if row_depth == depth + 1 {
-                let from = source.lower_bound(boxes, at);
-                let inside = source.order[from..].iter().map(|id| *id as usize);
-                let mut inside: Vec<usize> = inside.take_while(|inside| boxes.end(*inside) <= end).collect();
-                details.n_children = inside.len() as u64;
-                inside.sort_by_key(|inside| std::cmp::Reverse(boxes.length(*inside)));
-                inside.truncate(MAX_LINKS);
-                details.children.extend(inside.into_iter().map(|inside| self.link(run, number, inside)));
-            }
+        let Some(boxes) = part.own.as_ref().filter(|boxes| !boxes.parent.is_empty()) else { return };
+        details.self_ns = self.own_self_ns(part, id);
+        let mut parent = boxes.parent[id];
+        while let Some(known) = parent.some().filter(|_| details.parents.len() < MAX_LINKS) {
+            details.parents.push(self.link(run, number, known.0 as usize));
+            parent = boxes.parent[known.0 as usize];
         }
-        details.parents.reverse();
-        details.parents.truncate(MAX_LINKS);
+        let mut children = self.own_children(part, id);
+        details.n_children = children.len() as u64;
+        children.sort_by_key(|child| std::cmp::Reverse(boxes.length(*child)));
+        children.truncate(MAX_LINKS);
+        details.children = children.into_iter().map(|child| self.link(run, number, child)).collect();
+    }
+
+    /// Boxes directly in a box that is no slice, by start.
+    fn own_children(&self, part: &Part, id: usize) -> Vec<usize> {
+        let Some(boxes) = &part.own else { return Vec::new() };
+        let (start, end) = (self.from_start(part, boxes.start(id)), boxes.end(id));
+        let below = part.index.rows_of(boxes.track(id));
+        let below = below.filter(|row| part.index.rows[*row].depth == boxes.depth(id) + 1);
+        let children = below.flat_map(|row| {
+            let source = part.index.row(row);
+            let inside = source.order[source.lower_bound(boxes, start)..].iter().map(|id| *id as usize);
+            inside.take_while(|inside| boxes.start(*inside) <= end)
+        });
+        children.filter(|child| boxes.parent.get(*child).is_some_and(|it| it.0 as usize == id)).collect()
+    }
+
+    /// Time of a box that is no slice without the boxes in it; `None` if it is of a kind that has none in it.
+    fn own_self_ns(&self, part: &Part, id: usize) -> Option<u64> {
+        let boxes = part.own.as_ref().filter(|boxes| !boxes.parent.is_empty())?;
+        let inside = self.own_children(part, id);
+        let inside: i64 = inside.into_iter().map(|child| boxes.length(child)).sum();
+        Some(boxes.length(id).saturating_sub(inside).max(0) as u64)
     }
 
     fn same_name_sums(&self, run: &Run, number: usize, id: usize) -> SameName {
@@ -412,7 +425,10 @@ impl Timeline {
         for (number, part) in self.parts.iter().enumerate() {
             let trace = &run.traces[part.trace];
             match &part.own {
-                Some(boxes) => self.add_stretch(number, trace, boxes, from_ns..to_ns, None, &mut sums),
+                Some(boxes) => {
+                    let parents = (!boxes.parent.is_empty()).then_some(boxes.parent.as_slice());
+                    self.add_stretch(number, trace, boxes, from_ns..to_ns, parents, &mut sums);
+                }
                 None => {
                     let parents = Some(trace.slices.parent.as_slice());
                     let boxes = SliceBoxes::new(trace);

@@ -116,7 +116,8 @@ pub enum LoadSort {
     /// The busiest thread.
     #[default]
     Thread,
-    /// Samples, points in time and counter values, as a share of the most in any stretch: nothing in the trace has a duration.
+    /// Samples, points in time, counter values and memory accesses, as a share of the most in any stretch: nothing in the trace has a
+    /// duration.
     Events,
 }
 

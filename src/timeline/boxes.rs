@@ -2,6 +2,7 @@
 
 use crate::base::strings::StringId;
 use crate::trace::Trace;
+use crate::trace::slices::SliceId;
 
 /// Boxes by number, sorted by start.
 pub trait BoxTable: Copy {
@@ -96,6 +97,8 @@ pub struct Boxes {
     pub name: Vec<StringId>,
     pub track: Vec<u32>,
     pub depth: Vec<u32>,
+    /// The box directly around each; empty if none is in another.
+    pub parent: Vec<SliceId>,
 }
 
 impl Boxes {

@@ -2,7 +2,9 @@
 
 use super::answers::{DeviceBusy, Load, LoadSort};
 use super::boxes::{BoxTable, SliceBoxes};
+use super::sampled;
 use super::tracks::{Clock, call_span};
+use crate::trace::accesses::Wanted;
 use crate::trace::labels::process_label;
 use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::slices::Class;
@@ -43,12 +45,16 @@ pub fn load_of(run: &Run) -> Option<Load> {
     Some(Load { sort, span_ns: clock.span_ns, shares })
 }
 
-/// Samples, points in time and counter values in each stretch, as a share of the largest number; `None` without any.
+/// Samples, points in time, counter values and memory accesses in each stretch, as a share of the largest number; `None` without any.
 fn density(run: &Run, clock: &Clock) -> Option<Vec<f32>> {
     let mut n = Stretches::new(clock.span_ns);
     for (trace, start) in run.traces.iter().zip(&clock.starts) {
         for ts in [&trace.samples.ts, &trace.slices.ts, &trace.counters.ts] {
             ts.iter().for_each(|ts| n.count(ts.wrapping_sub(*start) as u64));
+        }
+        let mut accesses = trace.accesses.blocks(Wanted::TIMES);
+        while let Some(rows) = accesses.next_rows() {
+            rows.times().iter().for_each(|ts| n.count(ts.wrapping_sub(*start) as u64));
         }
     }
     n.shares_of_largest()
@@ -113,9 +119,13 @@ fn calls(trace: &Trace) -> Vec<(i64, i64)> {
     (0..trace.scoring_calls.len()).filter_map(|row| call_span(trace, row)).collect()
 }
 
-/// Outermost slices of the thread that has the most time in them, without points in time.
+/// Outermost slices of the thread that has the most time in them, without points in time; without slices, when a stack profile has
+/// a stack.
 fn busiest_thread(trace: &Trace) -> Vec<(i64, i64)> {
     let slices = &trace.slices;
+    if slices.is_empty() {
+        return sampled::busiest_of_profiles(trace);
+    }
     let boxes = SliceBoxes::new(trace);
     let is_outer =
         |slice: &usize| slices.depth.get(*slice) == 0 && Class::of(slices.kind[*slice]) != Class::Instant;

@@ -13,6 +13,7 @@ use super::answers::{TrackSort, TrackView};
 use super::arguments::LastArgumentSearch;
 use super::boxes::{BoxTable, Boxes, SliceBoxes};
 use super::index::TimelineIndex;
+use super::sampled::{self, SampledThread};
 use super::search::LastSearch;
 use crate::base::hash::HashMap;
 use crate::base::steps;
@@ -20,12 +21,8 @@ use crate::base::strings::StringId;
 use crate::base::text;
 use crate::trace::labels::{process_title, shown, thread_title};
 use crate::trace::links::WORK_CATEGORIES;
-use crate::trace::samples::StackId;
 use crate::trace::tracks::{Place, ProcessId, TrackKind};
 use crate::trace::{Run, Trace};
-
-/// Deeper calls of a sample are left out.
-const MAX_STACK: usize = 200;
 
 /// Boxes of one kind of a trace.
 pub struct Part {
@@ -116,7 +113,10 @@ impl Timeline {
             let file = (run.traces.len() > 1).then_some(trace.source.file_name.as_str());
             timeline.add_slices(number, trace, file).await;
             timeline.add_own(number, trace, file, calls(trace), TrackSort::Calls).await;
-            timeline.add_own(number, trace, file, stacks(trace), TrackSort::Stacks).await;
+            for threads in [sampled::of_samples(trace), sampled::of_profiles(trace)] {
+                let stacks = stacks(trace, threads).await;
+                timeline.add_own(number, trace, file, stacks, TrackSort::Stacks).await;
+            }
             timeline.add_counters(number, trace, file);
             steps::pause().await;
         }
@@ -405,14 +405,11 @@ fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> St
     }
 }
 
-/// First and last time on the trace's clock, of forward passes too.
+/// First and last time on the trace's clock, of forward passes, stack profiles and memory accesses too.
 pub(super) fn span_of(trace: &Trace) -> Option<(i64, i64)> {
     let calls = (0..trace.scoring_calls.len()).filter_map(|row| call_span(trace, row));
-    let calls = calls.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-    match (trace.span(), calls) {
-        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
-        (a, b) => a.or(b),
-    }
+    let all = calls.chain(trace.span()).chain(sampled::span_of_profiles(trace)).chain(trace.accesses.span());
+    all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// Start and end of a forward pass in nanoseconds, if it has usable times: the file has its end in seconds and its duration in
@@ -451,68 +448,14 @@ fn calls(trace: &Trace) -> Option<Own> {
     (!titles.is_empty()).then_some((boxes, titles))
 }
 
-/// Call stacks of threads as samples saw them: a call that is in samples one after the other is one box.
-fn stacks(trace: &Trace) -> Option<Own> {
-    let samples = &trace.samples;
-    if samples.is_empty() || trace.frames.is_empty() {
+/// Call stacks of threads as samples saw them.
+async fn stacks(trace: &Trace, mut threads: Vec<SampledThread>) -> Option<Own> {
+    if threads.is_empty() {
         return None;
     }
-    let mut threads: HashMap<u32, usize> = HashMap::default();
-    // By thread: the calls that are open, from the outermost one, with their starts, and the time of the last sample.
-    let mut open: Vec<(Vec<(StringId, i64)>, i64)> = Vec::new();
-    let mut titles = Vec::new();
-    let mut found: Vec<(i64, u32, i64, StringId, u32)> = Vec::new();
-    let usual_ns = usual_interval(&samples.ts);
-    for row in 0..samples.len() {
-        let (ts, thread) = (samples.ts[row], samples.thread[row].0);
-        let track = *threads.entry(thread).or_insert_with(|| {
-            let process = trace.threads.process.get(thread as usize).copied();
-            titles.push((process, format!("{} (samples)", thread_title(trace, thread as usize))));
-            open.push((Vec::new(), ts));
-            titles.len() - 1
-        });
-        let mut calls: Vec<StringId> = Vec::new();
-        let mut stack = samples.stack[row];
-        while stack != StackId::NONE && calls.len() < MAX_STACK {
-            let frame = trace.stacks.frame[stack.0 as usize];
-            calls.push(trace.frames.name[frame.0 as usize]);
-            stack = trace.stacks.parent[stack.0 as usize];
-        }
-        calls.reverse();
-        let (running, last_ts) = &mut open[track];
-        // After a pause nobody knows what ran.
-        let is_next = ts.saturating_sub(*last_ts) <= usual_ns.saturating_mul(3);
-        let n_same = match is_next {
-            true => running.iter().zip(&calls).take_while(|(open, call)| open.0 == **call).count(),
-            false => 0,
-        };
-        let end = if is_next { ts } else { last_ts.saturating_add(usual_ns) };
-        for (depth, (name, start)) in running.drain(n_same..).enumerate() {
-            found.push((start, (n_same + depth) as u32, end.saturating_sub(start), name, track as u32));
-        }
-        running.extend(calls[n_same..].iter().map(|name| (*name, ts)));
-        *last_ts = ts;
-    }
-    for (track, (running, last_ts)) in open.into_iter().enumerate() {
-        let end = last_ts.saturating_add(usual_ns);
-        for (depth, (name, start)) in running.into_iter().enumerate() {
-            found.push((start, depth as u32, end.saturating_sub(start), name, track as u32));
-        }
-    }
-    found.sort_unstable();
-    let mut boxes = Boxes::default();
-    for (start, depth, length, name, track) in found {
-        boxes.push(start, length, name, (track, depth));
-    }
+    let boxes = sampled::boxes(trace, &mut threads).await;
+    let titles = threads.into_iter().map(|thread| (thread.process, thread.title)).collect();
     (!boxes.start.is_empty()).then_some((boxes, titles))
-}
-
-/// Median distance between times, which are in order.
-fn usual_interval(times: &[i64]) -> i64 {
-    let mut distances: Vec<i64> =
-        times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).filter(|ns| *ns > 0).collect();
-    let middle = distances.len() / 2;
-    if distances.is_empty() { 1 } else { *distances.select_nth_unstable(middle).1 }
 }
 
 /// Colors of all texts, by number. Names that differ in digits only, such as steps, have one color.

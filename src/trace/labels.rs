@@ -65,3 +65,16 @@ fn label(trace: &Trace, name: StringId, key: Key) -> String {
         (Some(name), _) => format!("{name} ({key_text})"),
     }
 }
+
+/// A thread of a stack profile with its numbers, as far as they are known: `worker (thread 12, process 3)`.
+pub fn numbered_thread(name: Option<&str>, thread: Option<&str>, process: Option<&str>) -> String {
+    let number = |what: &str, number: Option<&str>| number.map(|number| format!("{what} {number}"));
+    let numbers = [number("thread", thread), number("process", process)];
+    let numbers: Vec<String> = numbers.into_iter().flatten().collect();
+    match (name, &numbers[..]) {
+        (Some(name), []) => name.to_string(),
+        (Some(name), numbers) => format!("{name} ({})", numbers.join(", ")),
+        (None, []) => "all samples".to_string(),
+        (None, numbers) => numbers.join(", "),
+    }
+}

@@ -112,10 +112,21 @@ impl Trace {
         })
     }
 
-    /// Whether anything has a place in time that can be drawn: slices, counters, sampled stacks or scoring calls.
+    /// Whether anything has a place in time that can be drawn: slices, counters, sampled stacks, stack profiles, scoring
+    /// calls or memory accesses.
     pub fn has_times(&self) -> bool {
         let has_stacks = !self.samples.is_empty() && !self.frames.is_empty();
-        !self.slices.is_empty() || !self.counters.is_empty() || has_stacks || !self.scoring_calls.is_empty()
+        !self.slices.is_empty()
+            || !self.counters.is_empty()
+            || has_stacks
+            || !self.scoring_calls.is_empty()
+            || !self.accesses.is_empty()
+            || self.has_timed_profiles()
+    }
+
+    /// Whether some stack profile can be drawn over time.
+    fn has_timed_profiles(&self) -> bool {
+        self.stack_profiles.iter().any(|it| !it.is_empty() && it.exponent_of_times(&self.strings).is_some())
     }
 
     /// Whether there is a flame graph to draw: slices within each other, or sampled stacks.

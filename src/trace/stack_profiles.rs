@@ -4,11 +4,22 @@
 //! and a time if the file has times. Weights and times are exact decimals in the unit of the file.
 
 use super::samples::StackId;
-use crate::base::strings::StringId;
+use crate::base::strings::{StringId, StringTable};
 use serde::{Deserialize, Serialize};
 
 /// Most decimal places that are kept of a number; further ones are rounded.
 pub const MAX_PLACES: u8 = 18;
+
+/// 10^this nanoseconds are one of that unit of time; `None` if it is none.
+pub fn nanoseconds_exponent(unit: &str) -> Option<u8> {
+    match unit {
+        "nanoseconds" => Some(0),
+        "microseconds" => Some(3),
+        "milliseconds" => Some(6),
+        "seconds" => Some(9),
+        _ => None,
+    }
+}
 
 /// An exact decimal number: `digits` / 10^`places`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -119,6 +130,11 @@ impl Amount {
             Some(more) => self.digits.checked_mul(power(u32::from(more))?),
             None => Some(rounded(self.digits, power(u32::from(self.places - places))?)),
         }
+    }
+
+    /// In whole nanoseconds, if 10^`exponent` of them are one. `None` if that is too large.
+    pub fn nanoseconds(self, exponent: u8) -> Option<i64> {
+        i64::try_from(self.at(exponent)?).ok()
     }
 
     /// Sum; saturates.
@@ -277,6 +293,11 @@ impl Amounts {
         Some(Amount { digits: self.digits_at(row)?, places: self.places }.trimmed())
     }
 
+    /// A row in whole nanoseconds, if 10^`exponent` of them are one. `None` if it is missing, or too large.
+    pub fn nanoseconds_at(&self, row: usize, exponent: u8) -> Option<i64> {
+        Amount { digits: self.digits_at(row)?, places: self.places }.nanoseconds(exponent)
+    }
+
     /// Whether no row refers to a number that is not there, which a file of tables could claim.
     fn is_sound(&self) -> bool {
         self.places <= MAX_PLACES
@@ -356,6 +377,18 @@ impl StackProfile {
             Some(time) => self.time.push(time),
             None => self.time.push_missing(),
         }
+    }
+
+    /// The [`nanoseconds_exponent`] of the times, if its stacks can be drawn over time. They cannot without times, and where weights
+    /// are no times or samples, such as allocated bytes. Of profiles of one event, only the first is drawn.
+    pub fn exponent_of_times(&self, strings: &StringTable) -> Option<u8> {
+        let text = |id: StringId| strings.get_opt(id).unwrap_or_default();
+        let is_of_time = text(self.unit) == "samples" || nanoseconds_exponent(text(self.unit)).is_some();
+        let is_first = matches!(text(self.measure), "" | "samples");
+        if self.time.is_empty() || !is_of_time || !is_first {
+            return None;
+        }
+        nanoseconds_exponent(text(self.time_unit))
     }
 
     /// Sets the span to the least and the greatest time.

@@ -4,7 +4,7 @@ use crate::{State, failure, post};
 use std::rc::{Rc, Weak};
 use tracedrop::analysis::gpu_idle::in_range::DeviceIdle;
 use tracedrop::analysis::tracks::Drawn;
-use tracedrop::analysis::{Context, Query, timeline_groups};
+use tracedrop::analysis::{AnalysisCache, Context, Query, memory_timeline, timeline_groups};
 use tracedrop::engine::protocol::{self, ColorBy, Response, TimelineAnswer, TimelineAsk};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::timeline::Timeline;
@@ -16,11 +16,19 @@ use tracedrop::trace::Run;
 #[derive(Default)]
 pub struct Cached {
     run: Weak<Run>,
-    timeline: Option<Rc<Timeline>>,
+    made: Option<Made>,
     /// Why the devices were idle; made for the first range of time.
     idle: Option<Vec<DeviceIdle>>,
     /// What the last pictures were colored by, and the kernel rules that it is by.
     groups: Option<(ColorBy, String, Rc<Groups>)>,
+}
+
+/// A timeline that was made.
+#[derive(Clone)]
+struct Made {
+    timeline: Rc<Timeline>,
+    /// The traces as it draws them, if they are others than those of the reports.
+    converted: Option<Rc<Run>>,
 }
 
 /// Job that answers. The first one makes the index, in steps.
@@ -39,14 +47,15 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
             None => refuse("no-times", "nothing in this trace has a time"),
         };
     }
-    let Some(timeline) = timeline_of(&state, &run).await else {
+    let Some(Made { timeline, converted }) = timeline_of(&state, &run).await else {
         return refuse("no-times", "nothing in this trace has a timestamp");
     };
+    let drawn = converted.as_ref().unwrap_or(&run);
     let groups = match &ask {
         TimelineAsk::Picture { color_by, .. } => groups(&state, &run, *color_by).await,
         _ => None,
     };
-    let mut answer = timeline.answer_with(&run, &ask, groups.as_deref());
+    let mut answer = timeline.answer_with(drawn, &ask, groups.as_deref());
     if let TimelineAnswer::Tracks(tracks) = &mut answer {
         let kernel_rules = kernel_rules(&state).unwrap_or_default();
         tracks.has_phases = timeline_groups::has_phases(&run, &kernel_rules);
@@ -66,19 +75,35 @@ pub async fn answer(state: Rc<State>, ticket: u32, ask: TimelineAsk) {
 }
 
 /// The timeline of a run, made in steps unless it is known. `None` if nothing has a time.
-async fn timeline_of(state: &State, run: &Rc<Run>) -> Option<Rc<Timeline>> {
+async fn timeline_of(state: &State, run: &Rc<Run>) -> Option<Made> {
     let is_known = |cached: &Cached| Weak::ptr_eq(&cached.run, &Rc::downgrade(run));
     let known =
-        Some(state.timeline.borrow()).filter(|cached| is_known(cached)).and_then(|it| it.timeline.clone());
+        Some(state.timeline.borrow()).filter(|cached| is_known(cached)).and_then(|it| it.made.clone());
     if known.is_some() {
         return known;
     }
     // The old one goes first.
     *state.timeline.borrow_mut() = Cached::default();
-    let timeline = Rc::new(Timeline::in_steps(run).await?);
-    let cached = Cached { run: Rc::downgrade(run), timeline: Some(timeline.clone()), ..Cached::default() };
+    let (query, found) = lend(state)?;
+    let (drawn, found) = memory_timeline::drawn(run, &query, found).await;
+    return_found(state, run, &query, found);
+    let timeline = Rc::new(Timeline::in_steps(&drawn).await?);
+    let made = Made { timeline, converted: (!Rc::ptr_eq(&drawn, run)).then_some(drawn) };
+    let cached = Cached { run: Rc::downgrade(run), made: Some(made.clone()), ..Cached::default() };
     *state.timeline.borrow_mut() = cached;
-    Some(timeline)
+    Some(made)
+}
+
+/// The settings, and results of the reports; [`return_found`] gives these back.
+fn lend(state: &State) -> Option<(Query, AnalysisCache)> {
+    let lend = |session: &mut Session| (session.query().clone(), session.lend_found());
+    state.session.borrow_mut().as_mut().map(lend)
+}
+
+fn return_found(state: &State, run: &Rc<Run>, query: &Query, found: AnalysisCache) {
+    if let Some(session) = state.session.borrow_mut().as_mut() {
+        session.return_found(run, query, found);
+    }
 }
 
 fn kernel_rules(state: &State) -> Option<String> {
@@ -97,12 +122,9 @@ async fn groups(state: &State, run: &Rc<Run>, by: ColorBy) -> Option<Rc<Groups>>
     state.timeline.borrow_mut().groups = None;
     let groups = match by {
         ColorBy::Phase => {
-            let lend = |session: &mut Session| (session.query().clone(), session.lend_found());
-            let (query, found) = state.session.borrow_mut().as_mut().map(lend)?;
+            let (query, found) = lend(state)?;
             let (groups, found) = timeline_groups::phases(run, &query, found).await;
-            if let Some(session) = state.session.borrow_mut().as_mut() {
-                session.return_found(run, &query, found);
-            }
+            return_found(state, run, &query, found);
             groups
         }
         _ => timeline_groups::operations(run, &rules).await,
@@ -122,8 +144,11 @@ pub async fn draw(state: Rc<State>, ticket: u32) {
             return post(&Response::Refused { ticket, failure });
         }
     };
-    let timeline = timeline_of(&state, &run).await;
-    let draw = |session: &Session| Drawn::of(&run, timeline.as_deref()?, session.reports());
+    let made = timeline_of(&state, &run).await;
+    let draw = |session: &Session| {
+        let Made { timeline, converted } = made.as_ref()?;
+        Drawn::of(converted.as_ref().unwrap_or(&run), timeline, session.reports())
+    };
     let drawn = state.session.borrow().as_ref().and_then(draw);
     post(&Response::Drawn { ticket, drawn: protocol::encode(&drawn) });
 }

@@ -23,7 +23,7 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 };
 
 /// Number of time bins.
-const N_TIMES: usize = 120;
+pub const N_TIMES: usize = 120;
 /// Limit on the kinds in a line chart.
 const MAX_LINES: usize = 12;
 /// Limit on the phases marked; with more, each phase name is merged into one range.

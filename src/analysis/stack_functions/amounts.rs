@@ -2,7 +2,7 @@
 
 use crate::base::units::Unit;
 use crate::report::{Column, Value};
-use crate::trace::stack_profiles::Amount;
+use crate::trace::stack_profiles::{Amount, nanoseconds_exponent};
 
 /// How weights of a file's unit are shown.
 pub struct Measure {
@@ -13,17 +13,6 @@ pub struct Measure {
     exponent: u8,
     /// Weights are shown as doubles: they have places, and their unit is none that has a smaller one.
     is_fractional: bool,
-}
-
-/// 10^this nanoseconds are one of that unit of time.
-pub fn nanoseconds_exponent(unit: &str) -> Option<u8> {
-    match unit {
-        "nanoseconds" => Some(0),
-        "microseconds" => Some(3),
-        "milliseconds" => Some(6),
-        "seconds" => Some(9),
-        _ => None,
-    }
 }
 
 impl Measure {

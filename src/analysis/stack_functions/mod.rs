@@ -11,7 +11,8 @@ use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::stacks::{CallTree, FunctionSum, functions_in_order};
 use crate::trace::Trace;
-use crate::trace::stack_profiles::{Amount, StackProfile};
+use crate::trace::labels::numbered_thread;
+use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
 use amounts::{Measure, ratio};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -110,15 +111,7 @@ pub struct Thread<'a> {
 impl Thread<'_> {
     /// Name and numbers, as far as they are known: `worker (thread 12, process 3)`.
     pub fn label(&self) -> String {
-        let number = |what: &str, number: Option<&str>| number.map(|number| format!("{what} {number}"));
-        let numbers: Vec<String> =
-            [number("thread", self.thread), number("process", self.process)].into_iter().flatten().collect();
-        match (self.name, &numbers[..]) {
-            (Some(name), []) => name.to_string(),
-            (Some(name), numbers) => format!("{name} ({})", numbers.join(", ")),
-            (None, []) => "all samples".to_string(),
-            (None, numbers) => numbers.join(", "),
-        }
+        numbered_thread(self.name, self.thread, self.process)
     }
 }
 
@@ -269,8 +262,7 @@ fn duration_ns(weight: &Weight<'_>) -> Option<i64> {
         span = Some(span.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
     }
     let (start, end) = span?;
-    let exponent = amounts::nanoseconds_exponent(weight.text(first)?)?;
-    i64::try_from(end.minus(start).at(exponent)?).ok()
+    end.minus(start).nanoseconds(nanoseconds_exponent(weight.text(first)?)?)
 }
 
 /// What can mislead in a profile.

@@ -2,7 +2,7 @@
 //! and the index behind it takes as long as all other reports.
 
 use super::timeline::{integers, texts};
-use super::{AnalysisInfo, Context, Group};
+use super::{AnalysisCache, AnalysisInfo, Context, Group, Query, memory_timeline};
 use crate::base::text::shortened;
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::chart::{Chart, Plot, Spans, Stretch, Tone};
@@ -12,6 +12,7 @@ use crate::timeline::{DrawnBox, Timeline, Window, of_run};
 use crate::trace::labels::shown;
 use crate::trace::{Run, Trace};
 use serde::{Deserialize, Serialize};
+use std::rc::Rc;
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "timeline", title: "Timeline", applies, run, group: Group::Timeline, is_late: true };
@@ -33,18 +34,21 @@ fn applies(run: &Run) -> bool {
 }
 
 fn run(context: &Context<'_>) -> Report {
-    of_run(context.run).map_or_else(
+    let converted = memory_timeline::converted(context);
+    let run = converted.as_ref().map_or(context.run, |(converted, _)| converted);
+    of_run(run).map_or_else(
         || Report {
             summary: "Nothing in this trace has a time.".to_string(),
             ..Report::new(INFO.id, INFO.title)
         },
-        |timeline| report(context.run, &timeline),
+        |timeline| report(run, &timeline),
     )
 }
 
 /// The report, in steps, for a document with all reports. `None` if nothing has a time.
-pub async fn in_steps(run: &Run) -> Option<Report> {
-    Some(report(run, &Timeline::in_steps(run).await?))
+pub async fn in_steps(run: &Rc<Run>, query: &Query) -> Option<Report> {
+    let (run, _) = memory_timeline::drawn(run, query, AnalysisCache::default()).await;
+    Some(report(&run, &Timeline::in_steps(&run).await?))
 }
 
 fn report(run: &Run, timeline: &Timeline) -> Report {

@@ -224,9 +224,12 @@ impl Tab {
 
     /// Shows a range of time in the timeline, in nanoseconds from the start of the trace, and selects it.
     pub fn show_time(self, from: f64, to: f64) {
-        let length = self.document.with_untracked(|it| it.as_ref().and_then(|it| it.span_ns)).unwrap_or(1);
+        let of_document = || self.document.with_untracked(|it| it.as_ref().and_then(|it| it.span_ns));
+        // Not all that is drawn is in the span of the document.
+        let of_load = self.timeline.load.with_untracked(|load| load.as_ref().map(|load| load.span_ns));
+        let length = of_load.unwrap_or_else(|| of_document().unwrap_or(1).max(1) as u64);
         let view = self.timeline.view.get_untracked();
-        let view = view.unwrap_or_else(|| Viewport::whole(length.max(1) as u64, 1000.0));
+        let view = view.unwrap_or_else(|| Viewport::whole(length, 1000.0));
         self.timeline.view.set(Some(view.around(from, to)));
         if to > from {
             self.timeline.stretch.set(Some((from, to)));

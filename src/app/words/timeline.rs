@@ -190,7 +190,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
         ),
         LoadSort::Events => (
             "Events",
-            "Samples, instants and counter values over time; nothing in this trace has a duration. Click to go there; drag to select.",
+            "Samples, instants, counter values and memory accesses over time; nothing in this trace has a duration. Click to go there; drag to select.",
         ),
     },
     not_read: "The timeline appears once the file is parsed.",

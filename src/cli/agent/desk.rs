@@ -68,7 +68,16 @@ struct Open {
     document: Document,
     messages: Vec<String>,
     /// Made at the first question about a stretch of time.
-    timeline: Option<(Rc<Run>, Timeline)>,
+    timeline: Option<MadeTimeline>,
+}
+
+/// A timeline, made when someone first asks.
+struct MadeTimeline {
+    /// The traces of the document.
+    of: Rc<Run>,
+    /// The same as they are drawn.
+    drawn: Rc<Run>,
+    timeline: Timeline,
 }
 
 enum Document {
@@ -346,13 +355,16 @@ impl Desk {
             return Ok(Err("a comparison, or a report without its trace, has no times".to_string()));
         };
         let run = session.shared_run().map_err(|error| error.to_string())?;
-        if open.timeline.as_ref().is_none_or(|(of, _)| !Rc::ptr_eq(of, &run)) {
-            let Some(made) = timeline::tracks::of_run(&run) else {
+        if open.timeline.as_ref().is_none_or(|made| !Rc::ptr_eq(&made.of, &run)) {
+            let drawn = session.drawn_run().map_err(|error| error.to_string())?;
+            let Some(timeline) = timeline::tracks::of_run(&drawn) else {
                 return Ok(Err("nothing in this trace has a time".to_string()));
             };
-            open.timeline = Some((run.clone(), made));
+            open.timeline = Some(MadeTimeline { of: run, drawn, timeline });
         }
-        let Some((run, timeline)) = &open.timeline else { return Err("no timeline".to_string()) };
+        let Some(MadeTimeline { drawn: run, timeline, .. }) = &open.timeline else {
+            return Err("no timeline".to_string());
+        };
         let (from_ns, to_ns) = (from.max(0) as u64, to.max(0) as u64);
         match timeline.answer(run, &TimelineAsk::Stretch { from_ns, to_ns }) {
             TimelineAnswer::Stretch(stretch) => Ok(Ok(stretch)),

@@ -12,13 +12,12 @@
 //! - Legacy async events are written as `b` and `e`; all async identities get new ids.
 //! - Arguments become strict JSON.
 //!
-//! Memory accesses are written as regions by kind and block lifetimes, see `memory`, and scoring backend calls as threads by
+//! Memory accesses are written as regions by kind and block lifetimes, see [`memory_timeline`], and scoring backend calls as threads by
 //! view, see `calls`. Sample counts without timestamps never get an invented time axis: their file contains metadata and one
 //! counter.
 
 mod calls;
 mod ids;
-mod memory;
 mod profiles;
 mod tracks;
 mod writer;
@@ -26,7 +25,7 @@ mod writer;
 pub use calls::MAX_CALL_FLOWS;
 
 use super::{ExporterInfo, Input, LeftOut, Options, TextsIn, WriteFn};
-use crate::analysis::Query;
+use crate::analysis::{AnalysisCache, Query, memory_timeline};
 use crate::base::hash::HashSet;
 use crate::base::json::{Number, unescape_to_string};
 use crate::base::steps::{self, Steps, pause};
@@ -85,7 +84,7 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
 fn applies(run: &Run) -> bool {
     let has_events = |trace: &Trace| {
         (!trace.accesses.is_expected() && trace.stack_profiles.is_empty())
-            || memory::applies_to(trace)
+            || memory_timeline::applies_to(trace)
             || !trace.slices.is_empty()
             || !trace.counters.is_empty()
     };
@@ -101,19 +100,7 @@ fn has_times(run: &Run) -> bool {
 /// Converts memory accesses to timelines, so that they can be cut and redacted like events. Returns the traces and whether
 /// each was converted; `None` if there are no memory accesses.
 async fn with_timelines(run: &Run, query: &Query) -> Option<(Run, Vec<bool>)> {
-    let are_made: Vec<bool> = run.traces.iter().map(memory::applies_to).collect();
-    if !are_made.contains(&true) {
-        return None;
-    }
-    let mut timelines = memory::Timelines::default();
-    let mut made = Run::default();
-    for (trace, is_made) in run.traces.iter().zip(&are_made) {
-        made.traces.push(match is_made {
-            true => timelines.make(trace, &query.memory).await,
-            false => trace.clone(),
-        });
-    }
-    Some((made, are_made))
+    memory_timeline::converted_in_steps(run, query, AnalysisCache::default()).await.0
 }
 
 /// [`write`] to `out`. Also fails if arguments cannot be read any more.

@@ -8,7 +8,6 @@
 use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, walk};
 use super::{Profile, other_weights_of_units, place_of, profiles};
 use super::{frame_name, place_name, profile_name};
-use crate::analysis::stack_functions::amounts::nanoseconds_exponent;
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::steps::{Steps, pause};
@@ -17,7 +16,7 @@ use crate::export::{ExporterInfo, Input, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
-use crate::trace::stack_profiles::Amount;
+use crate::trace::stack_profiles::{Amount, nanoseconds_exponent};
 use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};

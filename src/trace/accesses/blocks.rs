@@ -14,6 +14,8 @@ pub struct Wanted(u32);
 impl Wanted {
     /// Time, address and kind.
     pub const TOUCHES: Wanted = Wanted(1 << KINDS | 1 << TIMES | 1 << ADDRESSES);
+    /// Only times.
+    pub const TIMES: Wanted = Wanted(1 << TIMES);
     /// Only whether each optional value is present.
     pub const PRESENCE: Wanted = Wanted(1 << PRESENT);
     /// All lanes.

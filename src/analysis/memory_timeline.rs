@@ -1,6 +1,7 @@
-//! Memory accesses as a timeline.
+//! Memory accesses as a timeline, for the page, pictures and exports.
 //!
-//! It contains aggregates, not individual accesses.
+//! It contains aggregates, not individual accesses, and they are those of the tables: labels from the same pass, counters by the time
+//! bins of [`mrm_time`].
 //!
 //! ```text
 //! phases        [weight_load ][generation                      ][teardown]
@@ -8,31 +9,33 @@
 //! kv_cache      [region 3          ]   [region 7        ]
 //! kv_cache (2)        [region 4                ]
 //! kv block      block lifetimes, async, as many overlap
-//! accesses      reads and writes in each of a few hundred time bins
+//! accesses         reads and writes in each of a few hundred time bins
 //! touched so far   cumulative bytes of distinct pages by kind
+//! working set      bytes of distinct pages in each time bin of the tables
 //! ```
 //! One process per trace, one thread per memory kind, and more where regions overlap. The result is a trace with slices and
 //! counters, which is then cut, redacted and written like any other.
 
-use crate::analysis::memory_query::MemoryQuery;
-use crate::analysis::mrm::trust::contamination;
-use crate::analysis::mrm_time::OverTime;
-use crate::analysis::run_files::view_in_steps;
+use super::memory_query::MemoryQuery;
+use super::mrm::trust::contamination;
+use super::mrm_time::{N_TIMES, OverTime};
+use super::{AnalysisCache, Context, Query};
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::strings::StringId;
-use crate::export::mrm_run::run_id;
 use crate::memory::kv::KvLife;
 use crate::memory::labeller::Region;
 use crate::memory::metrics::RegionMetrics;
 use crate::memory::phase_spans::{PhaseSpan, phase_spans};
 use crate::memory::{Kind, LabelledTrace};
+use crate::memory_run::run_id::run_id;
 use crate::trace::accesses::PAGE_BITS;
 use crate::trace::builder::OWN_FACT;
 use crate::trace::events::{Event, NO_EXTRA, Phase, flag};
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
-use crate::trace::{SourceInfo, Trace, TraceBuilder};
+use crate::trace::{Run, SourceInfo, Trace, TraceBuilder};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Limits on the regions and block lifetimes written per trace; those with the most accesses are kept.
 const MAX_REGIONS: usize = 20_000;
@@ -41,17 +44,57 @@ const MAX_LIVES: usize = 20_000;
 const MAX_LANES: usize = 1_000;
 /// Limit on phase ranges; with more, each phase is merged into one range.
 const MAX_PHASES: usize = 2_000;
-/// Points per counter.
-const N_STEPS: usize = 300;
+/// Time bins of accesses and of touched memory: each of the tables' is divided into these.
+const N_STEPS: usize = 5 * N_TIMES;
 
 /// Whether a trace has memory accesses to show.
 pub fn applies_to(trace: &Trace) -> bool {
     !trace.accesses.is_empty()
 }
 
+/// Traces with memory accesses as slices and counters instead, and whether each was made of accesses; the others are copies. `None`
+/// without accesses.
+pub fn converted(context: &Context<'_>) -> Option<(Run, Vec<bool>)> {
+    let are_made: Vec<bool> = context.run.traces.iter().map(applies_to).collect();
+    if !are_made.contains(&true) {
+        return None;
+    }
+    let mut timelines = Timelines::default();
+    let mut made = Run::default();
+    for trace in &context.run.traces {
+        let view = context.memory().iter().find(|view| std::ptr::eq(view.trace, trace) && applies_to(trace));
+        made.traces.push(match view {
+            Some(view) => timelines.make(view, &context.query.memory),
+            None => trace.clone(),
+        });
+    }
+    Some((made, are_made))
+}
+
+/// [`converted`] in steps. `cache` is of the run and query; returns it with what was added.
+pub async fn converted_in_steps(
+    run: &Run,
+    query: &Query,
+    cache: AnalysisCache,
+) -> (Option<(Run, Vec<bool>)>, AnalysisCache) {
+    let cache = match run.traces.iter().any(applies_to) {
+        true => cache.with_labels(run, query).await,
+        false => return (None, cache),
+    };
+    let context = Context::from_cache(run, query, cache);
+    let converted = converted(&context);
+    (converted, context.into_cache())
+}
+
+/// The traces that a timeline draws: those of the run, with [`converted`] accesses.
+pub async fn drawn(run: &Rc<Run>, query: &Query, cache: AnalysisCache) -> (Rc<Run>, AnalysisCache) {
+    let (converted, cache) = converted_in_steps(run, query, cache).await;
+    (converted.map_or_else(|| run.clone(), |(converted, _)| Rc::new(converted)), cache)
+}
+
 /// Builds timelines, one trace after the other.
 #[derive(Default)]
-pub struct Timelines {
+struct Timelines {
     n_traces: i64,
     n_threads: i64,
 }
@@ -76,9 +119,9 @@ struct Timeline<'a> {
 }
 
 impl Timelines {
-    /// Converts the accesses of `trace`, labelled with `query`, to slices and counters.
-    pub async fn make(&mut self, trace: &Trace, query: &MemoryQuery) -> Trace {
-        let view = view_in_steps(trace, query).await;
+    /// Converts accesses to slices and counters; `query` is what they were labelled with.
+    fn make(&mut self, view: &LabelledTrace<'_>, query: &MemoryQuery) -> Trace {
+        let trace = view.trace;
         let span = trace.accesses.span().unwrap_or_default();
         let mut source = SourceInfo { record_kinds: Vec::new(), ..trace.source.clone() };
         self.n_traces += 1;
@@ -99,7 +142,7 @@ impl Timelines {
         };
         builder.trace.processes.name[process.0 as usize] = builder.trace.strings.intern(&name);
         let main = self.thread(&mut builder, process, "phases");
-        let mut made = Timeline { view: &view, builder, process, main, offset: 0, span };
+        let mut made = Timeline { view, builder, process, main, offset: 0, span };
         made.add_phases();
         let n_regions = self.add_regions(&mut made);
         let n_lives = made.add_lives();
@@ -227,8 +270,10 @@ impl Timeline<'_> {
         n_left_out
     }
 
-    /// Adds reads and writes in equal time bins, and the cumulative memory touched by each kind.
+    /// Adds the working set in the time bins of the tables; reads and writes in shorter ones, and the cumulative memory touched by
+    /// each kind.
     fn add_counters(&mut self) {
+        self.add_working_set();
         let Some(over_time) = OverTime::new(self.view, N_STEPS) else { return };
         let mut pages = vec![0u64; over_time.kinds.len()];
         let totals: Vec<u64> = (0..pages.len())
@@ -252,6 +297,18 @@ impl Timeline<'_> {
             self.add_counter(start, "touched so far (bytes)", &touched);
             let n = [("reads".to_string(), stretch.reads), ("writes".to_string(), stretch.writes)];
             self.add_counter(start, "accesses", &n);
+        }
+    }
+
+    fn add_working_set(&mut self) {
+        let Some(over_time) = OverTime::new(self.view, N_TIMES) else { return };
+        let mut last = None;
+        for (at, stretch) in over_time.stretches.iter().enumerate() {
+            let start = self.span.0.saturating_add(over_time.start_of(at));
+            if stretch.pages == 0 && last == Some(start) {
+                continue;
+            }
+            last = Some(start);
             let within = stretch.pages.saturating_mul(1 << PAGE_BITS);
             self.add_counter(start, "working set (bytes)", &[("touched".to_string(), within)]);
         }
