@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use support::{Random, data_dirs, files, for_each_cut, import, own_dir};
 use tracedrop::analysis::gpu::GpuTrace;
+use tracedrop::base::protobuf::PushFields;
 use tracedrop::base::strings::StringId;
 use tracedrop::import::{Import, ImportError};
 use tracedrop::trace::Trace;
+use tracedrop::trace::samples::{NO_LINE, StackId};
 use tracedrop::trace::slices::{Class, SliceKind, UNFINISHED};
 use tracedrop::trace::tracks::{Key, TrackKind};
 
@@ -874,4 +876,314 @@ fn calls_on_tracks_of_their_own_belong_to_the_operators_of_their_threads() {
     let ops: Vec<(&str, &str)> = ops.iter().map(|(kernel, op)| (kernel.as_str(), op.as_str())).collect();
     // Of the second one, nothing says which thread made it.
     assert_eq!(ops, [("kernel 1", "aten::mm"), ("kernel 2", ""), ("kernel 3", "")]);
+}
+
+/// Writes the fields of a packet.
+type Packet<'a> = &'a dyn Fn(&mut Vec<u8>);
+
+/// A trace whose packets are given.
+fn trace_of(packets: &[Packet<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for packet in packets {
+        bytes.message(1, |out| {
+            out.number(10, 1);
+            packet(out);
+        });
+    }
+    bytes
+}
+
+/// Interned data of two call stacks: `main` > `work (x.cc:7)`, and `main` > an address in `/usr/libx.so`.
+fn interned(out: &mut Vec<u8>) {
+    let text = |out: &mut Vec<u8>, field: u64, iid: u64, text: &str| {
+        out.message(field, |out| {
+            out.number(1, iid);
+            out.bytes(2, text.as_bytes());
+        });
+    };
+    out.number(13, 1);
+    out.message(12, |out| {
+        for (iid, name) in [(1, "main"), (2, "work")] {
+            text(out, 5, iid, name);
+        }
+        for (iid, name) in [(1, "usr"), (2, "libx.so")] {
+            text(out, 17, iid, name);
+        }
+        text(out, 18, 1, "x.cc");
+        out.message(19, |out| {
+            [(1, 1), (7, 1), (7, 2)].iter().for_each(|(field, value)| out.number(*field, *value))
+        });
+        for fields in [
+            &[(1, 1), (2, 1), (3, 1), (4, 16)][..],
+            &[(1, 2), (2, 2), (5, 1), (6, 7)],
+            &[(1, 3), (3, 1), (4, 0x1234)],
+        ] {
+            out.message(6, |out| fields.iter().for_each(|(field, value)| out.number(*field, *value)));
+        }
+        for (iid, frames) in [(1, [1, 2]), (2, [1, 3])] {
+            out.message(7, |out| {
+                out.number(1, iid);
+                frames.iter().for_each(|frame| out.number(2, *frame));
+            });
+        }
+    });
+}
+
+/// Frames of a stack, outermost first.
+fn frames_of(trace: &Trace, mut stack: StackId) -> Vec<String> {
+    let mut frames = Vec::new();
+    while stack != StackId::NONE {
+        let frame = trace.frames.get(trace.stacks.frame[stack.0 as usize]);
+        let line = if frame.line == NO_LINE { String::new() } else { format!(":{}", frame.line) };
+        let place = [frame.module, frame.file].map(|id| text(trace, id)).concat();
+        frames.insert(0, format!("{} {place}{line}", text(trace, frame.name)));
+        stack = trace.stacks.parent[stack.0 as usize];
+    }
+    frames
+}
+
+/// Checks a trace whole, in pieces and in parts, and that it is read as far as it goes wherever it is cut.
+fn check_each_cut(bytes: &[u8], check: &mut dyn FnMut(&str, &Trace)) {
+    for_each_cut("x.pftrace", bytes, Some(&tracedrop::import::perfetto::INFO), &mut |way, read| {
+        let trace = read.unwrap();
+        assert_eq!(trace.ledger.accounted_bytes(), bytes.len() as u64, "{way}");
+        check(way, &trace);
+    });
+    for end in 1..bytes.len() {
+        if let Ok(trace) = import("x.pftrace", &bytes[..end], Some(&tracedrop::import::perfetto::INFO)) {
+            assert_eq!(trace.ledger.accounted_bytes(), end as u64, "cut at {end}");
+        }
+    }
+}
+
+fn perf_sample(out: &mut Vec<u8>, ts: u64, fields: &[(u64, u64)]) {
+    out.number(8, ts);
+    out.message(66, |out| fields.iter().for_each(|(field, value)| out.number(*field, *value)));
+}
+
+#[test]
+fn cpu_samples_are_stacks_of_their_threads() {
+    let thread = |out: &mut Vec<u8>| {
+        out.message(60, |out| {
+            out.number(1, 77);
+            out.message(4, |out| {
+                out.number(1, 10);
+                out.number(2, 11);
+                out.bytes(5, b"worker");
+            });
+        });
+    };
+    let bytes = trace_of(&[
+        &interned,
+        &|out| perf_sample(out, 200, &[(1, 0), (2, 10), (3, 11), (4, 2)]),
+        &|out| perf_sample(out, 100, &[(2, 10), (3, 11), (4, 1)]),
+        &|out| perf_sample(out, 300, &[(2, 10), (3, 11), (4, 9)]),
+        // Skipped by the profiler, lost in the kernel.
+        &|out| perf_sample(out, 400, &[(2, 10), (3, 11), (18, 2)]),
+        &|out| perf_sample(out, 500, &[(1, 3), (17, 5)]),
+        &thread,
+    ]);
+    check_each_cut(&bytes, &mut |way, trace| {
+        let samples = &trace.samples;
+        assert_eq!(samples.ts, [100, 200, 300], "{way}");
+        let stacks: Vec<Vec<String>> = samples.stack.iter().map(|stack| frames_of(trace, *stack)).collect();
+        assert_eq!(stacks[0], ["main /usr/libx.so", "work x.cc:7"], "{way}");
+        assert_eq!(stacks[1], ["main /usr/libx.so", "libx.so+0x1234 /usr/libx.so"], "{way}");
+        assert_eq!(stacks[2], ["(missing) "], "{way}");
+        assert!(samples.thread.iter().all(|it| label(trace, it.0 as usize) == "10 11"), "{way}");
+        assert_eq!(text(trace, trace.threads.name[samples.thread[0].0 as usize]), "worker", "{way}");
+        let ledger = &trace.ledger;
+        assert_eq!(ledger.count_of("perfetto-lost-samples"), 2, "{way}");
+        assert_eq!(ledger.count_of("perfetto-missing-interned"), 1, "{way}");
+        assert_eq!((ledger.kept.records, ledger.skipped.records), (5, 2), "{way}");
+    });
+}
+
+#[test]
+fn streamed_samples_count_from_their_thread_descriptor() {
+    let thread = |out: &mut Vec<u8>| {
+        out.message(44, |out| {
+            [(1, 5), (2, 6), (6, 1_000)].iter().for_each(|(field, value)| out.number(*field, *value))
+        });
+    };
+    let samples = |deltas: &'static [u64]| {
+        move |out: &mut Vec<u8>| {
+            out.message(54, |out| {
+                [1, 2].iter().for_each(|iid| out.number(1, *iid));
+                // Packed.
+                let mut packed = Vec::new();
+                deltas.iter().for_each(|delta| packed.varint(*delta));
+                out.bytes(2, &packed);
+            });
+        }
+    };
+    let bytes =
+        trace_of(&[&interned, &samples(&[1, 1]), &thread, &samples(&[10, 20]), &samples(&[u64::MAX, 5, 7])]);
+    check_each_cut(&bytes, &mut |way, trace| {
+        // The last one of three deltas has no stack, and counts for what follows.
+        assert_eq!(trace.samples.ts, [1_010_000, 1_029_000, 1_030_000, 1_034_000], "{way}");
+        assert!(trace.samples.thread.iter().all(|it| label(trace, it.0 as usize) == "5 6"), "{way}");
+        assert_eq!(trace.ledger.count_of("perfetto-delta-without-reference"), 1, "{way}");
+    });
+}
+
+/// A stack and its weight.
+type Weighted = (Vec<String>, String);
+
+#[test]
+fn heap_profiles_are_memory_by_stack() {
+    let dump = |samples: &'static [&'static [(u64, u64)]]| {
+        move |out: &mut Vec<u8>| {
+            out.message(37, |out| {
+                out.message(5, |out| {
+                    out.number(1, 42);
+                    out.bytes(11, b"libc.malloc");
+                    for sample in samples {
+                        out.message(2, |out| {
+                            sample.iter().for_each(|(field, value)| out.number(*field, *value))
+                        });
+                    }
+                });
+            });
+        }
+    };
+    // Totals since the start: the last ones count, and what a later dump leaves out stays.
+    let bytes = trace_of(&[
+        &interned,
+        &dump(&[&[(1, 1), (2, 100), (3, 40), (5, 10), (6, 4)], &[(1, 2), (2, 8), (3, 8), (5, 1), (6, 1)]]),
+        &dump(&[&[(1, 1), (2, 300), (3, 50), (5, 30), (6, 5)]]),
+    ]);
+    check_each_cut(&bytes, &mut |way, trace| {
+        let found: Vec<(String, bool, Vec<Weighted>)> = trace
+            .stack_profiles
+            .iter()
+            .map(|profile| {
+                assert_eq!(text(trace, profile.name), "libc.malloc");
+                assert_eq!(text(trace, profile.process_id), "42");
+                let rows = (0..profile.len()).map(|row| {
+                    (frames_of(trace, profile.stack[row]), profile.weight.get(row).unwrap().to_string())
+                });
+                (text(trace, profile.measure), profile.is_default, rows.collect())
+            })
+            .collect();
+        let names: Vec<(&str, bool)> = found.iter().map(|(name, is, _)| (name.as_str(), *is)).collect();
+        let wanted = [
+            ("memory not freed", true),
+            ("allocations not freed", false),
+            ("memory allocated", false),
+            ("allocations", false),
+        ];
+        assert_eq!(names, wanted, "{way}");
+        let weights = |at: usize| found[at].2.iter().map(|(_, weight)| weight.as_str()).collect::<Vec<_>>();
+        assert_eq!((weights(0), weights(1)), (vec!["250"], vec!["25"]), "{way}");
+        assert_eq!((weights(2), weights(3)), (vec!["300", "8"], vec!["30", "1"]), "{way}");
+        assert_eq!(found[0].2[0].0, ["main /usr/libx.so", "work x.cc:7"], "{way}");
+        assert_eq!(trace.ledger.skipped.records, 0, "{way}");
+    });
+}
+
+#[test]
+fn task_switches_are_thread_states() {
+    let switch = |out: &mut Vec<u8>, ts: u64, (from, state): (u64, u64), to: u64, name: &str| {
+        out.message(2, |out| {
+            out.number(1, ts);
+            out.message(4, |out| {
+                [(2, from), (4, state), (6, to)].iter().for_each(|(field, value)| out.number(*field, *value));
+                out.bytes(5, name.as_bytes());
+            });
+        });
+    };
+    let tree = |out: &mut Vec<u8>| {
+        out.message(2, |out| {
+            out.message(1, |out| {
+                out.number(1, 10);
+                out.bytes(3, b"/bin/app");
+                out.bytes(3, b"--flag");
+            });
+            out.message(2, |out| {
+                out.number(1, 11);
+                out.bytes(2, b"worker");
+                out.number(3, 10);
+            });
+        });
+    };
+    let bytes = trace_of(&[
+        &|out| {
+            out.message(1, |out| {
+                out.number(1, 0);
+                switch(out, 100, (0, 0), 11, "worker");
+                switch(out, 200, (11, 1), 12, "other");
+                // A wake-up.
+                out.message(2, |out| {
+                    out.number(1, 250);
+                    out.message(17, |out| out.number(2, 11));
+                });
+            });
+        },
+        &|out| {
+            out.message(1, |out| {
+                out.message(4, |out| {
+                    out.bytes(5, b"worker");
+                    for (field, values) in [(1, [300, 50]), (2, [0x100, 2]), (3, [11, 0]), (6, [0, 0])] {
+                        let mut packed = Vec::new();
+                        values.iter().for_each(|value| packed.varint(*value));
+                        out.bytes(field, &packed);
+                    }
+                });
+            });
+        },
+        &tree,
+        // Only other events.
+        &|out| out.message(1, |out| out.message(2, |out| out.number(1, 400))),
+    ]);
+    check_each_cut(&bytes, &mut |way, trace| {
+        let mut states: Vec<(i64, i64, String, String, String)> = (0..trace.slices.len())
+            .filter(|row| Class::of(trace.slices.kind[*row]) == Class::State)
+            .map(|row| {
+                let track = trace.slices.track[row].0 as usize;
+                assert_eq!(trace.tracks.kind[track], TrackKind::ThreadState, "{way}");
+                let thread = trace.tracks.thread[track].unwrap().0 as usize;
+                let process = trace.threads.process[thread].0 as usize;
+                (
+                    trace.slices.ts[row],
+                    trace.slices.dur.get(row),
+                    text(trace, trace.processes.name[process]),
+                    text(trace, trace.threads.name[thread]),
+                    text(trace, trace.slices.name[row]),
+                )
+            })
+            .collect();
+        states.sort();
+        let found: Vec<(i64, &str, &str, &str)> = states
+            .iter()
+            .map(|(ts, _, process, thread, name)| (*ts, process.as_str(), thread.as_str(), name.as_str()))
+            .collect();
+        let wanted = [
+            (100, "/bin/app", "worker", "Running"),
+            (200, "/bin/app", "worker", "Sleeping"),
+            (200, "Global tracks", "other", "Running"),
+            (300, "/bin/app", "worker", "Running"),
+            (300, "Global tracks", "other", "Runnable (preempted)"),
+            (350, "/bin/app", "worker", "Uninterruptible sleep"),
+        ];
+        let sorted = |mut rows: Vec<(i64, &'static str, &'static str, &'static str)>| {
+            rows.sort();
+            rows
+        };
+        let mut found = found;
+        found.sort();
+        assert_eq!(found, sorted(wanted.to_vec()), "{way}");
+        // A state lasts until the next one of its thread.
+        let of = |ts: i64, thread: &str| states.iter().find(|it| it.0 == ts && it.3 == thread).unwrap().1;
+        assert_eq!((of(100, "worker"), of(200, "worker"), of(200, "other")), (100, 100, 100), "{way}");
+        let kinds: Vec<(&str, u64)> =
+            trace.source.record_kinds.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
+        for kind in
+            [("task switches", 4), ("other kernel events", 2), ("ftrace bundles", 3), ("process trees", 1)]
+        {
+            assert!(kinds.contains(&kind), "{way}: {kinds:?}");
+        }
+        assert_eq!(trace.ledger.count_of("perfetto-ftrace"), 1, "{way}");
+        assert_eq!(trace.ledger.count_of("perfetto-other-ftrace"), 1, "{way}");
+    });
 }

@@ -3,8 +3,10 @@
 //! A snapshot has the values of several clocks at one instant. Between two clocks, the difference is that of the last snapshot
 //! before the time; between clocks that are never in one snapshot, it goes over others.
 
+use super::issues::{BAD_TIMESTAMP, UNKNOWN_CLOCK};
 use crate::base::hash::HashMap;
 use crate::base::protobuf::{Fields, Value, key};
+use crate::trace::IssueKind;
 
 /// Clock of traces that name none.
 const BOOTTIME: u32 = 6;
@@ -57,6 +59,18 @@ pub enum Converted {
     Lost,
     /// Not within 63 bits, or negative.
     Bad,
+}
+
+impl Converted {
+    /// Time on the clock of the trace, or on the clock that nothing relates to it so far.
+    pub fn known(self) -> Result<(i64, Option<Clock>), &'static IssueKind> {
+        match self {
+            Converted::Time(ts) => Ok((ts, None)),
+            Converted::Unknown(clock, ts) => Ok((ts, Some(clock))),
+            Converted::Lost => Err(&UNKNOWN_CLOCK),
+            Converted::Bad => Err(&BAD_TIMESTAMP),
+        }
+    }
 }
 
 #[derive(Default)]

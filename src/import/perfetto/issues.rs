@@ -42,11 +42,22 @@ issue_kinds! {
     UNKNOWN_FIELDS = "perfetto-unknown-arguments", Note,
         "arguments of a form that only their writer knows; not shown", "";
     TOO_DEEP = "perfetto-nested-arguments", Note, "arguments nested more than 64 deep; not shown from there on", "";
-    FTRACE = "perfetto-ftrace", Skipped, "kernel events (ftrace); not shown",
-        "open the trace in Perfetto to see scheduling";
-    PROCESS_INFO = "perfetto-process-info", Skipped, "process lists and statistics; not shown", "";
-    SAMPLES = "perfetto-samples", Skipped, "CPU or heap profiles; not shown",
-        "convert them with `traceconv profile` and open the result (pprof)";
+    FTRACE = "perfetto-ftrace", Skipped, "kernel events (ftrace) without task switches; not shown",
+        "open the trace in Perfetto to see them";
+    OTHER_FTRACE = "perfetto-other-ftrace", Note,
+        "packets whose kernel events (ftrace) other than task switches are not shown", "";
+    FTRACE_LOST = "perfetto-ftrace-lost", Note, "the kernel lost events (ftrace) while recording",
+        "use a larger buffer";
+    PROCESS_INFO = "perfetto-process-info", Skipped, "statistics of processes and of the system; not shown", "";
+    SAMPLES = "perfetto-samples", Skipped, "heap graphs or stack samples of a newer kind; not shown",
+        "open the trace in Perfetto to see them";
+    NO_SAMPLES = "perfetto-no-samples", Skipped, "packet of CPU samples without a sample", "";
+    LOST_SAMPLES = "perfetto-lost-samples", Skipped, "CPU samples that the profiler lost or skipped while recording",
+        "sample less often";
+    MANY_SAMPLES = "perfetto-many-samples", Skipped, "more CPU samples than fit into memory; the rest is left out",
+        "use the command `tracedrop`";
+    HEAP_CUT = "perfetto-heap-cut", Note, "heap profile that is incomplete: its process overran the buffer or was not profiled to the end",
+        "";
     GPU_PACKETS = "perfetto-gpu", Skipped, "GPU counters or render stages; not shown", "";
     LOGS = "perfetto-logs", Skipped, "log messages; not shown", "";
     OTHER_PACKETS = "perfetto-other-packets", Skipped, "packets of other data sources; not shown", "";

@@ -9,16 +9,20 @@
 //! files of google/perfetto, v58.
 //!
 //! Offsets count compressed packets as if they were written unpacked behind their packet, so that each event has its own.
-//! Arguments are kept as JSON. Not read: ftrace, CPU and heap profiles, and other data that is not on tracks; these are counted.
+//! Arguments are kept as JSON. CPU samples and task switches (`sampled`, `scheduling`) are on the threads of the tracks, heap profiles
+//! (`heap`) are stack profiles. Not read: other kernel events and other data that is not on tracks; these are counted.
 
 mod arguments;
 mod clocks;
 mod event;
 mod framing;
 mod gpu;
+mod heap;
 mod issues;
 mod packet;
 mod rows;
+mod sampled;
+mod scheduling;
 mod sequence;
 mod sniff;
 mod tracks;

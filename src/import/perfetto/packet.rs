@@ -31,6 +31,10 @@ pub struct Packet<'a> {
     pub process: Message<'a>,
     pub thread: Message<'a>,
     pub samples: Message<'a>,
+    pub perf: Message<'a>,
+    pub heap: Message<'a>,
+    pub kernel: Message<'a>,
+    pub process_tree: Message<'a>,
     pub deflated: Option<&'a [u8]>,
     pub zstd: Option<&'a [u8]>,
     /// Field of its data, if that is not one of the above.
@@ -73,6 +77,10 @@ impl<'a> Packet<'a> {
                     43 => merge(&mut packet.process, bytes),
                     44 => merge(&mut packet.thread, bytes),
                     54 => merge(&mut packet.samples, bytes),
+                    66 => merge(&mut packet.perf, bytes),
+                    37 => merge(&mut packet.heap, bytes),
+                    1 => merge(&mut packet.kernel, bytes),
+                    2 => merge(&mut packet.process_tree, bytes),
                     50 => packet.deflated = Some(bytes),
                     133 => packet.zstd = Some(bytes),
                     // Numbers of another type than theirs.
@@ -88,14 +96,9 @@ impl<'a> Packet<'a> {
 /// Kind of data in a field of a packet: plural noun, and why it is not shown; `None` for data about the recording itself.
 pub fn data_kind(field: u64) -> (&'static str, Option<&'static IssueKind>) {
     match field {
-        1 => ("ftrace bundles", Some(&FTRACE)),
-        2 => ("process trees", Some(&PROCESS_INFO)),
         9 => ("process statistics", Some(&PROCESS_INFO)),
         7 => ("system statistics", Some(&PROCESS_INFO)),
-        37 => ("heap profiles", Some(&SAMPLES)),
-        54 => ("streamed CPU samples", Some(&SAMPLES)),
         56 => ("heap graphs", Some(&SAMPLES)),
-        66 => ("CPU samples", Some(&SAMPLES)),
         135 => ("stack samples", Some(&SAMPLES)),
         52 => ("GPU counters", Some(&GPU_PACKETS)),
         53 => ("GPU render stages", Some(&GPU_PACKETS)),

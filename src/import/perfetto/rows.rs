@@ -4,8 +4,11 @@ use super::arguments::{Arguments, Found};
 use super::clocks::{Clock, Clocks, Converted, MONOTONIC};
 use super::event::{Event, Legacy, Text, Type, id_scope};
 use super::gpu::{self, Role};
+use super::heap::Heaps;
 use super::issues::*;
 use super::packet::{Packet, data_kind};
+use super::sampled::{Sampled, Samples};
+use super::scheduling::{Running, state_name};
 use super::sequence::{MISSING, Sequence};
 use super::tracks::{Own, ThreadFields, TrackIndex, Tracks};
 use crate::base::hash::{HashMap, HashSet};
@@ -38,7 +41,7 @@ pub struct Place {
 }
 
 impl Place {
-    fn position(&self) -> Position {
+    pub fn position(&self) -> Position {
         Position { byte: self.offset, line: None }
     }
 }
@@ -60,12 +63,20 @@ struct Undecided {
     is_event: bool,
 }
 
+/// What a row is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Event,
+    /// One of several events of a packet.
+    State,
+    Counter,
+}
+
 /// A time on a clock that nothing relates to that of the trace, so far.
 struct Untimed {
     clock: Clock,
-    /// Row of an event, or of a counter.
     row: u32,
-    is_counter: bool,
+    of: Of,
     place: Place,
 }
 
@@ -91,6 +102,9 @@ pub struct Rows {
     /// Role of each track with events, once looked up.
     roles: HashMap<TrackIndex, Role>,
     linked: LinkedCategories,
+    samples: Samples,
+    heaps: Heaps,
+    running: Running,
     /// Packets by kind of data, in order of first appearance.
     kinds: Vec<(&'static str, u64)>,
     /// Buffer for arguments.
@@ -114,9 +128,13 @@ impl Rows {
     }
 
     fn count(&mut self, kind: &'static str) {
+        self.count_of(kind, 1);
+    }
+
+    fn count_of(&mut self, kind: &'static str, more: u64) {
         match self.kinds.iter_mut().find(|(own, _)| *own == kind) {
-            Some((_, n)) => *n += 1,
-            None => self.kinds.push((kind, 1)),
+            Some((_, n)) => *n += more,
+            None => self.kinds.push((kind, more)),
         }
     }
 
@@ -200,17 +218,24 @@ impl Rows {
             self.count("track events");
             return self.event(&event, time, packet, sequence, place, out);
         }
-        if let Some(samples) = &packet.samples {
-            // Their times are added to the same reference.
-            for (number, value) in Fields::new(samples) {
-                if number == 2
-                    && let Some(reference) = &mut sequence.reference_us
-                {
-                    value.numbers(|delta| *reference = reference.saturating_add(delta as i64));
-                }
-            }
+        let machine = packet.machine;
+        if let Some(message) = &packet.samples {
             self.count("streamed CPU samples");
-            return Err(&SAMPLES);
+            let sampled = Sampled { message, machine, place };
+            self.samples.streamed(sampled, sequence, &mut self.clocks, &mut self.tracks, out)?;
+        } else if let Some(message) = &packet.perf {
+            self.count("CPU samples");
+            let sampled = Sampled { message, machine, place };
+            self.samples.perf(sampled, time, sequence, &mut self.tracks, out)?;
+        } else if let Some(message) = &packet.heap {
+            self.count("heap profiles");
+            self.heaps.add(message, machine, sequence, place, out);
+        } else if let Some(message) = &packet.kernel {
+            self.count("ftrace bundles");
+            self.kernel(message, machine, place, out)?;
+        } else if let Some(message) = &packet.process_tree {
+            self.count("process trees");
+            self.tracks.describe_tree(message, machine, out);
         }
         let is_described = packet.track.is_some() || packet.process.is_some() || packet.thread.is_some();
         if let Some(other) = packet.other.filter(|_| !is_described && packet.snapshot.is_none()) {
@@ -221,6 +246,73 @@ impl Rows {
             }
         }
         out.trace.ledger.keep(place.len);
+        Ok(())
+    }
+
+    /// Takes the task switches of a bundle of kernel events: a thread has a state from each of its switches to the next one.
+    fn kernel(
+        &mut self,
+        message: &[u8],
+        machine: u32,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) -> Result<(), &'static IssueKind> {
+        let bundle = self.running.read(message, machine);
+        self.count_of("task switches", bundle.switches.len() as u64);
+        self.count_of("other kernel events", bundle.n_others);
+        if bundle.is_after_loss {
+            out.trace.ledger.file(&FTRACE_LOST, place.position(), b"");
+        }
+        if bundle.switches.is_empty() {
+            return if bundle.n_others > 0 { Err(&FTRACE) } else { Ok(()) };
+        }
+        if bundle.n_others > 0 {
+            out.trace.ledger.file(&OTHER_FTRACE, place.position(), b"");
+        }
+        let running = out.trace.strings.intern("Running");
+        let category = out.trace.strings.intern("sched");
+        let clock = Clock::new(bundle.clock, 0);
+        for (at, switch) in bundle.switches.iter().enumerate() {
+            let (ts, late) = match self.clocks.convert_ns(switch.ts, clock).known() {
+                Ok(time) => time,
+                Err(kind) => {
+                    out.trace.ledger.file(kind, place.position(), b"");
+                    continue;
+                }
+            };
+            let from = switch.from.map(|(tid, state)| {
+                let name = out.trace.strings.intern(state_name(state));
+                (tid, switch.from_name, name)
+            });
+            // 0 is the idle task of the CPU.
+            for (tid, name, state) in from.into_iter().chain([(switch.to, switch.to_name, running)]) {
+                if tid <= 0 {
+                    continue;
+                }
+                let thread = self.tracks.thread_of_kernel(machine, tid, name, out);
+                let row = Row {
+                    ts,
+                    dur: UNFINISHED,
+                    // A place of its own in the packet.
+                    offset: place.offset + at.min(message.len().saturating_sub(1)) as u64,
+                    len: 0,
+                    args_at: 0,
+                    args_len: 0,
+                    thread,
+                    name: state,
+                    category,
+                    extra: NO_EXTRA,
+                    phase: Phase::ThreadState,
+                    unused: 0,
+                    flags: flag::HAS_PID | flag::HAS_TID,
+                };
+                let row = out.events.push(row, None);
+                if let Some(clock) = late {
+                    let place = Place { len: 0, ..place };
+                    self.untimed.push(Untimed { clock, row, of: Of::State, place });
+                }
+            }
+        }
         Ok(())
     }
 
@@ -331,7 +423,7 @@ impl Rows {
         };
         let row = out.events.push(row, extra);
         if let Some(clock) = late {
-            self.untimed.push(Untimed { clock, row, is_counter: false, place });
+            self.untimed.push(Untimed { clock, row, of: Of::Event, place });
         }
         if matches!(phase, Phase::Begin | Phase::End)
             && out.events.writers.last().is_none_or(|(_, writer)| *writer != sequence.number)
@@ -370,12 +462,7 @@ impl Rows {
             }
             None => time.ok_or(&NO_TIMESTAMP)?,
         };
-        match time {
-            Converted::Time(ts) => Ok((ts, None)),
-            Converted::Unknown(clock, ts) => Ok((ts, Some(clock))),
-            Converted::Lost => Err(&UNKNOWN_CLOCK),
-            Converted::Bad => Err(&BAD_TIMESTAMP),
-        }
+        time.known()
     }
 
     /// Id of a text; [`StringId::NONE`] if there is none.
@@ -485,7 +572,7 @@ impl Rows {
         }
         if let Some(clock) = late {
             let row = self.counters.len() as u32;
-            self.untimed.push(Untimed { clock, row, is_counter: true, place });
+            self.untimed.push(Untimed { clock, row, of: Of::Counter, place });
         }
         self.counters.push(Counted { ts, track, value: value * counter.multiplier });
         Ok(())
@@ -735,6 +822,7 @@ impl Rows {
         let mut tracks = self.tracks.clone();
         tracks.resolve(false, out);
         self.put_counters(&mut tracks, &self.counters, out);
+        self.heaps.put(out);
         self.put_facts(out);
     }
 
@@ -779,6 +867,8 @@ impl Rows {
         if !aliases.is_empty() {
             out.events.rows.move_threads(&aliases);
         }
+        self.samples.finish(&mut self.clocks, &aliases, out);
+        self.heaps.put(out);
         let counters = std::mem::take(&mut self.counters);
         self.put_counters(&mut tracks, &counters, out);
         out.trace.counters.sort();
@@ -809,24 +899,26 @@ impl Rows {
     /// Converts times of clocks that were unknown when they came, and skips what still is.
     fn convert_late(&mut self, out: &mut TraceBuilder) {
         let mut dropped = HashSet::default();
-        for Untimed { clock, row, is_counter, place } in std::mem::take(&mut self.untimed) {
-            let time = match is_counter {
-                true => self.counters.get_mut(row as usize).map(|counted| &mut counted.ts),
+        for Untimed { clock, row, of, place } in std::mem::take(&mut self.untimed) {
+            let time = match of {
+                Of::Counter => self.counters.get_mut(row as usize).map(|counted| &mut counted.ts),
                 // Packed away, where there are too many.
-                false if out.is_spilling() => continue,
-                false => out.events.rows.ts.get_mut(row as usize),
+                _ if out.is_spilling() => continue,
+                _ => out.events.rows.ts.get_mut(row as usize),
             };
             let Some(time) = time else { continue };
             match self.clocks.convert_late(*time, clock) {
                 Converted::Time(converted) => *time = converted,
                 _ => {
                     out.trace.ledger.file(&UNKNOWN_CLOCK, place.position(), b"");
-                    out.trace.ledger.kept_to_skipped(place.len);
-                    match is_counter {
-                        true => {
+                    if of != Of::State {
+                        out.trace.ledger.kept_to_skipped(place.len);
+                    }
+                    match of {
+                        Of::Counter => {
                             dropped.insert(row);
                         }
-                        false => out.events.leave_out(row),
+                        _ => out.events.leave_out(row),
                     }
                 }
             }

@@ -25,6 +25,14 @@ struct Untimed {
     is_packet: bool,
 }
 
+/// A message with samples.
+#[derive(Clone, Copy)]
+pub struct Sampled<'a> {
+    pub message: &'a [u8],
+    pub machine: u32,
+    pub place: Place,
+}
+
 #[derive(Default)]
 pub struct Samples {
     untimed: Vec<Untimed>,
@@ -34,12 +42,10 @@ impl Samples {
     /// Takes a `PerfSample`.
     pub fn perf(
         &mut self,
-        message: &[u8],
+        Sampled { message, machine, place }: Sampled<'_>,
         time: Option<Converted>,
-        machine: u32,
         sequence: &mut Sequence,
         tracks: &mut Tracks,
-        place: Place,
         out: &mut TraceBuilder,
     ) -> Result<(), &'static IssueKind> {
         let (mut pid, mut tid, mut stack) = (0, None, None);
@@ -62,12 +68,10 @@ impl Samples {
     /// Takes a `StreamingProfilePacket`. Its times are added to those of the events of its sequence.
     pub fn streamed(
         &mut self,
-        message: &[u8],
-        machine: u32,
+        Sampled { message, machine, place }: Sampled<'_>,
         sequence: &mut Sequence,
         clocks: &mut Clocks,
         tracks: &mut Tracks,
-        place: Place,
         out: &mut TraceBuilder,
     ) -> Result<(), &'static IssueKind> {
         let (mut stacks, mut deltas) = (Vec::new(), Vec::new());

@@ -98,6 +98,15 @@ struct Thread {
     id: Option<ThreadId>,
 }
 
+/// A thread as the kernel knows it.
+#[derive(Clone, Default)]
+struct KernelThread {
+    /// It has events of the scheduler.
+    id: Option<ThreadId>,
+    name: Option<StringId>,
+    process: Option<i64>,
+}
+
 /// All tracks so far.
 #[derive(Clone, Default)]
 pub struct Tracks {
@@ -117,6 +126,8 @@ pub struct Tracks {
     ranked_threads: HashSet<u32>,
     /// Some track is [`Own`].
     has_own: bool,
+    /// Threads that only the kernel named so far, by machine and id.
+    of_kernel: HashMap<(u32, i64), KernelThread>,
     /// Thread ids that turned out to be those of others.
     aliases: Vec<(ThreadId, ThreadId)>,
 }
@@ -355,6 +366,100 @@ impl Tracks {
         self.thread(process, fields.tid, fields.name, false);
     }
 
+    /// Takes a `ProcessTree` of the kernel. Names that descriptors give stay.
+    pub fn describe_tree(&mut self, message: &[u8], machine: u32, out: &mut TraceBuilder) {
+        for (number, value) in Fields::new(message) {
+            let Value::Bytes(entry) = value else { continue };
+            let (mut id, mut name, mut group) = (0, StringId::NONE, None);
+            for (field, value) in Fields::new(entry) {
+                match (number, field, value) {
+                    (1 | 2, 1, Value::Number(number)) => id = i64::from(number as i32),
+                    // The program of a process, without its arguments.
+                    (1, 3, Value::Bytes(text)) if name.is_none() => {
+                        name = out.trace.strings.intern_bytes(text)
+                    }
+                    (2, 2, Value::Bytes(text)) => name = out.trace.strings.intern_bytes(text),
+                    (2, 3, Value::Number(number)) => group = Some(i64::from(number as i32)),
+                    _ => {}
+                }
+            }
+            match number {
+                1 => {
+                    let row = self.process(machine, id, None);
+                    let process = &mut self.processes[row as usize];
+                    process.name = given(process.name).or(given(name)).unwrap_or(StringId::NONE);
+                    self.of_kernel.entry((machine, id)).or_default().process = Some(id);
+                }
+                2 => {
+                    let thread = self.of_kernel.entry((machine, id)).or_default();
+                    thread.process = group.or(thread.process);
+                    thread.name = given(name).or(thread.name);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The thread of an id of the kernel, whose process may be unknown.
+    pub fn thread_of_kernel(
+        &mut self,
+        machine: u32,
+        tid: i64,
+        name: &[u8],
+        out: &mut TraceBuilder,
+    ) -> ThreadId {
+        let known = self.of_kernel.entry((machine, tid)).or_default();
+        if !name.is_empty() && known.name.is_none() {
+            known.name = Some(out.trace.strings.intern_bytes(name));
+        }
+        if let Some(id) = known.id {
+            return id;
+        }
+        let process = self.without_process(out);
+        let id = out.trace.threads.push(process, Key::Number(tid));
+        self.of_kernel.entry((machine, tid)).or_default().id = Some(id);
+        id
+    }
+
+    /// Gives threads of the kernel their processes and names, and joins them with those that descriptors have.
+    fn resolve_kernel(&mut self, out: &mut TraceBuilder) {
+        let mut all: Vec<((u32, i64), KernelThread)> =
+            self.of_kernel.iter().map(|(key, thread)| (*key, thread.clone())).collect();
+        all.sort_by_key(|(key, _)| *key);
+        // The process of an id that descriptors name once.
+        let mut described: HashMap<(u32, i64), Option<ProcessRow>> = HashMap::default();
+        let machines: HashMap<ProcessRow, u32> =
+            self.by_pid.iter().map(|((machine, _), row)| (*row, *machine)).collect();
+        for (process, tid) in self.by_tid.keys() {
+            if let Some(machine) = machines.get(process) {
+                let row = described.entry((*machine, *tid)).or_insert(Some(*process));
+                *row = row.filter(|row| row == process);
+            }
+        }
+        for ((machine, tid), KernelThread { id, name, process }) in all {
+            let Some(own) = id else { continue };
+            let of_tree = process.map(|pid| self.process(machine, pid, None));
+            let process = of_tree.or_else(|| described.get(&(machine, tid)).copied().flatten());
+            let mut named = own;
+            if let Some(process) = process {
+                let thread = self.thread(process, tid, StringId::NONE, false) as usize;
+                match self.threads[thread].id {
+                    Some(other) if other != own => {
+                        self.aliases.push((own, other));
+                        named = other;
+                    }
+                    _ => {
+                        self.threads[thread].id = Some(own);
+                        let process = self.process_id(process, out);
+                        out.trace.threads.process[own.0 as usize] = process;
+                    }
+                }
+            }
+            let known = &mut out.trace.threads.name[named.0 as usize];
+            *known = given(*known).or(name).unwrap_or(*known);
+        }
+    }
+
     /// Whether an export of Tracedrop added a track.
     pub fn own(&self, machine: u32, uuid: u64) -> Option<Own> {
         let track = self.has_own.then(|| self.by_uuid.get(&(machine, uuid)))??;
@@ -457,13 +562,18 @@ impl Tracks {
     fn process_of(&mut self, track: TrackIndex, out: &mut TraceBuilder) -> ProcessId {
         match self.process_row(track) {
             Some(row) => self.process_id(row, out),
-            None => *self.no_process.get_or_insert_with(|| {
-                let name = out.trace.strings.intern(NO_PROCESS);
-                let id = out.trace.processes.push(Key::Text(name));
-                out.trace.processes.name[id.0 as usize] = name;
-                id
-            }),
+            None => self.without_process(out),
         }
+    }
+
+    /// The process of what belongs to none.
+    fn without_process(&mut self, out: &mut TraceBuilder) -> ProcessId {
+        *self.no_process.get_or_insert_with(|| {
+            let name = out.trace.strings.intern(NO_PROCESS);
+            let id = out.trace.processes.push(Key::Text(name));
+            out.trace.processes.name[id.0 as usize] = name;
+            id
+        })
     }
 
     /// What a track stands for in the layout of a GPU profiler.
@@ -509,6 +619,9 @@ impl Tracks {
 
     /// Fills in names, order and processes, now that all is read, or so far. Reports what is missing if it `is_end`.
     pub fn resolve(&mut self, is_end: bool, out: &mut TraceBuilder) {
+        if is_end {
+            self.resolve_kernel(out);
+        }
         for process in 0..self.processes.len() {
             let id = self.process_id(process as u32, out).0 as usize;
             let (row, processes) = (&self.processes[process], &mut out.trace.processes);
