@@ -1,5 +1,6 @@
 // Flame graphs: choices, search, focus, hidden frames, the table beside it, differences, and all of it by keyboard.
 import assert from 'node:assert/strict';
+import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NARROW, accessibilityProblems, pageTests, showReport, siteAndBrowser } from './support.mjs';
 
@@ -59,6 +60,65 @@ pageTest('what is hidden says so and comes back; the weights stay', async (page)
   assert.deepEqual(await accessibilityProblems(page), []);
 });
 
+pageTest('a box lights its row and leads to its rows in the reports', async (page) => {
+  await openFlame(page, data('stacks/odd_folded_annotations.txt'));
+  await page.locator('.flame-drawing').click({ position: { x: 20, y: 9 } });
+  const row = page.locator('.flame-table tr[aria-current=true]');
+  await row.waitFor();
+  const name = await row.locator('.flame-name span').textContent();
+  assert.ok((await page.locator('.flame-about').textContent()).startsWith(name));
+  const links = page.getByRole('region', { name: 'In the reports' }).getByRole('button');
+  await links.first().click();
+  await page.getByRole('heading', { name: 'Functions by stack' }).waitFor();
+});
+
+pageTest('screen readers have the boxes as a tree', async (page) => {
+  await openFlame(page, sample('gpu-serving.json'));
+  const tree = page.getByRole('tree', { name: 'Boxes of the flame graph' });
+  const n_roots = await tree.getByRole('treeitem').count();
+  assert.ok(n_roots > 1 && n_roots <= 30, `${n_roots}`);
+  await tree.focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  const current = tree.locator('[aria-selected=true]');
+  await page.waitForFunction(() => document.querySelector('.flame-drawing [aria-selected=true]')?.getAttribute('aria-level') === '2');
+  assert.equal(await tree.getAttribute('aria-activedescendant'), await current.getAttribute('id'));
+  assert.equal(await tree.locator('[aria-expanded=true]').count(), 1);
+  assert.match(await current.textContent(), /, \d.* \(\d.*%\)/);
+  assert.deepEqual(await accessibilityProblems(page), []);
+});
+
+pageTest('a saved picture has zoom and search, and fetches nothing', async (page) => {
+  await openFlame(page, sample('gpu-serving.json'));
+  const download = page.waitForEvent('download');
+  await page.locator('.flame-head').getByRole('button', { name: 'Save as SVG' }).click();
+  const path = await (await download).path();
+  copyFileSync(path, `${path}.svg`);
+  const context = await given.browser.newContext();
+  const picture = await context.newPage();
+  const wrong = [];
+  picture.on('pageerror', (error) => wrong.push(String(error)));
+  picture.on('request', (request) => wrong.push(...(request.url().startsWith('file:') ? [] : [request.url()])));
+  await picture.goto(`file://${path}.svg`);
+  const rects = picture.locator('rect[fill-opacity]');
+  const at = await rects.evaluateAll((all) => all.findIndex((it) => Number(it.getAttribute('width')) < 300 && Number(it.getAttribute('width')) > 60));
+  const width = () => rects.nth(at).evaluate((it) => Number(it.getAttribute('width')));
+  const before = await width();
+  await rects.nth(at).click();
+  assert.ok((await width()) > 900, `${await width()}`);
+  await picture.getByRole('button', { name: 'Reset zoom' }).click();
+  assert.equal(await width(), before);
+  picture.on('dialog', (dialog) => dialog.accept('aten::mm'));
+  await picture.getByRole('button', { name: 'Search' }).click();
+  const found = Number.parseFloat((await picture.getByRole('status').textContent()).replace('Found: ', ''));
+  // As the page says, as exactly as boxes are drawn.
+  await page.getByRole('searchbox', { name: 'Find functions' }).fill('aten::mm');
+  const said = await page.getByText(/^Found: \d.* ms, \d/).textContent();
+  assert.ok(Math.abs(found - Number.parseFloat(said.split(', ')[1])) < 0.5, `${found} ${said}`);
+  assert.deepEqual(wrong, []);
+  await context.close();
+});
+
 pageTest('arrow keys walk the boxes, Enter zooms in and Escape out', async (page) => {
   await openFlame(page, sample('gpu-serving.json'));
   await page.locator('.flame-drawing').focus();
@@ -84,6 +144,11 @@ pageTest('a comparison shows the difference of its stacks', async (page) => {
   await page.getByRole('button', { name: 'Change', exact: true }).click();
   await page.waitForFunction(() => /flame=.*w2/.test(location.hash));
   await page.getByRole('columnheader', { name: 'self in A' }).waitFor();
+  // A kernel leads to its row, with both sides.
+  await page.getByRole('button', { name: 'Bottom-up' }).click();
+  await page.waitForFunction(() => /flame=.*d1/.test(location.hash));
+  await page.locator('.flame-drawing').click({ position: { x: 20, y: 9 } });
+  await page.getByRole('region', { name: 'In the reports' }).getByRole('button').first().waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
 });
 

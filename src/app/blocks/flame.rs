@@ -1,6 +1,7 @@
 //! The boxes of a flame graph, which a pointer and the arrow keys move through.
 
 use super::chart::width_of;
+use leptos::attr::custom::custom_attribute;
 use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -8,11 +9,13 @@ use tracedrop::report::chart::{Flame, FlameBox};
 use tracedrop::scene::flame::{self, Placed, ROW};
 use tracedrop::scene::tone_name;
 
-/// Boxes that a screen reader lists.
-const N_LISTED: usize = 30;
+/// Boxes of a row that the tree of a screen reader has.
+const MAX_IN_ROW: usize = 30;
 
 #[component]
 pub fn FlameDrawing(
+    /// What the ids of boxes begin with.
+    id: String,
     /// What it shows, for screen readers.
     #[prop(into)]
     label: Signal<String>,
@@ -115,21 +118,17 @@ pub fn FlameDrawing(
             on_point.run(flame.with_untracked(|flame| flame.boxes.get(next).cloned()));
         }
     };
-    let listed = move || {
-        flame.with(|flame| {
-            let mut boxes: Vec<&FlameBox> = flame.boxes.iter().filter(|it| !it.is_rest).collect();
-            boxes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-            let text = |it: &&FlameBox| flame::title_of(it, flame).replace('\n', ", ");
-            boxes.iter().take(N_LISTED).map(text).collect::<Vec<_>>()
-        })
-    };
+    let items = Memo::new(move |_| flame.with(|flame| tree_items(flame, current.get())));
+    let id = StoredValue::new(id);
+    let id_of = move |number: usize| id.with_value(|id| format!("{id}-{number}"));
     view! {
         <div
             class="flame-drawing"
             node_ref=place
             tabindex="0"
-            role="group"
+            role=move || if items.with(Vec::is_empty) { "group" } else { "tree" }
             aria-label=move || label.get()
+            aria-activedescendant=move || current.get().map(id_of)
             on:click=move |event| {
                 if let Some(number) = box_at(&event) {
                     choose(number);
@@ -146,11 +145,98 @@ pub fn FlameDrawing(
                 {drawn}
                 {outline}
             </svg>
+            // What screen readers have in place of the boxes.
+            {move || items.get().into_iter().map(|item| view! {
+                <span
+                    class="off-screen"
+                    role="treeitem"
+                    id=id_of(item.number)
+                    {..custom_attribute("aria-level", (item.depth + 1).to_string())}
+                    aria-posinset=item.position.to_string()
+                    aria-setsize=item.n_in_row.to_string()
+                    aria-expanded=item.is_open.map(|is_open| is_open.to_string())
+                    aria-selected=item.is_current.to_string()
+                >
+                    {item.text}
+                </span>
+            }).collect_view()}
         </div>
-        <ul class="off-screen" aria-label=move || label.get()>
-            {move || listed().into_iter().map(|text| view! { <li>{text}</li> }).collect_view()}
-        </ul>
     }
+}
+
+/// A box as screen readers have it.
+#[derive(Clone, PartialEq, Debug)]
+struct TreeItem {
+    number: usize,
+    depth: u32,
+    /// Among the boxes below the same caller, from 1.
+    position: usize,
+    n_in_row: usize,
+    /// Whether what it calls is in the tree; `None` if it calls nothing.
+    is_open: Option<bool>,
+    is_current: bool,
+    text: String,
+}
+
+/// The tree as far as one went: the boxes of the first row, and below each box on the way to the current one, what it calls.
+fn tree_items(flame: &Flame, current: Option<usize>) -> Vec<TreeItem> {
+    let mut way: Vec<usize> = Vec::new();
+    let mut at = current.filter(|at| *at < flame.boxes.len());
+    while let Some(number) = at {
+        way.push(number);
+        at = neighbor(flame, at, Way::Out);
+    }
+    way.reverse();
+    let mut items = Vec::new();
+    push_row(flame, None, &way, current, &mut items);
+    items
+}
+
+/// Adds the boxes below a caller, and what is below that on the way.
+fn push_row(
+    flame: &Flame,
+    caller: Option<usize>,
+    way: &[usize],
+    current: Option<usize>,
+    items: &mut Vec<TreeItem>,
+) {
+    let row = below(flame, caller);
+    let next = way.first().copied();
+    for (at, number) in row.iter().copied().enumerate() {
+        let is_on_way = next == Some(number);
+        if at >= MAX_IN_ROW && !is_on_way {
+            continue;
+        }
+        let it = &flame.boxes[number];
+        items.push(TreeItem {
+            number,
+            depth: it.depth,
+            position: at + 1,
+            n_in_row: row.len(),
+            is_open: (!below(flame, Some(number)).is_empty()).then_some(is_on_way),
+            is_current: current == Some(number),
+            text: flame::title_of(it, flame).replace('\n', ", "),
+        });
+        if is_on_way {
+            push_row(flame, Some(number), &way[1..], current, items);
+        }
+    }
+}
+
+/// Boxes right below a caller, or those of the first row, from left to right.
+fn below(flame: &Flame, caller: Option<usize>) -> Vec<usize> {
+    let (depth, start, end) = match caller.and_then(|caller| flame.boxes.get(caller)) {
+        Some(it) => (it.depth + 1, it.start, it.start + it.weight),
+        None => (0, f64::NEG_INFINITY, f64::INFINITY),
+    };
+    let is_there = |it: &FlameBox| {
+        let middle = it.start + it.weight / 2.0;
+        !it.is_rest && it.depth == depth && start <= middle && middle <= end
+    };
+    let mut found: Vec<usize> =
+        (0..flame.boxes.len()).filter(|number| is_there(&flame.boxes[*number])).collect();
+    found.sort_by(|a, b| flame.boxes[*a].start.total_cmp(&flame.boxes[*b].start));
+    found
 }
 
 /// Where a key leads.
@@ -170,16 +256,12 @@ fn neighbor(flame: &Flame, at: Option<usize>, way: Way) -> Option<usize> {
     let Some(from) = at.and_then(|at| flame.boxes.get(at)) else {
         return boxes().find(|(_, it)| it.depth == 0).map(|(number, _)| number);
     };
-    let end = from.start + from.weight;
     let found = match way {
         // The widest of those that it calls.
-        Way::In => boxes()
-            .filter(|(_, it)| {
-                it.depth == from.depth + 1
-                    && it.start + it.weight / 2.0 >= from.start
-                    && it.start + it.weight / 2.0 <= end
-            })
-            .max_by(|a, b| a.1.weight.total_cmp(&b.1.weight)),
+        Way::In => {
+            let weight = |number: &usize| flame.boxes[*number].weight;
+            return below(flame, at).into_iter().max_by(|a, b| weight(a).total_cmp(&weight(b)));
+        }
         Way::Out => {
             let middle = from.start + from.weight / 2.0;
             boxes().find(|(_, it)| {

@@ -54,6 +54,20 @@ pub fn scroll_to(element: &Element, top: f64) {
     element.set_scroll_top(top as i32);
 }
 
+/// Scrolls `frame` as far as needed to show its first element that matches, after layout.
+pub fn reveal_in(frame: &Element, selector: &'static str) {
+    let frame = frame.clone();
+    after(0, move || {
+        let Some(found) = frame.query_selector(selector).ok().flatten() else { return };
+        let (outer, inner) = (frame.get_bounding_client_rect(), found.get_bounding_client_rect());
+        // The heading, which stays, covers about one row.
+        let above = outer.top() + inner.height() - inner.top();
+        let below = inner.bottom() - outer.bottom();
+        let by = if above > 0.0 { -above } else { below.max(0.0) };
+        scroll_to(&frame, scroll_top_of(&frame) + by);
+    });
+}
+
 /// Scrolls `element` to the top of the window and focuses it, after layout.
 pub fn lead_to(element: &HtmlElement) {
     let element = element.clone();

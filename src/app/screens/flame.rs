@@ -2,13 +2,14 @@
 //!
 //! What one looks at is a [`FlameQuery`] in the address, so Back undoes each step.
 
-use crate::app::blocks::FlameDrawing;
+use crate::app::blocks::{FlameDrawing, InReports};
 use crate::app::browser::{self, Pause};
 use crate::app::client::Answer;
 use crate::app::state::Tab;
 use crate::app::view_state::{Action, usual_libraries};
 use crate::app::widgets::{Icon, SearchField, Shape};
 use crate::app::words::words;
+use leptos::html::Div;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::units::{format_float, format_ratio};
@@ -23,6 +24,9 @@ use tracedrop::scene::{flame, svg};
 /// `id` of the flame graphs among the reports.
 pub const FLAME: &str = "flame-graph";
 
+/// The row of the current box.
+const CURRENT_ROW: &str = "tr[aria-current]";
+
 /// Pause in typing after which a search starts.
 const TYPING_MS: u32 = 150;
 
@@ -35,6 +39,8 @@ struct Look {
     view: RwSignal<Option<Arc<FlameView>>>,
     /// The box that was chosen last.
     chosen: RwSignal<Option<FlameBox>>,
+    /// The box under the pointer, or the one that keys moved to.
+    pointed: RwSignal<Option<FlameBox>>,
     /// Part of a graph in order of time in full width: start and end, as shares.
     zoom: RwSignal<(f64, f64)>,
     /// The first row is at the bottom.
@@ -91,6 +97,7 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
         query,
         view: tab.flame,
         chosen: RwSignal::new(None),
+        pointed: RwSignal::new(None),
         zoom: RwSignal::new((0.0, 1.0)),
         from_bottom: RwSignal::new(false),
     };
@@ -531,6 +538,11 @@ fn path_of(flame: &Flame, number: usize) -> Vec<LabelKey> {
     path.into_iter().map(|it| (it.name.clone(), it.place.clone())).collect()
 }
 
+/// Name and place of a box that stands for a function.
+fn key_of(it: &FlameBox) -> Option<LabelKey> {
+    (!it.is_rest).then(|| (it.name.clone(), it.place.clone()))
+}
+
 /// A search for exactly that name.
 fn exactly(name: &str) -> String {
     format!("\"{name}\"")
@@ -539,8 +551,7 @@ fn exactly(name: &str) -> String {
 #[component]
 fn Graph(look: Look) -> impl IntoView {
     let words = || &words().flame;
-    let Look { tab, query, view, chosen, zoom, .. } = look;
-    let pointed = RwSignal::new(None::<FlameBox>);
+    let Look { tab, query, view, chosen, pointed, zoom, .. } = look;
     let (current, current_caller) = (RwSignal::new(None::<usize>), RwSignal::new(None::<usize>));
     let empty = || Flame { boxes: Vec::new(), total: 0.0, unit: tracedrop::base::units::Unit::None };
     let is_in_time = move || query.with(|query| query.direction) == Direction::Time;
@@ -618,7 +629,7 @@ fn Graph(look: Look) -> impl IntoView {
             );
         }
     };
-    let has_chosen = Memo::new(move |_| chosen.with(|chosen| chosen.as_ref().is_some_and(|it| !it.is_rest)));
+    let chosen_key = Memo::new(move |_| chosen.with(|chosen| key_of(chosen.as_ref()?)));
     let with_chosen = move |act: &dyn Fn(FlameBox)| {
         if let Some(it) = chosen.get_untracked() {
             act(it);
@@ -631,7 +642,7 @@ fn Graph(look: Look) -> impl IntoView {
                 <p class="flame-about">{move || about().unwrap_or_else(|| {
                     look.info(|info| info.caption.clone()).unwrap_or_default()
                 })}</p>
-                <Show when=move || has_chosen.get()>
+                <Show when=move || chosen_key.with(Option::is_some)>
                     <p class="flame-actions">
                         <button type="button" class="button" title=words().around_hint on:click=move |_| with_chosen(&|it| look.change_boxes(|query| {
                             query.direction = Direction::Around;
@@ -663,10 +674,12 @@ fn Graph(look: Look) -> impl IntoView {
                     <Icon shape=Shape::Export />
                 </button>
             </div>
+            {move || chosen_key.get().map(|(name, place)| view! { <InReports tab name place /> })}
             {move || callers.with(Option::is_some).then(|| view! {
                 <h3 class="flame-part">{words().callers}</h3>
                 <div class="flame-callers">
                     <FlameDrawing
+                        id=format!("flame-{}-callers", tab.id)
                         label=Signal::derive(move || (words().callers_of)(&center()))
                         flame=Signal::derive(move || callers.get().unwrap_or_else(empty))
                         from_bottom=Signal::stored(true)
@@ -680,6 +693,7 @@ fn Graph(look: Look) -> impl IntoView {
                 <h3 class="flame-part">{words().callees}</h3>
             })}
             <FlameDrawing
+                id=format!("flame-{}-boxes", tab.id)
                 label=Signal::stored(words().drawing.to_string())
                 flame=main
                 from_bottom=Signal::derive(move || from_bottom() && callers.with(Option::is_none))
@@ -697,8 +711,19 @@ fn Graph(look: Look) -> impl IntoView {
 #[component]
 fn Functions(look: Look) -> impl IntoView {
     let words = || &words().flame;
-    let Look { query, view, .. } = look;
+    let Look { query, view, chosen, pointed, .. } = look;
     let is_difference = Memo::new(move |_| look.is_difference());
+    let frame = NodeRef::<Div>::new();
+    // The row of the box that is pointed at, or else of the chosen one.
+    let pointed = Memo::new(move |_| pointed.with(|it| key_of(it.as_ref()?)));
+    let chosen = Memo::new(move |_| chosen.with(|it| key_of(it.as_ref()?)));
+    let current = Memo::new(move |_| pointed.get().or_else(|| chosen.get()));
+    Effect::new(move |_| {
+        view.track();
+        if let (Some(frame), true) = (frame.get(), chosen.with(Option::is_some)) {
+            browser::reveal_in(&frame, CURRENT_ROW);
+        }
+    });
     let count = move || {
         view.with(|view| view.as_ref().map(|view| (words().n_functions)(view.n_rows, view.rows.len())))
     };
@@ -716,14 +741,18 @@ fn Functions(look: Look) -> impl IntoView {
     let row = move |row: &FlameRow| {
         let FlameRow { name, place, own, total, own_before, .. } = row.clone();
         let (lit, key) = (exactly(&name), (name.clone(), place.clone()));
+        let is_current = {
+            let key = key.clone();
+            Memo::new(move |_| current.with(|current| current.as_ref() == Some(&key)))
+        };
         let is_lit = {
             let lit = lit.clone();
-            move || query.with(|query| query.search == lit)
+            move || is_current.get() || query.with(|query| query.search == lit)
         };
         let title = format!("{}\n{place}", (words().light)(&name));
         let change = own - own_before;
         view! {
-            <tr class:row-lit=is_lit>
+            <tr class:row-lit=is_lit aria-current=move || is_current.get().then_some("true")>
                 <th scope="row">
                     <button type="button" class="flame-name" title=title on:click=move |_| {
                         look.change(|query| query.search = if query.search == lit { String::new() } else { lit.clone() });
@@ -757,7 +786,7 @@ fn Functions(look: Look) -> impl IntoView {
     view! {
         <section class="flame-functions" aria-label=words().functions>
             <h3>{words().functions} <small>{count}</small></h3>
-            <div class="flame-table" tabindex="0" role="group" aria-label=words().functions>
+            <div class="flame-table" node_ref=frame tabindex="0" role="group" aria-label=words().functions>
                 <table>
                     <thead>
                         <tr>

@@ -1,16 +1,14 @@
 //! All about the selected box, and what is in the selected stretch of time.
 
 use crate::app::annotations::Writing;
+use crate::app::blocks::InReports;
 use crate::app::browser;
-use crate::app::client::Answer;
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::units::{Unit, format_float, format_ns, group_digits};
-use tracedrop::engine::protocol::{Request, SearchHits};
-use tracedrop::report::view::filter_for;
-use tracedrop::report::{Anchor, RowsOf};
+use tracedrop::report::Anchor;
 use tracedrop::timeline::answers::{BoxLink, Details, SameName, Stretch};
 
 /// Rows of a list that show.
@@ -153,53 +151,13 @@ fn BoxDetails(tab: Tab, details: Arc<Details>, go: Callback<BoxLink>) -> impl In
                         </dl>
                     </section>
                 })}
-                <InReports tab name=link.name.clone() />
+                <InReports tab name=link.name.clone() place=String::new() />
                 <Links title=words.from n=from.len() as u64 links=from go />
                 <Links title=words.to n=to.len() as u64 links=to go />
                 <Links title=words.parents n=parents.len() as u64 links=parents go />
                 <Links title=words.children n=n_children links=children go />
             </div>
         </div>
-    }
-}
-
-/// Tables with a row of this name, which lead to it.
-#[component]
-fn InReports(tab: Tab, name: String) -> impl IntoView {
-    let found = RwSignal::new(Vec::<(String, RowsOf)>::new());
-    let text = filter_for(&name);
-    tab.ask(
-        move |ticket| Request::Search { ticket, text },
-        move |answer| {
-            let Answer::Searched(hits) = answer else { return };
-            let of_name = |hits: &SearchHits| {
-                let is_name = |label: &str| label == name || label.starts_with(&format!("{name}, "));
-                let (_, filter) = hits.rows.iter().find(|(label, _)| is_name(label))?;
-                let rows = RowsOf {
-                    report: hits.report.clone(),
-                    table: hits.table.clone(),
-                    filter: filter.clone(),
-                    label: String::new(),
-                };
-                Some((format!("{} › {}", hits.report_title, hits.table_title), rows))
-            };
-            let _ = found.try_set(hits.iter().filter_map(of_name).collect());
-        },
-    );
-    move || {
-        let found = found.get();
-        (!found.is_empty()).then(|| {
-            view! {
-                <section>
-                    <h4>{words().timeline.in_reports}</h4>
-                    <ul>
-                        {found.into_iter().map(|(label, rows)| view! {
-                            <li><button type="button" class="link" on:click=move |_| tab.lead_to(rows.clone())>{label}</button></li>
-                        }).collect_view()}
-                    </ul>
-                </section>
-            }
-        })
     }
 }
 
