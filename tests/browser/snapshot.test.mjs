@@ -50,7 +50,7 @@ pageTest('blocks of memory by address are chosen by click and by keys', async (p
   assert.match(await chosen.textContent(), /^Click a block or a cell/);
   // The largest block first; its stack is below.
   await map.focus();
-  await report(page).getByText(/ at 0x[0-9a-f]+, /).waitFor();
+  await chosen.filter({ hasText: / at 0x[0-9a-f]+, / }).waitFor();
   const first = await chosen.textContent();
   assert.match(await report(page).locator('.chart-stack li').first().textContent(), /\.py:\d+/);
   await map.press('ArrowUp');
