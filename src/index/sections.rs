@@ -9,6 +9,7 @@
 use super::tables::{Damaged, Fill, Put};
 use crate::base::bytepack::{self, Cell};
 use crate::base::strings::StringTable;
+use crate::trace::args::packed::{Groups, PackedObjects};
 use crate::trace::args::{ArgsPlace, ArgsTable, Content};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -110,14 +111,24 @@ impl Put for Nth<'_> {
 
     fn args(&mut self, name: &str, args: &ArgsTable) -> Result<(), Damaged> {
         let args = args.outgoing();
+        let packed = args.packed();
+        let [shapes, texts] = packed.dictionaries();
+        self.strings(&format!("{name}.shapes"), shapes)?;
+        self.strings(&format!("{name}.texts"), texts)?;
+        let Groups { offset, block, start } = packed.groups();
+        self.column(&format!("{name}.group_offset"), offset)?;
+        self.column(&format!("{name}.group_block"), block)?;
+        self.column(&format!("{name}.group_start"), start)?;
+        self.texts(&format!("{name}.blocks"), packed.n_bytes(), || Box::new(packed.blocks()));
         self.section(
             || format!("{name}.place"),
             |out| {
-                let places = args.all_kept().map(|(offset, raw)| ArgsPlace { offset, len: raw.len() as u32 });
+                let places =
+                    args.all_loose().map(|(offset, raw)| ArgsPlace { offset, len: raw.len() as u32 });
                 bytepack::write(&places.collect::<Vec<ArgsPlace>>(), out);
             },
         );
-        self.texts(name, args.n_kept_bytes(), || Box::new(args.all_kept().map(|(_, raw)| raw)));
+        self.texts(name, args.n_loose_bytes(), || Box::new(args.all_loose().map(|(_, raw)| raw)));
         Ok(())
     }
 }
@@ -234,12 +245,25 @@ impl Fill for SectionReader<'_> {
     }
 
     fn args(&mut self, name: &str, args: &mut ArgsTable) -> Result<(), Damaged> {
+        let mut dictionaries = [StringTable::default(), StringTable::default()];
+        self.strings(&format!("{name}.shapes"), &mut dictionaries[0])?;
+        self.strings(&format!("{name}.texts"), &mut dictionaries[1])?;
+        let mut groups = Groups::default();
+        self.column(&format!("{name}.group_offset"), &mut groups.offset)?;
+        self.column(&format!("{name}.group_block"), &mut groups.block)?;
+        self.column(&format!("{name}.group_start"), &mut groups.start)?;
+        let mut blocks = Vec::new();
+        self.texts(&format!("{name}.blocks"), |_, block| {
+            blocks.push(block.to_vec());
+            Ok(())
+        })?;
+        args.set_packed(PackedObjects::of(dictionaries, groups, blocks).ok_or(Damaged)?);
         let places: Vec<ArgsPlace> = bytepack::read(&self.bytes(&format!("{name}.place"))?).ok_or(Damaged)?;
         if !places.is_sorted_by(|a, b| a.offset < b.offset) {
             return Err(Damaged);
         }
         self.texts(name, |i, raw| {
-            args.keep(places.get(i).ok_or(Damaged)?.offset, raw);
+            args.keep_loose(places.get(i).ok_or(Damaged)?.offset, raw);
             Ok(())
         })
     }

@@ -3,12 +3,16 @@
 //! In most traces arguments are most of the bytes, and hardly any are ever looked at. So tables store their places, and they
 //! stay in the content if it can be read again ([`Content`]). Only arguments needed for pairing (counter values, process
 //! names) are kept in memory, or all of them if the content cannot be read again, because it is compressed or came through a
-//! pipe.
+//! pipe, or because it has other forms than JSON. What is kept is packed: [`packed`].
 
+pub mod packed;
+
+use self::packed::PackedObjects;
 use crate::base::secrets::hide_json;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -59,11 +63,9 @@ const BLOCK_BYTES: usize = 1 << 22;
 /// Maximum size of arguments that are kept because reports need them.
 pub const MAX_MARKED_BYTES: usize = 1 << 16;
 
-/// Place of a kept object.
+/// Place of an object that is not packed.
 #[derive(Clone, Copy)]
-struct Kept {
-    /// Offset in the content.
-    offset: u64,
+struct Loose {
     block: u32,
     start: u32,
     len: u32,
@@ -74,10 +76,13 @@ struct Kept {
 /// Clones share the text: partial reports are made from clones while reading continues.
 #[derive(Clone, Default)]
 pub struct ArgsTable {
-    /// Only blocks not shared with a clone are written to.
+    packed: PackedObjects,
+    /// Objects that are too long to be packed, came out of order, or replace packed ones, by their offset in the content.
+    loose: BTreeMap<u64, Loose>,
+    /// Text of `loose`. Only blocks not shared with a clone are written to.
     blocks: Vec<Arc<Vec<u8>>>,
-    /// Invariant: ascending offsets.
-    places: Vec<Kept>,
+    /// Bytes of `loose`.
+    n_loose_bytes: usize,
     content: Option<Rc<ReadBack>>,
     /// Arguments that need not be kept are dropped, although this table cannot read them: it is for a part of a file, to be
     /// joined to the rest.
@@ -121,34 +126,61 @@ impl ArgsTable {
         self.content.is_none() && !self.is_part && !self.is_missing
     }
 
-    /// Kept arguments with their places, in file order.
-    pub fn all_kept(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        self.places.iter().map(|kept| (kept.offset, self.bytes_of(kept)))
+    /// Kept arguments with their offsets in the content, in file order.
+    pub fn all_kept(&self) -> impl Iterator<Item = (u64, Cow<'_, [u8]>)> {
+        let mut packed = self.packed.iter().filter(|(offset, _)| !self.loose.contains_key(offset)).peekable();
+        let mut loose = self.all_loose().peekable();
+        std::iter::from_fn(move || {
+            let is_loose_next = match (packed.peek(), loose.peek()) {
+                (Some((packed, _)), Some((loose, _))) => loose < packed,
+                (_, loose) => loose.is_some(),
+            };
+            match is_loose_next {
+                true => loose.next().map(|(offset, raw)| (offset, Cow::Borrowed(raw))),
+                false => packed.next().map(|(offset, raw)| (offset, Cow::Owned(raw))),
+            }
+        })
     }
 
-    /// Bytes of kept arguments.
+    /// Kept arguments that are not packed, with their offsets in the content, in file order. They replace packed ones.
+    pub fn all_loose(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.loose.iter().map(|(offset, loose)| (*offset, self.text_of(*loose)))
+    }
+
+    /// Kept arguments that are packed.
+    pub fn packed(&self) -> &PackedObjects {
+        &self.packed
+    }
+
+    /// Sets the arguments that are packed; nothing may be kept so far.
+    pub fn set_packed(&mut self, packed: PackedObjects) {
+        self.packed = packed;
+    }
+
+    /// Bytes of memory that kept arguments take.
     pub fn n_kept_bytes(&self) -> usize {
-        self.places.iter().map(|kept| kept.len as usize).sum()
+        self.packed.n_bytes() + self.n_loose_bytes
     }
 
-    fn bytes_of(&self, kept: &Kept) -> &[u8] {
-        &self.blocks[kept.block as usize][kept.start as usize..kept.start as usize + kept.len as usize]
+    /// Bytes of kept arguments that are not packed.
+    pub fn n_loose_bytes(&self) -> usize {
+        self.n_loose_bytes
+    }
+
+    fn text_of(&self, loose: Loose) -> &[u8] {
+        &self.blocks[loose.block as usize][loose.start as usize..loose.start as usize + loose.len as usize]
     }
 
     /// Keeps the object `raw` that starts at `offset` in the content. Offsets should be (nearly) ascending.
     pub fn keep(&mut self, offset: u64, raw: &[u8]) {
-        let kept = self.store(offset, raw);
-        if self.places.last().is_none_or(|last| last.offset < offset) {
-            self.places.push(kept);
-        } else {
-            // Two parts of one event, in reverse order.
-            let at = self.places.partition_point(|other| other.offset < offset);
-            self.places.insert(at, kept);
+        // Two parts of one event may come in reverse order.
+        if !self.packed.push(offset, raw) {
+            self.keep_loose(offset, raw);
         }
     }
 
-    /// Copies `raw` into a block.
-    fn store(&mut self, offset: u64, raw: &[u8]) -> Kept {
+    /// Keeps the object `raw` as it is, in place of what is kept for `offset`.
+    pub fn keep_loose(&mut self, offset: u64, raw: &[u8]) {
         let last = self.blocks.len().wrapping_sub(1) as u32;
         let (block, start) = match self.blocks.last_mut().and_then(Arc::get_mut) {
             Some(block) if block.capacity() - block.len() >= raw.len() => {
@@ -163,25 +195,33 @@ impl ArgsTable {
                 (last.wrapping_add(1), 0)
             }
         };
-        Kept { offset, block, start, len: raw.len() as u32 }
+        let before = self.loose.insert(offset, Loose { block, start, len: raw.len() as u32 });
+        self.n_loose_bytes += raw.len();
+        self.n_loose_bytes -= before.map_or(0, |before| before.len as usize);
     }
 
     /// Replaces a kept object; returns its place with the new length.
     pub fn replace(&mut self, place: ArgsPlace, raw: &[u8]) -> ArgsPlace {
-        let Ok(at) = self.places.binary_search_by_key(&place.offset, |kept| kept.offset) else {
+        if !self.is_kept(place) {
             return place;
-        };
-        self.places[at] = self.store(place.offset, raw);
+        }
+        self.keep_loose(place.offset, raw);
         ArgsPlace { len: raw.len() as u32, ..place }
     }
 
     /// Raw JSON object, if kept.
-    pub fn kept(&self, place: ArgsPlace) -> Option<&[u8]> {
+    pub fn kept(&self, place: ArgsPlace) -> Option<Cow<'_, [u8]>> {
         if place.is_none() {
             return None;
         }
-        let at = self.places.binary_search_by_key(&place.offset, |kept| kept.offset).ok()?;
-        Some(self.bytes_of(&self.places[at]))
+        match self.loose.get(&place.offset) {
+            Some(loose) => Some(Cow::Borrowed(self.text_of(*loose))),
+            None => self.packed.get(place.offset).map(Cow::Owned),
+        }
+    }
+
+    fn is_kept(&self, place: ArgsPlace) -> bool {
+        !place.is_none() && (self.loose.contains_key(&place.offset) || self.packed.contains(place.offset))
     }
 
     /// Raw JSON object, read from the content if needed. `None` for [`ArgsPlace::NONE`], and if it cannot be read any more;
@@ -191,7 +231,7 @@ impl ArgsTable {
             return None;
         }
         let raw = match self.kept(place) {
-            Some(raw) => Cow::Borrowed(raw),
+            Some(raw) => raw,
             None => Cow::Owned(self.content.as_ref()?.read(place)?),
         };
         let raw = match &self.hides {
@@ -237,14 +277,14 @@ impl ArgsTable {
             return self;
         }
         let without = self.kept_without.get_or_init(|| {
-            if !self.all_kept().any(|(_, raw)| hide_json(raw).is_some()) {
+            if !self.all_kept().any(|(_, raw)| hide_json(&raw).is_some()) {
                 return None;
             }
             let mut table = ArgsTable::default();
             for (offset, raw) in self.all_kept() {
-                match hide_json(raw) {
+                match hide_json(&raw) {
                     Some((without, _)) => table.keep(offset, &without),
-                    None => table.keep(offset, raw),
+                    None => table.keep(offset, &raw),
                 }
             }
             Some(Rc::new(table))
@@ -256,7 +296,7 @@ impl ArgsTable {
     /// are not kept, they do not contain what is needed.
     pub fn get_marked(&self, place: ArgsPlace) -> Option<Cow<'_, [u8]>> {
         let may_be_elsewhere = place.len as usize > MAX_MARKED_BYTES;
-        (may_be_elsewhere || self.kept(place).is_some()).then(|| self.get(place))?
+        (may_be_elsewhere || self.is_kept(place)).then(|| self.get(place))?
     }
 
     /// Makes [`ArgsTable::get`] return `rewrite` of the arguments.
@@ -401,9 +441,29 @@ mod tests {
         for place in places.iter().chain(mixed) {
             assert_eq!(table.get(*place).as_deref(), Some(of(place)));
         }
-        assert_eq!(table.kept(places[7]), Some(of(&places[7])));
+        assert_eq!(table.kept(places[7]).as_deref(), Some(of(&places[7])));
         assert_eq!(table.get(ArgsPlace::NONE), None);
         assert_eq!(table.take_problem(), None);
+    }
+
+    #[test]
+    fn kept_objects_come_in_file_order_however_they_came() {
+        let mut table = ArgsTable::default();
+        let long = format!("{{\"long\":\"{}\"}}", "x".repeat(1 << 17));
+        for (offset, raw) in [(10, "{\"a\":1}"), (30, "{\"b\":2}"), (20, "{\"c\":3}"), (40, long.as_str())] {
+            table.keep(offset, raw.as_bytes());
+        }
+        let place = ArgsPlace { offset: 10, len: 7 };
+        assert_eq!(table.replace(place, b"{\"a\":100}"), ArgsPlace { offset: 10, len: 9 });
+        let missing = ArgsPlace { offset: 11, len: 7 };
+        assert_eq!(table.replace(missing, b"{}"), missing);
+        let all: Vec<(u64, String)> = table
+            .clone()
+            .all_kept()
+            .map(|(offset, raw)| (offset, String::from_utf8_lossy(&raw).into_owned()))
+            .collect();
+        let wanted = [(10, "{\"a\":100}"), (20, "{\"c\":3}"), (30, "{\"b\":2}"), (40, &long)];
+        assert_eq!(all, wanted.map(|(offset, raw)| (offset, raw.to_string())));
     }
 
     /// A file deleted after it was read: each read takes time and fails.

@@ -11,6 +11,7 @@ use super::links::{LinkTable, SignatureTable};
 use super::scoring_calls::ScoringCallTable;
 use super::tracks::{Key, ProcessId, ThreadId};
 use crate::base::strings::StringId;
+use std::borrow::Cow;
 
 /// Joined data: events, kept arguments, links, scoring calls, accesses and the ledger of a part. Samples, frames, profiles and
 /// metadata are not included: readers do not put them in parts, or join them themselves.
@@ -25,7 +26,7 @@ pub struct PartTables<'a, R> {
     pub extras: Vec<EventExtra>,
     pub thread_time: Vec<(u32, i64, Option<i64>)>,
     /// Kept arguments, with their places in the file.
-    pub args: Vec<(u64, &'a [u8])>,
+    pub args: Vec<(u64, Cow<'a, [u8]>)>,
     pub links: LinkTable,
     pub signatures: SignatureTable,
     pub scoring_calls: ScoringCallTable,
@@ -121,7 +122,7 @@ impl TraceBuilder {
             self.take_events(renumbered, extras.collect(), &part.thread_time);
         }
         for (offset, raw) in part.args {
-            self.trace.args.keep(offset, raw);
+            self.trace.args.keep(offset, &raw);
         }
         if !self.is_spilling() {
             self.trace.links.append(part.links, |id| numbers.text(id));

@@ -17,6 +17,7 @@ use super::scoring_calls::ScoringCallTable;
 use super::tracks::Key;
 use bytemuck::checked;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Everything but the rows. Texts are concatenated, with separate lengths.
@@ -53,7 +54,7 @@ pub fn encode(part: &TraceBuilder, out: &mut Vec<u8>) {
         threads: tables.threads,
         extras: tables.extras,
         thread_time: tables.thread_time,
-        args: tables.args,
+        args: tables.args.iter().map(|(offset, raw)| (*offset, &**raw)).collect(),
         links: tables.links,
         signatures: tables.signatures,
         scoring_calls: tables.scoring_calls,
@@ -127,7 +128,7 @@ pub fn decode<'a>(
         rows: rows.iter().map(move |bytes| row(bytes).unwrap_or(first)),
         extras: head.extras,
         thread_time: head.thread_time,
-        args: head.args,
+        args: head.args.into_iter().map(|(offset, raw)| (offset, Cow::Borrowed(raw))).collect(),
         links: head.links,
         signatures: head.signatures,
         scoring_calls: head.scoring_calls,

@@ -417,6 +417,7 @@ pub(super) fn legacy_parts(walk: &mut Walk<'_>, order: &[u32]) -> Vec<LegacyPart
 /// Text in `args.step`.
 fn step_name(walk: &mut Walk<'_>, args: ArgsPlace) -> Option<StringId> {
     let trace = walk.trace();
-    let text = unescape_to_string(as_string(find_member(trace.args.kept(args)?, "step")?)?);
+    let raw = trace.args.kept(args)?;
+    let text = unescape_to_string(as_string(find_member(&raw, "step")?)?);
     Some(trace.strings.intern(&text))
 }

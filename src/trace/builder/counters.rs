@@ -32,7 +32,7 @@ impl Counters {
             return walk.drop_event(i, &COUNTER_WITHOUT_ARGS);
         };
         let (mut n_used, mut n_bad) = (0, 0);
-        for_each_member(raw, |key, value| {
+        for_each_member(&raw, |key, value| {
             let Some(value) = counter_value(value) else {
                 n_bad += 1;
                 return;
@@ -57,6 +57,7 @@ impl Counters {
             trace.counters.series.push(series);
             trace.counters.value.push(value);
         });
+        drop(raw);
         for _ in 0..n_bad {
             walk.note(i, &COUNTER_VALUE);
         }

@@ -259,7 +259,7 @@ impl TraceBuilder {
         let args = &mut self.trace.args;
         let joined = args.kept(begin).zip(args.kept(end)).and_then(|(begin, end)| {
             let mut joined = Vec::new();
-            push_joined(begin, end, &mut joined).then_some(joined)
+            push_joined(&begin, &end, &mut joined).then_some(joined)
         });
         match joined {
             Some(joined) => args.replace(end, &joined),

@@ -36,7 +36,8 @@ pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {
     let all = events.rows.iter().zip(0..);
     for (event, index) in all.filter(|(event, _)| event.phase == Phase::Metadata && event.name == name) {
         let place = events.places.get(index);
-        let of = builder.trace.args.kept(place.args()).and_then(|raw| find_member(raw, "of"));
+        let raw = builder.trace.args.kept(place.args());
+        let of = raw.as_deref().and_then(|raw| find_member(raw, "of"));
         let of = of.and_then(|raw| Number::as_i64(number_text(raw))).map(Key::Number);
         let process = builder.trace.threads.process.get(event.thread.0 as usize).copied();
         let of = process.zip(of).and_then(|key| builder.thread_ids.get(&key)).copied();
@@ -77,8 +78,8 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
             }
         }
         "process_sort_index" | "thread_sort_index" => {
-            let raw = trace.args.kept(args).and_then(|raw| find_member(raw, "sort_index"));
-            match raw.and_then(|raw| Number::as_f64(number_text(raw))) {
+            let raw = trace.args.kept(args).unwrap_or_default().into_owned();
+            match find_member(&raw, "sort_index").and_then(|raw| Number::as_f64(number_text(raw))) {
                 Some(value) => {
                     let index = Some(value as i64 as i32);
                     if name == "process_sort_index" {
@@ -92,9 +93,9 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
             }
         }
         "stackFrames" => {
-            let frames = trace.args.kept(args).and_then(|raw| find_member(raw, "stackFrames"));
-            let frames = frames.map(<[u8]>::to_vec);
-            if let Some(frames) = &frames {
+            let raw = trace.args.kept(args).unwrap_or_default().into_owned();
+            let frames = find_member(&raw, "stackFrames");
+            if let Some(frames) = frames {
                 add_named_frames(walk.builder, frames);
             }
             frames.is_some()
@@ -102,7 +103,7 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
         _ => {
             let facts = &mut trace.source.metadata;
             if let Some(raw) = trace.args.kept(args) {
-                for_each_member(raw, |key, value| {
+                for_each_member(&raw, |key, value| {
                     if facts.len() < MAX_FACTS && value.len() <= MAX_FACT_BYTES {
                         let text = match as_string(value) {
                             Some(text) => unescape_to_string(text),
@@ -128,6 +129,6 @@ pub(super) fn event(walk: &mut Walk<'_>, i: u32) {
 /// Non-empty text of a member.
 fn text_member(walk: &Walk<'_>, args: ArgsPlace, member: &str) -> Option<String> {
     let raw = walk.builder.trace.args.kept(args)?;
-    let text = unescape_to_string(as_string(find_member(raw, member)?)?);
+    let text = unescape_to_string(as_string(find_member(&raw, member)?)?);
     (!text.is_empty()).then_some(text)
 }

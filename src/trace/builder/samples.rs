@@ -126,7 +126,7 @@ pub(super) fn stack_of_frame(builder: &mut TraceBuilder, frame: StringId) -> Sta
 pub(super) fn stack_of_list(builder: &mut TraceBuilder, list: ArgsPlace) -> StackId {
     let mut names = Vec::new();
     if let Some(raw) = builder.trace.args.kept(list) {
-        for_each_element(raw, |value| {
+        for_each_element(&raw, |value| {
             names.push(match as_string(value) {
                 Some(text) => unescape_to_string(text),
                 None => String::from_utf8_lossy(value).into_owned(),
@@ -164,10 +164,10 @@ impl Sampler {
         let text = walk.builder.trace.strings.get(name);
         if id != EventKey::None && (text == "Profile" || text == "ProfileChunk") {
             let is_start = text == "Profile";
-            let raw = walk.builder.trace.args.kept(walk.place(i).args());
-            let data = raw.and_then(|raw| find_member(raw, "data")).map(<[u8]>::to_vec).unwrap_or_default();
+            let raw = walk.builder.trace.args.kept(walk.place(i).args()).unwrap_or_default().into_owned();
+            let data = find_member(&raw, "data").unwrap_or_default();
             let key = (walk.process_of(i), id);
-            return if is_start { self.start(walk, i, key, &data) } else { self.chunk(walk, i, key, &data) };
+            return if is_start { self.start(walk, i, key, data) } else { self.chunk(walk, i, key, data) };
         }
         let (frame, list) = walk
             .events
