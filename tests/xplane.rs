@@ -9,13 +9,12 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
-use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
+use support::{Slice, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
 use tracedrop::base::protobuf::PushFields;
 use tracedrop::import::Import;
 use tracedrop::trace::Trace;
-use tracedrop::trace::slices::SliceKind;
 use tracedrop::trace::tracks::Key;
 
 /// Files with answers.
@@ -34,43 +33,10 @@ fn cases() -> Vec<(PathBuf, Value)> {
     cases
 }
 
-/// One slice.
-struct Slice {
-    thread: usize,
-    category: String,
-    name: String,
-    start: i64,
-    dur: i64,
-    is_instant: bool,
-    args: Value,
-}
-
 impl Slice {
     fn duration_ps(&self) -> i128 {
         self.args["duration_ps"].as_i64().map_or(i128::from(self.dur) * 1000, i128::from)
     }
-}
-
-fn slices(trace: &Trace) -> Vec<Slice> {
-    let table = &trace.slices;
-    let text = |id| trace.strings.get_opt(id).unwrap_or_default().to_string();
-    (0..table.len())
-        .map(|i| {
-            let mut raw = Vec::new();
-            trace.push_slice_args(i, &mut raw);
-            let is_instant = matches!(table.kind[i], SliceKind::Instant);
-            Slice {
-                thread: trace.tracks.thread[table.track[i].0 as usize]
-                    .map_or(usize::MAX, |thread| thread.0 as usize),
-                category: text(table.category[i]),
-                name: text(table.name[i]),
-                start: table.ts[i],
-                dur: if is_instant { 0 } else { table.dur.get(i) },
-                is_instant,
-                args: if raw.is_empty() { Value::Null } else { serde_json::from_slice(&raw).unwrap() },
-            }
-        })
-        .collect()
 }
 
 /// Arguments that are not stats.
@@ -218,21 +184,6 @@ fn profiles_do_not_depend_on_how_they_are_cut() {
             support::assert_same_text(&format!("{name}, {way}"), &told, first);
         });
     }
-}
-
-/// Everything that tests compare, as text.
-fn dump(trace: &Trace) -> String {
-    let mut out = format!("{:?}\n", trace.source);
-    for slice in slices(trace) {
-        let Slice { thread, category, name, start, dur, args, .. } = slice;
-        out.push_str(&format!("{thread} {category} {name} {start} {dur} {args}\n"));
-    }
-    let ledger = &trace.ledger;
-    out.push_str(&format!("{:?} {:?} {:?}\n", ledger.kept, ledger.skipped, ledger.unused_bytes));
-    for issue in &ledger.issues {
-        out.push_str(&format!("{} {} {:?} {}\n", issue.kind.code, issue.count, issue.first, issue.example));
-    }
-    out
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub mod fleet;
 pub mod foreign;
 pub mod hand_out;
 mod importer;
+mod kineto;
+mod lent;
 pub mod memory_config;
 pub mod memory_snapshot;
 pub mod memray;

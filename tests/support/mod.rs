@@ -1,12 +1,14 @@
 //! Shared helpers of the integration tests: test data, and reading a file in all ways that must give the same result.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tracedrop::import::part_scheduler::{Next, PartScheduler};
 use tracedrop::import::parts::Part;
 use tracedrop::import::{FormatInfo, Import, ImportError};
 use tracedrop::trace::Trace;
+use tracedrop::trace::slices::SliceKind;
 
 /// `tests/data/<name>`: data in the repository.
 pub fn own_dir(name: &str) -> PathBuf {
@@ -198,6 +200,56 @@ pub fn for_each_cut(
             import_in_parts(name, bytes, format, &mut random, max_stretch),
         );
     }
+}
+
+/// One slice.
+pub struct Slice {
+    /// Index of its thread; `usize::MAX` if it has none.
+    pub thread: usize,
+    pub category: String,
+    pub name: String,
+    /// Nanoseconds.
+    pub start: i64,
+    pub dur: i64,
+    pub is_instant: bool,
+    pub args: Value,
+}
+
+/// All slices with their arguments.
+pub fn slices(trace: &Trace) -> Vec<Slice> {
+    let table = &trace.slices;
+    let text = |id| trace.strings.get_opt(id).unwrap_or_default().to_string();
+    (0..table.len())
+        .map(|i| {
+            let mut raw = Vec::new();
+            trace.push_slice_args(i, &mut raw);
+            let thread = trace.tracks.thread[table.track[i].0 as usize];
+            Slice {
+                thread: thread.map_or(usize::MAX, |thread| thread.0 as usize),
+                category: text(table.category[i]),
+                name: text(table.name[i]),
+                start: table.ts[i],
+                dur: table.dur.get(i),
+                is_instant: matches!(table.kind[i], SliceKind::Instant),
+                args: if raw.is_empty() { Value::Null } else { serde_json::from_slice(&raw).unwrap() },
+            }
+        })
+        .collect()
+}
+
+/// Slices and the ledger, as text.
+pub fn dump(trace: &Trace) -> String {
+    let mut out = format!("{:?}\n", trace.source);
+    for slice in slices(trace) {
+        let Slice { thread, category, name, start, dur, args, .. } = slice;
+        out.push_str(&format!("{thread} {category} {name} {start} {dur} {args}\n"));
+    }
+    let ledger = &trace.ledger;
+    out.push_str(&format!("{:?} {:?} {:?}\n", ledger.kept, ledger.skipped, ledger.unused_bytes));
+    for issue in &ledger.issues {
+        out.push_str(&format!("{} {} {:?} {}\n", issue.kind.code, issue.count, issue.first, issue.example));
+    }
+    out
 }
 
 /// Panics with the first line that differs instead of two long texts.

@@ -3,7 +3,7 @@
 //!
 //! In come pages of the database, out go events in the layout of Kineto, so that all GPU reports work on them. Schema, dictionaries
 //! and the interior pages of B-trees are read first, from the lent file; the pages of events are decoded as they stream by, in order
-//! of the file. Without random access (compressed files, pipes), the file is kept in memory, up to `MAX_KEPT_BYTES`.
+//! of the file ([`lent`](super::lent)).
 //!
 //! A capture names the whole environment of its programs. Only what events refer to goes to the trace, with versions, GPUs and
 //! options.
@@ -14,19 +14,20 @@ mod nsys;
 mod nvtx;
 pub mod parquet_folder;
 mod rocpd;
-pub(super) mod rows;
+mod rows;
 mod rpd;
 mod sampled;
 mod tables;
 
 use self::issues::*;
-use self::rows::{Place, Row, Values};
+use self::rows::{Row, Values};
 use self::tables::Tables;
-use super::{Confidence, FormatInfo, ImportError, Reader};
+use super::kineto::Place;
+use super::lent::{self, LentReader};
+use super::{Confidence, FormatInfo, ImportError};
 use crate::base::units::counted;
 use crate::sqlite::{Database, Error, MAGIC, PageNumber, Record, Table, leaf};
 use crate::trace::args::Content;
-use crate::trace::builder::Ways;
 use crate::trace::{Position, TraceBuilder};
 use std::rc::Rc;
 
@@ -36,7 +37,7 @@ pub static NSYS: FormatInfo = FormatInfo {
     producers: "nsys export -t sqlite",
     extensions: &["sqlite"],
     sniff: |head| sniff(head, nsys::is_one),
-    reader: || Box::new(CaptureReader::default()),
+    reader: || Box::new(LentReader::<Pages>::default()),
     parts: None,
     has_events: true,
     issues: issues::ALL,
@@ -48,20 +49,14 @@ pub static ROCPD: FormatInfo = FormatInfo {
     producers: "rocprofv3, rocprofiler-systems, rocmProfileData",
     extensions: &["db", "rpd"],
     sniff: |head| sniff(head, |text| text.contains("rocpd_")),
-    reader: || Box::new(CaptureReader::default()),
+    reader: || Box::new(LentReader::<Pages>::default()),
     parts: None,
     has_events: true,
     issues: &[],
 };
 
-/// Largest file without random access.
-const MAX_KEPT_BYTES: usize = if usize::BITS == 32 { 512 << 20 } else { 4 << 30 };
-
 /// Names of tables that a refusal lists.
 const MAX_NAMED_TABLES: usize = 8;
-
-/// Pages read from memory between two looks at how many events there are.
-const PAGES_AT_ONCE: usize = 1024;
 
 /// Rates content by the names of tables in its first pages. All databases are read; the schema decides then what they are.
 fn sniff(head: &[u8], is_one: impl Fn(&str) -> bool) -> Confidence {
@@ -134,14 +129,6 @@ impl Tables for File {
     }
 }
 
-#[derive(Default)]
-struct CaptureReader {
-    content: Option<Rc<dyn Content>>,
-    /// The whole file, without random access.
-    kept: Vec<u8>,
-    pages: Option<Pages>,
-}
-
 /// A file that is read page by page.
 struct Pages {
     file: File,
@@ -157,11 +144,15 @@ struct Pages {
     record: Record,
 }
 
-impl Pages {
+impl lent::Opened for Pages {
+    const RECORDS: &'static str = "rows";
+    const FILES: &'static str = "SQLite files";
+    const TOO_LARGE: &'static str = "sqlite-too-large";
+
     /// Reads schema, dictionaries and interior pages.
-    fn open(content: Rc<dyn Content>, out: &mut TraceBuilder) -> Result<Pages, ImportError> {
+    fn open(content: &Rc<dyn Content>, out: &mut TraceBuilder) -> Result<Pages, ImportError> {
         let n_bytes = content.n_bytes();
-        let file = Database::open(content).map_err(refuse)?;
+        let file = Database::open(content.clone()).map_err(refuse)?;
         let names: Vec<&str> = file.tables().iter().map(|table| table.name.as_str()).collect();
         let has = |is: &dyn Fn(&str) -> bool| names.iter().any(|name| is(name));
         let (format, opened) = if has(&nsys::is_table) {
@@ -207,7 +198,6 @@ impl Pages {
         })
     }
 
-    /// Takes the next bytes of the file.
     fn feed(&mut self, mut bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
         let page_bytes = self.file.header().page_bytes as usize;
         if !self.rest.is_empty() {
@@ -231,6 +221,20 @@ impl Pages {
         Ok(())
     }
 
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        self.snapshot(out);
+        // Pages of tables that are not events, and what no table reaches.
+        let ledger = &mut out.trace.ledger;
+        ledger.frame(ledger.unaccounted_bytes());
+        Ok(())
+    }
+
+    fn snapshot(&self, out: &mut TraceBuilder) {
+        describe(self.file.tables(), &self.n_counted, &*self.capture, out);
+    }
+}
+
+impl Pages {
     /// Takes the next page.
     fn page(&mut self, page: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
         let number = self.next;
@@ -286,10 +290,6 @@ impl Pages {
         }
         Ok(())
     }
-
-    fn describe(&self, out: &mut TraceBuilder) {
-        describe(self.file.tables(), &self.n_counted, &*self.capture, out);
-    }
 }
 
 /// Reports the numbers of rows by table that are not shown, and what is known of the file.
@@ -341,60 +341,6 @@ fn owners(file: &File, plans: &[Plan], out: &mut TraceBuilder) -> Result<Vec<u16
     Ok(owners)
 }
 
-impl Reader for CaptureReader {
-    fn lend(&mut self, content: Rc<dyn Content>) {
-        self.content = Some(content);
-    }
-
-    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "rows".into();
-        // Ranges that are not ended last to the end of the trace.
-        out.ways = Ways::Tracks;
-        if let Some(content) = self.content.take() {
-            self.pages = Some(Pages::open(content, out)?);
-        }
-        match &mut self.pages {
-            Some(pages) => pages.feed(bytes, out),
-            None if bytes.len() > MAX_KEPT_BYTES.saturating_sub(self.kept.len()) => {
-                Err(too_large("SQLite files"))
-            }
-            None => {
-                self.kept.extend_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
-
-    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "rows".into();
-        if self.pages.is_none() {
-            let content: Rc<Vec<u8>> = Rc::new(std::mem::take(&mut self.kept));
-            let mut pages = Pages::open(content.clone(), out)?;
-            let n_bytes = pages.file.header().page_bytes as usize * PAGES_AT_ONCE;
-            for bytes in content.chunks(n_bytes) {
-                pages.feed(bytes, out)?;
-                if out.is_full() {
-                    out.spill();
-                }
-            }
-            self.pages = Some(pages);
-        }
-        if let Some(pages) = &self.pages {
-            pages.describe(out);
-        }
-        // Pages of tables that are not events, and what no table reaches.
-        let ledger = &mut out.trace.ledger;
-        ledger.frame(ledger.unaccounted_bytes());
-        Ok(())
-    }
-
-    fn snapshot(&self, out: &mut TraceBuilder) {
-        if let Some(pages) = &self.pages {
-            pages.describe(out);
-        }
-    }
-}
-
 fn refuse(error: Error) -> ImportError {
     ImportError {
         code: "unsupported",
@@ -415,14 +361,5 @@ fn unknown(names: &[&str]) -> ImportError {
             "this is an SQLite database, not a capture of Nsight Systems, rocpd or RPD (its tables: {tables})"
         ),
         hint: "export with `nsys export -t sqlite`, or record with rocprofv3".to_string(),
-    }
-}
-
-/// Refuses `what`, which needs random access.
-fn too_large(what: &str) -> ImportError {
-    ImportError {
-        code: "sqlite-too-large",
-        what: format!("{what} over {} MiB cannot be read from a pipe or compressed", MAX_KEPT_BYTES >> 20),
-        hint: "decompress it first, or open it from disk".to_string(),
     }
 }

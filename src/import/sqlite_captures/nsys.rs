@@ -10,13 +10,14 @@
 use super::issues::{NO_PROCESS, NO_TIME, NO_VALUE, TOO_MANY_VALUES, WHOLE_GRAPH};
 use super::names::Names;
 use super::nvtx::{self, Group, Name, NvtxNames};
-use super::rows::{Col, GpuFacts, Gpus, NewEvent, Place, Row, Rows, Scopes, base_name, put_gpus};
+use super::rows::{Col, Gpus, NewEvent, Row, Rows, Scopes, base_name};
 use super::sampled::{GpuMetrics, ThreadStates};
 use super::tables::Tables;
 use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::import::ImportError;
+use crate::import::kineto::{GpuFacts, Place, put_gpus};
 use crate::sqlite::Table;
 use crate::trace::TraceBuilder;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};

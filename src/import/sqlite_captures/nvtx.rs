@@ -6,8 +6,8 @@
 //! Rows are in no particular order, so a range may come before the name of its domain: see [`NvtxNames::lacks`].
 
 use super::names::Names;
-use super::rows::Args;
 use crate::base::hash::HashMap;
+use crate::import::kineto::Args;
 
 /// Event types of NVTX.
 pub mod event {

@@ -11,15 +11,16 @@
 //! Dictionaries are read first, from the lent file. Row groups of events are decoded once the bytes up to their end have come.
 
 use super::issues::{DAMAGED_COLUMN, DAMAGED_TABLE, TRUNCATED_FOLDER};
-use super::rows::{Place, Row, Values};
+use super::rows::{Row, Values};
 use super::tables::Tables;
-use super::{Capture, Opened, Plan, describe, nsys, too_large};
+use super::{Capture, Opened, Plan, describe, nsys};
 use crate::archive::tar::{self, TarEntry};
-use crate::import::{Confidence, FormatInfo, ImportError, Reader};
+use crate::import::kineto::Place;
+use crate::import::lent::{self, LentReader};
+use crate::import::{Confidence, FormatInfo, ImportError};
 use crate::parquet::{self, Kind, ParquetFile, Source};
 use crate::sqlite::{Column, Table};
 use crate::trace::args::Content;
-use crate::trace::builder::Ways;
 use crate::trace::{Position, TraceBuilder};
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
@@ -31,14 +32,11 @@ pub static INFO: FormatInfo = FormatInfo {
     producers: "nsys export -t parquetdir",
     extensions: &[],
     sniff,
-    reader: || Box::new(FolderReader::default()),
+    reader: || Box::new(LentReader::<Groups>::default()),
     parts: None,
     has_events: true,
     issues: &[],
 };
-
-/// Largest archive without random access.
-const MAX_KEPT_BYTES: usize = super::MAX_KEPT_BYTES;
 
 /// Ending of the tables.
 pub const ENDING: &str = ".parquet";
@@ -202,18 +200,10 @@ fn report_damage(folder: &Folder, table: usize, byte: u64, out: &mut TraceBuilde
     out.trace.ledger.file(&DAMAGED_COLUMN, Position { byte, line: None }, name.as_bytes());
 }
 
-#[derive(Default)]
-struct FolderReader {
-    content: Option<Rc<dyn Content>>,
-    /// The whole archive, without random access.
-    kept: Vec<u8>,
-    /// Offset of the next byte.
-    at: u64,
-    groups: Option<Groups>,
-}
-
 /// Row groups of a folder, in order of the archive.
 struct Groups {
+    /// Offset of the next byte.
+    at: u64,
     folder: Folder,
     capture: Box<dyn Capture>,
     plans: Vec<Plan>,
@@ -225,14 +215,38 @@ struct Groups {
     last_offset: u64,
 }
 
-impl Groups {
+impl lent::Opened for Groups {
+    const RECORDS: &'static str = "rows";
+    const FILES: &'static str = "tar archives of Parquet tables";
+    const TOO_LARGE: &'static str = "sqlite-too-large";
+
     fn open(archive: &Rc<dyn Content>, out: &mut TraceBuilder) -> Result<Groups, ImportError> {
         let folder = Folder::open(archive, out);
         let Opened { capture, plans } = nsys::open(&folder, out)?;
         let n_counted = vec![0; plans.len()];
-        Ok(Groups { folder, capture, plans, n_counted, next: (0, 0, 1), last_offset: 0 })
+        Ok(Groups { at: 0, folder, capture, plans, n_counted, next: (0, 0, 1), last_offset: 0 })
     }
 
+    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
+        self.at = self.at.saturating_add(bytes.len() as u64);
+        self.read_until(self.at, out)
+    }
+
+    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        self.read_until(u64::MAX, out)?;
+        self.snapshot(out);
+        // Dictionaries, footers, headers of the archive.
+        let ledger = &mut out.trace.ledger;
+        ledger.frame(ledger.unaccounted_bytes());
+        Ok(())
+    }
+
+    fn snapshot(&self, out: &mut TraceBuilder) {
+        describe(&self.folder.tables, &self.n_counted, &*self.capture, out);
+    }
+}
+
+impl Groups {
     /// Reads the row groups that end before `end`.
     fn read_until(&mut self, end: u64, out: &mut TraceBuilder) -> Result<(), ImportError> {
         loop {
@@ -296,56 +310,5 @@ impl Groups {
             report_damage(&self.folder, table, group_start, out);
         }
         Ok(())
-    }
-
-    fn describe(&self, out: &mut TraceBuilder) {
-        describe(&self.folder.tables, &self.n_counted, &*self.capture, out);
-    }
-}
-
-impl Reader for FolderReader {
-    fn lend(&mut self, content: Rc<dyn Content>) {
-        self.content = Some(content);
-    }
-
-    fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "rows".into();
-        out.ways = Ways::Tracks;
-        self.at = self.at.saturating_add(bytes.len() as u64);
-        if let Some(content) = self.content.take() {
-            self.groups = Some(Groups::open(&content, out)?);
-        }
-        match &mut self.groups {
-            Some(groups) => groups.read_until(self.at, out),
-            None if bytes.len() > MAX_KEPT_BYTES.saturating_sub(self.kept.len()) => {
-                Err(too_large("tar archives of Parquet tables"))
-            }
-            None => {
-                self.kept.extend_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
-
-    fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "rows".into();
-        if self.groups.is_none() {
-            let archive: Rc<dyn Content> = Rc::new(std::mem::take(&mut self.kept));
-            self.groups = Some(Groups::open(&archive, out)?);
-        }
-        if let Some(groups) = &mut self.groups {
-            groups.read_until(u64::MAX, out)?;
-            groups.describe(out);
-        }
-        // Dictionaries, footers, headers of the archive.
-        let ledger = &mut out.trace.ledger;
-        ledger.frame(ledger.unaccounted_bytes());
-        Ok(())
-    }
-
-    fn snapshot(&self, out: &mut TraceBuilder) {
-        if let Some(groups) = &self.groups {
-            groups.describe(out);
-        }
     }
 }

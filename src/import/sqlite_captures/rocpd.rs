@@ -9,12 +9,13 @@
 
 use super::issues::{COMPRESSED, NO_TIME};
 use super::names::{IdMap, Names, missing};
-use super::rows::{Col, GpuFacts, Gpus, NewEvent, Place, Row, Rows, Scopes, base_name, put_gpus};
+use super::rows::{Col, Gpus, NewEvent, Row, Rows, Scopes, base_name};
 use super::tables::Tables;
 use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
 use crate::base::json::{RawStr, unescape_to_string};
 use crate::import::ImportError;
+use crate::import::kineto::{GpuFacts, Place, put_gpus};
 use crate::sqlite::Table;
 use crate::trace::builder::for_each_member;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};

@@ -3,14 +3,13 @@
 use super::issues::{NEGATIVE, NO_ROOM, NO_TIME};
 use super::parquet_folder::Group;
 use crate::base::hash::HashMap;
-use crate::base::json::write::{push_f64, push_string};
 use crate::base::strings::StringId;
-use crate::import::chrome_trace::links::{Linked, LinkedCategories, taken_of};
+use crate::import::kineto::{Args, Events, NewRow, Place};
 use crate::sqlite::{Column, Encoding, Record, Value};
-use crate::trace::events::{Event, EventExtra, EventKey, NO_EXTRA, Phase, flag};
+use crate::trace::events::{EventExtra, EventKey, Phase};
 use crate::trace::slices::UNFINISHED;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
-use crate::trace::{IssueKind, Position, TraceBuilder};
+use crate::trace::{IssueKind, TraceBuilder};
 use std::borrow::Cow;
 
 /// A column of a table, if the table has it. Columns differ by version, writer and options.
@@ -86,23 +85,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Place of a row, for the ledger.
-#[derive(Clone, Copy)]
-pub struct Place {
-    /// Offset in the file of the entry that leads to the row. Different for all rows.
-    pub offset: u64,
-    pub len: u64,
-}
-
-impl Place {
-    pub fn position(self) -> Position {
-        Position { byte: self.offset, line: None }
-    }
-}
-
-/// Largest size of all arguments, which cannot be read again from the file.
-const MAX_ARGS_BYTES: usize = if usize::BITS == 32 { 768 << 20 } else { 64 << 30 };
-
 /// An event to be added. Its arguments are those of [`Rows::args`].
 pub struct NewEvent {
     pub thread: ThreadId,
@@ -117,10 +99,8 @@ pub struct NewEvent {
 /// Adds events to a trace.
 #[derive(Default)]
 pub struct Rows {
-    linked: LinkedCategories,
+    events: Events,
     pub args: Args,
-    n_args_bytes: usize,
-    categories: HashMap<&'static str, StringId>,
     /// Kept rows by kind, in order of first appearance.
     kinds: Vec<(String, u64)>,
     next_async: i64,
@@ -224,108 +204,9 @@ impl Rows {
         place: Place,
         out: &mut TraceBuilder,
     ) {
-        let category =
-            *self.categories.entry(new.category).or_insert_with(|| out.trace.strings.intern(new.category));
-        let mut args_len = 0;
-        if let Some(json) = self.args.take() {
-            let linked = self.linked.get(category, &out.trace.strings);
-            if linked != Linked::No && !out.is_spilling() {
-                let taken = taken_of(linked, json);
-                if let Some(link) = taken.link {
-                    out.trace.links.push(place.offset, link);
-                }
-                if let Some(signature) = taken.signature {
-                    out.trace.signatures.push(place.offset, signature);
-                }
-            }
-            if self.n_args_bytes > MAX_ARGS_BYTES {
-                out.trace.ledger.file(&NO_ROOM, place.position(), b"");
-            } else if !out.is_spilling() {
-                self.n_args_bytes += json.len();
-                out.trace.args.keep(place.offset + 1, json);
-                args_len = json.len() as u32;
-            }
-        }
-        self.args.clear();
-        let row = Event {
-            ts,
-            dur,
-            offset: place.offset,
-            len: u32::try_from(place.len).unwrap_or(u32::MAX),
-            args_at: u32::from(args_len > 0),
-            args_len,
-            thread: new.thread,
-            name: new.name,
-            category,
-            extra: NO_EXTRA,
-            phase,
-            unused: 0,
-            flags: flag::HAS_PID | flag::HAS_TID,
-        };
-        out.events.push(row, extra);
-    }
-}
-
-/// Arguments of one event as JSON, with the names that Kineto gives them.
-#[derive(Default)]
-pub struct Args {
-    json: Vec<u8>,
-}
-
-impl Args {
-    fn clear(&mut self) {
-        self.json.clear();
-    }
-
-    fn take(&mut self) -> Option<&[u8]> {
-        if self.json.is_empty() {
-            return None;
-        }
-        self.json.push(b'}');
-        Some(&self.json)
-    }
-
-    fn key(&mut self, name: &str) -> &mut Vec<u8> {
-        self.json.push(if self.json.is_empty() { b'{' } else { b',' });
-        push_string(name, &mut self.json);
-        self.json.push(b':');
-        &mut self.json
-    }
-
-    pub fn int(&mut self, name: &str, value: Option<i64>) {
-        if let Some(value) = value {
-            self.key(name).extend_from_slice(value.to_string().as_bytes());
-        }
-    }
-
-    pub fn float(&mut self, name: &str, value: f64) {
-        push_f64(value, self.key(name));
-    }
-
-    pub fn text(&mut self, name: &str, value: &[u8]) {
-        push_string(&String::from_utf8_lossy(value), self.key(name));
-    }
-
-    pub fn list(&mut self, name: &str, value: Option<[i64; 3]>) {
-        if let Some([x, y, z]) = value {
-            self.key(name).extend_from_slice(format!("[{x}, {y}, {z}]").as_bytes());
-        }
-    }
-
-    /// The id that links a call and what it launched, which is different in all processes of the trace. 0 and null are none.
-    pub fn correlation(&mut self, id: Option<i64>) {
-        self.int("correlation", id.filter(|id| *id != 0));
-    }
-
-    /// Size of a copy, and the bandwidth that follows from its duration.
-    pub fn bytes(&mut self, bytes: Option<i64>, start: Option<i64>, end: Option<i64>) {
-        self.int("bytes", bytes);
-        if let (Some(bytes), Some(start), Some(end)) = (bytes, start, end)
-            && bytes > 0
-            && let Some(ns) = end.checked_sub(start).filter(|ns| *ns > 0)
-        {
-            self.float("memory bandwidth (GB/s)", bytes as f64 / ns as f64);
-        }
+        let NewEvent { thread, name, category, .. } = *new;
+        let row = NewRow { phase, ts, dur, thread, name, category, extra, place };
+        self.events.push(row, &mut self.args, &NO_ROOM, out);
     }
 }
 
@@ -403,38 +284,6 @@ impl Gpus {
         self.streams.insert((gpu, scope, number, kind), thread);
         thread
     }
-}
-
-/// Facts on a GPU, as Kineto writes them.
-pub struct GpuFacts {
-    pub id: i64,
-    pub name: String,
-    pub memory_bytes: Option<i64>,
-    pub n_sms: Option<i64>,
-    pub warp_size: i64,
-}
-
-/// Adds `deviceProperties` to the metadata of the trace.
-pub fn put_gpus(gpus: &[GpuFacts], out: &mut TraceBuilder) {
-    if gpus.is_empty() {
-        return;
-    }
-    let mut json = b"[".to_vec();
-    for gpu in gpus {
-        if json.len() > 1 {
-            json.push(b',');
-        }
-        let mut args = Args::default();
-        args.int("id", Some(gpu.id));
-        args.text("name", gpu.name.as_bytes());
-        args.int("totalGlobalMem", gpu.memory_bytes);
-        args.int("numSms", gpu.n_sms);
-        args.int("warpSize", Some(gpu.warp_size));
-        json.extend_from_slice(args.take().unwrap_or_default());
-    }
-    json.push(b']');
-    let text = String::from_utf8_lossy(&json).into_owned();
-    out.trace.source.metadata.push(("deviceProperties".to_string(), text));
 }
 
 /// The last part of a path: folders may name people.

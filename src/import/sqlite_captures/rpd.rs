@@ -7,11 +7,12 @@
 use super::issues::NO_TIME;
 use super::names::{IdMap, Names};
 use super::rocpd::copy_name;
-use super::rows::{Col, Gpus, NewEvent, Place, Row, Rows};
+use super::rows::{Col, Gpus, NewEvent, Row, Rows};
 use super::tables::Tables;
 use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
 use crate::import::ImportError;
+use crate::import::kineto::Place;
 use crate::trace::TraceBuilder;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
 

@@ -10,6 +10,7 @@
 //! Planes and lines are as large as the file, so they are never kept as a whole.
 
 use crate::base::protobuf::{Fields, Value, varint};
+use crate::import::kineto::Place;
 
 /// Larger fields are passed over.
 const MAX_FIELD_BYTES: u64 = 64 << 20;
@@ -38,14 +39,6 @@ pub enum Piece<'a> {
     Passed,
     /// The rest of a message, which has something else than fields.
     Damaged(Level),
-}
-
-/// Place of a piece in the content.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    pub offset: u64,
-    /// Bytes, without those of other pieces; 0 for what is passed over.
-    pub len: u64,
 }
 
 #[derive(Default)]

@@ -12,7 +12,7 @@
 //! a TPU are its kernels, unless others run inside of them (loops).
 //!
 //! Names may come after what refers to them, so those of all planes are read first, from the lent file, past the lines; events are
-//! decoded as they stream by. Without random access (compressed files, pipes), the file is kept in memory, up to `MAX_KEPT_BYTES`.
+//! decoded as they stream by ([`lent`](super::lent)).
 //!
 //! Quirks: values of 0 are not written; the maps may come after the lines; `timestamp_ns` is 0 in some writers; times are picoseconds,
 //! which are rounded; aggregated events have a count and no time.
@@ -23,13 +23,14 @@ mod names;
 mod rows;
 mod stats;
 
-use self::framing::{Framing, Level, Piece, Place};
+use self::framing::{Framing, Level, Piece};
 use self::issues::*;
 use self::rows::Rows;
-use super::{Confidence, FormatInfo, ImportError, Reader};
+use super::kineto::Place;
+use super::lent::{self, LentReader};
+use super::{Confidence, FormatInfo, ImportError};
 use crate::base::protobuf::{Fields, Value, key, varint};
 use crate::trace::args::Content;
-use crate::trace::builder::Ways;
 use crate::trace::{Position, TraceBuilder};
 use std::rc::Rc;
 
@@ -39,17 +40,11 @@ pub static INFO: FormatInfo = FormatInfo {
     producers: "jax.profiler, TensorFlow, PyTorch/XLA",
     extensions: &["xplane.pb", "pb"],
     sniff,
-    reader: || Box::new(XplaneReader::default()),
+    reader: || Box::new(LentReader::<Profile>::default()),
     parts: None,
     has_events: true,
     issues: issues::ALL,
 };
-
-/// Largest file without random access. Protocol buffers have at most 2 GiB.
-const MAX_KEPT_BYTES: usize = if usize::BITS == 32 { 512 << 20 } else { 4 << 30 };
-
-/// Bytes read from memory between two looks at how many events there are.
-const PIECE_BYTES: usize = 1 << 20;
 
 /// The first plane has its number, or its name: `/host:CPU`, `/device:GPU:0`, `Task Environment`.
 fn sniff(head: &[u8]) -> Confidence {
@@ -86,32 +81,10 @@ pub fn is_converted(head: &[u8]) -> bool {
     head.starts_with(b"\x0a\xef\xbf\xbd") && is_text(head)
 }
 
-#[derive(Default)]
-struct XplaneReader {
-    content: Option<Rc<dyn Content>>,
-    /// The whole file, without random access.
-    kept: Vec<u8>,
+/// A profile whose names were read.
+struct Profile {
     framing: Framing,
-    rows: Option<Rows>,
-}
-
-impl XplaneReader {
-    /// Reads the names.
-    fn open(&mut self, content: &dyn Content, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        let planes = names::read(content).map_err(|error| ImportError {
-            code: "read-failed",
-            what: format!("the file cannot be read: {error}"),
-            hint: "open the file again".to_string(),
-        })?;
-        self.rows = Some(Rows::new(planes, out));
-        Ok(())
-    }
-
-    fn feed_pieces(&mut self, bytes: &[u8], out: &mut TraceBuilder) {
-        if let Some(rows) = &mut self.rows {
-            self.framing.feed(bytes, &mut |piece, place| take(piece, place, rows, out));
-        }
-    }
+    rows: Rows,
 }
 
 /// Takes a piece of the file, and counts its bytes.
@@ -139,41 +112,29 @@ fn take(piece: Piece<'_>, place: Place, rows: &mut Rows, out: &mut TraceBuilder)
     out.trace.ledger.frame(place.len);
 }
 
-impl Reader for XplaneReader {
-    fn lend(&mut self, content: Rc<dyn Content>) {
-        self.content = Some(content);
+impl lent::Opened for Profile {
+    const RECORDS: &'static str = "events";
+    const FILES: &'static str = "XPlane profiles";
+    const TOO_LARGE: &'static str = "xplane-too-large";
+
+    /// Reads the names.
+    fn open(content: &Rc<dyn Content>, out: &mut TraceBuilder) -> Result<Profile, ImportError> {
+        let planes = names::read(&**content).map_err(|error| ImportError {
+            code: "read-failed",
+            what: format!("the file cannot be read: {error}"),
+            hint: "open the file again".to_string(),
+        })?;
+        Ok(Profile { framing: Framing::default(), rows: Rows::new(planes, out) })
     }
 
     fn feed(&mut self, bytes: &[u8], out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "events".into();
-        out.ways = Ways::Tracks;
-        if let Some(content) = self.content.take() {
-            self.open(&*content, out)?;
-        }
-        if self.rows.is_some() {
-            self.feed_pieces(bytes, out);
-        } else if bytes.len() > MAX_KEPT_BYTES.saturating_sub(self.kept.len()) {
-            return Err(too_large());
-        } else {
-            self.kept.extend_from_slice(bytes);
-        }
+        let rows = &mut self.rows;
+        self.framing.feed(bytes, &mut |piece, place| take(piece, place, rows, out));
         Ok(())
     }
 
     fn finish(&mut self, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        out.trace.ledger.record_noun = "events".into();
-        out.ways = Ways::Tracks;
-        if self.rows.is_none() {
-            let content = std::mem::take(&mut self.kept);
-            self.open(&content, out)?;
-            for bytes in content.chunks(PIECE_BYTES) {
-                self.feed_pieces(bytes, out);
-                if out.is_full() {
-                    out.spill();
-                }
-            }
-        }
-        let Some(rows) = &mut self.rows else { return Ok(()) };
+        let rows = &mut self.rows;
         let end = self.framing.position();
         let (is_cut, n_left) = self.framing.finish(&mut |piece, place| take(piece, place, rows, out));
         out.trace.ledger.leave_out(n_left);
@@ -185,20 +146,7 @@ impl Reader for XplaneReader {
     }
 
     fn snapshot(&self, out: &mut TraceBuilder) {
-        if let Some(rows) = &self.rows {
-            rows.snapshot(out);
-        }
-    }
-}
-
-fn too_large() -> ImportError {
-    ImportError {
-        code: "xplane-too-large",
-        what: format!(
-            "XPlane profiles over {} MiB cannot be read from a pipe or compressed",
-            MAX_KEPT_BYTES >> 20
-        ),
-        hint: "decompress it first, or open it from disk".to_string(),
+        self.rows.snapshot(out);
     }
 }
 

@@ -1,17 +1,15 @@
 //! From pieces to events of the builder, in the layout of Kineto.
 
-use super::framing::Place;
 use super::issues::*;
 use super::names::Plane;
-use super::stats::{self, Args, Stat, detail, triple};
+use super::stats::{self, Stat, detail, triple};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::write::push_string;
 use crate::base::protobuf::{Fields, Value};
 use crate::base::strings::StringId;
 use crate::base::units::counted;
-use crate::import::chrome_trace::links::{Linked, LinkedCategories, taken_of};
-use crate::import::sqlite_captures::rows::{GpuFacts, put_gpus};
-use crate::trace::events::{Event, NO_EXTRA, Phase, flag};
+use crate::import::kineto::{Args, Events, GpuFacts, NewRow, Place, put_gpus};
+use crate::trace::events::Phase;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
 use crate::trace::{Position, TraceBuilder};
 use std::borrow::Cow;
@@ -21,8 +19,6 @@ const MISSING_NAME: &str = "(missing)";
 const PS_PER_NS: i128 = 1000;
 /// Largest size of events that wait for the name and the start of their line.
 const MAX_HELD_BYTES: usize = 64 << 20;
-/// Largest size of all arguments, which cannot be read again from the file.
-const MAX_ARGS_BYTES: usize = if usize::BITS == 32 { 768 << 20 } else { 64 << 30 };
 /// Names of aggregated events that are listed.
 const MAX_AGGREGATED: usize = 1000;
 /// Facts that are listed.
@@ -179,10 +175,9 @@ pub struct Rows {
     line: Line,
     keys: HashSet<(Option<ProcessId>, Key)>,
     args: Args,
-    n_args_bytes: usize,
+    events: Events,
     /// Ids of the stats of an event.
     seen: Vec<u64>,
-    linked: LinkedCategories,
     aggregated: Vec<Aggregated>,
     aggregated_by_name: HashMap<(usize, String, StringId), usize>,
     host_steps: Vec<Step>,
@@ -283,7 +278,7 @@ impl Rows {
             (1, Value::Number(id)) => self.line.id = id,
             (11, Value::Bytes(name)) => self.line.display_name = text(name),
             (2 | 3, _) if self.line.on.is_some() => {
-                out.trace.ledger.file(&LATE_LINE, position(place), b"");
+                out.trace.ledger.file(&LATE_LINE, place.position(), b"");
             }
             (2, Value::Bytes(name)) => self.line.name = Some(text(name)),
             (3, Value::Number(ns)) => self.line.timestamp_ns = Some(ns as i64),
@@ -378,7 +373,7 @@ impl Rows {
     fn event(&mut self, message: &[u8], place: Place, out: &mut TraceBuilder) {
         let parsed = Parsed::of(message);
         if parsed.is_broken {
-            out.trace.ledger.file(&DAMAGED_EVENT, position(place), message);
+            out.trace.ledger.file(&DAMAGED_EVENT, place.position(), message);
         }
         if let Some(n) = parsed.n_occurrences {
             return self.aggregated(&parsed, n, place, out);
@@ -405,12 +400,12 @@ impl Rows {
             _ => &self.line.display_name,
         };
         let example = format!("{}: {n} × {}", line, out.trace.strings.get(name));
-        out.trace.ledger.skip_record(&AGGREGATED, position(place), place.len, example.as_bytes());
+        out.trace.ledger.skip_record(&AGGREGATED, place.position(), place.len, example.as_bytes());
         let key = (self.next_plane, line.clone(), name);
         let at = match self.aggregated_by_name.get(&key) {
             Some(at) => *at,
             None if self.aggregated.len() == MAX_AGGREGATED => {
-                return out.trace.ledger.file(&AGGREGATED_MORE, position(place), b"");
+                return out.trace.ledger.file(&AGGREGATED_MORE, place.position(), b"");
             }
             None => {
                 let plane = self.plane_name().to_string();
@@ -428,7 +423,7 @@ impl Rows {
     fn name_of(&mut self, id: u64, place: Place, out: &mut TraceBuilder) -> (StringId, Option<Box<[u8]>>) {
         let names = self.planes.get_mut(self.next_plane).and_then(|plane| plane.events.get_mut(&id));
         let Some(names) = names else {
-            out.trace.ledger.file(&MISSING, position(place), format!("event {id}").as_bytes());
+            out.trace.ledger.file(&MISSING, place.position(), format!("event {id}").as_bytes());
             return (out.trace.strings.intern(MISSING_NAME), None);
         };
         if let Some(shown) = names.shown {
@@ -449,29 +444,29 @@ impl Rows {
         let parsed = Parsed::of(message);
         let ledger = &mut out.trace.ledger;
         if parsed.duration_ps < 0 {
-            return ledger.skip_record(&NEGATIVE, position(place), place.len, b"");
+            return ledger.skip_record(&NEGATIVE, place.position(), place.len, b"");
         }
         let line_ns = self.line.timestamp_ns.unwrap_or(0);
         let start_ps = i128::from(line_ns) * PS_PER_NS + i128::from(parsed.offset_ps);
         let end_ps = start_ps + i128::from(parsed.duration_ps);
         let (Some(start), Some(end)) = (rounded(start_ps), rounded(end_ps)) else {
-            return ledger.skip_record(&BAD_TIME, position(place), place.len, b"");
+            return ledger.skip_record(&BAD_TIME, place.position(), place.len, b"");
         };
         // Both ends are rounded, so what was inside of another event or behind it still is.
         let Some(dur) = end.checked_sub(start) else {
-            return ledger.skip_record(&BAD_TIME, position(place), place.len, b"");
+            return ledger.skip_record(&BAD_TIME, place.position(), place.len, b"");
         };
         let (role, thread) = self.on(out);
         let (name, text) = self.name_of(parsed.id, place, out);
         self.args.clear();
         let found = self.stats(message, &parsed, place, out);
         if start_ps % PS_PER_NS != 0 || end_ps % PS_PER_NS != 0 {
-            out.trace.ledger.file(&ROUNDED, position(place), b"");
-            self.args.put("offset_ps", Stat::Signed(parsed.offset_ps));
-            self.args.put("duration_ps", Stat::Signed(parsed.duration_ps));
+            out.trace.ledger.file(&ROUNDED, place.position(), b"");
+            self.args.int("offset_ps", Some(parsed.offset_ps));
+            self.args.int("duration_ps", Some(parsed.duration_ps));
         }
         if let Some(text) = text {
-            self.args.put("long_name", Stat::Text(&text));
+            self.args.text("long_name", &text);
         }
         let category = category(role, is_leaf, out.trace.strings.get(name), &found);
         self.kineto(role, category, dur, &found);
@@ -490,7 +485,8 @@ impl Rows {
         let is_instant = parsed.duration_ps == 0 && !matches!(role, Role::Stream(_) | Role::Ops);
         let phase = if is_instant { Phase::Instant } else { Phase::Complete };
         out.trace.ledger.keep(place.len);
-        self.push(phase, (start, dur), thread, name, category, place, out);
+        let row = NewRow { phase, ts: start, dur, thread, name, category, extra: None, place };
+        self.events.push(row, &mut self.args, &NO_ROOM, out);
     }
 
     /// Writes the stats of an event, and of all events of its name, as arguments.
@@ -505,7 +501,7 @@ impl Rows {
         for (stat, is_own) in own.map(|stat| (stat, true)).chain(shared.iter().map(|stat| (&**stat, false))) {
             let (id, value, is_sound) = stats::parse(stat);
             if !is_sound {
-                out.trace.ledger.file(&DAMAGED_EVENT, position(place), stat);
+                out.trace.ledger.file(&DAMAGED_EVENT, place.position(), stat);
             }
             // A stat of the event itself counts. Of several, the first one is shown.
             if self.seen.contains(&id) {
@@ -515,7 +511,7 @@ impl Rows {
             let name = match plane.stat(id) {
                 Some(name) => String::from_utf8_lossy(name),
                 None => {
-                    out.trace.ledger.file(&MISSING, position(place), format!("stat {id}").as_bytes());
+                    out.trace.ledger.file(&MISSING, place.position(), format!("stat {id}").as_bytes());
                     Cow::Owned(format!("{MISSING_NAME} {id}"))
                 }
             };
@@ -523,7 +519,7 @@ impl Rows {
                 Stat::Ref(id) => match plane.stat(id) {
                     Some(text) => Stat::Text(text),
                     None => {
-                        out.trace.ledger.file(&MISSING, position(place), format!("text {id}").as_bytes());
+                        out.trace.ledger.file(&MISSING, place.position(), format!("text {id}").as_bytes());
                         Stat::Text(MISSING_NAME.as_bytes())
                     }
                 },
@@ -533,7 +529,7 @@ impl Rows {
                 && is_own
             {
                 let example = format!("{name}: {}", value.shown());
-                out.trace.ledger.file(&BYTES, position(place), example.as_bytes());
+                out.trace.ledger.file(&BYTES, place.position(), example.as_bytes());
             }
             let text = || Some(value.shown());
             match &*name {
@@ -550,12 +546,12 @@ impl Rows {
             match at.and_then(|at| Some((at, triple(&value.shown())?))) {
                 Some((at, list)) => {
                     found.has_launch[at] = true;
-                    self.args.put_list(&name, list);
+                    self.args.list(&name, Some(list));
                 }
                 None if at.is_some() || RESERVED.contains(&&*name) => {
-                    self.args.put(&format!("stat {name}"), value);
+                    value.put(&format!("stat {name}"), &mut self.args);
                 }
-                None => self.args.put(&name, value),
+                None => value.put(&name, &mut self.args),
             }
         }
         found
@@ -570,85 +566,35 @@ impl Rows {
             return;
         }
         if let Some(id) = found.correlation {
-            args.put("correlation", Stat::Unsigned(id));
+            args.unsigned("correlation", id);
         }
         if let (Role::Stream(stream), PlaneKind::Gpu(device)) = (role, self.kind) {
-            args.put("device", Stat::Signed(device));
-            args.put("stream", Stat::Signed(stream));
+            args.int("device", Some(device));
+            args.int("stream", Some(stream));
         }
         if let Some(details) = &found.kernel {
             for (name, is_known) in LAUNCH.iter().zip(found.has_launch) {
                 if let Some(list) = detail(details, name).and_then(triple).filter(|_| !is_known) {
-                    args.put_list(name, list);
+                    args.list(name, Some(list));
                 }
             }
             let number = |name: &str| detail(details, name).and_then(|number| number.parse::<u64>().ok());
             let memory = || number("static_shared")?.checked_add(number("dynamic_shared")?);
             if let Some(registers) = number("regs").filter(|registers| *registers <= MAX_REGISTERS) {
-                args.put("registers per thread", Stat::Unsigned(registers));
+                args.unsigned("registers per thread", registers);
                 if let Some(memory) = memory() {
-                    args.put("shared memory", Stat::Unsigned(memory));
+                    args.unsigned("shared memory", memory);
                 }
             }
         }
         let details = found.copy.as_ref().or(found.fill.as_ref());
         let bytes = details.and_then(|text| detail(text, "size").or_else(|| detail(text, "num_bytes")));
         if let Some(bytes) = bytes.and_then(|bytes| bytes.parse::<u64>().ok()).filter(|bytes| *bytes > 0) {
-            args.put("bytes", Stat::Unsigned(bytes));
+            args.unsigned("bytes", bytes);
             if is_work && found.copy.is_some() && dur > 0 {
-                args.put("memory bandwidth (GB/s)", Stat::Float(bytes as f64 / dur as f64));
+                args.float("memory bandwidth (GB/s)", bytes as f64 / dur as f64);
             }
         }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "parts of one event")]
-    fn push(
-        &mut self,
-        phase: Phase,
-        (ts, dur): (i64, i64),
-        thread: ThreadId,
-        name: StringId,
-        category: &str,
-        place: Place,
-        out: &mut TraceBuilder,
-    ) {
-        let category = if category.is_empty() { StringId::NONE } else { out.trace.strings.intern(category) };
-        let mut args_len = 0;
-        if let Some(json) = self.args.take().filter(|_| !out.is_spilling()) {
-            let linked = self.linked.get(category, &out.trace.strings);
-            if linked != Linked::No {
-                let taken = taken_of(linked, json);
-                if let Some(link) = taken.link {
-                    out.trace.links.push(place.offset, link);
-                }
-                if let Some(signature) = taken.signature {
-                    out.trace.signatures.push(place.offset, signature);
-                }
-            }
-            if self.n_args_bytes > MAX_ARGS_BYTES {
-                out.trace.ledger.file(&NO_ROOM, position(place), b"");
-            } else {
-                self.n_args_bytes += json.len();
-                out.trace.args.keep(place.offset + 1, json);
-                args_len = u32::try_from(json.len()).unwrap_or(u32::MAX);
-            }
-        }
-        let row = Event {
-            ts,
-            dur,
-            offset: place.offset,
-            len: u32::try_from(place.len).unwrap_or(u32::MAX),
-            args_at: u32::from(args_len > 0),
-            args_len,
-            thread,
-            name,
-            category,
-            extra: NO_EXTRA,
-            phase,
-            unused: 0,
-            flags: flag::HAS_PID | flag::HAS_TID,
-        };
-        out.events.push(row, None);
     }
 
     /// Adds a fact, such as the name of a host.
@@ -722,13 +668,11 @@ impl Rows {
             let dur = step.end.saturating_sub(step.start);
             let place = Place { offset: end.saturating_add(i as u64), len: 0 };
             self.args.clear();
-            self.push(Phase::Complete, (step.start, dur), thread, name, "", place, out);
+            let phase = Phase::Complete;
+            let row = NewRow { phase, ts: step.start, dur, thread, name, category: "", extra: None, place };
+            self.events.push(row, &mut self.args, &NO_ROOM, out);
         }
     }
-}
-
-fn position(place: Place) -> Position {
-    Position { byte: place.offset, line: None }
 }
 
 /// Nanoseconds of picoseconds, to the nearest, half up.

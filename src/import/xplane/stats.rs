@@ -1,8 +1,8 @@
-//! Stats of events, planes and metadata, and the arguments they become.
+//! Stats of events, planes and metadata.
 
-use crate::base::json::write::{push_f64, push_string};
 use crate::base::protobuf::{Fields, Value};
 use crate::base::units::counted;
+use crate::import::kineto::Args;
 
 /// Value of a stat.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -65,51 +65,15 @@ impl Stat<'_> {
         }
     }
 
-    fn push(self, out: &mut Vec<u8>) {
+    /// Adds it to arguments.
+    pub fn put(self, name: &str, args: &mut Args) {
         match self {
-            Stat::Float(value) => push_f64(value, out),
-            Stat::Unsigned(value) | Stat::Ref(value) => out.extend_from_slice(value.to_string().as_bytes()),
-            Stat::Signed(value) => out.extend_from_slice(value.to_string().as_bytes()),
-            Stat::Text(_) | Stat::Bytes(_) => push_string(&self.shown(), out),
-            Stat::None => out.extend_from_slice(b"null"),
+            Stat::Float(value) => args.float(name, value),
+            Stat::Unsigned(value) | Stat::Ref(value) => args.unsigned(name, value),
+            Stat::Signed(value) => args.int(name, Some(value)),
+            Stat::Text(_) | Stat::Bytes(_) => args.text(name, self.shown().as_bytes()),
+            Stat::None => args.null(name),
         }
-    }
-}
-
-/// Arguments of one event as JSON.
-#[derive(Default)]
-pub struct Args {
-    json: Vec<u8>,
-}
-
-impl Args {
-    pub fn clear(&mut self) {
-        self.json.clear();
-    }
-
-    /// The object; `None` if it is empty.
-    pub fn take(&mut self) -> Option<&[u8]> {
-        if self.json.is_empty() {
-            return None;
-        }
-        self.json.push(b'}');
-        Some(&self.json)
-    }
-
-    pub fn put(&mut self, name: &str, value: Stat<'_>) {
-        value.push(self.key(name));
-    }
-
-    /// A list of three numbers, as grids and blocks have.
-    pub fn put_list(&mut self, name: &str, [x, y, z]: [u64; 3]) {
-        self.key(name).extend_from_slice(format!("[{x}, {y}, {z}]").as_bytes());
-    }
-
-    fn key(&mut self, name: &str) -> &mut Vec<u8> {
-        self.json.push(if self.json.is_empty() { b'{' } else { b',' });
-        push_string(name, &mut self.json);
-        self.json.push(b':');
-        &mut self.json
     }
 }
 
