@@ -5,12 +5,13 @@ mod support;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
+use support::{Slice, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
 use tracedrop::analysis::{self, Query};
 use tracedrop::archive::tar::list_tar;
 use tracedrop::import::{Import, ImportError};
+use tracedrop::trace::samples::StackId;
 use tracedrop::trace::slices::{SliceKind, UNFINISHED};
 use tracedrop::trace::tracks::Key;
 use tracedrop::trace::{Run, Trace};
@@ -59,40 +60,11 @@ fn add(all: &mut ByKey, key: String, other: Stats) {
     own.bytes += other.bytes;
 }
 
-/// One slice.
-struct Slice {
-    category: String,
-    name: String,
-    start: i64,
-    dur: i64,
-    is_instant: bool,
-    args: Value,
-}
-
 impl Slice {
     fn stats(&self) -> Stats {
         let bytes = self.args["bytes"].as_i64().unwrap_or(0);
         Stats { count: 1, sum: self.dur, min: self.dur, max: self.dur, bytes }
     }
-}
-
-fn slices(trace: &Trace) -> Vec<Slice> {
-    let table = &trace.slices;
-    let text = |id| trace.strings.get_opt(id).unwrap_or_default().to_string();
-    (0..table.len())
-        .map(|i| {
-            let mut raw = Vec::new();
-            trace.push_slice_args(i, &mut raw);
-            Slice {
-                category: text(table.category[i]),
-                name: text(table.name[i]),
-                start: table.ts[i],
-                dur: table.dur.get(i),
-                is_instant: matches!(table.kind[i], SliceKind::Instant),
-                args: if raw.is_empty() { Value::Null } else { serde_json::from_slice(&raw).unwrap() },
-            }
-        })
-        .collect()
 }
 
 fn grouped(slices: &[Slice], category: &str, key: impl Fn(&Slice) -> String) -> ByKey {
@@ -421,6 +393,7 @@ fn captures_do_not_depend_on_how_they_are_cut() {
         "made_domains",
         "made_sampled",
         "made_small_pages_overflow",
+        "made_host",
         "made_page_64k",
         "made_odd",
         "odd_cut",
@@ -447,21 +420,6 @@ fn assert_cuts_do_not_matter(path: &Path) {
     });
 }
 
-/// Everything that tests compare, as text.
-fn dump(trace: &Trace) -> String {
-    let mut out = format!("{:?}\n", trace.source);
-    for slice in slices(trace) {
-        let Slice { category, name, start, dur, args, .. } = slice;
-        out.push_str(&format!("{category} {name} {start} {dur} {args}\n"));
-    }
-    let ledger = &trace.ledger;
-    out.push_str(&format!("{:?} {:?} {:?}\n", ledger.kept, ledger.skipped, ledger.unused_bytes));
-    for issue in &ledger.issues {
-        out.push_str(&format!("{} {} {:?} {}\n", issue.kind.code, issue.count, issue.first, issue.example));
-    }
-    out
-}
-
 /// Rows of a trace, with how many of each there are.
 fn row_counts(trace: &Trace) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
@@ -477,18 +435,22 @@ fn made_domains() -> Trace {
     read(&own_dir("nsys").join("made_domains.sqlite")).unwrap()
 }
 
-#[test]
-fn metrics_of_gpus_are_counters() {
-    let trace = read(&own_dir("nsys").join("made_sampled.sqlite")).unwrap();
+/// Time, device, name and value of all counters.
+fn counters(trace: &Trace) -> Vec<(i64, &str, &str, f64)> {
     let text = |id| trace.strings.get_opt(id).unwrap_or_default();
     let (counters, series) = (&trace.counters, &trace.counter_series);
-    let values: Vec<(i64, &str, &str, f64)> = (0..counters.len())
+    (0..counters.len())
         .map(|i| {
             let of = counters.series[i] as usize;
             let process = trace.processes.name[series.process[of].0 as usize];
             (counters.ts[i], text(process), text(series.name[of]), counters.value[i])
         })
-        .collect();
+        .collect()
+}
+
+#[test]
+fn metrics_of_gpus_are_counters() {
+    let trace = read(&own_dir("nsys").join("made_sampled.sqlite")).unwrap();
     let wanted = [
         (1000, "GPU 1", "SMs Active [Throughput %]", 40.0),
         (1000, "GPU 1", "DRAM Read [Throughput %]", 12.0),
@@ -496,10 +458,112 @@ fn metrics_of_gpus_are_counters() {
         (1000, "GPU 3 (metrics)", "metric 9", 7.0),
         (2000, "GPU 1", "SMs Active [Throughput %]", 90.0),
     ];
-    assert_eq!(values, wanted);
+    assert_eq!(counters(&trace), wanted);
     assert_eq!(trace.ledger.count_of("capture-no-value"), 1);
-    assert_eq!(trace.ledger.count_of("capture-other-table"), 1);
+    assert_eq!(trace.ledger.count_of("capture-other-table"), 0);
     assert_eq!(trace.ledger.unaccounted_bytes(), 0);
+}
+
+/// A made capture: see `made_host.sql`.
+fn made_host() -> Trace {
+    let trace = read(&own_dir("nsys").join("made_host.sqlite")).unwrap();
+    assert_eq!(trace.ledger.count_of("capture-other-table"), 0);
+    assert_eq!(trace.ledger.count_of("capture-missing-name"), 0);
+    assert_eq!(trace.ledger.unaccounted_bytes(), 0);
+    trace
+}
+
+#[test]
+fn metrics_of_network_adapters_are_counters() {
+    let wanted = [
+        (1000, "NIC mlx5_0", "port 1: IB: Bytes sent [B/ms]", 12500.0),
+        (1000, "NIC mlx5_0", "port 1: IB: Bytes received", 300.0),
+        (1100, "NIC mlx5_0", "port 1: IB: Bytes sent [B/ms]", 0.0),
+        // No row of the capture names this one.
+        (1100, "NIC 8000", "port 2: metric 9 of list 4", 5.0),
+    ];
+    assert_eq!(counters(&made_host()), wanted);
+}
+
+#[test]
+fn cpu_samples_have_their_call_chains() {
+    let trace = made_host();
+    let text = |id| trace.strings.get_opt(id).unwrap_or_default();
+    // Module, name and kind of each frame, from the outermost.
+    let stack = |mut stack: StackId| {
+        let mut frames = Vec::new();
+        while stack != StackId::NONE {
+            let frame = trace.frames.get(trace.stacks.frame[stack.0 as usize]);
+            frames.push(format!("{}/{} {}", text(frame.module), text(frame.name), text(frame.category)));
+            stack = trace.stacks.parent[stack.0 as usize];
+        }
+        frames.reverse();
+        frames
+    };
+    let samples = &trace.samples;
+    let all: Vec<(i64, Key, Vec<String>)> = (0..samples.len())
+        .map(|i| {
+            let thread = trace.threads.key[samples.thread[i].0 as usize];
+            (samples.ts[i], thread, stack(samples.stack[i]))
+        })
+        .collect();
+    let (main, train, copy) = ("trainer/main ", "trainer/train ", "[kernel.kallsyms]/copy_user kernel");
+    let mut deep = vec![main];
+    deep.extend(["trainer/deep "; 60]);
+    deep.push(copy);
+    let of = |frames: &[&str]| frames.iter().map(|frame| frame.to_string()).collect::<Vec<_>>();
+    let wanted = [
+        (1000, Key::Number(100), of(&[main, train])),
+        (1500, Key::Number(101), of(&deep)),
+        (2000, Key::Number(100), of(&[main, train, copy])),
+        (3000, Key::Number(100), of(&[])),
+    ];
+    assert_eq!(all, wanted);
+    assert!(samples.weight.iter().all(|weight| *weight == 1.0));
+    // Folders may name people.
+    assert!(!trace.strings.all().any(|text| text.contains("anna")));
+}
+
+#[test]
+fn page_faults_and_migrations_of_unified_memory_are_events_of_their_device() {
+    let trace = made_host();
+    let of_threads = |slice: &Slice| {
+        let thread = slice.thread;
+        let process = trace.processes.name[trace.threads.process[thread].0 as usize];
+        let [process, thread] = [process, trace.threads.name[thread]];
+        format!("{}/{}", trace.strings.get(process), trace.strings.get(thread))
+    };
+    let faults: Vec<Value> = slices(&trace)
+        .iter()
+        .filter(|slice| slice.category == "unified_memory")
+        .map(|slice| {
+            json!([of_threads(slice), slice.name, slice.start, slice.dur, slice.is_instant, slice.args])
+        })
+        .collect();
+    let wanted = json!([
+        ["/Unified memory", "CPU page fault", 1050, 0, true, {
+            "address": "0x7f0000000000", "program counter": "0x401000", "function": "touch_pages", "module": "trainer"
+        }],
+        ["GPU 0/Unified memory", "GPU page faults (Read)", 1600, 100, false, {
+            "device": 0, "address": "0x7f0000010000", "page faults": 3
+        }],
+        ["GPU 0/Unified memory", "GPU page faults", 1650, 100, false, {
+            "device": 0, "address": "0x7f0000020000", "page faults": 1
+        }],
+    ]);
+    assert_eq!(Value::Array(faults), wanted);
+    assert_eq!(trace.ledger.count_of("capture-negative-duration"), 1);
+    let copies: Vec<Value> = slices(&trace)
+        .iter()
+        .filter(|slice| slice.category == "gpu_memcpy")
+        .map(|slice| json!([slice.name, slice.args["migration cause"], slice.args["address"]]))
+        .collect();
+    let wanted = json!([
+        ["Memcpy Unified HtoD", "Page fault", "0x7f0000000000"],
+        ["Memcpy HtoD", null, null],
+        ["Memcpy Unified DtoH", 9, "0x7f0000000000"],
+    ]);
+    assert_eq!(Value::Array(copies), wanted);
 }
 
 #[test]

@@ -146,6 +146,13 @@ impl Args {
         self.plain(name, value);
     }
 
+    /// An address in memory, as text: its bits are no number.
+    pub fn address(&mut self, name: &str, value: Option<i64>) {
+        if let Some(value) = value {
+            self.plain(name, format_args!("\"{value:#x}\""));
+        }
+    }
+
     pub fn null(&mut self, name: &str) {
         self.plain(name, "null");
     }

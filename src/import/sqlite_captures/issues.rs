@@ -28,8 +28,12 @@ issue_kinds! {
     WHOLE_GRAPH = "capture-whole-graph", Note,
         "CUDA graph recorded as a whole; the kernels in it were not recorded",
         "record with `nsys profile --cuda-graph-trace=node`";
-    NO_VALUE = "capture-no-value", Skipped, "sample of a GPU metric without a time, a metric or a value", "";
-    TOO_MANY_VALUES = "capture-too-many-values", Skipped, "samples of GPU metrics that don't fit in memory; not shown",
+    NO_VALUE = "capture-no-value", Skipped, "sample of a metric without a time, a metric or a value", "";
+    TOO_MANY_VALUES = "capture-too-many-values", Skipped, "samples of metrics that don't fit in memory; not shown",
+        "open the file with the tracedrop command";
+    TOO_MANY_FRAMES = "capture-too-many-frames", Note, "call chain of a CPU sample that doesn't fit in memory; not shown",
+        "open the file with the tracedrop command";
+    TOO_MANY_SAMPLES = "capture-too-many-samples", Skipped, "CPU samples that don't fit in memory; not shown",
         "open the file with the tracedrop command";
     COMPRESSED = "capture-compressed", Skipped, "text stored as a compressed blob; not read",
         "write the database without compression";

@@ -8,6 +8,7 @@
 //! A capture names the whole environment of its programs. Only what events refer to goes to the trace, with versions, GPUs and
 //! options.
 
+mod call_chains;
 mod issues;
 mod names;
 mod nsys;

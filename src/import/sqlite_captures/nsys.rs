@@ -7,11 +7,12 @@
 //! A call and what it launched have the same `correlationId` and the same process: ids count anew in each.
 //! With `--cuda-graph-trace=graph`, a launch of a graph is one row of `CUPTI_ACTIVITY_KIND_GRAPH_TRACE`, and its kernels have none.
 
-use super::issues::{NO_PROCESS, NO_TIME, NO_VALUE, TOO_MANY_VALUES, WHOLE_GRAPH};
+use super::call_chains::CallChains;
+use super::issues::{NO_PROCESS, NO_TIME, NO_VALUE, TOO_MANY_SAMPLES, TOO_MANY_VALUES, WHOLE_GRAPH};
 use super::names::Names;
 use super::nvtx::{self, Group, Name, NvtxNames};
 use super::rows::{Col, Gpus, NewEvent, Row, Rows, Scopes, base_name};
-use super::sampled::{GpuMetrics, ThreadStates};
+use super::sampled::{GpuMetrics, NicMetrics, ThreadStates};
 use super::tables::Tables;
 use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
@@ -20,6 +21,7 @@ use crate::import::ImportError;
 use crate::import::kineto::{GpuFacts, Place, put_gpus};
 use crate::sqlite::Table;
 use crate::trace::TraceBuilder;
+use crate::trace::samples::StackId;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
 
 /// Whether texts of the first pages name tables of Nsight Systems.
@@ -37,7 +39,7 @@ pub fn is_table(name: &str) -> bool {
 
 /// Whether Nsight Systems writes a table of this name, with events or metadata.
 pub fn is_known_table(name: &str) -> bool {
-    is_table(name) || is_dictionary(name)
+    is_table(name) || is_dictionary(name) || TABLES.iter().any(|(own, _)| *own == name)
 }
 
 /// Whether rows of a table are no events: other tables refer to them, or they are metadata.
@@ -75,7 +77,11 @@ enum Kind {
     System,
     Overhead,
     Metric,
+    NicMetric,
     Switch,
+    Sample,
+    CpuFault,
+    GpuFault,
 }
 
 const TABLES: &[(&str, Kind)] = &[
@@ -92,7 +98,17 @@ const TABLES: &[(&str, Kind)] = &[
     ("CUPTI_ACTIVITY_KIND_OVERHEAD", Kind::Overhead),
     ("GPU_METRICS", Kind::Metric),
     ("SCHED_EVENTS", Kind::Switch),
+    ("NET_NIC_METRIC", Kind::NicMetric),
+    ("COMPOSITE_EVENTS", Kind::Sample),
+    ("CUDA_UM_CPU_PAGE_FAULT_EVENTS", Kind::CpuFault),
+    ("CUDA_UM_GPU_PAGE_FAULT_EVENTS", Kind::GpuFault),
 ];
+
+/// Most CPU samples that are kept; each takes 28 bytes.
+const MAX_SAMPLES: usize = if usize::BITS == 32 { 8_000_000 } else { 4 << 30 };
+
+/// Thread of page faults of unified memory, in the process or on the GPU that had them.
+const UNIFIED_MEMORY: &str = "Unified memory";
 
 /// Kinds of copies, by `copyKind`, as Kineto shortens them; other kinds are those of `ENUM_CUDA_MEMCPY_OPER`.
 const COPIES: &[(i64, &str)] = &[
@@ -135,8 +151,10 @@ struct Columns {
     global_pid: Col,
     global_tid: Col,
     end_global_tid: Col,
-    /// `demangledName`, `nameId` or `textId`.
+    id: Col,
+    /// `demangledName`, `nameId`, `textId` or `CpuInstruction`.
     name: Col,
+    module: Col,
     short_name: Col,
     text: Col,
     bytes: Col,
@@ -157,9 +175,17 @@ struct Columns {
     result: Col,
     metric_type: Col,
     metric: Col,
+    /// `globalId`, `portId`, `metricsListId` and `metricsIdx` of a metric of a network adapter.
+    nic_metric: [Col; 4],
     cpu: Col,
     is_in: Col,
     state: Col,
+    /// `virtualAddress` or `address`.
+    address: Col,
+    /// `migrationCause` or `faultAccessType`.
+    cause: Col,
+    n_faults: Col,
+    program_counter: Col,
 }
 
 impl Columns {
@@ -176,7 +202,9 @@ impl Columns {
             global_pid: column("globalPid"),
             global_tid: column("globalTid"),
             end_global_tid: column("endGlobalTid"),
-            name: either(&["demangledName", "nameId", "textId", "shortName"]),
+            id: column("id"),
+            name: either(&["demangledName", "nameId", "textId", "shortName", "CpuInstruction"]),
+            module: column("module"),
             short_name: column("shortName"),
             text: column("text"),
             bytes: column("bytes"),
@@ -199,6 +227,11 @@ impl Columns {
             cpu: column("cpu"),
             is_in: column("isSchedIn"),
             state: column("threadState"),
+            nic_metric: ["globalId", "portId", "metricsListId", "metricsIdx"].map(column),
+            address: either(&["virtualAddress", "address"]),
+            cause: either(&["migrationCause", "faultAccessType"]),
+            n_faults: column("numberOfPageFaults"),
+            program_counter: column("originalFaultPc"),
         }
     }
 }
@@ -219,6 +252,8 @@ struct Nsys {
     /// Labels by table of an enumeration and id.
     copy_labels: HashMap<i64, String>,
     overheads: HashMap<i64, String>,
+    migrations: HashMap<i64, String>,
+    accesses: HashMap<i64, String>,
     /// Names of threads by `globalTid`, and of processes by `globalPid`.
     thread_names: HashMap<i64, i64>,
     process_names: HashMap<i64, Vec<u8>>,
@@ -227,7 +262,11 @@ struct Nsys {
     gpus: Gpus,
     scopes: Scopes,
     metrics: GpuMetrics,
+    nic_metrics: NicMetrics,
     states: ThreadStates,
+    call_chains: CallChains,
+    /// Threads of page faults.
+    faults: HashMap<ProcessId, ThreadId>,
     producer: Option<String>,
 }
 
@@ -253,6 +292,8 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
     for (name, label, labels) in [
         ("ENUM_CUDA_MEMCPY_OPER", "label", &mut nsys.copy_labels),
         ("ENUM_CUPTI_OVERHEAD_TYPE", "label", &mut nsys.overheads),
+        ("ENUM_CUDA_UNIF_MEM_MIGRATION", "label", &mut nsys.migrations),
+        ("ENUM_CUDA_UNIF_MEM_ACCESS_TYPE", "label", &mut nsys.accesses),
     ] {
         let Some(table) = find(name) else { continue };
         let (id, label) = (col(table, "id"), col(table, label).or(col(table, "name")));
@@ -287,7 +328,9 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
         })?;
     }
     nsys.metrics = GpuMetrics::read(file, out)?;
+    nsys.nic_metrics = NicMetrics::read(file, out)?;
     nsys.states = ThreadStates::read(file, out)?;
+    nsys.call_chains = CallChains::read(file, out)?;
     read_gpus(file, find("TARGET_INFO_GPU"), out)?;
     let mut facts = Vec::new();
     let mut product = None;
@@ -537,6 +580,91 @@ impl Nsys {
         }
     }
 
+    /// A value of a counter of a network adapter.
+    fn nic_metric(&mut self, table: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder) {
+        let EventTable { columns, rows_kind, .. } = &self.tables[table];
+        let [global, port, list, index] = columns.nic_metric.map(|column| row.int(column));
+        let metric = global.zip(list).zip(index);
+        let value = row.number(columns.value).filter(|value| value.is_finite());
+        let (Some(((global, list), index)), Some(ts), Some(value)) = (metric, row.int(columns.start), value)
+        else {
+            return self.rows.skip(&NO_VALUE, place, out);
+        };
+        match self.nic_metrics.add((global, port.unwrap_or(0), list, index), ts, value, out) {
+            true => self.rows.kept(*rows_kind, place, out),
+            false => self.rows.skip(&TOO_MANY_VALUES, place, out),
+        }
+    }
+
+    /// What a CPU executed at one moment.
+    fn sample(&mut self, table: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder) {
+        let EventTable { columns, rows_kind, .. } = &self.tables[table];
+        let (rows_kind, id, global) = (*rows_kind, row.int(columns.id), row.int(columns.global_tid));
+        let Some(ts) = row.int(columns.start) else { return self.rows.skip(&NO_TIME, place, out) };
+        if out.trace.samples.len() >= MAX_SAMPLES {
+            return self.rows.skip(&TOO_MANY_SAMPLES, place, out);
+        }
+        let thread = self.thread(global, false, out);
+        let stack =
+            id.map_or(StackId::NONE, |id| self.call_chains.stack(id, &mut self.names, place.offset, out));
+        let samples = &mut out.trace.samples;
+        samples.ts.push(ts);
+        samples.thread.push(thread);
+        samples.stack.push(stack);
+        samples.weight.push(1.0);
+        samples.name.push(StringId::NONE);
+        self.rows.kept(rows_kind, place, out);
+    }
+
+    /// A page fault of unified memory: of a CPU, which is a moment, or those of a GPU on one page.
+    fn page_fault(
+        &mut self,
+        table: usize,
+        is_gpu: bool,
+        row: &Row<'_>,
+        place: Place,
+        out: &mut TraceBuilder,
+    ) {
+        let EventTable { columns, rows_kind, .. } = &self.tables[table];
+        let rows_kind = *rows_kind;
+        let (start, end) = (row.int(columns.start), row.int(columns.end));
+        let (device, global) = (row.int(columns.device), row.int(columns.global_pid).map(process_of));
+        let function = row.int(columns.name).and_then(|id| self.names.get(id));
+        let module = row.int(columns.module).and_then(|id| self.names.get(id)).map(base_name);
+        let access = row.int(columns.cause).and_then(|access| self.accesses.get(&access));
+        let name = match (is_gpu, access) {
+            (true, Some(access)) => format!("GPU page faults ({access})"),
+            (true, None) => "GPU page faults".to_string(),
+            (false, _) => "CPU page fault".to_string(),
+        };
+        let args = &mut self.rows.args;
+        args.int("device", device);
+        args.address("address", row.int(columns.address));
+        args.int("page faults", row.int(columns.n_faults));
+        args.address("program counter", row.int(columns.program_counter));
+        for (name, text) in [("function", function), ("module", module)] {
+            if let Some(text) = text {
+                args.text(name, text);
+            }
+        }
+        let process = match is_gpu {
+            true => self.gpus.process(0, device.unwrap_or(0), out),
+            false => self.process(global, out),
+        };
+        let text = out.trace.strings.intern(UNIFIED_MEMORY);
+        let thread = *self.faults.entry(process).or_insert_with(|| {
+            let thread = out.trace.threads.push(process, Key::Text(text));
+            out.trace.threads.name[thread.0 as usize] = text;
+            thread
+        });
+        let name = out.trace.strings.intern(&name);
+        let new = NewEvent { thread, name, category: "unified_memory", start, end };
+        match is_gpu {
+            true => self.rows.slice(rows_kind, &new, place, out),
+            false => self.rows.instant(rows_kind, &new, place, out),
+        }
+    }
+
     /// The state of a thread from a switch on.
     fn switch(&mut self, table: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder) {
         let EventTable { columns, rows_kind, .. } = &self.tables[table];
@@ -559,7 +687,12 @@ impl Capture for Nsys {
         match kind {
             Kind::Range => return self.range(table, row, place, out),
             Kind::Metric => return self.metric(table, row, place, out),
+            Kind::NicMetric => return self.nic_metric(table, row, place, out),
             Kind::Switch => return self.switch(table, row, place, out),
+            Kind::Sample => return self.sample(table, row, place, out),
+            Kind::CpuFault | Kind::GpuFault => {
+                return self.page_fault(table, kind == Kind::GpuFault, row, place, out);
+            }
             _ => {}
         }
         let (start, end) = (row.int(columns.start), row.int(columns.end));
@@ -588,8 +721,18 @@ impl Capture for Nsys {
             Kind::Copy => {
                 let name = self.copy_name(row, columns);
                 let bytes = row.int(columns.bytes);
+                let (cause, address) = (row.int(columns.cause), row.int(columns.address));
                 let thread = self.on_gpu(table, "", row, place, out);
-                self.rows.args.bytes(bytes, start, end);
+                let args = &mut self.rows.args;
+                args.bytes(bytes, start, end);
+                // Only pages of unified memory that migrate have them.
+                if let Some(cause) = cause.filter(|_| name.contains("Unified")) {
+                    match self.migrations.get(&cause) {
+                        Some(label) => args.text("migration cause", label.as_bytes()),
+                        None => args.int("migration cause", Some(cause)),
+                    }
+                    args.address("address", address);
+                }
                 (thread, out.trace.strings.intern(&name), "gpu_memcpy")
             }
             Kind::Fill => {
@@ -644,7 +787,13 @@ impl Capture for Nsys {
                 let thread = self.thread(global, is_overhead, out);
                 (thread, name, if is_overhead { "overhead" } else { "os_runtime" })
             }
-            Kind::Range | Kind::Metric | Kind::Switch => return,
+            Kind::Range
+            | Kind::Metric
+            | Kind::NicMetric
+            | Kind::Switch
+            | Kind::Sample
+            | Kind::CpuFault
+            | Kind::GpuFault => return,
         };
         self.rows.slice(rows_kind, &NewEvent { thread, name, category, start, end }, place, out);
     }
