@@ -185,10 +185,9 @@ impl Timelines {
             let spans = regions.iter().map(|region| (start_of(region, view), region.last_seen_ns));
             let weights: Vec<u64> = regions.iter().map(|region| region.access_count).collect();
             let lanes = lanes(&spans.collect::<Vec<_>>(), &weights);
-            for (number, lane) in lanes.iter().enumerate() {
-                let lane_name =
-                    if number > 0 { format!("{name} ({})", number + 1) } else { name.to_string() };
-                let thread = self.thread(&mut made.builder, made.process, &lane_name);
+            // Lanes have the same name: whoever shows them tells threads apart by their numbers.
+            for lane in &lanes {
+                let thread = self.thread(&mut made.builder, made.process, name);
                 for at in lane {
                     let Some(region) = regions.get(*at) else { continue };
                     n_written += 1;
