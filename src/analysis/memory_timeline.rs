@@ -1,7 +1,7 @@
 //! Memory accesses as a timeline, for the page, pictures and exports.
 //!
 //! It contains aggregates, not individual accesses, and they are those of the tables: labels from the same pass, counters by the time
-//! bins of [`mrm_time`].
+//! bins of [`mrm_time`](super::mrm_time).
 //!
 //! ```text
 //! phases        [weight_load ][generation                      ][teardown]

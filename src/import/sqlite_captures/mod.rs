@@ -3,7 +3,7 @@
 //!
 //! In come pages of the database, out go events in the layout of Kineto, so that all GPU reports work on them. Schema, dictionaries
 //! and the interior pages of B-trees are read first, from the lent file; the pages of events are decoded as they stream by, in order
-//! of the file ([`lent`](super::lent)).
+//! of the file (`import::lent`).
 //!
 //! A capture names the whole environment of its programs. Only what events refer to goes to the trace, with versions, GPUs and
 //! options.

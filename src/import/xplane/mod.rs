@@ -12,7 +12,7 @@
 //! a TPU are its kernels, unless others run inside of them (loops).
 //!
 //! Names may come after what refers to them, so those of all planes are read first, from the lent file, past the lines; events are
-//! decoded as they stream by ([`lent`](super::lent)).
+//! decoded as they stream by (`import::lent`).
 //!
 //! Quirks: values of 0 are not written; the maps may come after the lines; `timestamp_ns` is 0 in some writers; times are picoseconds,
 //! which are rounded; aggregated events have a count and no time.
