@@ -1,5 +1,6 @@
 //! Parsing details as a report: bytes and records read, repaired and skipped, and the issues behind that.
 
+use crate::base::text::capitalized;
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
@@ -73,7 +74,7 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
         content.hint("after decompression");
     }
     facts
-        .push("records", &capitalised(noun), ledger.n_records(), Unit::Count)
+        .push("records", &capitalized(noun), ledger.n_records(), Unit::Count)
         .hint("kept + repaired + skipped");
     for (id, label, bytes_id, bytes_label, tally) in [
         ("kept", "Kept", "kept_bytes", "Bytes kept", ledger.kept),
@@ -170,9 +171,4 @@ fn severity_name(severity: Severity) -> &'static str {
         Severity::Repaired => "repaired",
         Severity::Skipped => "skipped",
     }
-}
-
-fn capitalised(noun: &str) -> String {
-    let mut chars = noun.chars();
-    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
 }

@@ -48,6 +48,12 @@ pub fn push_visible(c: char, out: &mut String) {
     }
 }
 
+/// With a capital as its first letter.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Bytes in hexadecimal, as for checksums.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -273,8 +273,7 @@ fn by_thread_time(side: &Digest) -> Option<Digest> {
     let mut side = side.clone();
     let of_files = side.each.iter_mut().flatten();
     for table in side.reports.iter_mut().chain(of_files).flat_map(Report::tables_mut) {
-        let of_samples = |at: &usize| table.columns[*at].unit == Unit::Samples;
-        if tables::main_measure(table).filter(of_samples).is_none() {
+        if tables::main_measure(table).is_none_or(|main| table.columns[main].unit != Unit::Samples) {
             continue;
         }
         let time = table.columns.iter().position(tables::is_time)?;

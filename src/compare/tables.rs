@@ -5,7 +5,7 @@
 
 use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::units::Unit;
 use crate::filter;
 use crate::report::{Cells, Column, Compared, Content, Table, TextCells, Value};
@@ -467,11 +467,10 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
             break;
         }
         told = told.saturating_add(row.size());
-        let name = name_of(keys, row);
         let label = telling.iter().map(|at| row.key[*at].plain()).find(|text| !text.is_empty());
         out.push(Change {
-            label: label.or_else(|| name.first().cloned()).unwrap_or_default(),
-            name,
+            label: label.unwrap_or_default(),
+            name: name_of(keys, row),
             filter: filter_of(keys, &telling, row, rows),
             is_in: row.is_in,
             sides: row.told(),
@@ -486,9 +485,7 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
 
 /// Key columns by what they tell: words before numbers, and then those with the most distinct values; at ties, the first.
 fn telling(keys: &[&Column], rows: &[Row]) -> Vec<usize> {
-    let distinct = |at: usize| {
-        rows.iter().map(|row| row.key[at].plain()).collect::<crate::base::hash::HashSet<String>>().len()
-    };
+    let distinct = |at: usize| rows.iter().map(|row| row.key[at].plain()).collect::<HashSet<String>>().len();
     let mut all: Vec<usize> = (0..rows.first().map_or(0, |row| row.key.len())).collect();
     all.sort_by_cached_key(|at| {
         let is_number = keys.get(*at).is_some_and(|key| !matches!(key.cells, Cells::Text(_)));
@@ -517,9 +514,9 @@ fn filter_of(keys: &[&Column], telling: &[usize], row: &Row, rows: &[Row]) -> St
     let mut tests = Vec::new();
     let mut alike: Vec<&Row> = rows.iter().collect();
     for at in telling {
-        let text = row.key[*at].plain();
-        let n_before = alike.len();
-        alike.retain(|other| other.key[*at].plain() == text);
+        let (value, n_before) = (&row.key[*at], alike.len());
+        alike.retain(|other| other.key[*at] == *value);
+        let text = value.plain();
         if let Some(key) = keys.get(*at).filter(|_| !text.is_empty() && alike.len() < n_before) {
             tests.push(filter::is(&key.id, &text));
         }

@@ -4,15 +4,10 @@ use super::noise::{MIN_SHARE as LEAST, RULE_OF_REPEATS};
 use super::tables::{ByFile, Change, Joined, Total, narrow, ratio};
 use super::{percent, shown};
 use crate::analysis::mrm;
+use crate::base::text::capitalized;
 use crate::base::units::{Unit, counted, format_ratio, group_decimal};
 use crate::report::chart::{Bars, Part, Plot, Tone};
 use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
-
-/// The label of a column as the first word of a sentence.
-fn as_first(label: &str) -> String {
-    let mut letters = label.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
 
 /// `Self: 1.250 ms in A, 1.500 ms in B (+20.0%).`
 pub fn summary(joined: &Joined) -> String {
@@ -27,8 +22,8 @@ pub fn summary(joined: &Joined) -> String {
         Some(by_file) if total.is_told_by_file() => {
             format!("{} In total: {sums}", for_one_file(by_file, total))
         }
-        Some(by_file) => format!("{}: {sums} {}", as_first(&total.label), for_one_file(by_file, total)),
-        None => format!("{}: {sums}", as_first(&total.label)),
+        Some(by_file) => format!("{}: {sums} {}", capitalized(&total.label), for_one_file(by_file, total)),
+        None => format!("{}: {sums}", capitalized(&total.label)),
     };
     // A cache with different requests can have the same number of hits.
     if let Some(hits) = joined.totals.iter().find(|total| total.id == "hits")
@@ -50,7 +45,7 @@ fn for_one_file(by_file: &ByFile, total: &Total) -> String {
     let noise = shown(by_file.noise.round() as i128, unit);
     let numbers = format!(
         "{} per file: {} in A, {} in B ({})",
-        as_first(&total.label),
+        capitalized(&total.label),
         shown(a.mean.round() as i128, unit),
         shown(b.mean.round() as i128, unit),
         percent(a.mean, b.mean)
@@ -188,7 +183,7 @@ pub fn chart(joined: &Joined) -> Option<Chart> {
         (name, change.difference())
     });
     Some(Chart {
-        title: format!("{}: more (▲) and less (▼) in B", as_first(&total.label)),
+        title: format!("{}: more (▲) and less (▼) in B", capitalized(&total.label)),
         caption: format!(
             "The largest changes{}; see table {}.",
             if total.is_told_by_file() { " per file" } else { "" },

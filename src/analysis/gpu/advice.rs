@@ -1,5 +1,6 @@
 //! How to record what a trace of a GPU lacks, in the words of the tool that wrote it: the only place for such advice.
 
+use crate::base::text::capitalized;
 use crate::trace::Trace;
 
 /// A tool that records GPU activity.
@@ -147,11 +148,6 @@ impl Tool {
     pub fn not_in_files(self) -> String {
         format!("Not in {}", self.files())
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 impl Lack {

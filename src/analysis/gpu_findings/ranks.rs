@@ -3,6 +3,7 @@
 use super::reader::{Reader, Row};
 use crate::analysis::gpu::stats::percent;
 use crate::analysis::gpu_ranks;
+use crate::base::text::capitalized;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Facts, Finding, Report};
 
@@ -34,9 +35,8 @@ fn straggler(reader: &Reader<'_>) -> Option<Finding> {
     let n = |column: &str| last.integer(column).unwrap_or(0).max(0) as u64;
     let name = rank(&last);
     let text = format!(
-        "{}{} is the straggler: last in {} of {}, it delayed the others by {}, {} of collective time.",
-        name[..1].to_uppercase(),
-        &name[1..],
+        "{} is the straggler: last in {} of {}, it delayed the others by {}, {} of collective time.",
+        capitalized(&name),
         n("last"),
         counted(n("collectives"), "collective", "collectives"),
         format_ns(held_up),

@@ -17,7 +17,7 @@ use crate::analysis::gpu::Tool;
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::compare::noise::{Sample, band};
-use crate::report::{Block, Facts, NoteLevel, Report, Value};
+use crate::report::{Facts, Report, Value};
 use sequence::AlignedStep;
 use side::{GpuSide, Slot, Stretch};
 use std::borrow::Cow;
@@ -177,16 +177,13 @@ pub(super) fn compare(
     let pair = Pair::new(a, b, query.phase)?;
     let mut report = Report::new(REPORT, "What changed");
     report.summary = words::headline(&pair);
-    notes::add(&pair, &mut report);
-    // Warnings come before the answer, what else is good to know behind it.
-    let is_warning = |block: &Block| matches!(block, Block::Note(note) if note.level == NoteLevel::Warning);
-    let (warnings, others) = std::mem::take(&mut report.blocks).into_iter().partition(is_warning);
-    report.blocks = warnings;
     if let Some((findings, chart)) = words::answer(&pair) {
         report.findings(findings);
         report.chart(chart);
     }
-    report.blocks.extend::<Vec<Block>>(others);
+    // What is good to know comes behind the answer, and what limits it before.
+    notes::add(&pair, &mut report);
+    report.lead_with_warnings();
     for side in [0, 1] {
         report.facts(facts(&pair, side));
     }
