@@ -372,6 +372,13 @@ fn report_says_what_the_answers_say() {
     }
 }
 
+/// The earliest time of a snapshot, at which axes begin.
+fn first_time(snapshot: &MemorySnapshot) -> Option<i64> {
+    let annotated = snapshot.annotations.iter().map(|it| it.time_us);
+    let times = snapshot.devices.iter().flat_map(|device| &device.events.time_us).copied().chain(annotated);
+    times.filter(|time| *time != NO_TIME).min()
+}
+
 /// The stacked allocations fill exactly what is active, whatever is in the band of those without a box.
 #[test]
 fn allocations_over_time_add_up_to_active_memory() {
@@ -383,9 +390,7 @@ fn allocations_over_time_add_up_to_active_memory() {
         let name = path.display().to_string();
         let trace = import(&name, &unpacked(&path), None).unwrap();
         let own = snapshot(&trace);
-        let annotated = own.annotations.iter().map(|it| it.time_us);
-        let times = own.devices.iter().flat_map(|device| &device.events.time_us).copied().chain(annotated);
-        let first = times.filter(|time| *time != NO_TIME).min();
+        let first = first_time(own);
         let devices: Vec<(usize, Vec<(i64, u64)>)> = (0..own.devices.len())
             .filter(|number| !own.devices[*number].events.is_empty())
             .map(|number| {
@@ -451,9 +456,7 @@ fn pictures_by_address_cover_what_blocks_do() {
         let name = path.display().to_string();
         let trace = import(&name, &unpacked(&path), None).unwrap();
         let own = snapshot(&trace);
-        let annotated = own.annotations.iter().map(|it| it.time_us);
-        let times = own.devices.iter().flat_map(|device| &device.events.time_us).copied().chain(annotated);
-        let first = times.filter(|time| *time != NO_TIME).min();
+        let first = first_time(own);
         let report = addresses(import(&name, &unpacked(&path), None).unwrap());
         let is_cut = trace.ledger.count_of("memory-snapshot-cut") > 0;
         assert!(report.tables().all(|table| table.is_sound()), "{name}");

@@ -278,14 +278,7 @@ impl Timeline<'_> {
         let totals: Vec<u64> = (0..pages.len())
             .map(|kind| over_time.stretches.iter().filter_map(|it| it.new_pages.get(kind)).sum())
             .collect();
-        let mut last = None;
-        for (at, stretch) in over_time.stretches.iter().enumerate() {
-            let start = self.span.0.saturating_add(over_time.start_of(at));
-            // In a short trace, several bins start at the same time, and only one of them is not empty.
-            if stretch.pages == 0 && last == Some(start) {
-                continue;
-            }
-            last = Some(start);
+        for (start, stretch) in bins(&over_time, self.span.0) {
             pages.iter_mut().zip(&stretch.new_pages).for_each(|(all, new)| *all += new);
             let touched =
                 pages.iter().zip(&totals).zip(&over_time.kinds).filter(|((_, total), _)| **total > 0);
@@ -301,13 +294,7 @@ impl Timeline<'_> {
 
     fn add_working_set(&mut self) {
         let Some(over_time) = OverTime::new(self.view, N_TIMES) else { return };
-        let mut last = None;
-        for (at, stretch) in over_time.stretches.iter().enumerate() {
-            let start = self.span.0.saturating_add(over_time.start_of(at));
-            if stretch.pages == 0 && last == Some(start) {
-                continue;
-            }
-            last = Some(start);
+        for (start, stretch) in bins(&over_time, self.span.0) {
             let within = stretch.pages.saturating_mul(1 << PAGE_BITS);
             self.add_counter(start, "working set (bytes)", &[("touched".to_string(), within)]);
         }
@@ -325,6 +312,20 @@ impl Timeline<'_> {
 /// Event arguments as a JSON object.
 #[derive(Default)]
 struct Args(Vec<u8>);
+
+/// Start and content of each bin of a trace that starts at `first`. In a short one, several bins start at the same time, and only one
+/// of them is not empty; the others are left out.
+fn bins(over_time: &OverTime, first: i64) -> impl Iterator<Item = (i64, &super::mrm_time::Stretch)> {
+    let mut last = None;
+    over_time.stretches.iter().enumerate().filter_map(move |(at, stretch)| {
+        let start = first.saturating_add(over_time.start_of(at));
+        let is_another = stretch.pages > 0 || last != Some(start);
+        is_another.then(|| {
+            last = Some(start);
+            (start, stretch)
+        })
+    })
+}
 
 impl Args {
     fn key(&mut self, key: &str) {

@@ -39,6 +39,7 @@ pub mod mrm_time;
 pub mod overview;
 pub mod report_builder;
 pub mod run_files;
+pub mod several;
 pub mod slices;
 pub mod stack_functions;
 pub mod sway_summary;

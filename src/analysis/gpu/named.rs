@@ -1,6 +1,7 @@
 //! Ids and titles of tables when several traces are open together.
 
 use super::model::GpuTrace;
+use crate::analysis::several::numbered;
 use crate::report::Report;
 use std::borrow::Cow;
 
@@ -47,13 +48,5 @@ impl<'a, 'b> NamedTrace<'a, 'b> {
             None => title.to_string(),
             Some(_) => format!("{title}: {}", self.gpu.trace.source.file_name),
         }
-    }
-}
-
-/// The id of a table of the trace with that number, counted from 0: the first has none in its ids.
-pub fn numbered(id: &'static str, number: usize) -> Cow<'static, str> {
-    match number {
-        0 => id.into(),
-        number => format!("{id}_{}", number + 1).into(),
     }
 }

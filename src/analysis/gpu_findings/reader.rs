@@ -1,6 +1,6 @@
 //! Tables of finished reports, read by the names of their columns.
 
-use crate::analysis::gpu::named::numbered;
+use crate::analysis::several::numbered;
 use crate::analysis::{TableHandle, gpu_breakdown};
 use crate::filter;
 use crate::report::{Report, RowsOf, Table, Value};

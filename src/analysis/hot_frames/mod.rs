@@ -8,7 +8,7 @@ pub mod places;
 pub mod totals;
 
 use super::{AnalysisInfo, Context, Group, TableHandle};
-use crate::analysis::gpu::named::numbered;
+use crate::analysis::several::numbered;
 use crate::base::strings::{StringId, StringTable};
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Cells, Column, Content, Facts, Report, Table, TextCells};

@@ -7,6 +7,7 @@ mod picture;
 
 use super::memory_snapshot::places::{Choice, Places};
 use super::memory_snapshot::{Snapshot, allocations, applies, device_column, label, ratio, signed};
+use super::several::{numbered, titled};
 use super::timeline::{cut, with_left_out};
 use super::{AnalysisInfo, Context, Group};
 use crate::base::units::{Unit, counted, format_ratio};
@@ -27,11 +28,8 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let snapshots: Vec<Snapshot<'_>> = context.run.traces.iter().filter_map(Snapshot::new).collect();
     for (number, snapshot) in snapshots.iter().enumerate() {
-        let title = |title: &str| match snapshots.len() {
-            1 => title.to_string(),
-            _ => format!("{title}: {}", snapshot.trace.source.file_name),
-        };
-        let id = |id: &str| if number == 0 { id.to_string() } else { format!("{id}_{}", number + 1) };
+        let title = |title: &str| titled(title, snapshot.trace, snapshots.len());
+        let id = |id: &str| numbered(id, number).into_owned();
         let with_events = snapshot.devices().filter(|(_, device)| !device.events.is_empty());
         let mut pictures: Vec<Picture> =
             with_events.filter_map(|(number, _)| Picture::new(snapshot, number)).collect();

@@ -12,6 +12,7 @@ pub(super) mod segments;
 mod sites;
 pub(super) mod usage;
 
+use super::several::{numbered, titled};
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::units::{Unit, counted, format_bytes, format_ns, format_ratio};
@@ -114,11 +115,8 @@ fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let snapshots: Vec<Snapshot<'_>> = context.run.traces.iter().filter_map(Snapshot::new).collect();
     for (number, snapshot) in snapshots.iter().enumerate() {
-        let title = |title: &str| match snapshots.len() {
-            1 => title.to_string(),
-            _ => format!("{title}: {}", snapshot.trace.source.file_name),
-        };
-        let id = |id: &str| if number == 0 { id.to_string() } else { format!("{id}_{}", number + 1) };
+        let title = |title: &str| titled(title, snapshot.trace, snapshots.len());
+        let id = |id: &str| numbered(id, number).into_owned();
         let sites = sites::by_place(snapshot, Choice::Program);
         if report.summary.is_empty() {
             report.summary = summary(snapshot, &sites);

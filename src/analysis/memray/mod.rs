@@ -8,6 +8,7 @@ use super::timeline::texts;
 use super::{AnalysisInfo, Context, Group};
 use crate::analysis::gpu::facts::{integer, text};
 use crate::analysis::gpu::stats::share;
+use crate::analysis::several::{numbered, titled};
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};
 use crate::report::{Column, Content, Facts, Report, Table};
@@ -55,11 +56,8 @@ fn run(context: &Context<'_>) -> Report {
     let is_of_memory = |trace: &&Trace| value(trace, "peak_live_bytes").is_some();
     let traces: Vec<&Trace> = context.run.traces.iter().filter(is_of_memory).collect();
     for (number, trace) in traces.iter().enumerate() {
-        let title = |title: &str| match traces.len() {
-            1 => title.to_string(),
-            _ => format!("{title}: {}", trace.source.file_name),
-        };
-        let id = |id: &str| if number == 0 { id.to_string() } else { format!("{id}_{}", number + 1) };
+        let title = |title: &str| titled(title, trace, traces.len());
+        let id = |id: &str| numbered(id, number).into_owned();
         let known = |name: &str| value(trace, name).and_then(|value| value.parse::<i64>().ok());
         let number_of = |name: &str| known(name).unwrap_or(0);
         let (peak, n) = (number_of("peak_live_bytes"), number_of("peak_live_allocations"));

@@ -5,7 +5,7 @@
 pub mod amounts;
 
 use super::{AnalysisInfo, Context, Group, TableHandle};
-use crate::analysis::gpu::named::numbered;
+use crate::analysis::several::numbered;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};

@@ -12,8 +12,8 @@
 use super::field;
 use super::sequence::Sequence;
 use super::tracks::{self, Numbers};
-use crate::analysis::gpu::named::numbered;
 use crate::analysis::gpu_breakdown::{HOST_STEPS, STEPS};
+use crate::analysis::several::numbered;
 use crate::base::protobuf::PushFields;
 use crate::export::Input;
 use crate::report::notes::Anchor;
