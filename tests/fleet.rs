@@ -120,15 +120,52 @@ fn heat<'a>(report: &'a Report, id: &str) -> &'a Heat {
 fn heat_map_shows_who_computes_longer_than_the_median() {
     let report = report(|name| name.contains("run=monday"));
     assert!(report.summary.starts_with("6 ranks, 4 steps, run monday, 1 unreadable file: rank 5 "));
-    assert_eq!(heat(&report, "gpu_time_chart").labels[0], "rank 5");
+    assert!(report.charts().all(|chart| chart.id != "gpu_time_chart"), "all ranks have the same GPU time");
     let computation = heat(&report, "computation_chart");
     assert_eq!((computation.labels.len(), computation.span), (6, 4));
+    assert_eq!(computation.labels[0], "rank 5");
     let [slower, faster, near] = &computation.grids[..] else { panic!() };
     assert!(slower.rows[0].iter().all(|over| *over > 0.05 && *over < 0.07));
     for (row, column) in (0..6).flat_map(|row| (0..4).map(move |column| (row, column))) {
         let in_grids = [slower, faster, near].map(|grid| grid.rows[row][column] > 0.0);
         assert_eq!(in_grids.iter().filter(|is_in| **is_in).count(), 1, "each cell has one value");
     }
+}
+
+/// Two of six ranks on another host: the summary names it when both are slow.
+#[test]
+fn slow_hosts_are_named() {
+    let report = |slower: f64| {
+        let traces = parts().into_iter().filter(|(name, _)| name.contains("run=monday"));
+        let mut traces: Vec<Trace> =
+            traces.map(|(name, bytes)| import(&name, &bytes, None).unwrap()).collect();
+        for trace in &mut traces {
+            let host = trace.strings.intern("node-001");
+            match trace.fleet.as_mut().map(|part| &mut part.rows) {
+                Some(FleetRows::Files(rows)) => {
+                    rows.iter_mut().filter(|row| row.rank >= Some(4)).for_each(|row| row.host = host);
+                }
+                Some(FleetRows::Steps(rows)) => rows
+                    .iter_mut()
+                    .filter(|row| row.rank == Some(4))
+                    .for_each(|row| row.computation = row.computation.map(|ns| (ns as f64 * slower) as i64)),
+                _ => {}
+            }
+        }
+        (fleet::INFO.run)(&Context::new(&Run { traces }, &Query::default()))
+    };
+    let summary = report(1.04).summary;
+    let (_, clause) = summary.split_once("; ").unwrap();
+    assert!(clause.starts_with("all 2 ranks of host node-001 are at least "), "{summary}");
+    assert!(clause.ends_with("over it; GPU times are within 1.0%."), "{summary}");
+    assert!(!report(1.0).summary.contains("host"));
+}
+
+#[test]
+fn maps_of_alike_ranks_are_shown_only_alone() {
+    let ids = |report: &Report| report.charts().map(|chart| chart.id.to_string()).collect::<Vec<_>>();
+    assert_eq!(ids(&report(|name| name.contains("run=monday"))), ["computation_chart"]);
+    assert_eq!(ids(&report(|name| name.contains("run=tuesday"))), ["gpu_time_chart"]);
 }
 
 #[test]
@@ -179,14 +216,14 @@ fn cells_name_their_step_and_are_of_the_trace_of_their_rank() {
 #[test]
 fn scales_have_no_text_twice_however_small_the_differences() {
     let report = report(|name| name.contains("run=monday"));
-    let texts = |most: f64| {
+    let texts = |values: &[f64], grid: usize| {
         let mut chart = report.charts().find(|chart| chart.id == "computation_chart").unwrap().clone();
         if let Plot::Heat(heat) = &mut chart.plot {
             heat.grids
                 .iter_mut()
                 .flat_map(|grid| grid.rows.iter_mut().flatten())
                 .for_each(|over| *over = 0.0);
-            heat.grids[2].rows[0][0] = most;
+            values.iter().enumerate().for_each(|(at, value)| heat.grids[grid].rows[0][at] = *value);
         }
         let marks = layout(&chart, 800.0).marks.into_iter();
         let percent = |mark| match mark {
@@ -195,10 +232,13 @@ fn scales_have_no_text_twice_however_small_the_differences() {
         };
         marks.filter_map(percent).collect::<Vec<_>>()
     };
-    assert_eq!(texts(0.5).last().unwrap(), "50.0%");
-    assert_eq!(texts(0.006), ["0.1%", "0.2%", "0.4%", "0.5%", "0.6%"]);
-    assert_eq!(texts(0.003), ["0.06%", "0.12%", "0.18%", "0.24%", "0.30%"]);
-    assert_eq!(texts(1e-9), ["0.0%"]);
+    let slower = |most: f64| texts(&[most * 0.01, most], 0);
+    assert_eq!(slower(0.5).last().unwrap(), "50.0%");
+    assert_eq!(slower(0.006), ["0.1%", "0.2%", "0.4%", "0.5%", "0.6%"]);
+    assert_eq!(slower(0.003), ["0.06%", "0.12%", "0.18%", "0.24%", "0.30%"]);
+    // Only strengths that a cell has; none for cells without a difference.
+    assert_eq!(texts(&[0.5], 0), ["50.0%"]);
+    assert!(texts(&[1e-9, 0.009], 2).is_empty());
 }
 
 #[test]

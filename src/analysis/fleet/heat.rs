@@ -66,6 +66,13 @@ pub fn chart(run: &RunOfFleet<'_>, measure: Measure, number: usize, name: &str) 
     }
 }
 
+/// Whether any cell of a map is off the median.
+pub fn has_differences(chart: &Chart) -> bool {
+    let Plot::Heat(heat) = &chart.plot else { return false };
+    let off = heat.grids.iter().filter(|grid| grid.tone != heat.mixed.1);
+    off.flat_map(|grid| &grid.rows).flatten().any(|value| *value > 0.0)
+}
+
 fn caption(n_ranks: usize, n_steps: usize) -> String {
     let mut caption =
         "One row per rank, one column per step, relative to the median of the step over ranks. Steps are numbered as in the table."

@@ -11,7 +11,9 @@ use self::runs::{Measure, RankOfRun, RunOfFleet};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::units::{counted, format_ratio};
 use crate::report::Report;
+use crate::report::chart::Chart;
 use crate::trace::Run;
+use std::collections::BTreeMap;
 
 pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "fleet", title: "Fleet", applies, run, group: Group::Summary, is_late: false };
@@ -37,9 +39,15 @@ fn run(context: &Context<'_>) -> Report {
     let with_steps: Vec<&RunOfFleet<'_>> = runs.iter().filter(|run| !run.steps.is_empty()).collect();
     for (number, run) in with_steps.iter().take(MAX_RUNS).enumerate() {
         let name = if runs.len() > 1 { run.label() } else { String::new() };
-        for measure in Measure::ALL {
-            report.chart(heat::chart(run, measure, number, &name));
-        }
+        let charts = Measure::ALL.map(|measure| heat::chart(run, measure, number, &name));
+        // A map on which all ranks are alike is shown only if there is no other.
+        let any_differs = charts.iter().any(heat::has_differences);
+        let is_shown = |at: usize, chart: &Chart| match any_differs {
+            true => heat::has_differences(chart),
+            false => at == 0,
+        };
+        let shown = charts.into_iter().enumerate().filter(|(at, chart)| is_shown(*at, chart));
+        shown.for_each(|(_, chart)| report.chart(chart));
     }
     if with_steps.len() > MAX_RUNS {
         let n = (with_steps.len() - MAX_RUNS) as u64;
@@ -88,17 +96,17 @@ fn summary(runs: &[RunOfFleet<'_>]) -> String {
         _ => format!("{} of {}", rank.label(run), run.label()),
     };
     match (notable(Measure::GpuTime), notable(Measure::Computation)) {
-        (Some((run, rank, over)), _) => text.push_str(&format!(
-            ": {} is slowest, {} over the median GPU time",
-            name(run, rank),
-            format_ratio(over)
-        )),
-        (None, Some((run, rank, over))) => text.push_str(&format!(
-            ": {} computes longest, {} over the median; GPU times are within {}",
-            name(run, rank),
-            format_ratio(over),
-            format_ratio(NOTABLE)
-        )),
+        (Some((run, rank, over)), _) => {
+            let (rank, over) = (name(run, rank), format_ratio(over));
+            text.push_str(&format!(": {rank} is slowest, {over} over the median GPU time"));
+            text.push_str(&slow_hosts(runs, Measure::GpuTime));
+        }
+        (None, Some((run, rank, over))) => {
+            let (rank, over) = (name(run, rank), format_ratio(over));
+            text.push_str(&format!(": {rank} computes longest, {over} over the median"));
+            text.push_str(&slow_hosts(runs, Measure::Computation));
+            text.push_str(&format!("; GPU times are within {}", format_ratio(NOTABLE)));
+        }
         (None, None) if slowest(runs, Measure::GpuTime).is_some() => {
             text.push_str(&format!(": no rank is more than {} over the median", format_ratio(NOTABLE)))
         }
@@ -106,6 +114,32 @@ fn summary(runs: &[RunOfFleet<'_>]) -> String {
     }
     text.push('.');
     text
+}
+
+/// Clause on hosts with several ranks, all of them slow: then it may be the host. Empty if there are none.
+fn slow_hosts(runs: &[RunOfFleet<'_>], measure: Measure) -> String {
+    let mut slow: Vec<(&str, usize, f64)> = Vec::new();
+    for run in runs {
+        let mut by_host: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for rank in &run.ranks {
+            let host = rank.file.and_then(|file| file.host);
+            if let (Some(host), Some(over)) = (host, rank.over_median(measure)) {
+                by_host.entry(host).or_default().push(over);
+            }
+        }
+        if by_host.len() > 1 {
+            let least = |overs: &[f64]| overs.iter().copied().fold(f64::MAX, f64::min);
+            let hosts = by_host.into_iter().map(|(host, overs)| (host, overs.len(), least(&overs)));
+            slow.extend(hosts.filter(|(_, n_ranks, least)| *n_ranks > 1 && *least >= NOTABLE));
+        }
+    }
+    slow.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let Some((host, n_ranks, least)) = slow.first() else { return String::new() };
+    let others = match slow.len() as u64 - 1 {
+        0 => String::new(),
+        n => format!(", and all ranks of {} are over it", counted(n, "more host", "more hosts")),
+    };
+    format!("; all {n_ranks} ranks of host {host} are at least {} over it{others}", format_ratio(*least))
 }
 
 fn warn(runs: &[RunOfFleet<'_>], report: &mut Report) {

@@ -67,9 +67,9 @@ pub struct StepOfRun<'a> {
     pub n_ranks: u64,
     /// By [`Measure`]; `None` without values.
     medians: [Option<f64>; 2],
-    /// Longest GPU time, and the index of its rank in [`RunOfFleet::ranks`].
+    /// Longest GPU time, and the index of its rank in [`RunOfFleet::ranks`]; `None` if several have it.
     pub max: i64,
-    pub slowest: usize,
+    pub slowest: Option<usize>,
 }
 
 impl StepOfRun<'_> {
@@ -242,7 +242,7 @@ impl<'a> Columns<'a> {
         let next = self.steps.len();
         let number = *self.numbers.entry((name, of_name)).or_insert(next);
         if number == next {
-            let step = StepOfRun { name, phase, n_ranks: 0, medians: [None; 2], max: 0, slowest: 0 };
+            let step = StepOfRun { name, phase, n_ranks: 0, medians: [None; 2], max: 0, slowest: None };
             self.steps.push((step, row.start));
         }
         if let Some((_, start)) = self.steps.get_mut(number) {
@@ -288,9 +288,10 @@ fn measure(run: &mut RunOfFleet<'_>) {
     for (step, rows) in run.steps.iter_mut().zip(&by_step) {
         step.n_ranks = rows.len() as u64;
         step.medians = Measure::ALL.map(|measure| median(rows.iter().map(|(_, row)| measure.of(row))));
-        // The first one wins ties.
-        let longest = rows.iter().rev().max_by_key(|(_, row)| row.gpu_time);
-        (step.slowest, step.max) = longest.map_or((0, 0), |(number, row)| (*number, row.gpu_time));
+        step.max = rows.iter().map(|(_, row)| row.gpu_time).max().unwrap_or(0);
+        let mut longest = rows.iter().filter(|(_, row)| row.gpu_time == step.max);
+        let (first, second) = (longest.next(), longest.next());
+        step.slowest = first.filter(|_| second.is_none()).map(|(number, _)| *number);
     }
     for rank in &mut run.ranks {
         rank.sums = Measure::ALL.map(|measure| {

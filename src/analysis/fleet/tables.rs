@@ -80,7 +80,7 @@ pub fn steps(runs: &[RunOfFleet<'_>]) -> Table {
         let median = step.median(Measure::GpuTime).filter(|median| *median > 0.0)?;
         Some(step.max as f64 / median - 1.0)
     };
-    let slowest = |run: &RunOfFleet<'_>, step: &StepOfRun<'_>| Some(run.ranks.get(step.slowest)?.label(run));
+    let slowest = |run: &RunOfFleet<'_>, step: &StepOfRun<'_>| Some(run.ranks.get(step.slowest?)?.label(run));
     let mut columns: Vec<Column> =
         run_column(runs, rows.iter().map(|(run, ..)| run.name)).into_iter().collect();
     columns.extend([
@@ -105,7 +105,7 @@ pub fn steps(runs: &[RunOfFleet<'_>]) -> Table {
             Content::Plain,
             texts(rows.iter().map(|(run, _, step)| slowest(run, step))),
         )
-        .hint("rank with the longest GPU time"),
+        .hint("rank with the longest GPU time; empty if several have it"),
         median("median_computation", "median computation", Measure::Computation),
     ]);
     let table = Table::new("steps", "Steps", columns)

@@ -163,6 +163,37 @@ mod tests {
         assert_eq!(ticks, ["−100 ns"]);
     }
 
+    /// Cells without a difference look the same in each map, and the scale is for the others, with the strengths that they have.
+    #[test]
+    fn cells_without_a_difference_are_not_in_the_scale() {
+        let map = |slower: Vec<f64>, near: Vec<f64>| {
+            let grids = vec![vec![slower], vec![near]];
+            let Plot::Heat(mut map) = heat(vec!["rank 0".into()], grids, 3) else { unreachable!() };
+            map.grids[0].tone = Tone::More;
+            (map.grids[1].tone, map.mixed.1) = (Tone::Idle, Tone::Idle);
+            (map.over, map.unit) = (Over::Number, Unit::Ratio);
+            layout(&chart(Plot::Heat(map)), 600.0)
+        };
+        let strengths = |scene: &Scene| -> Vec<(Tone, f64)> {
+            let of = |mark: &Mark| match mark {
+                Mark::Cell { tone, strength, title, .. } if !title.is_empty() => Some((*tone, *strength)),
+                _ => None,
+            };
+            scene.marks.iter().filter_map(of).collect()
+        };
+        let n_steps = |scene: &Scene| {
+            let is_step = |mark: &&Mark| matches!(mark, Mark::Cell { title, .. } if title.is_empty());
+            scene.marks.iter().filter(is_step).count()
+        };
+        let same = map(vec![0.0; 3], vec![1e-9, 0.004, 0.009]);
+        let [(Tone::Idle, neutral), ..] = strengths(&same)[..] else { panic!("no cells") };
+        assert_eq!(strengths(&same), [(Tone::Idle, neutral); 3]);
+        assert_eq!(n_steps(&same), 0);
+        let one = map(vec![0.0, 0.06, 0.05], vec![1e-9, 0.0, 0.0]);
+        assert_eq!(strengths(&one), [(Tone::Idle, neutral), (Tone::More, 1.0), (Tone::More, 1.0)]);
+        assert_eq!(n_steps(&one), 1);
+    }
+
     #[test]
     fn periods_are_marked_over_lines_and_cells() {
         let period = |name: &str, start, end| Period { name: name.into(), start, end };

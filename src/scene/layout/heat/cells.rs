@@ -1,21 +1,29 @@
 //! Cells of other traces: which one is at a position, and which one is next to another.
 
 use super::super::{Chosen, Direction};
-use super::{Frame, ROW, title};
+use super::{Frame, title};
 use crate::report::chart::Heat;
 
 fn cell(heat: &Heat, frame: &Frame, bases: &[f64], at: (usize, usize)) -> Option<Chosen> {
     heat.source(at)?;
     let (x, width) = frame.extent(&frame.columns(at.1));
     let title = title(heat, frame, at.0, at.1, &frame.counts(heat, at.0, at.1));
-    Some(Chosen { at, x, y: bases.get(at.0)? - ROW, width, height: ROW, title, lines: Vec::new() })
+    Some(Chosen {
+        at,
+        x,
+        y: bases.get(at.0)? - frame.row_height,
+        width,
+        height: frame.row_height,
+        title,
+        lines: Vec::new(),
+    })
 }
 
 /// The cell at a position of a map laid out on `width` pixels.
 pub fn cell_at(heat: &Heat, width: f64, (x, y): (f64, f64)) -> Option<Chosen> {
     let frame = Frame::new(heat, width);
     let bases = frame.bases(heat);
-    let row = bases.iter().position(|base| y < *base && y >= base - ROW)?;
+    let row = bases.iter().position(|base| y < *base && y >= base - frame.row_height)?;
     let column = ((x - frame.gutter) / frame.plot * frame.n_columns as f64).floor();
     if column < 0.0 || column >= frame.n_columns as f64 {
         return None;

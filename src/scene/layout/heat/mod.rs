@@ -14,7 +14,13 @@ use crate::scene::{Anchor, Mark, Scene, axis};
 use scale::{ScaleStep, push_scale, scale_of};
 use std::ops::Range;
 
-const ROW: f64 = 12.0;
+/// Row height where a map has few rows, so that each has its label; and where it has many.
+const ROW: f64 = 15.0;
+const LOW_ROW: f64 = 12.0;
+/// Most rows that are of full height.
+const MAX_FULL_ROWS: usize = 40;
+/// Distance between labels.
+const LABEL_STEP: f64 = 15.0;
 /// Gap between rows that are not adjacent.
 const APART: f64 = 6.0;
 /// Minimum cell width; narrower cells are merged.
@@ -22,6 +28,8 @@ const MIN_CELL: f64 = 3.0;
 const N_LEVELS: usize = 5;
 /// Minimum share of one grid for a cell to get its color.
 const MOST: f64 = 0.8;
+/// Strength of cells without a difference.
+const NEUTRAL: f64 = 0.4;
 
 /// Where the cells of a map are.
 struct Frame {
@@ -31,10 +39,12 @@ struct Frame {
     gutter: f64,
     plot: f64,
     n_rows: usize,
+    row_height: f64,
     n_columns: usize,
     /// Columns that are merged into a cell.
     every: usize,
-    /// The largest sum of a cell.
+    /// The smallest and the largest sum of a cell, without those that have no difference.
+    least: f64,
     most: f64,
     scale: Vec<ScaleStep>,
     top: f64,
@@ -62,24 +72,28 @@ impl Frame {
             gutter,
             plot,
             n_rows,
+            row_height: if n_rows <= MAX_FULL_ROWS { ROW } else { LOW_ROW },
             n_columns,
             every,
+            least: 0.0,
             most: 0.0,
             scale: Vec::new(),
             top: 0.0,
             bottom: 0.0,
         };
-        frame.most = (0..n_rows)
+        let (least, most) = (0..n_rows)
             .flat_map(|row| frame.starts().map(move |at| (row, at)))
-            .map(|(row, at)| frame.counts(heat, row, at).iter().sum::<f64>())
-            .fold(0.0, f64::max);
-        if frame.most > 0.0 {
-            frame.scale = scale_of(heat, frame.most, gutter, width);
+            .map(|(row, at)| graded(heat, &frame.counts(heat, row, at)))
+            .filter(|value| *value > 0.0)
+            .fold((f64::MAX, 0.0), |(least, most), value| (value.min(least), value.max(most)));
+        if most > 0.0 {
+            (frame.least, frame.most) = (least, most);
+            frame.scale = scale_of(heat, least..=most, gutter, width);
         }
-        let n_lines = frame.scale.iter().map(|step| step.line).max().unwrap_or(0) + 1;
+        let n_lines = frame.scale.last().map_or(0, |step| step.line + 1);
         let n_periods = if heat.periods.is_empty() { 0.0 } else { 1.0 };
         frame.top = HEAD + n_lines as f64 * LABEL + 8.0 + n_periods * LABEL;
-        frame.bottom = frame.top + n_rows as f64 * ROW + n_apart as f64 * APART;
+        frame.bottom = frame.top + n_rows as f64 * frame.row_height + n_apart as f64 * APART;
         frame
     }
 
@@ -111,7 +125,7 @@ impl Frame {
             .map(|row| {
                 base -= if is_apart(heat, row) { APART } else { 0.0 };
                 let here = base;
-                base -= ROW;
+                base -= self.row_height;
                 here
             })
             .collect()
@@ -122,6 +136,22 @@ impl Frame {
         let step = self.plot / self.n_columns as f64;
         (self.gutter + columns.start as f64 * step, columns.len() as f64 * step)
     }
+}
+
+/// Whether cells of a grid have no difference: all of them have one strength, and they are not in the scale.
+fn is_neutral(heat: &Heat, grid: &Grid) -> bool {
+    heat.over == Over::Number && grid.tone == heat.mixed.1
+}
+
+/// Sum of the counts that the scale is for.
+fn graded(heat: &Heat, counts: &[f64]) -> f64 {
+    heat.grids.iter().zip(counts).filter(|(grid, _)| !is_neutral(heat, grid)).map(|(_, count)| count).sum()
+}
+
+/// Strength of a cell whose largest possible sum is `most`.
+fn strength(sum: f64, most: f64) -> f64 {
+    let level = sum.ln_1p() / most.ln_1p().max(f64::MIN_POSITIVE) * N_LEVELS as f64;
+    level.ceil().clamp(1.0, N_LEVELS as f64) / N_LEVELS as f64
 }
 
 fn is_apart(heat: &Heat, row: usize) -> bool {
@@ -141,17 +171,16 @@ pub(super) fn heat_map(heat: &Heat, width: f64) -> Scene {
     };
     let mut scene = Scene { width, height: bottom + FOOT, marks: Vec::new(), legend };
     let span = heat.span.max(1) as f64;
-    let logarithm = frame.most.ln_1p().max(f64::MIN_POSITIVE);
     let mut label_base = f64::MAX;
     for (row, base) in frame.bases(heat).into_iter().enumerate() {
         if row == 0 || is_apart(heat, row) {
             let (from, to) = ((gutter, base), (width - RIGHT, base));
             scene.marks.push(Mark::Rule { from, to, is_limit: false });
         }
-        if label_base - base >= 15.0 {
+        if label_base - base >= LABEL_STEP {
             label_base = base;
             let text = frame.labels.get(row).cloned().unwrap_or_default();
-            scene.marks.push(Mark::Text { x: gutter - 8.0, y: base - 2.0, anchor: Anchor::End, text });
+            scene.marks.push(Mark::Text { x: gutter - 8.0, y: base - 3.0, anchor: Anchor::End, text });
         }
         for at in frame.starts() {
             let counts = frame.counts(heat, row, at);
@@ -159,16 +188,16 @@ pub(super) fn heat_map(heat: &Heat, width: f64) -> Scene {
             if all <= 0.0 {
                 continue;
             }
-            let level = (all.ln_1p() / logarithm * N_LEVELS as f64).ceil().clamp(1.0, N_LEVELS as f64);
+            let graded = graded(heat, &counts);
             let main = heat.grids.iter().zip(&counts).find(|(_, count)| **count >= all * MOST);
             let (x, width) = frame.extent(&frame.columns(at));
             scene.marks.push(Mark::Cell {
                 x,
-                y: base - ROW,
+                y: base - frame.row_height,
                 width,
-                height: ROW,
+                height: frame.row_height,
                 tone: main.map_or(heat.mixed.1, |(grid, _)| grid.tone),
-                strength: level / N_LEVELS as f64,
+                strength: if graded > 0.0 { strength(graded, frame.most) } else { NEUTRAL },
                 title: title(heat, &frame, row, at, &counts),
             });
         }

@@ -1,9 +1,10 @@
 //! Scale of a heat map: texts of the values that cells of each strength have at most.
 
-use super::{HEAD, LABEL, LETTER, N_LEVELS};
+use super::{HEAD, LABEL, LETTER, N_LEVELS, strength};
 use crate::base::units::{Unit, format_float};
 use crate::report::chart::{Heat, Over};
 use crate::scene::{Anchor, Mark, Scene};
+use std::ops::RangeInclusive;
 
 /// Decimals of percentages, at most.
 const MAX_DECIMALS: usize = 3;
@@ -16,8 +17,8 @@ pub(super) struct ScaleStep {
     text: String,
 }
 
-/// Scale of a heat map, in as many lines as needed.
-pub(super) fn scale_of(heat: &Heat, most: f64, gutter: f64, width: f64) -> Vec<ScaleStep> {
+/// Scale of a heat map, in as many lines as needed. Strengths that no value of the `range` has are left out.
+pub(super) fn scale_of(heat: &Heat, range: RangeInclusive<f64>, gutter: f64, width: f64) -> Vec<ScaleStep> {
     let x = gutter.min(width * 0.25);
     let text = match heat.over {
         Over::Number => format!("{}, up to", heat.what),
@@ -26,7 +27,7 @@ pub(super) fn scale_of(heat: &Heat, most: f64, gutter: f64, width: f64) -> Vec<S
     let mut at = x + text.chars().count() as f64 * LETTER + 10.0;
     let mut steps = vec![ScaleStep { line: 0, x, strength: None, text }];
     let mut line = 0;
-    for (share, text) in levels(heat.unit, most) {
+    for (share, text) in levels(heat.unit, range) {
         let needed = 20.0 + text.chars().count() as f64 * LETTER;
         if at + needed > width {
             (line, at) = (line + 1, 0.0);
@@ -38,8 +39,9 @@ pub(super) fn scale_of(heat: &Heat, most: f64, gutter: f64, width: f64) -> Vec<S
 }
 
 /// Strengths, and the texts of the largest values that have them. With few counts, the weakest strengths are unused.
-fn levels(unit: Unit, most: f64) -> Vec<(f64, String)> {
-    let shares = (1..=N_LEVELS).map(|level| level as f64 / N_LEVELS as f64);
+fn levels(unit: Unit, range: RangeInclusive<f64>) -> Vec<(f64, String)> {
+    let (least, most) = (strength(*range.start(), *range.end()), *range.end());
+    let shares = (1..=N_LEVELS).map(|level| level as f64 / N_LEVELS as f64).filter(|share| *share >= least);
     let value = |share: f64| {
         let value = (most.ln_1p() * share).exp_m1();
         if unit == Unit::Count { value.floor() } else { value }.min(most)
