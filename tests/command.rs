@@ -282,3 +282,19 @@ fn limits_are_a_test_report() {
     assert!(text.contains(r#"<testsuites tests="2" failures="0" errors="0" time="0">"#), "{text}");
     assert!(text.contains("a&amp;b.json") && text.contains("slices.slices.self &gt; 1%"), "{text}");
 }
+
+/// What is alike in many files is said once: a fleet dataset has hundreds of parts.
+#[test]
+fn what_many_files_have_in_common_is_said_once() {
+    let output = tracedrop(Path::new("."))
+        .arg("report")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fleet"))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("tracedrop: 10 files: note: no report shows this table of a fleet"), "{errors}");
+    assert_eq!(errors.matches("no report shows").count(), 2, "{errors}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("16 files\n  Files     table=collectives/run=monday/part-"), "{text}");
+    assert_eq!(text.matches("  Format    ").count(), 1, "{text}");
+}

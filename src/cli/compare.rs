@@ -225,10 +225,8 @@ fn open_side(args: &CompareArgs, files: &[Place]) -> io::Result<Option<Side>> {
     };
     let query = args.tables.query(tracedrop::analysis::Query::default().top).map_err(io::Error::other)?;
     let mut session = Session::of_several(query);
-    for file in files {
-        if read::add(&mut session, file, format, &args.input).is_none() {
-            return Ok(None);
-        }
+    if !read::add_all(&mut session, files, format, &args.input) {
+        return Ok(None);
     }
     session.end_files().map_err(io::Error::other)?;
     session.finish_reports();

@@ -10,13 +10,13 @@ use std::io::{self, IsTerminal};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::archive::{self, Entry};
-use tracedrop::base::units::group_digits;
+use tracedrop::base::units::{counted, group_digits};
 use tracedrop::base::{progress, text};
 use tracedrop::engine::{self, HandedOn, Linked, ReportStep, Session, Shown, folder};
 use tracedrop::import::{FORMATS, FormatInfo, ImportError};
-use tracedrop::trace::Severity;
 use tracedrop::trace::args::Content;
-use tracedrop::trace::ledger::Ledger;
+use tracedrop::trace::ledger::{Issue, Ledger};
+use tracedrop::trace::{IssueKind, Severity};
 
 /// Content of a path.
 pub enum Opened {
@@ -56,13 +56,35 @@ pub fn open(
     }
 }
 
-/// Reads the trace that lies at `place` into `all`, made by [`Session::of_several`]. `None`, with the reason on standard error, if
-/// there is nothing to report on.
-pub fn add(
+/// Reads the traces that lie at `places` into `all`, made by [`Session::of_several`]. `false` if one of them cannot be read; the
+/// reason is on standard error then, and it is left out.
+pub fn add_all(
+    all: &mut Session,
+    places: &[Place],
+    format: Option<&'static FormatInfo>,
+    args: &InputArgs,
+) -> bool {
+    let mut issues = Issues::default();
+    let mut are_read = true;
+    for place in places {
+        are_read &= add(all, place, format, args, &mut issues).is_some();
+        if watch::is_stopped() {
+            break;
+        }
+    }
+    if !args.quiet {
+        issues.tell();
+    }
+    are_read
+}
+
+/// Reads the trace that lies at `place` into `all`; `None`, with the reason on standard error, if there is nothing to report on.
+fn add(
     all: &mut Session,
     place: &Place,
     format: Option<&'static FormatInfo>,
     args: &InputArgs,
+    issues: &mut Issues,
 ) -> Option<()> {
     match begin(place, all.query(), args)? {
         Begun::Opened(Opened::Session(session)) => match all.take_session(*session) {
@@ -72,7 +94,7 @@ pub fn add(
         Begun::Opened(Opened::Linked(_)) => no_trace(place),
         Begun::Input(input) => {
             all.begin_file(&input.file_name, input.n_bytes, format);
-            let parsed = parse(all, place, input, args);
+            let parsed = parse(all, place, input, args, issues);
             match parsed {
                 Some(()) => all.keep_file(),
                 None => all.drop_file(),
@@ -99,7 +121,12 @@ pub fn open_any(
             if !wanted.is_empty() {
                 session.make_only(wanted.to_vec());
             }
-            parse(&mut session, place, input, args)?;
+            let mut issues = Issues::default();
+            let parsed = parse(&mut session, place, input, args, &mut issues);
+            if !args.quiet {
+                issues.tell();
+            }
+            parsed?;
             Some(Opened::Session(Box::new(session)))
         }
     }
@@ -161,7 +188,13 @@ fn begin(place: &Place, query: &Query, args: &InputArgs) -> Option<Begun> {
 
 /// Parses `input` as the current file of `session`, and finishes it. `None`, with the reason on standard error, if there is
 /// nothing to report on.
-fn parse(session: &mut Session, place: &Place, input: Input, args: &InputArgs) -> Option<()> {
+fn parse(
+    session: &mut Session,
+    place: &Place,
+    input: Input,
+    args: &InputArgs,
+    issues: &mut Issues,
+) -> Option<()> {
     let Input { reader: mut input, n_bytes: size, file_name, content, path, sidecar_files } = input;
     if let Some(content) = content {
         session.can_read_again(content);
@@ -222,9 +255,7 @@ fn parse(session: &mut Session, place: &Place, input: Input, args: &InputArgs) -
     {
         return complain(place, &"--only needs a format with events");
     }
-    if !args.quiet {
-        tell(&place.shown(), &trace.ledger);
-    }
+    issues.add(&place.shown(), &trace.ledger);
     // Files next to a trace are shown without it; the caller reports the error.
     let lies_alone = trace.sidecar_files.is_empty();
     match session.why_useless().filter(|_| lies_alone) {
@@ -295,29 +326,76 @@ fn progress_bar(size: u64, file_name: &str) -> ProgressBar {
     bar
 }
 
-/// Prints the parsing issues.
-fn tell(name: &str, ledger: &Ledger) {
-    for issue in &ledger.issues {
-        let word = match issue.kind.severity {
-            Severity::Note => "note",
-            Severity::Repaired => "repaired",
-            Severity::Skipped => "skipped",
-        };
-        let place = issue.first.known_byte().map(|byte| match issue.first.line {
-            Some(line) => format!(" at line {line} (byte {byte})"),
-            None => format!(" at byte {byte}"),
-        });
-        let times = match (issue.count, &place) {
-            (2.., Some(_)) => format!("; {} times, first", group_digits(issue.count.into())),
-            (2.., None) => format!("; {} times", group_digits(issue.count.into())),
-            (_, Some(_)) => ";".to_string(),
-            (_, None) => String::new(),
-        };
-        let place = place.unwrap_or_default();
-        // The first example goes on the line, others below it.
-        let mut examples = issue.example.lines();
-        let example = examples.next().map_or(String::new(), |example| format!(": {example}"));
-        say!("tracedrop: {name}: {word}: {}{times}{place}{example}", issue.kind.what);
-        examples.for_each(|example| say!("tracedrop: {name}:   also: {example}"));
+/// Files up to this many have their parsing issues told one by one.
+const MAX_TOLD: usize = 3;
+
+/// Parsing issues of files, by kind.
+#[derive(Default)]
+struct Issues(Vec<IssueOfFiles>);
+
+/// Issues of one kind.
+struct IssueOfFiles {
+    kind: &'static IssueKind,
+    /// Occurrences in all files.
+    n: u64,
+    /// Lines of each file.
+    lines: Vec<Vec<String>>,
+}
+
+impl Issues {
+    fn add(&mut self, name: &str, ledger: &Ledger) {
+        for issue in &ledger.issues {
+            let at = self.0.iter().position(|of_files| of_files.kind.code == issue.kind.code);
+            let at = at.unwrap_or_else(|| {
+                self.0.push(IssueOfFiles { kind: issue.kind, n: 0, lines: Vec::new() });
+                self.0.len() - 1
+            });
+            if let Some(of_files) = self.0.get_mut(at) {
+                of_files.n += issue.count;
+                of_files.lines.push(lines(name, issue));
+            }
+        }
     }
+
+    /// Prints them; an issue of many files only once, with the first of them.
+    fn tell(&self) {
+        for IssueOfFiles { kind, n, lines } in &self.0 {
+            if lines.len() > MAX_TOLD {
+                let n_files = counted(lines.len() as u64, "file", "files");
+                let (word, what, n) = (word(kind.severity), kind.what, group_digits((*n).into()));
+                say!("tracedrop: {n_files}: {word}: {what}; {n} times; first file:");
+                lines.iter().take(1).flatten().for_each(|line| say!("  {line}"));
+            } else {
+                lines.iter().flatten().for_each(|line| say!("tracedrop: {line}"));
+            }
+        }
+    }
+}
+
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Repaired => "repaired",
+        Severity::Skipped => "skipped",
+    }
+}
+
+/// Lines of an issue: the first example on the first one, others below it.
+fn lines(name: &str, issue: &Issue) -> Vec<String> {
+    let place = issue.first.known_byte().map(|byte| match issue.first.line {
+        Some(line) => format!(" at line {line} (byte {byte})"),
+        None => format!(" at byte {byte}"),
+    });
+    let times = match (issue.count, &place) {
+        (2.., Some(_)) => format!("; {} times, first", group_digits(issue.count.into())),
+        (2.., None) => format!("; {} times", group_digits(issue.count.into())),
+        (_, Some(_)) => ";".to_string(),
+        (_, None) => String::new(),
+    };
+    let place = place.unwrap_or_default();
+    let mut examples = issue.example.lines();
+    let example = examples.next().map_or(String::new(), |example| format!(": {example}"));
+    let word = word(issue.kind.severity);
+    let first = format!("{name}: {word}: {}{times}{place}{example}", issue.kind.what);
+    std::iter::once(first).chain(examples.map(|example| format!("{name}:   also: {example}"))).collect()
 }

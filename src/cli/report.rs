@@ -23,10 +23,7 @@ pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
     };
     if is_together(args) {
         let mut session = Session::of_several(query);
-        let mut all_are_read = true;
-        for file in &files {
-            all_are_read &= read::add(&mut session, file, format, &args.input).is_some();
-        }
+        let all_are_read = read::add_all(&mut session, &files, format, &args.input);
         report_together(args, notes, session, all_are_read)
     } else {
         let wanted = reports_to_make(args);
@@ -41,12 +38,10 @@ pub fn open(args: &ReportArgs) -> Option<Opened> {
     let job = job(args).map_err(|message| say!("{message}")).ok()?;
     let mut opened = if is_together(args) {
         let mut session = Session::of_several(job.query);
-        for file in &job.files {
-            // One that cannot be read is left out, as the command does; the reason is a message.
-            read::add(&mut session, file, job.format, &args.input);
-            if watch::is_stopped() {
-                return None;
-            }
+        // One that cannot be read is left out, as the command does; the reason is a message.
+        read::add_all(&mut session, &job.files, job.format, &args.input);
+        if watch::is_stopped() {
+            return None;
         }
         session.end_files().ok()?;
         session.finish_reports();

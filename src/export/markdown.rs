@@ -6,7 +6,7 @@ use super::reference::TextFormat;
 use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always, notes};
 use crate::base::text::push_visible;
 use crate::base::units::counted;
-use crate::report::{Block, Facts, Findings, NoteLevel, Report, Table};
+use crate::report::{Block, Facts, Findings, NoteLevel, Report, Table, merged_files};
 use std::io::{self, Write};
 
 pub const INFO: ExporterInfo = ExporterInfo {
@@ -29,7 +29,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = input.document;
     writeln!(out, "# {}", escape(input.title()))?;
-    for facts in &document.source {
+    for facts in &merged_files(&document.source) {
         write_facts(facts, out)?;
     }
     write_notes(input, out)?;

@@ -6,7 +6,7 @@ use super::reference::TextFormat;
 use super::{ExporterInfo, Input, LeftOut, Options, TextsIn, WriteFn, always, notes};
 use crate::base::text::visible;
 use crate::base::units::counted;
-use crate::report::{Block, Column, Facts, Findings, Mark, NoteLevel, Report, Table};
+use crate::report::{Block, Column, Facts, Findings, Mark, NoteLevel, Report, Table, merged_files};
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -37,7 +37,7 @@ const PLAIN: &str = "\u{1b}[0m";
 fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = input.document;
     let mut terminal = Terminal { out, options: input.options.clone() };
-    for facts in &document.source {
+    for facts in &merged_files(&document.source) {
         terminal.facts(facts)?;
     }
     terminal.notes(input)?;

@@ -2,7 +2,7 @@
 
 use super::table::Content;
 use super::value::Value;
-use crate::base::units::{Unit, format_ns};
+use crate::base::units::{Unit, counted, format_ns};
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds from this number on do not fit into nanoseconds.
@@ -118,9 +118,55 @@ impl Fact {
     }
 }
 
+/// Files up to this many are listed one by one.
+const MAX_LISTED: usize = 3;
+
+/// Facts on files, for people: those of many files that differ in nothing but their name are one list, `16 files`.
+pub fn merged_files(files: &[Facts]) -> Vec<Facts> {
+    fn others(file: &Facts) -> impl Iterator<Item = &Fact> {
+        file.facts.iter().filter(|fact| fact.id != "file_name")
+    }
+    let mut groups: Vec<Vec<&Facts>> = Vec::new();
+    for file in files {
+        let is_like = |group: &&mut Vec<&Facts>| group.iter().take(1).all(|one| others(one).eq(others(file)));
+        match groups.iter_mut().find(is_like) {
+            Some(group) => group.push(file),
+            None => groups.push(vec![file]),
+        }
+    }
+    let merged = |group: Vec<&Facts>| match &group[..] {
+        [first, .., last] if group.len() > MAX_LISTED => {
+            let mut facts = Facts::new(counted(group.len() as u64, "file", "files"));
+            facts.push("file_name", "Files", format!("{} … {}", first.title, last.title), Unit::None);
+            facts.facts.extend(others(first).cloned());
+            vec![facts]
+        }
+        _ => group.into_iter().cloned().collect(),
+    };
+    groups.into_iter().flat_map(merged).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_files_of_a_kind_are_one_list() {
+        let file = |name: &str, format: &str| {
+            let mut facts = Facts::new(name);
+            facts.push("file_name", "File", name, Unit::None);
+            facts.push("format", "Format", format, Unit::None);
+            facts
+        };
+        let mut files: Vec<Facts> = (0..3).map(|at| file(&format!("rank{at}"), "Chrome trace")).collect();
+        assert_eq!(merged_files(&files), files);
+        files.insert(1, file("notes", "Tracedrop"));
+        files.push(file("rank3", "Chrome trace"));
+        let merged = merged_files(&files);
+        let shown = |facts: &Facts| facts.facts.iter().map(Fact::display).collect::<Vec<_>>();
+        assert_eq!(merged.iter().map(|facts| &*facts.title).collect::<Vec<_>>(), ["4 files", "notes"]);
+        assert_eq!(shown(&merged[0]), ["rank0 … rank3", "Chrome trace"]);
+    }
 
     #[test]
     fn samples_are_named_once() {

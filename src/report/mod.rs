@@ -17,7 +17,7 @@ pub mod view;
 pub use amounts::Amounts;
 pub use chart::Chart;
 pub use document::Document;
-pub use facts::{Fact, Facts, Mark};
+pub use facts::{Fact, Facts, Mark, merged_files};
 pub use findings::{Finding, Findings, RowsOf, Stakes};
 pub use notes::{Anchor, Notes, Remark};
 pub use table::{Cells, Column, Compared, Content, Sort, Table, TextCells, cell_text};

@@ -6,7 +6,9 @@
 use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always, notes};
 use crate::base::text;
 use crate::base::units::group_digits;
-use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Notes, Report, Table, Value, cell_text};
+use crate::report::{
+    Block, Chart, Facts, Findings, NoteLevel, Notes, Report, Table, Value, cell_text, merged_files,
+};
 use crate::scene::{layout, svg, tone_name};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
@@ -52,7 +54,7 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     page.raw("<header><h1>");
     page.escaped(title);
     page.raw("</h1>\n");
-    for facts in &document.source {
+    for facts in &merged_files(&document.source) {
         page.facts(facts, title, 2);
     }
     page.raw("</header>\n<nav aria-label=\"Reports\"><ul>");
