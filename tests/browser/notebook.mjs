@@ -124,6 +124,14 @@ async function outputOf(cell) {
   return output;
 }
 
+/** With TRACEDROP_SHOTS, a folder, a screenshot of a cell for people to look at. */
+async function shoot(name, cell) {
+  const shots = process.env.TRACEDROP_SHOTS;
+  if (!shots) return;
+  await outputOf(cell);
+  await page.screenshot({ path: join(shots, `notebook-${name}.png`) });
+}
+
 async function frameIn(output) {
   const element = output.locator('iframe');
   await element.waitFor();
@@ -183,6 +191,8 @@ test('cells show reports and the viewer, and the notebook holds the viewer once'
     await frame.locator('.report:not([hidden]) h2').first().waitFor();
     assert.equal(await output.locator('[data-part="status"]').textContent(), '');
   }
+  const shown = { report: REPORT, view: VIEW, 'one-report': ONE_REPORT, comparison: COMPARISON, together: TOGETHER };
+  for (const [name, cell] of Object.entries(shown)) await shoot(name, cell);
 
   const [error] = (await saved())[MAGIC];
   assert.equal(error.output_type, 'error');

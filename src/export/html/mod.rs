@@ -54,8 +54,8 @@ fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     page.raw("<header><h1>");
     page.escaped(title);
     page.raw("</h1>\n");
-    for facts in &merged_files(&document.source) {
-        page.facts(facts, title, 2);
+    for file in &merged_files(&document.source) {
+        page.file(file, title);
     }
     page.raw("</header>\n<nav aria-label=\"Reports\"><ul>");
     let reports: Vec<&Report> = document.reports.iter().chain([&document.ledger]).collect();
@@ -203,7 +203,7 @@ impl Page<'_> {
         self.paragraph("lead", &report.summary);
         for block in &report.blocks {
             match block {
-                Block::Facts(facts) => self.facts(facts, &report.title, 3),
+                Block::Facts(facts) => self.facts(facts, &report.title),
                 Block::Note(note) => {
                     let is_warning = note.level == NoteLevel::Warning;
                     self.paragraph(if is_warning { "note warning" } else { "note" }, &note.text);
@@ -219,12 +219,32 @@ impl Page<'_> {
     }
 
     /// `level` is the heading level: facts are under the page title or under a report title.
-    fn facts(&mut self, facts: &Facts, known_title: &str, level: u8) {
+    /// Facts on a file in one line: the reader came for the answer below them.
+    fn file(&mut self, facts: &Facts, known_title: &str) {
+        self.raw("<p class=\"soft\">");
+        let mut parts: Vec<String> = Vec::new();
+        if facts.title != known_title {
+            self.raw("<strong>");
+            self.escaped(&facts.title);
+            self.raw("</strong> ");
+        }
+        for fact in &facts.facts {
+            let text = fact.display();
+            // The title of a comparison's file is `A: name`.
+            if !facts.title.ends_with(&text) {
+                parts.push(text);
+            }
+        }
+        self.escaped(&parts.join(" · "));
+        self.raw("</p>\n");
+    }
+
+    fn facts(&mut self, facts: &Facts, known_title: &str) {
         if facts.facts.is_empty() {
             return;
         }
         if facts.title != known_title {
-            self.heading(level, &facts.title);
+            self.heading(3, &facts.title);
         }
         self.raw("<dl class=\"facts\">");
         for fact in &facts.facts {
