@@ -21,13 +21,14 @@ make_trace mrm mrm.txt
 [ "$dir/chrome.json.gz" -nt "$dir/chrome.json" ] || gzip --fast --stdout "$dir/chrome.json" > "$dir/chrome.json.gz"
 
 real=("$(grown "$megabytes" kineto-mi300.json --preset mi300)" "$(grown "$megabytes" kineto-b200.json --preset b200)")
-# Other formats: the first of these profiles as a Perfetto trace, and an Nsight Systems export if the collection has one.
+# Other formats: the first of these profiles as a Perfetto trace; an Nsight Systems export and a memory snapshot, with the collection.
 [ "$dir/kineto-mi300.pftrace" -nt "${real[0]}" ] ||
   cargo run --quiet --release -- export "${real[0]}" --to perfetto -o "$dir/kineto-mi300.pftrace" --quiet
-nsys=$root/../shared/corpus/nsys/mfu_2gpu_before.sqlite.gz
-if [ ! -s "$dir/nsys.sqlite" ] && [ -f "$nsys" ] && has python3; then
-  python3 tools/grow-nsys.py "$nsys" "$dir/nsys.sqlite" "$megabytes"
-fi
+captures() {
+  repeated "$1" nsys.sqlite grow-nsys.py nsys/mfu_2gpu_before.sqlite.gz
+  repeated "$1" snapshot.pickle grow-snapshot.py memsnapshot/medium.pickle.gz
+}
+captures "$megabytes" > /dev/null
 
 echo "bench: native"
 TRACEDROP_BENCH_DIR=$dir cargo bench --bench readers
@@ -74,6 +75,7 @@ export NODE_OPTIONS="--experimental-websocket ${NODE_OPTIONS:-}"
 node tests/browser/bench.mjs "${real[@]}" "$dir"/chrome.json "$dir"/chrome.json.gz "$dir"/chrome-lines.jsonl "$dir"/sway.jsonl "$dir"/python.jsonl "$dir"/mrm.txt "$dir"/mrm.parquet
 
 echo "bench: browser, large traces"
+mapfile -t captured < <(captures 1000)
 packed=$(grown 500 kineto-mi300.json --preset mi300).gz
 [ -s "$packed" ] || gzip --fast --keep "${packed%.gz}"
 ROUNDS=${ROUNDS:-3} node tests/browser/bench.mjs \
@@ -81,7 +83,8 @@ ROUNDS=${ROUNDS:-3} node tests/browser/bench.mjs \
   "$(grown 500 kineto-mi300.json --preset mi300)" "$packed" \
   "$(grown 1000 kineto-mi300.json --preset mi300)" \
   "$(grown 1000 kineto-b200.json --preset b200)" \
-  "$(grown 1000 compact-mi300.json --preset mi300 --style compact)"
+  "$(grown 1000 compact-mi300.json --preset mi300 --style compact)" \
+  "${captured[@]}"
 
 echo "bench: browser, two traces compared"
 node tests/browser/bench-compare.mjs "$(grown 500 kineto-mi300.json --preset mi300)" "$(grown 500 kineto-b200.json --preset b200)"

@@ -81,6 +81,17 @@ cargo_tool() {
   printf '%s\n' "$dir/bin"
 }
 
+# A file of the collection, repeated up to that many megabytes by a tool of this folder; nothing without the collection.
+# Made once: repeated MEGABYTES NAME TOOL FILE
+repeated() {
+  local file=$root/target/bench/$1/$2 from=$root/../shared/corpus/$4
+  mkdir -p "$(dirname "$file")"
+  if [ ! -s "$file" ] && [ -f "$from" ] && has python3; then
+    python3 "$root/tools/$3" "$from" "$file" "$1" >&2 || rm -f "$file"
+  fi
+  [ ! -s "$file" ] || echo "$file"
+}
+
 # A real trace of that many megabytes, grown by a tool next to some checkouts; elsewhere a generated one.
 # Made once: grown MEGABYTES NAME [arguments of the tool]
 grown() {
