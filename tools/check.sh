@@ -17,15 +17,14 @@ export TRACEDROP_WASM_TARGET=$PWD/target/wasm-check
 
 run cargo fmt --check
 run cargo clippy --quiet --all-targets -- -D warnings
-for bin in app worker; do
-  if [ -z "$TRACEDROP_WASM_RUSTC" ]; then
-    run tools/wasm.sh cargo clippy --quiet --target wasm32-unknown-unknown --no-default-features --features $bin --bin $bin -- -D warnings
-  else
-    # Debian's Rust for the web has no clippy.
-    TRACEDROP_WASM_EXTRA_RUSTFLAGS='-D warnings' \
-      run tools/wasm.sh cargo check --quiet --target wasm32-unknown-unknown --no-default-features --features $bin --bin $bin
-  fi
-done
+# Both programs of the page at once: the library is checked once for them.
+wasm=(--quiet --target wasm32-unknown-unknown --no-default-features --features app,worker --bin app --bin worker)
+if [ -z "$TRACEDROP_WASM_RUSTC" ]; then
+  run tools/wasm.sh cargo clippy "${wasm[@]}" -- -D warnings
+else
+  # Debian's Rust for the web has no clippy.
+  TRACEDROP_WASM_EXTRA_RUSTFLAGS='-D warnings' run tools/wasm.sh cargo check "${wasm[@]}"
+fi
 # The Python package is a workspace of its own.
 run cargo fmt --check --manifest-path python/Cargo.toml
 CARGO_TARGET_DIR=$PWD/target/python run cargo clippy --quiet --manifest-path python/Cargo.toml -- -D warnings
