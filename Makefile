@@ -51,10 +51,10 @@ screenshots: dist/index.html ## write screenshots of the page to tests/browser/o
 check: ## check formatting, lints and documentation
 	@tools/check.sh
 
-# Two jobs: compilers and browser tests mostly use one core each. The longest job starts first. Output is grouped per job if
-# make supports it.
+# Three jobs: compilers and browser tests mostly use one core each, of two, and often wait for a download or a page. The longest
+# job starts first. Output is grouped per job if make supports it.
 test: ## run everything that CI runs
-	@+$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) test-all
+	@+$(MAKE) --no-print-directory --jobs=3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) test-all
 
 test-all: test-browser check test-native test-python test-fuzz test-notebook test-fleet-small
 
