@@ -15,7 +15,7 @@ use super::boxes::{BoxTable, Boxes, SliceBoxes};
 use super::index::TimelineIndex;
 use super::sampled::{self, SampledThread};
 use super::search::LastSearch;
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::steps;
 use crate::base::strings::StringId;
 use crate::base::text;
@@ -153,7 +153,8 @@ impl Timeline {
             });
             rows_of[place].1.push(row);
         }
-        let mut tracks: Vec<(Order, Track)> = Vec::new();
+        let mut tracks: Vec<(Option<ProcessId>, Order, Track)> = Vec::new();
+        let mut with_devices: HashSet<Option<ProcessId>> = HashSet::default();
         for (number_in_file, (shown, mut rows)) in rows_of.into_iter().enumerate() {
             // A thread's own slices, then its overlapping ones, then its states.
             rows.sort_by_key(|row| (index.rows[*row].track, index.rows[*row].depth, index.rows[*row].lane));
@@ -172,7 +173,12 @@ impl Timeline {
                 ..self.of_rows(&index, &rows)
             };
             let busy = view.busy;
+            if is_device {
+                with_devices.insert(process);
+            }
             let order = Order {
+                has_no_device: true,
+                is_no_device: !is_device,
                 process: process.map_or((i64::MIN, 0), |process| {
                     let sort_index = trace.processes.sort_index.get(process.0 as usize).copied().flatten();
                     (i64::from(sort_index.unwrap_or(0)), process.0)
@@ -181,10 +187,15 @@ impl Timeline {
                 idle: (busy * -1e9) as i64,
                 number: number_in_file,
             };
-            tracks.push((order, Track { view, content: Content::Rows { part: self.parts.len(), rows } }));
+            let track = Track { view, content: Content::Rows { part: self.parts.len(), rows } };
+            tracks.push((process, order, track));
         }
-        tracks.sort_by_key(|(order, _)| *order);
-        let tracks = tracks.into_iter().map(|(_, track)| track).collect();
+        for (process, order, _) in &mut tracks {
+            // What is of no process stays at the top.
+            order.has_no_device = process.is_some() && !with_devices.contains(process);
+        }
+        tracks.sort_by_key(|(_, order, _)| *order);
+        let tracks = tracks.into_iter().map(|(.., track)| track).collect();
         self.add_part(number, None, index, tracks);
     }
 
@@ -310,10 +321,13 @@ impl Part {
     }
 }
 
-/// Order of tracks in a trace.
+/// Order of tracks in a trace. Devices come first: their tracks are flat and what most people look for, while threads above them may
+/// be deeper than a screen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Order {
+    has_no_device: bool,
     process: (i64, u32),
+    is_no_device: bool,
     thread: i64,
     idle: i64,
     number: usize,
