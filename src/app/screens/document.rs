@@ -429,7 +429,9 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             if id.with_value(|id| id == MEMORY) {
                 view! { <MemorySettings tab query format>{editors}</MemorySettings> }.into_any()
             } else if id.with_value(|id| id == MEMORY_SNAPSHOT) {
-                view! { <MomentChoice tab query /> }.into_any()
+                // Without a picture of memory over time, there is no moment to choose.
+                let has_times = move || blocks.with(|keys| keys.iter().any(|key| matches!(key, BlockKey::Chart(_))));
+                view! { <Show when=has_times><MomentChoice tab query /></Show> }.into_any()
             } else {
                 editors.into_any()
             }
