@@ -6,6 +6,7 @@ use super::widgets::MenuItem;
 use super::words::words;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
+use tracedrop::base::sort;
 use tracedrop::base::text;
 use tracedrop::engine::folder::{
     REPORT_ON_RUNS, RunIn, TableFolder, archive_stem, are_ranks_of_one_run, is_run, may_be_archive,
@@ -183,7 +184,7 @@ impl App {
 
     /// Opens one tab for all `files`.
     pub fn open_together(self, mut files: Vec<Picked>) -> Tab {
-        files.sort_by(|a, b| a.path.cmp(&b.path));
+        sort::by(&mut files, |a, b| a.path.cmp(&b.path));
         name_apart(&mut files);
         self.open_tab(Source::Together(files))
     }
@@ -323,7 +324,7 @@ fn files_of(tabs: &[Tab]) -> Vec<Picked> {
         _ => None,
     };
     let mut files: Vec<Picked> = tabs.iter().filter_map(file).collect();
-    files.sort_by(|a, b| a.path.cmp(&b.path));
+    sort::by(&mut files, |a, b| a.path.cmp(&b.path));
     files
 }
 
@@ -365,7 +366,9 @@ fn exports_of(files: Vec<Picked>) -> (Vec<Picked>, Vec<Picked>) {
 
 /// Uses paths instead of names where files of several folders have the same name: `rank0/trace.json`.
 fn name_apart(files: &mut [Picked]) {
-    let names: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let mut names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    sort::by(&mut names, Ord::cmp);
+    names.dedup();
     if names.len() < files.len() {
         for file in files {
             let folder = file.path.split('/').next().unwrap_or_default().to_string();

@@ -7,6 +7,7 @@ use super::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
+use tracedrop::base::sort;
 use tracedrop::base::text;
 use tracedrop::engine::folder;
 use tracedrop::engine::protocol::{DocumentView, LinkView, LinkedFile, LinkedSide, Request, SentView};
@@ -80,7 +81,7 @@ fn n_of_a(files: &[LinkedFile]) -> Option<usize> {
 
 fn sorted<'a, T: Ord>(some: &[&'a T]) -> Vec<&'a T> {
     let mut some = some.to_vec();
-    some.sort_unstable();
+    sort::by(&mut some, Ord::cmp);
     some
 }
 

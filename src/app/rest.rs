@@ -7,6 +7,7 @@ use super::state::{App, Phase, Tab};
 use super::words::words;
 use leptos::prelude::*;
 use std::rc::Rc;
+use tracedrop::base::sort;
 use tracedrop::compare::PhaseFilter;
 use tracedrop::engine::protocol::{Failure, Request};
 
@@ -49,7 +50,7 @@ impl App {
             |tab: &Tab| self.to_compare.with_value(|waiting| waiting.iter().any(|ids| ids.contains(&tab.id)));
         let may_rest = |tab: &Tab| Some(tab.id) != active && tab.may_rest() && !is_awaited(tab);
         let mut idle: Vec<Tab> = with_worker.into_iter().filter(may_rest).collect();
-        idle.sort_by(|a, b| a.run.seen_ms.get_value().total_cmp(&b.run.seen_ms.get_value()));
+        sort::by(&mut idle, |a, b| a.run.seen_ms.get_value().total_cmp(&b.run.seen_ms.get_value()));
         idle.into_iter().take(n_too_many).for_each(Tab::fall_asleep);
     }
 }

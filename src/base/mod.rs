@@ -12,6 +12,7 @@ pub mod pattern;
 pub mod progress;
 pub mod protobuf;
 pub mod secrets;
+pub mod sort;
 pub mod source;
 pub mod steps;
 pub mod strings;

@@ -3,6 +3,7 @@
 use super::protocol::{FormatView, LinkedFile, LinkedSide};
 use crate::analysis::mrm_run;
 pub use crate::archive::tar::{Piece, tar_of};
+use crate::base::sort;
 use crate::base::text::number_behind;
 use crate::import::sqlite_captures::parquet_folder;
 use crate::import::{Confidence, address_ranges};
@@ -72,7 +73,7 @@ pub struct RunIn<T> {
 /// Splits files with `/`-separated paths into run directories and others, both ordered by path. A run directory includes its
 /// folder of figures; the list of runs of a data set goes with the first run, after its other files.
 pub fn runs_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<RunIn<T>>, Vec<T>) {
-    files.sort_by(|a, b| path(a).cmp(path(b)));
+    sort::by(&mut files, |a, b| path(a).cmp(path(b)));
     let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in &files {
         let (folder, name) = split(path(file));
@@ -129,7 +130,7 @@ pub struct TableFolder<T> {
 
 /// Splits files with `/`-separated paths into Parquet exports of Nsight Systems and others, both ordered by path.
 pub fn table_folders_among<T>(mut files: Vec<T>, path: impl Fn(&T) -> &str) -> (Vec<TableFolder<T>>, Vec<T>) {
-    files.sort_by(|a, b| path(a).cmp(path(b)));
+    sort::by(&mut files, |a, b| path(a).cmp(path(b)));
     let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in &files {
         let (folder, name) = split(path(file));
@@ -251,7 +252,7 @@ pub fn are_ranks_of_one_run<'a>(names: impl Iterator<Item = &'a str>) -> bool {
         ranks.push(rank);
     }
     let n = ranks.len();
-    ranks.sort_unstable();
+    sort::by_key(&mut ranks, |rank| *rank);
     ranks.dedup();
     n > 1 && ranks.len() == n
 }
@@ -306,13 +307,13 @@ fn sides_by_folder(linked: &[LinkedFile], files: &[(&str, u64)]) -> Option<Vec<L
         let sizes = |wanted| {
             let of_side = files.iter().zip(sides).filter(|(_, side)| **side == wanted);
             let mut sizes: Vec<u64> = of_side.map(|((_, bytes), _)| *bytes).collect();
-            sizes.sort_unstable();
+            sort::by_key(&mut sizes, |size| *size);
             sizes
         };
         let linked_sizes = |wanted| {
             let of_side = linked.iter().filter(|file| file.side == Some(wanted));
             let mut sizes: Vec<u64> = of_side.map(|file| file.bytes).collect();
-            sizes.sort_unstable();
+            sort::by_key(&mut sizes, |size| *size);
             sizes
         };
         [LinkedSide::A, LinkedSide::B].iter().all(|side| sizes(*side) == linked_sizes(*side))

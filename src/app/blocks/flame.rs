@@ -5,6 +5,7 @@ use leptos::attr::custom::custom_attribute;
 use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
 use leptos::prelude::*;
+use tracedrop::base::sort;
 use tracedrop::report::chart::{Flame, FlameBox};
 use tracedrop::scene::flame::{self, Placed, ROW};
 use tracedrop::scene::tone_name;
@@ -235,7 +236,7 @@ fn below(flame: &Flame, caller: Option<usize>) -> Vec<usize> {
     };
     let mut found: Vec<usize> =
         (0..flame.boxes.len()).filter(|number| is_there(&flame.boxes[*number])).collect();
-    found.sort_by(|a, b| flame.boxes[*a].start.total_cmp(&flame.boxes[*b].start));
+    sort::by(&mut found, |a, b| flame.boxes[*a].start.total_cmp(&flame.boxes[*b].start));
     found
 }
 

@@ -2,6 +2,7 @@
 
 use super::files::{Picked, list, picked_file};
 use js_sys::{Array, Promise, Reflect};
+use tracedrop::base::sort;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
@@ -28,7 +29,7 @@ pub fn picked_folder(input: &HtmlInputElement) -> Option<Folder> {
     let mut files = list(input.files());
     input.set_value("");
     let name = files.first()?.path.split('/').next().unwrap_or_default().to_string();
-    files.sort_by(|a, b| a.path.cmp(&b.path));
+    sort::by(&mut files, |a, b| a.path.cmp(&b.path));
     let is_cut = files.len() > MAX_FILES;
     files.truncate(MAX_FILES);
     Some(Folder { name, files, unreadable: Vec::new(), is_cut })
@@ -62,7 +63,7 @@ pub async fn walk(entry: FileSystemEntry) -> Folder {
             Err(_) => folder.unreadable.push(path),
         }
     }
-    folder.files.sort_by(|a, b| a.path.cmp(&b.path));
+    sort::by(&mut folder.files, |a, b| a.path.cmp(&b.path));
     folder
 }
 

@@ -15,6 +15,7 @@ use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::{Group, Query};
+use tracedrop::base::sort;
 use tracedrop::engine::protocol::{BlockView, DocumentView, ReportView};
 use tracedrop::report::Facts;
 
@@ -56,7 +57,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                     document.reports.iter().filter(has_content).map(entry).collect();
                 // Groups in the order of their first reports, so that the first report stays the first.
                 let order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
-                entries.sort_by_key(|entry| order.iter().position(|group| *group == entry.group));
+                sort::by_key(&mut entries, |entry| order.iter().position(|group| *group == entry.group));
                 let picture = |id: &str, title: &str| Entry {
                     id: id.to_string(),
                     title: title.to_string(),

@@ -12,6 +12,7 @@ use crate::app::words::words;
 use leptos::html::Div;
 use leptos::prelude::*;
 use std::sync::Arc;
+use tracedrop::base::sort;
 use tracedrop::base::units::{format_float, format_ratio};
 use tracedrop::engine::protocol::{
     By, Direction, FlameInfo, FlameQuery, FlameRow, FlameView, FrameClass, LabelKey, Request, RowOrder,
@@ -533,7 +534,7 @@ fn path_of(flame: &Flame, number: usize) -> Vec<LabelKey> {
             && middle <= other.start + other.weight
     };
     let mut path: Vec<&FlameBox> = flame.boxes.iter().filter(is_around).collect();
-    path.sort_by_key(|it| it.depth);
+    sort::by_key(&mut path, |it| it.depth);
     path.dedup_by_key(|it| it.depth);
     path.into_iter().map(|it| (it.name.clone(), it.place.clone())).collect()
 }

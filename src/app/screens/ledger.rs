@@ -11,6 +11,7 @@ use leptos::html;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::analysis::Query;
+use tracedrop::base::sort;
 use tracedrop::base::text;
 use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{DocumentView, FileView, IndexView, IssueView, LedgerView, SeverityView};
@@ -559,7 +560,7 @@ pub(super) fn severity_mark(severity: Option<SeverityView>) -> impl IntoView {
 
 pub(super) fn issues_view(issues: &[IssueView]) -> impl IntoView + use<> {
     let mut issues = issues.to_vec();
-    issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
+    sort::by_key(&mut issues, |issue| std::cmp::Reverse(issue.severity));
     (!issues.is_empty()).then(|| {
         view! {
             <ul class="issues" aria-label=words().file.issues_title>

@@ -7,6 +7,7 @@ use crate::app::words::words;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tracedrop::base::sort;
 use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{ColumnView, Request, TableAsk, TimelineAnswer, TimelineAsk};
 use tracedrop::report::view::TableQuery;
@@ -99,9 +100,11 @@ impl TimelineState {
     pub fn has_come(self, tracks: Tracks) {
         let is_idle = |track: &TrackView| track.n_rows > 1 && track.busy < IDLE;
         let folded = (0..).zip(&tracks.tracks).filter(|(_, track)| is_idle(track)).map(|(number, _)| number);
-        let folded: BTreeSet<u32> = folded.collect();
-        self.idle.set(folded.clone());
-        self.folded.set(folded);
+        let mut set = BTreeSet::new();
+        // Collecting would sort them, with a sort of its own.
+        set.extend(folded);
+        self.idle.set(set.clone());
+        self.folded.set(set);
         self.tracks.set(Some(Arc::new(tracks)));
     }
 }
@@ -140,7 +143,7 @@ fn names_of(columns: &[ColumnView], rows: &[Vec<Value>]) -> Vec<String> {
     let place = place.or_else(|| columns.iter().position(|column| column.is_symbol));
     let names = place.into_iter().flat_map(|place| rows.iter().filter_map(move |row| row.get(place)));
     let mut names: Vec<String> = names.map(Value::plain).collect();
-    names.sort();
+    sort::by(&mut names, Ord::cmp);
     names.dedup();
     names
 }

@@ -2,6 +2,7 @@
 
 use super::texts::cut;
 use super::{GUTTER, HEAD, LETTER, PLOT_HEIGHT, RIGHT};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::chart::Period;
 use crate::scene::{Anchor, Mark, Scene, axis};
@@ -76,7 +77,7 @@ pub(super) fn push_periods(
     let x_of = |ns: i64| x_of(ns).clamp(left, right);
     let mut edges: Vec<f64> =
         periods.iter().flat_map(|period| [x_of(period.start), x_of(period.end)]).collect();
-    edges.sort_by(f64::total_cmp);
+    sort::by(&mut edges, f64::total_cmp);
     edges.dedup_by(|next, before| *next - *before < APART);
     for x in edges {
         scene.marks.push(Mark::Rule { from: (x, top), to: (x, bottom), is_limit: true });

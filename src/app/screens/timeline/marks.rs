@@ -3,6 +3,7 @@
 use crate::app::client::Answer;
 use crate::app::state::{Tab, row_times};
 use leptos::prelude::*;
+use tracedrop::base::sort;
 use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{BlockView, ColumnView, DocumentView, Request, TableAsk, TableView};
 use tracedrop::report::{Anchor, Remark, Value};
@@ -84,7 +85,7 @@ fn steps_of(columns: &[ColumnView], rows: &[Vec<Value>]) -> Vec<Step> {
         });
         steps.push(Step { name: text(row, name).unwrap_or_default(), from, to, kind });
     }
-    steps.sort_by(|a, b| a.from.total_cmp(&b.from));
+    sort::by(&mut steps, |a, b| a.from.total_cmp(&b.from));
     steps
 }
 

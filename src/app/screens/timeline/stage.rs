@@ -12,6 +12,7 @@ use leptos::ev;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tracedrop::base::sort;
 use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Viewport;
 use tracedrop::timeline::answers::{ARGUMENTS, At, BoxLink, BoxName, ColorBy, Found, Label, RowName};
@@ -208,9 +209,9 @@ impl Stage {
                 view.x_of(label.end_ns as f64) > 0.0 && view.x_of(label.start_ns as f64) < view.width
             };
             let mut labels: Vec<&Label> = painted.picture.labels.iter().filter(shown).collect();
-            labels.sort_by_key(|label| std::cmp::Reverse(label.end_ns - label.start_ns));
+            sort::by_key(&mut labels, |label| std::cmp::Reverse(label.end_ns - label.start_ns));
             labels.truncate(MAX_LISTED);
-            labels.sort_by_key(|label| (label.row, label.start_ns));
+            sort::by_key(&mut labels, |label| (label.row, label.start_ns));
             let text = |label: &Label| {
                 let name = painted.picture.names.get(label.name as usize).map_or("", String::as_str);
                 (words().timeline.listed)(name, label.end_ns - label.start_ns, label.start_ns)
