@@ -249,6 +249,30 @@ fn the_page_uses_protocol_and_report_only() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Leptos compiles its own anew for each use, so they would be most of the page again.
+#[test]
+fn the_page_uses_its_own_control_flow() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for file in sources(&src.join("app")).into_iter().filter(|file| !file.ends_with("erased.rs")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let imports: String =
+            text.lines().filter(|line| line.starts_with("use crate::app::erased::")).collect();
+        for name in ["Show", "For"] {
+            let is_used = [' ', '\n'].iter().any(|end| text.contains(&format!("<{name}{end}")));
+            if is_used && !imports.contains(name) {
+                wrong.push(format!("{}: {name} is not that of app::erased", file.display()));
+            }
+        }
+        for leptos in ["Effect::new", "Memo::new(move |_|"] {
+            if text.contains(leptos) {
+                wrong.push(format!("{}: {leptos}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn what_one_looks_at_knows_no_browser() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

@@ -6,6 +6,7 @@ use super::client::Answer;
 use super::screens::{FLAME, TIMELINE};
 use super::state::{App, Phase, Source, Tab};
 use super::words::words;
+use crate::app::erased::effect;
 use leptos::prelude::*;
 use tracedrop::engine::protocol::{BudgetView, HeldView, LimitView, ReportView, Request};
 
@@ -81,8 +82,8 @@ impl App {
                 self.alert((words().opening.not_given)(&why));
             }
         }
-        Effect::new(move |_| self.tell_of_document(embed));
-        Effect::new(move |_| self.hold_limits(embed));
+        effect(move || self.tell_of_document(embed));
+        effect(move || self.hold_limits(embed));
         browser::on_height(|height| browser::tell_host(ToHost::Height { height }));
         browser::tell_host(ToHost::Ready { version: browser::version(), build: browser::build() });
     }

@@ -11,6 +11,7 @@ mod client;
 mod compare_tabs;
 mod custom_rules;
 mod embed;
+mod erased;
 mod file_groups;
 mod helper_pool;
 mod link_matching;
@@ -25,6 +26,7 @@ mod view_state;
 mod widgets;
 mod words;
 
+use crate::app::erased::{For, effect, memo};
 use browser::Dropped;
 use embed::Embed;
 use leptos::prelude::*;
@@ -44,8 +46,8 @@ pub fn App() -> impl IntoView {
     app.warm_up();
     browser::on_system_theme(move || app.theme.notify());
     let remembers = app.embed.is_none();
-    Effect::new(move |_| browser::apply_theme(app.theme.get(), remembers));
-    Effect::new(move |_| {
+    effect(move || browser::apply_theme(app.theme.get(), remembers));
+    effect(move || {
         let name = app.active.get().and_then(|id| app.tab(id)).map(|tab| tab.label());
         browser::set_title(&(words().page.page_title)(name.as_deref()));
     });
@@ -97,8 +99,8 @@ fn WholePage(app: State) -> impl IntoView {
         },
     );
     shortcuts::listen(app);
-    let would_lose = Memo::new(move |_| app.tabs.with(|tabs| tabs.iter().any(|tab| tab.would_lose_notes())));
-    Effect::new(move |_| browser::ask_before_leaving(would_lose.get()));
+    let would_lose = memo(move || app.tabs.with(|tabs| tabs.iter().any(|tab| tab.would_lose_notes())));
+    effect(move || browser::ask_before_leaving(would_lose.get()));
     app.follow_history();
     app.remember_open_files();
     browser::copy_names_whole();

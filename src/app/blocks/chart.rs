@@ -1,6 +1,7 @@
 //! A picture: the marks of a scene as SVG, as wide as there is room.
 
 use crate::app::browser::{self, Resizing};
+use crate::app::erased::{Show, effect, memo};
 use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -28,8 +29,8 @@ pub fn ChartBlock(
     let cell = RwSignal::new(None::<Chosen>);
     let app = app();
     // A frame on another page opens no files.
-    let has_sources = Memo::new(move |_| app.embed.is_none() && chart.with(has_sources));
-    let has_cells = Memo::new(move |_| has_sources.get() || chart.with(has_memory));
+    let has_sources = memo(move || app.embed.is_none() && chart.with(has_sources));
+    let has_cells = memo(move || has_sources.get() || chart.with(has_memory));
     let hint = move || match has_sources.get() {
         true => words().reports.choose_cell,
         false => words().reports.choose_block,
@@ -168,7 +169,7 @@ fn source_of(chart: &Chart, at: (usize, usize)) -> Option<(SourceTrace, Source)>
 pub(super) fn width_of(place: NodeRef<Div>) -> RwSignal<Option<f64>> {
     let width = RwSignal::new(None::<f64>);
     let resizing = StoredValue::new_local(None::<Resizing>);
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(element) = place.get() {
             let measured = element.clone();
             let measure = move || {

@@ -1,5 +1,6 @@
 //! Named values: the first few large, the rest as a list.
 
+use crate::app::erased::Show;
 use crate::app::widgets::{Icon, Number, Shape};
 use leptos::prelude::*;
 use tracedrop::base::text;

@@ -1,6 +1,7 @@
 //! The boxes of a flame graph, which a pointer and the arrow keys move through.
 
 use super::chart::width_of;
+use crate::app::erased::memo;
 use leptos::attr::custom::custom_attribute;
 use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
@@ -41,10 +42,10 @@ pub fn FlameDrawing(
 ) -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let width = width_of(place);
-    let placed = Memo::new(move |_| {
+    let placed = memo(move || {
         width.get().map(|width| flame.with(|flame| flame::placed(flame, width, from_bottom.get())))
     });
-    let height = Memo::new(move |_| flame.with(|flame| f64::from(flame::n_rows(flame)) * ROW));
+    let height = memo(move || flame.with(|flame| f64::from(flame::n_rows(flame)) * ROW));
     let drawn = move || {
         let is_searching = is_searching.get();
         placed.with(|placed| {
@@ -119,7 +120,7 @@ pub fn FlameDrawing(
             on_point.run(flame.with_untracked(|flame| flame.boxes.get(next).cloned()));
         }
     };
-    let items = Memo::new(move |_| flame.with(|flame| tree_items(flame, current.get())));
+    let items = memo(move || flame.with(|flame| tree_items(flame, current.get())));
     let id = StoredValue::new(id);
     let id_of = move |number: usize| id.with_value(|id| format!("{id}-{number}"));
     view! {

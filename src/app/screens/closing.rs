@@ -2,6 +2,7 @@
 
 use super::Way;
 use crate::app::browser;
+use crate::app::erased::Show;
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::Dialog;
 use crate::app::words::words;

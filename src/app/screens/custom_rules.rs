@@ -2,6 +2,7 @@
 
 use crate::app::browser;
 use crate::app::custom_rules::CustomRules;
+use crate::app::erased::{effect, memo};
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -45,13 +46,11 @@ pub fn MemorySettings(
     format: Signal<String>,
     children: Children,
 ) -> impl IntoView {
-    let reading =
-        Memo::new(move |_| tab.can_be_read_again().then(|| format.with(|format| Reading::of(format)))?);
-    let is_as_usual = Memo::new(move |_| reading.get().is_none_or(|reading| reading.is_as_usual));
-    let unknown = Memo::new(move |_| query.with(|query| query.memory.unknown.clone()));
-    let later = Memo::new(move |_| query.with(|query| query.memory.has_later_rules()));
-    let is_asked =
-        Memo::new(move |_| !is_as_usual.get() || query.with(|query| query.memory != Default::default()));
+    let reading = memo(move || tab.can_be_read_again().then(|| format.with(|format| Reading::of(format)))?);
+    let is_as_usual = memo(move || reading.get().is_none_or(|reading| reading.is_as_usual));
+    let unknown = memo(move || query.with(|query| query.memory.unknown.clone()));
+    let later = memo(move || query.with(|query| query.memory.has_later_rules()));
+    let is_asked = memo(move || !is_as_usual.get() || query.with(|query| query.memory != Default::default()));
     let ask = move |change: &dyn Fn(&mut Query)| {
         let mut query = query.get_untracked();
         change(&mut query);
@@ -128,7 +127,7 @@ pub fn CustomRulesEditor(tab: Tab, table: CustomRules, #[prop(into)] query: Sign
         .drafts
         .with_value(|drafts| drafts.iter().find(|(of, _)| *of == table).map(|(_, text)| text.clone()));
     let draft = RwSignal::new(kept.unwrap_or_else(|| query.with_untracked(|query| table.text_of(query))));
-    Effect::new(move |_| {
+    effect(move || {
         let text = draft.get();
         let is_applied = query.with(|query| table.text_of(query) == text);
         tab.drafts.update_value(|drafts| {
@@ -138,14 +137,15 @@ pub fn CustomRulesEditor(tab: Tab, table: CustomRules, #[prop(into)] query: Sign
             }
         });
     });
-    let in_use = Memo::new(move |_| query.with(|query| table.text_of(query)));
+    let in_use = memo(move || query.with(|query| table.text_of(query)));
     // It may be changed by a file that is dropped.
-    Effect::new(move |before: Option<String>| {
+    let mut before = None;
+    effect(move || {
         let now = in_use.get();
-        if before.is_some_and(|before| before != now) {
+        if before.as_ref().is_some_and(|before| *before != now) {
             draft.set(now.clone());
         }
-        now
+        before = Some(now);
     });
     // Ranges are a file's until someone has written over them.
     let from_file = move || {

@@ -4,6 +4,7 @@ use super::{FileCard, LinkCard, MomentChoice, SidesCard, choose_moment};
 use crate::app::blocks::{ChartBlock, FactsBlock, FindingsBlock, Judgements, NoteBlock, TableBlock};
 use crate::app::browser;
 use crate::app::custom_rules::CustomRules;
+use crate::app::erased::{For, Show, effect, memo};
 use crate::app::screens::{
     CustomRulesEditor, FLAME, FlameScreen, LoadStrip, MemorySettings, NoteDialog, NotesPanel, PairScreen,
     TIMELINE, TimelineScreen,
@@ -41,8 +42,8 @@ enum Kind {
 
 #[component]
 pub fn DocumentScreen(tab: Tab) -> impl IntoView {
-    let document: Document = Memo::new(move |_| tab.document.get());
-    let reports = Memo::new(move |_| {
+    let document: Document = memo(move || tab.document.get());
+    let reports = memo(move || {
         document.with(|document| {
             document.as_ref().map_or_else(Vec::new, |document| {
                 let has_content = |report: &&ReportView| {
@@ -81,14 +82,14 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
             })
         })
     });
-    let shown = Memo::new(move |_| {
+    let shown = memo(move || {
         let chosen = tab.report.get();
         reports.with(|reports| {
             let place = reports.iter().position(|entry| Some(&entry.id) == chosen.as_ref());
             reports.get(place.unwrap_or(0)).map(|entry| entry.id.clone())
         })
     });
-    let kind = Memo::new(move |_| {
+    let kind = memo(move || {
         document.with(|document| match document.as_deref() {
             Some(DocumentView { sides: Some(_), .. }) => Kind::Compared,
             Some(DocumentView { link: Some(_), .. }) => Kind::Linked,
@@ -98,10 +99,10 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
     // In a frame that was asked for one report.
     let is_alone = move || tab.app.embed.is_some_and(|embed| embed.report.with(Option::is_some));
     // A frame shows what another page sent, and takes nothing down.
-    let is_whole = Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
+    let is_whole = memo(move || document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
     let can_write = move || tab.app.embed.is_none() && is_whole.get();
-    let has_notes = Memo::new(move |_| tab.notes.with(|notes| !notes.list.is_empty()));
-    let has_timeline = Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| it.has_timeline)));
+    let has_notes = memo(move || tab.notes.with(|notes| !notes.list.is_empty()));
+    let has_timeline = memo(move || document.with(|it| it.as_ref().is_some_and(|it| it.has_timeline)));
     let notes_take_focus = StoredValue::new(false);
     let still_reading = move || tab.run.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping));
     view! {
@@ -151,7 +152,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
 /// How far reports are that are made again. They stay as they are until then.
 #[component]
 fn MadeAgain(tab: Tab) -> impl IntoView {
-    let is_on = Memo::new(move |_| tab.run.made_again.with(Option::is_some));
+    let is_on = memo(move || tab.run.made_again.with(Option::is_some));
     view! {
         <p class="off-screen" role="status">{move || is_on.get().then_some(words().reading.making_again)}</p>
         <Show when=move || is_on.get()>
@@ -179,7 +180,7 @@ const MIN_GROUPED: usize = 6;
 /// The way from report to report.
 #[component]
 fn ReportList(tab: Tab, reports: Memo<Vec<Entry>>, shown: Memo<Option<String>>) -> impl IntoView {
-    let place = Memo::new(move |_| {
+    let place = memo(move || {
         let shown = shown.get();
         reports
             .with(|reports| reports.iter().position(|entry| Some(&entry.id) == shown.as_ref()).unwrap_or(0))
@@ -287,10 +288,9 @@ fn has_live_stacks(document: &DocumentView) -> bool {
 #[component]
 fn Report(tab: Tab, document: Document, id: String, shown: Memo<Option<String>>) -> impl IntoView {
     let id = StoredValue::new(id);
-    let is_shown = Memo::new(move |_| id.with_value(|id| shown.with(|shown| shown.as_ref() == Some(id))));
+    let is_shown = memo(move || id.with_value(|id| shown.with(|shown| shown.as_ref() == Some(id))));
     // Without the stacks, it is a report like others: what a link or a Tracedrop file has of them.
-    let has_stacks =
-        Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| has_live_stacks(it))));
+    let has_stacks = memo(move || document.with(|it| it.as_ref().is_some_and(|it| has_live_stacks(it))));
     view! {
         <article class="report" hidden=move || !is_shown.get()>
             <Show when=move || is_shown.get()>
@@ -309,42 +309,39 @@ fn Report(tab: Tab, document: Document, id: String, shown: Memo<Option<String>>)
 
 #[component]
 fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl IntoView {
-    let title =
-        Memo::new(move |_| with_report(document, id, |report| report.title.clone()).unwrap_or_default());
+    let title = memo(move || with_report(document, id, |report| report.title.clone()).unwrap_or_default());
     let summary =
-        Memo::new(move |_| with_report(document, id, |report| report.summary.clone()).unwrap_or_default());
-    let so_far = Memo::new(move |_| {
-        document.with(|document| document.as_ref().is_some_and(|document| !document.is_read))
-    });
-    let query = Memo::new(move |_| {
+        memo(move || with_report(document, id, |report| report.summary.clone()).unwrap_or_default());
+    let so_far =
+        memo(move || document.with(|document| document.as_ref().is_some_and(|document| !document.is_read)));
+    let query = memo(move || {
         document.with(|document| document.as_ref().map(|document| document.query.clone()).unwrap_or_default())
     });
     // A report that was handed on without its trace answers nothing else than it does, nor does a comparison of what was read.
-    let can_ask = Memo::new(move |_| {
+    let can_ask = memo(move || {
         document.with(|it| it.as_ref().is_some_and(|it| it.link.is_none() && it.sides.is_none()))
     });
-    let format = Memo::new(move |_| {
-        document.with(|it| it.as_ref().map(|it| it.file.format_id.clone()).unwrap_or_default())
-    });
+    let format =
+        memo(move || document.with(|it| it.as_ref().map(|it| it.file.format_id.clone()).unwrap_or_default()));
     // What the first values of a report judge stands above everything that can be asked.
-    let judgements = Memo::new(move |_| {
+    let judgements = memo(move || {
         with_report(document, id, |report| {
             let first = first_facts(report).map(|(_, facts)| &facts.facts);
             first.into_iter().flatten().filter(|fact| fact.mark.is_some()).cloned().collect::<Vec<_>>()
         })
         .unwrap_or_default()
     });
-    let blocks = Memo::new(move |_| {
+    let blocks = memo(move || {
         with_report(document, id, |report| {
             report.blocks.iter().enumerate().map(|(at, block)| key_of(at, block)).collect::<Vec<_>>()
         })
         .unwrap_or_default()
     });
     // While there is more to come, what nobody sees can wait.
-    let is_whole = Memo::new(move |_| document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
+    let is_whole = memo(move || document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
     let block_view = move |key: BlockKey, seen: Seen| match key {
         BlockKey::Facts(at) => {
-            let facts = Memo::new(move |_| {
+            let facts = memo(move || {
                 with_report(seen, id, |report| {
                     let Some(BlockView::Facts(facts)) = report.blocks.get(at) else { return None };
                     let mut facts = facts.clone();
@@ -359,7 +356,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             view! { <FactsBlock facts report_title=title /> }.into_any()
         }
         BlockKey::Note(at) => {
-            let note = Memo::new(move |_| {
+            let note = memo(move || {
                 with_report(seen, id, |report| match report.blocks.get(at) {
                     Some(BlockView::Note(note)) => Some(note.clone()),
                     _ => None,
@@ -369,7 +366,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             view! { <NoteBlock note /> }.into_any()
         }
         BlockKey::Findings(at) => {
-            let findings = Memo::new(move |_| {
+            let findings = memo(move || {
                 with_report(seen, id, |report| match report.blocks.get(at) {
                     Some(BlockView::Findings(findings)) => Some(findings.clone()),
                     _ => None,
@@ -379,7 +376,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             view! { <FindingsBlock tab findings /> }.into_any()
         }
         BlockKey::Chart(chart_id) => {
-            let chart = Memo::new(move |_| {
+            let chart = memo(move || {
                 with_report(seen, id, |report| {
                     report.blocks.iter().find_map(|block| match block {
                         BlockView::Chart(chart) if chart.id == chart_id => Some(chart.clone()),
@@ -395,7 +392,7 @@ fn ReportBody(tab: Tab, document: Document, id: StoredValue<String>) -> impl Int
             }
         }
         BlockKey::Table(table_id) => {
-            let table = Memo::new(move |_| {
+            let table = memo(move || {
                 seen.with(|document| {
                     id.with_value(|id| document.as_deref()?.table(id, &table_id).cloned().map(Arc::new))
                 })
@@ -478,9 +475,8 @@ fn with_report<T>(
 /// How long lists of the slowest are; shown where a report has such a list.
 #[component]
 fn TopChoice(tab: Tab, document: Document, id: StoredValue<String>) -> impl IntoView {
-    let top = Memo::new(move |_| {
-        document.with(|document| document.as_ref().map_or(0, |document| document.query.top))
-    });
+    let top =
+        memo(move || document.with(|document| document.as_ref().map_or(0, |document| document.query.top)));
     let has_list = Memo::new(move |before| {
         let full = with_report(document, id, |report| {
             report.blocks.iter().any(|block| {
@@ -493,7 +489,7 @@ fn TopChoice(tab: Tab, document: Document, id: StoredValue<String>) -> impl Into
     });
     let select = NodeRef::<html::Select>::new();
     // What could not be done is not what is chosen.
-    Effect::new(move |_| {
+    effect(move || {
         tab.n_refused.track();
         if let Some(select) = select.get() {
             select.set_value(&top.get_untracked().to_string());

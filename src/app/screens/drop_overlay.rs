@@ -1,6 +1,7 @@
 //! Shows what dropping will do, while files are dragged over the page.
 
 use crate::app::browser::Half;
+use crate::app::erased::Show;
 use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;

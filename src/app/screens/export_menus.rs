@@ -1,6 +1,7 @@
 //! What leaves the page: a menu of formats, and one of ways to hand results to someone else.
 
 use super::share::{ShareDialog, Way};
+use crate::app::erased::{Show, memo};
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::{Menu, MenuItem, Shape};
 use crate::app::words::words;
@@ -27,17 +28,16 @@ fn item(id: &str, label: &str, detail: &str) -> MenuItem {
 /// Export and Share, once there is something complete to write.
 #[component]
 pub fn ExportMenus(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let exporters = Memo::new(move |_| {
+    let exporters = memo(move || {
         document.with(|document| document.as_ref().map(|it| it.exporters.clone()).unwrap_or_default())
     });
-    let is_complete = Memo::new(move |_| {
+    let is_complete = memo(move || {
         document.with(|document| document.as_ref().is_none_or(|document| !document.partial))
             && tab.run.phase.with(|phase| *phase == Phase::Done)
             && exporters.with(|all| !all.is_empty())
     });
-    let has_reports = Memo::new(move |_| {
-        document.with(|document| document.as_ref().is_some_and(|it| !it.reports.is_empty()))
-    });
+    let has_reports =
+        memo(move || document.with(|document| document.as_ref().is_some_and(|it| !it.reports.is_empty())));
     view! {
         <Show when=move || is_complete.get()>
             <ExportMenu tab document exporters has_reports />
@@ -55,7 +55,7 @@ fn ExportMenu(
     exporters: Memo<Vec<ExporterView>>,
     has_reports: Memo<bool>,
 ) -> impl IntoView {
-    let not_exported = Memo::new(move |_| {
+    let not_exported = memo(move || {
         document.with(|document| document.as_ref().map(|it| it.not_exported.clone()).unwrap_or_default())
     });
     let items = Signal::derive(move || {

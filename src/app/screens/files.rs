@@ -1,6 +1,7 @@
 //! Several files combined: parsing details of each, skipped files, and the offer to combine.
 
 use super::ledger::{account_view, issues_view, severity_mark, verdict_of, worst_of};
+use crate::app::erased::{Show, memo};
 use crate::app::state::{Tab, app};
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -11,7 +12,7 @@ use tracedrop::engine::protocol::{DocumentView, Failure, FileAccount, LeftOutVie
 /// What was to be read together with the others, and could not.
 #[component]
 pub fn LeftOut(document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let left_out = Memo::new(move |_| {
+    let left_out = memo(move || {
         document
             .with(|document| document.as_ref().map(|document| document.left_out.clone()).unwrap_or_default())
     });

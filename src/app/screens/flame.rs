@@ -5,6 +5,7 @@
 use crate::app::blocks::{FlameDrawing, InReports};
 use crate::app::browser::{self, Pause};
 use crate::app::client::Answer;
+use crate::app::erased::{Show, effect, memo};
 use crate::app::state::Tab;
 use crate::app::view_state::{Action, usual_libraries};
 use crate::app::widgets::{Icon, SearchField, Shape};
@@ -89,7 +90,7 @@ impl Look {
 
 #[component]
 pub fn FlameScreen(tab: Tab) -> impl IntoView {
-    let query = Memo::new(move |_| {
+    let query = memo(move || {
         tab.app.view.with(|view| view.tab(tab.id).map(|tab| tab.flame.clone()).unwrap_or_default())
     });
     let problem = RwSignal::new(None::<String>);
@@ -103,12 +104,12 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
         from_bottom: RwSignal::new(false),
     };
     // The revision is that of the document: another range or side has other stacks.
-    let is_read = Memo::new(move |_| {
+    let is_read = memo(move || {
         tab.document
             .with(|it| it.as_ref().filter(|it| it.is_read).map(|it| (it.revision, it.sides.is_some())))
     });
     let n_asked = StoredValue::new(0_u32);
-    Effect::new(move |_| {
+    effect(move || {
         if is_read.get().is_none() {
             return;
         }
@@ -133,7 +134,7 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
             },
         );
     });
-    let has_view = Memo::new(move |_| look.view.with(Option::is_some));
+    let has_view = memo(move || look.view.with(Option::is_some));
     let summary = move || {
         look.view.with(|view| {
             let view = view.as_ref()?;
@@ -188,15 +189,15 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
 fn Tools(look: Look, problem: RwSignal<Option<String>>) -> impl IntoView {
     let words = || &words().flame;
     let Look { query, view, .. } = look;
-    let titles = Memo::new(move |_| {
+    let titles = memo(move || {
         view.with(|view| {
             let of =
                 |view: &Arc<FlameView>| view.graphs.iter().map(|info| info.title.clone()).collect::<Vec<_>>();
             view.as_ref().map(of).unwrap_or_default()
         })
     });
-    let threads = Memo::new(move |_| look.info(|info| info.threads.clone()).unwrap_or_default());
-    let directions = Memo::new(move |_| {
+    let threads = memo(move || look.info(|info| info.threads.clone()).unwrap_or_default());
+    let directions = memo(move || {
         let has_order = look.info(|info| info.has_order).unwrap_or(false);
         let mut all = vec![Direction::Callers, Direction::Ends, Direction::Around];
         if has_order {
@@ -204,12 +205,12 @@ fn Tools(look: Look, problem: RwSignal<Option<String>>) -> impl IntoView {
         }
         all
     });
-    let is_difference = Memo::new(move |_| look.is_difference());
-    let has_steps = Memo::new(move |_| look.info(|info| info.has_steps).unwrap_or(false));
+    let is_difference = memo(move || look.is_difference());
+    let has_steps = memo(move || look.info(|info| info.has_steps).unwrap_or(false));
     let typed = RwSignal::new(query.get_untracked().search);
     let typing = Pause::new();
     // Back and links change it too.
-    Effect::new(move |_| {
+    effect(move || {
         let search = query.with(|query| query.search.clone());
         if typed.get_untracked().trim() != search {
             typed.set(search);
@@ -365,7 +366,7 @@ fn shown_total(view: &FlameView, widths: Widths) -> f64 {
 fn FrameOptions(look: Look) -> impl IntoView {
     let words = || &words().flame;
     let query = look.query;
-    let classes = Memo::new(move |_| look.info(|info| info.classes.clone()).unwrap_or_default());
+    let classes = memo(move || look.info(|info| info.classes.clone()).unwrap_or_default());
     let is_mine = move || query.with(|query| !query.stacks.libraries.is_empty());
     let n_changed = move || {
         query.with(|query| {
@@ -454,9 +455,8 @@ fn FrameOptions(look: Look) -> impl IntoView {
 fn Trail(look: Look) -> impl IntoView {
     let words = || &words().flame;
     let query = look.query;
-    let is_deep =
-        Memo::new(move |_| query.with(|query| !query.focus.is_empty()) || look.zoom.get() != (0.0, 1.0));
-    let left_out = Memo::new(move |_| {
+    let is_deep = memo(move || query.with(|query| !query.focus.is_empty()) || look.zoom.get() != (0.0, 1.0));
+    let left_out = memo(move || {
         query.with(|query| {
             let of = |texts: &[String], is_ignored: bool| {
                 texts.iter().map(|text| (text.clone(), is_ignored)).collect::<Vec<_>>()
@@ -556,14 +556,14 @@ fn Graph(look: Look) -> impl IntoView {
     let (current, current_caller) = (RwSignal::new(None::<usize>), RwSignal::new(None::<usize>));
     let empty = || Flame { boxes: Vec::new(), total: 0.0, unit: tracedrop::base::units::Unit::None };
     let is_in_time = move || query.with(|query| query.direction) == Direction::Time;
-    let main = Memo::new(move |_| {
+    let main = memo(move || {
         view.with(|view| {
             let flame = view.as_ref().map_or_else(empty, |view| view.flame.clone());
             if is_in_time() && zoom.get() != (0.0, 1.0) { zoomed(&flame, zoom.get()) } else { flame }
         })
     });
-    let callers = Memo::new(move |_| view.with(|view| view.as_ref().and_then(|view| view.callers.clone())));
-    Effect::new(move |_| {
+    let callers = memo(move || view.with(|view| view.as_ref().and_then(|view| view.callers.clone())));
+    effect(move || {
         main.track();
         current.set(None);
         current_caller.set(None);
@@ -630,13 +630,13 @@ fn Graph(look: Look) -> impl IntoView {
             );
         }
     };
-    let chosen_key = Memo::new(move |_| chosen.with(|chosen| key_of(chosen.as_ref()?)));
+    let chosen_key = memo(move || chosen.with(|chosen| key_of(chosen.as_ref()?)));
     let with_chosen = move |act: &dyn Fn(FlameBox)| {
         if let Some(it) = chosen.get_untracked() {
             act(it);
         }
     };
-    let can_go = Memo::new(move |_| tab.has_timeline());
+    let can_go = memo(move || tab.has_timeline());
     view! {
         <div class="flame-graph">
             <div class="flame-head">
@@ -713,13 +713,13 @@ fn Graph(look: Look) -> impl IntoView {
 fn Functions(look: Look) -> impl IntoView {
     let words = || &words().flame;
     let Look { query, view, chosen, pointed, .. } = look;
-    let is_difference = Memo::new(move |_| look.is_difference());
+    let is_difference = memo(move || look.is_difference());
     let frame = NodeRef::<Div>::new();
     // The row of the box that is pointed at, or else of the chosen one.
-    let pointed = Memo::new(move |_| pointed.with(|it| key_of(it.as_ref()?)));
-    let chosen = Memo::new(move |_| chosen.with(|it| key_of(it.as_ref()?)));
-    let current = Memo::new(move |_| pointed.get().or_else(|| chosen.get()));
-    Effect::new(move |_| {
+    let pointed = memo(move || pointed.with(|it| key_of(it.as_ref()?)));
+    let chosen = memo(move || chosen.with(|it| key_of(it.as_ref()?)));
+    let current = memo(move || pointed.get().or_else(|| chosen.get()));
+    effect(move || {
         view.track();
         if let (Some(frame), true) = (frame.get(), chosen.with(Option::is_some)) {
             browser::reveal_in(&frame, CURRENT_ROW);
@@ -744,7 +744,7 @@ fn Functions(look: Look) -> impl IntoView {
         let (lit, key) = (exactly(&name), (name.clone(), place.clone()));
         let is_current = {
             let key = key.clone();
-            Memo::new(move |_| current.with(|current| current.as_ref() == Some(&key)))
+            memo(move || current.with(|current| current.as_ref() == Some(&key)))
         };
         let is_lit = {
             let lit = lit.clone();

@@ -1,6 +1,7 @@
 //! What stands around a trace in a frame of another page: the badge of its limits, and a foot.
 
 use crate::app::embed::Embed;
+use crate::app::erased::Show;
 use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;

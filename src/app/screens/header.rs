@@ -1,6 +1,7 @@
 //! The strip at the top: name, tabs, opening, theme, keys.
 
 use crate::app::browser::{self, Dropped, Theme};
+use crate::app::erased::{For, Show, effect, memo};
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, MenuItem, Shape};
 use crate::app::words::words;
@@ -128,7 +129,7 @@ fn TabStrip() -> impl IntoView {
     let app = app();
     let strip = NodeRef::<html::Div>::new();
     // The strip follows the choice when it has the focus, whichever key or click made it.
-    Effect::new(move |_| {
+    effect(move || {
         app.active.track();
         app.tabs.track();
         browser::after(0, move || {
@@ -176,9 +177,9 @@ fn TabStrip() -> impl IntoView {
 fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
     let app = app();
     let id = tab.id;
-    let selected = Memo::new(move |_| app.active.get() == Some(id));
+    let selected = memo(move || app.active.get() == Some(id));
     // With the start screen in front no tab is selected; the first one is then the way in for the Tab key.
-    let reachable = Memo::new(move |_| match app.active.get() {
+    let reachable = memo(move || match app.active.get() {
         Some(active) => active == id,
         None => app.tabs.with(|tabs| tabs.first().is_some_and(|first| first.id == id)),
     });

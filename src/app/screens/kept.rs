@@ -1,6 +1,7 @@
 //! Files that were opened before, and what the browser keeps of them.
 
 use crate::app::browser;
+use crate::app::erased::{For, Show, effect, memo};
 use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -18,11 +19,11 @@ pub fn KeptFiles() -> impl IntoView {
             entries.iter().flatten().filter(|entry| entry.file_name == name).count()
         })
     };
-    let is_empty = Memo::new(move |_| entries().is_empty());
+    let is_empty = memo(move || entries().is_empty());
     let asks = RwSignal::new(false);
     // What was pressed to forget a file goes with it.
     let is_forgetting = StoredValue::new(false);
-    Effect::new(move |_| {
+    effect(move || {
         shelf.entries.track();
         asks.set(false);
         if is_forgetting.get_value() {
@@ -105,7 +106,7 @@ pub fn KeptFiles() -> impl IntoView {
 pub fn KeepChoice() -> impl IntoView {
     let app = app();
     let shelf = app.services.recent_files;
-    let can_keep = Memo::new(move |_| shelf.entries.with(Option::is_some));
+    let can_keep = memo(move || shelf.entries.with(Option::is_some));
     view! {
         <Show when=move || can_keep.get()>
             <label class="keep">

@@ -4,6 +4,7 @@ use super::files::{Fellows, LeftOut, accounts_view};
 use super::{ExportMenus, FarAwayNote, RangeAgain, RangeNote, SearchButton};
 use crate::app::annotations::Writing;
 use crate::app::browser::{self, Dropped};
+use crate::app::erased::{Show, memo};
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, Number, Shape};
 use crate::app::words::words;
@@ -29,32 +30,29 @@ fn number(value: u64, unit: Unit) -> impl IntoView {
 #[component]
 pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
     let file =
-        Memo::new(move |_| document.with(|document| document.as_ref().map(|document| document.file.clone())));
-    let ledger = Memo::new(move |_| {
-        document.with(|document| document.as_ref().map(|document| document.ledger.clone()))
-    });
-    let partial = Memo::new(move |_| {
-        document.with(|document| document.as_ref().is_some_and(|document| document.partial))
-    });
+        memo(move || document.with(|document| document.as_ref().map(|document| document.file.clone())));
+    let ledger =
+        memo(move || document.with(|document| document.as_ref().map(|document| document.ledger.clone())));
+    let partial =
+        memo(move || document.with(|document| document.as_ref().is_some_and(|document| document.partial)));
     // The parse result is known once the file is parsed, while reports may still be building.
-    let so_far = Memo::new(move |_| {
-        document.with(|document| document.as_ref().is_some_and(|document| !document.is_read))
-    });
+    let so_far =
+        memo(move || document.with(|document| document.as_ref().is_some_and(|document| !document.is_read)));
     // While reading goes on its own card says so.
-    let range = Memo::new(move |_| {
+    let range = memo(move || {
         document.with(|document| document.as_ref().filter(|document| !document.partial)?.range.chosen)
     });
-    let is_of_several = Memo::new(move |_| {
+    let is_of_several = memo(move || {
         document.with(|document| document.as_ref().is_some_and(|document| !document.files.is_empty()))
     });
-    let worst = Memo::new(move |_| {
+    let worst = memo(move || {
         let has_left_out =
             document.with(|document| document.as_ref().is_some_and(|document| !document.left_out.is_empty()));
         let left_out = has_left_out.then_some(SeverityView::Skipped);
         ledger.with(|ledger| ledger.as_ref().and_then(worst_of)).max(left_out)
     });
     // The header says how much was skipped. Details come first where most was, or reading ended early.
-    let is_mostly_lost = Memo::new(move |_| {
+    let is_mostly_lost = memo(move || {
         document.with(|document| {
             document.as_ref().is_some_and(|document| {
                 let DocumentView { file, ledger, is_read, .. } = &**document;
@@ -65,14 +63,14 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
         })
     });
     // That all was read says nothing of what it is worth.
-    let warnings = Memo::new(move |_| {
+    let warnings = memo(move || {
         document.with(|document| {
             let warnings = document.as_ref()?.warnings();
             Some((warnings.len() as u64, warnings.first()?.0.to_string()))
         })
     });
     // Parsing was stopped early, and the file is available.
-    let can_read_on = Memo::new(move |_| {
+    let can_read_on = memo(move || {
         document.with(|document| {
             document.as_ref().is_some_and(|it| {
                 !it.partial
@@ -84,7 +82,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     });
     // Opened and closed by hand, or by what there is to tell.
     let chosen = RwSignal::new(None::<bool>);
-    let open = Memo::new(move |_| chosen.get().unwrap_or_else(|| is_mostly_lost.get()));
+    let open = memo(move || chosen.get().unwrap_or_else(|| is_mostly_lost.get()));
     let open_alone = Callback::new(move |name: String| tab.app.open_alone(tab, &name));
     let details_id = format!("account-{}", tab.id);
     let controls = details_id.clone();
@@ -191,7 +189,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
 /// Shows the passwords, tokens and keys that were hidden in this tab, and hides them again. What comes from an index has none.
 #[component]
 fn SecretsSwitch(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let query = Memo::new(move |_| {
+    let query = memo(move || {
         let document = document.get()?;
         let is_hidden =
             document.ledger.hides_secrets() || document.files.iter().any(|file| file.ledger.hides_secrets());

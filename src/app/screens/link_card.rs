@@ -2,6 +2,7 @@
 
 use super::ledger::{CloseButton, TabTitle};
 use super::{ExportMenus, SearchButton};
+use crate::app::erased::{Show, memo};
 use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -12,7 +13,7 @@ use tracedrop::engine::protocol::DocumentView;
 
 #[component]
 pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let link = Memo::new(move |_| document.with(|document| document.as_ref()?.link.clone()));
+    let link = memo(move || document.with(|document| document.as_ref()?.link.clone()));
     view! {
         <section class="file" aria-label=words().file.file_card>
             <div class="file-bar file-head">

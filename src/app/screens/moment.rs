@@ -1,5 +1,6 @@
 //! The moment at which the memory of a snapshot is looked at.
 
+use crate::app::erased::{Show, memo};
 use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -19,7 +20,7 @@ pub fn choose_moment(tab: Tab, moment: Option<i64>) {
 #[component]
 pub fn MomentChoice(tab: Tab, #[prop(into)] query: Signal<Query>) -> impl IntoView {
     let words = || &words().reports;
-    let moment = Memo::new(move |_| query.with(|query| query.memory_at));
+    let moment = memo(move || query.with(|query| query.memory_at));
     let problem = RwSignal::new(None::<String>);
     // What is chosen in the chart is written here too.
     let text = move || moment.get().map(|ns| format_ns(ns).replace('\u{a0}', " ")).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Says that a newer version of the page is ready, and waits for a word.
 
 use crate::app::browser;
+use crate::app::erased::Show;
 use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;

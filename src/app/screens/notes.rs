@@ -2,6 +2,7 @@
 
 use crate::app::annotations::{Writing, leads_somewhere, words_of};
 use crate::app::browser;
+use crate::app::erased::{For, Show, effect, effect_again, memo};
 use crate::app::state::Tab;
 use crate::app::times::{millis, nanoseconds};
 use crate::app::widgets::{Dialog, Icon, Shape};
@@ -28,7 +29,7 @@ pub fn NotesPanel(
     takes_focus: StoredValue<bool>,
 ) -> impl IntoView {
     let write = NodeRef::<html::Button>::new();
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(write) = write.get().filter(|_| takes_focus.get_value()) {
             takes_focus.set_value(false);
             // It is shown, so it can take it.
@@ -45,7 +46,7 @@ pub fn NotesPanel(
     });
     let numbered = move || tab.notes.with(|notes| notes.list.iter().cloned().enumerate().collect::<Vec<_>>());
     let has_title = move || tab.notes.with(|notes| !notes.title.is_empty());
-    let has_notes = Memo::new(move |_| tab.notes.with(|notes| !notes.list.is_empty()));
+    let has_notes = memo(move || tab.notes.with(|notes| !notes.list.is_empty()));
     view! {
         <section class="notes" class:notes-some=move || has_notes.get() aria-label=words().notes.region data-testid="notes">
             <Show when=move || has_notes.get()>
@@ -151,11 +152,11 @@ pub fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
             tab.writing.set(None);
         }
     };
-    Effect::new(move |before: Option<()>| {
+    effect_again(move |again| {
         if tab.writing.with(Option::is_none) {
             asking.set(false);
             tab.half_written.set(false);
-            if before.is_some() {
+            if again {
                 // The button that opened it is elsewhere once there is a first note.
                 browser::after(0, || browser::catch_focus(&[".panel:not([hidden]) .notes-write"]));
             }
@@ -192,7 +193,7 @@ pub fn NoteDialog(tab: Tab, document: Document) -> impl IntoView {
 fn TitleForm(tab: Tab, asking: RwSignal<bool>) -> impl IntoView {
     let before = tab.notes.with_untracked(|notes| notes.title.clone());
     let title = RwSignal::new(before.clone());
-    Effect::new(move |_| tab.half_written.set(title.with(|title| *title != before)));
+    effect(move || tab.half_written.set(title.with(|title| *title != before)));
     view! {
         <form
             class="note-form"
@@ -326,7 +327,7 @@ fn NoteForm(
     let old = number.and_then(|number| tab.notes.with_untracked(|notes| notes.list.get(number).cloned()));
     let draft = Draft::new(old, rows.len());
     let before = draft.written();
-    Effect::new(move |_| tab.half_written.set(draft.written() != before));
+    effect(move || tab.half_written.set(draft.written() != before));
     let document = document.get_untracked();
     let length = document.as_ref().and_then(|document| document.span_ns).map(millis);
     let offered: Vec<(String, String)> = rows

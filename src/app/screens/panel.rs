@@ -2,6 +2,7 @@
 
 use super::{DocumentScreen, ProblemScreen, ReadingCard};
 use crate::app::browser;
+use crate::app::erased::{Show, effect, memo};
 use crate::app::state::{Phase, Tab, app};
 use leptos::prelude::*;
 
@@ -11,13 +12,12 @@ const QUICK_MS: u32 = 2_500;
 #[component]
 pub fn Panel(tab: Tab) -> impl IntoView {
     let app = app();
-    let reading =
-        Memo::new(move |_| tab.run.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping)));
+    let reading = memo(move || tab.run.phase.with(|phase| matches!(phase, Phase::Reading | Phase::Stopping)));
     // Once all bytes are read, the complete reports are not far.
-    let finishing = Memo::new(move |_| tab.run.reading.with(|reading| reading.progress.finishing));
+    let finishing = memo(move || tab.run.reading.with(|reading| reading.progress.finishing));
     let is_slow = RwSignal::new(false);
     let pause = browser::Pause::new();
-    Effect::new(move |_| {
+    effect(move || {
         is_slow.set(false);
         if reading.get() {
             pause.start(QUICK_MS, move || is_slow.set(true));
@@ -28,7 +28,7 @@ pub fn Panel(tab: Tab) -> impl IntoView {
         is_there && (before == Some(&true) || !reading.get() || (is_slow.get() && !finishing.get()))
     });
     let problem =
-        Memo::new(move |_| tab.run.phase.with(|phase| matches!(phase, Phase::Failed(_) | Phase::Died(_))));
+        memo(move || tab.run.phase.with(|phase| matches!(phase, Phase::Failed(_) | Phase::Died(_))));
     view! {
         <section
             class="panel"

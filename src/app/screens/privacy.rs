@@ -1,6 +1,7 @@
 //! Privacy screen: tries every way out of the page, and lists what cannot be blocked.
 
 use crate::app::browser::{self, Outcome, WayOut};
+use crate::app::erased::{Show, memo};
 use crate::app::state::app;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -65,8 +66,8 @@ fn Privacy() -> impl IntoView {
     let count = move |which: fn(&Outcome) -> bool| {
         attempts.with(|attempts| attempts.iter().flatten().flatten().filter(|outcome| which(outcome)).count())
     };
-    let n_done = Memo::new(move |_| count(|_| true));
-    let n_refused = Memo::new(move |_| count(Outcome::is_refused));
+    let n_done = memo(move || count(|_| true));
+    let n_refused = memo(move || count(Outcome::is_refused));
     let state = move || match (n_done.get(), running.get()) {
         (0, false) => String::new(),
         (N_ATTEMPTS, false) => (privacy.result)(n_refused.get(), N_ATTEMPTS),
@@ -129,7 +130,7 @@ fn Privacy() -> impl IntoView {
                         .map(|(row, way)| {
                             let (name, how) = (privacy.ways)(way);
                             let cell = move |column: usize| {
-                                let outcome = Memo::new(move |_| attempts.with(|attempts| attempts[row][column].clone()));
+                                let outcome = memo(move || attempts.with(|attempts| attempts[row][column].clone()));
                                 view! { <td><OutcomeView outcome /></td> }
                             };
                             view! {

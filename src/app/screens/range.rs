@@ -1,5 +1,6 @@
 //! Restricting a report to a time range, during or after parsing.
 
+use crate::app::erased::{Show, memo};
 use crate::app::state::Tab;
 use crate::app::times::{millis, nanoseconds};
 use crate::app::widgets::{DecimalField, Icon, Shape};
@@ -14,8 +15,8 @@ pub fn RangeChooser(tab: Tab) -> impl IntoView {
     let of_document = move |get: fn(&DocumentView) -> RangeView| {
         tab.document.with(|document| document.as_ref().map(|document| get(document)).unwrap_or_default())
     };
-    let range = Memo::new(move |_| of_document(|document| document.range));
-    let span = Memo::new(move |_| tab.document.with(|document| document.as_ref()?.span_ns));
+    let range = memo(move || of_document(|document| document.range));
+    let span = memo(move || tab.document.with(|document| document.as_ref()?.span_ns));
     let hold = Callback::new(move |(from_ns, to_ns)| {
         if let Some(start_ns) = range.get_untracked().start_ns {
             tab.hold_only(start_ns, from_ns, to_ns);
@@ -43,7 +44,7 @@ fn RangeForm(
 ) -> impl IntoView {
     let from = RwSignal::new(String::new());
     let to = RwSignal::new(String::new());
-    let chosen = Memo::new(move |_| {
+    let chosen = memo(move || {
         let (from, to) = (nanoseconds(&from.get())?, nanoseconds(&to.get())?);
         (from < to).then_some((from, to))
     });
@@ -76,7 +77,7 @@ fn RangeForm(
 /// Asks for one once all is read: the file is read again for it.
 #[component]
 pub fn RangeAgain(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let span = Memo::new(move |_| {
+    let span = memo(move || {
         document.with(|document| {
             document.as_ref().filter(|document| document.range.again)?.span_ns.filter(|span| *span > 0)
         })
@@ -93,7 +94,7 @@ pub fn RangeAgain(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
 /// Offers to read again without what lies far away from all else.
 #[component]
 pub fn FarAwayNote(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let without = Memo::new(move |_| document.with(|document| document.as_ref()?.range.without_far_away));
+    let without = memo(move || document.with(|document| document.as_ref()?.range.without_far_away));
     view! {
         <Show when=move || without.get().is_some() && tab.can_be_read_again()>
             <p class="from-index" data-testid="far-away">

@@ -1,6 +1,7 @@
 //! How far reading is.
 
 use super::RangeChooser;
+use crate::app::erased::{Show, memo};
 use crate::app::state::{Phase, Reading, Tab};
 use crate::app::widgets::{Icon, Number, Shape};
 use crate::app::words::words;
@@ -20,21 +21,20 @@ fn part(reading: &Reading) -> Option<f64> {
 #[component]
 pub fn ReadingCard(tab: Tab) -> impl IntoView {
     let reading = tab.run.reading;
-    let finishing = Memo::new(move |_| reading.with(|reading| reading.progress.finishing));
-    let stopping = Memo::new(move |_| tab.run.phase.with(|phase| *phase == Phase::Stopping));
-    let share = Memo::new(move |_| reading.with(part));
+    let finishing = memo(move || reading.with(|reading| reading.progress.finishing));
+    let stopping = memo(move || tab.run.phase.with(|phase| *phase == Phase::Stopping));
+    let share = memo(move || reading.with(part));
     // What the bar shows: of reading, or of the reports.
-    let done = Memo::new(move |_| {
+    let done = memo(move || {
         if finishing.get() {
             reading.with(|reading| reading.progress.made_percent.map(|percent| f64::from(percent) / 100.0))
         } else {
             share.get()
         }
     });
-    let spoken =
-        Memo::new(move |_| done.get().map(|done| (finishing.get(), (done * SPOKEN_STEPS as f64) as u64)));
-    let format = Memo::new(move |_| reading.with(|reading| reading.progress.format.clone()));
-    let file = Memo::new(move |_| reading.with(|reading| reading.progress.file.clone()));
+    let spoken = memo(move || done.get().map(|done| (finishing.get(), (done * SPOKEN_STEPS as f64) as u64)));
+    let format = memo(move || reading.with(|reading| reading.progress.format.clone()));
+    let file = memo(move || reading.with(|reading| reading.progress.file.clone()));
     let title = move || match (stopping.get(), finishing.get()) {
         (true, _) => Cow::Borrowed(words().reading.stopping),
         (_, true) => match reading.with(|reading| reading.progress.made_percent) {

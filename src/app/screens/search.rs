@@ -2,6 +2,7 @@
 
 use crate::app::browser;
 use crate::app::client::Answer;
+use crate::app::erased::effect;
 use crate::app::state::{App, Tab, app};
 use crate::app::view_state::Action;
 use crate::app::widgets::{Dialog, Icon, SearchField, Shape};
@@ -65,7 +66,7 @@ pub fn SearchDialog() -> impl IntoView {
     // One search at a time: a worker gets no queue of what nobody wants any more.
     let is_asked = StoredValue::new(false);
     let ask = StoredValue::new(None::<Callback<()>>);
-    Effect::new(move |_| {
+    effect(move || {
         if app.search.get() {
             // Back may lead to a search.
             let text = app.view.with_untracked(|view| view.search.clone()).unwrap_or_default();

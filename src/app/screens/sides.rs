@@ -3,6 +3,7 @@
 use super::files::{LeftOut, accounts_view};
 use super::ledger::{CloseButton, severity_mark, verdict_of, worst_of};
 use super::{ExportMenus, SearchButton};
+use crate::app::erased::{Show, memo};
 use crate::app::state::Tab;
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
@@ -14,10 +15,9 @@ use tracedrop::engine::protocol::{DocumentView, SideView, SidesView};
 
 #[component]
 pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoView {
-    let sides = Memo::new(move |_| document.with(|document| document.as_ref()?.sides.clone()));
-    let phase =
-        Memo::new(move |_| sides.with(|sides| sides.as_ref().map(|sides| sides.phase).unwrap_or_default()));
-    let phases = Memo::new(move |_| {
+    let sides = memo(move || document.with(|document| document.as_ref()?.sides.clone()));
+    let phase = memo(move || sides.with(|sides| sides.as_ref().map(|sides| sides.phase).unwrap_or_default()));
+    let phases = memo(move || {
         sides.with(|sides| sides.as_ref().map(|sides| sides.phases.clone()).unwrap_or_default())
     });
     let open = RwSignal::new(false);

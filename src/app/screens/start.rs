@@ -2,6 +2,7 @@
 
 use super::{KeepChoice, KeptFiles};
 use crate::app::browser::{self, Picked};
+use crate::app::erased::Show;
 use crate::app::state::{LostFile, app};
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;

@@ -2,6 +2,7 @@
 
 use super::{App, Source, Tab};
 use crate::app::browser;
+use crate::app::erased::effect_again;
 use crate::app::view_state::{Action, Place, TabView};
 use leptos::prelude::*;
 
@@ -36,7 +37,7 @@ fn is_of_files(tab: Tab) -> bool {
 impl App {
     /// Keeps in mind which files are open, for a reload.
     pub fn remember_open_files(self) {
-        Effect::new(move |before: Option<()>| {
+        effect_again(move |again| {
             let file = |tab: &Tab| {
                 let view = self.view.with(|view| view.tab(tab.id).cloned()).unwrap_or(TabView::new(tab.id));
                 let place = Place { tab: Some(view), ..Place::default() };
@@ -45,7 +46,7 @@ impl App {
             let files: Vec<(String, String)> =
                 self.tabs.with(|tabs| tabs.iter().filter(|tab| is_of_files(**tab)).map(file).collect());
             // What was open before is offered until something else is.
-            if !files.is_empty() || before.is_some() {
+            if !files.is_empty() || again {
                 browser::remember_session(&files);
                 let is_open = |lost: &LostFile| files.iter().any(|(name, _)| *name == lost.name);
                 if self.lost_files.with_untracked(|lost| lost.iter().any(is_open)) {

@@ -30,6 +30,7 @@ use super::link_matching::LinkMatch;
 use super::screens::Way;
 use super::view_state::{Log, TabView, ViewState};
 use super::words::words;
+use crate::app::erased::memo;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tabs::Closed;
@@ -161,14 +162,14 @@ impl App {
             tabs: RwSignal::default(),
             view,
             log: StoredValue::default(),
-            active: Memo::new(move |_| view.with(|view| view.active)),
+            active: memo(move || view.with(|view| view.active)),
             formats: RwSignal::default(),
             theme: RwSignal::new(asked.as_ref().map_or_else(browser::stored_theme, embed::theme_of)),
             hover: RwSignal::new(None),
             keys: RwSignal::new(false),
-            search: Memo::new(move |_| view.with(|view| view.search.is_some())),
+            search: memo(move || view.with(|view| view.search.is_some())),
             closing: RwSignal::new(None),
-            privacy: Memo::new(move |_| view.with(|view| view.is_privacy)),
+            privacy: memo(move || view.with(|view| view.is_privacy)),
             embed: asked.map(Embed::new),
             toasts: RwSignal::default(),
             tip: RwSignal::new(None),
@@ -260,7 +261,7 @@ impl Tab {
             run: TabRuntime::new(),
             document: RwSignal::new(None),
             n_refused: RwSignal::default(),
-            report: Memo::new(move |_| view.with(|view| view.tab(id).and_then(|tab| tab.report.clone()))),
+            report: memo(move || view.with(|view| view.tab(id).and_then(|tab| tab.report.clone()))),
             led_to: RwSignal::new(None),
             format: StoredValue::new(None),
             only: StoredValue::new(None),
@@ -274,9 +275,7 @@ impl Tab {
             as_sent: StoredValue::default(),
             asked: StoredValue::default(),
             is_reopened: StoredValue::new(false),
-            looks: Memo::new(move |_| {
-                view.with(|view| view.tab(id).map(TabView::queries).unwrap_or_default())
-            }),
+            looks: memo(move || view.with(|view| view.tab(id).map(TabView::queries).unwrap_or_default())),
             drafts: StoredValue::default(),
             link_match: StoredValue::default(),
             awaits_digests: StoredValue::default(),

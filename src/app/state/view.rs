@@ -5,6 +5,7 @@
 
 use super::{App, FULL_ROWS, Source, Tab};
 use crate::app::browser;
+use crate::app::erased::{effect_again, memo};
 use crate::app::view_state::{Action, Entry, Place, TabView, TableName, ViewState, reduce};
 use leptos::prelude::*;
 use tracedrop::engine::protocol::{BlockView, TableSpot};
@@ -49,11 +50,11 @@ impl App {
 
     /// Keeps the address in step with what shows, and what shows in step with the address.
     pub fn follow_history(self) {
-        let shown = Memo::new(move |_| self.view.with(ViewState::place));
-        Effect::new(move |before: Option<()>| {
+        let shown = memo(move || self.view.with(ViewState::place));
+        effect_again(move |again| {
             let place = shown.get();
             let entry = self.log.try_update_value(|log| log.settle(&place, browser::now_ms()));
-            if before.is_none() {
+            if !again {
                 return;
             }
             let address = self.address_of(&place);

@@ -2,6 +2,7 @@
 
 use super::icon::{Icon, Shape};
 use crate::app::browser;
+use crate::app::erased::effect;
 use crate::app::words::words;
 use leptos::html;
 use leptos::prelude::*;
@@ -23,7 +24,7 @@ pub fn Dialog(
 ) -> impl IntoView {
     let labelled_by = title_id.clone();
     let dialog = NodeRef::<html::Dialog>::new();
-    Effect::new(move |_| {
+    effect(move || {
         let open = open.get();
         if let Some(dialog) = dialog.get() {
             browser::show_dialog(&dialog, open);

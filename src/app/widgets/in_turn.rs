@@ -1,6 +1,7 @@
 //! Deferred rendering, so that the page never blocks for long, nor renders hidden content while there is more to do.
 
 use crate::app::browser::{self, Local, Nearing};
+use crate::app::erased::{Show, effect};
 use leptos::html::Div;
 use leptos::prelude::*;
 
@@ -27,7 +28,7 @@ impl Turn {
 
     /// Calls `act` when its turn comes, and again on every change of `track`. The owner of `act` may be gone by then.
     fn when_due(self, track: impl Fn() + 'static, act: impl Fn() + Copy + 'static) {
-        Effect::new(move |_| {
+        effect(move || {
             track();
             if self.near.get() {
                 match self.turn {

@@ -2,6 +2,7 @@
 
 use super::icon::{Icon, Shape};
 use crate::app::browser;
+use crate::app::erased::{Show, effect};
 use leptos::html;
 use leptos::prelude::*;
 
@@ -51,7 +52,7 @@ pub fn Menu(
         first.set_value(step);
         open.set(true);
     };
-    Effect::new(move |_| {
+    effect(move || {
         // As soon as the menu exists, so that it gets the next key, however fast it comes.
         if let Some(menu) = menu.get() {
             if let Some(button) = button.get_untracked() {

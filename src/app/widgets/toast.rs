@@ -1,6 +1,7 @@
 //! Short messages at the edge of the page.
 
 use super::icon::{Icon, Shape};
+use crate::app::erased::For;
 use crate::app::state::{Toast, app};
 use crate::app::words::words;
 use leptos::prelude::*;

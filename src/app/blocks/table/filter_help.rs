@@ -1,6 +1,7 @@
 //! What is below the filter of a table: what is wrong with it, and columns to filter by.
 
 use super::state::State;
+use crate::app::erased::{Show, memo};
 use crate::app::widgets::{Icon, Shape};
 use crate::app::words::words;
 use leptos::html;
@@ -54,7 +55,7 @@ pub fn FilterHelp(state: State, field: NodeRef<html::Input>, filter: Callback<St
             }
         })
     };
-    let offered = Memo::new(move |_| suggestions(state, &state.typed.get()));
+    let offered = memo(move || suggestions(state, &state.typed.get()));
     view! {
         <p class="filter-wrong" role="status">{wrong}</p>
         <Show when=move || offered.with(|offered| !offered.is_empty())>

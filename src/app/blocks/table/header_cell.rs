@@ -2,6 +2,7 @@
 
 use super::state::State;
 use crate::app::browser;
+use crate::app::erased::memo;
 use crate::app::state::{Tip, app};
 use crate::app::widgets::{Icon, Shape};
 use leptos::html;
@@ -18,7 +19,7 @@ pub fn HeaderCell(
     side: Option<&'static str>,
 ) -> impl IntoView {
     let own = move || state.table.with(|table| table.as_ref().and_then(|table| table.sort));
-    let order = Memo::new(move |_| {
+    let order = memo(move || {
         let sort = state.query.with(|query| query.sort).or_else(own);
         sort.filter(|sort| sort.column == at).map(|sort| sort.descending)
     });

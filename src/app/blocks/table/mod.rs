@@ -12,6 +12,7 @@ mod state;
 mod tools;
 
 use crate::app::browser;
+use crate::app::erased::{Show, effect, memo};
 use crate::app::state::{FULL_ROWS, Tab};
 use crate::app::view_state::RowSet;
 use crate::app::words::words;
@@ -40,26 +41,23 @@ pub fn TableBlock(
     let first = table.get_untracked();
     let n_first = first.as_ref().map_or(0, |table| table.n_rows);
     let row_px = ROW_REM * browser::root_font_px();
-    let sides = Memo::new(move |_| {
+    let sides = memo(move || {
         tab.document.with(|document| {
             let sides = document.as_ref()?.sides.as_ref()?;
             Some([sides.a.label.clone(), sides.b.label.clone()])
         })
     });
-    let look = Memo::new(move |_| {
+    let look = memo(move || {
         let id = table.with(|table| table.as_ref().map(|table| table.id.clone()))?;
         tab.app.view.with(|view| report.with_value(|report| view.tab(tab.id)?.look(report, &id).cloned()))
     });
-    let query = Memo::new(move |_| {
-        look.with(|look| look.as_ref().map(|look| look.query.clone()).unwrap_or_default())
-    });
-    let chosen = Memo::new(move |_| look.with(|look| look.as_ref().and_then(|look| look.columns.clone())));
-    let amounts =
-        Memo::new(move |_| look.with(|look| look.as_ref().map(|look| look.amounts).unwrap_or_default()));
-    let n_steps = Memo::new(move |_| {
-        tab.document.with(|document| document.as_ref().and_then(|document| document.n_steps))
-    });
-    let scales = Memo::new(move |_| {
+    let query =
+        memo(move || look.with(|look| look.as_ref().map(|look| look.query.clone()).unwrap_or_default()));
+    let chosen = memo(move || look.with(|look| look.as_ref().and_then(|look| look.columns.clone())));
+    let amounts = memo(move || look.with(|look| look.as_ref().map(|look| look.amounts).unwrap_or_default()));
+    let n_steps =
+        memo(move || tab.document.with(|document| document.as_ref().and_then(|document| document.n_steps)));
+    let scales = memo(move || {
         table.with(|table| {
             table
                 .as_ref()
@@ -69,7 +67,7 @@ pub fn TableBlock(
     });
     let typed = RwSignal::new(query.with_untracked(|query| query.filter.clone()));
     let room = RwSignal::new(Room::default());
-    let visible = Memo::new(move |_| {
+    let visible = memo(move || {
         let sort = query.with(|query| query.sort);
         table.with(|table| {
             let of = |table: &Arc<TableView>| {
@@ -97,7 +95,7 @@ pub fn TableBlock(
         amounts,
         n_steps,
         scales,
-        selected: Memo::new(move |_| {
+        selected: memo(move || {
             look.with(|look| look.as_ref().map(|look| look.rows.clone()).unwrap_or_default())
         }),
         current: RwSignal::new(0),
@@ -107,15 +105,16 @@ pub fn TableBlock(
         again: StoredValue::new(false),
         landing: RwSignal::new(None),
     };
-    Effect::new(move |before: Option<Option<Arc<TableView>>>| {
+    let mut before: Option<Arc<TableView>> = None;
+    effect(move || {
         let now = table.get();
-        if let (Some(Some(before)), Some(now)) = (&before, &now)
+        if let (Some(before), Some(now)) = (&before, &now)
             && !same_columns(&before.columns, &now.columns)
         {
             state.move_sort(&before.columns, &now.columns);
         }
         // Positions are of the rows that were there.
-        if let (Some(Some(before)), Some(now)) = (&before, &now)
+        if let (Some(before), Some(now)) = (&before, &now)
             && before != now
             && before.n_rows != now.n_rows
         {
@@ -131,28 +130,28 @@ pub fn TableBlock(
         if let Some(table) = &now {
             state.refresh(table, &query);
         }
-        now
+        before = now;
     });
     // Rows that came before their document.
     let revision =
-        Memo::new(move |_| tab.document.with(|document| document.as_ref().map(|document| document.revision)));
-    Effect::new(move |_| {
+        memo(move || tab.document.with(|document| document.as_ref().map(|document| document.revision)));
+    effect(move || {
         revision.track();
         if state.stale.get_untracked() {
             state.ask(true);
         }
     });
     // Back and Forward, and what leads to rows, change the filter as well.
-    Effect::new(move |_| {
+    effect(move || {
         let filter = query.with(|query| query.filter.clone());
         if typed.with_untracked(|typed| *typed != filter) {
             typed.set(filter);
         }
     });
-    let n_rows = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |table| table.n_rows)));
-    let long = Memo::new(move |_| n_rows.get() > FULL_ROWS);
+    let n_rows = memo(move || table.with(|table| table.as_ref().map_or(0, |table| table.n_rows)));
+    let long = memo(move || n_rows.get() > FULL_ROWS);
     let head = NodeRef::<html::H3>::new();
-    Effect::new(move |_| {
+    effect(move || {
         // Its filter is set already, see [`Tab::lead_to`].
         let is_meant = tab.led_to.with(|rows| {
             rows.as_ref().is_some_and(|rows| {
@@ -170,10 +169,10 @@ pub fn TableBlock(
     let text = move |of: fn(&TableView) -> &String| {
         table.with(|table| table.as_ref().map(|table| of(table).clone()).unwrap_or_default())
     };
-    let title = Memo::new(move |_| text(|table| &table.title));
-    let caption = Memo::new(move |_| text(|table| &table.caption));
-    let empty = Memo::new(move |_| text(|table| &table.empty));
-    let left_out = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |table| table.n_left_out)));
+    let title = memo(move || text(|table| &table.title));
+    let caption = memo(move || text(|table| &table.caption));
+    let empty = memo(move || text(|table| &table.empty));
+    let left_out = memo(move || table.with(|table| table.as_ref().map_or(0, |table| table.n_left_out)));
     view! {
         <section class="table">
             <div class="table-head">

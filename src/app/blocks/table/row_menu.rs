@@ -1,6 +1,7 @@
 //! The menu of a table's row, at the pointer or below the row.
 
 use crate::app::browser::{self, Spot};
+use crate::app::erased::{Show, effect};
 use crate::app::words::words;
 use leptos::html;
 use leptos::prelude::*;
@@ -18,7 +19,7 @@ pub fn RowMenu(
     on_leave: Callback<u64>,
 ) -> impl IntoView {
     let menu = NodeRef::<html::Div>::new();
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(menu) = menu.get() {
             if let Some((_, at)) = open.get_untracked() {
                 browser::keep_in_window(&menu, (at.y, at.y));

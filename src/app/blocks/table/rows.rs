@@ -8,6 +8,7 @@ use super::row_menu::RowMenu;
 use super::state::State;
 use crate::app::annotations::Writing;
 use crate::app::browser::{self, Local, Resizing};
+use crate::app::erased::{For, Show, effect, effect_again, memo};
 use crate::app::state::{FULL_ROWS, app};
 use crate::app::view_state::RowSet;
 use crate::app::widgets::{Icon, Shape};
@@ -77,7 +78,7 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
         resizing.update_value(|resizing| resizing.push(browser::on_resize(&space, look_right)));
     });
     // What led here meant one row, see [`Tab::lead_to`]: it is selected, and has the focus.
-    Effect::new(move |_| {
+    effect(move || {
         let Some(filter) = state.landing.get() else { return };
         let is_there = !long.get() || !state.stale.get() && state.query.with(|query| query.filter == filter);
         if !is_there {
@@ -97,18 +98,18 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
         state.ask_for_only(filter, found);
     });
     // Another order or filter starts at the top.
-    Effect::new(move |before: Option<()>| {
+    effect_again(move |again| {
         state.query.track();
-        if let (Some(()), Some(frame)) = (before, frame.get_untracked()) {
+        if let (true, Some(frame)) = (again, frame.get_untracked()) {
             browser::scroll_to(&frame, 0.0);
         }
     });
-    let drawn = Memo::new(move |_| match long.get() {
+    let drawn = memo(move || match long.get() {
         true => state.scroll.with(Scroll::drawn),
         false => 0..state.rows.with(|rows| rows.n_matching),
     });
-    let n_matching = Memo::new(move |_| state.rows.with(|rows| rows.n_matching));
-    let columns = Memo::new(move |_| {
+    let n_matching = memo(move || state.rows.with(|rows| rows.n_matching));
+    let columns = memo(move || {
         state.table.with(|table| table.as_ref().map(|table| table.columns.clone()).unwrap_or_default())
     });
     let visible = state.visible;
@@ -138,7 +139,7 @@ pub fn Rows(state: State, long: Memo<bool>, title: Memo<String>) -> impl IntoVie
         })
     });
     // The width of each column in CSS, and whether it grows.
-    let css_widths = Memo::new(move |_| {
+    let css_widths = memo(move || {
         let room = state.room.get();
         widths.with(|chars| {
             columns.with(|columns| visible.with(|visible| column_widths(columns, chars, visible, room)))

@@ -1,6 +1,7 @@
 //! Number of the selected rows of a table, and sums of its columns that add up, from the worker.
 
 use crate::app::client::Answer;
+use crate::app::erased::effect;
 use crate::app::state::Tab;
 use crate::app::view_state::RowSet;
 use crate::app::words::words;
@@ -22,7 +23,7 @@ pub fn SelectedRows(
     ask: Callback<(), Option<TableAsk>>,
 ) -> impl IntoView {
     let sums = RwSignal::new(Vec::<ColumnSum>::new());
-    Effect::new(move |_| {
+    effect(move || {
         let rows = selected.get();
         table.track();
         sums.set(Vec::new());

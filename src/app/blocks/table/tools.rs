@@ -5,6 +5,7 @@ use super::filter_help::FilterHelp;
 use super::state::{FilterState, State};
 use crate::app::browser;
 use crate::app::client::Answer;
+use crate::app::erased::{Show, memo};
 use crate::app::state::app;
 use crate::app::widgets::{Icon, Menu, MenuItem, SearchField, Shape};
 use crate::app::words::words;
@@ -38,8 +39,8 @@ pub fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo
             event.stop_propagation();
         }
     };
-    let filtered = Memo::new(move |_| state.query.with(|query| !query.filter.trim().is_empty()));
-    let n_matching = Memo::new(move |_| state.rows.with(|rows| rows.n_matching));
+    let filtered = memo(move || state.query.with(|query| !query.filter.trim().is_empty()));
+    let n_matching = memo(move || state.rows.with(|rows| rows.n_matching));
     let copy = Callback::new(move |format: String| {
         let format = match format.as_str() {
             "markdown" => CopyFormat::Markdown,
@@ -62,7 +63,7 @@ pub fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo
         );
     });
     let n_columns =
-        Memo::new(move |_| state.table.with(|table| table.as_ref().map_or(0, |table| table.columns.len())));
+        memo(move || state.table.with(|table| table.as_ref().map_or(0, |table| table.columns.len())));
     let columns = Signal::derive(move || {
         let visible = state.visible.get();
         state.table.with(|table| {
@@ -138,7 +139,7 @@ pub fn TableTools(state: State, n_rows: Memo<u64>, long: Memo<bool>, title: Memo
 /// Shows amounts as they are, as percent of their total, or per step.
 #[component]
 fn AmountsSwitch(state: State, title: Memo<String>) -> impl IntoView {
-    let offered = Memo::new(move |_| {
+    let offered = memo(move || {
         state.table.with(|table| {
             table.as_ref().map(|table| amounts_of(table, state.n_steps.get())).unwrap_or_default()
         })

@@ -2,6 +2,7 @@
 
 use super::part::{PartDraft, PartFields};
 use super::redaction::Redaction;
+use crate::app::erased::{Show, memo};
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -25,10 +26,10 @@ pub fn AsFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
     let known = StoredValue::new(exporters.clone());
     let span = document.with_untracked(|document| document.as_ref().and_then(|document| document.span_ns));
     let part = PartDraft::new((0, span.unwrap_or(0)));
-    let takes_part = Memo::new(move |_| {
+    let takes_part = memo(move || {
         chosen.with(|id| known.with_value(|all| all.iter().any(|it| it.id == *id && it.takes_part)))
     });
-    let cut = Memo::new(move |_| if takes_part.get() { part.cut(span) } else { Ok(Cut::default()) });
+    let cut = memo(move || if takes_part.get() { part.cut(span) } else { Ok(Cut::default()) });
     let options = Signal::derive(move || {
         let cut = cut.get().unwrap_or_default();
         tab.with_notes(ShareOptions { cut, redact: classes.get(), ..ShareOptions::default() })

@@ -4,6 +4,7 @@ use super::digests::{Digests, files_have_digests, of_files};
 use super::redaction::Redaction;
 use crate::app::browser;
 use crate::app::client::Answer;
+use crate::app::erased::{effect, memo};
 use crate::app::state::Tab;
 use crate::app::widgets::Icon;
 use crate::app::widgets::Shape;
@@ -35,13 +36,13 @@ pub fn AsLink(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl IntoV
     let all_reports = RwSignal::new(false);
     let wants_short = RwSignal::new(true);
     // Whoever wants more than ten rows has no use for it.
-    let can_be_short = Memo::new(move |_| !all_reports.get() && rows.get() == ROWS[0]);
+    let can_be_short = memo(move || !all_reports.get() && rows.get() == ROWS[0]);
     let classes = RwSignal::new(Classes::default());
     let asked = RwSignal::new(ShareOptions::default());
     let stage = RwSignal::new(LinkStage::Making);
     let turn = StoredValue::new(0u32);
     let digests = Digests::of(tab, document);
-    Effect::new(move |_| {
+    effect(move || {
         let (files, rows, all_reports) = (digests.with_value(Digests::known), rows.get(), all_reports.get());
         let is_short = can_be_short.get() && wants_short.get();
         let this_turn = turn.get_value() + 1;

@@ -8,6 +8,7 @@ use crate::app::browser::Blob;
 use crate::app::browser::HandedOver;
 use crate::app::browser::Local;
 use crate::app::client::Answer;
+use crate::app::erased::{effect_again, memo};
 use crate::app::state::Tab;
 use crate::app::widgets::Icon;
 use crate::app::widgets::Shape;
@@ -50,7 +51,7 @@ pub fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
     };
     let asked = tab.window.try_update_value(Option::take).flatten();
     let part = PartDraft::new(asked.unwrap_or((0, first)));
-    let cut = Memo::new(move |_| part.cut(span));
+    let cut = memo(move || part.cut(span));
     let stage = RwSignal::new(Stage::Asking);
     // What was packed last.
     let held: Local<Option<Blob>> = StoredValue::new_local(None);
@@ -86,7 +87,7 @@ pub fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
         );
     };
     // Packed at once, and anew whenever something else is to go out; of a large one only when asked.
-    Effect::new(move |before: Option<()>| {
+    effect_again(move |again| {
         let is_sound = cut.with(Result::is_ok);
         classes.track();
         turn.update_value(|turn| *turn += 1);
@@ -95,7 +96,7 @@ pub fn ToPerfetto(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl I
             return stage.set(Stage::Asking);
         }
         stage.set(Stage::Packing(0));
-        pause.start(if before.is_some() { TYPING_MS } else { 0 }, pack);
+        pause.start(if again { TYPING_MS } else { 0 }, pack);
     });
     let options = Signal::derive(move || {
         let cut = cut.get().unwrap_or_default();

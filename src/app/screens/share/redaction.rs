@@ -2,6 +2,7 @@
 
 use crate::app::browser;
 use crate::app::client::Answer;
+use crate::app::erased::{Show, effect};
 use crate::app::state::Tab;
 use crate::app::widgets::SearchField;
 use crate::app::words::words;
@@ -43,7 +44,7 @@ pub fn Redaction(
     // New for every request, to detect late answers.
     let turn = StoredValue::new(0u32);
     let pause = browser::Pause::new();
-    Effect::new(move |_| {
+    effect(move || {
         let (exporter, options, search, limit) = (exporter.get(), options.get(), search.get(), limit.get());
         if !open.get() {
             return;

@@ -7,6 +7,7 @@ use crate::app::browser;
 use crate::app::browser::Blob;
 use crate::app::browser::Local;
 use crate::app::client::Answer;
+use crate::app::erased::{effect, memo};
 use crate::app::state::Tab;
 use crate::app::widgets::Icon;
 use crate::app::widgets::Shape;
@@ -43,8 +44,8 @@ pub fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> i
     });
     let wants_all = RwSignal::new(false);
     let classes = RwSignal::new(Classes::default());
-    let takes_out = Memo::new(move |_| !classes.get().is_none());
-    let with_all = Memo::new(move |_| can_index && wants_all.get() && !takes_out.get());
+    let takes_out = memo(move || !classes.get().is_none());
+    let with_all = memo(move || can_index && wants_all.get() && !takes_out.get());
     let digests = Digests::of(tab, document);
     let written = RwSignal::new(Written::default());
     let blobs: [Local<Option<Blob>>; 2] = [StoredValue::new_local(None), StoredValue::new_local(None)];
@@ -77,7 +78,7 @@ pub fn AsTracedropFile(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> i
         );
     };
     // Both are written at once, so that it is known how large they are; of a large one only what is asked for.
-    Effect::new(move |_| {
+    effect(move || {
         let files = digests.with_value(Digests::known);
         let (takes_out, wants_all) = (takes_out.get(), is_large && wants_all.get());
         let this_turn = turn.get_value() + 1;

@@ -3,6 +3,7 @@
 use crate::app::annotations::Writing;
 use crate::app::blocks::InReports;
 use crate::app::browser;
+use crate::app::erased::Show;
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;

@@ -17,6 +17,7 @@ pub use pair::PairScreen;
 pub use strip::LoadStrip;
 
 use crate::app::browser::{self, Canvas, Resizing};
+use crate::app::erased::{For, Show, effect, memo};
 use crate::app::state::Tab;
 use crate::app::widgets::{Icon, SearchField, Shape};
 use crate::app::words::words;
@@ -40,7 +41,7 @@ const TYPING_MS: u32 = 200;
 #[component]
 pub fn TimelineScreen(tab: Tab) -> impl IntoView {
     let state = tab.timeline;
-    let layout = Memo::new(move |_| {
+    let layout = memo(move || {
         state.tracks.with(|tracks| {
             tracks
                 .as_ref()
@@ -54,10 +55,10 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
                 .unwrap_or_default()
         })
     });
-    let flags = Memo::new(move |_| marks::flags_of(tab));
+    let flags = memo(move || marks::flags_of(tab));
     let stage = Stage::new(tab, layout, flags);
-    let is_read = Memo::new(move |_| tab.document.with(|it| it.as_ref().is_some_and(|it| it.is_read)));
-    Effect::new(move |_| {
+    let is_read = memo(move || tab.document.with(|it| it.as_ref().is_some_and(|it| it.is_read)));
+    effect(move || {
         if is_read.get() && state.tracks.with_untracked(Option::is_none) {
             stage.ask_for_tracks();
         }
@@ -65,7 +66,7 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
             marks::ask_for_steps(tab);
         }
     });
-    Effect::new(move |_| {
+    effect(move || {
         if state.tracks.with(Option::is_some) {
             stage.count_unless_done();
         }
@@ -116,7 +117,7 @@ fn Tools(stage: Stage) -> impl IntoView {
     let state = stage.tab.timeline;
     let find = move |is_back: bool| stage.find(is_back, false);
     let has_phases =
-        Memo::new(move |_| state.tracks.with(|it| it.as_ref().is_some_and(|tracks| tracks.has_phases)));
+        memo(move || state.tracks.with(|it| it.as_ref().is_some_and(|tracks| tracks.has_phases)));
     let choices = move || {
         let has_phases = has_phases.get();
         ColorBy::ALL.into_iter().filter(move |by| has_phases || *by != ColorBy::Phase)
@@ -227,7 +228,7 @@ fn Body(stage: Stage) -> impl IntoView {
     let canvas = NodeRef::<html::Canvas>::new();
     let (place, body) = (NodeRef::<html::Div>::new(), NodeRef::<html::Div>::new());
     let resizing = StoredValue::new_local(None::<Resizing>);
-    Effect::new(move |_| {
+    effect(move || {
         let (Some(canvas), Some(place)) = (canvas.get(), place.get()) else { return };
         stage.draw_on(Canvas::of(canvas));
         let measured = place.clone();
@@ -250,7 +251,7 @@ fn Body(stage: Stage) -> impl IntoView {
     };
     browser::on_scroll(scroll);
     // Whatever shows is drawn again when it changes.
-    Effect::new(move |_| {
+    effect(move || {
         state.view.track();
         state.folded.track();
         state.details.track();
@@ -265,7 +266,7 @@ fn Body(stage: Stage) -> impl IntoView {
         stage.scrolled.track();
         stage.draw_soon();
     });
-    let titles = Memo::new(move |_| {
+    let titles = memo(move || {
         let (top, height) = (stage.scrolled.get(), stage.height.get());
         stage.layout.with(|layout| layout.between(top - 200.0, top + height + 200.0).to_vec())
     });

@@ -7,6 +7,7 @@ use super::marks;
 use super::ribbon::Ribbon;
 use super::stage::Stage;
 use crate::app::client::Answer;
+use crate::app::erased::{Show, effect, memo};
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
@@ -20,7 +21,7 @@ const SAME_NS: f64 = 0.5;
 
 #[component]
 pub fn PairScreen(tab: Tab) -> impl IntoView {
-    let sides = Memo::new(move |_| tab.timeline_pair().map(|sides| sides.map(|side| side.id)));
+    let sides = memo(move || tab.timeline_pair().map(|sides| sides.map(|side| side.id)));
     let words = || &words().timeline;
     view! {
         <header class="report-head">
@@ -51,11 +52,11 @@ fn layout_of(tab: Tab, tracks: &Tracks) -> Layout {
 
 fn stage_of(tab: Tab) -> Stage {
     let state = tab.timeline;
-    let layout = Memo::new(move |_| {
+    let layout = memo(move || {
         state.tracks.with(|tracks| tracks.as_ref().map(|it| layout_of(tab, it)).unwrap_or_default())
     });
-    let stage = Stage::new(tab, layout, Memo::new(move |_| marks::flags_of(tab)));
-    Effect::new(move |_| {
+    let stage = Stage::new(tab, layout, memo(move || marks::flags_of(tab)));
+    effect(move || {
         if state.tracks.with_untracked(Option::is_none) {
             stage.ask_for_tracks();
         }
@@ -74,8 +75,8 @@ fn aligned_steps_of(tab: Tab) -> RwSignal<Option<Vec<Arc<AlignedStep>>>> {
     let steps = RwSignal::new(None);
     // Other sides or another phase have other steps.
     let revision =
-        Memo::new(move |_| tab.document.with(|it| it.as_ref().filter(|it| it.is_read).map(|it| it.revision)));
-    Effect::new(move |_| {
+        memo(move || tab.document.with(|it| it.as_ref().filter(|it| it.is_read).map(|it| it.revision)));
+    effect(move || {
         if revision.get().is_some() {
             tab.ask(
                 |ticket| Request::AlignedSteps { ticket },
@@ -105,14 +106,14 @@ fn Pair(tab: Tab, sides: [Tab; 2]) -> impl IntoView {
     let steps = aligned_steps_of(tab);
     // The aligned step that is lined up; `None` for the steps chosen below.
     let typical = RwSignal::new(Some(0_usize));
-    let lined_up = Memo::new(move |_| {
+    let lined_up = memo(move || {
         let at = typical.get()?;
         steps.with(|steps| steps.as_ref()?.get(at).cloned())
     });
     // By side: the step whose start is aligned.
     let aligned = [RwSignal::new(0_usize), RwSignal::new(0_usize)];
     // By how much times of B are later than those of A.
-    let offset = Memo::new(move |_| {
+    let offset = memo(move || {
         let of_kernels = lined_up.with(|step| step.as_ref().and_then(|step| step.offset()));
         of_kernels
             .map(|ns| ns as f64)
@@ -165,18 +166,18 @@ fn Pair(tab: Tab, sides: [Tab; 2]) -> impl IntoView {
         show(kernel.spans.map(|span| span.map(|(start, dur)| (start as f64, (start + dur) as f64))));
     });
     // The aligned step at first; without one, both in full.
-    Effect::new(move |_| {
+    effect(move || {
         let are_there = sides.iter().all(|side| side.timeline.view.with(Option::is_some));
         if are_there && steps.with(Option::is_some) && !is_ready.get_value() {
             is_ready.set_value(true);
             show_step();
         }
     });
-    Effect::new(move |_| {
+    effect(move || {
         let ns = offset.get();
         follow(a, b, ns);
     });
-    Effect::new(move |_| {
+    effect(move || {
         follow(b, a, -offset.get_untracked());
     });
     let words = || &words().timeline;
@@ -212,7 +213,7 @@ fn Pair(tab: Tab, sides: [Tab; 2]) -> impl IntoView {
             </section>
         }
     };
-    let titles = Memo::new(move |_| {
+    let titles = memo(move || {
         let of =
             |steps: &Vec<Arc<AlignedStep>>| steps.iter().map(|step| step.title.clone()).collect::<Vec<_>>();
         steps.with(|steps| steps.as_ref().map(of)).unwrap_or_default()

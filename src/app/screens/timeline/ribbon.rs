@@ -2,6 +2,7 @@
 
 use super::strip::canvas_and_width;
 use crate::app::browser::{self, Canvas, style_value};
+use crate::app::erased::effect;
 use crate::app::state::app;
 use crate::app::words::words;
 use leptos::html;
@@ -103,7 +104,7 @@ pub fn Ribbon(
     let (canvas, width) = canvas_and_width(place);
     let lit = RwSignal::new(None::<usize>);
     let theme = app().theme;
-    Effect::new(move |_| {
+    effect(move || {
         let (step, views, lit) = (step.get(), views.get(), lit.get());
         theme.track();
         width.track();

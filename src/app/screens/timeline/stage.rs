@@ -5,6 +5,7 @@ use super::marks::Flag;
 use super::painter::{Colors, Drawing, Painted};
 use crate::app::browser::{self, Canvas, Local};
 use crate::app::client::Answer;
+use crate::app::erased::{effect, memo};
 use crate::app::state::{Tab, TimelineState};
 use crate::app::view_state::{Action, TimelineLook};
 use crate::app::words::words;
@@ -137,11 +138,10 @@ impl Stage {
     pub fn follow_address(self) {
         let (tab, state) = (self.tab, self.tab.timeline);
         let id = tab.id;
-        let place =
-            Memo::new(move |_| tab.app.view.with(|view| view.tab(id).and_then(|tab| tab.timeline.clone())));
+        let place = memo(move || tab.app.view.with(|view| view.tab(id).and_then(|tab| tab.timeline.clone())));
         self.sent.set_value(place.get_untracked());
-        let now = Memo::new(move |_| state.view.get().map(|view| look_of(&view, state)));
-        Effect::new(move |_| {
+        let now = memo(move || state.view.get().map(|view| look_of(&view, state)));
+        effect(move || {
             let Some(look) = now.get() else { return };
             self.settling.start(SETTLING_MS, move || {
                 let before = place.get_untracked();
@@ -157,7 +157,7 @@ impl Stage {
                 }
             });
         });
-        Effect::new(move |_| {
+        effect(move || {
             let look = place.get();
             if state.view.with(Option::is_some) && self.sent.with_value(|sent| *sent != look) {
                 self.sent.set_value(look.clone());

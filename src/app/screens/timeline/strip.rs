@@ -4,6 +4,7 @@ use super::TIMELINE;
 use super::painter::{Colors, draw_load};
 use crate::app::browser::{self, Canvas, Local, Resizing};
 use crate::app::client::Answer;
+use crate::app::erased::{effect, memo};
 use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::html;
@@ -24,7 +25,7 @@ pub fn canvas_and_width(place: NodeRef<html::Canvas>) -> (Local<Option<Canvas>>,
     let canvas = StoredValue::new_local(None::<Canvas>);
     let width = RwSignal::new(0.0);
     let resizing = StoredValue::new_local(None::<Resizing>);
-    Effect::new(move |_| {
+    effect(move || {
         let Some(element) = place.get() else { return };
         canvas.set_value(Canvas::of(element.clone()));
         let measured = element.clone();
@@ -38,8 +39,8 @@ pub fn canvas_and_width(place: NodeRef<html::Canvas>) -> (Local<Option<Canvas>>,
 #[component]
 pub fn LoadStrip(tab: Tab) -> impl IntoView {
     let state = tab.timeline;
-    let is_read = Memo::new(move |_| tab.document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
-    Effect::new(move |_| {
+    let is_read = memo(move || tab.document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
+    effect(move || {
         if is_read.get() && state.load.with_untracked(Option::is_none) {
             let ask = move |ticket| Request::Timeline { ticket, ask: TimelineAsk::Load };
             tab.ask(ask, move |answer| {
@@ -53,7 +54,7 @@ pub fn LoadStrip(tab: Tab) -> impl IntoView {
     let (canvas, width) = canvas_and_width(place);
     let drag = StoredValue::new(None::<f64>);
     let dragged = RwSignal::new(None::<(f64, f64)>);
-    Effect::new(move |_| {
+    effect(move || {
         let (view, load, width) = (state.view.get(), state.load.get(), width.get());
         let (stretch, dragged) = (state.stretch.get(), dragged.get());
         tab.app.theme.track();
