@@ -8,6 +8,7 @@ use crate::app::state::Tab;
 use crate::app::words::words;
 use leptos::prelude::*;
 use std::sync::Arc;
+use tracedrop::base::json::{Dialect, Json, Parser, Token, unescape_to_string};
 use tracedrop::base::units::{Unit, format_float, format_ns, group_digits};
 use tracedrop::report::Anchor;
 use tracedrop::timeline::answers::{BoxLink, Details, SameName, Stretch};
@@ -117,7 +118,7 @@ fn BoxDetails(tab: Tab, details: Arc<Details>, go: Callback<BoxLink>) -> impl In
         facts.push((words.category, category));
     }
     facts.push((words.among, among(&same_name, link.dur_ns)));
-    let args = serde_args(&args);
+    let args = args_of(&args);
     view! {
         <div class="timeline-box">
             <h3>{link.name.clone()}</h3>
@@ -164,21 +165,24 @@ fn BoxDetails(tab: Tab, details: Arc<Details>, go: Callback<BoxLink>) -> impl In
 
 /// A box as JSON, with times in nanoseconds from the start of the trace.
 fn as_json(details: &Details) -> String {
-    let args = serde_json::from_str(&details.args).unwrap_or_else(|_| match details.args.is_empty() {
-        true => serde_json::Value::Null,
-        false => serde_json::Value::String(details.args.clone()),
-    });
-    let json = serde_json::json!({
-        "name": details.link.name,
-        "category": details.category,
-        "process": details.group,
-        "track": details.track,
-        "start_ns": details.link.start_ns,
-        "duration_ns": details.link.dur_ns,
-        "self_ns": details.self_ns,
-        "args": args,
-    });
-    serde_json::to_string_pretty(&json).unwrap_or_default()
+    let text = |text: &str| Json::String(text.to_string());
+    let number = |n: Option<u64>| n.map_or(Json::Null, |n| Json::Number(n.to_string()));
+    let args = match details.args.is_empty() {
+        true => Json::Null,
+        false => Json::parse(details.args.as_bytes()).unwrap_or_else(|| text(&details.args)),
+    };
+    let members = [
+        ("name", text(&details.link.name)),
+        ("category", text(&details.category)),
+        ("process", text(&details.group)),
+        ("track", text(&details.track)),
+        ("start_ns", number(Some(details.link.start_ns))),
+        ("duration_ns", number(details.link.dur_ns)),
+        ("self_ns", number(details.self_ns)),
+        ("args", args),
+    ];
+    let members = members.into_iter().map(|(name, value)| (name.to_string(), value));
+    Json::Object(members.collect()).to_python_text_unescaped(2)
 }
 
 /// Which of all of its name it is.
@@ -193,16 +197,26 @@ fn among(same: &SameName, dur_ns: Option<u64>) -> String {
 }
 
 /// Names and values of arguments, as they are written.
-fn serde_args(json: &str) -> Vec<(String, String)> {
-    let text = |value: serde_json::Value| match value {
-        serde_json::Value::String(text) => text,
-        other => other.to_string(),
-    };
-    match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(json) {
-        Ok(members) => members.into_iter().map(|(name, value)| (name, text(value))).collect(),
-        Err(_) if json.is_empty() => Vec::new(),
-        Err(_) => vec![(String::new(), json.to_string())],
+fn args_of(json: &str) -> Vec<(String, String)> {
+    match members_of(json) {
+        Some(members) => members,
+        None if json.is_empty() => Vec::new(),
+        None => vec![(String::new(), json.to_string())],
     }
+}
+
+fn members_of(json: &str) -> Option<Vec<(String, String)>> {
+    let mut parser = Parser::new(json.as_bytes(), Dialect::Python);
+    let (Ok(Token::Object), mut first) = (parser.token(), true) else { return None };
+    let mut members = Vec::new();
+    while let Some(name) = parser.next_key(&mut first).ok()? {
+        let value = match parser.peek() {
+            Some(b'"') => unescape_to_string(parser.string().ok()?),
+            _ => String::from_utf8_lossy(parser.skip_value().ok()?).into_owned(),
+        };
+        members.push((unescape_to_string(name), value));
+    }
+    Some(members)
 }
 
 #[component]
