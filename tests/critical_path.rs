@@ -451,6 +451,16 @@ proptest! {
             check(&path);
             check_items(&trace, &gpu, window, &path);
             prop_assert_eq!(&path.segments, &CriticalPath::new(&gpu, window).segments);
+            let mut n_before = None;
+            for max_cpu in 0..6 {
+                let part = CriticalPath::of_first(&gpu, window, max_cpu);
+                check(&part);
+                prop_assert!(n_before.is_none_or(|n| part.n_left_out == n || part.n_left_out + 1 == n));
+                n_before = Some(part.n_left_out);
+                if part.n_left_out == 0 {
+                    prop_assert_eq!(&part.segments, &path.segments);
+                }
+            }
         }
     }
 }

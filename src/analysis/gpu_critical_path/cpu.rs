@@ -37,11 +37,23 @@ struct Thread {
     last_outer: Option<Node>,
 }
 
-/// Adds events and edges of all threads. Events without duration are left out, as HTA does.
-pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
+/// Adds the first `max_events` events of all threads, and their edges. Events without duration are left out, as HTA does.
+pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span, max_events: usize) {
     let slices = &gpu.trace.slices;
     let from = slices.ts.partition_point(|ts| *ts < window.0);
     let to = slices.ts.partition_point(|ts| *ts <= window.1);
+    let is_of_graph = |slice: &usize| {
+        let is_thread = Class::of(slices.kind[*slice]) == Class::Thread;
+        is_thread && matches!(gpu.kind_of(*slice), Kind::Op | Kind::Call) && slices.dur.get(*slice) > 0
+    };
+    let mut rest = (from..to).filter(is_of_graph);
+    let n_events = rest.by_ref().take(max_events).count();
+    let first_left_out = rest.next();
+    graph.n_left_out = first_left_out.map_or(0, |_| 1 + rest.count() as u64);
+    let to = first_left_out.unwrap_or(to);
+    graph.events.reserve_exact(n_events);
+    // One into the start of each, one into its end.
+    graph.edges.reserve_exact(2 * n_events);
     let mut blocking: HashMap<StringId, bool> = HashMap::default();
     let mut numbers: HashMap<TrackId, usize> = HashMap::default();
     let mut threads: Vec<Thread> = Vec::new();
@@ -56,9 +68,7 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
         {
             around[i - from] = if is_event[parent - from] { parent as u32 } else { around[parent - from] };
         }
-        let kind = gpu.kind_of(i);
-        let is_thread = Class::of(slices.kind[i]) == Class::Thread;
-        if !matches!(kind, Kind::Op | Kind::Call) || !is_thread || slices.dur.get(i) <= 0 {
+        if !is_of_graph(&i) {
             continue;
         }
         let event = graph.events.len() as EventId;
@@ -67,7 +77,8 @@ pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>, window: Span) {
         is_event[i - from] = true;
         let name = slices.name[i];
         is_blocking.push(*blocking.entry(name).or_insert_with(|| {
-            kind == Kind::Call && gpu.trace.strings.get_opt(name).is_some_and(|name| BLOCKING.contains(&name))
+            gpu.kind_of(i) == Kind::Call
+                && gpu.trace.strings.get_opt(name).is_some_and(|name| BLOCKING.contains(&name))
         }));
         let number = *numbers.entry(slices.track[i]).or_insert(threads.len());
         if number == threads.len() {

@@ -8,12 +8,16 @@ use crate::base::hash::HashSet;
 
 /// Adds the kernels and copies launched by calls of the graph, and their edges. CPU events must already be in the graph.
 pub fn add(graph: &mut Graph, gpu: &GpuTrace<'_>) {
-    for (i, work) in gpu.work.iter().enumerate() {
-        if work.launch != NONE && graph.cpu_event(work.launch).is_some() {
-            graph.work.push(i as u32);
-            graph.events.push(Event { slice: work.slice, start: work.start, end: work.end });
-        }
-    }
+    let launched = gpu.work.iter().enumerate();
+    let launched = launched.filter(|(_, work)| work.launch != NONE && graph.cpu_event(work.launch).is_some());
+    graph.work = launched.map(|(i, _)| i as u32).collect();
+    graph.events.reserve_exact(graph.work.len());
+    graph.events.extend(graph.work.iter().map(|i| {
+        let work = &gpu.work[*i as usize];
+        Event { slice: work.slice, start: work.start, end: work.end }
+    }));
+    // Its own, and mostly one from the launch or from what was before it.
+    graph.edges.reserve_exact(2 * graph.work.len());
     let waits = Waits::new(graph, gpu);
     graph.has_sync = waits.are_recorded;
     let mut streams = Streams { queues: Queues::new(gpu), last: vec![None; gpu.streams.len()] };

@@ -54,6 +54,8 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// Whether the trace has synchronization events.
     pub has_sync: bool,
+    /// CPU events of the window that are not here, since there would be too many.
+    pub n_left_out: u64,
 }
 
 impl Graph {

@@ -1,6 +1,7 @@
 //! Longest path of a graph: one pass in topological order, linear in the number of edges.
 
 use super::graph::{Edge, Graph, Node};
+use std::collections::VecDeque;
 
 /// The edges of a path, in order.
 #[derive(Clone, Default, Debug)]
@@ -24,10 +25,14 @@ struct Search<'a> {
     /// Number of unvisited edges into each node.
     n_open: Vec<u32>,
     is_queued: Vec<bool>,
-    queue: Vec<Node>,
+    n_queued: usize,
+    /// Nodes to be visited. The longest path to each is known.
+    queue: VecDeque<Node>,
     /// Length of the longest path to each node, and its last edge.
     length: Vec<i64>,
     via: Vec<u32>,
+    /// Of the nodes visited, the first with the longest path.
+    end: Option<Node>,
     n_circular: u64,
 }
 
@@ -52,29 +57,34 @@ impl<'a> Search<'a> {
         for i in 0..n {
             first[i + 1] += first[i];
         }
-        let mut next = first.clone();
+        // Counts up from where the edges of each node start to where those of the next one do, and is moved back.
         let mut order = vec![0u32; graph.edges.len()];
         for (i, edge) in graph.edges.iter().enumerate() {
-            let place = &mut next[edge.from as usize];
+            let place = &mut first[edge.from as usize];
             order[*place as usize] = i as u32;
             *place += 1;
         }
+        first.rotate_right(1);
+        first[0] = 0;
         Search {
             graph,
             first,
             order,
             n_open,
             is_queued: vec![false; n],
-            queue: Vec::with_capacity(n),
+            n_queued: 0,
+            queue: VecDeque::new(),
             length: vec![0; n],
             via: vec![NO_EDGE; n],
+            end: None,
             n_circular: 0,
         }
     }
 
     fn push(&mut self, node: Node) {
         if !std::mem::replace(&mut self.is_queued[node as usize], true) {
-            self.queue.push(node);
+            self.n_queued += 1;
+            self.queue.push_back(node);
         }
     }
 
@@ -91,15 +101,13 @@ impl<'a> Search<'a> {
     }
 
     fn run(&mut self) {
-        let mut at = 0;
         // Nodes remain after the queue runs empty only if there are cycles; they are taken in order of time.
         let mut rest: Option<std::vec::IntoIter<Node>> = None;
         loop {
-            while let Some(node) = self.queue.get(at) {
-                at += 1;
-                self.walk(*node);
+            while let Some(node) = self.queue.pop_front() {
+                self.walk(node);
             }
-            if self.queue.len() == self.graph.n_nodes() {
+            if self.n_queued == self.graph.n_nodes() {
                 return;
             }
             let rest = rest.get_or_insert_with(|| self.nodes_left().into_iter());
@@ -118,6 +126,9 @@ impl<'a> Search<'a> {
     }
 
     fn walk(&mut self, node: Node) {
+        if self.end.is_none_or(|end| self.length[node as usize] > self.length[end as usize]) {
+            self.end = Some(node);
+        }
         let (from, to) = (self.first[node as usize], self.first[node as usize + 1]);
         for place in from..to {
             let number = self.order[place as usize];
@@ -143,14 +154,8 @@ impl<'a> Search<'a> {
     }
 
     fn result(self) -> Longest {
-        let mut end: Option<Node> = None;
-        for node in &self.queue {
-            if end.is_none_or(|end| self.length[*node as usize] > self.length[end as usize]) {
-                end = Some(*node);
-            }
-        }
         let mut longest = Longest { n_circular: self.n_circular, ..Longest::default() };
-        let Some(mut node) = end else { return longest };
+        let Some(mut node) = self.end else { return longest };
         longest.length = self.length[node as usize];
         while self.via[node as usize] != NO_EDGE {
             let edge = self.via[node as usize];

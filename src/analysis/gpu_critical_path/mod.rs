@@ -29,7 +29,7 @@ mod tables;
 
 pub use choice::Wanted;
 pub use graph::EdgeKind;
-pub use path::{Bound, CriticalPath, Segment};
+pub use path::{Bound, CriticalPath, MAX_EVENTS, Segment};
 
 use super::gpu::spans::Span;
 use super::gpu::stats::share;
@@ -37,7 +37,7 @@ use super::gpu::{GpuTrace, Lack, NamedTrace, Tool};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context, Group};
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
-use crate::base::units::{counted, format_ns};
+use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 
 /// The report "Critical path".
@@ -59,6 +59,7 @@ fn run(context: &Context<'_>) -> Report {
 fn add(named: &NamedTrace<'_, '_>, wanted: &str, report: &mut Report) {
     let (what, path) = wanted_path(named.gpu, wanted, report).unwrap_or_else(|| choose(named.gpu));
     let path = path.split_at_launches(named.gpu);
+    let what = if path.n_left_out > 0 { format!("the first part of {what}") } else { what };
     if report.summary.is_empty() {
         report.summary = summary(&what, &path);
     }
@@ -122,9 +123,10 @@ fn summary(what: &str, path: &CriticalPath) -> String {
         .reduce(|a, b| if b.0 > a.0 { b } else { a });
     match largest.and_then(|(ns, bound)| Some((bound, share(ns, path.length)?))) {
         Some((bound, share)) => format!(
-            "The critical path of {what} takes {}; {} accounts for {:.1}%.",
+            "The critical path of {what} takes {}; {} {} for {:.1}%.",
             format_ns(path.length),
             bound.phrase(),
+            bound.accounts(),
             100.0 * share
         ),
         None => "No path through operators and kernels found.".to_string(),
@@ -132,6 +134,14 @@ fn summary(what: &str, path: &CriticalPath) -> String {
 }
 
 fn caveats(gpu: &GpuTrace<'_>, path: &CriticalPath, report: &mut Report) {
+    if path.n_left_out > 0 {
+        report.warning(format!(
+            "The range has too many operators and calls for one path: only the first {} are analyzed, and {} left out. Choose a \
+             shorter range, such as one step.",
+            group_digits(MAX_EVENTS as i128),
+            counted(path.n_left_out, "later one is", "later ones are")
+        ));
+    }
     if !path.has_sync {
         report.warning(format!(
             "No synchronization events in this trace, so dependencies across streams and between GPU and host are guesses.{}",

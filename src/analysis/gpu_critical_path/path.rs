@@ -7,6 +7,10 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::spans::Span;
 use crate::analysis::gpu::{GpuTrace, Kind};
 
+/// Most operators and calls that a path is searched in; with what they launched, each takes some 130 bytes meanwhile. Steps have
+/// far fewer.
+pub const MAX_EVENTS: usize = 1 << 20;
+
 /// Resource that bounds a segment; HTA's `bound_by`, with copies and fills separate from "compute".
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bound {
@@ -87,12 +91,20 @@ pub struct CriticalPath {
     pub n_circular: u64,
     /// Whether the trace has synchronization events.
     pub has_sync: bool,
+    /// Operators and calls of the window that were left out, since they are too many. They come after all others.
+    pub n_left_out: u64,
 }
 
 impl CriticalPath {
     /// Path of the CPU events that start in `window` (nanoseconds on the trace's clock, inclusive) and the kernels they launched.
+    /// There are at most [`MAX_EVENTS`] CPU events.
     pub fn new(gpu: &GpuTrace<'_>, window: Span) -> CriticalPath {
-        let graph = build(gpu, window);
+        CriticalPath::of_first(gpu, window, MAX_EVENTS)
+    }
+
+    /// The same, of the first `max_cpu` CPU events.
+    pub fn of_first(gpu: &GpuTrace<'_>, window: Span, max_cpu: usize) -> CriticalPath {
+        let graph = build(gpu, window, max_cpu);
         let longest = longest(&graph);
         let mut path = CriticalPath {
             length: longest.length,
@@ -105,6 +117,7 @@ impl CriticalPath {
             n_edges: graph.edges.len(),
             n_circular: longest.n_circular,
             has_sync: graph.has_sync,
+            n_left_out: graph.n_left_out,
             segments: Vec::with_capacity(longest.edges.len()),
         };
         for edge in longest.edges {

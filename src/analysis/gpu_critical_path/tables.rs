@@ -23,6 +23,14 @@ impl Bound {
             Bound::Link => "waiting",
         }
     }
+
+    /// The verb after [`Bound::phrase`].
+    pub(super) fn accounts(self) -> &'static str {
+        match self {
+            Bound::Memory | Bound::BetweenWork => "account",
+            _ => "accounts",
+        }
+    }
 }
 
 /// Length of the path and size of the graph.
