@@ -43,12 +43,17 @@ fn run(context: &Context<'_>) -> Report {
     NamedTrace::each(traces, &mut report, |named, report| {
         let copies = copies(named);
         let total: i64 = copies.iter().map(|row| row.durations.total()).sum_ns();
-        let bytes: u64 = copies.iter().filter_map(|row| row.bytes).fold(0, u64::saturating_add);
+        let bytes = copies.iter().filter_map(|row| row.bytes).reduce(u64::saturating_add);
+        let are_all_known = copies.iter().all(|row| row.n_without_bytes == 0);
         if report.summary.is_empty() {
-            report.summary = if copies.is_empty() {
-                "No copies recorded.".to_string()
-            } else {
-                format!("{} copied or filled in {}.", format_bytes(bytes), format_ns(total))
+            let took = format_ns(total);
+            report.summary = match bytes {
+                _ if copies.is_empty() => "No copies recorded.".to_string(),
+                Some(bytes) if are_all_known => {
+                    format!("{} copied or filled in {took}.", format_bytes(bytes))
+                }
+                Some(bytes) => format!("At least {} copied or filled in {took}.", format_bytes(bytes)),
+                None => format!("Copies and fills took {took}; their sizes are not recorded."),
             };
         }
         if !copies.is_empty() {
