@@ -6,6 +6,8 @@ mod support;
 mod memory;
 #[path = "timeline/sampled.rs"]
 mod sampled;
+#[path = "timeline/so_far.rs"]
+mod so_far;
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};

@@ -81,8 +81,8 @@ pub enum Request {
     Search { ticket: u32, text: String },
     /// Sums over rows of one table, by position among those that match.
     Sums { ticket: u32, ask: TableAsk, rows: Vec<Range<u64>> },
-    /// A question to the timeline.
-    Timeline { ticket: u32, ask: TimelineAsk },
+    /// A question to the timeline; with `of`, only to the one with that number, and otherwise refused as [`OTHER_TIMELINE`].
+    Timeline { ticket: u32, of: Option<u32>, ask: TimelineAsk },
     /// A flame graph.
     Flame { ticket: u32, query: Box<FlameQuery> },
     /// The aligned steps of a comparison.
@@ -439,6 +439,8 @@ pub struct FileProgress {
     pub n_files: u32,
 }
 
+/// Code of a refusal: the question was to a timeline that another one has replaced, because more of the file is parsed.
+pub const OTHER_TIMELINE: &str = "other-timeline";
 /// [`Failure::code`] of requests refused because of an unusable index, after [`Response::Stale`].
 pub const STALE: &str = "stale";
 

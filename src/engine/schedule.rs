@@ -44,6 +44,11 @@ impl<J> Queue<J> {
         self.jobs.is_empty()
     }
 
+    /// Whether there is a job of that kind.
+    pub fn has(&self, kind: JobKind) -> bool {
+        self.jobs.iter().any(|queued| queued.kind == kind)
+    }
+
     /// Adds a job behind all others of its kind.
     pub fn add(&mut self, kind: JobKind, ticket: Option<u32>, job: J) {
         self.n_added += 1;

@@ -64,6 +64,9 @@ impl Timeline {
             is_partial: self.is_partial,
             is_each_from_zero: self.is_each_from_zero,
             has_phases: false,
+            start_ns: if self.is_each_from_zero { 0 } else { self.starts.first().copied().unwrap_or(0) },
+            number: 0,
+            so_far: None,
         }
     }
 

@@ -94,6 +94,26 @@ pub struct Tracks {
     pub is_each_from_zero: bool,
     /// Some steps have a phase, so boxes can be colored by it. The timeline itself does not know.
     pub has_phases: bool,
+    /// Time on the clock of the traces at which it starts; 0 if each starts at its own.
+    pub start_ns: i64,
+    /// Its number among the timelines that were made of the traces. The timeline itself does not know.
+    pub number: u32,
+    /// Share of the bytes of all files that it is of, from 0 to 1; `None` once they are parsed. The timeline itself does not know.
+    pub so_far: Option<f64>,
+}
+
+impl Tracks {
+    /// Number that the track `track` has in `later`, which is of a larger part of the file.
+    pub fn number_in(&self, later: &Tracks, track: u32) -> Option<u32> {
+        let known = self.tracks.get(track as usize)?;
+        let is_same = |other: &TrackView| {
+            (&other.group, &other.title, other.sort) == (&known.group, &known.title, known.sort)
+        };
+        // Threads may have one name.
+        let before = self.tracks[..track as usize].iter().filter(|track| is_same(track)).count();
+        let mut same = (0..).zip(&later.tracks).filter(|(_, track)| is_same(track));
+        same.nth(before).map(|(number, _)| number)
+    }
 }
 
 /// How busy a run was over time.

@@ -45,6 +45,16 @@ impl Viewport {
         Viewport { ns_per_pixel, width, ..self }.kept_within()
     }
 
+    /// The same stretch of a timeline that has grown: it starts `earlier_ns` earlier now, and is `span_ns` long. Shows all of it if
+    /// all was in view.
+    pub fn of_more(self, span_ns: u64, earlier_ns: f64) -> Viewport {
+        let whole = Viewport::whole(span_ns, self.width);
+        if self == Viewport::whole(self.span_ns as u64, self.width) {
+            return whole;
+        }
+        Viewport { start_ns: self.start_ns + earlier_ns, span_ns: whole.span_ns, ..self }.kept_within()
+    }
+
     /// Shows `factor` times as much; what is at `x` stays there.
     pub fn zoomed(self, x: f64, factor: f64) -> Viewport {
         let at = self.ns_at(x);
@@ -145,6 +155,16 @@ mod tests {
         assert!(far.end_ns() <= 1e6 + 0.06 * 1e5 && far.start_ns < 1e6);
         let deep = (0..200).fold(view, |view, _| view.zoomed(500.0, 0.5));
         assert!((deep.ns_per_pixel * deep.width - MIN_NS).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_view_stays_while_the_timeline_grows() {
+        let view = Viewport::whole(1_000_000, 1000.0);
+        assert_eq!(view.of_more(3_000_000, 0.0), Viewport::whole(3_000_000, 1000.0));
+        let near = view.zoomed(300.0, 0.1);
+        let later = near.of_more(3_000_000, 500.0);
+        assert_eq!((later.start_ns, later.ns_per_pixel), (near.start_ns + 500.0, near.ns_per_pixel));
+        assert_eq!(later.span_ns, 3e6);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::index::{self, Opened};
 use crate::reading::Ports;
 use crate::reporter::{Making, Reporter};
-use crate::{Given, State, forget_found, in_run, post, reading, schedule};
+use crate::{Given, State, forget_found, in_run, post, reading, schedule, timeline};
 use std::rc::Rc;
 use tracedrop::analysis::Query;
 use tracedrop::engine::protocol::{Failure, FileProgress, Response};
@@ -33,7 +33,10 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: 
         };
         let is_read = opened.is_none();
         match opened {
-            Some(opened) => with_session(&state, |session| session.add_session(name, opened)),
+            Some(opened) => {
+                timeline::let_go(&state, Some(reporter.share_after(size)));
+                with_session(&state, |session| session.add_session(name, opened));
+            }
             None => read = read_one(&state, file, &mut ports, &mut reporter).await,
         }
         with_session(&state, |session| {
@@ -46,6 +49,7 @@ pub async fn open(state: Rc<State>, files: Vec<Given>, mut ports: Ports, query: 
     drop(ports);
     let making = Making::new(reporter.finishing_all());
     let mut ended = Ok(());
+    timeline::let_go(&state, None);
     with_session(&state, |session| ended = session.end_files());
     match ended {
         Ok(()) => {
@@ -79,7 +83,8 @@ async fn read_one(state: &State, file: &Given, ports: &mut Ports, reporter: &mut
     let mut progress = ImportProgress::default();
     with_session(state, |session| {
         progress = session.progress();
-        let ended = reading::end(state, session, result);
+        let so_far = Some(reporter.share_after(blob.size() as u64));
+        let ended = reading::end(state, session, result, so_far);
         session.end_file(name, ended);
     });
     progress

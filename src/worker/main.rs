@@ -211,6 +211,9 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             state.tell_of_losses();
         }
         Request::HoldOnly { start_ns, from_ns, to_ns } => {
+            if let Some(so_far) = timeline::so_far(state) {
+                timeline::let_go(state, Some(so_far));
+            }
             if let Some(session) = state.session.borrow_mut().as_mut()
                 && session.hold_only(start_ns, from_ns, to_ns)
                 && session.make_partial()
@@ -228,16 +231,12 @@ fn answer(state: &Rc<State>, request: Request, data: &Array) {
             let sums = shown.sums(&ask, &rows);
             post(&Response::Sums { ticket, revision: shown.revision(), sums });
         }),
-        Request::Timeline { ticket, ask } => {
-            schedule::add(
-                state,
-                JobKind::Timeline,
-                Some(ticket),
-                timeline::answer(state.clone(), ticket, ask),
-            );
+        Request::Timeline { ticket, of, ask } => {
+            let answer = timeline::answer(state.clone(), ticket, of, ask);
+            schedule::add(state, JobKind::Timeline, Some(ticket), answer);
         }
         Request::Flame { ticket, query } => {
-            schedule::add(state, JobKind::Timeline, Some(ticket), flame(state.clone(), ticket, query));
+            schedule::add(state, JobKind::Answer, Some(ticket), flame(state.clone(), ticket, query));
         }
         Request::AlignedSteps { ticket } => answer_later(state, ticket, move |shown| {
             post(&Response::AlignedSteps { ticket, steps: shown.aligned_steps() });

@@ -7,7 +7,7 @@ use crate::reporter::{Making, Reporter};
 use crate::source::{self, Source};
 use crate::stretch::Stretch;
 use crate::unpacked::{self, Unpacked};
-use crate::{State, error_name, read_error, schedule};
+use crate::{State, error_name, read_error, schedule, timeline};
 use std::rc::Rc;
 use tracedrop::engine::Session;
 use tracedrop::engine::protocol::{HelperResponse, Progress};
@@ -83,8 +83,14 @@ pub async fn read(
     result
 }
 
-/// Ends the file of `session` after [`read`] returned `result`.
-pub fn end(state: &State, session: &mut Session, result: Result<(), JsValue>) -> Result<(), ImportError> {
+/// Ends the file of `session` after [`read`] returned `result`. If others follow, `so_far` is the share of the bytes up to its end.
+pub fn end(
+    state: &State,
+    session: &mut Session,
+    result: Result<(), JsValue>,
+    so_far: Option<f64>,
+) -> Result<(), ImportError> {
+    timeline::let_go(state, so_far);
     match result {
         Err(error) => session.stop_parsing(&read_error(&error_name(&error))),
         Ok(()) if state.stop.get() => session.stop_parsing("stopped by the user"),
@@ -105,7 +111,7 @@ pub async fn end_in_steps(
     let is_large = match state.session.borrow_mut().as_mut() {
         Some(session) => {
             let is_large = session.progress().content_bytes >= LARGE_BYTES;
-            end(state, session, result)?;
+            end(state, session, result, None)?;
             is_large
         }
         None => return Ok(()),
@@ -130,7 +136,7 @@ async fn feed(state: &State, bytes: &[u8], progress: &mut Reporter) -> bool {
 /// Reports progress if due; false to stop.
 async fn tell(state: &State, progress: &mut Reporter) -> bool {
     let (told, over) = match state.session.borrow_mut().as_mut() {
-        Some(session) => (progress.tell(session), session.has_given_up()),
+        Some(session) => (progress.tell(state, session), session.has_given_up()),
         None => (false, true),
     };
     if told {

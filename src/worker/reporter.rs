@@ -1,7 +1,7 @@
 //! Timing of progress messages and partial reports.
 
 use crate::reading::LARGE_BYTES;
-use crate::{now_ms, post, post_document};
+use crate::{State, now_ms, post, post_document, schedule, timeline};
 use std::cell::Cell;
 use std::rc::Rc;
 use tracedrop::base::progress;
@@ -26,6 +26,10 @@ const LARGE_PART_BYTES: u64 = 32 << 20;
 /// A partial report may take at most 1 / this of the time since the previous one, and of the remaining parsing time.
 const PARTIAL_SHARE: f64 = 4.0;
 const PARTIAL_SHARE_LEFT: f64 = 8.0;
+/// Timelines of what is parsed so far, if someone looks at them, may take this share of the parsing time together. So the next one
+/// comes once there is this many times as much.
+const TIMELINE_SHARE: f64 = 0.05;
+const TIMELINE_GROWTH: u64 = 2;
 
 /// Sends the progress of making reports, in steps.
 #[derive(Clone)]
@@ -80,6 +84,10 @@ pub struct Reporter {
     last_partial: f64,
     /// Cost of the last one of a large part, in milliseconds per byte.
     partial_cost: Option<f64>,
+    /// Content bytes of the last one.
+    partial_bytes: u64,
+    /// Milliseconds that went into timelines of those before the last one.
+    timelines_ms: f64,
     /// Whether no partial report was sent yet.
     is_first: bool,
 }
@@ -96,6 +104,8 @@ impl Reporter {
             next_partial: now + FIRST_PARTIAL_MS,
             last_partial: now,
             partial_cost: None,
+            partial_bytes: 0,
+            timelines_ms: 0.0,
             is_first: true,
         }
     }
@@ -111,6 +121,11 @@ impl Reporter {
         self.before = self.with_before(ImportProgress { file_bytes, ..read });
     }
 
+    /// Share of all bytes that come before the end of the current file, which has `file_bytes`.
+    pub fn share_after(&self, file_bytes: u64) -> f64 {
+        ((self.before.file_bytes + file_bytes) as f64 / (self.file_bytes as f64).max(1.0)).min(1.0)
+    }
+
     /// Whether the completed files are large enough to show some reports while others are built.
     pub fn has_read_much(&self) -> bool {
         self.before.content_bytes >= LARGE_BYTES
@@ -121,8 +136,15 @@ impl Reporter {
         self.add_up(ImportProgress::default(), None, true)
     }
 
-    /// Whether a partial report is worth its cost: soon after opening a file, and during long parsing.
-    fn wants_partial(&self, now: f64, read: ImportProgress, is_of_accesses: bool) -> bool {
+    /// Whether a partial report is worth its cost: soon after opening a file, and during long parsing. `timeline_ms` is the cost of
+    /// the timeline of the last one, if someone looks at it, so that there will be another.
+    fn wants_partial(
+        &self,
+        now: f64,
+        read: ImportProgress,
+        is_of_accesses: bool,
+        timeline_ms: Option<f64>,
+    ) -> bool {
         // A partial report covers all files so far.
         let read = self.with_before(read);
         let cost = match self.partial_cost {
@@ -135,29 +157,44 @@ impl Reporter {
         // Show something soon, even if it costs more than later ones may.
         let is_early = self.is_first && cost <= FIRST_COST_MS;
         let is_cheap = cost * PARTIAL_SHARE <= now - self.last_partial && cost * PARTIAL_SHARE_LEFT <= left;
-        now >= self.next_partial && read.records > 0 && (is_early || is_cheap)
+        let has_timeline = timeline_ms.is_none_or(|last_ms| {
+            let next_ms = last_ms * read.content_bytes as f64 / (self.partial_bytes as f64).max(1.0);
+            read.content_bytes >= TIMELINE_GROWTH * self.partial_bytes
+                && self.timelines_ms + last_ms + next_ms <= TIMELINE_SHARE * (now - self.start + left)
+        });
+        now >= self.next_partial && read.records > 0 && (is_early || is_cheap) && has_timeline
     }
 
     /// Whether progress was sent, and messages should be handled.
-    pub fn tell(&mut self, session: &mut Session) -> bool {
+    pub fn tell(&mut self, state: &State, session: &mut Session) -> bool {
         let start = now_ms();
         let read = session.progress();
-        let is_of_accesses = session.import().is_some_and(|import| import.is_of_accesses());
-        let wants_partial = self.wants_partial(start, read, is_of_accesses);
+        let import = session.import();
+        let is_of_accesses = import.as_ref().is_some_and(|import| import.is_of_accesses());
+        // Of more events than fit in memory there is no partial trace: the last one stays.
+        let is_possible = import.is_some_and(|import| !import.is_spilling());
+        let timeline_ms = state.timeline.borrow().cost_ms();
+        // A timeline that is being made is of the last one.
+        let wants_partial = is_possible
+            && !schedule::is_at_timeline(state)
+            && self.wants_partial(start, read, is_of_accesses, timeline_ms);
         let due = wants_partial || start - self.last_progress >= PROGRESS_EVERY_MS;
         if due {
             self.last_progress = start;
             post(&Response::Progress(self.progress(session, false)));
         }
         if wants_partial {
+            let so_far = self.with_before(read);
+            timeline::let_go(state, Some(self.share_after(read.file_bytes)));
+            self.timelines_ms += timeline_ms.unwrap_or(0.0);
+            self.partial_bytes = so_far.content_bytes;
             if session.make_partial() {
                 post_document(session);
                 self.is_first = false;
             }
             let end = now_ms();
-            let n_bytes = self.with_before(read).content_bytes;
-            if n_bytes >= LARGE_PART_BYTES {
-                self.partial_cost = Some((end - start) / n_bytes as f64);
+            if so_far.content_bytes >= LARGE_PART_BYTES {
+                self.partial_cost = Some((end - start) / so_far.content_bytes as f64);
             }
             (self.last_partial, self.next_partial) = (end, end + NEXT_PARTIAL_MS);
         }

@@ -8,7 +8,7 @@ use crate::{State, failure, now_ms, post, post_document};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tracedrop::base::steps::{Steps, pause};
-use tracedrop::engine::protocol::Response;
+use tracedrop::engine::protocol::{OTHER_TIMELINE, Response};
 use tracedrop::engine::schedule::{JobKind, Queue};
 use tracedrop::engine::{ReportStep, Session};
 use wasm_bindgen_futures::spawn_local;
@@ -55,6 +55,20 @@ pub fn cancel_exports(state: &State) {
     let tickets = state.schedule.queue.borrow_mut().cancel(&[JobKind::Export]);
     for ticket in tickets {
         post(&Response::Refused { ticket, failure: failure("stopped", "stopped before it was done", "") });
+    }
+}
+
+/// Whether a question to the timeline is being answered.
+pub fn is_at_timeline(state: &State) -> bool {
+    state.schedule.queue.borrow().has(JobKind::Timeline)
+}
+
+/// Drops questions to the timeline, and refuses them: its traces are about to change.
+pub fn cancel_timeline(state: &State) {
+    let tickets = state.schedule.queue.borrow_mut().cancel(&[JobKind::Timeline]);
+    for ticket in tickets {
+        let failure = failure(OTHER_TIMELINE, "more of the file is parsed", "");
+        post(&Response::Refused { ticket, failure });
     }
 }
 

@@ -105,6 +105,43 @@ pageTest('Ctrl and the wheel zoom at the pointer, 0 shows all again, and Back un
   await page.waitForFunction(() => !location.hash.includes('time='));
 });
 
+pageTest('screen readers have the tracks as a tree, which keys walk, and hear what is in view', async (page) => {
+  await openTimeline(page, trace());
+  const tree = page.getByRole('tree', { name: /^Timeline/ });
+  await tree.focus();
+  await page.getByRole('status').filter({ hasText: /^0 ns to 3\.999 ms, 3 of 3 tracks, \d events? with a name$/ }).waitFor({ state: 'attached' });
+  const current = tree.locator('[aria-selected=true]');
+  const goesTo = async (key, text, level) => {
+    await page.keyboard.press(key);
+    await current.filter({ hasText: text }).waitFor({ state: 'attached' });
+    assert.equal(await current.getAttribute('aria-level'), `${level}`);
+    assert.equal(await tree.getAttribute('aria-activedescendant'), await current.getAttribute('id'));
+  };
+  assert.equal(await tree.getByRole('treeitem').count(), 3);
+  assert.equal(await current.count(), 0);
+  await goesTo('Shift+ArrowDown', /^busy \(2\), .*: 2,000 events, busy 50\.\d% of the time$/, 1);
+  await goesTo('ArrowDown', /^main \(1\), .*: 3 events, busy 25\.\d% of the time$/, 1);
+  // As the browser hands it on.
+  const snapshot = await tree.ariaSnapshot();
+  assert.match(snapshot, /treeitem "main[^\n]*\[expanded\][^\n]*\[level=1\][^\n]*\[selected\]/, snapshot);
+  assert.match(snapshot, /treeitem "step, 400\.0 µs at 0 ns"[^\n]*\[level=2\]/, snapshot);
+  await goesTo('ArrowRight', /^step, 400\.0 µs at 0 ns$/, 2);
+  await page.getByRole('status').filter({ hasText: /^step, 400\.0 µs, on main \(1\)$/ }).waitFor({ state: 'attached' });
+  await goesTo('ArrowDown', /^launch, /, 3);
+  await goesTo('ArrowUp', /^step, 400/, 2);
+  await goesTo('ArrowRight', /^step, 600\.0 µs at 3\.000 ms$/, 2);
+  assert.deepEqual(await accessibilityProblems(page), []);
+  await goesTo('Escape', /^main \(1\), /, 1);
+  await goesTo('End', /^queue/, 1);
+  await goesTo('Home', /^busy \(2\), /, 1);
+  await page.keyboard.press('Escape');
+  await current.waitFor({ state: 'detached' });
+  // The arrows move the view again.
+  await page.keyboard.press('w');
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('status').filter({ hasText: /^\d+\.\d+ µs to / }).waitFor({ state: 'attached' });
+});
+
 pageTest('a selected stretch adds up what is in it', async (page) => {
   await openTimeline(page, trace());
   const main = await rowOf(page, 'main');

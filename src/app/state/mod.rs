@@ -19,7 +19,7 @@ pub use lost_files::LostFile;
 pub use runtime::{Phase, Reading, TabRuntime};
 pub use services::AppServices;
 pub use source::{Shows, Source};
-pub use timeline::{TimelineState, has_place, row_times};
+pub use timeline::{TimelineState, earlier_ns, has_place, row_times};
 pub use toasts::{Tip, Toast};
 
 use super::annotations::Writing;

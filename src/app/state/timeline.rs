@@ -7,6 +7,7 @@ use crate::app::words::words;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tracedrop::analysis::Query;
 use tracedrop::base::sort;
 use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{ColumnView, Request, TableAsk, TimelineAnswer, TimelineAsk};
@@ -18,6 +19,8 @@ use tracedrop::timeline::answers::{BoxName, ColorBy, Details, Found, Load, Stret
 /// The timeline of a tab.
 #[derive(Clone, Copy)]
 pub struct TimelineState {
+    /// Settings of the reports when the tracks came.
+    pub query: StoredValue<Option<Query>>,
     /// `None` until the worker has sent it.
     pub load: RwSignal<Option<Arc<Load>>>,
     /// `None` until the worker has sent them.
@@ -53,6 +56,7 @@ pub struct TimelineState {
 impl TimelineState {
     pub fn new() -> TimelineState {
         TimelineState {
+            query: StoredValue::new(None),
             load: RwSignal::new(None),
             tracks: RwSignal::new(None),
             problem: RwSignal::new(None),
@@ -81,6 +85,7 @@ impl TimelineState {
 
     /// The file is read again: what was there is no longer.
     pub fn reset(self) {
+        self.query.set_value(None);
         self.load.set(None);
         self.tracks.set(None);
         self.problem.set(None);
@@ -96,16 +101,57 @@ impl TimelineState {
         self.only.set(String::new());
     }
 
-    /// The worker has sent the tracks. Those that are idle nearly all the time start folded.
+    /// Only a part of the files is parsed so far.
+    pub fn is_of_part(self) -> bool {
+        self.tracks.with(|tracks| tracks.as_ref().is_some_and(|tracks| tracks.so_far.is_some()))
+    }
+
+    /// The timeline that questions are to; `None` for any, because there is one only.
+    pub fn number(self) -> Option<u32> {
+        self.tracks
+            .with_untracked(|tracks| tracks.as_ref().filter(|it| it.so_far.is_some()).map(|it| it.number))
+    }
+
+    /// The worker has sent the tracks. Those that are idle nearly all the time start folded. What one looks at stays where there
+    /// were tracks before, of a smaller part of the files.
     pub fn has_come(self, tracks: Tracks) {
         let is_idle = |track: &TrackView| track.n_rows > 1 && track.busy < IDLE;
-        let folded = (0..).zip(&tracks.tracks).filter(|(_, track)| is_idle(track)).map(|(number, _)| number);
-        let mut set = BTreeSet::new();
+        let numbers = (0..).zip(&tracks.tracks).filter(|(_, track)| is_idle(track)).map(|(number, _)| number);
+        let mut idle = BTreeSet::new();
         // Collecting would sort them, with a sort of its own.
-        set.extend(folded);
-        self.idle.set(set.clone());
-        self.folded.set(set);
+        idle.extend(numbers);
+        let mut folded = idle.clone();
+        if let Some(before) = self.tracks.get_untracked() {
+            let now = |number: &u32| before.number_in(&tracks, *number);
+            let toggled: Vec<u32> = self.folded.with_untracked(|folded| {
+                self.idle.with_untracked(|idle| folded.symmetric_difference(idle).filter_map(now).collect())
+            });
+            for number in toggled {
+                if !folded.remove(&number) {
+                    folded.insert(number);
+                }
+            }
+            let pinned = self.pinned.with_untracked(|pinned| pinned.iter().filter_map(now).collect());
+            self.pinned.set(pinned);
+            let earlier_ns = earlier_ns(&before, &tracks);
+            let moved = |ns: f64| ns + earlier_ns;
+            self.view.update(|view| *view = view.map(|view| view.of_more(tracks.span_ns, earlier_ns)));
+            self.stretch.update(|stretch| *stretch = stretch.map(|(from, to)| (moved(from), moved(to))));
+            self.mark.update(|mark| *mark = mark.map(moved));
+            self.found.set(None);
+        }
+        self.problem.set(None);
+        self.idle.set(idle);
+        self.folded.set(folded);
         self.tracks.set(Some(Arc::new(tracks)));
+    }
+}
+
+/// By how many nanoseconds the timeline of more of the files starts before the one of less.
+pub fn earlier_ns(before: &Tracks, after: &Tracks) -> f64 {
+    match before.is_each_from_zero || after.is_each_from_zero {
+        true => 0.0,
+        false => before.start_ns.wrapping_sub(after.start_ns) as f64,
     }
 }
 
@@ -256,7 +302,7 @@ impl Tab {
         let lit = text.clone();
         let find = move |ticket| {
             let ask = TimelineAsk::Find { text, from: None, is_back: false };
-            Request::Timeline { ticket, ask }
+            Request::Timeline { ticket, of: None, ask }
         };
         self.ask(find, move |answer| {
             let Answer::Timeline(TimelineAnswer::Found(found)) = answer else { return };

@@ -49,9 +49,17 @@ pub struct TimelineWords {
     /// Name of the load, and what it means.
     pub load: fn(LoadSort) -> (&'static str, &'static str),
     pub not_read: &'static str,
+    /// Share of the files that is parsed and shown.
+    pub so_far: fn(f64) -> String,
+    /// In place of details and sums, until all is parsed.
+    pub not_yet: &'static str,
     pub in_view: &'static str,
     /// Name, duration and start of an event.
-    pub listed: fn(&str, u64, u64) -> String,
+    pub listed: fn(&str, Option<u64>, u64) -> String,
+    /// Title and process of a track, its events, and the share of the time in which something is on it.
+    pub track_in_words: fn(&str, &str, u64, f64) -> String,
+    /// What is in view: from and to in nanoseconds, tracks in view and all, events in view with a name on them.
+    pub in_words: fn((i64, i64), (usize, usize), usize) -> String,
     pub tracks: &'static str,
     pub canvas: &'static str,
     pub busy: fn(f64) -> String,
@@ -194,10 +202,31 @@ pub const ENGLISH: TimelineWords = TimelineWords {
         ),
     },
     not_read: "The timeline appears once the file is parsed.",
+    so_far: |share| {
+        let percent = (share * 100.0).floor();
+        format!("Read so far: {percent}%. Details, search and sums follow once all is parsed.")
+    },
+    not_yet: "Details follow once all is parsed",
     in_view: "Widest events in view",
-    listed: |name, dur, start| format!("{name}, {} at {}", format_ns(dur as i64), format_ns(start as i64)),
+    listed: |name, dur, start| match dur {
+        Some(dur) => format!("{name}, {} at {}", format_ns(dur as i64), format_ns(start as i64)),
+        None => format!("{name}, no end in the file, at {}", format_ns(start as i64)),
+    },
+    track_in_words: |title, group, n, busy| {
+        let group = if group.is_empty() { String::new() } else { format!(", {group}") };
+        format!("{title}{group}: {}, busy {:.1}% of the time", counted(n, "event", "events"), busy * 100.0)
+    },
+    in_words: |(from, to), (n_shown, n_all), n_named| {
+        format!(
+            "{} to {}, {n_shown} of {}, {} with a name",
+            format_ns(from),
+            format_ns(to),
+            counted(n_all as u64, "track", "tracks"),
+            counted(n_named as u64, "event", "events")
+        )
+    },
     tracks: "Tracks",
-    canvas: "Timeline. Arrow keys step from event to event once one is selected, Enter selects the first one in view.",
+    canvas: "Timeline. Shift and the up and down arrows walk the tracks, Enter selects the first event in view, and arrows step from event to event.",
     busy: |share| match share * 100.0 {
         percent if percent < 0.1 => "<0.1%".to_string(),
         percent if percent < 10.0 => format!("{percent:.1}%"),

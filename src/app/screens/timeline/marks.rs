@@ -46,10 +46,10 @@ fn steps_table(document: &DocumentView) -> Option<(TableAsk, &TableView)> {
     })
 }
 
-/// Asks for the steps of a tab, once.
-pub fn ask_for_steps(tab: Tab) {
+/// Asks for the steps of a tab: once, or again if settings have changed them.
+pub fn ask_for_steps(tab: Tab, again: bool) {
     let state = tab.timeline;
-    if state.steps.with_untracked(Option::is_some) {
+    if !again && state.steps.with_untracked(Option::is_some) {
         return;
     }
     let found = tab.document.with_untracked(|document| {
@@ -57,7 +57,7 @@ pub fn ask_for_steps(tab: Tab) {
         let (ask, view) = steps_table(document)?;
         Some((ask, view.columns.clone()))
     });
-    let Some((ask, columns)) = found else { return };
+    let Some((ask, columns)) = found else { return state.steps.set(None) };
     tab.ask(
         move |ticket| Request::Rows { ticket, ask, offset: 0, limit: MAX_STEPS },
         move |answer| {

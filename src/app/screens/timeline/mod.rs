@@ -4,6 +4,7 @@
 //! come, so nothing is ever blank. The page scrolls, and the canvas stays in view meanwhile.
 
 mod details;
+mod keys;
 mod layout;
 mod marks;
 mod painter;
@@ -11,6 +12,7 @@ mod pair;
 mod ribbon;
 mod stage;
 mod strip;
+mod tree;
 
 pub use marks::Step;
 pub use pair::PairScreen;
@@ -23,6 +25,7 @@ use crate::app::widgets::{Icon, SearchField, Shape};
 use crate::app::words::words;
 use details::DetailsPanel;
 use layout::{Choice, Layout, RULER, What};
+use leptos::attr::custom::custom_attribute;
 use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
@@ -30,6 +33,7 @@ use painter::box_color;
 use stage::{Hover, Stage};
 use tracedrop::base::text;
 use tracedrop::base::units::format_ns;
+use tracedrop::engine::protocol::DocumentView;
 use tracedrop::timeline::answers::{At, BoxLink, ColorBy, TrackView};
 
 /// `id` of the timeline among the reports.
@@ -57,13 +61,30 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
     });
     let flags = memo(move || marks::flags_of(tab));
     let stage = Stage::new(tab, layout, flags);
-    let is_read = memo(move || tab.document.with(|it| it.as_ref().is_some_and(|it| it.is_read)));
+    // Whether all is parsed, and until then the revision: each has more than the one before.
+    let parsed = memo(move || {
+        let of = |it: &DocumentView| (it.is_read, if it.is_read { 0 } else { it.revision });
+        tab.document.with(|it| it.as_deref().map(of))
+    });
+    let is_read = move || parsed.get().is_some_and(|(is_read, _)| is_read);
     effect(move || {
-        if is_read.get() && state.tracks.with_untracked(Option::is_none) {
+        if parsed.get().is_some() && untrack(|| state.tracks.with(Option::is_none) || state.is_of_part()) {
             stage.ask_for_tracks();
         }
-        if is_read.get() {
-            marks::ask_for_steps(tab);
+        if is_read() {
+            marks::ask_for_steps(tab, false);
+        }
+    });
+    // Rules decide which operations and phases there are.
+    let query = memo(move || {
+        let of = |it: &DocumentView| (!it.partial).then(|| it.query.clone());
+        tab.document.with(|it| it.as_deref().and_then(of))
+    });
+    effect(move || {
+        let Some(query) = query.get() else { return };
+        let before = state.query.try_update_value(|it| it.replace(query.clone())).flatten();
+        if before.is_some_and(|before| before != query) {
+            stage.has_other_settings();
         }
     });
     effect(move || {
@@ -86,10 +107,13 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
             when=move || state.tracks.with(Option::is_some)
             fallback=move || view! {
                 <p class="empty" role="status">{move || state.problem.get().unwrap_or_else(|| {
-                    (if is_read.get() { words().making } else { words().not_read }).to_string()
+                    (if is_read() { words().making } else { words().not_read }).to_string()
                 })}</p>
             }
         >
+            {move || state.tracks.with(|tracks| tracks.as_ref().and_then(|tracks| tracks.so_far)).map(|share| view! {
+                <p class="note" role="status">{(words().so_far)(share)}</p>
+            })}
             {move || state.tracks.with(|tracks| tracks.as_ref().is_some_and(|tracks| tracks.is_partial)).then(|| view! {
                 <p class="note">{words().is_partial}</p>
             })}
@@ -103,7 +127,7 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
                 <p class="timeline-keys">{words().keys}</p>
                 <p class="off-screen" role="status">{move || stage.spoken()}</p>
                 <ul class="off-screen" aria-label=words().in_view>
-                    {move || stage.in_view.get().into_iter().map(|text| view! { <li>{text}</li> }).collect_view()}
+                    {move || stage.in_view.get().into_iter().map(|event| view! { <li>{event.text}</li> }).collect_view()}
                 </ul>
             </section>
         </Show>
@@ -275,6 +299,28 @@ fn Body(stage: Stage) -> impl IntoView {
         stage.height.track();
         format!("{}px", browser::header_px())
     };
+    let items = memo(move || {
+        let current = stage.current_track();
+        let details = state.details.get();
+        let selected = details.as_ref().map(|details| &details.link);
+        state.tracks.with(|tracks| {
+            let tracks = tracks.as_ref()?;
+            let of = |layout: &Layout| {
+                stage.in_view.with(|in_view| tree::items(tracks, layout, current, in_view, selected))
+            };
+            Some(stage.layout.with(of))
+        })
+    });
+    let items = move || items.get().unwrap_or_default();
+    let tab = stage.tab.id;
+    let current = move || items().into_iter().find(|item| item.is_current).map(|item| item.of.id(tab));
+    effect(move || {
+        state.view.track();
+        stage.layout.track();
+        stage.height.track();
+        stage.scrolled.track();
+        stage.has_moved();
+    });
     let track_view = move |number: u32| {
         state.tracks.with_untracked(|tracks| tracks.as_ref()?.tracks.get(number as usize).cloned())
     };
@@ -337,8 +383,9 @@ fn Body(stage: Stage) -> impl IntoView {
                 style=("--stuck", header)
                 node_ref=place
                 tabindex="0"
-                role="application"
+                role=move || if items().is_empty() { "application" } else { "tree" }
                 aria-label=words().canvas
+                aria-activedescendant=current
                 on:wheel=move |event| stage.wheel(&event)
                 on:pointerdown=move |event| stage.press(&event)
                 on:pointermove=move |event| stage.move_to(&event)
@@ -349,8 +396,24 @@ fn Body(stage: Stage) -> impl IntoView {
                 on:keydown=move |event| stage.key(&event)
             >
                 <canvas node_ref=canvas aria-hidden="true"></canvas>
+                // What screen readers have in place of the canvas.
+                {move || items().into_iter().map(|item| view! {
+                    <span
+                        class="off-screen"
+                        role="treeitem"
+                        id=item.of.id(tab)
+                        {..custom_attribute("aria-level", item.level.to_string())}
+                        aria-posinset=item.position.map(|(position, _)| position.to_string())
+                        aria-setsize=item.position.map(|(_, n)| n.to_string())
+                        aria-expanded=item.is_open.map(|is_open| is_open.to_string())
+                        aria-selected=item.is_current.to_string()
+                    >
+                        {item.text}
+                    </span>
+                }).collect_view()}
                 {move || stage.hover.get().map(|hover| view! {
                     <div
+                        aria-hidden="true"
                         class="timeline-tip"
                         class:timeline-tip-left=move || state.view.with_untracked(|view| view.is_some_and(|view| hover.x > view.width / 2.0))
                         style=("left", format!("{}px", hover.x))

@@ -3,8 +3,9 @@
 use super::layout::{Layout, ROW, RULER};
 use super::marks::{Flag, Step};
 use crate::app::browser::{Canvas, Lines, style_value};
+use crate::app::state::earlier_ns;
 use tracedrop::timeline::Viewport;
-use tracedrop::timeline::answers::{COUNTER, Details, LIT, N_COLORS, Picture, RowName, START};
+use tracedrop::timeline::answers::{COUNTER, Details, LIT, N_COLORS, Picture, RowName, START, Tracks};
 
 /// Space between rows, in pixels.
 const BETWEEN: f64 = 1.0;
@@ -96,6 +97,23 @@ impl Painted {
         let width = (picture.window.n_pixels as usize).max(1);
         let is_counter = picture.colors.0.chunks(width).map(|row| row.contains(&COUNTER)).collect();
         Some(Painted { picture, lit, is_counter, lines })
+    }
+
+    /// The same picture on the tracks of a timeline with more of the file, until there is one of these; `None` if it has no place
+    /// there.
+    pub fn on(mut self, before: &Tracks, after: &Tracks) -> Option<Painted> {
+        let earlier_ns = earlier_ns(before, after);
+        let earlier_ns = (earlier_ns >= 0.0).then_some(earlier_ns as u64)?;
+        let Picture { window, rows, labels, .. } = &mut self.picture;
+        for row in rows {
+            row.track = before.number_in(after, row.track).unwrap_or(u32::MAX);
+        }
+        window.first_pixel += earlier_ns >> window.bits;
+        for label in labels {
+            label.start_ns += earlier_ns;
+            label.end_ns += earlier_ns;
+        }
+        Some(self)
     }
 
     pub fn has(&self, row: RowName) -> bool {

@@ -57,10 +57,10 @@ fn stage_of(tab: Tab) -> Stage {
     });
     let stage = Stage::new(tab, layout, memo(move || marks::flags_of(tab)));
     effect(move || {
-        if state.tracks.with_untracked(Option::is_none) {
+        if untrack(|| state.tracks.with(Option::is_none) || state.is_of_part()) {
             stage.ask_for_tracks();
         }
-        marks::ask_for_steps(tab);
+        marks::ask_for_steps(tab, false);
     });
     stage
 }

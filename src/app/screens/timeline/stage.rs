@@ -1,8 +1,9 @@
 //! What events do to the timeline, and what it asks the worker.
 
-use super::layout::{Layout, ROW, RULER};
-use super::marks::Flag;
+use super::layout::{Item, Layout, ROW, RULER, What};
+use super::marks::{self, Flag};
 use super::painter::{Colors, Drawing, Painted};
+use super::tree::Listed;
 use crate::app::browser::{self, Canvas, Local};
 use crate::app::client::Answer;
 use crate::app::erased::{effect, memo};
@@ -14,7 +15,7 @@ use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tracedrop::base::sort;
-use tracedrop::engine::protocol::{Request, TimelineAnswer, TimelineAsk};
+use tracedrop::engine::protocol::{OTHER_TIMELINE, Request, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::Viewport;
 use tracedrop::timeline::answers::{ARGUMENTS, At, BoxLink, BoxName, ColorBy, Found, Label, RowName};
 
@@ -34,6 +35,10 @@ pub struct Works {
     color_by: ColorBy,
     /// Hits that it lights.
     hits: Hits,
+    /// The timeline that it is of, see [`TimelineState::number`].
+    number: Option<u32>,
+    /// What gives it its colors has changed.
+    is_old: bool,
     colors: Colors,
     /// A picture was asked for and has not come.
     is_asked: bool,
@@ -97,8 +102,13 @@ pub struct Stage {
     pub height: RwSignal<f64>,
     pub scrolled: RwSignal<f64>,
     pub hover: RwSignal<Option<Hover>>,
-    /// The widest events in view, in words.
-    pub in_view: RwSignal<Vec<String>>,
+    /// The widest events in view.
+    pub in_view: RwSignal<Vec<Listed>>,
+    /// The track that keys have led to.
+    pub track: RwSignal<Option<u32>>,
+    /// What is in view, in words, and a pause in moving before these change.
+    summary: RwSignal<String>,
+    summing_up: browser::Pause,
     /// A pause in moving, before the address changes.
     pub settling: browser::Pause,
     /// Where the pointer is, in pixels from the left.
@@ -121,6 +131,9 @@ impl Stage {
             scrolled: RwSignal::new(0.0),
             hover: RwSignal::new(None),
             in_view: RwSignal::default(),
+            track: RwSignal::new(None),
+            summary: RwSignal::default(),
+            summing_up: browser::Pause::new(),
             settling: browser::Pause::new(),
             pointer: StoredValue::new(None),
             sent: StoredValue::new(None),
@@ -140,7 +153,9 @@ impl Stage {
         let id = tab.id;
         let place = memo(move || tab.app.view.with(|view| view.tab(id).and_then(|tab| tab.timeline.clone())));
         self.sent.set_value(place.get_untracked());
-        let now = memo(move || state.view.get().map(|view| look_of(&view, state)));
+        // What is parsed only in part has other numbers and times.
+        let now =
+            memo(move || state.view.get().filter(|_| !state.is_of_part()).map(|view| look_of(&view, state)));
         effect(move || {
             let Some(look) = now.get() else { return };
             self.settling.start(SETTLING_MS, move || {
@@ -159,7 +174,10 @@ impl Stage {
         });
         effect(move || {
             let look = place.get();
-            if state.view.with(Option::is_some) && self.sent.with_value(|sent| *sent != look) {
+            if state.view.with(Option::is_some)
+                && !state.is_of_part()
+                && self.sent.with_value(|sent| *sent != look)
+            {
                 self.sent.set_value(look.clone());
                 self.look_as(look.unwrap_or_default());
             }
@@ -203,7 +221,7 @@ impl Stage {
     /// Puts the widest events in view into words.
     pub fn list_what_shows(self) {
         let Some(view) = self.tab.timeline.view.get_untracked() else { return };
-        let texts = self.works.with_value(|works| {
+        let listed = self.works.with_value(|works| {
             let Some(painted) = &works.painted else { return Vec::new() };
             let shown = |label: &&Label| {
                 view.x_of(label.end_ns as f64) > 0.0 && view.x_of(label.start_ns as f64) < view.width
@@ -212,19 +230,48 @@ impl Stage {
             sort::by_key(&mut labels, |label| std::cmp::Reverse(label.end_ns - label.start_ns));
             labels.truncate(MAX_LISTED);
             sort::by_key(&mut labels, |label| (label.row, label.start_ns));
-            let text = |label: &Label| {
+            let listed = |label: &Label| {
                 let name = painted.picture.names.get(label.name as usize).map_or("", String::as_str);
-                (words().timeline.listed)(name, label.end_ns - label.start_ns, label.start_ns)
+                let text =
+                    (words().timeline.listed)(name, Some(label.end_ns - label.start_ns), label.start_ns);
+                let row = *painted.picture.rows.get(label.row as usize)?;
+                Some(Listed { of: label.of, row, start_ns: label.start_ns, text })
             };
-            labels.into_iter().map(text).collect()
+            labels.into_iter().filter_map(listed).collect()
         });
-        let _ = self.in_view.try_set(texts);
+        change(self.in_view, listed);
+    }
+
+    /// Puts into words what is in view once it stays.
+    pub fn has_moved(self) {
+        self.summing_up.start(SETTLING_MS, move || {
+            self.list_what_shows();
+            self.sum_up();
+        });
+    }
+
+    fn sum_up(self) {
+        let Some(view) = self.tab.timeline.view.get_untracked() else { return };
+        let (top, height) = (self.scrolled.get_untracked(), self.height.get_untracked());
+        let (n_shown, n_all) = self.layout.with_untracked(|layout| {
+            let is_track = |item: &&Item| matches!(item.what, What::Track { .. });
+            let n_shown = layout.between(top, top + height - RULER).iter().filter(is_track).count();
+            (n_shown, layout.items.iter().filter(is_track).count())
+        });
+        let (from, to) = (view.start_ns.max(0.0), view.end_ns().min(view.span_ns));
+        let n_listed = self.in_view.with_untracked(Vec::len);
+        let text = (words().timeline.in_words)((from as i64, to as i64), (n_shown, n_all), n_listed);
+        change(self.summary, text);
     }
 
     pub fn ask(self, ask: TimelineAsk, answer: impl Fn(TimelineAnswer) + 'static) {
+        self.ask_of(self.tab.timeline.number(), ask, answer);
+    }
+
+    fn ask_of(self, of: Option<u32>, ask: TimelineAsk, answer: impl Fn(TimelineAnswer) + 'static) {
         let state = self.tab.timeline;
         self.tab.ask(
-            move |ticket| Request::Timeline { ticket, ask },
+            move |ticket| Request::Timeline { ticket, of, ask },
             move |it| match it {
                 Answer::Timeline(it) => answer(it),
                 Answer::Refused(failure) => {
@@ -232,7 +279,10 @@ impl Stage {
                     let _ = self
                         .works
                         .try_update_value(|works| (works.is_asked, works.is_hover_asked) = (false, false));
-                    state.problem.set(Some(failure.to_string()));
+                    // The tracks of the other one come with the next document.
+                    if failure.code != OTHER_TIMELINE {
+                        state.problem.set(Some(failure.to_string()));
+                    }
                 }
                 _ => {}
             },
@@ -250,11 +300,26 @@ impl Stage {
 
     pub fn ask_for_tracks(self) {
         let state = self.tab.timeline;
-        self.ask(TimelineAsk::Tracks, move |answer| {
-            if let TimelineAnswer::Tracks(tracks) = answer {
-                state.has_come(tracks);
+        // Of whatever is parsed by now.
+        self.ask_of(None, TimelineAsk::Tracks, move |answer| {
+            let TimelineAnswer::Tracks(tracks) = answer else { return };
+            let Some(before) = state.tracks.get_untracked() else { return state.has_come(tracks) };
+            // The old picture stays until there is a new one.
+            let _ = self.works.try_update_value(|works| {
+                works.painted = works.painted.take().and_then(|painted| painted.on(&before, &tracks));
+            });
+            state.has_come(tracks);
+            if !untrack(|| state.is_of_part()) && state.stretch.with_untracked(Option::is_some) {
+                self.show_sums();
             }
         });
+    }
+
+    /// Asks again for all that the settings of the reports can change.
+    pub fn has_other_settings(self) {
+        self.works.update_value(|works| works.is_old = true);
+        self.ask_for_tracks();
+        marks::ask_for_steps(self.tab, true);
     }
 
     /// The canvas has this width.
@@ -341,15 +406,16 @@ impl Stage {
             (rows(scrolled, scrolled + height), rows(scrolled - height, scrolled + 2.0 * height))
         });
         let (lit, color_by) = (state.lit.get_untracked(), state.color_by.get_untracked());
-        let hits = hits_of(state);
+        let (hits, number) = (hits_of(state), state.number());
         let is_served = self.works.with_value(|works| {
             works.is_asked
-                || works.painted.as_ref().is_some_and(|painted| {
-                    painted.lit == lit
-                        && (works.color_by, works.hits) == (color_by, hits)
-                        && view.is_served_by(&painted.picture.window, scale)
-                        && seen.iter().all(|row| painted.has(*row))
-                })
+                || !works.is_old
+                    && works.painted.as_ref().is_some_and(|painted| {
+                        painted.lit == lit
+                            && (works.color_by, works.hits, works.number) == (color_by, hits, number)
+                            && view.is_served_by(&painted.picture.window, scale)
+                            && seen.iter().all(|row| painted.has(*row))
+                    })
         });
         if is_served || seen.is_empty() {
             return;
@@ -361,13 +427,14 @@ impl Stage {
             let TimelineAnswer::Picture(picture) = answer else { return };
             change(state.legend, picture.legend.clone());
             self.works.update_value(|works| {
-                works.is_asked = false;
-                (works.color_by, works.hits) = (color_by, hits);
+                (works.is_asked, works.is_old) = (false, false);
+                (works.color_by, works.hits, works.number) = (color_by, hits, number);
                 let colors = Colors::of_theme();
                 works.painted = Painted::new(picture, lit.clone(), &colors);
                 works.colors = colors;
             });
             self.list_what_shows();
+            self.has_moved();
             self.draw_soon();
         });
     }
@@ -426,7 +493,7 @@ impl Stage {
     }
 
     /// Marks a time; the second mark selects what is between the two.
-    fn mark(self) {
+    pub fn mark(self) {
         let state = self.tab.timeline;
         let Some(view) = state.view.get_untracked() else { return };
         let x = self.pointer.get_value().unwrap_or(view.width / 2.0);
@@ -484,6 +551,10 @@ impl Stage {
 
     pub fn show_details(self, of: BoxName) {
         let state = self.tab.timeline;
+        if untrack(|| state.is_of_part()) {
+            self.tab.app.say(words().timeline.not_yet.to_string());
+            return;
+        }
         state.selected.set(Some(of));
         if state.sums.with_untracked(Option::is_some) {
             // The panel has room for one of them.
@@ -514,6 +585,9 @@ impl Stage {
             state.sums.set(None);
             return;
         };
+        if untrack(|| state.is_of_part()) {
+            return;
+        }
         state.selected.set(None);
         state.details.set(None);
         let ask = TimelineAsk::Stretch { from_ns: from.max(0.0) as u64, to_ns: to.max(0.0) as u64 };
@@ -546,7 +620,7 @@ impl Stage {
         let number = self.n_searches.get_value().wrapping_add(1);
         self.n_searches.set_value(number);
         let (text, from) = (state.lit.get_untracked(), state.selected.get_untracked());
-        if !text.is_empty() {
+        if !text.is_empty() && !untrack(|| state.is_of_part()) {
             self.go_on_searching(Search { number, text, from, is_back, counts, has_gone: false });
         }
     }
@@ -730,56 +804,6 @@ impl Stage {
         });
     }
 
-    pub fn key(self, event: &ev::KeyboardEvent) {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() {
-            return;
-        }
-        let step = |view: &Viewport| view.width * 0.15;
-        let details = self.tab.timeline.details.get_untracked();
-        match (event.key().as_str(), details) {
-            ("a", _) | ("ArrowLeft", None) => self.change(|view| view.panned(-step(&view))),
-            ("d", _) | ("ArrowRight", None) => self.change(|view| view.panned(step(&view))),
-            ("w" | "+" | "=", _) => self.zoom(1.0 / 1.4),
-            ("s" | "-", _) => self.zoom(1.4),
-            ("0", _) => self.show_all(),
-            ("f", _) => self.fit(),
-            ("[", _) => self.go_to_same_name(true),
-            ("]", _) => self.go_to_same_name(false),
-            ("Escape", _) => self.clear(),
-            ("/", _) => {
-                browser::focus_first(".timeline-search input");
-            }
-            ("m", None) => self.mark(),
-            ("m", Some(details)) => {
-                let (from, to) = ends(&details.link);
-                if let Some(to) = to {
-                    self.tab.timeline.stretch.set(Some((from, to)));
-                    self.show_sums();
-                }
-            }
-            ("ArrowUp", Some(details)) => self.go(details.parents.first()),
-            ("ArrowDown", Some(details)) => self.go(details.children.first()),
-            ("ArrowLeft", Some(details)) => self.go_beside(&details.link, true),
-            ("ArrowRight", Some(details)) => self.go_beside(&details.link, false),
-            ("Enter", None) => {
-                let middle = self.tab.timeline.view.get_untracked().map_or(0.0, |view| view.width / 2.0);
-                // Below the ruler and the steps.
-                let (height, scrolled) = (self.height.get_untracked(), self.scrolled.get_untracked());
-                let first = self.layout.with_untracked(|layout| {
-                    layout.rows(scrolled, scrolled + height).first().map_or(0.0, |row| row.1 - scrolled)
-                });
-                self.ask_at(middle, RULER + first.max(0.0) + 1.0, move |found| {
-                    if let Some(At { of: Some(of), .. }) = found {
-                        self.show_details(of);
-                    }
-                });
-            }
-            _ => return,
-        }
-        event.prevent_default();
-        event.stop_propagation();
-    }
-
     pub fn go(self, link: Option<&BoxLink>) {
         if let Some(link) = link {
             self.select(link);
@@ -796,15 +820,13 @@ impl Stage {
         });
     }
 
-    /// What a screen reader says of the selection.
+    /// What a screen reader says: the selection, or what is in view.
     pub fn spoken(self) -> String {
-        let state = self.tab.timeline;
-        state.details.with(|details| {
-            details
-                .as_ref()
-                .map(|it| (words().timeline.spoken)(&it.link.name, it.link.dur_ns, &it.track))
-                .unwrap_or_default()
-        })
+        let selected = self.tab.timeline.details.with(|details| {
+            let details = details.as_ref()?;
+            Some((words().timeline.spoken)(&details.link.name, details.link.dur_ns, &details.track))
+        });
+        selected.unwrap_or_else(|| self.summary.get())
     }
 }
 
@@ -842,7 +864,7 @@ fn change<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
 }
 
 /// Start and end in nanoseconds; an end that is not in the file is unknown.
-fn ends(link: &BoxLink) -> (f64, Option<f64>) {
+pub fn ends(link: &BoxLink) -> (f64, Option<f64>) {
     let start = link.start_ns as f64;
     (start, link.dur_ns.map(|ns| start + ns as f64))
 }

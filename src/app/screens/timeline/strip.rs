@@ -42,7 +42,7 @@ pub fn LoadStrip(tab: Tab) -> impl IntoView {
     let is_read = memo(move || tab.document.with(|it| it.as_ref().is_some_and(|it| !it.partial)));
     effect(move || {
         if is_read.get() && state.load.with_untracked(Option::is_none) {
-            let ask = move |ticket| Request::Timeline { ticket, ask: TimelineAsk::Load };
+            let ask = move |ticket| Request::Timeline { ticket, of: None, ask: TimelineAsk::Load };
             tab.ask(ask, move |answer| {
                 if let Answer::Timeline(TimelineAnswer::Load(load)) = answer {
                     state.load.set(Some(Arc::new(load)));
