@@ -86,6 +86,9 @@ ROUNDS=${ROUNDS:-3} node tests/browser/bench.mjs \
   "$(grown 1000 compact-mi300.json --preset mi300 --style compact)" \
   "${captured[@]}"
 
+echo "bench: browser, the timeline beside Perfetto's page"
+TRACEDROP_PERFETTO=$TRACEDROP_PERFETTO node tests/browser/bench-timeline.mjs "$(grown 100 kineto-mi300.json --preset mi300)"
+
 echo "bench: browser, two traces compared"
 node tests/browser/bench-compare.mjs "$(grown 500 kineto-mi300.json --preset mi300)" "$(grown 500 kineto-b200.json --preset b200)"
 node tests/browser/bench-compare.mjs "$(grown 1000 kineto-mi300.json --preset mi300)" "$(grown 1000 kineto-b200.json --preset b200)"
