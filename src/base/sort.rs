@@ -39,7 +39,7 @@ mod tests {
         for n in 0_u64..200 {
             let mut items: Vec<(u64, u64)> = (0..n).map(|i| (i * i * 7919 % 31, i)).collect();
             let mut expected = items.clone();
-            expected.sort_by(|a, b| b.0.cmp(&a.0));
+            expected.sort_by_key(|it| std::cmp::Reverse(it.0));
             super::by(&mut items, |a, b| b.0.cmp(&a.0));
             assert_eq!(items, expected);
             expected.sort_by_key(|item| item.0);
