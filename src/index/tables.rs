@@ -8,6 +8,7 @@ use crate::trace::objects::ObjectEvent;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::scoring_calls::ProbeKind;
 use crate::trace::slices::{SliceId, SliceKind};
+use crate::trace::split_column::SplitColumn;
 use crate::trace::tracks::{Key, ProcessId, ThreadId, TrackId, TrackKind};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +20,12 @@ pub struct Damaged;
 /// Visitor that writes each part of a trace.
 pub trait Put {
     fn column<T: Cell>(&mut self, name: &str, rows: &[T]) -> Result<(), Damaged>;
+    fn split<L: Cell>(&mut self, name: &str, column: &SplitColumn<L>) -> Result<(), Damaged> {
+        self.column(&format!("{name}.low"), &column.low)?;
+        self.column(&format!("{name}.high"), &column.high)?;
+        self.column(&format!("{name}.highs"), &column.highs)?;
+        self.column(&format!("{name}.aside"), &column.aside)
+    }
     fn value<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), Damaged>;
     fn strings(&mut self, name: &str, strings: &StringTable) -> Result<(), Damaged>;
     fn args(&mut self, name: &str, args: &ArgsTable) -> Result<(), Damaged>;
@@ -27,6 +34,12 @@ pub trait Put {
 /// Visitor that fills in each part of a trace.
 pub trait Fill {
     fn column<T: Cell>(&mut self, name: &str, rows: &mut Vec<T>) -> Result<(), Damaged>;
+    fn split<L: Cell>(&mut self, name: &str, column: &mut SplitColumn<L>) -> Result<(), Damaged> {
+        self.column(&format!("{name}.low"), &mut column.low)?;
+        self.column(&format!("{name}.high"), &mut column.high)?;
+        self.column(&format!("{name}.highs"), &mut column.highs)?;
+        self.column(&format!("{name}.aside"), &mut column.aside)
+    }
     fn value<T: DeserializeOwned>(&mut self, name: &str, value: &mut T) -> Result<(), Damaged>;
     fn strings(&mut self, name: &str, strings: &mut StringTable) -> Result<(), Damaged>;
     fn args(&mut self, name: &str, args: &mut ArgsTable) -> Result<(), Damaged>;
@@ -101,13 +114,13 @@ macro_rules! for_each_table {
             visit.column("samples.stack", &$($mut)? trace.samples.stack)?;
             visit.column("samples.weight", &$($mut)? trace.samples.weight)?;
             visit.column("samples.name", &$($mut)? trace.samples.name)?;
-            visit.column("links.offset", &$($mut)? trace.links.offset)?;
-            visit.column("links.correlation", &$($mut)? trace.links.correlation)?;
-            visit.column("links.external", &$($mut)? trace.links.external)?;
-            visit.column("links.stream", &$($mut)? trace.links.stream)?;
+            visit.split("links.offset", &$($mut)? trace.links.offset)?;
+            visit.split("links.correlation", &$($mut)? trace.links.correlation)?;
+            visit.split("links.external", &$($mut)? trace.links.external)?;
+            visit.split("links.stream", &$($mut)? trace.links.stream)?;
             visit.column("links.bytes", &$($mut)? trace.links.bytes)?;
             visit.column("links.untimed", &$($mut)? trace.links.untimed)?;
-            visit.column("signatures.offset", &$($mut)? trace.signatures.offset)?;
+            visit.split("signatures.offset", &$($mut)? trace.signatures.offset)?;
             visit.column("signatures.hash", &$($mut)? trace.signatures.hash)?;
             visit.column("scoring_calls.ts", &$($mut)? trace.scoring_calls.ts)?;
             visit.column("scoring_calls.wall_ms", &$($mut)? trace.scoring_calls.wall_ms)?;
@@ -314,6 +327,7 @@ macro_rules! number_cells {
 
 number_cells! {
     u64: |value| value as i64, |value| Some(value as u64);
+    u8: i64::from, |value| value.try_into().ok();
     u16: i64::from, |value| value.try_into().ok();
     u32: i64::from, |value| value.try_into().ok();
     i32: i64::from, |value| value.try_into().ok();

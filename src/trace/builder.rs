@@ -16,6 +16,7 @@ mod pairing;
 mod range;
 mod renumbered;
 mod samples;
+mod slice_events;
 mod spill;
 
 use super::event_table::EventTable;
@@ -159,6 +160,8 @@ impl TraceBuilder {
         if self.is_spilling() {
             return self.put_together_spilled();
         }
+        self.trace.links.shrink_to_fit();
+        self.trace.signatures.shrink_to_fit();
         let events = std::mem::take(&mut self.events);
         self.put_together(|all| pairing::pair_up(all, events));
         self.trace

@@ -53,6 +53,24 @@ impl Nanoseconds {
     }
 }
 
+/// Takes over the memory. Durations must not be [`UNFINISHED`].
+impl From<Durations> for Nanoseconds {
+    fn from(durations: Durations) -> Nanoseconds {
+        let Durations { mut short, long: all_long } = durations;
+        let mut long = Vec::new();
+        for (row, value) in (0..).zip(&mut short) {
+            if *value >= Durations::ASIDE {
+                let ns = all_long.get((*value - Durations::ASIDE) as usize).copied().unwrap_or(0);
+                *value = u32::try_from(ns).unwrap_or(Nanoseconds::LONG);
+                if *value == Nanoseconds::LONG {
+                    long.push((row, ns));
+                }
+            }
+        }
+        Nanoseconds { short, long }
+    }
+}
+
 impl FromIterator<i64> for Nanoseconds {
     fn from_iter<I: IntoIterator<Item = i64>>(values: I) -> Nanoseconds {
         let values = values.into_iter();
@@ -138,6 +156,13 @@ impl Durations {
     /// Whether all large values are present.
     pub fn is_sound(&self) -> bool {
         self.short.iter().all(|short| self.aside(*short).is_none_or(|at| at < self.long.len()))
+    }
+}
+
+impl Durations {
+    /// `n` durations of 0.
+    pub fn zeros(n: usize) -> Durations {
+        Durations { short: vec![0; n], long: Vec::new() }
     }
 }
 
@@ -358,6 +383,13 @@ mod tests {
             }
             prop_assert!(column.is_sound());
             prop_assert_eq!(column.iter().collect::<Vec<_>>(), values.iter().map(|(_, last)| *last).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn durations_become_nanoseconds(values in prop::collection::vec(duration(), 0..60)) {
+            let values: Vec<i64> = values.into_iter().map(|value| value.max(0)).collect();
+            let column = Nanoseconds::from(values.iter().copied().collect::<Durations>());
+            prop_assert_eq!(&column, &values.iter().copied().collect::<Nanoseconds>());
         }
 
         #[test]

@@ -3,6 +3,7 @@
 //! Most arguments stay in the file until they are looked at. These few are needed of hundreds of thousands of events at once,
 //! so they are extracted while reading.
 
+use super::split_column::SplitColumn;
 use crate::base::strings::StringId;
 use serde::{Deserialize, Serialize};
 
@@ -35,13 +36,13 @@ pub struct Link {
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct LinkTable {
     /// Offset of the event in the decompressed file; ascending.
-    pub offset: Vec<u64>,
+    pub offset: SplitColumn<u32>,
     /// See [`Link::correlation`].
-    pub correlation: Vec<i64>,
-    /// See [`Link::external`].
-    pub external: Vec<i64>,
+    pub correlation: SplitColumn<u32>,
+    /// See [`Link::external`]. Empty if no link has one.
+    pub external: SplitColumn<u32>,
     /// See [`Link::stream`].
-    pub stream: Vec<i32>,
+    pub stream: SplitColumn<u8>,
     /// Sparse, sorted by row: see [`Link::bytes`].
     pub bytes: Vec<(u32, i64)>,
     /// Sparse, sorted by row: kernels and copies without a time, with their names. They have no slice.
@@ -64,13 +65,28 @@ impl LinkTable {
 
     /// Adds the link of the event at `offset`, which comes after all others.
     pub fn push(&mut self, offset: u64, link: Link) {
+        let row = self.len();
         if link.bytes != LinkTable::NONE {
-            self.bytes.push((self.offset.len() as u32, link.bytes));
+            self.bytes.push((row as u32, link.bytes));
         }
-        self.offset.push(offset);
+        if link.external != LinkTable::NONE || !self.external.is_empty() {
+            while self.external.len() < row {
+                self.external.push(LinkTable::NONE);
+            }
+            self.external.push(link.external);
+        }
+        self.offset.push(offset as i64);
         self.correlation.push(link.correlation);
-        self.external.push(link.external);
-        self.stream.push(link.stream);
+        self.stream.push(i64::from(link.stream));
+    }
+
+    /// Frees memory that is reserved for more links.
+    pub fn shrink_to_fit(&mut self) {
+        self.offset.shrink_to_fit();
+        self.correlation.shrink_to_fit();
+        self.external.shrink_to_fit();
+        self.stream.shrink_to_fit();
+        self.bytes.shrink_to_fit();
     }
 
     /// Marks the last link as a kernel or copy without a time.
@@ -83,45 +99,63 @@ impl LinkTable {
     /// Appends the links of what directly follows; `text` maps their text ids to ids here.
     pub fn append(&mut self, more: LinkTable, text: impl Fn(StringId) -> StringId) {
         let n_before = self.offset.len() as u32;
+        for row in 0..more.len() {
+            self.push(more.offset.get(row) as u64, more.without_bytes(row));
+        }
         let untimed = more.untimed.into_iter();
         self.untimed.extend(untimed.map(|(row, name)| (row.saturating_add(u64::from(n_before)), text(name))));
-        self.offset.extend(more.offset);
-        self.correlation.extend(more.correlation);
-        self.external.extend(more.external);
-        self.stream.extend(more.stream);
         self.bytes.extend(more.bytes.into_iter().map(|(row, bytes)| (row.saturating_add(n_before), bytes)));
     }
 
     /// Row of the event at `offset`. The search starts at `near`, the last row found: events are mostly looked up in file
     /// order.
     pub fn find(&self, offset: u64, near: usize) -> Option<usize> {
-        let from = if self.offset.get(near).is_some_and(|at| *at <= offset) { near } else { 0 };
-        let rest = &self.offset[from..];
+        let at = |row: usize| self.offset.get(row) as u64;
+        let from = if near < self.len() && at(near) <= offset { near } else { 0 };
+        let n = self.len() - from;
         // Doubling steps quickly find what is near.
         let mut step = 1;
-        while rest.get(step).is_some_and(|at| *at < offset) {
+        while step < n && at(from + step) < offset {
             step *= 2;
         }
-        let end = rest.len().min(step + 1);
-        rest[step / 2..end].binary_search(&offset).ok().map(|at| from + step / 2 + at)
+        self.offset.find(offset, from + step / 2..from + n.min(step + 1))
     }
 
     /// Link in `row`.
     pub fn get(&self, row: usize) -> Link {
         let bytes = self.bytes.binary_search_by_key(&(row as u32), |(row, _)| *row).ok();
+        Link { bytes: bytes.map_or(LinkTable::NONE, |at| self.bytes[at].1), ..self.without_bytes(row) }
+    }
+
+    fn without_bytes(&self, row: usize) -> Link {
         Link {
-            correlation: self.correlation[row],
-            external: self.external[row],
-            stream: self.stream[row],
-            bytes: bytes.map_or(LinkTable::NONE, |at| self.bytes[at].1),
+            correlation: self.correlation.get(row),
+            external: self.external(row),
+            stream: self.stream(row),
+            bytes: LinkTable::NONE,
         }
+    }
+
+    /// See [`Link::external`].
+    pub fn external(&self, row: usize) -> i64 {
+        if self.external.is_empty() { LinkTable::NONE } else { self.external.get(row) }
+    }
+
+    /// See [`Link::stream`].
+    pub fn stream(&self, row: usize) -> i32 {
+        // Made from an `i32`.
+        self.stream.get(row) as i32
     }
 
     /// Whether columns have equal lengths and are in order.
     pub fn is_sound(&self) -> bool {
         let n = self.offset.len();
-        [self.correlation.len(), self.external.len(), self.stream.len()].iter().all(|len| *len == n)
-            && self.offset.is_sorted()
+        let external = self.external.len();
+        (self.correlation.len(), self.stream.len()) == (n, n)
+            && (external == n || external == 0)
+            && [&self.offset, &self.correlation, &self.external].iter().all(|column| column.is_sound())
+            && self.stream.is_sound()
+            && self.offset.iter().is_sorted_by_key(|offset| offset as u64)
             && self.bytes.is_sorted_by_key(|(row, _)| *row)
             && self.bytes.last().is_none_or(|(row, _)| (*row as usize) < n)
             && self.untimed.is_sorted_by_key(|(row, _)| *row)
@@ -136,31 +170,39 @@ impl LinkTable {
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct SignatureTable {
     /// Offset of the event in the decompressed file; ascending.
-    pub offset: Vec<u64>,
+    pub offset: SplitColumn<u32>,
     pub hash: Vec<u64>,
 }
 
 impl SignatureTable {
     /// Adds the signature of the event at `offset`, which comes after all others.
     pub fn push(&mut self, offset: u64, hash: u64) {
-        self.offset.push(offset);
+        self.offset.push(offset as i64);
         self.hash.push(hash);
+    }
+
+    /// Frees memory that is reserved for more signatures.
+    pub fn shrink_to_fit(&mut self) {
+        self.offset.shrink_to_fit();
+        self.hash.shrink_to_fit();
     }
 
     /// Appends the signatures of what directly follows.
     pub fn append(&mut self, more: SignatureTable) {
-        self.offset.extend(more.offset);
+        more.offset.iter().for_each(|offset| self.offset.push(offset));
         self.hash.extend(more.hash);
     }
 
     /// Signature of the event at `offset`, if it has one.
     pub fn get(&self, offset: u64) -> Option<u64> {
-        self.offset.binary_search(&offset).ok().map(|at| self.hash[at])
+        self.offset.find(offset, 0..self.hash.len()).map(|at| self.hash[at])
     }
 
     /// Whether columns have equal lengths and are in order.
     pub fn is_sound(&self) -> bool {
-        self.offset.len() == self.hash.len() && self.offset.is_sorted()
+        self.offset.len() == self.hash.len()
+            && self.offset.is_sound()
+            && self.offset.iter().is_sorted_by_key(|offset| offset as u64)
     }
 }
 

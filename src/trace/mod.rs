@@ -29,6 +29,7 @@ pub mod samples;
 pub mod scoring_calls;
 pub mod sidecar_files;
 pub mod slices;
+pub mod split_column;
 pub mod stack_profiles;
 pub mod summaries;
 pub mod sums;

@@ -96,7 +96,7 @@ impl<'a, 'b> Events<'a, 'b> {
                 continue;
             }
             let row = links.find(slices.offset(i), 0);
-            let stream = match row.map(|row| links.stream[row]) {
+            let stream = match row.map(|row| links.stream(row)) {
                 Some(stream) if stream != LinkTable::NO_STREAM => stream.into(),
                 // Waits on the host have stream 4294967295 in some files.
                 _ if matches!(kind, Kind::Op | Kind::Sync) => {
@@ -105,7 +105,7 @@ impl<'a, 'b> Events<'a, 'b> {
                 }
                 _ => -1,
             };
-            let correlation = row.map_or(-1, |row| links.correlation[row].max(-1));
+            let correlation = row.map_or(-1, |row| links.correlation.get(row).max(-1));
             let span = inwards(slices.ts[i], slices.dur.get(i));
             let name = gpu.name(i as u32);
             if stream == -1 || correlation == -1 {

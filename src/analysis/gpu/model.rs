@@ -220,6 +220,11 @@ impl<'a> GpuTrace<'a> {
         let mut devices: HashMap<ProcessId, u32> = HashMap::default();
         let mut call_names: HashSet<StringId> = HashSet::default();
         let mut hosts: HashMap<ProcessId, HostId> = HashMap::default();
+        let n_of =
+            |is: fn(Kind) -> bool| slices.category.iter().filter(|id| is(self.kinds.get(**id))).count();
+        let (n_work, n_calls) = (n_of(Kind::is_gpu_work), n_of(|kind| kind == Kind::Call));
+        self.work.reserve_exact(n_work);
+        self.calls.reserve_exact(n_calls);
         for i in 0..slices.len() {
             let kind = self.kinds.get(slices.category[i]);
             if kind != Kind::Call && !kind.is_gpu_work() {
@@ -228,7 +233,7 @@ impl<'a> GpuTrace<'a> {
             let row = trace.links.find(slices.offset(i), near);
             near = row.unwrap_or(near);
             if kind == Kind::Call {
-                let correlation = row.map_or(LinkTable::NONE, |row| trace.links.correlation[row]);
+                let correlation = row.map_or(LinkTable::NONE, |row| trace.links.correlation.get(row));
                 // 0 stands for none.
                 if correlation != LinkTable::NONE && correlation != 0 {
                     let name = slices.name[i];
@@ -247,7 +252,7 @@ impl<'a> GpuTrace<'a> {
             }
             let Some((process, key)) = self.thread_of(i) else { continue };
             let given =
-                row.map(|row| trace.links.stream[row]).filter(|stream| *stream != LinkTable::NO_STREAM);
+                row.map(|row| trace.links.stream(row)).filter(|stream| *stream != LinkTable::NO_STREAM);
             let number = given.map(i64::from).or_else(|| stream_number(trace, key));
             let stream = *streams.entry((process, number)).or_insert_with(|| {
                 let device = *devices.entry(process).or_insert_with(|| {
@@ -273,7 +278,7 @@ impl<'a> GpuTrace<'a> {
                 is_before_launch: false,
             });
         }
-        self.calls.sort_by_key(|call| (call.correlation, call.host));
+        self.calls.sort_unstable_by_key(|call| (call.correlation, call.host, call.slice));
         // Of nested calls with one correlation id (a driver call in a runtime call), the outer one is kept.
         self.calls.dedup_by(|later, first| {
             let is_same = (later.correlation, later.host) == (first.correlation, first.host);
@@ -283,6 +288,7 @@ impl<'a> GpuTrace<'a> {
             first.is_ambiguous |= is_same && start > first_end;
             is_same
         });
+        self.calls.shrink_to_fit();
     }
 
     /// Host program of each GPU.
@@ -376,7 +382,7 @@ impl<'a> GpuTrace<'a> {
         let has_work: HashSet<u32> = self.work.iter().map(|work| work.launch).collect();
         let links = &trace.links;
         let mut untimed: Vec<i64> =
-            links.untimed.iter().map(|(row, _)| links.correlation[*row as usize]).collect();
+            links.untimed.iter().map(|(row, _)| links.correlation.get(*row as usize)).collect();
         untimed.sort_unstable();
         let captures = self.captures();
         // In a time range of a trace, kernels of the last launches lie after its end.
@@ -548,7 +554,7 @@ impl<'a> GpuTrace<'a> {
         }
         for call in &self.calls {
             let row = links.find(self.trace.slices.offset(call.slice as usize), 0);
-            let external = row.map_or(LinkTable::NONE, |row| links.external[row]);
+            let external = row.map_or(LinkTable::NONE, |row| links.external(row));
             // In profilers of 2022 and 2023 it is a copy of the correlation id.
             if external > 0
                 && external != call.correlation
@@ -619,7 +625,7 @@ impl<'a> GpuTrace<'a> {
         let links = &self.trace.links;
         links
             .find(self.trace.slices.offset(slice as usize), 0)
-            .map_or(LinkTable::NONE, |row| links.external[row])
+            .map_or(LinkTable::NONE, |row| links.external(row))
     }
 
     fn find_vendor(&self) -> Vendor {

@@ -9,7 +9,7 @@
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
-use crate::trace::compact_columns::Depths;
+use crate::trace::compact_columns::{Depths, Durations};
 use crate::trace::slices::{SliceId, SliceTable, UNFINISHED};
 use crate::trace::sweep::Sweep;
 use crate::trace::tracks::{TrackId, TrackKind};
@@ -410,10 +410,10 @@ pub fn find_parents(trace: &mut Trace, overlapping: &[bool], tolerance: i64, las
 
 /// Adds a run time to the self time of a slice.
 #[inline]
-fn ran(self_ns: &mut [i64]) -> impl FnMut(u32, u64, u64) {
+fn ran(self_ns: &mut Durations) -> impl FnMut(u32, u64, u64) {
     |slice, from, to| {
-        let sum = &mut self_ns[slice as usize];
-        *sum = sum.saturating_add_unsigned(to.saturating_sub(from));
+        let sum = self_ns.get(slice as usize).saturating_add_unsigned(to.saturating_sub(from));
+        self_ns.set(slice as usize, sum);
     }
 }
 
@@ -439,7 +439,7 @@ pub fn compute_self_times(trace: &mut Trace) {
     let n = slices.len();
     // Relative to the first start, so that no end overflows.
     let first = slices.ts.first().copied().unwrap_or(0);
-    let mut self_ns = vec![0i64; n];
+    let mut self_ns = Durations::zeros(n);
     // By parent: time up to which children cover it. Allocated on first use.
     let mut covered: Vec<i64> = Vec::new();
     for i in 0..n {
@@ -453,7 +453,7 @@ pub fn compute_self_times(trace: &mut Trace) {
             sweep.start(i as u32, start, start.saturating_add(dur as u64), ran(&mut self_ns));
             continue;
         }
-        self_ns[i] = dur;
+        self_ns.set(i, dur);
         let Some(parent) = slices.parent[i].some().filter(|parent| (parent.0 as usize) < i) else { continue };
         let parent = parent.0 as usize;
         if covered.is_empty() {
@@ -461,13 +461,14 @@ pub fn compute_self_times(trace: &mut Trace) {
         }
         let start = ts.max(slices.ts[parent]).max(covered[parent]);
         let end = slices.end(i, end_of_trace).min(slices.end(parent, end_of_trace));
-        self_ns[parent] = self_ns[parent].saturating_sub(end.saturating_sub(start).max(0)).max(0);
+        let rest = self_ns.get(parent).saturating_sub(end.saturating_sub(start).max(0)).max(0);
+        self_ns.set(parent, rest);
         covered[parent] = covered[parent].max(end);
     }
     for sweep in &mut sweeps {
         sweep.advance(u64::MAX, ran(&mut self_ns));
     }
-    slices.self_ns = self_ns.into_iter().collect();
+    slices.self_ns = self_ns.into();
 }
 
 #[cfg(test)]

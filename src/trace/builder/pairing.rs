@@ -7,6 +7,7 @@ use super::issues::*;
 use super::nesting::{Entry, Lane, Stack, find_parents};
 use super::order::processing_order;
 use super::samples::Sampler;
+use super::slice_events::SliceEvents;
 use super::{TraceBuilder, Ways, joined, metadata};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -49,7 +50,8 @@ pub(super) struct Walk<'a> {
     threads: Vec<ThreadLanes>,
     process_instants: HashMap<ProcessId, Lane>,
     global_instants: Option<Lane>,
-    /// Events of existing slices.
+    /// Events of existing slices, and those that are still to come.
+    slice_events: SliceEvents,
     made_of: MadeOf,
     cut: Vec<u32>,
     /// Nanoseconds by which a slice may outlast its parent.
@@ -157,12 +159,8 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable, last: Option<i64>) -> M
         threads: Vec::new(),
         process_instants: HashMap::default(),
         global_instants: None,
-        made_of: MadeOf {
-            event: Vec::with_capacity(builder.trace.slices.dur.capacity()),
-            tolerance,
-            last,
-            ..MadeOf::default()
-        },
+        slice_events: SliceEvents::default(),
+        made_of: MadeOf { tolerance, last, ..MadeOf::default() },
         cut: Vec::new(),
         tolerance,
         last,
@@ -176,7 +174,8 @@ fn walk(builder: &mut TraceBuilder, events: &EventTable, last: Option<i64>) -> M
     let mut sampler = Sampler::default();
     let legacy = legacy_parts(&mut walk, &order);
     let mut n_legacy = 0;
-    for &i in &order {
+    walk.slice_events = SliceEvents::of_order(order);
+    while let Some(i) = walk.slice_events.next_event() {
         while let Some(part) = legacy.get(n_legacy)
             && part.ts <= events.rows.ts[i as usize]
         {
@@ -335,7 +334,7 @@ impl<'a> Walk<'a> {
 
     /// Event of a slice.
     fn event_of(&self, slice: u32) -> Option<u32> {
-        self.made_of.event.get(slice as usize).copied()
+        self.slice_events.get(slice)
     }
 
     /// Start and name of a slice if they differ from its event.
@@ -347,13 +346,19 @@ impl<'a> Walk<'a> {
 
     /// Name of a slice.
     pub fn name_of(&self, slice: u32) -> StringId {
-        let of_event = || self.events.rows.name[self.made_of.event[slice as usize] as usize];
+        let of_event = || {
+            let event = self.event_of(slice).and_then(|event| self.events.rows.name.get(event as usize));
+            event.copied().unwrap_or(StringId::EMPTY)
+        };
         self.other_of(slice).map_or_else(of_event, |other| other.1)
     }
 
     /// Start of a slice in nanoseconds.
     pub fn start_of(&self, slice: u32) -> i64 {
-        let of_event = || self.events.rows.ts[self.made_of.event[slice as usize] as usize];
+        let of_event = || {
+            let event = self.event_of(slice).and_then(|event| self.events.rows.ts.get(event as usize));
+            event.copied().unwrap_or(0)
+        };
         self.other_of(slice).map_or_else(of_event, |other| other.0)
     }
 
@@ -368,7 +373,7 @@ impl<'a> Walk<'a> {
         slices.kind.push(new.kind);
         slices.depth.push(new.depth);
         slices.parent.push(new.parent);
-        self.made_of.event.push(i);
+        self.slice_events.push(i);
         if new.ts != row.ts || new.name != row.name {
             self.made_of.other.push((id, new.ts, new.name));
         }
@@ -761,7 +766,7 @@ impl<'a> Walk<'a> {
         if self.has_pending_thread_time {
             slices.thread_time.retain(|row| row.2 != UNFINISHED);
         }
-        self.made_of
+        MadeOf { event: self.slice_events.into_events(), ..self.made_of }
     }
 
     fn unfinished(&mut self, slice: u32, kind: &'static IssueKind) {
