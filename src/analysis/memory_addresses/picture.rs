@@ -5,7 +5,7 @@ use super::coverage::{Area, Coverage, Placed, size_of};
 use crate::analysis::memory_snapshot::Snapshot;
 use crate::analysis::memory_snapshot::allocations::{Palette, span};
 use crate::analysis::memory_snapshot::places::{Choice, Place, Places, frame_label};
-use crate::analysis::memory_snapshot::segments::all_out_of_memory;
+use crate::analysis::memory_snapshot::segments::{OutOfMemory, all_out_of_memory};
 use crate::analysis::memory_snapshot::usage::Axis;
 use crate::base::hash::HashMap;
 use crate::base::units::{Unit, counted, format_bytes, format_integer};
@@ -18,10 +18,10 @@ use std::collections::BTreeMap;
 /// Columns of the grid, and its rows, roughly: each band has one more at most.
 const N_COLUMNS: u32 = 128;
 const N_ROWS: u32 = 64;
+/// Marks of out-of-memory events side by side; closer ones are one.
+const N_MARKS: u128 = 40;
 /// Blocks with a rectangle of their own. Only blocks that overlap each other in a damaged file could be more.
 const N_RECTANGLES: usize = 3_000;
-/// Out-of-memory events that are marked.
-const N_MOMENTS: usize = 100;
 /// Frames of a stack that are kept.
 const N_FRAMES: usize = 48;
 
@@ -274,7 +274,7 @@ fn sums_of(snapshot: &Snapshot<'_>, number: usize, axis: &Axis, ranges: &Ranges)
     sums
 }
 
-/// The peak and the out-of-memory events.
+/// The peak and the out-of-memory events. Those that are close to each other share a mark, where the first of them is.
 fn moments(snapshot: &Snapshot<'_>, number: usize, axis: &Axis) -> Vec<Moment> {
     let Some(device) = snapshot.snapshot.devices.get(number) else { return Vec::new() };
     let peak = device.peak.event.map_or(axis.start(), |row| axis.at[row as usize]);
@@ -286,16 +286,25 @@ fn moments(snapshot: &Snapshot<'_>, number: usize, axis: &Axis) -> Vec<Moment> {
     }];
     let all = all_out_of_memory(snapshot).into_iter().filter(|it| it.device == number);
     let bytes = |bytes: i64| format_bytes(u64::try_from(bytes).unwrap_or(0));
-    moments.extend(all.take(N_MOMENTS).map(|it| Moment {
-        at: axis.at[it.row],
-        name: "out of memory".to_string(),
-        text: format!(
-            "Out of memory: {} requested, {} free on the device, {} reserved but not active",
-            bytes(it.requested),
-            bytes(it.device_free),
-            bytes(it.unused())
-        ),
-        is_bad: true,
+    let length = u128::from(axis.end().abs_diff(axis.start())).max(1);
+    let mut of_mark: BTreeMap<u128, Vec<OutOfMemory>> = BTreeMap::new();
+    for it in all {
+        let after_start = u128::from(axis.at[it.row].abs_diff(axis.start()));
+        of_mark.entry(after_start * N_MARKS / length).or_default().push(it);
+    }
+    moments.extend(of_mark.values().filter_map(|group| {
+        let (first, largest) = (group.first()?, group.iter().max_by_key(|it| it.requested)?);
+        let one = format!(
+            "{} requested, {} free on the device, {} reserved but not active",
+            bytes(largest.requested),
+            bytes(largest.device_free),
+            bytes(largest.unused())
+        );
+        let (name, text) = match group.len() {
+            1 => ("out of memory".to_string(), format!("Out of memory: {one}")),
+            n => (format!("{n}× out of memory"), format!("Out of memory {n} times. Largest request: {one}")),
+        };
+        Some(Moment { at: axis.at[first.row], name, text, is_bad: true })
     }));
     moments.sort_by_key(|moment| moment.at);
     moments
