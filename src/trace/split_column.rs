@@ -44,7 +44,7 @@ impl Low for u8 {
 pub struct SplitColumn<L> {
     /// The lower bits.
     pub low: Vec<L>,
-    /// Index of the upper bits in `highs`; [`ASIDE`] for values in `aside`.
+    /// Index of the upper bits in `highs`; 255 for values in `aside`.
     pub high: Vec<u8>,
     /// Distinct upper bits, in order of first appearance.
     pub highs: Vec<i64>,
