@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use support::{data_dirs, files, import, own_dir};
-use tracedrop::analysis::flame::{self, Direction, FlameQuery, FlameView};
+use tracedrop::analysis::flame::{self, Direction, FlameQuery, FlameView, Scale};
 use tracedrop::analysis::gpu::parts::{Activity, Parts};
 use tracedrop::analysis::{Context, Query};
 use tracedrop::engine::{Compared, Session, Shown};
@@ -282,6 +282,40 @@ fn differences_are_folded_stacks_with_two_weights() {
     }
     assert_eq!(own_by_name(&again, "Stacks by before")["work"], 8.0);
     assert_eq!(own_by_name(&again, "Stacks by after")["work"], 4.0);
+}
+
+/// A recording that is twice as long has twice the weight, and the same weight per second.
+#[test]
+fn recordings_of_unlike_length_are_compared_by_the_second() {
+    let slices = |seconds: u64| {
+        let all = seconds * 1_000_000;
+        let text = format!(
+            r#"[{{"ph":"X","name":"main","pid":1,"tid":1,"ts":0,"dur":{all}}},
+                {{"ph":"X","name":"work","pid":1,"tid":1,"ts":0,"dur":{}}}]"#,
+            all / 4
+        );
+        graphs(&import("a.json", text.as_bytes(), None).unwrap()).remove(0)
+    };
+    let (a, b) = (slices(1), slices(2));
+    assert_eq!((a.seconds, b.seconds), ((1.0, 1.0), (2.0, 2.0)));
+    let difference = [StackGraph::difference(&a, &b)];
+    let shown = |scale| view(&difference, FlameQuery { scale, ..FlameQuery::default() });
+    assert_eq!(shown(Scale::None).total, (2e9, 1e9));
+    let by_second = shown(Scale::Second);
+    assert!(by_second.graphs[0].has_seconds && is_near(by_second.total.0, 1e9), "{:?}", by_second.total);
+    for row in &by_second.rows {
+        assert!(is_near(row.own, row.own_before) && row.total > 0.0, "{row:?}");
+    }
+    // Several files: their weights, by the seconds of all.
+    assert_eq!(StackGraph::sum(&[&a, &b]).unwrap().seconds, (3.0, 3.0));
+
+    let sampled = br#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},
+        "profiles":[{"type":"sampled","name":"t","unit":"milliseconds","startValue":500,"endValue":2000,"samples":[[0],[0]],"weights":[1000,500]}]}"#;
+    assert_eq!(graphs(&import("a.json", sampled, None).unwrap())[0].seconds, (1.5, 1.5));
+    // Folded stacks have no times.
+    let folded = graphs(&import("a.folded", b"main;work 8\n", None).unwrap());
+    assert_eq!(folded[0].seconds, (0.0, 0.0));
+    assert!(!view(&folded, FlameQuery::default()).graphs[0].has_seconds);
 }
 
 /// Self weights by function name, of the graph with that title, or else of the first one.

@@ -129,6 +129,8 @@ pub struct StackGraph {
     pub is_difference: bool,
     /// Steps of the trace, of A and of B; 0 if none are known.
     pub n_steps: (u64, u64),
+    /// Seconds that were recorded, of A and of B, summed over files; 0 if unknown, or if weights do not grow with time.
+    pub seconds: (f64, f64),
 }
 
 /// Samples beyond which their order is not kept.
@@ -170,7 +172,12 @@ impl StackGraph {
     /// A as it was and B as it is, in one graph: frames are the same if name, file, module, line and class are.
     pub fn difference(a: &StackGraph, b: &StackGraph) -> StackGraph {
         let graph = StackGraph::joined(b, &[(a, true), (b, false)]);
-        StackGraph { is_difference: true, n_steps: (a.n_steps.0, b.n_steps.0), ..graph }
+        StackGraph {
+            is_difference: true,
+            n_steps: (a.n_steps.0, b.n_steps.0),
+            seconds: (a.seconds.0, b.seconds.0),
+            ..graph
+        }
     }
 
     /// Graphs of several files as one. `None` without any.
@@ -178,7 +185,10 @@ impl StackGraph {
         let parts: Vec<(&StackGraph, bool)> = graphs.iter().map(|graph| (*graph, false)).collect();
         let graph = StackGraph::joined(graphs.first()?, &parts);
         let n_steps = graphs.iter().map(|graph| graph.n_steps.0).sum();
-        Some(StackGraph { n_steps: (n_steps, n_steps), ..graph })
+        // Unknown for one is unknown for all.
+        let are_known = graphs.iter().all(|graph| graph.seconds.0 > 0.0);
+        let seconds = if are_known { graphs.iter().map(|graph| graph.seconds.0).sum() } else { 0.0 };
+        Some(StackGraph { n_steps: (n_steps, n_steps), seconds: (seconds, seconds), ..graph })
     }
 
     /// Weights of several graphs in one, each as those before or not.
@@ -260,6 +270,7 @@ impl StackGraph {
         builder.graph.negative = self.negative;
         builder.graph.is_difference = self.is_difference;
         builder.graph.n_steps = self.n_steps;
+        builder.graph.seconds = self.seconds;
         builder.finish()
     }
 }
@@ -295,6 +306,7 @@ impl GraphBuilder {
             negative: 0.0,
             is_difference: false,
             n_steps: (0, 0),
+            seconds: (0.0, 0.0),
         };
         GraphBuilder {
             graph,

@@ -22,7 +22,7 @@ use crate::trace::emit_nvtx;
 use crate::trace::labels::{shown, thread_label};
 use crate::trace::samples::{self, FrameId, StackId};
 use crate::trace::slices::{Class, SliceId};
-use crate::trace::stack_profiles::StackProfile;
+use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
 use crate::trace::tracks::Place;
 use std::collections::BTreeSet;
 
@@ -74,9 +74,29 @@ fn by_file(context: &Context<'_>) -> Vec<Vec<StackGraph>> {
         own.extend(of_samples(trace));
         own.extend(of_threads(trace));
         own.retain(|graph| !graph.is_empty());
+        let seconds = recorded_seconds(trace);
+        // Bytes are those of a moment.
+        for graph in own.iter_mut().filter(|graph| graph.unit != Unit::Bytes) {
+            graph.seconds = (seconds, seconds);
+        }
         files.push(own);
     }
     files
+}
+
+/// Seconds from the first to the last time in a trace; 0 without times.
+fn recorded_seconds(trace: &Trace) -> f64 {
+    let of_profile = |profile: &StackProfile| {
+        let exponent = nanoseconds_exponent(trace.strings.get_opt(profile.time_unit)?)?;
+        let ns = |time: Amount| time.digits as f64 * 10f64.powi(i32::from(exponent) - i32::from(time.places));
+        profile.span.map(|(start, end)| (ns(start), ns(end)))
+    };
+    let of_trace = trace.span().map(|(start, end)| (start as f64, end as f64));
+    let of_profiles = || {
+        let spans = trace.stack_profiles.iter().filter_map(of_profile);
+        spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    };
+    of_trace.or_else(of_profiles).map_or(0.0, |(start, end)| (end - start) / 1e9)
 }
 
 fn text(trace: &Trace, name: StringId) -> &str {

@@ -56,6 +56,8 @@ pub enum Scale {
     Total,
     /// Weight of one step on both sides.
     Step,
+    /// Weight of a second of recording on both sides.
+    Second,
 }
 
 /// Order of the table of functions.
@@ -98,6 +100,7 @@ pub struct FlameInfo {
     pub classes: Vec<FrameClass>,
     pub has_order: bool,
     pub has_steps: bool,
+    pub has_seconds: bool,
     pub is_difference: bool,
 }
 
@@ -242,6 +245,7 @@ pub fn view(
         classes: graph.classes(),
         has_order: !graph.order.is_empty(),
         has_steps: graph.n_steps.0 > 0 && graph.n_steps.1 > 0,
+        has_seconds: graph.seconds.0 > 0.0 && graph.seconds.1 > 0.0,
         is_difference: graph.is_difference,
     };
     Ok(Some(FlameView {
@@ -261,6 +265,7 @@ pub fn view(
 /// What weights of B and A are multiplied by.
 fn scale_of(graph: &StackGraph, scale: Scale) -> (f64, f64) {
     let (n_a, n_b) = graph.n_steps;
+    let (seconds_a, seconds_b) = graph.seconds;
     match scale {
         Scale::Total if graph.is_difference => {
             let before: f64 = graph.own.iter().map(|own| own.before).sum();
@@ -268,6 +273,7 @@ fn scale_of(graph: &StackGraph, scale: Scale) -> (f64, f64) {
             if before > 0.0 && total > 0.0 { (1.0, total / before) } else { (1.0, 1.0) }
         }
         Scale::Step if n_a > 0 && n_b > 0 => (1.0 / n_b as f64, 1.0 / n_a as f64),
+        Scale::Second if seconds_a > 0.0 && seconds_b > 0.0 => (1.0 / seconds_b, 1.0 / seconds_a),
         _ => (1.0, 1.0),
     }
 }

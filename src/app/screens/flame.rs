@@ -207,6 +207,12 @@ fn Tools(look: Look, problem: RwSignal<Option<String>>) -> impl IntoView {
     });
     let is_difference = memo(move || look.is_difference());
     let has_steps = memo(move || look.info(|info| info.has_steps).unwrap_or(false));
+    let has_seconds = memo(move || look.info(|info| info.has_seconds).unwrap_or(false));
+    let has_scale = move |scale: Scale| match scale {
+        Scale::None | Scale::Total => true,
+        Scale::Step => has_steps.get(),
+        Scale::Second => has_seconds.get(),
+    };
     let typed = RwSignal::new(query.get_untracked().search);
     let typing = Pause::new();
     // Back and links change it too.
@@ -321,14 +327,15 @@ fn Tools(look: Look, problem: RwSignal<Option<String>>) -> impl IntoView {
                         let scale = match event.target().value().as_str() {
                             "total" => Scale::Total,
                             "step" => Scale::Step,
+                            "second" => Scale::Second,
                             _ => Scale::None,
                         };
                         look.change(|query| query.scale = scale);
                     }>
-                        {[("none", Scale::None), ("total", Scale::Total), ("step", Scale::Step)].map(|(value, scale)| view! {
+                        {[("none", Scale::None), ("total", Scale::Total), ("step", Scale::Step), ("second", Scale::Second)].map(|(value, scale)| view! {
                             <option
                                 value=value
-                                hidden=move || scale == Scale::Step && !has_steps.get()
+                                hidden=move || !has_scale(scale)
                                 selected=move || query.with(|query| query.scale == scale)
                             >
                                 {(words().scale_name)(scale)}

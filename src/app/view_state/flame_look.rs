@@ -9,7 +9,7 @@ use tracedrop::engine::protocol::{
 
 const DIRECTIONS: [Direction; 4] = [Direction::Callers, Direction::Ends, Direction::Time, Direction::Around];
 const WIDTHS: [Widths; 3] = [Widths::Weight, Widths::Before, Widths::Change];
-const SCALES: [Scale; 3] = [Scale::None, Scale::Total, Scale::Step];
+const SCALES: [Scale; 4] = [Scale::None, Scale::Total, Scale::Step, Scale::Second];
 const ORDERS: [RowOrder; 3] = [RowOrder::Own, RowOrder::Total, RowOrder::Change];
 
 /// The paths of libraries that are left out with *Only my code* unless someone changes them.

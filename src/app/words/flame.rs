@@ -134,6 +134,7 @@ pub const ENGLISH: FlameWords = FlameWords {
         Scale::None => "absolute",
         Scale::Total => "A scaled to B’s total",
         Scale::Step => "per step",
+        Scale::Second => "per second",
     },
     callers_of: |name| format!("Callers of {name}"),
     callers: "Callers",
