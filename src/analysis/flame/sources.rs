@@ -22,7 +22,7 @@ use crate::trace::emit_nvtx;
 use crate::trace::labels::{shown, thread_label};
 use crate::trace::samples::{self, FrameId, StackId};
 use crate::trace::slices::{Class, SliceId};
-use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
+use crate::trace::stack_profiles::StackProfile;
 use crate::trace::tracks::Place;
 use std::collections::BTreeSet;
 
@@ -69,12 +69,13 @@ fn by_file(context: &Context<'_>) -> Vec<Vec<StackGraph>> {
     for trace in &context.run.traces {
         let of_trace = context.gpu().iter().find(|gpu| std::ptr::eq(gpu.trace, trace));
         let mut own: Vec<StackGraph> = of_trace.map(of_gpu).unwrap_or_default();
-        own.extend(Weight::all(trace).iter().take(MAX_WEIGHTS).map(of_profiles));
+        let weights = Weight::all(trace);
+        own.extend(weights.iter().take(MAX_WEIGHTS).map(of_profiles));
         own.extend(context.query.memory_at.and_then(|moment| of_moment(trace, moment)));
         own.extend(of_samples(trace));
         own.extend(of_threads(trace));
         own.retain(|graph| !graph.is_empty());
-        let seconds = recorded_seconds(trace);
+        let seconds = recorded_seconds(trace, &weights);
         // Bytes are those of a moment.
         for graph in own.iter_mut().filter(|graph| graph.unit != Unit::Bytes) {
             graph.seconds = (seconds, seconds);
@@ -85,18 +86,10 @@ fn by_file(context: &Context<'_>) -> Vec<Vec<StackGraph>> {
 }
 
 /// Seconds from the first to the last time in a trace; 0 without times.
-fn recorded_seconds(trace: &Trace) -> f64 {
-    let of_profile = |profile: &StackProfile| {
-        let exponent = nanoseconds_exponent(trace.strings.get_opt(profile.time_unit)?)?;
-        let ns = |time: Amount| time.digits as f64 * 10f64.powi(i32::from(exponent) - i32::from(time.places));
-        profile.span.map(|(start, end)| (ns(start), ns(end)))
-    };
-    let of_trace = trace.span().map(|(start, end)| (start as f64, end as f64));
-    let of_profiles = || {
-        let spans = trace.stack_profiles.iter().filter_map(of_profile);
-        spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-    };
-    of_trace.or_else(of_profiles).map_or(0.0, |(start, end)| (end - start) / 1e9)
+fn recorded_seconds(trace: &Trace, weights: &[Weight<'_>]) -> f64 {
+    let of_profiles = || weights.iter().filter_map(Weight::duration_ns).max();
+    let ns = trace.span().map(|(start, end)| end.saturating_sub(start)).or_else(of_profiles);
+    ns.map_or(0.0, |ns| ns as f64 / 1e9)
 }
 
 fn text(trace: &Trace, name: StringId) -> &str {

@@ -39,6 +39,18 @@ pub struct Weight<'a> {
 }
 
 impl<'a> Weight<'a> {
+    /// Time from the earliest start to the latest end; `None` without times, or in a unit that is no time.
+    pub fn duration_ns(&self) -> Option<i64> {
+        let mut span: Option<(Amount, Amount)> = None;
+        let first = self.profiles[0].time_unit;
+        for profile in self.profiles.iter().filter(|profile| profile.time_unit == first) {
+            let Some((start, end)) = profile.span else { continue };
+            span = Some(span.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
+        }
+        let (start, end) = span?;
+        end.minus(start).nanoseconds(nanoseconds_exponent(self.text(first)?)?)
+    }
+
     /// All weights of a trace; the one that the file shows first comes first.
     pub fn all(trace: &'a Trace) -> Vec<Weight<'a>> {
         let mut weights: Vec<Weight<'a>> = Vec::new();
@@ -245,24 +257,12 @@ fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usi
         .push("stacks", "Stacks", tree.len() as u64, Unit::Count)
         .hint("distinct paths of functions from the root, including those that pass on");
     facts.push("max_depth", "Deepest stack", u64::from(tree.max_depth), Unit::Count).hint("in frames");
-    if let Some(ns) = duration_ns(weight) {
+    if let Some(ns) = weight.duration_ns() {
         facts
             .push("duration_ns", "Duration", ns, Unit::Ns)
             .hint("from the first to the last time in the file");
     }
     facts
-}
-
-/// Time from the earliest start to the latest end; `None` without times, or in a unit that is no time.
-fn duration_ns(weight: &Weight<'_>) -> Option<i64> {
-    let mut span: Option<(Amount, Amount)> = None;
-    let first = weight.profiles[0].time_unit;
-    for profile in weight.profiles.iter().filter(|profile| profile.time_unit == first) {
-        let Some((start, end)) = profile.span else { continue };
-        span = Some(span.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
-    }
-    let (start, end) = span?;
-    end.minus(start).nanoseconds(nanoseconds_exponent(weight.text(first)?)?)
 }
 
 /// What can mislead in a profile.
