@@ -331,6 +331,11 @@ pub struct Source {
 }
 
 impl Heat {
+    /// Whether the cells of a grid have no difference: all of them have one strength, and they are not in the scale.
+    pub fn is_neutral(&self, grid: &Grid) -> bool {
+        self.over == Over::Number && grid.tone == self.mixed.1
+    }
+
     /// What the cell in a row and column is of, if that is in another trace.
     pub fn source(&self, (row, column): (usize, usize)) -> Option<(&SourceTrace, Source)> {
         let sources = self.sources.as_ref()?;

@@ -69,7 +69,7 @@ pub fn chart(run: &RunOfFleet<'_>, measure: Measure, number: usize, name: &str) 
 /// Whether any cell of a map is off the median.
 pub fn has_differences(chart: &Chart) -> bool {
     let Plot::Heat(heat) = &chart.plot else { return false };
-    let off = heat.grids.iter().filter(|grid| grid.tone != heat.mixed.1);
+    let off = heat.grids.iter().filter(|grid| !heat.is_neutral(grid));
     off.flat_map(|grid| &grid.rows).flatten().any(|value| *value > 0.0)
 }
 

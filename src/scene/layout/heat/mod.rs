@@ -138,14 +138,9 @@ impl Frame {
     }
 }
 
-/// Whether cells of a grid have no difference: all of them have one strength, and they are not in the scale.
-fn is_neutral(heat: &Heat, grid: &Grid) -> bool {
-    heat.over == Over::Number && grid.tone == heat.mixed.1
-}
-
 /// Sum of the counts that the scale is for.
 fn graded(heat: &Heat, counts: &[f64]) -> f64 {
-    heat.grids.iter().zip(counts).filter(|(grid, _)| !is_neutral(heat, grid)).map(|(_, count)| count).sum()
+    heat.grids.iter().zip(counts).filter(|(grid, _)| !heat.is_neutral(grid)).map(|(_, count)| count).sum()
 }
 
 /// Strength of a cell whose largest possible sum is `most`.
