@@ -345,14 +345,13 @@ struct IssueOfFiles {
 impl Issues {
     fn add(&mut self, name: &str, ledger: &Ledger) {
         for issue in &ledger.issues {
-            let at = self.0.iter().position(|of_files| of_files.kind.code == issue.kind.code);
-            let at = at.unwrap_or_else(|| {
-                self.0.push(IssueOfFiles { kind: issue.kind, n: 0, lines: Vec::new() });
-                self.0.len() - 1
-            });
-            if let Some(of_files) = self.0.get_mut(at) {
-                of_files.n += issue.count;
-                of_files.lines.push(lines(name, issue));
+            let lines = lines(name, issue);
+            match self.0.iter_mut().find(|of_files| of_files.kind.code == issue.kind.code) {
+                Some(of_files) => {
+                    of_files.n += issue.count;
+                    of_files.lines.push(lines);
+                }
+                None => self.0.push(IssueOfFiles { kind: issue.kind, n: issue.count, lines: vec![lines] }),
             }
         }
     }

@@ -7,12 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 /// Unsigned number that takes the lower bits of a value.
-pub trait Low: Copy {
+pub trait Low: Copy + Into<i64> {
     const BITS: u32;
 
     /// The lower bits of `value`.
     fn of(value: i64) -> Self;
-    fn bits(self) -> i64;
 }
 
 impl Low for u32 {
@@ -21,10 +20,6 @@ impl Low for u32 {
     fn of(value: i64) -> u32 {
         value as u32
     }
-
-    fn bits(self) -> i64 {
-        i64::from(self)
-    }
 }
 
 impl Low for u8 {
@@ -32,10 +27,6 @@ impl Low for u8 {
 
     fn of(value: i64) -> u8 {
         value as u8
-    }
-
-    fn bits(self) -> i64 {
-        i64::from(self)
     }
 }
 
@@ -107,14 +98,14 @@ impl<L: Low> SplitColumn<L> {
 
     #[inline]
     pub fn get(&self, row: usize) -> i64 {
-        let low = self.low[row];
+        let low: i64 = self.low[row].into();
         match self.high[row] {
             ASIDE => {
                 let at = self.aside.binary_search_by_key(&(row as u32), |(row, _)| *row);
                 // Always found if the column is valid.
-                at.map_or(low.bits(), |at| self.aside[at].1)
+                at.map_or(low, |at| self.aside[at].1)
             }
-            high => self.highs[usize::from(high)] << L::BITS | low.bits(),
+            high => self.highs[usize::from(high)] << L::BITS | low,
         }
     }
 

@@ -32,6 +32,10 @@ const CURRENT_ROW: &str = "tr[aria-current]";
 /// Pause in typing after which a search starts.
 const TYPING_MS: u32 = 150;
 
+/// Values of the choice of a scale.
+const SCALES: [(&str, Scale); 4] =
+    [("none", Scale::None), ("total", Scale::Total), ("step", Scale::Step), ("second", Scale::Second)];
+
 /// What one looks at, and how to change it.
 #[derive(Clone, Copy)]
 struct Look {
@@ -324,15 +328,12 @@ fn Tools(look: Look, problem: RwSignal<Option<String>>) -> impl IntoView {
                 <label class="flame-choice">
                     <span class="off-screen">{words().scale}</span>
                     <select on:change:target=move |event| {
-                        let scale = match event.target().value().as_str() {
-                            "total" => Scale::Total,
-                            "step" => Scale::Step,
-                            "second" => Scale::Second,
-                            _ => Scale::None,
-                        };
+                        let chosen = event.target().value();
+                        let scale = SCALES.iter().find(|(value, _)| *value == chosen);
+                        let scale = scale.map_or(Scale::None, |(_, scale)| *scale);
                         look.change(|query| query.scale = scale);
                     }>
-                        {[("none", Scale::None), ("total", Scale::Total), ("step", Scale::Step), ("second", Scale::Second)].map(|(value, scale)| view! {
+                        {SCALES.map(|(value, scale)| view! {
                             <option
                                 value=value
                                 hidden=move || !has_scale(scale)
