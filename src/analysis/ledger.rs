@@ -1,5 +1,6 @@
 //! Parsing details as a report: bytes and records read, repaired and skipped, and the issues behind that.
 
+use crate::base::sort;
 use crate::base::text::capitalized;
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
@@ -93,7 +94,7 @@ fn add_file(report: &mut Report, title: &str, ledger: &Ledger) {
     report.facts(facts);
 
     let mut issues: Vec<_> = ledger.issues.iter().collect();
-    issues.sort_by_key(|issue| std::cmp::Reverse(issue.kind.severity));
+    sort::by_key(&mut issues, |issue| std::cmp::Reverse(issue.kind.severity));
     let text = |get: &dyn Fn(usize) -> &'static str| -> TextCells { (0..issues.len()).map(get).collect() };
     report.table(
         Table::new(

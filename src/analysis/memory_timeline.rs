@@ -21,6 +21,7 @@ use super::mrm::trust::contamination;
 use super::mrm_time::{N_TIMES, OverTime};
 use super::{AnalysisCache, Context, Query};
 use crate::base::json::write::{push_f64, push_string};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::memory::kv::KvLife;
 use crate::memory::labeller::Region;
@@ -251,7 +252,7 @@ impl Timeline<'_> {
         let mut chosen = most(blocks.lives(), MAX_LIVES, weight);
         let n_left_out = blocks.len().saturating_sub(chosen.len()) as u64;
         let first = self.span.0;
-        chosen.sort_by_key(|life| (life.write_ns.unwrap_or(first), life.address, life.generation));
+        sort::by_key(&mut chosen, |life| (life.write_ns.unwrap_or(first), life.address, life.generation));
         for (at, life) in chosen.iter().enumerate() {
             let start = life.write_ns.unwrap_or(first);
             let end = life.last_read_ns.unwrap_or(start).max(start);
@@ -441,7 +442,7 @@ fn most<T: Copy, W: Ord>(all: impl Iterator<Item = T>, n: usize, weight: impl Fn
 /// more than [`MAX_LANES`] overlap, those with the least weight are left out.
 fn lanes(spans: &[(i64, i64)], weights: &[u64]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
-    order.sort_by_key(|at| (spans[*at], *at));
+    sort::by_key(&mut order, |at| (spans[*at], *at));
     let mut lanes: Vec<Vec<usize>> = Vec::new();
     for at in order {
         // Some readers would nest an interval that touches the end of another.
@@ -484,7 +485,7 @@ mod tests {
         let mut chosen = most((0..100u32).map(|n| n * 37 % 101), 5, |n| *n / 2);
         chosen.sort_unstable();
         let mut all: Vec<u32> = (0..100u32).map(|n| n * 37 % 101).collect();
-        all.sort_by_key(|n| Reverse(*n / 2));
+        sort::by_key(&mut all, |n| Reverse(*n / 2));
         all[..5].sort_unstable();
         assert_eq!(chosen, all[..5]);
     }

@@ -47,6 +47,7 @@ pub mod timeline;
 pub mod timeline_groups;
 pub mod tracks;
 
+use crate::base::sort;
 use crate::base::{progress, steps};
 use crate::memory::labeller::Unclassified;
 use crate::memory::labelling::Stopped;
@@ -373,10 +374,10 @@ fn with_conclusions(run: &Run, mut reports: Vec<Report>) -> Vec<Report> {
 fn applying(run: &Run) -> impl Iterator<Item = &'static AnalysisInfo> + use<> {
     let mut analyses: Vec<_> = ANALYSES.iter().copied().filter(|analysis| (analysis.applies)(run)).collect();
     if mrm_run::has_several(run) {
-        analyses.sort_by_key(|analysis| analysis.id != mrm_run::INFO.id);
+        sort::by_key(&mut analyses, |analysis| analysis.id != mrm_run::INFO.id);
     } else if !gpu_breakdown::has_work(run) {
         // Without GPU activity, general reports come before those made for GPUs.
-        analyses.sort_by_key(|analysis| analysis.group == Group::Gpu);
+        sort::by_key(&mut analyses, |analysis| analysis.group == Group::Gpu);
     }
     analyses.into_iter()
 }

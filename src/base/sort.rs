@@ -1,7 +1,8 @@
-//! Stable sorts of short lists, compiled once for all types of elements.
+//! Stable sorts of lists that are short, or sorted once, compiled once for all types of elements.
 //!
-//! The standard library's are compiled anew for each type and each order, with some 3 kB of machine code each. That is right
-//! where many rows are sorted; the page sorts a few dozen files, labels or notes at a time.
+//! The standard library's are compiled anew for each type and each order, with some 8 kB of machine code each where speed counts:
+//! hundreds of reports and tables made a sixth of the workers' program of it. They are right where millions of rows are sorted;
+//! names, kernels, steps, files and labels are sorted by these, in about twice the time.
 
 use std::cmp::Ordering;
 
@@ -9,6 +10,24 @@ use std::cmp::Ordering;
 pub fn by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let mut order: Vec<usize> = (0..items.len()).collect();
     sort_numbers(&mut order, &|a, b| compare(&items[a], &items[b]));
+    arrange(items, &mut order);
+}
+
+/// Sorts by what `key` makes of an element, as [`slice::sort_by_key`] does.
+pub fn by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
+    by(items, |a, b| key(a).cmp(&key(b)));
+}
+
+/// Sorts by what `key` makes of an element, once for each, as [`slice::sort_by_cached_key`] does.
+pub fn by_cached_key<T, K: Ord>(items: &mut [T], key: impl FnMut(&T) -> K) {
+    let keys: Vec<K> = items.iter().map(key).collect();
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    sort_numbers(&mut order, &|a, b| keys[a].cmp(&keys[b]));
+    arrange(items, &mut order);
+}
+
+/// Puts `items[order[i]]` at `i`. `order` holds each place once.
+fn arrange<T>(items: &mut [T], order: &mut [usize]) {
     for start in 0..items.len() {
         // Follows a cycle of elements that take each other's places.
         let mut at = start;
@@ -21,11 +40,6 @@ pub fn by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
             at = from;
         }
     }
-}
-
-/// Sorts by what `key` makes of an element, as [`slice::sort_by_key`] does.
-pub fn by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
-    by(items, |a, b| key(a).cmp(&key(b)));
 }
 
 fn sort_numbers(numbers: &mut [usize], compare: &dyn Fn(usize, usize) -> Ordering) {
@@ -44,6 +58,9 @@ mod tests {
             assert_eq!(items, expected);
             expected.sort_by_key(|item| item.0);
             super::by_key(&mut items, |item| item.0);
+            assert_eq!(items, expected);
+            expected.sort_by_cached_key(|item| item.1 % 7);
+            super::by_cached_key(&mut items, |item| item.1 % 7);
             assert_eq!(items, expected);
         }
     }

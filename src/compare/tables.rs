@@ -6,6 +6,7 @@
 use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::filter;
 use crate::report::{Cells, Column, Compared, Content, Table, TextCells, Value};
@@ -347,7 +348,7 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
             row.by_file = ByFile::of([each[0].sample(&key), each[1].sample(&key)]);
         });
     }
-    rows.sort_by_cached_key(|row| {
+    sort::by_cached_key(&mut rows, |row| {
         let size = row.values[0].iter().map(|side| side.value.saturating_abs()).max().unwrap_or(0);
         (std::cmp::Reverse(row.size()), std::cmp::Reverse(size), key_text(&row.key))
     });
@@ -487,7 +488,7 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
 fn telling(keys: &[&Column], rows: &[Row]) -> Vec<usize> {
     let distinct = |at: usize| rows.iter().map(|row| row.key[at].plain()).collect::<HashSet<String>>().len();
     let mut all: Vec<usize> = (0..rows.first().map_or(0, |row| row.key.len())).collect();
-    all.sort_by_cached_key(|at| {
+    sort::by_cached_key(&mut all, |at| {
         let is_number = keys.get(*at).is_some_and(|key| !matches!(key.cells, Cells::Text(_)));
         (is_number, std::cmp::Reverse(distinct(*at)))
     });

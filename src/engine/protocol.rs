@@ -7,6 +7,7 @@
 //! the numbers, which the test below checks.
 
 use crate::analysis::{Group, Query};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::compare::{CompareQuery, PhaseFilter};
 use crate::import::UNREADABLE;
@@ -740,7 +741,7 @@ impl LedgerView {
         if n_told <= self.skipped.records {
             return Vec::new();
         }
-        unused.sort_by_key(|issue| issue.first_byte);
+        sort::by_key(&mut unused, |issue| issue.first_byte);
         let mut whats: Vec<&str> = Vec::new();
         for issue in unused {
             if !whats.contains(&issue.what.as_str()) {

@@ -4,6 +4,7 @@
 //! Custom rules come before the builtin ones ([`Rules::with`]). The first matching rule wins.
 //! A name costs a few microseconds: it is scanned once for all words of all rules.
 
+use crate::base::sort;
 use crate::gpu::names;
 use crate::gpu::phases::{Part as StepPart, PhaseRule, StepPhase};
 use std::cell::OnceCell;
@@ -544,7 +545,7 @@ impl Words {
         let start_of_word = |id: &u16| start_of(self.texts[usize::from(*id)].as_bytes());
         let mut ids: Vec<u16> =
             (0..self.texts.len() as u16).filter(|id| start_of_word(id).is_some()).collect();
-        ids.sort_by_key(start_of_word);
+        sort::by_key(&mut ids, start_of_word);
         self.ranges = vec![(0, 0); N_STARTS];
         for (at, id) in ids.iter().enumerate() {
             if let Some(range) = start_of_word(id).and_then(|start| self.ranges.get_mut(start)) {

@@ -1,6 +1,7 @@
 //! Memory kinds by number.
 
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::accesses::{Access, RegionType};
 
@@ -87,7 +88,7 @@ impl Kinds {
     pub fn sorted(&self) -> Vec<Kind> {
         let all = (0..self.names.len() as u32).map(Kind);
         let mut all: Vec<Kind> = all.filter(|kind| *kind != Kind::NONE).collect();
-        all.sort_by(|a, b| self.name(*a).cmp(self.name(*b)));
+        sort::by(&mut all, |a, b| self.name(*a).cmp(self.name(*b)));
         all
     }
 }

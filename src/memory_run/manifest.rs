@@ -4,6 +4,7 @@ use super::{KV_BLOCKS, MANIFEST, METADATA, METRICS, REGION_MAP, TRACE};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::Json;
 use crate::base::json::typed::{self, Lenient, Raw};
+use crate::base::sort;
 use crate::base::text;
 use crate::base::time::utc_text;
 use crate::trace::sidecar_files::SidecarFile;
@@ -153,7 +154,7 @@ impl Manifest {
                 sha256: file.sha256.into_owned(),
             })
             .collect();
-        listed.sort_by(|a, b| a.path.cmp(&b.path));
+        sort::by(&mut listed, |a, b| a.path.cmp(&b.path));
         Manifest { run_id: run_id.to_string(), created_at_utc: utc_text(now_ms), files: listed }
     }
 

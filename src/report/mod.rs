@@ -23,6 +23,7 @@ pub use notes::{Anchor, Notes, Remark};
 pub use table::{Cells, Column, Compared, Content, Sort, Table, TextCells, cell_text};
 pub use value::Value;
 
+use crate::base::sort;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -83,7 +84,7 @@ impl Report {
     pub fn lead_with_warnings(&mut self) {
         let is_warning = |block: &Block| matches!(block, Block::Note(Note { level: NoteLevel::Warning, .. }));
         // Stable.
-        self.blocks.sort_by_key(|block| !is_warning(block));
+        sort::by_key(&mut self.blocks, |block| !is_warning(block));
     }
 
     /// Names the links of findings to tables of this report by the table alone: who reads it knows where they are.

@@ -5,6 +5,7 @@
 
 use super::outermost::outermost;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::Trace;
 use crate::trace::samples::{FrameId, StackId};
@@ -253,7 +254,7 @@ impl CallTree {
                 *total = total.saturating_add(self.total[node]);
             }
         }
-        sums.sort_by_key(|(file, self_weight, total)| {
+        sort::by_key(&mut sums, |(file, self_weight, total)| {
             (Reverse(*self_weight), Reverse(*total), strings.get_opt(*file))
         });
         sums
@@ -287,7 +288,7 @@ impl CallTree {
         let in_order = |sums: HashMap<Option<Function>, i128>| {
             let mut sums: Vec<(Option<Function>, i128)> = sums.into_iter().collect();
             let text = |id: StringId| strings.get_opt(id);
-            sums.sort_by_key(|(key, weight)| {
+            sort::by_key(&mut sums, |(key, weight)| {
                 (Reverse(*weight), key.map(|(name, file)| (text(name), text(file))))
             });
             sums
@@ -329,7 +330,7 @@ struct Merge {
 
 /// Sorts functions as tables list them: by self weight and total, descending, then by name and file.
 pub fn functions_in_order(sums: &mut [FunctionSum], strings: &StringTable) {
-    sums.sort_by_cached_key(|sum| {
+    sort::by_cached_key(sums, |sum| {
         let (name, file) = sum.function;
         (Reverse(sum.self_weight), Reverse(sum.total), strings.get_opt(name), strings.get_opt(file))
     });

@@ -10,6 +10,7 @@ use super::line::{Pixel, RowLine, Window, read_rows};
 use super::search::Matches;
 use super::tracks::{Content, Part, Timeline};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::labels::shown;
 use crate::trace::slices::{SliceId, UNFINISHED};
@@ -263,7 +264,7 @@ impl Timeline {
         let mut children: Vec<usize> =
             inside.filter(|slice| slices.parent[*slice].0 as usize == id).collect();
         details.n_children = children.len() as u64;
-        children.sort_by_key(|slice| std::cmp::Reverse(boxes.length(*slice)));
+        sort::by_key(&mut children, |slice| std::cmp::Reverse(boxes.length(*slice)));
         children.truncate(MAX_LINKS);
         details.children = children.into_iter().map(|slice| self.link(run, number, slice)).collect();
         let flows = &trace.flows;
@@ -289,7 +290,7 @@ impl Timeline {
         }
         let mut children = self.own_children(part, id);
         details.n_children = children.len() as u64;
-        children.sort_by_key(|child| std::cmp::Reverse(boxes.length(*child)));
+        sort::by_key(&mut children, |child| std::cmp::Reverse(boxes.length(*child)));
         children.truncate(MAX_LINKS);
         details.children = children.into_iter().map(|child| self.link(run, number, child)).collect();
     }
@@ -441,8 +442,9 @@ impl Timeline {
         }
         stretch.n = sums.values().map(|sums| sums.count).sum();
         let mut names: Vec<(String, RangeSums)> = sums.into_iter().collect();
-        names
-            .sort_by(|(a_name, a), (b_name, b)| b.total_ns.cmp(&a.total_ns).then_with(|| a_name.cmp(b_name)));
+        sort::by(&mut names, |(a_name, a), (b_name, b)| {
+            b.total_ns.cmp(&a.total_ns).then_with(|| a_name.cmp(b_name))
+        });
         stretch.n_more = names.len().saturating_sub(MAX_NAMES) as u64;
         names.truncate(MAX_NAMES);
         stretch.names = names

@@ -16,6 +16,7 @@ use super::index::TimelineIndex;
 use super::sampled::{self, SampledThread};
 use super::search::LastSearch;
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::sort;
 use crate::base::steps;
 use crate::base::strings::StringId;
 use crate::base::text;
@@ -157,7 +158,9 @@ impl Timeline {
         let mut with_devices: HashSet<Option<ProcessId>> = HashSet::default();
         for (number_in_file, (shown, mut rows)) in rows_of.into_iter().enumerate() {
             // A thread's own slices, then its overlapping ones, then its states.
-            rows.sort_by_key(|row| (index.rows[*row].track, index.rows[*row].depth, index.rows[*row].lane));
+            sort::by_key(&mut rows, |row| {
+                (index.rows[*row].track, index.rows[*row].depth, index.rows[*row].lane)
+            });
             let process = shown.process(trace);
             // Annotations of kernels are on rows of their own.
             let is_device = rows.iter().any(|row| {
@@ -194,7 +197,7 @@ impl Timeline {
             // What is of no process stays at the top.
             order.has_no_device = process.is_some() && !with_devices.contains(process);
         }
-        tracks.sort_by_key(|(_, order, _)| *order);
+        sort::by_key(&mut tracks, |(_, order, _)| *order);
         let tracks = tracks.into_iter().map(|(.., track)| track).collect();
         self.add_part(number, None, index, tracks);
     }
@@ -220,7 +223,7 @@ impl Timeline {
             };
             tracks.push(Track { view, content: Content::Rows { part: self.parts.len(), rows } });
         }
-        tracks.sort_by(|a, b| b.view.busy.total_cmp(&a.view.busy));
+        sort::by(&mut tracks, |a, b| b.view.busy.total_cmp(&a.view.busy));
         self.add_part(number, Some(boxes), index, tracks);
     }
 

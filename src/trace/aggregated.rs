@@ -8,6 +8,7 @@ use super::slices::{Class, SliceId, SliceKind, SliceTable};
 use super::sums::{Counts, SumsByName, median, too_long};
 use super::tracks::{ProcessId, TrackId, TrackTable};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use std::cmp::Reverse;
 
@@ -180,11 +181,11 @@ impl Aggregator {
         let mut order: Vec<usize> = Vec::new();
         for class in [Class::Thread, Class::Async, Class::State] {
             let mut of_class: Vec<usize> = (0..all.len()).filter(|i| self.classes[*i] == class).collect();
-            of_class.sort_by_key(|i| (Reverse(length(*i)), place(*i)));
+            sort::by_key(&mut of_class, |i| (Reverse(length(*i)), place(*i)));
             of_class.truncate(N_LONGEST);
             order.extend(of_class);
         }
-        order.sort_by_key(|i| {
+        sort::by_key(&mut order, |i| {
             let (ts, is_later, offset) = place(*i);
             (ts, is_later, Reverse(length(*i)), offset)
         });

@@ -10,6 +10,7 @@ use js_sys::{AsyncIterator, IteratorNext, Reflect};
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::rc::Rc;
+use tracedrop::base::sort;
 use tracedrop::engine;
 use tracedrop::engine::protocol::KeptView;
 use tracedrop::index::{DAMAGED, DIGEST_BYTES, EXTENSION, Index, OTHER_VERSION, TAIL_BYTES};
@@ -113,7 +114,7 @@ async fn list_in(turn: Option<&Turn>) -> Option<Vec<KeptView>> {
             Found::Useless | Found::Unknown => {}
         }
     }
-    entries.sort_by_key(|entry| Reverse(entry.made_ms));
+    sort::by_key(&mut entries, |entry| Reverse(entry.made_ms));
     Some(entries)
 }
 

@@ -2,6 +2,7 @@
 
 use super::boxes::{MAX_DEPTH, Picture, in_order};
 use crate::base::pattern::Pattern;
+use crate::base::sort;
 use crate::base::units::{format_float, format_ratio};
 use crate::report::chart::Flame;
 use crate::stacks::graph::{FrameClass, ROOT, StackGraph};
@@ -309,7 +310,7 @@ fn rows(
         RowOrder::Total => (sum.total.weight, sum.total.before),
         RowOrder::Change => ((sum.own.weight - sum.own.before).abs(), sum.own.weight),
     };
-    found.sort_by(|a, b| {
+    sort::by(&mut found, |a, b| {
         let (of_a, of_b) = (key(&sums[*a]), key(&sums[*b]));
         let names = || all.labels[*a].name.cmp(&all.labels[*b].name);
         of_b.0.total_cmp(&of_a.0).then(of_b.1.total_cmp(&of_a.1)).then_with(names)

@@ -9,6 +9,7 @@ mod tables;
 
 use self::runs::{Measure, RankOfRun, RunOfFleet};
 use super::{AnalysisInfo, Context, Group, TableHandle};
+use crate::base::sort;
 use crate::base::units::{counted, format_ratio};
 use crate::report::Report;
 use crate::report::chart::Chart;
@@ -133,7 +134,7 @@ fn slow_hosts(runs: &[RunOfFleet<'_>], measure: Measure) -> String {
             slow.extend(hosts.filter(|(_, n_ranks, least)| *n_ranks > 1 && *least >= NOTABLE));
         }
     }
-    slow.sort_by(|a, b| b.2.total_cmp(&a.2));
+    sort::by(&mut slow, |a, b| b.2.total_cmp(&a.2));
     let Some((host, n_ranks, least)) = slow.first() else { return String::new() };
     let others = match slow.len() as u64 - 1 {
         0 => String::new(),

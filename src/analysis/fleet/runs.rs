@@ -1,6 +1,7 @@
 //! Rows of a dataset by run: ranks, steps, and the medians over ranks.
 
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::fleet::{FileRow, FleetRows, StepRow};
 use crate::trace::{Run, Trace};
@@ -204,7 +205,7 @@ fn joined<'a>(name: Option<&'a str>, rows: Rows<'a>) -> RunOfFleet<'a> {
     }
     let mut columns = Columns::default();
     for ((rank, device), mut rows) in by_device {
-        rows.sort_by_key(|(_, row)| row.start);
+        sort::by_key(&mut rows, |(_, row)| row.start);
         let mut n_of_name: HashMap<&str, usize> = HashMap::default();
         let steps = rows.into_iter().map(|(trace, row)| {
             let name = trace.strings.get(row.step);
@@ -222,7 +223,7 @@ fn joined<'a>(name: Option<&'a str>, rows: Rows<'a>) -> RunOfFleet<'a> {
     let bare =
         |(rank, file)| RankOfRun { rank, device: None, file: Some(file), steps: Vec::new(), sums: [None; 2] };
     run.ranks.extend(without.map(bare));
-    run.ranks.sort_by_key(|rank| (rank.rank.is_none(), rank.rank));
+    sort::by_key(&mut run.ranks, |rank| (rank.rank.is_none(), rank.rank));
     run.ranks.extend(unreadable.into_iter().map(bare));
     columns.into_order(&mut run);
     measure(&mut run);
@@ -257,19 +258,19 @@ impl<'a> Columns<'a> {
         let named: Vec<Option<u64>> = self.steps.iter().map(|(step, _)| number_at_end(step.name)).collect();
         let distinct: BTreeSet<u64> = named.iter().flatten().copied().collect();
         if distinct.len() == self.steps.len() {
-            order.sort_by_key(|step| named[*step]);
+            sort::by_key(&mut order, |step| named[*step]);
         } else {
-            order.sort_by_key(|step| (self.steps[*step].1, *step));
+            sort::by_key(&mut order, |step| (self.steps[*step].1, *step));
         }
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, step)| place[*step] = at);
         let mut steps: Vec<(usize, StepOfRun<'a>)> =
             self.steps.into_iter().enumerate().map(|(number, (step, _))| (place[number], step)).collect();
-        steps.sort_by_key(|(at, _)| *at);
+        sort::by_key(&mut steps, |(at, _)| *at);
         run.steps = steps.into_iter().map(|(_, step)| step).collect();
         for rank in &mut run.ranks {
             rank.steps.iter_mut().for_each(|(step, _)| *step = place[*step]);
-            rank.steps.sort_by_key(|(step, _)| *step);
+            sort::by_key(&mut rank.steps, |(step, _)| *step);
         }
     }
 }

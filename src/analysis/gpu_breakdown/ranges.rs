@@ -5,6 +5,7 @@ use crate::analysis::gpu::stats::{Durations, deviation, share};
 use crate::analysis::gpu::{Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
@@ -44,7 +45,7 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
         })
         .collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
-    rows.sort_by(|a, b| {
+    sort::by(&mut rows, |a, b| {
         (a.kind, b.durations.total(), text(a.name)).cmp(&(b.kind, a.durations.total(), text(b.name)))
     });
     let n_left_out = cut(&mut rows);

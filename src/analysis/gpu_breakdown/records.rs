@@ -2,6 +2,7 @@
 
 use crate::analysis::gpu::GpuTrace;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 
@@ -30,7 +31,7 @@ pub fn missing(gpu: &GpuTrace<'_>) -> Option<String> {
         *by_name.entry(gpu.name(silent.slice)).or_default() += 1;
     }
     let mut by_name: Vec<(&str, u64)> = by_name.into_iter().collect();
-    by_name.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
+    sort::by(&mut by_name, |a, b| (b.1, a.0).cmp(&(a.1, b.0)));
     let mut names: Vec<String> = by_name
         .iter()
         .take(N_NAMES)
@@ -57,7 +58,7 @@ pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
             *by_name.entry(gpu.shown_name(*name).unwrap_or("")).or_default() += 1;
         }
         let mut by_name: Vec<(&str, u64)> = by_name.into_iter().collect();
-        by_name.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
+        sort::by(&mut by_name, |a, b| (b.1, a.0).cmp(&(a.1, b.0)));
         let names: Vec<String> =
             by_name.iter().take(N_NAMES).map(|(name, n)| format!("{name} ({n})")).collect();
         let more = match by_name.len().saturating_sub(N_NAMES) {

@@ -8,6 +8,7 @@ use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::slices::SliceId;
@@ -137,7 +138,7 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
             streams,
         })
         .collect();
-    rows.sort_by(|a, b| {
+    sort::by(&mut rows, |a, b| {
         let key =
             |row: &Sums| (row.durations.total(), row.collective.name.clone(), row.collective.elements_in);
         // Ties must not depend on the order of the map.

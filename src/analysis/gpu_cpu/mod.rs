@@ -8,6 +8,7 @@ use super::gpu::{self, GpuTrace, Kind, Lack, NamedTrace, Tool};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::text::visible;
 use crate::base::units::{Unit, format_ns};
@@ -64,7 +65,7 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
         return;
     }
     let text = |id: StringId| gpu.group_text(id).unwrap_or("");
-    rows.sort_by(|a, b| {
+    sort::by(&mut rows, |a, b| {
         let key = |row: &((StringId, Kind), Sums)| (row.1.waited, row.1.own);
         key(b).cmp(&key(a)).then_with(|| text(a.0.0).cmp(text(b.0.0)))
     });

@@ -6,6 +6,7 @@ use crate::analysis::gpu::stats::share;
 use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, shown, texts, thread_label, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Facts, Table};
@@ -121,7 +122,7 @@ pub fn names(named: &NamedTrace<'_, '_>, path: &CriticalPath) -> Table {
     }
     let mut rows: Vec<(&'static str, &str, Sums)> =
         by_name.into_iter().map(|((kind, name), sums)| (kind, shown(gpu.shown_name(name)), sums)).collect();
-    rows.sort_by(|a, b| b.2.ns.cmp(&a.2.ns).then_with(|| (a.1, a.0).cmp(&(b.1, b.0))));
+    sort::by(&mut rows, |a, b| b.2.ns.cmp(&a.2.ns).then_with(|| (a.1, a.0).cmp(&(b.1, b.0))));
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         named.id("critical_names"),

@@ -17,6 +17,7 @@ use super::gpu::parts::NOT_RECORDED;
 use super::gpu::stats::percent;
 use super::gpu::{Lack, Tool};
 use super::{gpu_breakdown, gpu_ranks};
+use crate::base::sort;
 use crate::base::units::counted;
 use crate::report::{Block, Facts, Finding, Findings, Report, Value};
 use crate::trace::{Run, Trace};
@@ -117,7 +118,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     for findings in [&mut largest, &mut gains] {
         findings.retain(|finding| finding.share.is_none_or(|share| share >= LEAST));
         // Findings without a known gain come last.
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+        sort::by_key(findings, |finding| std::cmp::Reverse(finding.time));
         findings.truncate(N_FINDINGS);
     }
     let tool = traces.first().map_or(Tool::Other, |trace| Tool::of(trace));
@@ -199,7 +200,7 @@ fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
 
 /// Keeps the largest of findings that several traces share: those with the same key.
 fn worst_of_each(findings: &mut Vec<Finding>, key: impl Fn(&Finding) -> String) {
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    sort::by_key(findings, |finding| std::cmp::Reverse(finding.time));
     let mut seen: Vec<(String, usize)> = Vec::new();
     for finding in findings.iter() {
         let key = key(finding);

@@ -4,6 +4,7 @@ use super::reader::Row;
 use super::{Evidence, with_facts};
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_kernels, gpu_ops};
+use crate::base::sort;
 use crate::base::text::{IN_A_SENTENCE, shortened};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::gpu::names::readable;
@@ -31,7 +32,7 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     };
     let mut rows: Vec<(i64, Row<'_>)> = table.rows().filter_map(|row| Some((lost(&row)?, row))).collect();
     rows.retain(|(lost, _)| evidence.is_worth_saying(*lost));
-    rows.sort_by_key(|(lost, _)| std::cmp::Reverse(*lost));
+    sort::by_key(&mut rows, |(lost, _)| std::cmp::Reverse(*lost));
     for (lost, row) in rows.into_iter().take(N_FAR) {
         let (name, shapes) = (row.text("name"), row.text("shapes"));
         let reached = row.float("of_roofline").unwrap_or(0.0);
@@ -127,7 +128,7 @@ pub fn largest(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table(gpu_kernels::OPERATIONS) else { return };
     let share = |row: &Row<'_>| row.float("share").unwrap_or(0.0);
     let mut rows: Vec<Row<'_>> = table.rows().filter(|row| share(row) >= LARGEST).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.integer("total")));
+    sort::by_key(&mut rows, |row| std::cmp::Reverse(row.integer("total")));
     for row in rows.into_iter().take(N_LARGEST) {
         findings.extend(operation(evidence, &row, share(&row)));
     }

@@ -6,6 +6,7 @@ use crate::analysis::gpu::stats::Durations;
 use crate::analysis::gpu::{Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Table};
@@ -86,7 +87,7 @@ pub fn tables(named: &NamedTrace<'_, '_>) -> Vec<Table> {
         .map(|(name, calls)| (gpu.trace.strings.get_opt(name).unwrap_or("").to_string(), calls))
         .collect();
     let most = |calls: &Calls| (calls.n_work, calls.cpu.len());
-    rows.sort_by(|a, b| (most(&b.1), &a.0).cmp(&(most(&a.1), &b.0)));
+    sort::by(&mut rows, |a, b| (most(&b.1), &a.0).cmp(&(most(&a.1), &b.0)));
     let n_left_out = cut(&mut rows);
     let cpu: Vec<Durations> =
         rows.iter_mut().map(|row| Durations::new(std::mem::take(&mut row.1.cpu))).collect();

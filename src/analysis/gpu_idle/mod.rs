@@ -14,6 +14,7 @@ use super::gpu::{GpuTrace, NamedTrace};
 use super::gpu_kernels;
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context, Group, TableHandle};
+use crate::base::sort;
 use crate::base::units::{Unit, format_ns, group_digits};
 use crate::report::{Column, Content, Report, Table};
 
@@ -200,7 +201,7 @@ fn gap_table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
         rows.select_nth_unstable_by_key(N_GAPS, longest_first);
         rows.truncate(N_GAPS);
     }
-    rows.sort_by_key(longest_first);
+    sort::by_key(&mut rows, longest_first);
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let work = |number: u32| &gpu.work[number as usize];
     let name = |number: u32| gpu.shown_name(gpu.trace.slices.name[work(number).slice as usize]);

@@ -5,6 +5,7 @@ use crate::analysis::gpu::stats::{Durations, SumNs};
 use crate::analysis::gpu::{NamedTrace, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
@@ -68,7 +69,7 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
         .collect();
     let text = |id: StringId| gpu.shown_name(id).unwrap_or("");
     let names = |row: &Row| -> Vec<&str> { row.sequence.iter().map(|name| text(*name)).collect() };
-    rows.sort_by_cached_key(|row| {
+    sort::by_cached_key(&mut rows, |row| {
         (std::cmp::Reverse(row.to_launch.count()), text(row.op).to_string(), names(row).join(" "))
     });
     let n_left_out = cut(&mut rows);

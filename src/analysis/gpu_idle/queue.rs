@@ -4,6 +4,7 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::SumNs;
 use crate::analysis::gpu::{GpuTrace, NamedTrace};
 use crate::analysis::timeline::{self, texts};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Content, Table};
@@ -97,7 +98,7 @@ pub fn over_time(named: &NamedTrace<'_, '_>, queues: &[Queue]) -> Option<(Chart,
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let mut queues: Vec<(usize, &Queue)> = queues.iter().enumerate().collect();
     queues.retain(|(_, queue)| queue.points.len() > 1);
-    queues.sort_by_key(|(stream, queue)| (std::cmp::Reverse(queue.points.len()), *stream));
+    sort::by_key(&mut queues, |(stream, queue)| (std::cmp::Reverse(queue.points.len()), *stream));
     let n_more = queues.len().saturating_sub(MAX_LINES);
     let lines: Vec<Line> = queues
         .into_iter()

@@ -6,6 +6,7 @@ use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
@@ -53,7 +54,7 @@ pub fn kernels_by_phase(named: &NamedTrace<'_, '_>, steps: &ActiveSteps) -> Opti
         })
         .collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
-    rows.sort_by(|a, b| {
+    sort::by(&mut rows, |a, b| {
         let key = |row: &InPhase| std::cmp::Reverse(row.durations.total());
         (a.phase, key(a), text(a.name), a.class).cmp(&(b.phase, key(b), text(b.name), b.class))
     });
@@ -162,7 +163,7 @@ pub fn operations(named: &NamedTrace<'_, '_>) -> Option<Table> {
         return None;
     }
     let mut steps: Vec<(u32, Vec<OfOperation>)> = by_step.into_iter().collect();
-    steps.sort_unstable_by_key(|(step, _)| *step);
+    sort::by_key(&mut steps, |(step, _)| *step);
     let mut rows: Vec<InStep<'_>> = Vec::new();
     for (step, sums) in &steps {
         let whole = sums.iter().map(|of| of.1).sum_ns();
@@ -176,7 +177,7 @@ pub fn operations(named: &NamedTrace<'_, '_>) -> Option<Table> {
             longest: *longest,
             whole,
         }));
-        rows[first..].sort_by(|a, b| (b.total, a.operation).cmp(&(a.total, b.operation)));
+        sort::by(&mut rows[first..], |a, b| (b.total, a.operation).cmp(&(a.total, b.operation)));
     }
     let n_left_out = cut(&mut rows);
     let step_name = |row: &InStep<'_>| gpu.step(row.step).map(|step| gpu.name(step.slice));

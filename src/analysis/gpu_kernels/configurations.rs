@@ -5,6 +5,7 @@ use crate::analysis::gpu::stats::{Durations, share};
 use crate::analysis::gpu::{Kind, NamedTrace, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Table};
@@ -132,10 +133,10 @@ pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
             launch: Launch::default(),
         })
         .collect();
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.durations.total()), row.of));
+    sort::by_key(&mut rows, |row| (std::cmp::Reverse(row.durations.total()), row.of));
     // In file order, for the read cache.
     let mut order: Vec<usize> = (0..rows.len().min(MAX_READ)).collect();
-    order.sort_by_key(|at| trace.slices.offset(rows[*at].of as usize));
+    sort::by_key(&mut order, |at| trace.slices.offset(rows[*at].of as usize));
     let mut n_read = 0u64;
     for at in order {
         let Group { of, by, launch, .. } = &mut rows[at];

@@ -5,6 +5,7 @@ use crate::analysis::gpu::stats::{SumNs, share};
 use crate::analysis::gpu::{Kind, kernel_names, kind};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_ns};
 use crate::report::{Column, Content, Report, Table};
@@ -71,8 +72,10 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     let mut operations: Vec<Row<'_>> = by_operation.into_values().collect();
     let text =
         |row: &Row<'_>| row.name.and_then(|name| trace.strings.get_opt(name)).unwrap_or("").to_string();
-    names.sort_by_cached_key(|row| (std::cmp::Reverse(row.sums.total_ns), text(row)));
-    operations.sort_by_cached_key(|row| (std::cmp::Reverse(row.sums.total_ns), row.class.operation.clone()));
+    sort::by_cached_key(&mut names, |row| (std::cmp::Reverse(row.sums.total_ns), text(row)));
+    sort::by_cached_key(&mut operations, |row| {
+        (std::cmp::Reverse(row.sums.total_ns), row.class.operation.clone())
+    });
     if report.summary.is_empty()
         && let Some(first) = operations.first()
     {

@@ -14,6 +14,7 @@ use super::gpu::{self, Class, GpuTrace, Kind, NamedTrace, Work, kernel_names};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{Unit, format_ns};
@@ -93,7 +94,7 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
         })
         .collect();
     let text = |name: StringId| gpu.trace.strings.get_opt(name).unwrap_or("");
-    sums.sort_by(|a, b| (b.durations.total(), text(a.name)).cmp(&(a.durations.total(), text(b.name))));
+    sort::by(&mut sums, |a, b| (b.durations.total(), text(a.name)).cmp(&(a.durations.total(), text(b.name))));
     let total: i64 = sums.iter().map(|sums| sums.durations.total()).sum_ns();
     let operations = by_operation(gpu);
     if report.summary.is_empty() {
@@ -181,7 +182,7 @@ fn group<'a, 'b>(
     }
     let mut rows: Vec<(&str, Durations)> =
         by_key.into_iter().map(|(key, durations)| (key, Durations::new(durations))).collect();
-    rows.sort_by(|a, b| (b.1.total(), a.0).cmp(&(a.1.total(), b.0)));
+    sort::by(&mut rows, |a, b| (b.1.total(), a.0).cmp(&(a.1.total(), b.0)));
     rows
 }
 

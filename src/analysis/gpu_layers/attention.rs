@@ -3,6 +3,7 @@
 use super::Layer;
 use crate::analysis::gpu::GpuTrace;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 
 /// Layers of each step. Every attention kernel starts one; kernels of one attention (main part and reduction) stay together.
 /// Kernels before the first attention of a step belong to no layer.
@@ -39,7 +40,7 @@ pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
         }
     }
     out.extend(open.into_values());
-    out.sort_by_key(|layer| (layer.step, layer.number));
+    sort::by_key(&mut out, |layer| (layer.step, layer.number));
     out
 }
 

@@ -5,6 +5,7 @@ use crate::analysis::gpu::stats::{SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
@@ -134,7 +135,7 @@ pub fn tables(named: &NamedTrace<'_, '_>) -> Option<[Table; 2]> {
     let total: i64 = gpu.work.iter().map(|work| work.dur()).sum_ns();
     let mut rows: Vec<(StringId, ModuleSums)> = sums.into_iter().collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
-    rows.sort_by(|a, b| (b.1.inside, text(a.0)).cmp(&(a.1.inside, text(b.0))));
+    sort::by(&mut rows, |a, b| (b.1.inside, text(a.0)).cmp(&(a.1.inside, text(b.0))));
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         named.id("modules"),
@@ -171,7 +172,7 @@ pub fn tables(named: &NamedTrace<'_, '_>) -> Option<[Table; 2]> {
 
 fn class_table(named: &NamedTrace<'_, '_>, classes: HashMap<&str, ModuleSums>, total: i64) -> Table {
     let mut rows: Vec<(&str, ModuleSums)> = classes.into_iter().collect();
-    rows.sort_by(|a, b| (b.1.inside, a.0).cmp(&(a.1.inside, b.0)));
+    sort::by(&mut rows, |a, b| (b.1.inside, a.0).cmp(&(a.1.inside, b.0)));
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         named.id("module_classes"),

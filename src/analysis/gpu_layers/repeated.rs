@@ -10,6 +10,7 @@
 use super::Layer;
 use crate::analysis::gpu::{GpuTrace, Kind};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 
 /// A repeating run: `n` times `period` elements, starting at `start`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +50,7 @@ pub fn layers(gpu: &GpuTrace<'_>) -> Vec<Layer> {
             Some((step, main.1))
         })
         .collect();
-    steps.sort_unstable_by_key(|(step, _)| *step);
+    sort::by_key(&mut steps, |(step, _)| *step);
     let mut out = Vec::new();
     // Steps of a kind run the same kernels.
     let mut known: HashMap<Vec<u32>, Vec<Run>> = HashMap::default();
@@ -99,7 +100,7 @@ pub fn runs(sequence: &[u32]) -> Vec<Run> {
         open.push((from, start));
         open.push((start + best.len(), to));
     }
-    found.sort_unstable_by_key(|run| run.start);
+    sort::by_key(&mut found, |run| run.start);
     found
 }
 

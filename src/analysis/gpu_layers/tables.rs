@@ -7,6 +7,7 @@ use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, NamedTrace, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Table};
@@ -58,7 +59,7 @@ pub fn layers(named: &NamedTrace<'_, '_>, layers: &Layers) -> Table {
             steps: layers.len() as u64,
         })
         .collect();
-    rows.sort_by_key(|row| (row.phase, row.number));
+    sort::by_key(&mut rows, |row| (row.phase, row.number));
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         named.id("layers"),
@@ -133,7 +134,7 @@ pub fn operations(named: &NamedTrace<'_, '_>, layers: &Layers) -> Table {
         |phase: &'static str, number: u32| n_layers.get(&(phase, number)).copied().unwrap_or((0, 0));
     let mut rows: Vec<((&'static str, u32, &str), Durations)> =
         found.into_iter().map(|(key, durations)| (key, Durations::new(durations))).collect();
-    rows.sort_by(|a, b| (a.0.0, a.0.1, b.1.total(), a.0.2).cmp(&(b.0.0, b.0.1, a.1.total(), b.0.2)));
+    sort::by(&mut rows, |a, b| (a.0.0, a.0.1, b.1.total(), a.0.2).cmp(&(b.0.0, b.0.1, a.1.total(), b.0.2)));
     let n_left_out = cut(&mut rows);
     let each =
         |get: &dyn Fn(&Durations) -> Option<i64>| rows.iter().map(|row| get(&row.1)).collect::<Vec<_>>();
@@ -201,7 +202,7 @@ pub fn kernels(named: &NamedTrace<'_, '_>, layers: &Layers) -> Table {
     let mut rows: Vec<OfKernel> = found
         .into_iter()
         .map(|((phase, name, class), mut times)| {
-            times.sort_unstable_by_key(|(number, _)| *number);
+            sort::by_key(&mut times, |(number, _)| *number);
             let mean = |layer: &[(u32, i64)]| {
                 layer.iter().map(|(_, ns)| *ns).sum_ns() / i64::try_from(layer.len()).unwrap_or(i64::MAX)
             };
@@ -220,7 +221,7 @@ pub fn kernels(named: &NamedTrace<'_, '_>, layers: &Layers) -> Table {
         })
         .collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id).unwrap_or("");
-    rows.sort_by(|a, b| {
+    sort::by(&mut rows, |a, b| {
         (a.phase, b.durations.total(), text(a.name), a.class).cmp(&(
             b.phase,
             a.durations.total(),

@@ -4,6 +4,7 @@ use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::{GpuTrace, Kind, Lack, NamedTrace, Tool};
 use crate::analysis::timeline::{self, cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_bytes};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
@@ -280,7 +281,7 @@ fn live_table(
     }
     let mut rows: Vec<((StringId, StringId), (u64, i64))> = by_source.into_iter().collect();
     let text = |id: StringId| gpu.trace.strings.get_opt(id);
-    rows.sort_by(|a, b| (b.1.1, text(a.0.0), text(a.0.1)).cmp(&(a.1.1, text(b.0.0), text(b.0.1))));
+    sort::by(&mut rows, |a, b| (b.1.1, text(a.0.0), text(a.0.1)).cmp(&(a.1.1, text(b.0.0), text(b.0.1))));
     let n_left_out = cut(&mut rows);
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let at = changes.get(summary.peak_at).map_or(0, |change| change.ts.saturating_sub(start));

@@ -9,6 +9,7 @@ use super::gpu::{self, Kind, NamedTrace};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};
 use crate::report::{Column, Content, Report, Table};
@@ -109,7 +110,7 @@ fn copies(named: &NamedTrace<'_, '_>) -> Vec<Copies> {
         })
         .collect();
     let text = |name: StringId| gpu.trace.strings.get_opt(name).unwrap_or("");
-    rows.sort_by(|a, b| (b.durations.total(), text(a.name)).cmp(&(a.durations.total(), text(b.name))));
+    sort::by(&mut rows, |a, b| (b.durations.total(), text(a.name)).cmp(&(a.durations.total(), text(b.name))));
     rows
 }
 

@@ -8,6 +8,7 @@ use crate::analysis::gpu::stats::Durations;
 use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace, Work};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
 use crate::trace::builder::find_member;
@@ -121,7 +122,7 @@ fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
     if rows.is_empty() {
         return None;
     }
-    rows.sort_by_key(|row| row.0);
+    sort::by_key(&mut rows, |row| row.0);
     let column = |id, label: &str, get: &dyn Fn(&Described) -> Option<f64>| {
         Column::float(id, label, Unit::BytesPerSecond, rows.iter().map(|row| get(&row.1)).collect())
     };
@@ -167,7 +168,7 @@ fn sizes(named: &NamedTrace<'_, '_>) -> Option<Table> {
     }
     let mut rows: Vec<((&str, u64), Durations)> =
         found.into_iter().map(|(key, durations)| (key, Durations::new(durations))).collect();
-    rows.sort_by(|a, b| (b.1.total(), a.0).cmp(&(a.1.total(), b.0)));
+    sort::by(&mut rows, |a, b| (b.1.total(), a.0).cmp(&(a.1.total(), b.0)));
     let n_left_out = cut(&mut rows);
     let moved = |row: &((&str, u64), Durations)| row.0.1.saturating_mul(row.1.count());
     let bandwidth = |row: &((&str, u64), Durations)| {

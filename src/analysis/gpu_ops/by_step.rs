@@ -7,6 +7,7 @@ use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
@@ -35,7 +36,7 @@ fn by_phase(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table>
     let mut rows: Vec<((Phase, StringId), Durations)> =
         found.into_iter().map(|(key, busy)| (key, Durations::new(busy))).collect();
     let text = |id: StringId| gpu.group_text(id).unwrap_or("");
-    rows.sort_by(|a, b| (a.0.0, b.1.total(), text(a.0.1)).cmp(&(b.0.0, a.1.total(), text(b.0.1))));
+    sort::by(&mut rows, |a, b| (a.0.0, b.1.total(), text(a.0.1)).cmp(&(b.0.0, a.1.total(), text(b.0.1))));
     let mut totals: Vec<(Phase, i64)> = Vec::new();
     for of_phase in rows.chunk_by(|a, b| a.0.0 == b.0.0) {
         totals.push((of_phase[0].0.0, of_phase.iter().map(|row| row.1.total()).sum_ns()));
@@ -107,7 +108,7 @@ fn by_step(named: &NamedTrace<'_, '_>, instances: &[Instance]) -> Option<Table> 
     let mut rows: Vec<(u32, StringId, (u64, i64, i64))> =
         found.into_iter().map(|((step, name), sums)| (step, name, sums)).collect();
     let text = |id: StringId| gpu.group_text(id).unwrap_or("");
-    rows.sort_by(|a, b| (a.0, b.2.1, text(a.1)).cmp(&(b.0, a.2.1, text(b.1))));
+    sort::by(&mut rows, |a, b| (a.0, b.2.1, text(a.1)).cmp(&(b.0, a.2.1, text(b.1))));
     let totals: Vec<(u32, i64)> = rows
         .chunk_by(|a, b| a.0 == b.0)
         .map(|of_step| (of_step[0].0, of_step.iter().map(|row| row.2.1).sum_ns()))

@@ -11,6 +11,7 @@ use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted};
@@ -89,7 +90,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
     let (rows, instances) = sums(gpu, &launched);
     let mut rows: Vec<(StringId, Sums)> = rows.into_iter().collect();
     let text = |id: StringId| gpu.group_text(id).unwrap_or("");
-    rows.sort_by(|a, b| (b.1.direct, text(a.0)).cmp(&(a.1.direct, text(b.0))));
+    sort::by(&mut rows, |a, b| (b.1.direct, text(a.0)).cmp(&(a.1.direct, text(b.0))));
     let total: i64 = rows.iter().map(|row| row.1.direct).sum_ns();
     if report.summary.is_empty() {
         report.summary = match rows.first() {

@@ -4,6 +4,7 @@ use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::gpu::op_args::{ArgTexts, OpArgs};
@@ -221,7 +222,7 @@ fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
         .into_iter()
         .map(|(key, (busy, of, kernel))| Group { key, of, kernel, busy: Durations::new(busy), inputs: None })
         .collect();
-    groups.sort_by_key(|group| (-group.busy.total(), group.of));
+    sort::by_key(&mut groups, |group| (-group.busy.total(), group.of));
     groups
 }
 
@@ -230,7 +231,7 @@ fn read(gpu: &GpuTrace<'_>, groups: &mut [Group]) {
     let n = groups.len().min(MAX_READ);
     let offset = |group: &Group| gpu.trace.slices.offset(group.of as usize);
     let mut order: Vec<usize> = (0..n).filter(|at| groups[*at].key.signature != 0).collect();
-    order.sort_by_key(|at| offset(&groups[*at]));
+    sort::by_key(&mut order, |at| offset(&groups[*at]));
     for at in order {
         let group = &mut groups[at];
         let Some(raw) = gpu.trace.args.get(gpu.trace.slices.args_of(group.of as usize)) else { continue };

@@ -3,6 +3,7 @@
 use super::waits::Shared;
 use super::{RankTime, Ranks};
 use crate::analysis::gpu::parts::chart_parts;
+use crate::base::sort;
 use crate::base::units::{Unit, format_ns};
 use crate::report::chart::{Bars, Chart, Line, Lines, Over, Plot, Tone};
 
@@ -58,7 +59,7 @@ impl Ranks<'_, '_> {
         late.retain(|(_, sum)| sum.is_some());
         let n_ranks = late.len();
         if n_ranks > MAX_LINES {
-            late.sort_by_key(|(rank, sum)| (std::cmp::Reverse(*sum), *rank));
+            sort::by_key(&mut late, |(rank, sum)| (std::cmp::Reverse(*sum), *rank));
             late.truncate(MAX_LINES - 1);
             late.sort_unstable();
         }
@@ -130,7 +131,7 @@ impl Ranks<'_, '_> {
             .iter()
             .filter(|shared| most.is_some() && reference(shared) == most)
             .collect();
-        collectives.sort_by_key(|shared| shared.times.as_ref().map(|times| times.start));
+        sort::by_key(&mut collectives, |shared| shared.times.as_ref().map(|times| times.start));
         collectives
     }
 }

@@ -3,6 +3,7 @@
 use crate::analysis::gpu::GpuTrace;
 use crate::analysis::gpu::facts::integer;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::text::number_behind;
 use crate::base::units::format_ns;
 
@@ -54,7 +55,7 @@ impl<'a, 'b> Files<'a, 'b> {
         files.leave_out_other_times();
         files.leave_out_other_sizes();
         files.leave_out_doubles();
-        files.ranks.sort_by_key(|rank| rank.rank);
+        sort::by_key(&mut files.ranks, |rank| rank.rank);
         files
     }
 

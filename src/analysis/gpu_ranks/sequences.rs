@@ -4,6 +4,7 @@ use super::files::Rank;
 use crate::analysis::gpu::collective::{Collective, CollectiveKind, kernel_collective};
 use crate::analysis::gpu::steps::NO_STEP;
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::sort;
 use std::collections::hash_map::Entry;
 
 /// A collective on one rank.
@@ -191,10 +192,12 @@ impl Finder {
 
     fn finish(self) -> Sequences {
         let mut kinds: Vec<(Collective, u32)> = self.kinds.into_iter().collect();
-        kinds.sort_by_key(|(_, number)| *number);
+        sort::by_key(&mut kinds, |(_, number)| *number);
         let kinds: Vec<Collective> = kinds.into_iter().map(|(kind, _)| kind).collect();
         let mut keys: Vec<(Key, Vec<Raw>)> = self.by_key.into_iter().collect();
-        keys.sort_by(|(a, _), (b, _)| (&a.group, &a.ranks, &a.name).cmp(&(&b.group, &b.ranks, &b.name)));
+        sort::by(&mut keys, |(a, _), (b, _)| {
+            (&a.group, &a.ranks, &a.name).cmp(&(&b.group, &b.ranks, &b.name))
+        });
         let (together, alone): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(_, lines)| lines.len() > 1);
         Sequences {
             sequences: together.into_iter().map(|(key, lines)| sequence(key, lines, &kinds)).collect(),
@@ -274,7 +277,7 @@ fn match_by_number(lines: &mut [Raw]) -> bool {
     }
     for Raw { found, .. } in lines {
         found.retain(|found| found.number.is_some_and(|number| common.contains(&number)));
-        found.sort_by_key(|found| found.number);
+        sort::by_key(found, |found| found.number);
     }
     true
 }
@@ -299,7 +302,7 @@ fn match_by_step(lines: &mut [Raw]) -> bool {
     for Raw { found, .. } in lines {
         found.retain(|found| equal.contains(&found.step));
         // In order of start within each.
-        found.sort_by_key(|found| found.step);
+        sort::by_key(found, |found| found.step);
     }
     true
 }

@@ -8,6 +8,7 @@ use crate::analysis::gpu::parts::{NOT_RECORDED, Parts};
 use crate::analysis::gpu::stats::share;
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
 
@@ -118,7 +119,7 @@ impl Ranks<'_, '_> {
     pub(super) fn stragglers_table(&self) -> Table {
         let waits = &self.waits.ranks;
         let mut rows: Vec<usize> = (0..waits.len()).filter(|rank| waits[*rank].n_collectives > 0).collect();
-        rows.sort_by_key(|rank| (std::cmp::Reverse(waits[*rank].held_up), waits[*rank].wait));
+        sort::by_key(&mut rows, |rank| (std::cmp::Reverse(waits[*rank].held_up), waits[*rank].wait));
         let time = |id, label: &str, get: fn(&RankWaits) -> i64| {
             integers(id, label, Unit::Ns, rows.iter().map(|rank| get(&waits[*rank])))
         };
@@ -243,7 +244,7 @@ impl Ranks<'_, '_> {
                 row.wait = row.wait.saturating_add(times.total_wait);
             }
         }
-        rows.sort_by_key(|row| std::cmp::Reverse(row.latency));
+        sort::by_key(&mut rows, |row| std::cmp::Reverse(row.latency));
         rows
     }
 
@@ -251,7 +252,7 @@ impl Ranks<'_, '_> {
     pub(super) fn collectives_table(&self) -> Table {
         let mut rows: Vec<&Shared> = self.waits.collectives.iter().collect();
         let wait = |row: &Shared| row.times.as_ref().map_or(-1, |times| times.longest_wait);
-        rows.sort_by_key(|row| (std::cmp::Reverse(wait(row)), row.sequence, row.k));
+        sort::by_key(&mut rows, |row| (std::cmp::Reverse(wait(row)), row.sequence, row.k));
         let n_left_out = cut(&mut rows);
         let start = rows.iter().filter_map(|row| Some(row.times.as_ref()?.start)).min().unwrap_or(0);
         let timed = |id, label: &str, unit, get: &dyn Fn(&Times) -> i64| {

@@ -4,6 +4,7 @@ use super::totals::{FunctionKey, Total};
 use super::{FUNCTIONS, function_name, places, ratio, thread_time_ns};
 use crate::analysis::findings::{LEAST, consumers, quoted, rows_of, worth_saying};
 use crate::analysis::gpu::stats::percent;
+use crate::base::sort;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
 use crate::base::units::{Unit, counted, group_digits};
 use crate::report::{Facts, Finding, Findings, RowsOf};
@@ -124,7 +125,7 @@ pub fn of(
         }));
     }
     let has_imports = found.len() > n_without_imports;
-    found.sort_by(|a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
+    sort::by(&mut found, |a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
     let overlap = if has_imports { " Imports can overlap the other findings." } else { "" };
     let caption = format!("Percentages of all samples.{overlap}");
     worth_saying([Findings { caption, ..consumers(found) }]).pop()

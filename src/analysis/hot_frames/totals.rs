@@ -11,6 +11,7 @@
 
 use super::places;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::profiles::ProfileRun;
 use std::hash::Hash;
@@ -136,7 +137,7 @@ fn group_by<Key: Copy>(
     }
     // Sorts indexes, as the totals themselves are large.
     let mut order: Vec<u32> = (0..totals.len() as u32).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(totals[*at as usize].self_samples));
+    sort::by_key(&mut order, |at| std::cmp::Reverse(totals[*at as usize].self_samples));
     order.into_iter().map(|at| totals[at as usize]).collect()
 }
 
@@ -152,6 +153,6 @@ pub fn rows_by_cumulative(run: &ProfileRun) -> Vec<u32> {
 
 fn rows_by(counts: &[u64]) -> Vec<u32> {
     let mut rows: Vec<u32> = (0..counts.len() as u32).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(counts[*row as usize]));
+    sort::by_key(&mut rows, |row| std::cmp::Reverse(counts[*row as usize]));
     rows
 }

@@ -5,6 +5,7 @@
 
 use super::super::memory_snapshot::usage::Axis;
 use super::intervals::Intervals;
+use crate::base::sort;
 use crate::report::address_map::Reserved;
 use crate::trace::memory_snapshot::{Action, MemorySnapshot};
 use std::cmp::Reverse;
@@ -185,7 +186,7 @@ fn size((low, high): (i64, i64)) -> u64 {
 impl Bands {
     pub fn new(ranges: Ranges) -> Bands {
         let mut by_size: Vec<(i64, i64)> = ranges.all.clone();
-        by_size.sort_by_key(|range| (Reverse(size(*range)), range.0));
+        sort::by_key(&mut by_size, |range| (Reverse(size(*range)), range.0));
         let n_own = if by_size.len() > N_BANDS { N_BANDS - 1 } else { by_size.len() };
         let least = by_size.get(n_own.wrapping_sub(1)).map(|range| (Reverse(size(*range)), range.0));
         let mut bands: Vec<BandRange> = Vec::new();

@@ -10,6 +10,7 @@ use super::memory_snapshot::{Snapshot, allocations, applies, device_column, labe
 use super::several::{numbered, titled};
 use super::timeline::{cut, with_left_out};
 use super::{AnalysisInfo, Context, Group};
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_ratio};
 use crate::report::{Chart, Column, Report, Table};
 use picture::Picture;
@@ -34,7 +35,7 @@ fn run(context: &Context<'_>) -> Report {
         let mut pictures: Vec<Picture> =
             with_events.filter_map(|(number, _)| Picture::new(snapshot, number)).collect();
         let fullest = snapshot.fullest().map(|(number, _)| number);
-        pictures.sort_by_key(|picture| Some(picture.device) != fullest);
+        sort::by_key(&mut pictures, |picture| Some(picture.device) != fullest);
         if report.summary.is_empty() {
             report.summary = pictures.first().map(summary).unwrap_or_default();
         }
@@ -81,7 +82,7 @@ fn ranges(pictures: &[Picture], id: String, title: String) -> Table {
         .iter()
         .flat_map(|picture| picture.ranges.iter().map(|range| (picture.device, range)))
         .collect();
-    rows.sort_by_key(|(device, range)| (Reverse(range.bytes), *device, range.low));
+    sort::by_key(&mut rows, |(device, range)| (Reverse(range.bytes), *device, range.low));
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         id,

@@ -8,6 +8,7 @@ use crate::analysis::memory_snapshot::places::{Choice, Place, Places, frame_labe
 use crate::analysis::memory_snapshot::segments::{OutOfMemory, all_out_of_memory};
 use crate::analysis::memory_snapshot::usage::Axis;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_bytes, format_integer};
 use crate::report::address_map::{AddressMap, Band, MapBlock, MapCell, Moment};
 use crate::trace::memory_snapshot::{Action, Lifetime};
@@ -306,7 +307,7 @@ fn moments(snapshot: &Snapshot<'_>, number: usize, axis: &Axis) -> Vec<Moment> {
         };
         Some(Moment { at: axis.at[first.row], name, text, is_bad: true })
     }));
-    moments.sort_by_key(|moment| moment.at);
+    sort::by_key(&mut moments, |moment| moment.at);
     moments
 }
 

@@ -15,6 +15,7 @@ pub(super) mod usage;
 use super::several::{numbered, titled};
 use super::timeline::{integers, texts};
 use super::{AnalysisInfo, Context, Group, TableHandle};
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_bytes, format_ns, format_ratio};
 use crate::report::{Column, Content, Facts, Mark, Report, Table};
 use crate::trace::memory_snapshot::{Action, Device, MemorySnapshot, NO_TIME};
@@ -124,7 +125,7 @@ fn run(context: &Context<'_>) -> Report {
         // The picture that people know from PyTorch's own page comes first, of the GPU that was fullest.
         let fullest = snapshot.fullest().map(|(number, _)| number);
         let mut charts = usage::charts(snapshot, context.query.memory_at, &id, &title);
-        charts.sort_by_key(|(device, _)| Some(*device) != fullest);
+        sort::by_key(&mut charts, |(device, _)| Some(*device) != fullest);
         let mut charts = charts.into_iter();
         let first = charts.next().map(|(device, chart)| {
             report.chart(chart);

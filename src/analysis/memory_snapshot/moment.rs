@@ -5,6 +5,7 @@ use super::usage::Axis;
 use super::{Snapshot, device_column, ratio, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::{Unit, format_ns};
 use crate::report::chart::Over;
 use crate::report::{Column, Content, Table};
@@ -66,7 +67,7 @@ pub fn table(
             share: ratio(active.bytes, all),
         }));
     }
-    rows.sort_by(|a, b| {
+    sort::by(&mut rows, |a, b| {
         b.active.bytes.cmp(&a.active.bytes).then_with(|| (a.device, &a.place).cmp(&(b.device, &b.place)))
     });
     let n_left_out = cut(&mut rows);

@@ -2,6 +2,7 @@
 
 use super::{Snapshot, device_column, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
 use crate::trace::memory_snapshot::{Action, NO_TIME};
@@ -38,7 +39,7 @@ pub fn ranges<'a>(snapshot: &Snapshot<'a>) -> Vec<Range<'a>> {
         }
     }
     // One pass over the events of a device, with the ranges by their start.
-    ranges.sort_by_key(|range| (range.device, range.start));
+    sort::by_key(&mut ranges, |range| (range.device, range.start));
     for of_device in ranges.chunk_by_mut(|a, b| a.device == b.device) {
         add_usage(snapshot, of_device);
     }

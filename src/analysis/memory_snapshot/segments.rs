@@ -3,6 +3,7 @@
 use super::places::{Choice, Places};
 use super::{Snapshot, device_column, ratio, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
 use crate::trace::memory_snapshot::{Action, Segment, Usage};
@@ -96,7 +97,7 @@ fn pool_name(snapshot: &Snapshot<'_>, segment: &Segment) -> String {
 pub fn pools(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
     let key = |segment: &Segment| (segment.device, pool_name(snapshot, segment), segment.stream);
     let mut segments: Vec<&Segment> = snapshot.snapshot.segments.iter().collect();
-    segments.sort_by_cached_key(|segment| key(segment));
+    sort::by_cached_key(&mut segments, |segment| key(segment));
     let groups: Vec<&[&Segment]> = segments.chunk_by(|a, b| key(a) == key(b)).collect();
     let sums: Vec<Fragmentation> =
         groups.iter().map(|group| Fragmentation::of(group.iter().copied())).collect();
@@ -123,7 +124,7 @@ pub fn pools(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
 /// One row for each segment.
 pub fn all(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
     let mut segments: Vec<&Segment> = snapshot.snapshot.segments.iter().collect();
-    segments.sort_by_key(|segment| std::cmp::Reverse(segment.total_size));
+    sort::by_key(&mut segments, |segment| std::cmp::Reverse(segment.total_size));
     let n_left_out = cut(&mut segments);
     let sums: Vec<Fragmentation> = segments.iter().map(|segment| Fragmentation::of([*segment])).collect();
     let mut own = vec![

@@ -4,6 +4,7 @@ use super::places::{Choice, Place, Places};
 use super::{Snapshot, device_column, ratio, signed};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
@@ -57,7 +58,7 @@ pub fn by_place(snapshot: &Snapshot<'_>, choice: Choice) -> Vec<Site> {
         let peak = snapshot.snapshot.devices.get(site.device).map_or(0, |device| device.peak.bytes);
         site.share = ratio(site.at_peak.bytes, peak);
     }
-    sites.sort_by(|a, b| {
+    sort::by(&mut sites, |a, b| {
         let key = |it: &Site| (it.at_peak.bytes, it.never_freed.bytes, it.allocated.bytes);
         key(b).cmp(&key(a)).then_with(|| (a.device, &a.place).cmp(&(b.device, &b.place)))
     });
@@ -140,7 +141,7 @@ pub fn by_metadata(snapshot: &Snapshot<'_>, id: String, title: String) -> Option
     if !has_any {
         return None;
     }
-    rows.sort_by(|a, b| b.2[0].bytes.cmp(&a.2[0].bytes).then_with(|| (a.0, a.1).cmp(&(b.0, b.1))));
+    sort::by(&mut rows, |a, b| b.2[0].bytes.cmp(&a.2[0].bytes).then_with(|| (a.0, a.1).cmp(&(b.0, b.1))));
     let n_left_out = cut(&mut rows);
     let mut columns = vec![
         device_column(rows.iter().map(|row| row.0)),

@@ -10,6 +10,7 @@ use crate::analysis::gpu::facts::{integer, text};
 use crate::analysis::gpu::stats::share;
 use crate::analysis::several::{numbered, titled};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_bytes, format_ns};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::builder::{for_each_element, for_each_member};
@@ -47,7 +48,7 @@ fn holders(trace: &Trace, name: &str) -> Vec<Holder> {
         });
         all.push(holder);
     });
-    all.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
+    sort::by_key(&mut all, |holder| std::cmp::Reverse(holder.bytes));
     all
 }
 
@@ -180,7 +181,7 @@ impl Sites {
             }
         }
         // The most memory at the peak first, then the most allocations, and so on.
-        rows.sort_by_key(|(_, amounts)| std::cmp::Reverse(*amounts));
+        sort::by_key(&mut rows, |(_, amounts)| std::cmp::Reverse(*amounts));
         Sites { rows }
     }
 

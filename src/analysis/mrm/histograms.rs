@@ -1,6 +1,7 @@
 //! Histograms of retention and strides, and their tables.
 
 use crate::analysis::timeline::texts;
+use crate::base::sort;
 use crate::base::units::{Unit, format_bytes, format_ns};
 use crate::memory::{Kind, LabelledTrace};
 use crate::report::{Column, Content, Table};
@@ -97,7 +98,7 @@ fn rows<'b, T>(view: &LabelledTrace<'_>, bins: &'b [Bin<T>]) -> Vec<(&'b Bin<T>,
     let sorted = view.kinds.sorted();
     let of_bin = |bin: &'b Bin<T>| {
         let mut counts = bin.counts.clone();
-        counts.sort_by_key(|(kind, _)| sorted.iter().position(|other| other == kind));
+        sort::by_key(&mut counts, |(kind, _)| sorted.iter().position(|other| other == kind));
         counts.into_iter().map(move |(kind, n)| (bin, kind, n))
     };
     bins.iter().flat_map(of_bin).collect()

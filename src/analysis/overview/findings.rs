@@ -5,6 +5,7 @@ use crate::analysis::findings::{consumers, opportunities, quoted, rows_of, worth
 use crate::analysis::gpu;
 use crate::analysis::gpu::stats::percent;
 use crate::analysis::slices::{self, SliceSums};
+use crate::base::sort;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding, Findings, RowsOf};
@@ -42,7 +43,7 @@ pub fn of(run: &Run, sums: &SliceSums<'_>) -> Vec<Findings> {
         }
         unusual.extend(of_trace);
     }
-    unusual.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    sort::by_key(&mut unusual, |finding| std::cmp::Reverse(finding.time));
     worth_saying([consumers(largest(sums).into_iter().collect()), opportunities(unusual)])
 }
 
@@ -138,9 +139,9 @@ fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> 
         found.push(outlier);
     }
     // Among nested slices explained by the same slice, keep the innermost.
-    found.sort_by_key(|outlier| (outlier.leaf, std::cmp::Reverse(outlier.slice)));
+    sort::by_key(&mut found, |outlier| (outlier.leaf, std::cmp::Reverse(outlier.slice)));
     found.dedup_by_key(|outlier| outlier.leaf);
-    found.sort_by_key(|outlier| std::cmp::Reverse(outlier.dur.saturating_sub(outlier.median)));
+    sort::by_key(&mut found, |outlier| std::cmp::Reverse(outlier.dur.saturating_sub(outlier.median)));
     found.truncate(N_OUTLIERS);
     found.iter().map(|outlier| finding(trace, outlier, span)).collect()
 }

@@ -2,6 +2,7 @@
 
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Report, Table};
@@ -49,7 +50,9 @@ pub fn add(report: &mut Report, run: &Run) {
     if rows.is_empty() {
         return;
     }
-    rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| (a.name, a.category).cmp(&(b.name, b.category))));
+    sort::by(&mut rows, |a, b| {
+        b.count.cmp(&a.count).then_with(|| (a.name, a.category).cmp(&(b.name, b.category)))
+    });
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         "flows",

@@ -19,6 +19,7 @@ mod sums;
 use super::timeline::{self, Names, cut, integers, shown, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Content, Report, Table};
@@ -254,7 +255,7 @@ fn category_table(order: &[usize], sums: &SliceSums<'_>) -> Table {
         }
         groups[group].sums.absorb(&row.sums);
     }
-    groups.sort_by(|a, b| {
+    sort::by(&mut groups, |a, b| {
         let text = |row: &Row| (names.text(row.category), row.class);
         let place = |row: &Row| TIMED.iter().position(|class| *class == row.class);
         place(a)
@@ -307,7 +308,7 @@ fn category_table(order: &[usize], sums: &SliceSums<'_>) -> Table {
 }
 
 fn instant_table(mut order: Vec<usize>, rows: &[Row], names: &Names<'_>) -> Table {
-    order.sort_by_key(|index| Reverse(rows[*index].sums.count));
+    sort::by_key(&mut order, |index| Reverse(rows[*index].sums.count));
     let n_left_out = cut(&mut order);
     let table = Table::new(
         "instants",

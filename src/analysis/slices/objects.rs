@@ -2,6 +2,7 @@
 
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::Run;
@@ -25,7 +26,7 @@ pub fn add(report: &mut Report, run: &Run) {
     if rows.is_empty() {
         return;
     }
-    rows.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| (a.0, a.1).cmp(&(b.0, b.1))));
+    sort::by(&mut rows, |a, b| b.2.cmp(&a.2).then_with(|| (a.0, a.1).cmp(&(b.0, b.1))));
     let n_left_out = cut(&mut rows);
     let table = Table::new(
         "objects",

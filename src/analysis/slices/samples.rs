@@ -2,6 +2,7 @@
 
 use crate::analysis::timeline::{cut, shown, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::text::visible;
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Column, Content, Report, Table};
@@ -26,7 +27,7 @@ fn sums(run: &Run) -> (Vec<Row<'_>>, f64) {
     for trace in &run.traces {
         add_trace_samples(trace, &mut rows, &mut by_key, &mut all);
     }
-    rows.sort_by(|a, b| {
+    sort::by(&mut rows, |a, b| {
         let by_weight =
             b.self_weight.total_cmp(&a.self_weight).then(b.total_weight.total_cmp(&a.total_weight));
         by_weight.then_with(|| (a.name, a.module).cmp(&(b.name, b.module)))

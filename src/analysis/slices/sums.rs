@@ -2,6 +2,7 @@
 
 use crate::analysis::timeline::Names;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::trace::emit_nvtx;
 use crate::trace::slices::Class;
 use crate::trace::sums::{NameSums, SumsByName, median, too_long};
@@ -177,7 +178,7 @@ fn self_total(rows: &[Row]) -> i64 {
 /// Indexes of `rows` by descending self time; ties by descending count, then by name.
 pub fn by_self_time(rows: &[Row], names: &Names<'_>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by(|a, b| {
+    sort::by(&mut order, |a, b| {
         let (a, b) = (&rows[*a], &rows[*b]);
         let text = |row: &Row| (names.text(row.name), names.text(row.category), row.class);
         b.sums

@@ -6,6 +6,7 @@ pub mod amounts;
 
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::analysis::several::numbered;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
@@ -61,7 +62,7 @@ impl<'a> Weight<'a> {
                 None => weights.push(Weight { trace, profiles: vec![profile] }),
             }
         }
-        weights.sort_by_key(|weight| !weight.profiles.iter().any(|profile| profile.is_default));
+        sort::by_key(&mut weights, |weight| !weight.profiles.iter().any(|profile| profile.is_default));
         weights
     }
 
@@ -325,7 +326,7 @@ fn thread_table(
 ) -> Table {
     let mut order: Vec<(i128, &Thread<'_>)> =
         threads.iter().map(|thread| (sum_of(&thread.profiles, tree), thread)).collect();
-    order.sort_by_key(|(sum, _)| std::cmp::Reverse(*sum));
+    sort::by_key(&mut order, |(sum, _)| std::cmp::Reverse(*sum));
     let texts = |text: &dyn Fn(&Thread<'_>) -> Option<String>| {
         let mut cells = TextCells::default();
         order.iter().for_each(|(_, thread)| cells.push(text(thread).as_deref()));

@@ -7,6 +7,7 @@ use crate::analysis::TableHandle;
 use crate::analysis::findings::{consumers, opportunities, quoted, rows_of, worth_saying};
 use crate::analysis::gpu::stats::percent;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_float, format_ns, group_digits};
 use crate::report::{Facts, Finding, Findings};
 use crate::trace::Run;
@@ -44,14 +45,14 @@ pub fn of(
     let total = summary.total_wall_ms;
     let mut largest = consumers_of("probe", PER_PROBE, &summary.probes, total, |name| &name.text);
     largest.extend(consumers_of("view", PER_VIEW, &summary.views, total, |name| name));
-    largest.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    sort::by_key(&mut largest, |finding| std::cmp::Reverse(finding.time));
     let share_again = share(repeated_ms, total);
     let mut gains: Vec<Finding> = share_again
         .map(|share| computed_again(repeated, repeated_ms, share, is_appended))
         .into_iter()
         .collect();
     gains.extend(slow_calls(run, summary));
-    gains.sort_by_key(|finding| std::cmp::Reverse(finding.time));
+    sort::by_key(&mut gains, |finding| std::cmp::Reverse(finding.time));
     worth_saying([consumers(largest), opportunities(gains)])
 }
 

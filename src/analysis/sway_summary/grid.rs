@@ -2,6 +2,7 @@
 
 use super::summary::{ProbeName, Summary, UNASSIGNED};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::Chart;
@@ -33,7 +34,7 @@ pub fn chart(run: &Run, summary: &Summary) -> Option<Chart> {
             *by_ids.entry(ids).or_default() += calls.wall_ms[row].max(0.0) * NS_PER_MS;
         }
         let mut by_ids: Vec<_> = by_ids.into_iter().collect();
-        by_ids.sort_by_key(|((_, probe, view), _)| (*probe, *view));
+        sort::by_key(&mut by_ids, |((_, probe, view), _)| (*probe, *view));
         for ((kind, probe, view), ms) in by_ids {
             let probe = ProbeName::of(kind, trace.strings.get(probe));
             let name = if probe.is_unassigned() { UNASSIGNED } else { probe.text.as_str() };

@@ -4,6 +4,7 @@
 
 use crate::base::compat::python;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::Run;
 use crate::trace::scoring_calls::{ProbeKind, ScoringCallTable};
@@ -212,7 +213,7 @@ impl<Key: Eq + std::hash::Hash, K> Buckets<Key, K> {
     }
 
     fn sorted(mut self) -> Vec<Bucket<K>> {
-        self.list.sort_by(|a, b| descending(a.total_ms, b.total_ms));
+        sort::by(&mut self.list, |a, b| descending(a.total_ms, b.total_ms));
         self.list
     }
 }
@@ -265,7 +266,7 @@ fn find_slowest(run: &Run, top: usize) -> Vec<CallRef> {
             }
         }
     }
-    calls.sort_unstable_by(by_time);
+    sort::by(&mut calls, by_time);
     calls.truncate(top);
     calls
 }
@@ -353,10 +354,10 @@ pub fn find_repeated_misses(run: &Run) -> Vec<RepeatedMiss> {
                 });
             }
         }
-        repeated[first_of_file..].sort_by_key(|miss| miss.first);
+        sort::by_key(&mut repeated[first_of_file..], |miss| miss.first);
     }
     // Ties stay in file order.
-    repeated.sort_by(|a, b| descending(a.repeated_ms, b.repeated_ms));
+    sort::by(&mut repeated, |a, b| descending(a.repeated_ms, b.repeated_ms));
     repeated
 }
 

@@ -3,6 +3,7 @@
 
 use super::timeline::{integers, texts};
 use super::{AnalysisCache, AnalysisInfo, Context, Group, Query, memory_timeline};
+use crate::base::sort;
 use crate::base::text::shortened;
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::chart::{Chart, Plot, Spans, Stretch, Tone};
@@ -174,7 +175,7 @@ fn drawn_tracks(timeline: &Timeline, only_devices: bool) -> (Vec<usize>, u32) {
         .filter(|number| view(*number).sort != TrackSort::Counter && view(*number).n_rows > 0)
         .filter(|number| view(*number).is_device || !only_devices)
         .collect();
-    numbers.sort_by(|a, b| {
+    sort::by(&mut numbers, |a, b| {
         let (a, b) = (view(*a), view(*b));
         b.is_device.cmp(&a.is_device).then_with(|| b.busy.total_cmp(&a.busy))
     });

@@ -14,6 +14,7 @@ mod shapes;
 pub use json::hide_json;
 
 use super::units::counted;
+use crate::base::sort;
 use names::{Telling, telling};
 use std::ops::Range;
 
@@ -194,7 +195,7 @@ fn is_environment(key: &str) -> bool {
 
 fn without(text: &str, mut found: Vec<Range<usize>>) -> Option<Without> {
     found.retain(|range| range.start < range.end);
-    found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+    sort::by_key(&mut found, |range| (range.start, std::cmp::Reverse(range.end)));
     let mut out = String::with_capacity(text.len());
     let (mut at, mut n) = (0, 0);
     for range in found {

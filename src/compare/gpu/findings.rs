@@ -8,6 +8,7 @@ use super::sequence::Aligned;
 use super::steps::{column_of, insert_phase};
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::compare::align::Step;
 use crate::report::{Column, Content, Table};
@@ -60,7 +61,7 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
     }
     let mut rows: Vec<(BlockKey, Block)> = groups.into_iter().collect();
     let stake = |block: &Block| block.alone[1].saturating_sub(block.alone[0]);
-    rows.sort_by(|a, b| {
+    sort::by(&mut rows, |a, b| {
         (Reverse(stake(&a.1).unsigned_abs()), &a.0).cmp(&(Reverse(stake(&b.1).unsigned_abs()), &b.0))
     });
     let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
@@ -191,7 +192,7 @@ pub fn choices(all: &[Aligned<'_>]) -> Table {
     }
     let mut rows: Vec<_> = groups.into_iter().collect();
     let stake = |sum: &Sum| sum.1[1].saturating_sub(sum.1[0]);
-    rows.sort_by(|a, b| {
+    sort::by(&mut rows, |a, b| {
         (Reverse(stake(&a.1).unsigned_abs()), a.0).cmp(&(Reverse(stake(&b.1).unsigned_abs()), b.0))
     });
     let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;

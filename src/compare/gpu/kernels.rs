@@ -5,6 +5,7 @@ use super::steps::{Row, column_of, insert_phase, per, time_columns};
 use super::{Pair, Sample, per_step};
 use crate::analysis::gpu::kernel_names;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::{Unit, counted};
 use crate::compare::tables::ratio;
 use crate::report::{Column, Content, Table};
@@ -15,7 +16,7 @@ const MAX_ROWS: usize = 200_000;
 
 /// Sorts rows by size of the difference per step, then of the totals.
 fn sort(rows: &mut [Row]) {
-    rows.sort_by_cached_key(|row| {
+    sort::by_cached_key(rows, |row| {
         let by_step = row.difference().unwrap_or(row.total_difference());
         (Reverse(by_step.unsigned_abs()), Reverse(row.total[0].max(row.total[1])), row.slot, row.name.clone())
     });
@@ -151,7 +152,7 @@ pub fn names(pair: &Pair<'_>) -> Table {
             (row, of.names)
         })
         .collect();
-    all.sort_by_cached_key(|(row, _)| {
+    sort::by_cached_key(&mut all, |(row, _)| {
         let by_step = row.difference().unwrap_or(row.total_difference());
         (Reverse(by_step.unsigned_abs()), Reverse(row.total[0].max(row.total[1])), row.slot, row.name.clone())
     });
@@ -223,7 +224,7 @@ pub fn same(pair: &Pair<'_>) -> Table {
     let mean = |of: (i64, u64)| per_step(of.0, of.1 as usize).unwrap_or(0);
     // Difference of means times the count of A.
     let stake = |of: &Sums| mean(of[1]).saturating_sub(mean(of[0])).saturating_mul(of[0].1 as i64);
-    rows.sort_by_key(|(name, (of, _))| (Reverse(stake(of).unsigned_abs()), *name));
+    sort::by_key(&mut rows, |(name, (of, _))| (Reverse(stake(of).unsigned_abs()), *name));
     let n_left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
     rows.truncate(MAX_ROWS);
     let integers =

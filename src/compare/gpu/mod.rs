@@ -15,6 +15,7 @@ mod words;
 use super::{CompareQuery, Comparison, Digest, Measure, PhaseFilter, Problem, percent};
 use crate::analysis::gpu::Tool;
 use crate::analysis::gpu::stats::SumNs;
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::compare::noise::{Sample, band};
 use crate::report::{Facts, Report, Value};
@@ -96,7 +97,7 @@ impl<'a> Pair<'a> {
         slots.sort_unstable();
         slots.dedup();
         slots.retain(|slot| slot.passes(filter));
-        slots.sort_by_key(|slot| {
+        sort::by_key(&mut slots, |slot| {
             let is_common = pair.n(0, *slot) > 0 && pair.n(1, *slot) > 0;
             let wall: i64 =
                 [0, 1].iter().map(|side| pair.sum(*side, *slot, |stretch| stretch.time.wall())).sum_ns();

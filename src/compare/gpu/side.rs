@@ -11,6 +11,7 @@ use crate::analysis::gpu::steps::NO_STEP;
 use crate::analysis::gpu::{GpuTrace, Kind, Work};
 use crate::analysis::gpu_layers;
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::sort;
 use serde::{Deserialize, Serialize};
 
 /// Phase of a range of GPU time; only equal phases are compared.
@@ -314,7 +315,7 @@ impl GpuSide {
             whole.total = whole.total.saturating_add(sum.total);
         }
         let mut sums: Vec<Sum> = sums.into_values().collect();
-        sums.sort_unstable_by_key(|sum| sum.name);
+        sort::by_key(&mut sums, |sum| sum.name);
         let largest = self.sequences.iter().max_by_key(|sequence| sequence.pieces.len());
         GpuSide {
             sums,

@@ -7,6 +7,7 @@ use super::steps::{IDLE_FOR_HOST, IDLE_OTHER, Row, per};
 use super::{Pair, REPORT, charts, faster, per_step, per_step_words, steps_words};
 use crate::analysis::gpu::kernel_names::readable;
 use crate::analysis::gpu::stats::SumNs;
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_ns, format_signed_ns, group_digits};
 use crate::compare::noise::{MIN_SHARE, MIN_STEPS, Sample, Verdict, band, verdict};
 use crate::compare::tables::ratio;
@@ -110,7 +111,7 @@ fn opposite(pair: &Pair<'_>, slot: Slot) -> Option<String> {
     lines.retain(|line| {
         ratio(a.mean as i128, line.difference().into()).is_some_and(|of| of.abs() >= MIN_SHARE)
     });
-    lines.sort_by_key(|line| Reverse(line.difference().unsigned_abs()));
+    sort::by_key(&mut lines, |line| Reverse(line.difference().unsigned_abs()));
     // Idle time in the direction of the total first.
     let of_idle = |is_with: bool| {
         let idle = lines.iter().filter(|line| line.table == PARTS);
@@ -157,7 +158,7 @@ pub fn answer(pair: &Pair<'_>) -> Option<(Findings, Chart)> {
     let slot = pair.main()?;
     let mut lines = lines(pair, slot);
     lines.retain(|line| line.difference() != 0);
-    lines.sort_by(|a, b| {
+    sort::by(&mut lines, |a, b| {
         let size = |line: &Line| Reverse(line.difference().unsigned_abs());
         (size(a), &a.text).cmp(&(size(b), &b.text))
     });

@@ -13,6 +13,7 @@ use crate::analysis::Query;
 use crate::base::hash::HashSet;
 use crate::base::json::Number;
 use crate::base::json::typed::{self, First, Lenient, Raw};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::export::{Input, notes};
 use crate::report::view::{self, TableQuery};
@@ -528,7 +529,7 @@ pub(in crate::export) fn report_of(content: LinkContent<'_>) -> Result<LinkedRep
     let mut files: Vec<LinkedFile> =
         short(content.files, MAX_ITEMS)?.into_iter().map(FileContent::file).collect();
     if files.iter().all(|file| file.side.is_some()) {
-        files.sort_by_key(|file| file.side);
+        sort::by_key(&mut files, |file| file.side);
     }
     let tables = short(content.tables, MAX_ITEMS)?;
     let tables = tables.into_iter().map(|spot| read_spot(spot, &reports)).collect();

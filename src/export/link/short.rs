@@ -5,6 +5,7 @@
 
 use super::content;
 use super::{LinkOptions, Refusal, TableSpot, encode};
+use crate::base::sort;
 use crate::base::text;
 use crate::base::units::counted;
 use crate::export::{Input, Options};
@@ -131,8 +132,9 @@ fn cut_report(report: &Report, options: &LinkOptions, extent: Extent, spots: &mu
         |table: &Table| options.tables.iter().find(|spot| spot.report == report.id && spot.table == table.id);
     // Priority: tables that the user sorted or filtered, then the one the report is named after; empty tables last.
     let mut by_worth: Vec<&Table> = report.tables().collect();
-    by_worth
-        .sort_by_key(|table| (spot_of(table).is_none(), table.n_rows() == 0, !is_named_after(report, table)));
+    sort::by_key(&mut by_worth, |table| {
+        (spot_of(table).is_none(), table.n_rows() == 0, !is_named_after(report, table))
+    });
     let (kept, left) = by_worth.split_at(by_worth.len().min(extent.n_tables));
     let mut cut = Report { blocks: Vec::new(), ..report.clone() };
     let (mut n_columns_left, mut n_texts_cut, mut n_findings_left) = (0, 0, 0);

@@ -15,6 +15,7 @@ use super::tracks::{self, Numbers};
 use crate::analysis::gpu_breakdown::{HOST_STEPS, STEPS};
 use crate::analysis::several::numbered;
 use crate::base::protobuf::PushFields;
+use crate::base::sort;
 use crate::export::Input;
 use crate::report::notes::Anchor;
 use crate::report::{Cells, Report, Table};
@@ -146,7 +147,7 @@ fn step_tracks(input: &Input<'_>, number: usize, origin: &Origin) -> Vec<MarkTra
     }
     let mut tracks = Vec::new();
     for (device, mut steps) in of_devices {
-        steps.sort_by_key(|step| step.from);
+        sort::by_key(&mut steps, |step| step.from);
         let rank = origin.rank.map(|rank| format!("rank {rank}"));
         let of: Vec<&str> = rank.as_deref().into_iter().chain(device).collect();
         let title = |what: &str| match of.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::{Redactor, is_prose};
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::sort;
 use crate::report::chart::{Bars, Plot};
 use crate::report::{
     Anchor, Block, Cells, Chart, Column, Content, Document, Fact, Facts, Notes, Report, Table, TextCells,
@@ -39,7 +40,7 @@ impl Redacted {
             names.extend(arguments_of(document).into_iter().filter(is_long).map(|text| (ARGUMENT, text)));
         }
         // Longest first, so that no name is split by a shorter one inside it.
-        names.sort_by(|(a_class, a), (b_class, b)| (b.len(), a, b_class).cmp(&(a.len(), b, a_class)));
+        sort::by(&mut names, |(a_class, a), (b_class, b)| (b.len(), a, b_class).cmp(&(a.len(), b, a_class)));
         let prose = if redactor.classes.prompts { prose_of(document, run) } else { Vec::new() };
         let mut work = Work::new(names, files_of(document), redactor);
         work.prose = prose;
@@ -93,7 +94,7 @@ fn files_of(document: &Document<'_>) -> Vec<String> {
             _ => None,
         })
         .collect();
-    names.sort_by(|a, b| (b.len(), a).cmp(&(a.len(), b)));
+    sort::by(&mut names, |a, b| (b.len(), a).cmp(&(a.len(), b)));
     names.dedup();
     names
 }

@@ -9,6 +9,7 @@ use crate::base::hash::HashMap;
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
 use crate::base::secrets::HIDDEN;
+use crate::base::sort;
 use crate::base::steps;
 use crate::base::strings::StringId;
 use std::io::{self, Write};
@@ -182,7 +183,7 @@ pub async fn outgoing_in_steps(exporter: &ExporterInfo, input: &Input<'_>) -> io
             (if is_key { Sort::Key } else { sort_of(&text, &mut judge) }, text, n)
         })
         .collect();
-    texts.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    sort::by(&mut texts, |a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
     Ok(Outgoing { texts, n_more: picker.n_more })
 }
 

@@ -10,6 +10,7 @@ use super::{Profile, other_weights_of_units, place_of, profiles};
 use super::{frame_name, place_name, profile_name};
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::sort;
 use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
 use crate::export::{ExporterInfo, Input, TextsIn, WriteFn};
@@ -312,7 +313,7 @@ fn entries(run: &Run, trace: &Trace, number: usize, by_track: &ByTrack) -> Vec<E
             }
         }
     }
-    entries.sort_by_key(|(process, _)| process.map_or(usize::MAX, |process| process));
+    sort::by_key(&mut entries, |(process, _)| process.map_or(usize::MAX, |process| process));
     // The profiler represents a process by its main thread.
     let mut has_main = HashSet::default();
     for (process, entry) in &mut entries {

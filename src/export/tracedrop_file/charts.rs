@@ -16,6 +16,7 @@
 
 use super::address_map::{self, AddressMapContent};
 use crate::base::json::typed::{self, First, Float, Lenient};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::export::link::Refusal;
 use crate::export::link::content::{short, unit_name, unit_of};
@@ -526,7 +527,7 @@ pub(super) fn read_into(content: Content, reports: &mut [Report]) -> Result<(), 
         }
     }
     // In reverse, so that earlier positions stay valid.
-    charts.sort_by_key(|(_, before, _)| *before);
+    sort::by_key(&mut charts, |(_, before, _)| *before);
     for (of, before, chart) in charts.into_iter().rev() {
         if let Some(report) = reports.iter_mut().find(|report| report.id == of) {
             let at = before.min(report.blocks.len());

@@ -1,5 +1,6 @@
 //! Stack profiles of a snapshot, by device: memory at the peak, at the end, never freed, and allocated in total.
 
+use crate::base::sort;
 use crate::trace::Trace;
 use crate::trace::memory_snapshot::{Amount, MemorySnapshot, Use};
 use crate::trace::samples::StackId;
@@ -37,7 +38,7 @@ pub fn add_profiles(snapshot: &MemorySnapshot, trace: &mut Trace) {
                 .map(|it| (it.stack, amount(it)))
                 .filter(|(_, amount)| *amount > 0)
                 .collect();
-            uses.sort_by_key(|(stack, _)| stack.0);
+            sort::by_key(&mut uses, |(stack, _)| stack.0);
             for of_stack in uses.chunk_by(|a, b| a.0 == b.0) {
                 let sum = of_stack.iter().fold(0u64, |sum, (_, amount)| sum.saturating_add(*amount));
                 profile.push(of_stack[0].0, stack_profiles::Amount::whole(sum));

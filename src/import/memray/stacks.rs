@@ -5,6 +5,7 @@
 
 use super::decode::{Decoder, NO_STACK, NodeId};
 use super::live::{Amount, PlaceAmounts};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::samples::{Frame, FrameId, NO_LINE, StackId};
@@ -30,7 +31,7 @@ pub fn add_profiles(
     trace: &mut Trace,
 ) {
     let mut places: Vec<&PlaceAmounts> = places.iter().collect();
-    places.sort_by_key(|it| it.place);
+    sort::by_key(&mut places, |it| it.place);
     let has_any =
         |it: &&&PlaceAmounts| [it.at_peak, it.now, it.temporary].iter().any(|it| *it != Amount::default());
     let stack_of_node = add_stacks(decoder, places.iter().filter(has_any).map(|it| it.place.node), trace);

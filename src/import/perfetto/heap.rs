@@ -9,6 +9,7 @@ use super::sampled::stack_of;
 use super::sequence::Sequence;
 use crate::base::hash::HashMap;
 use crate::base::protobuf::{Fields, Value};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::TraceBuilder;
 use crate::trace::samples::StackId;
@@ -127,7 +128,7 @@ impl Heaps {
         for (number, row) in self.rows.iter().enumerate() {
             first.entry(row.heap).or_insert(number);
         }
-        order.sort_by_key(|row| (first.get(&row.heap).copied(), row.stack.0));
+        sort::by_key(&mut order, |row| (first.get(&row.heap).copied(), row.stack.0));
         for of_heap in order.chunk_by(|a, b| a.heap == b.heap) {
             let (_, pid, name) = of_heap[0].heap;
             let mut has_default = false;

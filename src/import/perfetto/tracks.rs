@@ -7,6 +7,7 @@ use super::gpu::{self, Role};
 use super::issues::*;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::protobuf::{Fields, Value, key};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::builder::{OVERLAP_EVENT, OWN_NOTES, OWN_TRACK};
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
@@ -425,7 +426,7 @@ impl Tracks {
     fn resolve_kernel(&mut self, out: &mut TraceBuilder) {
         let mut all: Vec<((u32, i64), KernelThread)> =
             self.of_kernel.iter().map(|(key, thread)| (*key, thread.clone())).collect();
-        all.sort_by_key(|(key, _)| *key);
+        sort::by_key(&mut all, |(key, _)| *key);
         // The process of an id that descriptors name once.
         let mut described: HashMap<(u32, i64), Option<ProcessRow>> = HashMap::default();
         let machines: HashMap<ProcessRow, u32> =

@@ -10,6 +10,7 @@ use super::names::{IdMap, Names};
 use super::rows::base_name;
 use super::tables::Tables;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::import::ImportError;
 use crate::trace::samples::{Frame, FrameId, StackId};
@@ -99,7 +100,7 @@ impl CallChains {
             *n_left_out += 1;
             return;
         }
-        rows.sort_by_key(|(depth, _)| *depth);
+        sort::by_key(rows, |(depth, _)| *depth);
         self.chains.insert(id, (self.frames.len() as u32, rows.len() as u32));
         self.frames.extend(rows.iter().map(|(_, function)| *function));
     }

@@ -16,6 +16,7 @@ use super::sampled::{GpuMetrics, NicMetrics, ThreadStates};
 use super::tables::Tables;
 use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::import::ImportError;
 use crate::import::kineto::{GpuFacts, Place, put_gpus};
@@ -396,7 +397,7 @@ fn read_gpus(file: &dyn Tables, table: Option<usize>, out: &mut TraceBuilder) ->
             warp_size: 32,
         });
     })?;
-    gpus.sort_by_key(|gpu| gpu.id);
+    sort::by_key(&mut gpus, |gpu| gpu.id);
     put_gpus(&gpus, out);
     Ok(())
 }

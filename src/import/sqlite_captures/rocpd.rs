@@ -14,6 +14,7 @@ use super::tables::Tables;
 use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
 use crate::base::json::{RawStr, unescape_to_string};
+use crate::base::sort;
 use crate::import::ImportError;
 use crate::import::kineto::{GpuFacts, Place, put_gpus};
 use crate::sqlite::Table;
@@ -228,7 +229,7 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
             warp_size: 64,
         })
         .collect();
-    gpus.sort_by(|a, b| (a.id, &a.name).cmp(&(b.id, &b.name)));
+    sort::by(&mut gpus, |a, b| (a.id, &a.name).cmp(&(b.id, &b.name)));
     gpus.dedup_by_key(|gpu| gpu.id);
     put_gpus(&gpus, out);
     if let Some(version) = rocpd.captures.iter().find_map(|one| one.version.clone()) {

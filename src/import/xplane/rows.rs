@@ -6,6 +6,7 @@ use super::stats::{self, Stat, detail, triple};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::write::push_string;
 use crate::base::protobuf::{Fields, Value};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::counted;
 use crate::import::kineto::{Args, Events, GpuFacts, NewRow, Place, put_gpus};
@@ -233,7 +234,7 @@ impl Rows {
                 gpus.extend(gpu_facts(number, &own));
             }
         }
-        gpus.sort_by_key(|gpu| gpu.id);
+        sort::by_key(&mut gpus, |gpu| gpu.id);
         put_gpus(&gpus, out);
     }
 
@@ -650,7 +651,7 @@ impl Rows {
             };
             steps.extend(self.groups.iter().map(of_group));
         }
-        steps.sort_by_key(|step| (step.process, step.start, step.number, step.end));
+        sort::by_key(&mut steps, |step| (step.process, step.start, step.number, step.end));
         let mut on: Option<(ProcessId, ThreadId)> = None;
         let steps_name = out.trace.strings.intern("Steps");
         for (i, step) in steps.iter().enumerate() {

@@ -14,6 +14,7 @@ use super::{
     Use,
 };
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::samples::StackId;
 
@@ -300,7 +301,7 @@ impl Uses {
     /// By stack and text, whatever the order of the maps.
     fn in_order(&mut self) -> Vec<Use> {
         let mut rows = std::mem::take(&mut self.rows);
-        rows.sort_by_key(|it| (it.stack.0, it.metadata.0));
+        sort::by_key(&mut rows, |it| (it.stack.0, it.metadata.0));
         rows
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::ids::{Numbers, RenumberedNotes};
 use crate::base::hash::HashSet;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::builder::Renumbered;
@@ -46,7 +47,7 @@ impl<'a> Layout<'a> {
         let pids = numbers.pids(trace, &was, renumbered);
         let (mut thread_order, overlaps): (Vec<u32>, Vec<u32>) = (0..trace.threads.len() as u32)
             .partition(|thread| trace.threads.overlap_of[*thread as usize].is_none());
-        thread_order.sort_by_key(|thread| trace.threads.process[*thread as usize]);
+        sort::by_key(&mut thread_order, |thread| trace.threads.process[*thread as usize]);
         let all_threads = thread_order.iter().chain(&overlaps).map(|thread| *thread as usize);
         let tids = numbers.tids(trace, all_threads, &pids, &was, renumbered);
         let mut main_threads = vec![u32::MAX; pids.len()];
