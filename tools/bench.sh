@@ -64,8 +64,8 @@ echo "bench: stack profiles and a flame graph of a million stacks, native, besid
 cargo run --quiet --release --manifest-path benches/crates/Cargo.toml -- stacks
 
 echo "bench: the scanner as WebAssembly"
-tools/wasm.sh cargo build --quiet --release --target wasm32-unknown-unknown --no-default-features --features bench --bin scanner
-node tools/bench-scanner.mjs target/wasm/wasm32-unknown-unknown/release/scanner.wasm "${real[@]}" "$dir"/mrm.txt "$dir"/mrm.parquet
+tools/wasm.sh cargo build --quiet --profile worker --target wasm32-unknown-unknown --no-default-features --features bench --bin scanner
+node tools/bench-scanner.mjs target/wasm/wasm32-unknown-unknown/worker/scanner.wasm "${real[@]}" "$dir"/mrm.txt "$dir"/mrm.parquet
 
 echo "bench: browser, from choosing a file to the complete overview on screen"
 . target/env.sh

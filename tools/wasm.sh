@@ -20,10 +20,8 @@ export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$flags ${TRACEDROP_WASM_EX
 if [ -n "${TRACEDROP_QUICK:-}" ]; then
   # For development: builds in seconds instead of minutes, but bigger and slower.
   export CARGO_TARGET_DIR=$root/target/wasm-quick
-  for profile in RELEASE PAGE; do
-    export "CARGO_PROFILE_${profile}_LTO=off" "CARGO_PROFILE_${profile}_CODEGEN_UNITS=16" \
-      "CARGO_PROFILE_${profile}_OPT_LEVEL=1" "CARGO_PROFILE_${profile}_INCREMENTAL=true"
-  done
+  export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+    CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_INCREMENTAL=true
 fi
 [ -z "$TRACEDROP_WASM_LINKER" ] || export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$TRACEDROP_WASM_LINKER
 [ -z "$TRACEDROP_WASM_CC" ] || export CC_wasm32_unknown_unknown=$TRACEDROP_WASM_CC AR_wasm32_unknown_unknown=$TRACEDROP_WASM_AR
