@@ -127,8 +127,12 @@ fn main() {
     post(&Response::Ready { formats: engine::formats(), exporters: engine::exporters() });
 }
 
-/// Warms up the parsing code while idle.
+/// Warms up the parsing code while idle. Not in quick builds, whose pages open small test files and end: a fifth of the processor time
+/// of the browser tests went there. Tests of the optimized site (`make test-dist`) have it.
 async fn warm_up(state: Rc<State>) {
+    if option_env!("TRACEDROP_QUICK").is_some() {
+        return;
+    }
     source::wait(WARM_UP_AFTER_MS).await;
     let mut steps = engine::warm_up::steps();
     while !state.wanted.get() && steps.next().is_some() {
