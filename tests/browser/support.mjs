@@ -193,12 +193,24 @@ export async function scrollBy(region, key) {
 
 /** Findings of axe: one line per rule and element, empty if there are none. */
 export async function accessibilityProblems(page) {
-  // Rows that are being sorted or filtered are dimmed for a moment.
-  await page.waitForFunction(() => !document.querySelector('.table-stale'), null, { timeout: 10_000 }).catch(() => {});
   // The debugger is exempt from the page's policy.
   await page.evaluate(axeSource);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-  return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node.target.join(' ')}`));
+  const violations = await page.evaluate(async () => {
+    const isDimmed = () => Boolean(document.querySelector('.table-stale'));
+    for (let attempt = 1; ; attempt += 1) {
+      // Rows that are being sorted or filtered are dimmed for a moment, which may begin only now: that run doesn't count.
+      for (let wait = 0; isDimmed() && wait < 100; wait += 1) await new Promise((resolve) => setTimeout(resolve, 100));
+      // And is undimmed by an animation, if only of one frame.
+      await Promise.all(document.getAnimations().map(({ effect, finished }) => effect.getComputedTiming().endTime < Infinity && finished.catch(() => {})));
+      let wasDimmed = false;
+      const watch = new MutationObserver(() => (wasDimmed ||= isDimmed()));
+      watch.observe(document, { subtree: true, childList: true, attributeFilter: ['class'] });
+      const { violations } = await globalThis.axe.run(document, { resultTypes: ['violations'] });
+      watch.disconnect();
+      if (!wasDimmed || attempt === 5) return violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => node.target.join(' ')) }));
+    }
+  });
+  return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node}`));
 }
 
 /** Shows a report of the open tab. On a phone the list of reports is one field. */
