@@ -195,7 +195,7 @@ export async function scrollBy(region, key) {
 export async function accessibilityProblems(page) {
   // The debugger is exempt from the page's policy.
   await page.evaluate(axeSource);
-  const violations = await page.evaluate(async () => {
+  return page.evaluate(async () => {
     const isDimmed = () => Boolean(document.querySelector('.table-stale'));
     for (let attempt = 1; ; attempt += 1) {
       // Rows that are being sorted or filtered are dimmed for a moment, which may begin only now: that run doesn't count.
@@ -207,10 +207,11 @@ export async function accessibilityProblems(page) {
       watch.observe(document, { subtree: true, childList: true, attributeFilter: ['class'] });
       const { violations } = await globalThis.axe.run(document, { resultTypes: ['violations'] });
       watch.disconnect();
-      if (!wasDimmed || attempt === 5) return violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => node.target.join(' ')) }));
+      if (!wasDimmed || attempt === 5) {
+        return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node.target.join(' ')}`));
+      }
     }
   });
-  return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node}`));
 }
 
 /** Shows a report of the open tab. On a phone the list of reports is one field. */
