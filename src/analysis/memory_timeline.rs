@@ -485,7 +485,7 @@ mod tests {
         let mut chosen = most((0..100u32).map(|n| n * 37 % 101), 5, |n| *n / 2);
         chosen.sort_unstable();
         let mut all: Vec<u32> = (0..100u32).map(|n| n * 37 % 101).collect();
-        sort::by_key(&mut all, |n| Reverse(*n / 2));
+        all.sort_by_key(|n| Reverse(*n / 2));
         all[..5].sort_unstable();
         assert_eq!(chosen, all[..5]);
     }

@@ -127,8 +127,8 @@ fn main() {
     post(&Response::Ready { formats: engine::formats(), exporters: engine::exporters() });
 }
 
-/// Warms up the parsing code while idle. Not in quick builds, whose pages open small test files and end: a fifth of the processor time
-/// of the browser tests went there. Tests of the optimized site (`make test-dist`) have it.
+/// Warms up the parsing code while idle. Not in quick builds: their pages open a small file for a test and end. Tests of the optimized
+/// site (`make test-dist`) have it.
 async fn warm_up(state: Rc<State>) {
     if option_env!("TRACEDROP_QUICK").is_some() {
         return;
