@@ -366,7 +366,7 @@ fn a_graph_is_one_launch() {
 #[test]
 fn frames_whose_parents_are_in_a_circle_nest_by_time() {
     let trace = edge("python-cycle.json");
-    let kinds = tracedrop::analysis::gpu::Kinds::new(&trace.slices.category, &trace.strings);
+    let kinds = tracedrop::analysis::gpu::Kinds::of(&trace);
     assert!(trace.slices.category.iter().all(|category| kinds.get(*category) == Kind::Python));
     assert_eq!(trace.slices.depth.iter().collect::<Vec<_>>(), [0, 1, 2]);
 }

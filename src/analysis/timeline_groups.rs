@@ -34,7 +34,7 @@ pub async fn operations(run: &Run, kernel_rules: &str) -> Groups {
     let mut groups = Groups::new(run.traces.len());
     for (number, trace) in run.traces.iter().enumerate().filter(|(_, trace)| is_of_gpu(trace)) {
         let slices = &trace.slices;
-        let kinds = Kinds::new(&slices.category, &trace.strings);
+        let kinds = Kinds::of(trace);
         let mut classes = Classes::new(kernel_rules);
         let mut of_class: Vec<GroupId> = Vec::new();
         let mut of: Vec<GroupId> = Vec::with_capacity(slices.len());
@@ -130,7 +130,7 @@ pub fn has_phases(run: &Run, kernel_rules: &str) -> bool {
             return false;
         }
         let slices = &trace.slices;
-        let kinds = Kinds::new(&slices.category, &trace.strings);
+        let kinds = Kinds::of(trace);
         let mut both = slices.name.iter().zip(&slices.category);
         both.any(|(name, category)| kinds.get(*category) == Kind::Annotation && names.contains(name))
     };

@@ -41,7 +41,7 @@ pub use builder::TraceBuilder;
 pub use ledger::{IssueKind, Ledger, Position, Severity};
 
 use crate::base::json::write;
-use crate::base::strings::StringTable;
+use crate::base::strings::{StringId, StringTable};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
@@ -92,6 +92,8 @@ pub struct Trace {
     pub hidden: hidden::Hidden,
     /// See [`Trace::span`].
     span: OnceCell<Option<(i64, i64)>>,
+    /// See [`Trace::slice_categories`].
+    slice_categories: OnceCell<Vec<StringId>>,
 }
 
 impl Trace {
@@ -110,6 +112,27 @@ impl Trace {
                 end = end.max(*ts);
             }
             (start <= end).then_some((start, end))
+        })
+    }
+
+    /// The categories that slices have, each once, in order of their first slice. Computed once, so only valid for a finished
+    /// trace: each report asks for them to find out whether it applies, and a trace may have tens of millions of slices.
+    pub fn slice_categories(&self) -> &[StringId] {
+        self.slice_categories.get_or_init(|| {
+            let mut is_known = vec![false; self.strings.len()];
+            let mut found = Vec::new();
+            let mut last = StringId::NONE;
+            for category in &self.slices.category {
+                // Adjacent slices mostly have the same category.
+                if *category == last || category.is_none() {
+                    continue;
+                }
+                last = *category;
+                if !std::mem::replace(&mut is_known[category.0 as usize], true) {
+                    found.push(*category);
+                }
+            }
+            found
         })
     }
 
@@ -141,9 +164,10 @@ impl Trace {
         self.span = OnceCell::from(span);
     }
 
-    /// Clears the span, to compute it again.
-    fn forget_span(&mut self) {
+    /// Whoever changes tables calls this, so that what was computed from them once is computed again.
+    pub fn forget_computed(&mut self) {
         self.span = OnceCell::new();
+        self.slice_categories = OnceCell::new();
     }
 
     /// Appends the arguments of a slice as one strict JSON object, with those of its end merged in; nothing if it has none.

@@ -511,7 +511,7 @@ fn of_threads(trace: &Trace) -> Option<StackGraph> {
     }
     let caption = "Self time of slices, below the slices around them.";
     let mut builder = GraphBuilder::new("Slices by thread", caption, Unit::Ns);
-    let kinds = Kinds::new(&slices.category, &trace.strings);
+    let kinds = Kinds::of(trace);
     let mut frames = SliceFrames { trace, kinds: &kinds, known: HashMap::default() };
     // Node and thread of each slice.
     let mut nodes: Vec<(NodeId, u32)> = vec![(ROOT, 0); slices.len()];

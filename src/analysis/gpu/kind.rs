@@ -1,6 +1,7 @@
 //! Meaning of the PyTorch profiler's event categories, current ones and those of 2021.
 
-use crate::base::strings::{StringId, StringTable};
+use crate::base::strings::StringId;
+use crate::trace::Trace;
 
 /// Kind of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -60,21 +61,13 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Kinds of `categories`.
-    pub fn new(categories: &[StringId], strings: &StringTable) -> Kinds {
-        let mut by_id: Vec<Option<Kind>> = Vec::new();
-        let mut last = StringId::NONE;
+    /// Kinds of the categories that slices of `trace` have.
+    pub fn of(trace: &Trace) -> Kinds {
+        let categories = trace.slice_categories();
+        let n = categories.iter().map(|category| category.0 as usize + 1).max().unwrap_or(0);
+        let mut by_id = vec![None; n];
         for category in categories {
-            // Adjacent events mostly have the same category.
-            if *category == last || category.is_none() {
-                continue;
-            }
-            last = *category;
-            let at = category.0 as usize;
-            if by_id.len() <= at {
-                by_id.resize(at + 1, None);
-            }
-            by_id[at].get_or_insert_with(|| Kind::of(strings.get(*category)));
+            by_id[category.0 as usize] = Some(Kind::of(trace.strings.get(*category)));
         }
         Kinds { by_id }
     }

@@ -59,7 +59,7 @@ pub fn has_work(trace: &Trace) -> bool {
 
 /// Whether any slice is of such a kind.
 fn has(trace: &Trace, is: impl Fn(Kind) -> bool) -> bool {
-    Kinds::new(&trace.slices.category, &trace.strings).has(is)
+    Kinds::of(trace).has(is)
 }
 
 /// Categories that only the PyTorch profiler writes.

@@ -176,7 +176,7 @@ impl<'a> GpuTrace<'a> {
 
     /// Builds the model with custom kernel rules before the builtin ones.
     pub fn with_rules(trace: &'a Trace, kernel_rules: &str) -> GpuTrace<'a> {
-        let kinds = Kinds::new(&trace.slices.category, &trace.strings);
+        let kinds = Kinds::of(trace);
         let classes = Classes::new(kernel_rules);
         let steps = Steps::new(trace, &kinds, classes.phases());
         let facts = RunFacts::new(trace);

@@ -70,7 +70,7 @@ pub fn has_work(run: &Run) -> bool {
 }
 
 fn has_ranges(trace: &Trace) -> bool {
-    gpu::Kinds::new(&trace.slices.category, &trace.strings).has(|kind| kind == gpu::Kind::Annotation)
+    gpu::Kinds::of(trace).has(|kind| kind == gpu::Kind::Annotation)
 }
 
 fn run(context: &Context<'_>) -> Report {

@@ -61,6 +61,7 @@ impl Texts<'_> {
 /// The redacted trace. Arguments are redacted when they are read.
 pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>>) -> Trace {
     let mut out = trace.clone();
+    out.forget_computed();
     let mut borrowed = redactor.borrow_mut();
     let redactor_now = &mut *borrowed;
     let mut texts = Texts {

@@ -274,7 +274,7 @@ impl TraceBuilder {
         let mut found: Option<(i64, i64)> = None;
         let mut has_samples = true;
         let mut aggregate = |builder: &mut TraceBuilder, events: &EventTable| {
-            builder.trace.forget_span();
+            builder.trace.forget_computed();
             pairing::pair(builder, events);
             // Once, with the first batch.
             if std::mem::take(&mut has_samples) {
