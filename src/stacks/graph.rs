@@ -412,8 +412,11 @@ impl GraphBuilder {
     pub fn finish(mut self) -> StackGraph {
         drop(self.children);
         let graph = &mut self.graph;
-        let child = |node: NodeId| Place::Child { label: graph.node_frame[node as usize] };
-        let tree = tree::merge(&graph.parent, graph.frames.len(), |node, _| child(node));
+        let n_frames = graph.frames.len();
+        let tree = tree::ordered(&graph.parent, &graph.node_frame, n_frames).unwrap_or_else(|| {
+            let child = |node: NodeId, _| Place::Child { label: graph.node_frame[node as usize] };
+            tree::merge(&graph.parent, n_frames, child)
+        });
         let place = |node: NodeId| if node == ROOT { ROOT } else { tree.node_of[node as usize] };
         let own =
             tree.sources.iter().map(|node| self.first[*node as usize]).filter(|own| own.thread != u32::MAX);
