@@ -109,7 +109,7 @@ fn flame_graphs_are_interactive_and_alone() {
         check_xml(&format!("{before}{after}"));
         assert!(!script.contains("]]>") && !script.contains("http") && !after.contains("<script"));
         assert_eq!(before.matches(r#" class="flame""#).count(), n_graphs);
-        assert!(before.contains("<title>gemm\n8 (61.5%)</title>"), "{before}");
+        assert!(before.contains("<title>gemm\n8 samples (61.5%)</title>"), "{before}");
         assert!(before.contains("&lt;b&gt;]]&gt;"));
     }
 }

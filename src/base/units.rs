@@ -62,6 +62,20 @@ impl Unit {
     }
 }
 
+/// A number as it stands in a sentence, with the word for what is counted: `12 samples`.
+pub fn in_words(value: f64, unit: Unit) -> String {
+    with_noun(format_float(value, unit), value == 1.0, unit)
+}
+
+/// A formatted number with that word.
+pub fn with_noun(number: String, is_one: bool, unit: Unit) -> String {
+    match unit {
+        Unit::Samples if is_one => format!("{number} sample"),
+        Unit::Samples => format!("{number} samples"),
+        _ => number,
+    }
+}
+
 /// Minus sign (U+2212) of numbers that people read.
 pub const MINUS: char = '−';
 

@@ -22,7 +22,7 @@ pub mod timelines;
 mod words;
 
 use crate::analysis::{self, AnalysisCache, Context, Query};
-use crate::base::units::{Unit, counted, format_ns, group_decimal};
+use crate::base::units::{Unit, counted, format_integer, format_ns, group_decimal, with_noun};
 use crate::report::{Block, Document, Facts, Note, NoteLevel, Report, Table};
 use crate::trace::Run;
 pub use gpu::aligned_steps;
@@ -413,13 +413,7 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
 }
 
 fn shown(value: i128, unit: Unit) -> String {
-    let number = crate::base::units::format_integer(value, unit);
-    // Outside a column, the unit needs a noun.
-    match unit {
-        Unit::Samples if value.unsigned_abs() == 1 => format!("{number} sample"),
-        Unit::Samples => format!("{number} samples"),
-        _ => number,
-    }
+    with_noun(format_integer(value, unit), value.unsigned_abs() == 1, unit)
 }
 
 /// Relative difference of B from A: `+20.0%`, `<0.1%`, `no change`, `from zero`; from tenfold on, the ratio: `12.5×`.

@@ -2,7 +2,7 @@
 
 use super::table::Content;
 use super::value::Value;
-use crate::base::units::{Unit, counted, format_ns};
+use crate::base::units::{Unit, counted, format_ns, with_noun};
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds from this number on do not fit into nanoseconds.
@@ -96,9 +96,7 @@ impl Fact {
             },
             // `Samples: 24`, `Total: 24 samples`.
             (_, Unit::Samples) if self.label.to_lowercase().ends_with("samples") => text,
-            (value, Unit::Samples) if value.as_f64() == Some(1.0) => format!("{text} sample"),
-            (_, Unit::Samples) => format!("{text} {}", self.unit.symbol()),
-            _ => text,
+            (value, unit) => with_noun(text, value.as_f64() == Some(1.0), unit),
         }
     }
 

@@ -12,7 +12,7 @@ mod view;
 
 use super::{AnalysisInfo, Context, Group};
 use crate::base::text;
-use crate::base::units::{Unit, counted, format_float, format_ratio, group_digits};
+use crate::base::units::{counted, format_float, format_ratio, group_digits, in_words};
 use crate::report::chart::{FlameBox, Plot};
 use crate::report::{Block, Chart, Report};
 use crate::stacks::graph::StackGraph;
@@ -120,10 +120,7 @@ fn summary_of(graph: &StackGraph) -> String {
 }
 
 fn summary(graph: &StackGraph, ends: &[FlameBox]) -> String {
-    let amount = |weight: f64| match graph.unit {
-        Unit::Samples => format!("{} samples", format_float(weight, graph.unit)),
-        _ => format_float(weight, graph.unit),
-    };
+    let amount = |weight: f64| in_words(weight, graph.unit);
     if graph.is_difference {
         let before: f64 = graph.own.iter().map(|own| own.before).sum();
         return format!("{} in A, {} in B.", amount(before), amount(graph.total()));

@@ -1,14 +1,16 @@
 //! The boxes of a flame graph, which a pointer and the arrow keys move through.
 
 use super::chart::width_of;
+use crate::app::browser::{self, Nearing};
 use crate::app::erased::memo;
 use leptos::attr::custom::custom_attribute;
 use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
 use leptos::prelude::*;
+use leptos::svg::Svg;
 use tracedrop::base::sort;
 use tracedrop::report::chart::{Flame, FlameBox};
-use tracedrop::scene::flame::{self, Placed, ROW};
+use tracedrop::scene::flame::{self, Frame, Placed, ROW};
 use tracedrop::scene::tone_name;
 
 /// Boxes of a row that the tree of a screen reader has.
@@ -42,42 +44,17 @@ pub fn FlameDrawing(
 ) -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let width = width_of(place);
-    let placed = memo(move || {
-        width.get().map(|width| flame.with(|flame| flame::placed(flame, width, from_bottom.get())))
-    });
-    let height = memo(move || flame.with(|flame| f64::from(flame::n_rows(flame)) * ROW));
-    let drawn = move || {
-        let is_searching = is_searching.get();
-        placed.with(|placed| {
-            let placed = placed.as_ref()?;
-            flame.with_untracked(|flame| {
-                let mark = |it: &Placed| {
-                    let is_pale = is_searching && !flame.boxes.get(it.number).is_some_and(|it| it.is_hit);
-                    let strength = if is_pale { 0.12 } else if is_searching { 0.8 } else { it.strength };
-                    let tone = format!("tone-{}", tone_name(it.tone));
-                    view! {
-                        <rect class=tone x=it.x y=it.y width=it.width height=it.height fill-opacity=strength></rect>
-                        {(!it.text.is_empty()).then(|| view! { <text x=it.x + 4.0 y=it.y + 13.0>{it.text.clone()}</text> })}
-                    }
-                };
-                Some(placed.iter().map(mark).collect_view())
-            })
-        })
-    };
-    let outline = move || {
-        let current = current.get()?;
-        placed.with(|placed| {
-            let it = placed.as_ref()?.iter().find(|it| it.number == current)?;
-            Some(view! { <rect class="flame-current" x=it.x y=it.y width=it.width height=it.height></rect> })
-        })
-    };
+    let frame = move || Frame { width: width.get().unwrap_or(0.0), from_bottom: from_bottom.get() };
+    let drawn = memo(move || flame.with(|flame| frame().drawn(flame)));
+    let n_rows = memo(move || flame.with(flame::n_rows));
+    let outline = memo(move || flame.with(|flame| frame().place_of(flame, current.get()?)));
+    let n_blocks = memo(move || n_rows.get().div_ceil(BLOCK));
+    let rows = Rows { drawn, n_rows, outline, is_searching };
     let box_at = move |event: &leptos::ev::MouseEvent| {
-        let (x, y) = (f64::from(event.offset_x()), f64::from(event.offset_y()));
-        placed.with_untracked(|placed| {
-            let is_there =
-                |it: &&Placed| (it.x..it.x + it.width + 1.0).contains(&x) && (it.y..it.y + ROW).contains(&y);
-            placed.as_ref()?.iter().find(is_there).map(|it| it.number)
-        })
+        let corner = place.get_untracked()?.get_bounding_client_rect();
+        let (x, y) =
+            (f64::from(event.client_x()) - corner.left(), f64::from(event.client_y()) - corner.top());
+        flame.with_untracked(|flame| untrack(frame).at(flame, x, y))
     };
     let choose = move |number: usize| {
         if flame.with_untracked(|flame| flame.boxes.get(number).is_some_and(|it| !it.is_rest)) {
@@ -117,6 +94,9 @@ pub fn FlameDrawing(
         event.stop_propagation();
         if let Some(next) = next {
             current.set(Some(next));
+            if let Some(place) = place.get_untracked() {
+                browser::reveal_soon(&place, ".flame-current");
+            }
             on_point.run(flame.with_untracked(|flame| flame.boxes.get(next).cloned()));
         }
     };
@@ -143,10 +123,7 @@ pub fn FlameDrawing(
             on:mouseleave=move |_| on_point.run(None)
             on:keydown=on_key
         >
-            <svg class="flame" aria-hidden="true" width="100%" height=move || height.get()>
-                {drawn}
-                {outline}
-            </svg>
+            {move || (0..n_blocks.get()).map(|number| rows.block(number)).collect_view()}
             // What screen readers have in place of the boxes.
             {move || items.get().into_iter().map(|item| view! {
                 <span
@@ -163,6 +140,73 @@ pub fn FlameDrawing(
                 </span>
             }).collect_view()}
         </div>
+    }
+}
+
+/// Rows that are drawn at once.
+const BLOCK: u32 = 32;
+
+/// The rows of a drawing, in blocks. Only those in or near the window have elements: stacks may be hundreds of frames deep.
+#[derive(Clone, Copy)]
+struct Rows {
+    drawn: Memo<Vec<Placed>>,
+    n_rows: Memo<u32>,
+    /// The current box.
+    outline: Memo<Option<Placed>>,
+    is_searching: Signal<bool>,
+}
+
+impl Rows {
+    fn block(self, number: u32) -> impl IntoView {
+        let Rows { drawn, n_rows, outline, is_searching } = self;
+        let top = f64::from(number * BLOCK) * ROW;
+        let height = move || f64::from(n_rows.get().saturating_sub(number * BLOCK).min(BLOCK)) * ROW;
+        let place = NodeRef::<Svg>::new();
+        let is_near = RwSignal::new(number == 0);
+        let nearing = StoredValue::new_local(None::<Nearing>);
+        place.on_load(move |place| {
+            let watch = browser::on_nearing(&place, move |now| {
+                if is_near.try_get_untracked().is_some_and(|before| before != now) {
+                    is_near.set(now);
+                }
+            });
+            nearing.set_value(Some(watch));
+        });
+        let boxes = move || {
+            if !is_near.get() {
+                return None;
+            }
+            let is_searching = is_searching.get();
+            let mark = |it: &Placed| {
+                let strength = match is_searching {
+                    true if it.is_hit => 0.8,
+                    true => 0.12,
+                    false => it.strength,
+                };
+                let (tone, y) = (format!("tone-{}", tone_name(it.tone)), it.y - top);
+                view! {
+                    <rect class=tone x=it.x y=y width=it.width height=it.height fill-opacity=strength></rect>
+                    {(!it.text.is_empty()).then(|| view! { <text x=it.x + 4.0 y=y + 13.0>{it.text.clone()}</text> })}
+                }
+            };
+            drawn.with(|drawn| {
+                let before = |y: f64| drawn.partition_point(|it| it.y < y);
+                let own = &drawn[before(top)..before(top + f64::from(BLOCK) * ROW)];
+                Some(own.iter().map(mark).collect_view())
+            })
+        };
+        let outline = move || {
+            let it = outline.get().filter(|it| (top..top + height()).contains(&it.y))?;
+            Some(view! {
+                <rect class="flame-current" x=it.x y=it.y - top width=it.width height=it.height></rect>
+            })
+        };
+        view! {
+            <svg class="flame" aria-hidden="true" width="100%" height=height node_ref=place>
+                {boxes}
+                {outline}
+            </svg>
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use web_sys::{
     Element, FocusOptions, HtmlDialogElement, HtmlElement, IntersectionObserver, IntersectionObserverEntry,
-    IntersectionObserverInit, ResizeObserver,
+    IntersectionObserverInit, ResizeObserver, ScrollIntoViewOptions, ScrollLogicalPosition,
 };
 
 /// Width of a digit where nothing can measure it.
@@ -65,6 +65,18 @@ pub fn reveal_in(frame: &Element, selector: &'static str) {
         let below = inner.bottom() - outer.bottom();
         let by = if above > 0.0 { -above } else { below.max(0.0) };
         scroll_to(&frame, scroll_top_of(&frame) + by);
+    });
+}
+
+/// Scrolls as far as needed to show the first element in `parent` that matches, in the next frame.
+pub fn reveal_soon(parent: &Element, selector: &'static str) {
+    let parent = parent.clone();
+    with_next_frame(move || {
+        if let Some(found) = parent.query_selector(selector).ok().flatten() {
+            let nearest = ScrollIntoViewOptions::new();
+            nearest.set_block(ScrollLogicalPosition::Nearest);
+            found.scroll_into_view_with_scroll_into_view_options(&nearest);
+        }
     });
 }
 

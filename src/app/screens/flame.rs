@@ -14,7 +14,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::base::sort;
-use tracedrop::base::units::{format_float, format_ratio};
+use tracedrop::base::units::{format_float, format_ratio, in_words};
 use tracedrop::engine::protocol::{
     By, Direction, FlameInfo, FlameQuery, FlameRow, FlameView, FrameClass, LabelKey, Request, RowOrder,
     Scale, Widths,
@@ -142,7 +142,7 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
     let summary = move || {
         look.view.with(|view| {
             let view = view.as_ref()?;
-            let amount = |weight| format_float(weight, view.flame.unit);
+            let amount = |weight| in_words(weight, view.flame.unit);
             Some(match view.graphs.get(view.graph as usize)?.is_difference {
                 true => format!("A {}, B {}", amount(view.total.1), amount(view.total.0)),
                 false => {
@@ -237,7 +237,7 @@ fn Tools(look: Look, problem: RwSignal<Option<String>>) -> impl IntoView {
         view.with(|view| {
             let view = view.as_ref()?;
             let share = view.matched? / shown_total(view, query.with(|query| query.widths));
-            Some((words().matched)(&format_float(view.matched?, view.flame.unit), &format_ratio(share)))
+            Some((words().matched)(&in_words(view.matched?, view.flame.unit), &format_ratio(share)))
         })
     };
     view! {

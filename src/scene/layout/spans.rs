@@ -2,7 +2,7 @@
 
 use super::axes::push_times;
 use super::flame;
-use super::texts::{cut, gutter_for, row_label, title};
+use super::texts::{fitting, gutter_for, row_label, title};
 use super::{FOOT, HEAD, LYING_BAR, LYING_ROW, RIGHT};
 use crate::base::units::Unit;
 use crate::report::chart::{Spans, Stretch};
@@ -51,7 +51,7 @@ pub(super) fn rows_of_spans(spans: &Spans, width: f64) -> Scene {
         let strength = if has_room { flame::STRENGTH } else { SHORT_STRENGTH };
         scene.marks.push(Mark::Cell { x, y, width, height, tone, strength, title });
         if has_room && !span.name.is_empty() {
-            let text = cut(&span.name, ((width - 8.0) / flame::LETTER) as usize);
+            let text = fitting(&span.name, width - 8.0);
             scene.marks.push(Mark::Text { x: x + 4.0, y: y + 13.0, anchor: Anchor::Start, text });
         }
     }

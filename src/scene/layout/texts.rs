@@ -52,6 +52,25 @@ fn px(text: &str) -> f64 {
     text.chars().map(letter_px).sum()
 }
 
+/// As much of a text as fits into `room` pixels.
+pub(super) fn fitting(text: &str, room: f64) -> String {
+    // Names of kernels can have thousands of characters.
+    let mut used = 0.0;
+    let is_wider = text.chars().any(|letter| {
+        used += letter_px(letter);
+        used > room
+    });
+    if !is_wider {
+        return text.to_string();
+    }
+    used = letter_px('…');
+    let fits = |letter: &char| {
+        used += letter_px(*letter);
+        used <= room
+    };
+    cut(text, text.chars().take_while(fits).count() + 1)
+}
+
 /// Width of the gutter for row labels.
 pub(super) fn gutter_for(labels: &[String], width: f64) -> f64 {
     let widest = labels.iter().map(|label| px(label)).fold(0.0, f64::max);
@@ -61,17 +80,6 @@ pub(super) fn gutter_for(labels: &[String], width: f64) -> f64 {
 /// A label in that gutter, for the row at `top`.
 pub(super) fn row_label(label: &str, gutter: f64, top: f64) -> Mark {
     // A pixel more, so that rounding doesn't truncate the widest label.
-    let room = gutter - AROUND_LABEL + 1.0;
-    let text = if px(label) <= room {
-        label.to_string()
-    } else {
-        // Names of kernels can have thousands of characters.
-        let mut used = letter_px('…');
-        let fits = |letter: &char| {
-            used += letter_px(*letter);
-            used <= room
-        };
-        cut(label, label.chars().take_while(fits).count() + 1)
-    };
+    let text = fitting(label, gutter - AROUND_LABEL + 1.0);
     Mark::Text { x: gutter - 8.0, y: top + LYING_BAR * 0.7, anchor: Anchor::End, text }
 }
