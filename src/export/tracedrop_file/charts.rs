@@ -17,6 +17,7 @@
 use super::address_map::{self, AddressMapContent};
 use crate::base::json::typed::{self, First, Float, Lenient};
 use crate::base::sort;
+use crate::base::strings::StringTable;
 use crate::base::units::Unit;
 use crate::export::link::Refusal;
 use crate::export::link::content::{short, unit_name, unit_of};
@@ -170,6 +171,18 @@ fn write_chart(chart: &Chart, json: &mut JsonWriter) {
                         json.number(u8::from(*is_rest));
                     });
                 });
+                if boxes.iter().any(|it| it.own > 0.0) {
+                    json.key("self");
+                    json.list(boxes, |it, json| float(it.own, json));
+                }
+                if boxes.iter().any(|it| !it.place.is_empty()) {
+                    let mut texts = StringTable::default();
+                    let places: Vec<u32> = boxes.iter().map(|it| texts.intern(&it.place).0).collect();
+                    json.key("texts");
+                    json.list(texts.all(), |text, json| json.text(text));
+                    json.key("places");
+                    json.list(&places, |place, json| json.number(place));
+                }
                 if boxes.iter().any(|it| it.sides.is_some()) {
                     json.key("sides");
                     json.list(boxes, |it, json| {
@@ -506,6 +519,12 @@ struct FlameContent {
     unit: Lenient<String>,
     total: Option<Float>,
     boxes: Option<Vec<FlameContentBox>>,
+    /// Self weight of each box.
+    #[serde(rename = "self")]
+    own: Option<Vec<Float>>,
+    texts: Option<Vec<String>>,
+    /// Where the function of each box is: index into `texts`.
+    places: Option<Vec<u32>>,
     /// Weights of A and B, for each box of a difference.
     sides: Option<Vec<(Float, Float)>>,
 }
@@ -561,6 +580,15 @@ impl Budget {
         self.take(short(list, MAX_ITEMS)?)
     }
 
+    /// A list that has something for each of `n` items, if it is there.
+    fn of_each<T>(&mut self, n: usize, list: Option<Vec<T>>) -> Result<Option<Vec<T>>, Refusal> {
+        match list {
+            Some(list) if list.len() != n => Err(not_whole()),
+            Some(list) => Ok(Some(self.take(list)?)),
+            None => Ok(None),
+        }
+    }
+
     /// `None` for an unknown kind.
     fn plot(&mut self, chart: ChartContent) -> Result<Option<Plot>, Refusal> {
         Ok(Some(if let Some(bars) = chart.bars {
@@ -594,14 +622,18 @@ impl Budget {
                 ..FlameBox::default()
             };
             let mut boxes: Vec<FlameBox> = boxes.into_iter().map(of).collect();
-            if let Some(sides) = flame.sides {
-                let sides = self.short(Some(sides))?;
-                if sides.len() != boxes.len() {
-                    return Err(not_whole());
+            let n_boxes = boxes.len();
+            let texts = self.short(flame.texts)?;
+            if let Some(own) = self.of_each(n_boxes, flame.own)? {
+                boxes.iter_mut().zip(own).for_each(|(it, own)| it.own = own.0);
+            }
+            if let Some(places) = self.of_each(n_boxes, flame.places)? {
+                for (it, place) in boxes.iter_mut().zip(places) {
+                    it.place = texts.get(place as usize).ok_or_else(not_whole)?.clone();
                 }
-                for (it, (a, b)) in boxes.iter_mut().zip(sides) {
-                    it.sides = Some((a.0, b.0));
-                }
+            }
+            if let Some(sides) = self.of_each(n_boxes, flame.sides)? {
+                boxes.iter_mut().zip(sides).for_each(|(it, (a, b))| it.sides = Some((a.0, b.0)));
             }
             Plot::Flame(Flame {
                 boxes,
@@ -750,8 +782,10 @@ mod tests {
             Plot::Flame(Flame {
                 boxes: vec![FlameBox {
                     name: "<main>".into(),
+                    place: "app.rs".into(),
                     start: 0.5,
                     weight: 2.25,
+                    own: 0.25,
                     depth: 3,
                     is_rest: true,
                     sides: Some((1.0, 2.25)),
