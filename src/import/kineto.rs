@@ -48,6 +48,8 @@ pub struct NewRow {
 pub struct Events {
     linked: LinkedCategories,
     categories: HashMap<&'static str, StringId>,
+    /// The last one: that of the next event, mostly.
+    last: Option<(&'static str, StringId)>,
 }
 
 impl Events {
@@ -62,7 +64,14 @@ impl Events {
         let NewRow { phase, ts, dur, thread, name, category, extra, place } = new;
         let category = match category {
             "" => StringId::NONE,
-            text => *self.categories.entry(text).or_insert_with(|| out.trace.strings.intern(text)),
+            text => match self.last {
+                Some((last, id)) if std::ptr::eq(last, text) => id,
+                _ => {
+                    let id = *self.categories.entry(text).or_insert_with(|| out.trace.strings.intern(text));
+                    self.last = Some((text, id));
+                    id
+                }
+            },
         };
         let mut args_len = 0;
         if let Some(json) = args.take().filter(|_| !out.is_spilling()) {
@@ -130,20 +139,24 @@ impl Args {
         &mut self.json
     }
 
-    /// Something that is written as in JSON, such as an integer.
+    /// Something that is written as in JSON.
     fn plain(&mut self, name: &str, value: impl Display) {
         // Writing to memory cannot fail.
         let _ = write!(self.key(name), "{value}");
     }
 
+    fn integer(&mut self, name: &str, value: impl itoa::Integer) {
+        self.key(name).extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    }
+
     pub fn int(&mut self, name: &str, value: Option<i64>) {
         if let Some(value) = value {
-            self.plain(name, value);
+            self.integer(name, value);
         }
     }
 
     pub fn unsigned(&mut self, name: &str, value: u64) {
-        self.plain(name, value);
+        self.integer(name, value);
     }
 
     /// An address in memory, as text: its bits are no number.
@@ -167,10 +180,16 @@ impl Args {
     }
 
     /// A list of three integers, as grids and blocks have.
-    pub fn list<T: Display>(&mut self, name: &str, value: Option<[T; 3]>) {
-        if let Some([x, y, z]) = value {
-            self.plain(name, format_args!("[{x}, {y}, {z}]"));
+    pub fn list<T: itoa::Integer + Copy>(&mut self, name: &str, value: Option<[T; 3]>) {
+        let Some(numbers) = value else { return };
+        let json = self.key(name);
+        let mut before: &[u8] = b"[";
+        for number in numbers {
+            json.extend_from_slice(before);
+            json.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+            before = b", ";
         }
+        json.push(b']');
     }
 
     /// The id that links a call and what it launched, which is different in all processes of the trace. 0 and null are none.

@@ -1,7 +1,19 @@
 //! Records: the values of a row.
 
 /// Reads a big-endian varint of at most nine bytes (a ninth byte has eight bits); moves `at` behind it.
+#[inline]
 pub fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    // Nearly all are short.
+    match bytes.get(*at) {
+        Some(byte) if *byte < 0x80 => {
+            *at += 1;
+            Some(u64::from(*byte))
+        }
+        _ => long_varint(bytes, at),
+    }
+}
+
+fn long_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut value = 0u64;
     for i in 0..9 {
         let byte = *bytes.get(*at)?;
@@ -73,6 +85,9 @@ impl Record {
         match serial {
             1..=6 => {
                 // Sign extension: the first byte counts with its sign.
+                if let Some(word) = payload[at..].first_chunk() {
+                    return Value::Int(i64::from_be_bytes(*word) >> (64 - 8 * n_bytes));
+                }
                 let first = bytes.first().map_or(0, |first| i64::from(first.cast_signed()));
                 Value::Int(bytes[1..].iter().fold(first, |value, byte| value << 8 | i64::from(*byte)))
             }

@@ -53,7 +53,7 @@ pub struct Names {
     texts: Vec<u8>,
     /// Start and length in [`Names::texts`].
     places: IdMap<(usize, u32)>,
-    interned: HashMap<i64, StringId>,
+    interned: IdMap<StringId>,
 }
 
 impl Names {
@@ -82,7 +82,7 @@ impl Names {
         out: &mut TraceBuilder,
         shown: impl Fn(&[u8]) -> &[u8],
     ) -> StringId {
-        if let Some(known) = id.and_then(|id| self.interned.get(&id)) {
+        if let Some(known) = id.and_then(|id| self.interned.get(id)) {
             return *known;
         }
         let Some((id, text)) = id.and_then(|id| Some((id, self.get(id)?))) else {

@@ -17,7 +17,7 @@ use super::tables::Tables;
 use super::{Capture, Opened, Plan};
 use crate::base::hash::HashMap;
 use crate::base::sort;
-use crate::base::strings::StringId;
+use crate::base::strings::{RecentStrings, StringId};
 use crate::import::ImportError;
 use crate::import::kineto::{GpuFacts, Place, put_gpus};
 use crate::sqlite::Table;
@@ -249,6 +249,8 @@ struct Nsys {
     tables: Vec<EventTable>,
     rows: Rows,
     names: Names,
+    /// Names of ranges.
+    recent: RecentStrings,
     nvtx: NvtxNames,
     /// Labels by table of an enumeration and id.
     copy_labels: HashMap<i64, String>,
@@ -547,7 +549,10 @@ impl Nsys {
         let columns = &self.tables[table].columns;
         let (start, end) = (row.int(columns.start), row.int(columns.end));
         let name = match row.text(columns.text) {
-            Some(text) => out.trace.strings.intern_bytes(&text),
+            Some(text) => self
+                .recent
+                .intern_bytes(&text, &mut out.trace.strings)
+                .unwrap_or_else(|| out.trace.strings.intern_bytes(&text)),
             None => self.names.intern(row.int(columns.name), place.offset, out),
         };
         let (global, last) = (row.int(columns.global_tid), row.int(columns.end_global_tid));

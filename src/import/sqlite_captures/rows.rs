@@ -224,11 +224,16 @@ impl Scopes {
     }
 }
 
+/// GPU, scope, number and kind of a stream.
+type Stream = (ProcessId, i64, i64, &'static str);
+
 /// GPUs of a capture, each a process as in profiles of Kineto, with a thread for each stream.
 #[derive(Default)]
 pub struct Gpus {
     processes: HashMap<(i64, i64), ProcessId>,
-    streams: HashMap<(ProcessId, i64, i64, &'static str), ThreadId>,
+    streams: HashMap<Stream, ThreadId>,
+    /// The last one: that of the next row, often.
+    last: Option<(Stream, ThreadId)>,
     /// Streams of a GPU with a number, by kind.
     n_alike: HashMap<(ProcessId, i64, &'static str), u32>,
     hosts: HashMap<i64, i64>,
@@ -267,7 +272,15 @@ impl Gpus {
         kind: &'static str,
         out: &mut TraceBuilder,
     ) -> ThreadId {
-        if let Some(thread) = self.streams.get(&(gpu, scope, number, kind)) {
+        let stream = (gpu, scope, number, kind);
+        if let Some((last, thread)) = self.last
+            && (last.0, last.1, last.2) == (gpu, scope, number)
+            && std::ptr::eq(last.3, kind)
+        {
+            return thread;
+        }
+        if let Some(thread) = self.streams.get(&stream) {
+            self.last = Some((stream, *thread));
             return *thread;
         }
         let n_alike = self.n_alike.entry((gpu, number, kind)).or_default();
@@ -281,7 +294,7 @@ impl Gpus {
         let thread =
             out.trace.threads.push(gpu, if is_plain { Key::Number(number) } else { Key::Text(name) });
         out.trace.threads.name[thread.0 as usize] = name;
-        self.streams.insert((gpu, scope, number, kind), thread);
+        self.streams.insert(stream, thread);
         thread
     }
 }

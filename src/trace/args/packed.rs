@@ -52,6 +52,8 @@ pub struct PackedObjects {
     n_bytes: usize,
     shape: Vec<u8>,
     slots: Vec<u8>,
+    /// Shape of the last object: that of the next one, mostly.
+    last_shape: Option<StringId>,
 }
 
 /// Objects that follow each other in a block, by group.
@@ -150,11 +152,16 @@ impl PackedObjects {
                 }
             };
         }
-        match std::str::from_utf8(shape) {
+        if let Some(last) = self.last_shape.filter(|last| self.shapes.is(*last, shape)) {
+            return last;
+        }
+        let id = match std::str::from_utf8(shape) {
             Ok(shape) if self.shapes.len() < MAX_SHAPES => self.shapes.intern(shape),
             Ok(shape) => self.shapes.find(shape).unwrap_or(StringId::EMPTY),
             Err(_) => StringId::EMPTY,
-        }
+        };
+        self.last_shape = Some(id);
+        id
     }
 
     /// The object at `offset`.
