@@ -94,8 +94,8 @@ pub fn FlameDrawing(
         event.stop_propagation();
         if let Some(next) = next {
             current.set(Some(next));
-            if let Some(place) = place.get_untracked() {
-                browser::reveal_soon(&place, ".flame-current");
+            if let (Some(place), Some(it)) = (place.get_untracked(), outline.get_untracked()) {
+                browser::reveal_part(&place, it.y, it.height);
             }
             on_point.run(flame.with_untracked(|flame| flame.boxes.get(next).cloned()));
         }

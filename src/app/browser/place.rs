@@ -11,7 +11,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use web_sys::{
     Element, FocusOptions, HtmlDialogElement, HtmlElement, IntersectionObserver, IntersectionObserverEntry,
-    IntersectionObserverInit, ResizeObserver, ScrollIntoViewOptions, ScrollLogicalPosition,
+    IntersectionObserverInit, ResizeObserver,
 };
 
 /// Width of a digit where nothing can measure it.
@@ -68,16 +68,19 @@ pub fn reveal_in(frame: &Element, selector: &'static str) {
     });
 }
 
-/// Scrolls as far as needed to show the first element in `parent` that matches, in the next frame.
-pub fn reveal_soon(parent: &Element, selector: &'static str) {
-    let parent = parent.clone();
-    with_next_frame(move || {
-        if let Some(found) = parent.query_selector(selector).ok().flatten() {
-            let nearest = ScrollIntoViewOptions::new();
-            nearest.set_block(ScrollLogicalPosition::Nearest);
-            found.scroll_into_view_with_scroll_into_view_options(&nearest);
-        }
-    });
+/// Scrolls as far as needed to show the part of `element` from `top` on, `height` pixels high: what is around the element, and the
+/// page.
+pub fn reveal_part(element: &Element, top: f64, height: f64) {
+    let past = |upper: f64, lower: f64| {
+        let at = element.get_bounding_client_rect().top() + top;
+        (at - upper).min(0.0) + (at + height - lower).max(0.0)
+    };
+    if let Some(around) = element.parent_element() {
+        let (upper, lower) = edges_of(&around);
+        scroll_to(&around, scroll_top_of(&around) + past(upper, lower));
+    }
+    let window_px = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
+    scroll_window_by(past(header_px(), window_px));
 }
 
 /// Scrolls `element` to the top of the window and focuses it, after layout.
