@@ -150,7 +150,7 @@ impl<B: BoxTable> Assigner<B> {
 }
 
 impl TimelineIndex {
-    /// Index of boxes that start at `origin` or later: 4 bytes a box, and up to 2 for the levels of dense rows.
+    /// Index of boxes that start at `origin` or later: 4 bytes a box, and up to 5 for the levels of dense rows.
     pub fn new(boxes: impl BoxTable, origin: i64) -> TimelineIndex {
         steps::run(TimelineIndex::in_steps(boxes, origin))
     }

@@ -137,6 +137,21 @@ pageTest('arrow keys walk the boxes, Enter zooms in and Escape out', async (page
   await page.waitForFunction(() => /flame=f[^,]*$/.test(location.hash.replace(/&.*/, (rest) => (rest.includes('flame=') ? rest : ''))));
 });
 
+pageTest('deep stacks have elements near the window only, and keys lead to all boxes', async (page) => {
+  const stack = Array.from({ length: 250 }, (_, at) => `frame_${at}`).join(';');
+  await openFlame(page, { name: 'deep.folded', mimeType: 'text/plain', buffer: Buffer.from(`${stack} 5\n`) });
+  assert.ok((await boxes(page).count()) < 130);
+  await page.locator('.flame-drawing').focus();
+  for (let at = 0; at < 120; at += 1) await page.keyboard.press('ArrowDown');
+  await page.waitForFunction(() => document.querySelector('.flame-about')?.textContent.startsWith('frame_119'));
+  await page.waitForFunction(() => {
+    const it = document.querySelector('.flame-current')?.getBoundingClientRect();
+    return it && it.top >= document.querySelector('.header').getBoundingClientRect().bottom && it.bottom <= innerHeight;
+  });
+  // Its row has its box.
+  await page.locator('.flame text', { hasText: 'frame_119' }).waitFor();
+});
+
 pageTest('a comparison shows the difference of its stacks', async (page) => {
   await page.getByTestId('file-input').setInputFiles([data('pytorch/compare-base.json.gz'), data('pytorch/compare-test.json.gz')]);
   await page.getByRole('heading', { name: 'B vs A' }).waitFor();
