@@ -38,6 +38,9 @@ for megabytes in 100 500 1000; do files+=("$(grown "$megabytes" kineto-mi300.jso
 # For breakdowns of GPU time: a profile of NCCL and DLRM kernels, a copy of which has 0.87 MB.
 repeated=$root/target/bench/100/dlrm.json
 [ -s "$repeated" ] || python3 tools/peers/repeat.py tests/data/pytorch/dlrm8/rank1.json.gz 114 "$repeated"
+# For flame graphs: different stacks of 8 to 23 frames.
+stacks=$root/target/bench/100/stacks.folded
+[ -s "$stacks" ] || python3 tools/peers/stacks.py 260000 "$stacks"
 
 # A copy, so that a concurrent build has no effect.
 rm -rf "$peers/dist"

@@ -54,10 +54,16 @@ const PEERS = [
     { name: 'tracedrop-breakdown', run: (file) => [...BREAKDOWN, file] },
     { name: 'hta', run: (file) => [python, here('breakdowns.py'), 'hta', file] },
   ].map((peer) => ({ ...peer, kind: 'breakdown', sizes: [100], best: true })),
+  ...['tracedrop-flame', 'speedscope'].map((page) => ({ name: `${page}-stacks`, page, kind: 'stacks', sizes: [100] })),
 ];
-const OURS = { page: 'tracedrop', native: 'tracedrop-command', breakdown: 'tracedrop-breakdown' };
+const OURS = { page: 'tracedrop', native: 'tracedrop-command', breakdown: 'tracedrop-breakdown', stacks: 'tracedrop-flame-stacks' };
 /** Times of the file for breakdowns are whole microseconds, to which HolisticTraceAnalysis rounds. */
-const inputOf = (peer, file) => (peer.kind === 'breakdown' ? join(file, '../dlrm.json') : peer.eased ? eased(file) : file);
+const OTHER_FILES = { breakdown: 'dlrm.json', stacks: 'stacks.folded' };
+const inputOf = (peer, file) => {
+  const other = OTHER_FILES[peer.kind];
+  if (other) return join(file, '..', other);
+  return peer.eased ? eased(file) : file;
+};
 
 const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
@@ -115,7 +121,7 @@ async function natively(arguments_) {
 /** The first round tells the memory; what takes long is not repeated. */
 async function measure(peer, file) {
   const once = (withMemory) =>
-    peer.kind === 'page'
+    !peer.run
       ? throughPage({ ...inPage[peer.page ?? peer.name], name: `${peer.name}-${basename(join(file, '..'))}` }, file, withMemory)
       : natively(peer.run(file));
   const first = await once(true);

@@ -53,6 +53,24 @@ export const pages = (packages) => ({
     },
   },
 
+  // The flame graph of a file instead of its first report.
+  'tracedrop-flame': {
+    async open(browser) {
+      const site = await startSite();
+      browser.on('disconnected', () => site.close());
+      return openPage(browser, site.url);
+    },
+    input: '[data-testid=file-input]',
+    state() {
+      const panel = document.querySelector('[role=tabpanel]:not([hidden])');
+      if (panel?.querySelector('.report:not([hidden]) .flame rect')) return 'done';
+      // Without reports on what was read so far, there is one only on the whole file.
+      const button = Array.from(panel?.querySelectorAll('nav button') ?? []).find(({ textContent }) => textContent.trim() === 'Flame graph');
+      if (button && !button.hasAttribute('aria-current')) button.click();
+      return '';
+    },
+  },
+
   perfetto: {
     async open(browser) {
       // Any page but the first one, which would ask vizviewer's own server for a trace.

@@ -15,6 +15,8 @@ const NAMES = {
   orjson: `orjson ${versions.orjson}`,
   wafer: `wafer-core ${versions['wafer-core'] ?? versions.wafer_core}`,
   'tracedrop-breakdown': 'Tracedrop, the command',
+  'tracedrop-flame-stacks': 'Tracedrop, the page',
+  'speedscope-stacks': `speedscope ${versions.speedscope}`,
   hta: `HolisticTraceAnalysis ${versions.HolisticTraceAnalysis ?? versions.holistictraceanalysis}`,
 };
 const size = (megabytes) => (megabytes === 1000 ? '1 GB' : `${megabytes} MB`);
@@ -44,6 +46,11 @@ function table(kind) {
   return lines;
 }
 
+/** A table with its heading; nothing without figures. */
+function section(kind, heading, about) {
+  return results.some((result) => result.kind === kind) ? ['', `### ${heading}`, '', about, ...table(kind)] : [];
+}
+
 /** One goal: its text, the ratio measured for the peer, and the smallest ratio that meets it. */
 function goal(words, ratio, least) {
   if (ratio === undefined) return `| ${words} | no figure | |`;
@@ -55,6 +62,7 @@ const text = [
   '',
   '### Pages in Chromium',
   ...table('page'),
+  ...section('stacks', 'Flame graphs in Chromium', 'Folded stacks, nearly all different, from choosing the file to the picture of all of them.'),
   '',
   '### Native programs',
   '',
@@ -74,6 +82,7 @@ const text = [
   goal('the page: use a third of the memory of Perfetto at 1 GB', find('perfetto', 1000)?.memoryTimes, 3),
   goal('the page: be 5 times as fast as catapult at 500 MB', find('catapult', 500)?.times, 5),
   goal('the page: be 40 times as fast as speedscope at 100 MB (eased copy)', find('speedscope-eased', 100)?.times, 40),
+  goal('the page: be 10 times as fast as speedscope with folded stacks of 100 MB', find('speedscope-stacks', 100)?.times, 10),
   goal('the command: be 20 times as fast as HolisticTraceAnalysis at 100 MB', find('hta', 100)?.times, 20),
   goal('the command: use a tenth of the memory of HolisticTraceAnalysis at 100 MB', find('hta', 100)?.memoryTimes, 10),
 ];
