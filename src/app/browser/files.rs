@@ -4,6 +4,7 @@ use super::Blob;
 use super::folders::{self, Folder};
 use super::handles::PendingHandle;
 use super::listeners::listen;
+use super::place::window_px;
 use super::timers::after;
 use js_sys::{Array, Uint8Array};
 use leptos::ev;
@@ -142,8 +143,7 @@ fn has_files(event: &DragEvent) -> Option<DataTransfer> {
 
 /// Half of the window under the pointer.
 fn half_of(event: &DragEvent) -> Half {
-    let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
-    if f64::from(event.client_y()) > height / 2.0 { Half::Lower } else { Half::Upper }
+    if f64::from(event.client_y()) > window_px() / 2.0 { Half::Lower } else { Half::Upper }
 }
 
 /// Calls `act` when the file dialog is about to open.

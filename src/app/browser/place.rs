@@ -79,8 +79,7 @@ pub fn reveal_part(element: &Element, top: f64, height: f64) {
         let (upper, lower) = edges_of(&around);
         scroll_to(&around, scroll_top_of(&around) + past(upper, lower));
     }
-    let window_px = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
-    scroll_window_by(past(header_px(), window_px));
+    scroll_window_by(past(header_px(), window_px()));
 }
 
 /// Scrolls `element` to the top of the window and focuses it, after layout.
@@ -106,8 +105,7 @@ pub fn digit_px(element: &Element) -> f64 {
 /// Moves a menu inside the window: above what it hangs from if there is more room, and scrolled if there is not enough.
 pub fn keep_in_window(menu: &HtmlElement, anchor: (f64, f64)) {
     const MARGIN: f64 = 8.0;
-    let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
-    let (above, below) = (anchor.0 - MARGIN, height - anchor.1 - MARGIN);
+    let (above, below) = (anchor.0 - MARGIN, window_px() - anchor.1 - MARGIN);
     let own = f64::from(menu.scroll_height());
     let goes_up = own > below && above > below;
     set_class(menu, "menu-above", goes_up);
@@ -120,6 +118,11 @@ pub fn keep_in_window(menu: &HtmlElement, anchor: (f64, f64)) {
 
 pub fn set_class(element: &Element, class: &str, is_on: bool) {
     let _ = element.class_list().toggle_with_force(class, is_on);
+}
+
+/// Height of the window.
+pub(super) fn window_px() -> f64 {
+    window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0)
 }
 
 /// Height of the header of the page, which stays at the top; 0 in a frame, which has none.
