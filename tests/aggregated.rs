@@ -2,12 +2,16 @@
 
 mod support;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use support::{Random, data_dirs, files, finish_in_parts, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown, protocol};
+use tracedrop::export::redact::{Classes, Redactor, redacted};
 use tracedrop::import::Import;
 use tracedrop::report::{Block, Cells, Report, Table};
+use tracedrop::trace::Trace;
 
 fn inputs() -> Vec<PathBuf> {
     let folders = [("chrome", ""), ("chrome", "ours"), ("pytorch", ""), ("pytorch", "edge")];
@@ -240,4 +244,27 @@ fn far_away_events_are_found() {
     let whole = warnings(None);
     assert_eq!(whole.len(), 1, "{whole:?}");
     assert_eq!(warnings(Some(4)), whole);
+}
+
+/// Its span is that of all events, which are not in its tables, and its texts have other ids.
+#[test]
+fn redacted_traces_keep_their_span_and_categories() {
+    let mut n_told = 0;
+    for path in inputs() {
+        let bytes = std::fs::read(&path).unwrap();
+        let mut import = Import::new("trace", bytes.len() as u64);
+        import.hold_at_most(50);
+        import.feed(&bytes);
+        let Ok(trace) = import.finish() else { continue };
+        let texts = |trace: &Trace| -> Vec<String> {
+            trace.slice_categories().iter().map(|id| trace.strings.get(*id).to_string()).collect()
+        };
+        let (span, categories) = (trace.span(), texts(&trace));
+        let classes = Classes { symbols: true, ..Classes::default() };
+        let redacted = redacted(&trace, classes, &Rc::new(RefCell::new(Redactor::new(classes))));
+        assert_eq!((redacted.span(), texts(&redacted)), (span, categories), "{}", path.display());
+        let ends = (0..trace.slices.len()).map(|at| trace.slices.ts[at] + trace.slices.dur.get(at));
+        n_told += usize::from(trace.aggregated.is_some() && ends.max() < span.map(|(_, end)| end));
+    }
+    assert!(n_told > 0);
 }

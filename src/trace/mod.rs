@@ -164,9 +164,14 @@ impl Trace {
         self.span = OnceCell::from(span);
     }
 
-    /// Whoever changes tables calls this, so that what was computed from them once is computed again.
-    pub fn forget_computed(&mut self) {
+    /// Clears the span and the categories, to compute them again.
+    fn forget_computed(&mut self) {
         self.span = OnceCell::new();
+        self.forget_slice_categories();
+    }
+
+    /// Whoever gives texts other ids calls this. The span stays: that of a trace too large for memory is not in its tables.
+    pub fn forget_slice_categories(&mut self) {
         self.slice_categories = OnceCell::new();
     }
 

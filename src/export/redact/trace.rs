@@ -61,7 +61,6 @@ impl Texts<'_> {
 /// The redacted trace. Arguments are redacted when they are read.
 pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>>) -> Trace {
     let mut out = trace.clone();
-    out.forget_computed();
     let mut borrowed = redactor.borrow_mut();
     let redactor_now = &mut *borrowed;
     let mut texts = Texts {
@@ -125,6 +124,7 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
         part.for_each_text(|id| *id = texts.id(*id, Role::Text));
     }
     out.strings = texts.new;
+    out.forget_slice_categories();
     out.source.file_name = redactor_now.file_name(&trace.source.file_name);
     out.source.producer = trace.source.producer.as_deref().map(|text| redactor_now.text(text));
     for (name, value) in &mut out.source.metadata {
