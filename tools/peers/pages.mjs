@@ -35,15 +35,20 @@ async function openFolder(browser, folder, path, instead = {}) {
   return page;
 }
 
+/** Tracedrop's page, however far it is watched. */
+const OURS = {
+  async open(browser) {
+    const site = await startSite();
+    browser.on('disconnected', () => site.close());
+    return openPage(browser, site.url);
+  },
+  input: '[data-testid=file-input]',
+};
+
 /** `packages` tells where a package lies: `npm` and `python` are functions of a path inside them. */
 export const pages = (packages) => ({
   tracedrop: {
-    async open(browser) {
-      const site = await startSite();
-      browser.on('disconnected', () => site.close());
-      return openPage(browser, site.url);
-    },
-    input: '[data-testid=file-input]',
+    ...OURS,
     // The first report is on the whole file: its badge, which says that it is on what was read so far, is gone (as in
     // tests/browser/bench.mjs).
     state() {
@@ -55,12 +60,7 @@ export const pages = (packages) => ({
 
   // The flame graph of a file instead of its first report.
   'tracedrop-flame': {
-    async open(browser) {
-      const site = await startSite();
-      browser.on('disconnected', () => site.close());
-      return openPage(browser, site.url);
-    },
-    input: '[data-testid=file-input]',
+    ...OURS,
     state() {
       const panel = document.querySelector('[role=tabpanel]:not([hidden])');
       if (panel?.querySelector('.report:not([hidden]) .flame rect')) return 'done';

@@ -48,7 +48,8 @@ function table(kind) {
 
 /** A table with its heading; nothing without figures. */
 function section(kind, heading, about) {
-  return results.some((result) => result.kind === kind) ? ['', `### ${heading}`, '', about, ...table(kind)] : [];
+  if (!results.some((result) => result.kind === kind)) return [];
+  return ['', `### ${heading}`, ...(about ? ['', about] : []), ...table(kind)];
 }
 
 /** One goal: its text, the ratio measured for the peer, and the smallest ratio that meets it. */
@@ -59,20 +60,14 @@ function goal(words, ratio, least) {
 
 const text = [
   `Chromium ${versions.chromium}.`,
-  '',
-  '### Pages in Chromium',
-  ...table('page'),
+  ...section('page', 'Pages in Chromium'),
   ...section('stacks', 'Flame graphs in Chromium', 'Folded stacks, nearly all different, from choosing the file to the picture of all of them.'),
-  '',
-  '### Native programs',
-  '',
-  'Ratios are relative to the command, not to the page.',
-  ...table('native'),
-  '',
-  '### Breakdown of GPU time',
-  '',
-  'Idle, compute and other time of the GPU, and all kernels by name with sum, mean, least and most. Answers are equal.',
-  ...table('breakdown'),
+  ...section('native', 'Native programs', 'Ratios are relative to the command, not to the page.'),
+  ...section(
+    'breakdown',
+    'Breakdown of GPU time',
+    'Idle, compute and other time of the GPU, and all kernels by name with sum, mean, least and most. Answers are equal.',
+  ),
   '',
   '### Goals',
   '',
