@@ -165,12 +165,7 @@ impl Rows {
         let is_near = RwSignal::new(number == 0);
         let nearing = StoredValue::new_local(None::<Nearing>);
         place.on_load(move |place| {
-            let watch = browser::on_nearing(&place, move |now| {
-                if is_near.try_get_untracked().is_some_and(|before| before != now) {
-                    is_near.set(now);
-                }
-            });
-            nearing.set_value(Some(watch));
+            nearing.set_value(Some(browser::on_nearing(&place, is_near)));
         });
         let boxes = move || {
             if !is_near.get() {

@@ -5,7 +5,7 @@ use super::timers::after;
 use gloo::events::EventListener;
 use js_sys::Array;
 use leptos::ev;
-use leptos::prelude::{document, request_animation_frame, window};
+use leptos::prelude::{GetUntracked, RwSignal, Set, document, request_animation_frame, window};
 use std::cell::RefCell;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
@@ -179,12 +179,15 @@ impl Drop for Resizing {
 /// Distance outside the window that counts as near, relative to the window's height.
 const NEAR: &str = "50% 0px";
 
-/// Calls `act` with whether `element` is in or near the window, now and on every change, until the result is dropped.
-pub fn on_nearing(element: &Element, act: impl Fn(bool) + 'static) -> Nearing {
+/// Sets `near` to whether `element` is in or near the window, now and on every change, until the result is dropped.
+pub fn on_nearing(element: &Element, near: RwSignal<bool>) -> Nearing {
     let listener = Closure::<dyn FnMut(Array)>::new(move |entries: Array| {
         // The last entry is the current state.
         if let Ok(entry) = entries.at(-1).dyn_into::<IntersectionObserverEntry>() {
-            act(entry.is_intersecting());
+            let now = entry.is_intersecting();
+            if near.try_get_untracked().is_some_and(|before| before != now) {
+                near.set(now);
+            }
         }
     });
     let options = IntersectionObserverInit::new();

@@ -66,12 +66,7 @@ pub fn InTurn(turn: Turn, children: ChildrenFn) -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let nearing: Local<Option<Nearing>> = StoredValue::new_local(None);
     place.on_load(move |place| {
-        let watch = browser::on_nearing(&place, move |is_near| {
-            if turn.near.try_get_untracked().is_some_and(|before| before != is_near) {
-                turn.near.set(is_near);
-            }
-        });
-        nearing.set_value(Some(watch));
+        nearing.set_value(Some(browser::on_nearing(&place, turn.near)));
     });
     turn.when_due(
         || {},
