@@ -6,7 +6,8 @@
 //! boxes       |  |  |||||||||| |  |||| |
 //! ```
 //! Only groups of at least [`MIN_GROUP`] boxes are stored; the rest is read box by box. So the number of steps for a window depends
-//! on its pixels, not on its boxes, and a row takes about 2 bytes a box for all levels; 4.4 in the benchmark, whose boxes come in bursts.
+//! on its pixels, not on its boxes, and a row takes about 2 bytes a box for all levels; 4.4 in the benchmark, whose boxes come in
+//! bursts.
 
 /// Boxes in the smallest stored group.
 pub const MIN_GROUP: u32 = 8;

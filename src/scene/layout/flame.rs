@@ -145,6 +145,11 @@ impl Frame {
         })
     }
 
+    /// Those that can be seen.
+    fn seen(self, flame: &Flame) -> impl Iterator<Item = Extent> {
+        self.extents(flame).filter(|it| it.wide >= MIN_BOX)
+    }
+
     /// The place of one box.
     pub fn place_of(self, flame: &Flame, number: usize) -> Option<Placed> {
         self.extents(flame).nth(number).map(|it| it.alone(flame))
@@ -161,7 +166,7 @@ impl Frame {
     /// What is drawn on a screen, row by row from the top. Neighbors that are too narrow to tell apart are one, so a picture has as
     /// many boxes as pixels allow, however many functions there are.
     pub fn drawn(self, flame: &Flame) -> Vec<Placed> {
-        let mut all: Vec<Extent> = self.extents(flame).filter(|it| it.wide >= MIN_BOX).collect();
+        let mut all: Vec<Extent> = self.seen(flame).collect();
         sort::by(&mut all, |a, b| a.row.cmp(&b.row).then(a.x.total_cmp(&b.x)));
         let is_hit = |it: &Extent| flame.boxes[it.number].is_hit;
         let are_one = |a: &Extent, b: &Extent| {
@@ -198,7 +203,7 @@ fn joined(group: &[Extent], flame: &Flame) -> Placed {
 /// Each box by itself, on `width` pixels.
 fn placed(flame: &Flame, width: f64) -> Vec<Placed> {
     let frame = Frame { width, from_bottom: false };
-    frame.extents(flame).filter(|it| it.wide >= MIN_BOX).map(|it| it.alone(flame)).collect()
+    frame.seen(flame).map(|it| it.alone(flame)).collect()
 }
 
 pub(super) fn flame_graph(flame: &Flame, width: f64) -> Scene {
