@@ -73,7 +73,8 @@ pub fn reveal_in(frame: &Element, selector: &'static str) {
 pub fn reveal_part(element: &Element, top: f64, height: f64) {
     let past = |upper: f64, lower: f64| {
         let at = element.get_bounding_client_rect().top() + top;
-        (at - upper).min(0.0) + (at + height - lower).max(0.0)
+        // Browsers scroll by whole pixels.
+        (at - upper).min(0.0).floor() + (at + height - lower).max(0.0).ceil()
     };
     if let Some(around) = element.parent_element() {
         let (upper, lower) = edges_of(&around);
