@@ -273,9 +273,25 @@ impl<S: Source> Database<S> {
         leaves: &[PageNumber],
         mut each: impl FnMut(i64, &[u8], &Record),
     ) -> Result<u64, Error> {
+        let mut record = Record::default();
+        self.payloads(leaves, |rowid, payload| {
+            let is_sound = record.parse(payload);
+            if is_sound {
+                each(rowid, payload, &record);
+            }
+            is_sound
+        })
+    }
+
+    /// Calls `each` with the id and the record of all rows of leaf pages, in order of the file. Returns the number of damaged pages and
+    /// rows, and of rows for which `each` returns false.
+    pub fn payloads(
+        &self,
+        leaves: &[PageNumber],
+        mut each: impl FnMut(i64, &[u8]) -> bool,
+    ) -> Result<u64, Error> {
         let mut sorted = leaves.to_vec();
         sorted.sort_unstable();
-        let mut record = Record::default();
         let (mut n_damaged, mut failed) = (0, None);
         self.for_each_page(&sorted, |number, page| {
             let Some(cells) = cells(page, number, &self.header) else {
@@ -294,7 +310,7 @@ impl<S: Source> Database<S> {
                     }
                 };
                 match payload {
-                    Some((rowid, Some(payload))) if record.parse(&payload) => each(rowid, &payload, &record),
+                    Some((rowid, Some(payload))) if each(rowid, &payload) => {}
                     _ => n_damaged += 1,
                 }
             }

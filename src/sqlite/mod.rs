@@ -16,7 +16,7 @@ pub use crate::base::source::Source;
 pub use database::{Database, Leaves};
 pub use header::{Encoding, Header, MAGIC};
 pub use leaf::Cell;
-pub use record::{Record, Value};
+pub use record::{Record, Value, value_at};
 pub use schema::{Column, Table};
 
 /// Number of a page, from 1.

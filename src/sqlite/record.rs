@@ -54,62 +54,109 @@ impl Value<'_> {
 #[derive(Default, Debug)]
 pub struct Record {
     /// Serial type and offset of each value.
-    values: Vec<(u64, usize)>,
+    values: Vec<(u32, u32)>,
+}
+
+/// Serial types and lengths of the values of a record, up to the first damaged one: `Err` for that.
+struct Header<'a> {
+    header: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Header<'a> {
+    fn of(payload: &'a [u8]) -> Option<Header<'a>> {
+        let mut at = 0;
+        let n_header = usize::try_from(varint(payload, &mut at)?).ok().filter(|n| *n > 0)?;
+        Some(Header { header: payload.get(..n_header)?, at })
+    }
+}
+
+impl Iterator for Header<'_> {
+    type Item = Result<(u32, usize), ()>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.header.len() {
+            return None;
+        }
+        let serial = varint(self.header, &mut self.at).and_then(|serial| u32::try_from(serial).ok());
+        Some(serial.and_then(|serial| Some((serial, length(serial)?))).ok_or(()))
+    }
 }
 
 impl Record {
     /// Reads the header of a record. Returns false if it is damaged, or a value ends after the end of the record.
     pub fn parse(&mut self, payload: &[u8]) -> bool {
         self.values.clear();
-        let mut at = 0;
-        let Some(n_header) = varint(payload, &mut at).and_then(|n| usize::try_from(n).ok()) else {
-            return false;
-        };
-        let Some(header) = payload.get(..n_header) else { return false };
-        let mut end = n_header;
-        while at < n_header {
-            let Some(serial) = varint(header, &mut at) else { return false };
-            let Some(n_bytes) = length(serial) else { return false };
-            self.values.push((serial, end));
-            end = end.saturating_add(n_bytes);
+        let Some(header) = Header::of(payload) else { return false };
+        let mut end = header.header.len();
+        for value in header {
+            let Ok((serial, n_bytes)) = value else { return false };
+            self.values.push((serial, end as u32));
+            end += n_bytes;
+            if end > payload.len() {
+                return false;
+            }
         }
-        end <= payload.len() && n_header > 0
+        true
     }
 
     /// Value in a column of the record in `payload`, for which [`Record::parse`] returned true. Columns added to a table later are
     /// missing in older rows: null.
     pub fn get<'a>(&self, payload: &'a [u8], column: usize) -> Value<'a> {
-        let Some((serial, at)) = self.values.get(column).copied() else { return Value::Null };
-        let n_bytes = length(serial).unwrap_or(0);
-        let Some(bytes) = payload.get(at..at.saturating_add(n_bytes)) else { return Value::Null };
-        match serial {
-            1..=6 => {
-                // Sign extension: the first byte counts with its sign.
-                if let Some(word) = payload[at..].first_chunk() {
-                    return Value::Int(i64::from_be_bytes(*word) >> (64 - 8 * n_bytes));
-                }
-                let first = bytes.first().map_or(0, |first| i64::from(first.cast_signed()));
-                Value::Int(bytes[1..].iter().fold(first, |value, byte| value << 8 | i64::from(*byte)))
-            }
-            7 => Value::Real(bytes.first_chunk().map_or(0.0, |bytes| f64::from_be_bytes(*bytes))),
-            8 => Value::Int(0),
-            9 => Value::Int(1),
-            12.. if serial.is_multiple_of(2) => Value::Blob(bytes),
-            12.. => Value::Text(bytes),
-            _ => Value::Null,
+        match self.values.get(column) {
+            Some((serial, at)) => value(payload, *serial, *at as usize),
+            None => Value::Null,
         }
     }
 }
 
+/// Value in one column of a record: cheaper than [`Record::parse`] if no other is needed. Null in damaged records.
+pub fn value_at(payload: &[u8], column: usize) -> Value<'_> {
+    let Some(mut header) = Header::of(payload) else { return Value::Null };
+    let mut at = header.header.len();
+    for _ in 0..column {
+        let Some(Ok((_, n_bytes))) = header.next() else { return Value::Null };
+        at = at.saturating_add(n_bytes);
+    }
+    match header.next() {
+        Some(Ok((serial, _))) => value(payload, serial, at),
+        _ => Value::Null,
+    }
+}
+
+/// The value of a serial type at an offset.
+fn value(payload: &[u8], serial: u32, at: usize) -> Value<'_> {
+    let n_bytes = length(serial).unwrap_or(0);
+    let Some(bytes) = payload.get(at..at.saturating_add(n_bytes)) else { return Value::Null };
+    match serial {
+        1..=6 => {
+            // Sign extension: the first byte counts with its sign.
+            if let Some(word) = payload[at..].first_chunk() {
+                return Value::Int(i64::from_be_bytes(*word) >> (64 - 8 * n_bytes));
+            }
+            let first = bytes.first().map_or(0, |first| i64::from(first.cast_signed()));
+            Value::Int(bytes[1..].iter().fold(first, |value, byte| value << 8 | i64::from(*byte)))
+        }
+        7 => Value::Real(bytes.first_chunk().map_or(0.0, |bytes| f64::from_be_bytes(*bytes))),
+        8 => Value::Int(0),
+        9 => Value::Int(1),
+        12.. if serial.is_multiple_of(2) => Value::Blob(bytes),
+        12.. => Value::Text(bytes),
+        _ => Value::Null,
+    }
+}
+
 /// Bytes of a value; `None` for reserved types.
-fn length(serial: u64) -> Option<usize> {
+#[inline]
+fn length(serial: u32) -> Option<usize> {
     Some(match serial {
         0 | 8 | 9 => 0,
         1..=4 => serial as usize,
         5 => 6,
         6 | 7 => 8,
         10 | 11 => return None,
-        _ => usize::try_from((serial - 12) / 2).ok()?,
+        _ => (serial as usize - 12) / 2,
     })
 }
 
@@ -136,6 +183,7 @@ mod tests {
             0, 0, 0, 0, 0, 0, b'h', b'i', 5,
         ];
         assert!(record.parse(&payload));
+        assert!((0..11).all(|column| value_at(&payload, column) == record.get(&payload, column)));
         let values: Vec<Value<'_>> = (0..10).map(|column| record.get(&payload, column)).collect();
         assert_eq!(
             values,

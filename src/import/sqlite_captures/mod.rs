@@ -88,11 +88,15 @@ enum Plan {
 trait Capture {
     /// Takes a row of the table with [`Plan::Read`] of `kind`.
     fn row(&mut self, kind: usize, row: &Row<'_>, place: Place, out: &mut TraceBuilder);
-    /// Whether names in the other rows of its table are needed before `row` is taken: then all of them are looked at first.
+    /// Whether names in the other rows of its table are needed before `row` is taken: then these are looked at first.
     fn needs_others(&self, _kind: usize, _row: &Row<'_>) -> bool {
         false
     }
-    /// Looks at a row of a table before its turn.
+    /// Whether a row may name others, by its first columns.
+    fn names_others(&self, _kind: usize, _row: &Row<'_>) -> bool {
+        false
+    }
+    /// Looks at a row that names others before its turn.
     fn look_at(&mut self, _kind: usize, _row: &Row<'_>) {}
     /// All rows of a table were looked at.
     fn looked_at_all(&mut self, _kind: usize) {}
@@ -302,7 +306,7 @@ fn describe(tables: &[Table], n_counted: &[u64], capture: &dyn Capture, out: &mu
     capture.describe(out);
 }
 
-/// Shows a capture all rows of the table with that number in `owners`. Damage is reported where they are taken.
+/// Shows a capture all rows that name others in the table with that number in `owners`. Damage is reported where they are taken.
 fn look_at_all(
     file: &File,
     owners: &[u16],
@@ -313,8 +317,14 @@ fn look_at_all(
     let pages = (0..).zip(owners).filter(|(_, own)| usize::from(**own) == owner);
     let pages: Vec<PageNumber> = pages.map(|(page, _)| page).collect();
     let encoding = file.header().encoding;
-    let looked = file.rows(&pages, |rowid, payload, record| {
-        capture.look_at(kind, &Row { rowid, values: Values::Record { payload, record, encoding } });
+    let mut record = Record::default();
+    let looked = file.payloads(&pages, |rowid, payload| {
+        let row = Row { rowid, values: Values::Payload { payload, encoding } };
+        if capture.names_others(kind, &row) && record.parse(payload) {
+            capture
+                .look_at(kind, &Row { rowid, values: Values::Record { payload, record: &record, encoding } });
+        }
+        true
     });
     looked.map_err(refuse)?;
     capture.looked_at_all(kind);

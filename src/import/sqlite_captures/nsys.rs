@@ -515,6 +515,11 @@ impl Nsys {
         name
     }
 
+    /// Type of a row of NVTX.
+    fn nvtx_type(columns: &Columns, row: &Row<'_>) -> i64 {
+        row.int(columns.kind).unwrap_or(nvtx::event::PUSH_POP)
+    }
+
     /// Type of a row of NVTX, and its domain and category.
     fn nvtx_row(columns: &Columns, row: &Row<'_>) -> (i64, Group) {
         let number = |column| row.int(column).unwrap_or(0);
@@ -523,7 +528,7 @@ impl Nsys {
             domain: number(columns.domain),
             category: number(columns.category),
         };
-        (row.int(columns.kind).unwrap_or(nvtx::event::PUSH_POP), group)
+        (Nsys::nvtx_type(columns, row), group)
     }
 
     /// Type, domain and category of a range or mark; takes the names of domains and categories, and is `None` for all other rows.
@@ -811,6 +816,10 @@ impl Capture for Nsys {
         }
         let (kind, group) = Nsys::nvtx_row(columns, row);
         nvtx::event::is_shown(kind) && self.nvtx.lacks(group)
+    }
+
+    fn names_others(&self, table: usize, row: &Row<'_>) -> bool {
+        !nvtx::event::is_shown(Nsys::nvtx_type(&self.tables[table].columns, row))
     }
 
     fn look_at(&mut self, table: usize, row: &Row<'_>) {

@@ -301,7 +301,11 @@ impl Groups {
                 let capture = self.capture.as_mut();
                 // Damage is reported where rows are taken.
                 let mut aside = TraceBuilder::default();
-                self.folder.rows_of(table, &mut aside, &mut |row| capture.look_at(kind, row))?;
+                self.folder.rows_of(table, &mut aside, &mut |row| {
+                    if capture.names_others(kind, row) {
+                        capture.look_at(kind, row);
+                    }
+                })?;
                 capture.looked_at_all(kind);
             }
             self.capture.row(kind, &row, place, out);

@@ -5,7 +5,7 @@ use super::parquet_folder::Group;
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::import::kineto::{Args, Events, NewRow, Place};
-use crate::sqlite::{Column, Encoding, Record, Value};
+use crate::sqlite::{Column, Encoding, Record, Value, value_at};
 use crate::trace::events::{EventExtra, EventKey, Phase};
 use crate::trace::slices::UNFINISHED;
 use crate::trace::tracks::{Key, ProcessId, ThreadId};
@@ -27,27 +27,40 @@ pub struct Row<'a> {
 pub enum Values<'a> {
     /// A record of a database, with the encoding of its texts.
     Record { payload: &'a [u8], record: &'a Record, encoding: Encoding },
+    /// The same, without the places of the values: cheaper for the first column or two.
+    Payload { payload: &'a [u8], encoding: Encoding },
     /// Row `at` of a row group of a Parquet table.
     Group { group: &'a Group<'a>, at: usize },
+}
+
+impl<'a> Values<'a> {
+    /// Value in a column of a database; null in Parquet tables.
+    fn stored(self, column: usize) -> Value<'a> {
+        match self {
+            Values::Record { payload, record, .. } => record.get(payload, column),
+            Values::Payload { payload, .. } => value_at(payload, column),
+            Values::Group { .. } => Value::Null,
+        }
+    }
 }
 
 impl<'a> Row<'a> {
     pub fn int(&self, column: Col) -> Option<i64> {
         match (column?, self.values) {
             (Column::RowId, _) => Some(self.rowid),
-            (Column::Stored(at), Values::Record { payload, record, .. }) => record.get(payload, at).as_int(),
             (Column::Stored(at), Values::Group { group, at: row }) => group.column(at)?.int(row),
+            (Column::Stored(at), values) => values.stored(at).as_int(),
         }
     }
 
     /// A number of any type.
     pub fn number(&self, column: Col) -> Option<f64> {
         match (column?, self.values) {
-            (Column::Stored(at), Values::Record { payload, record, .. }) => match record.get(payload, at) {
+            (Column::Stored(at), Values::Group { group, at: row }) => group.column(at)?.number(row),
+            (Column::Stored(at), values) => match values.stored(at) {
                 Value::Real(value) => Some(value),
                 value => value.as_int().map(|value| value as f64),
             },
-            (Column::Stored(at), Values::Group { group, at: row }) => group.column(at)?.number(row),
             (Column::RowId, _) => Some(self.rowid as f64),
         }
     }
@@ -56,26 +69,22 @@ impl<'a> Row<'a> {
     pub fn text(&self, column: Col) -> Option<Cow<'a, [u8]>> {
         match (column?, self.values) {
             (Column::RowId, _) => None,
-            (Column::Stored(at), Values::Record { payload, record, encoding }) => {
-                match record.get(payload, at) {
-                    Value::Text(text) => Some(encoding.to_utf8(text)),
-                    _ => None,
-                }
-            }
             (Column::Stored(at), Values::Group { group, at: row }) => {
                 Some(Cow::Borrowed(group.column(at)?.text(row)?.as_bytes()))
             }
+            (
+                Column::Stored(at),
+                values @ (Values::Record { encoding, .. } | Values::Payload { encoding, .. }),
+            ) => match values.stored(at) {
+                Value::Text(text) => Some(encoding.to_utf8(text)),
+                _ => None,
+            },
         }
     }
 
     /// Whether a value is bytes without a meaning.
     pub fn is_blob(&self, column: Col) -> bool {
-        match (column, self.values) {
-            (Some(Column::Stored(at)), Values::Record { payload, record, .. }) => {
-                matches!(record.get(payload, at), Value::Blob(_))
-            }
-            _ => false,
-        }
+        matches!(column, Some(Column::Stored(at)) if matches!(self.values.stored(at), Value::Blob(_)))
     }
 
     /// Three integers; `None` unless all are there.
