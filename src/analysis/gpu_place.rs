@@ -29,7 +29,10 @@ pub fn places(gpu: &GpuTrace<'_>, slice: u32) -> Vec<(Place, u32)> {
             // Steps are times of the CPU; what runs on a GPU meanwhile may belong to an earlier one.
             let is_on_gpu = gpu.devices.iter().any(|device| Some(device.process) == process);
             if !is_on_gpu {
-                add(Place::Step, step(gpu.steps.at(start, process)));
+                add(
+                    Place::Step,
+                    step(gpu.steps.at(start, process, Some(gpu.trace.slices.track[slice as usize]))),
+                );
                 add(Place::Module, gpu.module_of(slice));
             }
         }

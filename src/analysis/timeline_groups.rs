@@ -105,7 +105,7 @@ async fn phases_of(gpu: &GpuTrace<'_>, groups: &mut Groups) -> Vec<GroupId> {
         let track = slices.track[slice].0 as usize;
         groups_of.push(match is_on_gpu[track] {
             true => 0,
-            false => of(gpu.steps.at(slices.ts[slice], processes[track])),
+            false => of(gpu.steps.at(slices.ts[slice], processes[track], Some(slices.track[slice]))),
         });
     }
     for work in &gpu.work {

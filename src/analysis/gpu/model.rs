@@ -576,7 +576,7 @@ impl<'a> GpuTrace<'a> {
             let device = self.streams[work.stream as usize].device;
             let process = self.devices[device as usize].process;
             if self.steps.has_device(process) {
-                work.step = self.steps.at(work.start, Some(process));
+                work.step = self.steps.at(work.start, Some(process), None);
             }
         }
     }
@@ -735,7 +735,8 @@ impl<'a> GpuTrace<'a> {
             return NO_STEP;
         }
         let process = self.thread_of(call as usize).map(|(process, _)| process);
-        self.steps.at(self.trace.slices.ts[call as usize], process)
+        let slices = &self.trace.slices;
+        self.steps.at(slices.ts[call as usize], process, Some(slices.track[call as usize]))
     }
 
     /// End of a slice, in nanoseconds on the trace's clock.

@@ -20,6 +20,7 @@ pub struct Step {
     pub start: i64,
     pub end: i64,
     pub process: Option<ProcessId>,
+    track: TrackId,
 }
 
 impl Step {
@@ -42,6 +43,8 @@ pub struct Steps {
     /// Whether all steps are of one process. The process of a call is then ignored, as it differs from that of annotations in some
     /// files.
     are_of_one_process: bool,
+    /// Whether steps of one process overlap: those of several threads that work on their own.
+    overlap: bool,
     /// Devices that recorded steps of their own.
     devices: HashSet<ProcessId>,
 }
@@ -100,15 +103,17 @@ impl Steps {
             if let Some(what) = what {
                 let process = trace.tracks.process_of(slices.track[i], &trace.threads);
                 let (start, end) = (slices.ts[i], slices.ts[i].saturating_add(slices.dur.get(i).max(0)));
-                steps.push(Step { slice: i as u32, name, what, start, end, process });
+                let track = slices.track[i];
+                steps.push(Step { slice: i as u32, name, what, start, end, process, track });
             }
         }
         let steps = choose(steps);
         let are_of_one_process = steps.windows(2).all(|pair| pair[0].process == pair[1].process);
+        let overlap = any_overlap(&steps);
         let of_lines = steps.iter().filter(|step| lines.contains(&slices.track[step.slice as usize]));
         let devices = of_lines.filter_map(|step| step.process).filter(|process| is_device(trace, *process));
         let devices = devices.collect();
-        Steps { steps, n_captures, are_of_one_process, devices }
+        Steps { steps, n_captures, are_of_one_process, overlap, devices }
     }
 
     /// Whether `process` is a device that recorded steps of its own.
@@ -124,17 +129,37 @@ impl Steps {
         self.steps.is_empty()
     }
 
-    /// The step of a call at `ts` in `process`; [`NO_STEP`] if none.
-    pub fn at(&self, ts: i64, process: Option<ProcessId>) -> u32 {
+    /// The step of a call at `ts` on a track of `process`; [`NO_STEP`] if none. Where several threads of a process have steps of
+    /// their own, it is that of the track, or else the one that began last.
+    pub fn at(&self, ts: i64, process: Option<ProcessId>, track: Option<TrackId>) -> u32 {
         let behind = self.steps.partition_point(|step| step.start <= ts);
+        let mut found = NO_STEP;
         // Steps of other processes may lie between those of one process.
         for (i, step) in self.steps[..behind].iter().enumerate().rev().take(MAX_PROCESSES) {
-            if self.are_of_one_process || step.process == process {
-                return if ts < step.end || step.start == ts { i as u32 } else { NO_STEP };
+            if !self.are_of_one_process && step.process != process {
+                continue;
+            }
+            let holds = ts < step.end || step.start == ts;
+            if !self.overlap || holds && Some(step.track) == track {
+                return if holds { i as u32 } else { NO_STEP };
+            }
+            if holds && found == NO_STEP {
+                found = i as u32;
             }
         }
-        NO_STEP
+        found
     }
+}
+
+/// Whether steps of one process overlap.
+fn any_overlap(steps: &[Step]) -> bool {
+    let mut ends: HashMap<Option<ProcessId>, i64> = HashMap::default();
+    steps.iter().any(|step| {
+        let end = ends.entry(step.process).or_insert(i64::MIN);
+        let overlaps = step.start < *end;
+        *end = (*end).max(step.end);
+        overlaps
+    })
 }
 
 /// Maximum steps of other processes to skip.
@@ -162,19 +187,25 @@ fn choose(steps: Vec<Step>) -> Vec<Step> {
         if holds_better {
             continue;
         }
-        let last = chosen.iter_mut().rev().take(MAX_PROCESSES).find(|last| last.process == step.process);
-        match last {
-            // Nested in the previous one: takes over more precise token counts.
-            Some(last) if step.start < last.end => {
-                if last.what.context.is_none()
-                    && step.what.context.is_some()
-                    && step.what.phase == last.what.phase
-                {
-                    last.what = step.what;
-                }
+        let before =
+            || (0..chosen.len()).rev().take(MAX_PROCESSES).filter(|at| chosen[*at].process == step.process);
+        let holds = |at: &usize| step.start < chosen[*at].end && step.end <= chosen[*at].end;
+        if let Some(around) = before().find(holds) {
+            // Takes over more precise token counts.
+            let around = &mut chosen[around];
+            if around.what.context.is_none()
+                && step.what.context.is_some()
+                && step.what.phase == around.what.phase
+            {
+                around.what = step.what;
             }
-            _ => chosen.push(step),
+            continue;
         }
+        // One thread does one thing after another: rounding makes steps overlap that follow each other.
+        if let Some(last) = before().find(|at| chosen[*at].track == step.track) {
+            chosen[last].end = chosen[last].end.min(step.start);
+        }
+        chosen.push(step);
     }
     chosen
 }
