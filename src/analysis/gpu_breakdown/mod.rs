@@ -10,15 +10,16 @@ mod records;
 pub use grade::ENOUGH;
 
 use super::gpu::advice::Way;
-use super::gpu::annotation::{Annotation, Phase};
+use super::gpu::annotation::Phase;
 use super::gpu::facts::RunFacts;
 use super::gpu::parts::{Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
 use super::gpu::spans::Span;
 use super::gpu::stats::{self, Durations, share};
-use super::gpu::steps::{NO_STEP, Step};
+use super::gpu::steps::NO_STEP;
 use super::gpu::{self, GpuTrace, Lack, NamedTrace, Tool};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Block, Column, Content, Facts, Report, Table, Value};
 use crate::trace::{Run, Trace};
@@ -106,9 +107,12 @@ struct PhaseRow<'a> {
     phase: Phase,
     /// Name of the phase; for an unknown one, the step's own word.
     name: &'a str,
+    /// However many GPUs work on a step, it is one.
     n_steps: u64,
-    /// GPU times of complete steps, in nanoseconds, and their breakdown.
+    n_complete: u64,
+    /// GPU times of complete steps on each GPU, in nanoseconds.
     times: Durations,
+    /// Breakdown of the complete steps, over all GPUs.
     parts: Parts,
     /// Total of the complete steps; `None` if any of them has no count.
     tokens: Option<u64>,
@@ -117,7 +121,7 @@ struct PhaseRow<'a> {
 impl PhaseRow<'_> {
     /// Whether all of its steps have a time.
     fn is_complete(&self) -> bool {
-        self.times.count() == self.n_steps
+        self.n_complete == self.n_steps
     }
 }
 
@@ -496,7 +500,12 @@ impl TraceReport<'_, '_> {
                     "kernels",
                     "kernels",
                     Unit::Count,
-                    rows.iter().map(|row| n_kernels.get(row.0.step as usize).copied()).collect(),
+                    rows.iter()
+                        .map(|row| {
+                            let key = (row.0.device, row.0.step);
+                            step(row).map(|_| n_kernels.get(&key).copied().unwrap_or(0))
+                        })
+                        .collect(),
                 )
                 .hint("launched in the step"),
             ],
@@ -529,14 +538,11 @@ impl TraceReport<'_, '_> {
         has_work
     }
 
-    fn kernels_by_step(&self) -> Vec<u64> {
-        let mut n_kernels = vec![0; self.gpu.steps.len()];
-        for work in &self.gpu.work {
-            if work.kind == gpu::Kind::Kernel
-                && let Some(n) = n_kernels.get_mut(work.step as usize)
-            {
-                *n += 1;
-            }
+    fn kernels_by_step(&self) -> HashMap<(u32, u32), u64> {
+        let mut n_kernels = HashMap::default();
+        for work in self.gpu.work.iter().filter(|work| work.kind == gpu::Kind::Kernel) {
+            let device = self.gpu.streams[work.stream as usize].device;
+            *n_kernels.entry((device, work.step)).or_default() += 1;
         }
         n_kernels
     }
@@ -557,30 +563,49 @@ impl TraceReport<'_, '_> {
             }
         }
         for (phase, name) in phases {
+            let of_phase: Vec<(&StepWindow, &Parts, Option<u64>)> = (devices.iter())
+                .flat_map(|device| &device.steps)
+                .filter_map(|(window, parts)| {
+                    let (step, what) = of_step(window)?;
+                    (what.phase == phase && step.phase(gpu.trace) == name).then_some((
+                        window,
+                        parts,
+                        what.tokens(),
+                    ))
+                })
+                .collect();
+            if of_phase.is_empty() {
+                continue;
+            }
+            let steps = |windows: &[(&StepWindow, &Parts, Option<u64>)]| -> HashMap<u32, Option<u64>> {
+                windows.iter().map(|(window, _, tokens)| (window.step, *tokens)).collect()
+            };
+            // A partial token count would overstate the time per token.
+            let tokens_of = |steps: &HashMap<u32, Option<u64>>| {
+                let add = |sum: u64, tokens: &Option<u64>| Some(sum.saturating_add((*tokens)?));
+                steps.values().try_fold(0, add).filter(|tokens| *tokens > 0)
+            };
+            let incomplete: HashSet<u32> = (of_phase.iter())
+                .filter(|(window, ..)| !window.is_complete)
+                .map(|(window, ..)| window.step)
+                .collect();
+            let mut complete = of_phase.clone();
+            complete.retain(|(window, ..)| !incomplete.contains(&window.step));
             let mut parts = Parts::default();
-            let (mut tokens, mut n_steps, mut is_unknown) = (0u64, 0u64, false);
-            let mut times = Vec::new();
-            for (window, step) in devices.iter().flat_map(|device| &device.steps) {
-                let is_of_phase = |(step, what): &(&Step, &Annotation)| {
-                    what.phase == phase && step.phase(gpu.trace) == name
-                };
-                let Some((_, what)) = of_step(window).filter(is_of_phase) else { continue };
-                n_steps += 1;
-                if !window.is_complete {
-                    continue;
-                }
-                parts.add(step);
-                times.push(step.total);
-                tokens = tokens.saturating_add(what.tokens().unwrap_or(0));
-                // A partial token count would overstate the time per token.
-                is_unknown |= what.tokens().is_none();
-            }
-            if n_steps > 0 {
-                let tokens = (!is_unknown && tokens > 0).then_some(tokens);
-                rows.push(PhaseRow { phase, name, n_steps, times: Durations::new(times), parts, tokens });
-            }
+            complete.iter().for_each(|(_, of_step, _)| parts.add(of_step));
+            let times = complete.iter().map(|(_, parts, _)| parts.total).collect();
+            rows.push(PhaseRow {
+                phase,
+                name,
+                n_steps: steps(&of_phase).len() as u64,
+                n_complete: steps(&complete).len() as u64,
+                times: Durations::new(times),
+                parts,
+                tokens: tokens_of(&steps(&complete)),
+            });
         }
         let any_missing = rows.iter().any(|row| !row.is_complete());
+        let per_token = |row: &PhaseRow<'_>| row.tokens.map(|tokens| row.parts.total as u64 / tokens);
         if rows.iter().all(|row| row.n_steps < 2 && row.phase == Phase::Unknown) {
             return None;
         }
@@ -589,7 +614,6 @@ impl TraceReport<'_, '_> {
         let part = |get: fn(&Parts) -> i64| {
             rows.iter().map(|row| share(get(&row.parts), row.parts.total)).collect::<Vec<_>>()
         };
-        let per_token = |row: &PhaseRow<'_>| row.tokens.map(|tokens| row.parts.total as u64 / tokens);
         let mut table = Table::new(
             self.named.id("phases"),
             self.named.title("Phases"),
@@ -640,7 +664,7 @@ impl TraceReport<'_, '_> {
                     "complete",
                     "complete steps",
                     Unit::Count,
-                    rows.iter().map(|row| row.times.count()),
+                    rows.iter().map(|row| row.n_complete),
                 )
                 .hint(
                     "steps whose launches all have device records; means, percentiles and shares cover these only",
