@@ -30,6 +30,7 @@ pub use gpu::sequence::{AlignedKernel, AlignedStep, Change};
 use gpu::side::GpuSide;
 use repeats::Repeats;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use tables::{Joined, Total, essence, is_comparable, join, narrow, ratio};
 
 /// Options of a comparison.
@@ -354,12 +355,46 @@ fn tables_of<'a>(report: Option<&'a Report>, id: &str) -> Vec<&'a Table> {
     report.tables().filter(|table| base_id(&table.id, report) == id).collect()
 }
 
+/// The tables of a kind that are joined with each other: those on one thing, see [`tables::apart`]; `None`: all of them.
+fn tables_on<'a>(report: Option<&'a Report>, id: &str, scope: Option<&str>) -> Vec<Cow<'a, Table>> {
+    let all = tables_of(report, id);
+    match scope {
+        None => all.into_iter().map(Cow::Borrowed).collect(),
+        Some(scope) => {
+            tables::apart(&all).into_iter().filter(|(of, _)| of == scope).map(|(_, table)| table).collect()
+        }
+    }
+}
+
+/// What the tables of a kind are on, in order, with the sides that have it. One `None` if no side has several things.
+fn scopes(pair: [Option<&Report>; 2], id: &str) -> Vec<(Option<String>, [bool; 2])> {
+    let mut scopes: Vec<(Option<String>, [bool; 2])> = Vec::new();
+    for (side, report) in pair.into_iter().enumerate() {
+        for (of, _) in tables::apart(&tables_of(report, id)) {
+            match scopes.iter_mut().find(|(known, _)| known.as_ref() == Some(&of)) {
+                Some((_, is_in)) => is_in[side] = true,
+                None => scopes.push((Some(of), [side == 0, side == 1])),
+            }
+        }
+    }
+    let n_of = |side: usize| scopes.iter().filter(|(_, is_in)| is_in[side]).count();
+    if n_of(0) <= 1 && n_of(1) <= 1 { vec![(None, [true; 2])] } else { scopes }
+}
+
 /// The tables of a kind in each file of a side.
-fn in_each_file(side: &Digest, report: &str, id: &str) -> Repeats {
-    let of_files: Vec<Vec<&Table>> = if side.files.len() == 1 {
-        vec![tables_of(side.report(report), id)]
+fn in_each_file(side: &Digest, report: &str, id: &str, scope: Option<&str>) -> Repeats {
+    let of_files: Vec<Vec<Cow<'_, Table>>> = if side.files.len() == 1 {
+        vec![tables_on(side.report(report), id, scope)]
     } else {
-        side.each.iter().map(|file| tables_of(file.iter().find(|of_file| of_file.id == report), id)).collect()
+        let of_file = |file: &'_ Vec<Report>| file.iter().find(|of_file| of_file.id == report).cloned();
+        side.each
+            .iter()
+            .map(|file| {
+                let report = of_file(file);
+                let tables = tables_on(report.as_ref(), id, scope);
+                tables.into_iter().map(|table| Cow::Owned(table.into_owned())).collect()
+            })
+            .collect()
     };
     Repeats::new(&of_files)
 }
@@ -385,30 +420,85 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
     let ids = table_ids(pair);
     let mut report = Report::new("", like.title.clone());
     report.id = compared_id(&like.id).into();
+    let mut all = Vec::new();
     for id in &ids {
-        let [a, b] = pair.map(|report| tables_of(report, id));
-        let each = match n_files {
-            [1, 1] => Default::default(),
-            _ => sides.map(|side| in_each_file(side, &like.id, id)),
-        };
-        let Some(joined) = join(&a, &b, &each) else { continue };
-        if report.summary.is_empty() && !joined.totals.is_empty() {
-            report.summary = words::summary(&joined);
-            if let Some(warning) = words::unlike_groups(n_files, &joined) {
-                report.warning(warning);
+        let mut number = 0;
+        for (scope, is_in) in scopes(pair, id) {
+            let scope = scope.as_deref();
+            if let Some((only, of)) = (is_in != [true; 2]).then(|| (if is_in[0] { "A" } else { "B" }, scope))
+            {
+                let what = pair
+                    .into_iter()
+                    .flatten()
+                    .find_map(|report| tables_of(Some(report), id).first().copied());
+                report.info(words::only_on_one_side(what, of.unwrap_or_default(), only));
+                continue;
             }
-            for warning in words::not_counted(&like.id, &joined) {
-                report.warning(warning);
-            }
-            report.findings(words::findings(&joined, &report));
-            if let Some(chart) = words::chart(&joined) {
-                report.chart(chart);
-            }
+            let [a, b] = pair.map(|report| tables_on(report, id, scope));
+            let each = match n_files {
+                [1, 1] => Default::default(),
+                _ => sides.map(|side| in_each_file(side, &like.id, id, scope)),
+            };
+            let Some(mut joined) = join(&by_ref(&a), &by_ref(&b), &each) else { continue };
+            name_scope(&mut joined.table, id, scope, number);
+            number += 1;
+            all.push(joined);
         }
+    }
+    // What changed comes first: a trace may have nothing but asynchronous slices.
+    let counts = |joined: &&Joined| !joined.totals.is_empty();
+    let first = all.iter().find(counts);
+    let changed = first
+        .filter(|joined| joined.n_changed == 0)
+        .and_then(|_| all.iter().filter(counts).find(|joined| joined.n_changed > 0));
+    if let Some(first) = first {
+        report.summary = words::summary(first);
+        if let Some(changed) = changed {
+            report.summary.push_str(&format!(" {}: {}", changed.table.title, words::summary(changed)));
+        }
+        let told = changed.unwrap_or(first);
+        if let Some(warning) = words::unlike_groups(n_files, told) {
+            report.warning(warning);
+        }
+        for warning in words::not_counted(&like.id, first) {
+            report.warning(warning);
+        }
+        report.findings(words::findings(told, &report));
+        if let Some(chart) = words::chart(told) {
+            report.chart(chart);
+        }
+    }
+    if report.summary.is_empty() {
+        let of = |joined: &Joined| {
+            let n_rows = counted(joined.n_rows.iter().sum(), "row", "rows");
+            format!(
+                "{}: {} of {n_rows} {}.",
+                joined.table.title,
+                joined.n_changed,
+                if joined.n_changed == 1 { "differs" } else { "differ" }
+            )
+        };
+        report.summary =
+            all.iter().filter(|joined| joined.table.n_rows() > 0).map(of).collect::<Vec<_>>().join(" ");
+    }
+    for joined in all {
         add(joined, &like.id, &mut report, comparison);
     }
     if !report.blocks.is_empty() {
         comparison.reports.push(report);
+    }
+}
+
+fn by_ref<'a>(tables: &'a [Cow<'_, Table>]) -> Vec<&'a Table> {
+    tables.iter().map(|table| &**table).collect()
+}
+
+/// Names the comparison of tables of a kind on one thing, the one with that number, counted from 0.
+fn name_scope(table: &mut Table, id: &str, scope: Option<&str>, number: usize) {
+    let Some(scope) = scope else { return };
+    table.id = analysis::several::numbered(id, number).into_owned().into();
+    if !scope.is_empty() && !table.title.contains(scope) {
+        table.title = format!("{}: {scope}", table.title);
     }
 }
 
@@ -465,13 +555,18 @@ pub fn measures_of(side: &Digest) -> Vec<Measure> {
     gpu::add_measures_of(side, &mut out);
     for report in side.reports.iter().filter(|report| !IN_GPU_REPORT.contains(&&*report.id)) {
         for id in table_ids([Some(report), None]) {
-            let each = match side.files.len() {
-                1 => Default::default(),
-                // The same for both, as noise needs two sides.
-                _ => [(), ()].map(|()| in_each_file(side, &report.id, &id)),
-            };
-            if let Some(joined) = join(&tables_of(Some(report), &id), &[], &each) {
-                add_measures(&joined.table, &joined.totals, &report.id, &mut out);
+            for (number, (scope, _)) in scopes([Some(report), None], &id).iter().enumerate() {
+                let scope = scope.as_deref();
+                let each = match side.files.len() {
+                    1 => Default::default(),
+                    // The same for both, as noise needs two sides.
+                    _ => [(), ()].map(|()| in_each_file(side, &report.id, &id, scope)),
+                };
+                let tables = tables_on(Some(report), &id, scope);
+                if let Some(mut joined) = join(&by_ref(&tables), &[], &each) {
+                    name_scope(&mut joined.table, &id, scope, number);
+                    add_measures(&joined.table, &joined.totals, &report.id, &mut out);
+                }
             }
         }
     }
@@ -480,12 +575,17 @@ pub fn measures_of(side: &Digest) -> Vec<Measure> {
 
 fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Comparison) {
     let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, unlike_units, .. } = joined;
+    let has_rows =
+        unlike_units.is_empty() || !table.columns.iter().all(|column| column.key || column.id == "change");
     for (label, [a, b]) in unlike_units {
         let (a, b) = (words::unit_name(a), words::unit_name(b));
         report.warning(match a == b {
             true => format!("\u{201c}{label}\u{201d} is not compared: it is whole in some tables, and has fractions in others."),
             false => format!("\u{201c}{label}\u{201d} is not compared: A has it in {a}, B in {b}."),
         });
+    }
+    if !has_rows {
+        return;
     }
     add_measures(&table, &totals, of_report, &mut comparison.measures);
     if !totals.is_empty() {

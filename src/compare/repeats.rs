@@ -6,6 +6,7 @@ use crate::base::hash::HashMap;
 use crate::compare::noise::Sample;
 use crate::report::{Report, Table};
 use crate::trace::Run;
+use std::borrow::Cow;
 
 /// Sides with more files are compared by their sums only.
 const MAX_FILES: usize = 64;
@@ -48,7 +49,7 @@ pub struct Repeats {
 
 impl Repeats {
     /// `each` contains the tables of one kind, by file.
-    pub fn new(each: &[Vec<&Table>]) -> Repeats {
+    pub fn new(each: &[Vec<Cow<'_, Table>>]) -> Repeats {
         let mut repeats = Repeats { rows: HashMap::default(), n_files: each.len() };
         for (file, tables) in each.iter().enumerate() {
             for table in tables {

@@ -249,7 +249,39 @@ pub struct Joined {
 /// Whether a table is comparable: it has keys and a compared column.
 pub fn is_comparable(table: &Table) -> bool {
     let has_key = table.columns.iter().any(|column| column.key);
-    has_key && table.columns.iter().any(|column| column.compared != Compared::Not)
+    has_key && table.columns.iter().any(is_measure)
+}
+
+fn is_measure(column: &Column) -> bool {
+    matches!(column.compared, Compared::ByRow | Compared::AddsUp)
+}
+
+/// Tables of one kind, each with what its amounts are of: these are joined apart. A table on several things is taken apart.
+pub fn apart<'a>(tables: &[&'a Table]) -> Vec<(String, Cow<'a, Table>)> {
+    let mut out: Vec<(String, Cow<'a, Table>)> = Vec::new();
+    for table in tables {
+        let key = table.columns.iter().find(|column| column.compared == Compared::Apart);
+        let Some(key) = key else {
+            out.push((table.of.clone(), Cow::Borrowed(table)));
+            continue;
+        };
+        let mut values: Vec<(Value, Vec<u32>)> = Vec::new();
+        for row in 0..table.n_rows() {
+            let value = key.cells.get(row);
+            match values.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, rows)) => rows.push(row as u32),
+                None => values.push((value, vec![row as u32])),
+            }
+        }
+        if values.is_empty() {
+            out.push((table.of.clone(), Cow::Borrowed(table)));
+        }
+        for (value, rows) in values {
+            let of = [table.of.clone(), value.plain()].into_iter().filter(|text| !text.is_empty());
+            out.push((of.collect::<Vec<_>>().join(", "), Cow::Owned(table.with_rows(&rows))));
+        }
+    }
+    out
 }
 
 /// A table reduced to the columns that a comparison needs.
@@ -353,12 +385,13 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
         (std::cmp::Reverse(row.size()), std::cmp::Reverse(size), key_text(&row.key))
     });
     let table = write(first, &keys, &measures, &rows, totals.first());
+    let has_main = !totals.is_empty();
     let count = |is_in: [bool; 2]| rows.iter().filter(|row| row.is_in == is_in).count() as u64;
     Some(Joined {
         table,
         totals,
         changes: changes(&keys, &measures, &rows),
-        n_changed: rows.iter().filter(|row| row.size() != 0).count() as u64,
+        n_changed: rows.iter().filter(|row| row.size() != 0 || !has_main && is_different(row)).count() as u64,
         n_noise: rows.iter().filter(|row| row.size() != 0 && row.is_noise()).count() as u64,
         n_rows: [count([true, false]), count([false, true]), count([true, true])],
         n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
@@ -409,7 +442,7 @@ fn measures(table: &Table) -> Vec<Measure> {
     let main = by_sort.or_else(with_bar).or_else(any);
     let others = (0..table.columns.len())
         .filter(|at| Some(*at) != main && !table.columns[*at].key)
-        .filter(|at| table.columns[*at].compared != Compared::Not);
+        .filter(|at| is_measure(&table.columns[*at]));
     let of = |at: usize| {
         let column = &table.columns[at];
         Measure {
@@ -568,16 +601,23 @@ pub fn ratio(a: i128, b: i128) -> Option<f64> {
     (a != 0).then(|| b as f64 / a as f64)
 }
 
+fn is_different(row: &Row) -> bool {
+    row.is_in != [true; 2]
+        || row
+            .values
+            .iter()
+            .any(|[a, b]| a.value != b.value || a.other != b.other || a.is_there != b.is_there)
+}
+
 /// Change of a row as sign and word, distinct without color. `has_main`: whether the first value is a main column.
 fn change(row: &Row, has_main: bool) -> &'static str {
     let [a, b] = &row.values[0];
-    let is_same = |[a, b]: &[Side; 2]| a.value == b.value && a.other == b.other && a.is_there == b.is_there;
     match (row.is_in, b.value.cmp(&a.value)) {
         ([true, false], _) => "▽ only in A",
         ([false, true], _) => "△ only in B",
         (_, Ordering::Greater) if has_main => "▲ more in B",
         (_, Ordering::Less) if has_main => "▼ less in B",
-        _ if row.values.iter().all(is_same) => "= same",
+        _ if !is_different(row) => "= same",
         _ if has_main => "≈ equal, other columns differ",
         _ => "≠ different",
     }

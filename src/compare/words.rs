@@ -7,7 +7,7 @@ use crate::analysis::mrm;
 use crate::base::text::capitalized;
 use crate::base::units::{Unit, counted, format_ratio, group_decimal};
 use crate::report::chart::{Bars, Part, Plot, Tone};
-use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes};
+use crate::report::{Chart, Facts, Finding, Findings, Report, RowsOf, Stakes, Table};
 
 /// `Self: 1.250 ms in A, 1.500 ms in B (+20.0%).`
 pub fn summary(joined: &Joined) -> String {
@@ -81,6 +81,12 @@ pub fn unlike_groups(n_files: [usize; 2], joined: &Joined) -> Option<String> {
         shown(by_file[1], total.unit),
         percent(by_file[0] as f64, by_file[1] as f64)
     ))
+}
+
+/// Why a table of one side has no counterpart: only that side has what its amounts are of.
+pub fn only_on_one_side(like: Option<&Table>, of: &str, side: &str) -> String {
+    let title = like.map_or("Table", |table| table.title.split(" by ").next().unwrap_or(&table.title));
+    format!("{title}: only {side} has \u{201c}{of}\u{201d}, so there is nothing to compare it with.")
 }
 
 /// Name of a unit in a sentence.

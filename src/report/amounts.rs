@@ -121,6 +121,8 @@ pub fn total(column: &Column) -> Option<f64> {
 /// What the amounts of each column of a table relate to.
 pub fn bases(table: &Table, n_steps: Option<u64>) -> Vec<Basis> {
     let is_whole = table.n_left_out == 0;
+    let has_totals = table.has_totals();
+    let total = |column: &Column| total(column).filter(|_| has_totals);
     table.columns.iter().map(|column| Basis { total: total(column), is_whole, n_steps }).collect()
 }
 

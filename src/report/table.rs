@@ -13,6 +13,8 @@ pub struct Table {
     /// Stable snake-case name, unique in its report; repeated tables have a number.
     pub id: Cow<'static, str>,
     pub title: String,
+    /// What its amounts are of, if the report has tables of one kind whose amounts must not be added: a kind of weight. Else empty.
+    pub of: String,
     /// Explanation of rows and counts; may be empty.
     pub caption: String,
     /// Text instead of an empty table, with the reason.
@@ -79,6 +81,8 @@ pub enum Compared {
     ByRow,
     /// Like `ByRow`, and the rows are exhaustive, so that their sum is a total.
     AddsUp,
+    /// Of a key: rows with different values are of different things, whose amounts must not be added: the memory of two GPUs.
+    Apart,
 }
 
 /// The values of a column.
@@ -358,6 +362,12 @@ impl Column {
         self
     }
 
+    /// Marks a key whose values are compared apart; see [`Compared::Apart`].
+    pub fn apart(mut self) -> Column {
+        self.compared = Compared::Apart;
+        self
+    }
+
     /// Marks a column that is part of the row key.
     pub fn as_key(mut self) -> Column {
         self.key = true;
@@ -381,6 +391,20 @@ impl Table {
     pub fn caption(mut self, caption: impl Into<String>) -> Table {
         self.caption = caption.into();
         self
+    }
+
+    /// Says what the amounts are of; see [`Table::of`].
+    pub fn of(mut self, of: impl Into<String>) -> Table {
+        self.of = of.into();
+        self
+    }
+
+    /// Whether the amounts of its rows add up: not if they are of several things; see [`Compared::Apart`].
+    pub fn has_totals(&self) -> bool {
+        let apart = self.columns.iter().filter(|column| column.compared == Compared::Apart);
+        apart
+            .map(|column| &column.cells)
+            .all(|cells| (1..cells.len()).all(|row| cells.get(row) == cells.get(0)))
     }
 
     /// Excludes all columns from comparisons; see [`Compared::Not`].

@@ -100,7 +100,8 @@ pub fn label(device: usize) -> String {
 
 /// The column with which rows name their GPU.
 pub(super) fn device_column(devices: impl Iterator<Item = usize>) -> Column {
-    Column::key("device", "device", Content::Plain, texts(devices.map(|device| Some(label(device)))))
+    // GPUs are separate memories.
+    Column::key("device", "device", Content::Plain, texts(devices.map(|device| Some(label(device))))).apart()
 }
 
 pub(super) fn signed(bytes: u64) -> i64 {

@@ -170,6 +170,11 @@ fn add_weight(
     warn(report, weight, tree, &functions);
     let whole = tree.weights.total;
     let id = |name| numbered(name, number);
+    // Weights of other kinds or units are never added to these.
+    let scope = match name == weight.unit() {
+        true => name.clone(),
+        false => format!("{name}, {}", weight.unit()),
+    };
 
     let texts = |ids: &dyn Fn(&FunctionSum) -> StringId| -> TextCells {
         functions.iter().map(|sum| strings.get_opt(ids(sum))).collect()
@@ -188,7 +193,8 @@ fn add_weight(
         Table::new(id(FUNCTIONS.id), titled("Functions"), columns)
             .sorted_by("self", true)
             .caption("One row per function: a name in a file, or in a module.")
-            .if_empty("No sample has a stack."),
+            .if_empty("No sample has a stack.")
+            .of(&scope),
     );
 
     let files = tree.files(strings);
@@ -205,11 +211,12 @@ fn add_weight(
         report.table(
             Table::new(id("files"), titled("Files"), columns)
                 .sorted_by("self", true)
-                .caption("A total counts a stack once, however many functions of the file are in it."),
+                .caption("A total counts a stack once, however many functions of the file are in it.")
+                .of(&scope),
         );
     }
     if threads.len() > 1 {
-        report.table(thread_table(id("threads"), titled("Threads"), &threads, &measure, tree));
+        report.table(thread_table(id("threads"), titled("Threads"), &threads, &measure, tree).of(&scope));
     }
 }
 

@@ -215,6 +215,7 @@ fn cut_table(
     Table {
         id: table.id.clone(),
         title: table.title.clone(),
+        of: table.of.clone(),
         caption: if extent.has_captions { table.caption.clone() } else { String::new() },
         empty: table.empty.clone(),
         columns: columns.into_iter().map(|(_, column)| column).collect(),
