@@ -134,12 +134,13 @@ fn run(context: &Context<'_>) -> Report {
             ),
             integers("points", "points", Unit::Count, rows.iter().map(|series| series.points as i64)),
             float("first", "first", &|series| known(series, series.first)),
-            float("last", "last", &|series| known(series, series.last)),
-            float("min", "min", &|series| known(series, series.min)),
-            float("max", "max", &|series| known(series, series.max)),
+            float("last", "last", &|series| known(series, series.last)).by_row(),
+            float("min", "min", &|series| known(series, series.min)).by_row(),
+            float("max", "max", &|series| known(series, series.max)).by_row(),
             float("mean", "mean", &|series| (series.held_ns > 0.0).then_some(series.mean)).hint(
                 "time-weighted; each value applies until the next one of its series, the last one to the end of the trace",
-            ),
+            )
+            .by_row(),
         ],
     )
     .caption("One row per series, that is, per argument of a counter.")
