@@ -46,7 +46,7 @@ pub const SLICES: TableHandle = TableHandle { report: &INFO, id: "slices" };
 /// first of them. `None` if no thread has slices.
 pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let names = &sums.names;
-    let rows = &sums.inner;
+    let (rows, n_outer) = sums.telling();
     let mut order = by_self_time(rows, names);
     order.retain(|row| rows[*row].class == Class::Thread && rows[*row].sums.count > 0);
     let first = rows.get(*order.first()?)?;
@@ -64,8 +64,8 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
             INFO.title
         );
     }
-    if sums.n_outer > 0 {
-        let slices = counted(sums.n_outer, "slice", "slices");
+    if n_outer > 0 {
+        let slices = counted(n_outer, "slice", "slices");
         caption = format!("{caption} Excludes {slices} without an end or spanning nearly the whole trace.");
     }
     // A top list is not a total, and another trace may have other names at the top.
@@ -120,9 +120,9 @@ fn summary(run: &Run, sums: &SliceSums<'_>, timed: &[usize]) -> String {
     let (rows, names) = (&sums.all, &sums.names);
     let class = rows[*first].class;
     let n_names = timed.iter().filter(|row| rows[**row].class == class).count();
-    // As in the overview: slices around everything are not informative.
-    let inner =
-        timed.iter().map(|row| &sums.inner[*row]).filter(|row| row.class == class && row.sums.count > 0);
+    // As in the overview: slices around everything are rarely informative.
+    let (telling, _) = sums.telling();
+    let inner = timed.iter().map(|row| &telling[*row]).filter(|row| row.class == class && row.sums.count > 0);
     let most = inner.min_by_key(|row| Reverse(row.sums.self_ns)).unwrap_or(&rows[*first]);
     let what = if class == Class::State { "time" } else { "self time" };
     format!("{}. Most {what}: {}.", counted(n_names as u64, "name", "names"), self_time_of(most, names))

@@ -107,6 +107,21 @@ impl<'a> SliceSums<'a> {
         self_total(&self.all)
     }
 
+    /// The rows that tell where time went, and the slices of threads that are left out of them: [`SliceSums::inner`], unless a slice
+    /// around nearly all of the trace spent more time itself than all others together.
+    pub fn telling(&self) -> (&[Row], u64) {
+        let others = self_total(&self.inner);
+        let is_hot = |(all, inner): (&Row, &Row)| {
+            all.class == Class::Thread
+                && all.sums.unfinished == 0
+                && all.sums.self_ns.saturating_sub(inner.sums.self_ns) > others
+        };
+        match self.all.iter().zip(&self.inner).any(is_hot) {
+            true => (&self.all, 0),
+            false => (&self.inner, self.n_outer),
+        }
+    }
+
     /// Lower median of the durations of each row; 0 for instants. `None` if it would need slices that were discarded.
     pub fn medians(&self, run: &Run) -> Vec<Option<i64>> {
         if run.traces.iter().any(|trace| trace.aggregated.is_some()) {
