@@ -208,6 +208,10 @@ impl Terminal<'_> {
         if n_more > 0 {
             self.styled(DIM, &format!("… {}", counted(n_more, "more row", "more rows")))?;
         }
+        // What its numbers are, and what they leave out.
+        if !table.caption.is_empty() {
+            self.paragraph(DIM, &table.caption)?;
+        }
         if !left_out.is_empty() {
             let labels: Vec<String> = left_out.into_iter().map(|column| column.label).collect();
             self.paragraph(DIM, &format!("… hidden columns: {}", labels.join(", ")))?;
