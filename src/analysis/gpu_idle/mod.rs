@@ -55,9 +55,9 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let labels: Vec<String> = (0..gpu.devices.len() as u32).map(|device| gpu.device_label(device)).collect();
     report.table(
         cause_table(named, IDLE.id, "GPU idle time", &labels, &by_device).caption(
-            "Gaps in which no stream ran anything. Up to the end of the next launch call, the GPU is waiting for the host. The \
-             rest is a gap between kernels if under 30 µs, else a stall on an event, another stream or a resource. Gaps that may \
-             contain unrecorded kernels don't count as idle.",
+            "Gaps in which no stream ran anything. A gap that begins before the launch call of the next kernel counts as waiting for \
+             the host up to the end of that call. The rest is a gap between kernels if under 30 µs, else a stall on an event, \
+             another stream or a resource. Gaps that may contain unrecorded kernels don't count as idle.",
         ),
     );
     if gpu.streams.len() > 1 {
