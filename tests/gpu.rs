@@ -405,3 +405,80 @@ fn bytes_over_time_add_up() {
         assert_eq!(sum("copies", false), sum("bandwidth", true), "{name}");
     }
 }
+
+/// A trace with allocator events at 1, 2, … µs, each with bytes, address and the allocator's total.
+fn with_allocations(events: &[(i64, u64, Option<u64>)]) -> Trace {
+    let events = events.iter().zip(1..).map(|((bytes, address, total), ts)| {
+        let mut args = serde_json::json!({"Bytes": bytes, "Addr": address, "Device Type": 1, "Device Id": 0});
+        if let Some(total) = total {
+            args["Total Allocated"] = (*total).into();
+        }
+        serde_json::json!({
+            "ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts,
+            "args": args,
+        })
+    });
+    let operator = serde_json::json!({
+        "ph": "X", "cat": "cpu_op", "name": "aten::empty", "pid": 1, "tid": 1, "ts": 0, "dur": 60,
+    });
+    let events: Vec<Value> = std::iter::once(operator).chain(events).collect();
+    let json = serde_json::json!({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events});
+    import("memory.json", json.to_string().as_bytes(), None).unwrap()
+}
+
+/// What is freed without a recorded allocation was in use before, so memory in use is never below zero.
+#[test]
+fn memory_in_use_counts_what_was_there_before() {
+    // Events, then the peak, the end and the values over time; the first one is before the first event.
+    type Case<'a> = (&'a [(i64, u64, Option<u64>)], (f64, f64), &'a [f64], &'a str);
+    let cases: [Case<'_>; 5] = [
+        // 5000 bytes at address 9 were there before.
+        (
+            &[(1000, 1, None), (3000, 2, None), (-1000, 1, None), (-5000, 9, None)],
+            (9000.0, 3000.0),
+            &[5000.0, 6000.0, 9000.0, 8000.0, 3000.0],
+            "Peak memory: at least 8.79 KiB on GPU 0.",
+        ),
+        // Without addresses, the sum shows that 2000 bytes were there: 1000 − 3000.
+        (
+            &[(1000, 0, None), (-3000, 0, None)],
+            (3000.0, 0.0),
+            &[2000.0, 3000.0, 0.0],
+            "Peak memory: at least 2.93 KiB on GPU 0.",
+        ),
+        // The peak is before the first event.
+        (
+            &[(-2000, 1, None), (500, 1, None)],
+            (2000.0, 500.0),
+            &[2000.0, 0.0, 500.0],
+            "Peak memory: at least 1.95 KiB on GPU 0.",
+        ),
+        // A total says what was there: 11000 − 1000. Events without one go on from it.
+        (
+            &[(1000, 1, Some(11000)), (500, 2, None), (-8000, 3, Some(3500))],
+            (11500.0, 3500.0),
+            &[10000.0, 11000.0, 11500.0, 3500.0],
+            "Peak memory: 11.2 KiB on GPU 0.",
+        ),
+        (
+            &[(1000, 1, None), (-1000, 1, None)],
+            (1000.0, 0.0),
+            &[1000.0, 0.0],
+            "Peak memory: at least 1000 B on GPU 0.",
+        ),
+    ];
+    for (events, (peak, end), over_time, says) in cases {
+        let reports = analysis::reports(&Run::single(with_allocations(events)), &Query::default());
+        let report = reports.iter().find(|report| report.id == "gpu-memory").unwrap();
+        assert!(report.tables().all(|table| table.is_sound()), "{events:?}");
+        let column = |id: &str, column: &str| -> Vec<f64> {
+            let table = report.tables().find(|table| table.id == id).unwrap();
+            let column = table.column(column).unwrap();
+            (0..table.n_rows()).filter_map(|row| column.cells.get(row).as_f64()).collect()
+        };
+        assert_eq!(column("allocations", "peak"), [peak], "{events:?}");
+        assert_eq!(column("allocations", "end"), [end], "{events:?}");
+        assert_eq!(column("memory_over_time", "in_use"), over_time, "{events:?}");
+        assert!(report.summary.ends_with(says), "{}", report.summary);
+    }
+}

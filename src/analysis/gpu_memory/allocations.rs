@@ -3,10 +3,10 @@
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::{GpuTrace, Kind, Lack, NamedTrace, Tool};
 use crate::analysis::timeline::{self, cut, integers, texts, with_left_out};
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use crate::base::strings::StringId;
-use crate::base::units::{Unit, format_bytes};
+use crate::base::units::{Unit, format_bytes, format_ns};
 use crate::report::chart::{Chart, Line, Lines, Over, Plot, Tone};
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::Trace;
@@ -78,8 +78,9 @@ pub fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
         summaries.iter().filter(|(owner, _)| owner.kind != 0).max_by_key(|(_, summary)| summary.peak)
     {
         report.summary = format!(
-            "{} Peak memory: {} on {}.",
+            "{} Peak memory: {}{} on {}.",
             report.summary,
+            if summary.is_exact { "" } else { "at least " },
             format_bytes(u64::try_from(summary.peak).unwrap_or(0)),
             owner.label(gpu, &owners)
         );
@@ -143,44 +144,91 @@ fn changes(gpu: &GpuTrace<'_>) -> Vec<(Owner, Vec<Change>)> {
     owners
 }
 
+/// Bytes in use over the changes of a device.
+struct InUse {
+    /// Before the first change.
+    before: i64,
+    /// After each change.
+    after: Vec<i64>,
+    /// Whether they follow the allocator's own totals. If not, they lack what is from before the recording and never freed in it.
+    is_exact: bool,
+}
+
+impl InUse {
+    fn of(changes: &[Change]) -> InUse {
+        let total = |change: &Change| change.allocated.and_then(|bytes| i64::try_from(bytes).ok());
+        let first = changes.iter().enumerate().find_map(|(i, change)| Some((i, total(change)?)));
+        let before = match first {
+            Some((first, total)) => {
+                changes[..=first].iter().fold(total, |left, change| left.saturating_sub(change.bytes)).max(0)
+            }
+            None => freed_from_before(changes),
+        };
+        let mut now = before;
+        let after = changes.iter().map(|change| {
+            now = total(change).unwrap_or_else(|| now.saturating_add(change.bytes).max(0));
+            now
+        });
+        InUse { before, after: after.collect(), is_exact: first.is_some() }
+    }
+}
+
+/// Bytes that were in use before the first change, as far as frees show it: addresses that are freed before they are allocated, and at
+/// least as much as keeps the sum from going below zero.
+fn freed_from_before(changes: &[Change]) -> i64 {
+    let mut seen: HashSet<u64> = HashSet::default();
+    let mut freed = 0i64;
+    let (mut sum, mut least) = (0i64, 0i64);
+    for change in changes {
+        let is_first = change.address != 0 && seen.insert(change.address);
+        if is_first && change.bytes < 0 {
+            freed = freed.saturating_sub(change.bytes);
+        }
+        sum = sum.saturating_add(change.bytes);
+        least = least.min(sum);
+    }
+    freed.max(least.saturating_neg())
+}
+
 /// Totals over all changes of a device.
 struct Summary {
     n_allocations: u64,
     n_frees: u64,
     allocated_bytes: i64,
-    /// Peak bytes in use, by the allocator's own total or the sum of changes.
+    /// Peak bytes in use.
     peak: i64,
-    /// Index of the change that reached the peak.
-    peak_at: usize,
+    /// Index of the change that reached the peak; `None` if it was before the first one.
+    peak_at: Option<usize>,
     reserved: Option<u64>,
     end: i64,
+    /// As in [`InUse`].
+    is_exact: bool,
 }
 
 impl Summary {
     fn new(changes: &[Change]) -> Summary {
+        let in_use = InUse::of(changes);
         let mut summary = Summary {
             n_allocations: 0,
             n_frees: 0,
             allocated_bytes: 0,
-            peak: 0,
-            peak_at: 0,
+            peak: in_use.before,
+            peak_at: None,
             reserved: None,
-            end: 0,
+            end: in_use.before,
+            is_exact: in_use.is_exact,
         };
-        let mut sum = 0i64;
-        for (i, change) in changes.iter().enumerate() {
-            sum = sum.saturating_add(change.bytes);
+        for (i, (change, after)) in changes.iter().zip(in_use.after).enumerate() {
             if change.bytes >= 0 {
                 summary.n_allocations += 1;
                 summary.allocated_bytes = summary.allocated_bytes.saturating_add(change.bytes);
             } else {
                 summary.n_frees += 1;
             }
-            let in_use = change.allocated.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or(sum);
-            if in_use > summary.peak {
-                (summary.peak, summary.peak_at) = (in_use, i);
+            if after > summary.peak {
+                (summary.peak, summary.peak_at) = (after, Some(i));
             }
-            summary.end = in_use;
+            summary.end = after;
             summary.reserved = summary.reserved.max(change.reserved);
         }
         summary
@@ -197,16 +245,15 @@ fn over_time(named: &NamedTrace<'_, '_>, owners: &[(Owner, Vec<Change>)]) -> Opt
         .take(6)
         .enumerate()
         .map(|(number, (owner, changes))| {
-            let mut sum = 0i64;
-            let points = changes.iter().map(|change| {
-                sum = sum.saturating_add(change.bytes);
-                let in_use = change.allocated.map_or(sum as f64, |bytes| bytes as f64);
-                (change.ts.saturating_sub(start), in_use.max(0.0))
-            });
+            let in_use = InUse::of(changes);
+            // What was in use before the first change was so from the start of the trace.
+            let before = (in_use.before > 0).then_some((0, in_use.before as f64));
+            let at = |change: &Change| change.ts.saturating_sub(start);
+            let after = changes.iter().zip(in_use.after).map(|(change, bytes)| (at(change), bytes as f64));
             Line {
                 name: owner.label(named.gpu, owners),
                 tone: Tone::Other(number as u8),
-                points: points.collect(),
+                points: before.into_iter().chain(after).collect(),
             }
             .at_most(MAX_POINTS)
         })
@@ -243,7 +290,7 @@ fn owner_table(
     )
     .caption(
         "From the profiler's allocation events. Memory in use is the allocator's own total. If that is not recorded, it is the sum \
-         of changes since recording started, which misses earlier allocations.",
+         of changes, and of earlier allocations that were freed later. It misses those that were never freed.",
     )
 }
 
@@ -257,7 +304,7 @@ fn live_table(
     let gpu = named.gpu;
     let has_addresses = changes.iter().any(|change| change.address != 0);
     let mut live: HashMap<u64, &Change> = HashMap::default();
-    for change in changes.iter().take(summary.peak_at + 1) {
+    for change in changes.iter().take(summary.peak_at.map_or(0, |at| at + 1)) {
         if change.bytes >= 0 {
             live.insert(change.address, change);
         } else {
@@ -284,7 +331,11 @@ fn live_table(
     sort::by(&mut rows, |a, b| (b.1.1, text(a.0.0), text(a.0.1)).cmp(&(a.1.1, text(b.0.0), text(b.0.1))));
     let n_left_out = cut(&mut rows);
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
-    let at = changes.get(summary.peak_at).map_or(0, |change| change.ts.saturating_sub(start));
+    let peak_at = summary.peak_at.and_then(|at| changes.get(at));
+    let when = match peak_at.map(|change| change.ts.saturating_sub(start)) {
+        Some(at) => format!("{} after the start of the trace", format_ns(at)),
+        None => "before the first allocation event".to_string(),
+    };
     let before = summary.peak.saturating_sub(known).max(0);
     let table = Table::new(
         named.id("live"),
@@ -297,10 +348,9 @@ fn live_table(
         ],
     )
     .caption(format!(
-        "Blocks live at the peak of {}, {} after the start of the trace, by innermost operator and frame around the allocation. {} \
-         more have no recorded allocation.",
+        "Blocks live at the peak of {}, {when}, by innermost operator and frame around the allocation. {} more have no recorded \
+         allocation.",
         format_bytes(u64::try_from(summary.peak).unwrap_or(0)),
-        crate::base::units::format_ns(at),
         format_bytes(u64::try_from(before).unwrap_or(0))
     ))
     .if_empty("No recorded allocation was live at the peak, or allocations have no addresses.");
