@@ -721,3 +721,232 @@ fn stack_profiles_add_up() {
         }
     }
 }
+
+/// A pickle of protocol 2.
+fn pickled(value: &Value) -> Vec<u8> {
+    fn add(value: &Value, bytes: &mut Vec<u8>) {
+        let text = |text: &str, bytes: &mut Vec<u8>| {
+            bytes.push(b'X');
+            bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+        };
+        match value {
+            Value::Null => bytes.push(b'N'),
+            Value::Bool(is_true) => bytes.push(if *is_true { 0x88 } else { 0x89 }),
+            Value::Number(number) => {
+                bytes.extend_from_slice(b"\x8a\x08");
+                bytes.extend_from_slice(&number.as_i64().unwrap().to_le_bytes());
+            }
+            Value::String(own) => text(own, bytes),
+            Value::Array(elements) => {
+                bytes.extend_from_slice(b"](");
+                elements.iter().for_each(|element| add(element, bytes));
+                bytes.push(b'e');
+            }
+            Value::Object(pairs) => {
+                bytes.extend_from_slice(b"}(");
+                for (key, value) in pairs {
+                    text(key, bytes);
+                    add(value, bytes);
+                }
+                bytes.push(b'u');
+            }
+        }
+    }
+    let mut bytes = b"\x80\x02".to_vec();
+    add(value, &mut bytes);
+    bytes.push(b'.');
+    bytes
+}
+
+fn made(value: &Value) -> Trace {
+    import("made.pickle", &pickled(value), None).unwrap()
+}
+
+const MIB: i64 = 1 << 20;
+
+/// An event of 1 MiB of memory, or of a few bytes, at an address in MiB.
+fn event(action: &str, at: i64, size: i64, time: i64) -> Value {
+    let frames = json!([{"filename": "/app/train.py", "line": 10, "name": "forward"}]);
+    json!({"action": action, "addr": at * MIB, "size": size, "stream": 0, "time_us": time, "frames": frames})
+}
+
+fn freed(at: i64, size: i64, time: i64) -> [Value; 2] {
+    [event("free_requested", at, size, time), event("free_completed", at, size, time)]
+}
+
+fn oom(size: i64, free: i64, time: i64) -> Value {
+    json!({"action": "oom", "size": size, "device_free": free, "stream": 0, "time_us": time, "frames": []})
+}
+
+/// A segment of blocks, each with its size in MiB and whether it is active.
+fn segment(at: i64, stream: i64, pool: [i64; 2], is_expandable: bool, blocks: &[(i64, bool)]) -> Value {
+    let state = |is_active: bool| if is_active { "active_allocated" } else { "inactive" };
+    let mut address = at * MIB;
+    let blocks = blocks.iter().map(|(size, is_active)| {
+        let block = json!({
+            "address": address, "size": size * MIB, "requested_size": size * MIB, "state": state(*is_active),
+            "frames": [],
+        });
+        address += size * MIB;
+        block
+    });
+    let blocks: Vec<Value> = blocks.collect();
+    json!({
+        "device": 0, "address": at * MIB, "total_size": address - at * MIB, "stream": stream,
+        "segment_type": "large", "segment_pool_id": pool, "is_expandable": is_expandable, "frames": [],
+        "blocks": blocks,
+    })
+}
+
+/// Text of the finding with an ID; empty without one.
+fn says(value: &Value, id: &str) -> String {
+    let report = report(made(value));
+    assert!(report.tables().all(|table| table.is_sound()));
+    let all = report.blocks.iter().filter_map(|block| match block {
+        Block::Findings(it) => Some(&it.findings),
+        _ => None,
+    });
+    all.flatten().find(|finding| finding.id == id).map_or(String::new(), |finding| finding.text.clone())
+}
+
+/// Fragmentation is the cause only where blocks that the request could use are too small, but together large enough.
+#[test]
+fn causes_of_out_of_memory_are_told_apart() {
+    let text = |segments: Value, events: &[Value], settings: Value| {
+        let all = json!({"segments": segments, "device_traces": [events], "allocator_settings": settings});
+        says(&all, "out-of-memory")
+    };
+    let check = |text: String, with: &[&str], without: &[&str]| {
+        assert!(with.iter().all(|part| text.contains(part)), "{text}");
+        assert!(without.iter().all(|part| !text.contains(part)), "{text}");
+    };
+    const TRY: &str = "Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.";
+    let none = || json!({});
+    let reserved = |size: i64| event("segment_alloc", 0, size * MIB, 1);
+
+    // 10 + 30 MiB: a block of 30 MiB is enough for 15 MiB, but another stream's.
+    let events = [reserved(40), event("alloc", 0, 10 * MIB, 2), oom(15 * MIB, 2 * MIB, 3)];
+    let blocks = [(10, true), (30, false)];
+    check(
+        text(json!([segment(0, 7, [0, 0], false, &blocks)]), &events, none()),
+        &[
+            "30.0 MiB reserved but not active. A block of 30.0 MiB is large enough, but belongs to stream 7 (the request: stream 0).",
+            "fragmentation is not the cause",
+        ],
+        &[TRY],
+    );
+    // Or of a CUDA graph.
+    check(
+        text(json!([segment(0, 0, [0, 1], false, &blocks)]), &events, none()),
+        &["A block of 30.0 MiB is large enough, but belongs to private pool (0, 1).", "not the cause"],
+        &[TRY],
+    );
+    // On its own stream, it is unknown why the block was not used.
+    check(
+        text(json!([segment(0, 0, [0, 0], false, &blocks)]), &events, none()),
+        &["A block of 30.0 MiB on its stream is large enough", "not the cause"],
+        &[TRY],
+    );
+    // Blocks of 10 and 20 MiB of another stream: 30 MiB are enough for 25 MiB, but none of it on stream 0.
+    let events_25 = [reserved(40), event("alloc", 10, 10 * MIB, 2), oom(25 * MIB, 2 * MIB, 3)];
+    check(
+        text(
+            json!([segment(0, 7, [0, 0], false, &[(10, false), (10, true), (20, false)])]),
+            &events_25,
+            none(),
+        ),
+        &["30.0 MiB reserved but not active, only 0 B of it on its stream and in its pool."],
+        &[TRY, "fragmentation"],
+    );
+
+    // 5 + 15 MiB between active blocks are together enough for 18 MiB.
+    let events = [
+        reserved(40),
+        event("alloc", 0, 10 * MIB, 2),
+        event("alloc", 15, 10 * MIB, 2),
+        oom(18 * MIB, 2 * MIB, 3),
+    ];
+    let blocks = [(10, true), (5, false), (10, true), (15, false)];
+    let fragmented = "20.0 MiB reserved but not active on its stream and in its pool, the largest block 15.0 MiB, so fragmentation is the cause.";
+    check(
+        text(json!([segment(0, 0, [0, 0], false, &blocks)]), &events, none()),
+        &[fragmented, TRY],
+        &["are on"],
+    );
+    // The advice is no use where it was followed.
+    let is_on = [
+        (false, json!({"expandable_segments": true})),
+        (false, json!({"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64,expandable_segments:True"})),
+        (true, json!({"expandable_segments": false})),
+    ];
+    for (is_expandable, settings) in is_on {
+        check(
+            text(json!([segment(0, 0, [0, 0], is_expandable, &blocks)]), &events, settings),
+            &[fragmented, "Expandable segments are on already."],
+            &[TRY],
+        );
+    }
+    // With a free of what was active, the blocks at the time are unknown: 40 − 20 MiB is the most.
+    let mut later = events.to_vec();
+    later.extend(freed(0, 10 * MIB, 4));
+    let blocks = [(15, false), (10, true), (15, false)];
+    check(
+        text(json!([segment(0, 0, [0, 0], false, &blocks)]), &later, none()),
+        &["up to 20.0 MiB reserved but not active, so fragmentation is the likely cause.", TRY],
+        &[],
+    );
+
+    // 100 MiB are free and 50 MiB requested.
+    let events = [reserved(40), event("alloc", 0, 40 * MIB, 2), oom(50 * MIB, 100 * MIB, 3)];
+    check(
+        text(json!([segment(0, 0, [0, 0], false, &[(40, true)])]), &events, none()),
+        &["100.0 MiB free on the device, which is enough.", "set_per_process_memory_fraction"],
+        &[TRY, "reserved but"],
+    );
+    // 12 MiB are free and 5 MiB requested, but the allocator reserves 20 MiB for them.
+    let events = [reserved(40), event("alloc", 0, 40 * MIB, 2), oom(5 * MIB, 12 * MIB, 3)];
+    check(
+        text(json!([segment(0, 0, [0, 0], false, &[(40, true)])]), &events, none()),
+        &["0 B reserved but not active. The memory was full.", "needs a new segment of 20.0 MiB."],
+        &[TRY, "which is enough"],
+    );
+}
+
+/// Blocks of 512 bytes for 4 bytes each fill a segment: that is rounding, and nothing is inactive.
+#[test]
+fn rounding_is_no_fragmentation() {
+    let rows = 0..4096i64;
+    let at = |row: i64| 512 * row;
+    let mut events = vec![event("segment_alloc", 0, 2 * MIB, 1)];
+    events.extend(rows.clone().map(
+        |row| json!({"action": "alloc", "addr": at(row), "size": 4, "stream": 0, "time_us": 2, "frames": []}),
+    ));
+    events.push(oom(MIB, 0, 3));
+    let blocks: Vec<Value> = rows
+        .map(|row| {
+            json!({
+                "address": at(row), "size": 512, "requested_size": 4, "state": "active_allocated", "frames": [],
+            })
+        })
+        .collect();
+    let mut segment = segment(0, 0, [0, 0], false, &[]);
+    segment["segment_type"] = json!("small");
+    segment["total_size"] = json!(2 * MIB);
+    segment["blocks"] = json!(blocks);
+    let all = json!({"segments": [segment], "device_traces": [events]});
+    // 2 MiB − 4096 × 4 B = 1.98 MiB.
+    let text = says(&all, "out-of-memory");
+    assert!(
+        text.contains("0 B reserved but not active. The memory was full. 1.98 MiB is rounding"),
+        "{text}"
+    );
+    let report = report(made(&all));
+    let table = report.tables().find(|table| table.id == "out_of_memory").unwrap();
+    assert_eq!(table.column("unused").unwrap().cells.get(0).as_f64(), Some(0.0));
+    // Without the blocks, sizes as multiples of 512 bytes show the same.
+    let mut without = all.clone();
+    without["segments"][0]["blocks"] = json!([]);
+    let text = says(&without, "out-of-memory");
+    assert!(text.contains("0 B reserved but not active. The memory was full."), "{text}");
+}

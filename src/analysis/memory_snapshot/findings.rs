@@ -1,11 +1,13 @@
 //! Findings: what fills the peak, out-of-memory events, fragmentation, what is never freed, and growth over steps.
 
+use super::segments::{Fragmentation, OutOfMemory};
 use super::sites::Site;
-use super::{OUT_OF_MEMORY, POOLS, PROGRAM_SITES, Snapshot, label, ranges, ratio, segments};
+use super::{OUT_OF_MEMORY, POOLS, PROGRAM_SITES, Snapshot, label, ranges, ratio, segments, signed};
 use crate::analysis::findings::{quoted, rows_of};
 use crate::analysis::{TableHandle, findings::LEAST};
 use crate::base::units::{Unit, counted, format_bytes, format_ratio};
 use crate::report::{Facts, Finding, Findings, RowsOf, Stakes};
+use crate::trace::memory_snapshot::Action;
 
 /// Sites of the peak that are named.
 const N_SITES: usize = 3;
@@ -46,6 +48,108 @@ fn bytes(value: i64) -> String {
     format_bytes(value.max(0) as u64)
 }
 
+/// Whether the allocator of a device uses expandable segments.
+fn is_expandable(snapshot: &Snapshot<'_>, device: usize) -> bool {
+    let text = |id| snapshot.trace.strings.get_opt(id).unwrap_or_default();
+    let is_set = |(name, value): (&str, &str)| match name {
+        "expandable_segments" => value == "True",
+        _ => value.replace(' ', "").contains("expandable_segments:True"),
+    };
+    snapshot.snapshot.settings.iter().any(|(name, value)| is_set((text(*name), text(*value))))
+        || snapshot.snapshot.segments_of(device).any(|segment| segment.is_expandable)
+        || snapshot
+            .snapshot
+            .devices
+            .get(device)
+            .is_some_and(|it| it.events.action.contains(&Action::SegmentMap))
+}
+
+/// Why memory ran out, as far as it is known: the rest of the sentence that says what was requested and what was free.
+fn cause(snapshot: &Snapshot<'_>, it: &OutOfMemory) -> String {
+    let requested = it.requested;
+    let with_free = |unused: i64| unused.saturating_add(it.device_free);
+    if it.device_free >= it.new_segment() {
+        return ", which is enough. A limit of this process, such as torch.cuda.set_per_process_memory_fraction, is the likely cause; \
+                or another process freed memory right after."
+            .to_string();
+    }
+    let advice = match is_expandable(snapshot, it.device) {
+        true => "Expandable segments are on already.",
+        false => "Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+    };
+    let inactive = bytes(it.unused());
+    let of_full = full(snapshot, it);
+    let Some(blocks) = it.blocks(snapshot) else {
+        return match it.unused() {
+            unused if unused >= requested => format!(
+                ", up to {inactive} reserved but not active, so fragmentation is the likely cause. {advice}"
+            ),
+            unused if with_free(unused) >= it.new_segment() => format!(
+                ", up to {inactive} reserved but not active. Together they would have been enough. {advice}"
+            ),
+            _ => of_full,
+        };
+    };
+    let usable = signed(blocks.usable);
+    if signed(blocks.largest_usable) >= requested {
+        format!(
+            ", {inactive} reserved but not active. A block of {} on its stream is large enough, so fragmentation is not the cause. \
+             The request may have been for a private pool, such as that of a CUDA graph.",
+            format_bytes(blocks.largest_usable)
+        )
+    } else if signed(blocks.largest_other) >= requested {
+        format!(
+            ", {inactive} reserved but not active. A block of {} is large enough, but belongs to {}. Blocks are only reused on their \
+             stream and in their pool, so fragmentation is not the cause.",
+            format_bytes(blocks.largest_other),
+            blocks.other
+        )
+    } else if usable >= requested {
+        format!(
+            ", {} reserved but not active on its stream and in its pool, the largest block {}, so fragmentation is the cause. {advice}",
+            format_bytes(blocks.usable),
+            format_bytes(blocks.largest_usable)
+        )
+    } else if with_free(usable) >= it.new_segment() {
+        format!(
+            ", {} reserved but not active on its stream and in its pool. Together they would have been enough. {advice}",
+            format_bytes(blocks.usable)
+        )
+    } else if with_free(it.unused()) >= it.new_segment() || it.unused() >= requested {
+        format!(
+            ", {inactive} reserved but not active, only {} of it on its stream and in its pool. Blocks are only reused there.",
+            format_bytes(blocks.usable)
+        )
+    } else {
+        of_full
+    }
+}
+
+/// What to say where everything unused and free would not have been enough.
+fn full(snapshot: &Snapshot<'_>, it: &OutOfMemory) -> String {
+    if it.usage.reserved.max(0).saturating_add(it.device_free) < it.requested {
+        return format!(
+            ", {} reserved by this process. The request is larger than both together, so freeing this process's memory would not have been enough.",
+            bytes(it.usage.reserved)
+        );
+    }
+    let mut text = format!(", {} reserved but not active. The memory was full.", bytes(it.unused()));
+    let rounding = snapshot.at_end.get(it.device).map_or(0, Fragmentation::rounding);
+    if it.inactive.is_some() && signed(rounding) >= it.requested {
+        text.push_str(&format!(
+            " {} is rounding: the blocks are larger than what was asked for. Allocate fewer, larger tensors.",
+            format_bytes(rounding)
+        ));
+    }
+    if it.device_free >= it.requested {
+        text.push_str(&format!(
+            " A request of this size needs a new segment of {}.",
+            bytes(it.new_segment())
+        ));
+    }
+    text
+}
+
 fn out_of_memory(snapshot: &Snapshot<'_>, rows: Rows<'_>, found: &mut Vec<Finding>) {
     let all = segments::all_out_of_memory(snapshot);
     let Some(last) = all.last() else { return };
@@ -53,30 +157,12 @@ fn out_of_memory(snapshot: &Snapshot<'_>, rows: Rows<'_>, found: &mut Vec<Findin
         1 => format!("Out of memory on {}", label(last.device)),
         n => format!("{n} out-of-memory events; the last on {}", label(last.device)),
     };
-    let mut text = format!(
-        "{head}: {} requested, {} free on the device",
+    let text = format!(
+        "{head}: {} requested, {} free on the device{}",
         bytes(last.requested),
         bytes(last.device_free),
+        cause(snapshot, last)
     );
-    let reachable = last.usage.reserved.max(0).saturating_add(last.device_free);
-    match last.unused() {
-        unused if unused >= last.requested => text.push_str(&format!(
-            ", {} reserved but not active, so fragmentation is the cause. Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
-            bytes(unused)
-        )),
-        unused if unused.saturating_add(last.device_free) >= last.requested => text.push_str(&format!(
-            ", {} reserved but not active. Together they would have been enough. Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
-            bytes(unused)
-        )),
-        _ if reachable < last.requested => text.push_str(&format!(
-            ", {} reserved by this process. The request is larger than both together, so freeing this process's memory would not have been enough.",
-            bytes(last.usage.reserved)
-        )),
-        unused => text.push_str(&format!(
-            ", {} reserved but not active. The memory was full.",
-            bytes(unused)
-        )),
-    }
     let mut evidence = Facts::default();
     evidence.push("active", "active then", last.usage.active, Unit::Bytes);
     evidence.push("reserved", "reserved then", last.usage.reserved, Unit::Bytes);

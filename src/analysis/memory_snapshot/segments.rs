@@ -87,10 +87,16 @@ fn columns(rows: &[Fragmentation]) -> Vec<Column> {
 fn pool_name(snapshot: &Snapshot<'_>, segment: &Segment) -> String {
     let kind = snapshot.trace.strings.get_opt(segment.kind).unwrap_or("unknown");
     let kind = if segment.is_expandable { format!("{kind}, expandable") } else { kind.to_string() };
-    match segment.pool {
-        (0, 0) => kind,
-        (a, b) => format!("{kind}, private pool ({a}, {b})"),
+    match private_pool(segment) {
+        None => kind,
+        Some(pool) => format!("{kind}, {pool}"),
     }
+}
+
+/// Name of the pool of a segment; `None` for the default one.
+fn private_pool(segment: &Segment) -> Option<String> {
+    let (a, b) = segment.pool;
+    (segment.pool != (0, 0)).then(|| format!("private pool ({a}, {b})"))
 }
 
 /// Sums by device, pool and stream.
@@ -162,15 +168,82 @@ pub struct OutOfMemory {
     pub requested: i64,
     pub device_free: i64,
     pub usage: Usage,
-    /// Largest inactive block; `None` if the allocator changed between the event and the end.
-    pub largest_inactive: Option<u64>,
+    /// Bytes of the inactive blocks, and of the largest one; `None` if the allocator changed between the event and the end, or the
+    /// blocks are unknown.
+    pub inactive: Option<(u64, u64)>,
 }
 
+/// Bytes up to which requests are for the small pool.
+const SMALL_REQUEST: i64 = 1 << 20;
+
 impl OutOfMemory {
-    /// Reserved bytes that were not active.
+    /// Reserved bytes that were in no active block; at most that where the blocks are unknown.
     pub fn unused(&self) -> i64 {
-        self.usage.reserved.saturating_sub_unsigned(self.usage.active).max(0)
+        match self.inactive {
+            Some((bytes, _)) => signed(bytes),
+            None => self.usage.reserved.saturating_sub_unsigned(self.usage.in_blocks).max(0),
+        }
     }
+
+    /// Bytes of the segment that the allocator reserves where no block fits: 2 MiB for requests of up to 1 MiB, 20 MiB for those below
+    /// 10 MiB, else the request as a multiple of 2 MiB.
+    pub fn new_segment(&self) -> i64 {
+        const MIB: i64 = 1 << 20;
+        match self.requested {
+            ..=SMALL_REQUEST => 2 * MIB,
+            requested if requested < 10 * MIB => 20 * MIB,
+            requested => requested.saturating_add(2 * MIB - 1) / (2 * MIB) * (2 * MIB),
+        }
+    }
+
+    /// What blocks of a segment have that the request could not use, such as another stream; empty if it could use them.
+    fn apart(&self, snapshot: &Snapshot<'_>, segment: &Segment) -> Vec<String> {
+        let stream = snapshot.snapshot.devices.get(self.device).and_then(|it| it.events.stream.get(self.row));
+        let mut apart = Vec::new();
+        if let Some(stream) = stream.filter(|stream| **stream != segment.stream) {
+            apart.push(format!("stream {} (the request: stream {stream})", segment.stream));
+        }
+        apart.extend(private_pool(segment));
+        let kind = if self.requested <= SMALL_REQUEST { "small" } else { "large" };
+        let own = snapshot.trace.strings.get_opt(segment.kind);
+        if let Some(own @ ("small" | "large")) = own.filter(|own| *own != kind) {
+            apart.push(format!("the {own} pool (the request: {kind})"));
+        }
+        apart
+    }
+
+    /// Inactive blocks for the request; `None` as for [`OutOfMemory::inactive`].
+    pub fn blocks(&self, snapshot: &Snapshot<'_>) -> Option<InactiveBlocks> {
+        self.inactive?;
+        let mut blocks = InactiveBlocks::default();
+        for segment in snapshot.snapshot.segments_of(self.device) {
+            let (bytes, _, largest) = segment.inactive();
+            if bytes == 0 {
+                continue;
+            }
+            let apart = self.apart(snapshot, segment);
+            if apart.is_empty() {
+                blocks.usable = blocks.usable.saturating_add(bytes);
+                blocks.largest_usable = blocks.largest_usable.max(largest);
+            } else if largest > blocks.largest_other {
+                blocks.largest_other = largest;
+                blocks.other = apart.join(" and ");
+            }
+        }
+        Some(blocks)
+    }
+}
+
+/// Inactive blocks by whether a request could use them: the allocator hands out blocks of the stream and of the pool only. Which
+/// private pool a request is for is not recorded, so all of them count as others.
+#[derive(Default)]
+pub struct InactiveBlocks {
+    /// Bytes of those that it could use.
+    pub usable: u64,
+    pub largest_usable: u64,
+    pub largest_other: u64,
+    /// Where the largest other one belongs.
+    pub other: String,
 }
 
 /// All of them, in order.
@@ -186,16 +259,17 @@ pub fn all_out_of_memory(snapshot: &Snapshot<'_>) -> Vec<OutOfMemory> {
         };
         let n_before_end = events.action.iter().rposition(is_change).map_or(0, |last| last + 1);
         let end = &snapshot.at_end[number];
+        let has_blocks = end.n_segments > 0 && snapshot.snapshot.segments_of(number).all(Segment::has_blocks);
         snapshot.snapshot.replay(number, |row, usage| {
             let Some(row) = row.filter(|row| events.action[*row] == Action::Oom) else { return };
-            let is_at_end = row >= n_before_end && end.n_segments > 0;
+            let is_known = row >= n_before_end && has_blocks;
             all.push(OutOfMemory {
                 device: number,
                 row,
                 requested: events.size[row],
                 device_free: events.address[row],
                 usage,
-                largest_inactive: is_at_end.then_some(end.largest_inactive),
+                inactive: is_known.then_some((end.inactive, end.largest_inactive)),
             });
         });
     }
@@ -244,9 +318,9 @@ pub fn out_of_memory(snapshot: &Snapshot<'_>, id: String, title: String) -> Tabl
             number("reserved", "reserved", Unit::Bytes, &|it| Some(it.usage.reserved)),
             number("active", "active", Unit::Bytes, &|it| Some(signed(it.usage.active))),
             number("unused", "reserved, not active", Unit::Bytes, &|it| Some(it.unused()))
-                .hint("larger than the request: it would have fitted in one block"),
+                .hint("in no active block; at most that if something changed until the snapshot was taken"),
             number("largest_inactive", "largest inactive", Unit::Bytes, &|it| {
-                it.largest_inactive.map(signed)
+                it.inactive.map(|(_, largest)| signed(largest))
             })
             .hint("largest inactive block; known if nothing changed until the snapshot was taken"),
         ],

@@ -60,12 +60,23 @@ impl Lifetime {
 struct Live {
     by_address: HashMap<i64, Allocation>,
     active: u64,
+    /// As in [`Usage`].
+    in_blocks: u64,
     allocated: u64,
+}
+
+/// Sizes of blocks are multiples of this, in bytes.
+const BLOCK_UNIT: u64 = 512;
+
+/// Least size of the block of an allocation.
+fn in_block(size: u64) -> u64 {
+    size.checked_next_multiple_of(BLOCK_UNIT).unwrap_or(size)
 }
 
 impl Live {
     fn add(&mut self, address: i64, it: Allocation) {
         self.active = self.active.saturating_add(it.size);
+        self.in_blocks = self.in_blocks.saturating_add(in_block(it.size));
         if !it.is_freed {
             self.allocated = self.allocated.saturating_add(it.size);
         }
@@ -76,10 +87,16 @@ impl Live {
     fn end(&mut self, address: i64) -> bool {
         let Some(it) = self.by_address.remove(&address) else { return false };
         self.active = self.active.saturating_sub(it.size);
+        self.in_blocks = self.in_blocks.saturating_sub(in_block(it.size));
         if !it.is_freed {
             self.allocated = self.allocated.saturating_sub(it.size);
         }
         true
+    }
+
+    fn usage(&self, reserved: i64) -> Usage {
+        let Live { active, in_blocks, allocated, .. } = *self;
+        Usage { active, in_blocks, allocated, reserved }
     }
 
     /// The program frees an allocation; whether there was one that it had not freed.
@@ -116,11 +133,11 @@ impl MemorySnapshot {
         let own: Vec<&Segment> = self.segments_of(number).collect();
         let mut live = before_first_event(&device.events, &own);
         let mut reserved = device.reserved_at_start;
-        each(None, Usage { active: live.active, allocated: live.allocated, reserved });
+        each(None, live.usage(reserved));
         for row in 0..device.events.len() {
             apply(&mut live, &device.events, row);
             reserved = reserved.saturating_add(change_of_reserved(&device.events, row));
-            each(Some(row), Usage { active: live.active, allocated: live.allocated, reserved });
+            each(Some(row), live.usage(reserved));
         }
     }
 

@@ -269,6 +269,11 @@ pub struct Block {
 }
 
 impl Segment {
+    /// Whether its blocks are known: they fill it.
+    pub fn has_blocks(&self) -> bool {
+        self.blocks.iter().fold(0u64, |sum, it| sum.saturating_add(it.size)) >= self.total_size
+    }
+
     /// Inactive blocks: their bytes, their number and the largest one.
     pub fn inactive(&self) -> (u64, u64, u64) {
         let sizes = self.blocks.iter().filter(|block| block.state == BlockState::Inactive).map(|it| it.size);
@@ -343,6 +348,8 @@ impl MemorySnapshot {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Usage {
     pub active: u64,
+    /// Least bytes of the blocks that are active: the allocator rounds up what is asked for.
+    pub in_blocks: u64,
     pub allocated: u64,
     /// Reserved from the driver.
     pub reserved: i64,
