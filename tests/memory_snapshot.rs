@@ -950,3 +950,42 @@ fn rounding_is_no_fragmentation() {
     let text = says(&without, "out-of-memory");
     assert!(text.contains("0 B reserved but not active. The memory was full."), "{text}");
 }
+
+/// Growth is that of steps after the first one, and only of what is still there at the end.
+#[test]
+fn growth_is_counted_by_steps_and_lasts() {
+    // Ranges of a name each, in which 1 MiB is allocated; 4 MiB more come and go.
+    let snapshot = |names: &[&str], free_at: Option<i64>| {
+        let (mut events, mut annotations) = (Vec::new(), Vec::new());
+        for (name, at) in names.iter().zip(0i64..) {
+            let start = at * 1000;
+            let mark =
+                |stage: &str, time: i64| json!({"stage": stage, "name": name, "device": 0, "time_us": time});
+            annotations.extend([mark("START", start), mark("END", start + 900)]);
+            events.push(event("alloc", at, MIB, start + 100));
+            events.push(event("alloc", 500, 4 * MIB, start + 200));
+            events.extend(freed(500, 4 * MIB, start + 300));
+        }
+        if let Some(time) = free_at {
+            (0..names.len() as i64).for_each(|at| events.extend(freed(at, MIB, time)));
+        }
+        json!({"segments": [], "device_traces": [events], "external_annotations": annotations})
+    };
+    let steps = ["ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"];
+    let growth = |names: &[&str], free_at| says(&snapshot(names, free_at), "growth");
+    let text = growth(&steps, None);
+    assert!(
+        text.contains("grows in 4 “ProfilerStep#” ranges in a row after the first one, by 1.00 MiB each"),
+        "{text}"
+    );
+    assert!(growth(&steps[..4], None).contains("grows in 3 "));
+    assert_eq!(growth(&steps[..3], None), "");
+    // Ranges of one name are steps, too.
+    assert!(growth(&["forward"; 5], None).contains("grows in 4 “forward” ranges"));
+    // Freed by the end.
+    assert_eq!(growth(&steps, Some(9000)), "");
+    // Layers of one pass, whether they are freed or not.
+    let layers = ["layer0", "layer1", "layer2", "layer3", "layer4"];
+    assert_eq!(growth(&layers, Some(9000)), "");
+    assert_eq!(growth(&layers, None), "");
+}

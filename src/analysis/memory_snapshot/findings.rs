@@ -5,6 +5,7 @@ use super::sites::Site;
 use super::{OUT_OF_MEMORY, POOLS, PROGRAM_SITES, Snapshot, label, ranges, ratio, segments, signed};
 use crate::analysis::findings::{quoted, rows_of};
 use crate::analysis::{TableHandle, findings::LEAST};
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_bytes, format_ratio};
 use crate::report::{Facts, Finding, Findings, RowsOf, Stakes};
 use crate::trace::memory_snapshot::Action;
@@ -13,7 +14,7 @@ use crate::trace::memory_snapshot::Action;
 const N_SITES: usize = 3;
 /// Share of reserved memory that is inactive from which on it is said.
 const FRAGMENTED: f64 = 0.2;
-/// Steps that must grow one after the other before that is called a leak.
+/// Steps after the first one that must grow one after the other before that is called a leak.
 const MIN_STEPS: usize = 3;
 
 /// The findings; `None` without any.
@@ -191,33 +192,77 @@ fn peak(snapshot: &Snapshot<'_>, sites: &[Site], rows: Rows<'_>, found: &mut Vec
     }
 }
 
-/// Growth that repeats over the ranges of one name. A name that ends with a number is one with those of other numbers.
+/// Name of the ranges that are compared with a range. `ProfilerStep#2` follows `ProfilerStep#1`; other numbers, as in `layer2`, tell
+/// parts of one step apart.
+fn step_name(name: &str) -> &str {
+    let base = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let word = base.trim_end_matches(|sign: char| !sign.is_alphanumeric()).to_ascii_lowercase();
+    match ["step", "iteration", "iter", "epoch"].iter().any(|step| word.ends_with(step)) {
+        true => base,
+        false => name,
+    }
+}
+
+/// Allocations by events of a device that are live at its end.
+struct LeftAtEnd {
+    /// Event and bytes, in order of the events.
+    allocations: Vec<(usize, u64)>,
+}
+
+impl LeftAtEnd {
+    fn of(snapshot: &Snapshot<'_>, device: usize) -> LeftAtEnd {
+        let mut allocations = Vec::new();
+        snapshot.snapshot.for_each_allocation(device, |it| {
+            if it.end.is_none() {
+                allocations.extend(it.start.map(|event| (event, it.size)));
+            }
+        });
+        allocations.sort_unstable();
+        LeftAtEnd { allocations }
+    }
+
+    /// Bytes of those by events after `first` and up to `last`.
+    fn bytes(&self, first: usize, last: usize) -> u64 {
+        let n_until = |last: usize| self.allocations.partition_point(|(event, _)| *event <= last);
+        let own = self.allocations.get(n_until(first)..n_until(last)).unwrap_or_default();
+        own.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+}
+
+/// Growth that repeats over ranges of one name, and is still there at the end.
 fn growth(snapshot: &Snapshot<'_>, found: &mut Vec<Finding>) {
-    let all = ranges::ranges(snapshot);
-    let base = |name: &str| name.trim_end_matches(|digit: char| digit.is_ascii_digit()).to_string();
-    let mut keys: Vec<(usize, String)> = all.iter().map(|range| (range.device, base(range.name))).collect();
-    keys.sort();
-    keys.dedup();
-    for (device, name) in keys {
-        let own = all.iter().filter(|range| range.device == device && base(range.name) == name);
-        let active: Vec<u64> = own.filter_map(|range| range.active.map(|(.., after)| after)).collect();
-        // The first step allocates what stays, such as the state of the optimizer.
-        let later = active.get(1..).unwrap_or_default();
-        if later.len() < MIN_STEPS || !later.windows(2).all(|pair| pair[0] < pair[1]) {
-            continue;
+    let mut all = ranges::ranges(snapshot);
+    sort::by_key(&mut all, |range| (range.device, step_name(range.name)));
+    for of_device in all.chunk_by(|a, b| a.device == b.device) {
+        let device = of_device[0].device;
+        let mut left: Option<LeftAtEnd> = None;
+        for own in of_device.chunk_by(|a, b| step_name(a.name) == step_name(b.name)) {
+            let ends: Vec<(usize, u64)> =
+                own.iter().filter_map(|range| Some((range.last_event?, range.active?.2))).collect();
+            // The first step allocates what stays, such as the state of the optimizer, so growth counts from its end.
+            let n_grown = ends.len().saturating_sub(1);
+            if n_grown < MIN_STEPS || !ends.windows(2).all(|pair| pair[0].1 < pair[1].1) {
+                continue;
+            }
+            let left = left.get_or_insert_with(|| LeftAtEnd::of(snapshot, device));
+            let kept: Vec<u64> = ends.windows(2).map(|pair| left.bytes(pair[0].0, pair[1].0)).collect();
+            if kept.contains(&0) {
+                continue;
+            }
+            let kept = kept.into_iter().fold(0u64, u64::saturating_add);
+            let grown = ends[n_grown].1.saturating_sub(ends[0].1).min(kept);
+            let text = format!(
+                "Possible leak: memory of {} grows in {} {} ranges in a row after the first one, by {} each on average. Each leaves \
+                 memory that is still live at the end.",
+                label(device),
+                n_grown,
+                quoted(step_name(own[0].name)),
+                format_bytes(grown / n_grown as u64),
+            );
+            let mut evidence = Facts::default();
+            evidence.push("grown", "grown by", grown, Unit::Bytes);
+            found.push(finding("growth", text, None, evidence, None));
         }
-        let grown = later[later.len() - 1] - later[0];
-        let per_step = grown / (later.len() as u64 - 1);
-        let text = format!(
-            "Possible leak: memory of {} grows in {} {} ranges in a row, by {} each on average.",
-            label(device),
-            later.len() - 1,
-            quoted(&name),
-            format_bytes(per_step),
-        );
-        let mut evidence = Facts::default();
-        evidence.push("grown", "grown by", grown, Unit::Bytes);
-        found.push(finding("growth", text, None, evidence, None));
     }
 }
 

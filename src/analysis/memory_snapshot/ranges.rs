@@ -16,6 +16,8 @@ pub struct Range<'a> {
     end: i64,
     /// Active bytes before the first event in it, the most, and after the last one.
     pub active: Option<(u64, u64, u64)>,
+    /// The last event in it, as an index into the events of the device.
+    pub last_event: Option<usize>,
     /// Bytes allocated in it.
     allocated: u64,
 }
@@ -35,7 +37,15 @@ pub fn ranges<'a>(snapshot: &Snapshot<'a>) -> Vec<Range<'a>> {
         };
         let (device, name, start) = open.remove(at);
         if let Ok(device) = usize::try_from(device) {
-            ranges.push(Range { device, name, start, end: it.time_us, active: None, allocated: 0 });
+            ranges.push(Range {
+                device,
+                name,
+                start,
+                end: it.time_us,
+                active: None,
+                last_event: None,
+                allocated: 0,
+            });
         }
     }
     // One pass over the events of a device, with the ranges by their start.
@@ -66,6 +76,7 @@ fn add_usage(snapshot: &Snapshot<'_>, ranges: &mut [Range<'_>]) {
                 let range = &mut ranges[*at];
                 let (start, most, _) = range.active.unwrap_or((before, before, before));
                 range.active = Some((start, most.max(usage.active), usage.active));
+                range.last_event = Some(row);
                 if is_alloc {
                     range.allocated = range.allocated.saturating_add(events.size[row].max(0) as u64);
                 }
