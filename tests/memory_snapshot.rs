@@ -989,3 +989,21 @@ fn growth_is_counted_by_steps_and_lasts() {
     assert_eq!(growth(&layers, Some(9000)), "");
     assert_eq!(growth(&layers, None), "");
 }
+
+/// The advice for snapshots without stacks names the setting that records them.
+#[test]
+fn missing_stacks_come_with_the_setting_that_records_them() {
+    let mut event = event("alloc", 1, MIB, 1);
+    let notes = |event: &Value| -> Vec<String> {
+        let report = report(made(&json!({"segments": [], "device_traces": [[event]]})));
+        let notes = report.blocks.iter().filter_map(|block| match block {
+            Block::Note(note) => Some(note.text.clone()),
+            _ => None,
+        });
+        notes.filter(|text| text.contains("stack")).collect()
+    };
+    assert_eq!(notes(&event), [""; 0]);
+    event["frames"] = Value::Null;
+    let found = notes(&event);
+    assert!(found[0].contains("context=\"all\"") && !found[0].contains("stacks="), "{found:?}");
+}

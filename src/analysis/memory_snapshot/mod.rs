@@ -261,7 +261,9 @@ fn notes(snapshot: &Snapshot<'_>, report: &mut Report) {
     }
     let without = devices().all(|(_, device)| device.uses.iter().all(|it| it.stack.0 == u32::MAX));
     if without && n_events > 0 {
-        report.info("No event has a stack. Record with stacks=\"all\" to see what allocated.");
+        report.info(
+            "No event has a stack. Record with torch.cuda.memory._record_memory_history(context=\"all\") to see what allocated.",
+        );
     }
 }
 
