@@ -5,7 +5,7 @@ mod support;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use support::{data_dirs, files, for_each_cut, import, own_dir, stem, unpacked};
-use tracedrop::analysis::{Context, Query, flame, memory_addresses, memory_snapshot};
+use tracedrop::analysis::{Context, Query, flame, memory_addresses, memory_snapshot, stack_functions};
 use tracedrop::base::units::format_ns;
 use tracedrop::import::ImportError;
 use tracedrop::import::memory_snapshot::INFO;
@@ -1006,4 +1006,49 @@ fn missing_stacks_come_with_the_setting_that_records_them() {
     event["frames"] = Value::Null;
     let found = notes(&event);
     assert!(found[0].contains("context=\"all\"") && !found[0].contains("stacks="), "{found:?}");
+}
+
+/// GPUs peak at different moments, so stacks of several are never added up.
+#[test]
+fn stacks_of_gpus_stay_apart() {
+    let alloc = |name: &str, size: i64| {
+        json!({
+            "action": "alloc", "addr": MIB, "size": size, "stream": 0, "time_us": 1,
+            "frames": [{"filename": "/app/train.py", "line": 1, "name": name}],
+        })
+    };
+    // GPU 1 is fuller than GPU 0, and GPU 2 has nothing.
+    let two = || {
+        let traces = json!([[alloc("backward", 8 * MIB)], [alloc("forward", 30 * MIB)], []]);
+        made(&json!({"segments": [], "device_traces": traces}))
+    };
+    let run = Run::single(two());
+    let query = Query { memory_at: Some(0), ..Query::default() };
+    let context = Context::new(&run, &query);
+    let report = (stack_functions::INFO.run)(&context);
+    assert_eq!(report.summary, "forward has the most on GPU 1: 100.0% self (30.0 MiB of 30.0 MiB).");
+    let titles: Vec<&str> = report.tables().map(|table| table.title.as_str()).collect();
+    assert!(titles.contains(&"Functions by GPU 0, memory at peak"), "{titles:?}");
+    assert!(titles.contains(&"Functions by GPU 1, memory at peak"), "{titles:?}");
+    assert!(titles.contains(&"Functions by GPU 1, allocations"), "{titles:?}");
+    assert!(!titles.contains(&"Functions by memory at peak"), "{titles:?}");
+    let graphs = flame::graphs(&context);
+    let total = |title: &str| graphs.iter().find(|graph| graph.title == title).map(|graph| graph.total());
+    let mib = MIB as f64;
+    assert_eq!(total("Stacks by GPU 0, memory at peak"), Some(8.0 * mib));
+    assert_eq!(total("Stacks by GPU 1, memory at peak"), Some(30.0 * mib));
+    assert_eq!(total("Stacks by GPU 0, memory allocated"), Some(8.0 * mib));
+    assert_eq!(total("Stacks by GPU 0, memory at 0 ns"), Some(8.0 * mib));
+    assert_eq!(total("Stacks by GPU 1, memory at 0 ns"), Some(30.0 * mib));
+    assert_eq!(graphs[0].title, "Stacks by GPU 1, memory at peak");
+
+    // With one GPU, names are as before.
+    let one = made(&json!({"segments": [], "device_traces": [[], [alloc("forward", 30 * MIB)]]}));
+    let run = Run::single(one);
+    let context = Context::new(&run, &query);
+    let graphs = flame::graphs(&context);
+    assert_eq!(graphs[0].title, "Stacks by memory at peak");
+    assert!(graphs.iter().any(|graph| graph.title == "Stacks by memory at 0 ns"));
+    let summary = (stack_functions::INFO.run)(&context).summary;
+    assert_eq!(summary, "forward has the most: 100.0% self (30.0 MiB of 30.0 MiB).");
 }

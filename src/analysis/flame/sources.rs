@@ -26,8 +26,11 @@ use crate::trace::stack_profiles::StackProfile;
 use crate::trace::tracks::Place;
 use std::collections::BTreeSet;
 
-/// Weights of a profile with graphs of their own.
+/// Kinds of weights of a profile with graphs of their own.
 const MAX_WEIGHTS: usize = 8;
+
+/// GPUs with graphs of their memory at a moment.
+const MAX_MOMENTS: usize = 32;
 
 /// Slices beyond which those of threads are not merged: each takes memory.
 pub(super) const MAX_SLICES: usize = 20_000_000;
@@ -70,8 +73,8 @@ fn by_file(context: &Context<'_>) -> Vec<Vec<StackGraph>> {
         let of_trace = context.gpu().iter().find(|gpu| std::ptr::eq(gpu.trace, trace));
         let mut own: Vec<StackGraph> = of_trace.map(of_gpu).unwrap_or_default();
         let weights = Weight::all(trace);
-        own.extend(weights.iter().take(MAX_WEIGHTS).map(of_profiles));
-        own.extend(context.query.memory_at.and_then(|moment| of_moment(trace, moment)));
+        own.extend(Weight::of_first_kinds(&weights, MAX_WEIGHTS).map(of_profiles));
+        own.extend(context.query.memory_at.map(|moment| of_moment(trace, moment)).unwrap_or_default());
         own.extend(of_samples(trace));
         own.extend(of_threads(trace));
         own.retain(|graph| !graph.is_empty());
@@ -226,19 +229,34 @@ fn in_order_of_time(profile: &StackProfile) -> Option<Vec<u32>> {
     Some(rows)
 }
 
-/// Memory of a snapshot that is active after the last event up to `moment`, in nanoseconds since the start, by GPU. `None` without
-/// times.
-fn of_moment(trace: &Trace, moment: i64) -> Option<StackGraph> {
-    let title = format!("Stacks by memory at {}", format_ns(moment));
-    let mut builder =
-        GraphBuilder::new(&title, "Active memory, below the callers that allocated it.", Unit::Bytes);
-    let mut nodes = StackNodes::new(trace);
+/// Memory of a snapshot that is active after the last event up to `moment`, in nanoseconds since the start, a graph for each GPU with
+/// any. None without times.
+fn of_moment(trace: &Trace, moment: i64) -> Vec<StackGraph> {
+    let has_several = trace.memory_snapshot.as_ref().is_some_and(|it| it.has_several_devices());
+    let of_device = |device: usize| {
+        let what = format!("memory at {}", format_ns(moment));
+        let title = match has_several {
+            true => format!("Stacks by {}, {what}", memory_snapshot::label(device)),
+            false => format!("Stacks by {what}"),
+        };
+        let caption = "Active memory, below the callers that allocated it.";
+        (device, GraphBuilder::new(&title, caption, Unit::Bytes), StackNodes::new(trace))
+    };
+    let mut graphs = Vec::new();
+    // Allocations come by device.
+    let mut now: Option<(usize, GraphBuilder, StackNodes<'_>)> = None;
     memory_snapshot::active_at(trace, moment, |device, stack, bytes| {
-        let node = nodes.get(stack, &mut builder);
+        if now.as_ref().is_none_or(|(own, ..)| *own != device) {
+            graphs.extend(now.take().map(|(_, builder, _)| builder.finish()));
+            now = (graphs.len() < MAX_MOMENTS).then(|| of_device(device));
+        }
+        let Some((_, builder, nodes)) = &mut now else { return };
+        let node = nodes.get(stack, builder);
         let thread = builder.thread(&memory_snapshot::label(device));
         builder.add(node, thread, bytes as f64);
-    })?;
-    Some(builder.finish())
+    });
+    graphs.extend(now.map(|(_, builder, _)| builder.finish()));
+    graphs
 }
 
 /// Nodes for the stacks of a trace.

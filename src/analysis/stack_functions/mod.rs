@@ -6,6 +6,7 @@ pub mod amounts;
 
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::analysis::several::numbered;
+use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
@@ -28,15 +29,20 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 /// Functions of the first weight; those of further ones end with a number.
 pub const FUNCTIONS: TableHandle = TableHandle { report: &INFO, id: "functions" };
 
-/// Limit on weights with tables of their own; heap profiles of Go have four.
+/// Limit on kinds of weights with tables of their own; heap profiles of Go have four.
 const MAX_DETAILED: usize = 16;
+/// Limit on weights of the GPUs of a memory snapshot, which has eight for each.
+const MAX_OF_GPUS: usize = 32;
 /// Frames at which perf stops by default.
 const PERF_LIMIT: u32 = 127;
 
-/// What is measured: profiles of one trace with the same event, measure and unit.
+/// What is measured: profiles of one trace with the same event, measure and unit. GPUs of a memory snapshot are separate memories with
+/// peaks at different moments, so each has weights of its own.
 pub struct Weight<'a> {
     pub trace: &'a Trace,
     pub profiles: Vec<&'a StackProfile>,
+    /// Name of the GPU, if several have weights of this kind; else [`StringId::NONE`].
+    gpu: StringId,
 }
 
 impl<'a> Weight<'a> {
@@ -55,15 +61,53 @@ impl<'a> Weight<'a> {
     /// All weights of a trace; the one that the file shows first comes first.
     pub fn all(trace: &'a Trace) -> Vec<Weight<'a>> {
         let mut weights: Vec<Weight<'a>> = Vec::new();
-        let key = |profile: &StackProfile| (profile.event, profile.measure, profile.unit);
+        let is_by_gpu = trace.memory_snapshot.as_ref().is_some_and(|it| it.has_several_devices());
+        let mut number_of: HashMap<_, usize> = HashMap::default();
         for profile in &trace.stack_profiles {
-            match weights.iter_mut().find(|weight| key(weight.profiles[0]) == key(profile)) {
-                Some(weight) => weight.profiles.push(profile),
-                None => weights.push(Weight { trace, profiles: vec![profile] }),
-            }
+            let gpu = if is_by_gpu { profile.thread } else { StringId::NONE };
+            let key = (profile.event, profile.measure, profile.unit, gpu);
+            let number = *number_of.entry(key).or_insert_with(|| {
+                weights.push(Weight { trace, profiles: Vec::new(), gpu });
+                weights.len() - 1
+            });
+            weights[number].profiles.push(profile);
         }
         sort::by_key(&mut weights, |weight| !weight.profiles.iter().any(|profile| profile.is_default));
         weights
+    }
+
+    /// The first weights of `n` kinds; of each kind those of all GPUs, up to [`MAX_OF_GPUS`] weights in all.
+    pub fn of_first_kinds<'b>(
+        weights: impl IntoIterator<Item = &'b Weight<'a>>,
+        n: usize,
+    ) -> impl Iterator<Item = &'b Weight<'a>>
+    where
+        'a: 'b,
+    {
+        let mut kinds: Vec<&Weight<'a>> = Vec::new();
+        let is_of_first = move |weight: &&'b Weight<'a>| {
+            let is_known = kinds.iter().any(|kind| kind.is_of_kind(weight));
+            if !is_known && kinds.len() < n {
+                kinds.push(*weight);
+                return true;
+            }
+            is_known
+        };
+        weights.into_iter().filter(is_of_first).take(n.max(MAX_OF_GPUS))
+    }
+
+    /// Whether both are of one kind: the same of two GPUs, or the same.
+    pub fn is_of_kind(&self, other: &Weight<'_>) -> bool {
+        let key = |it: &Weight<'_>| {
+            let first = it.profiles[0];
+            (first.event, first.measure, first.unit)
+        };
+        std::ptr::eq(self.trace, other.trace) && key(self) == key(other)
+    }
+
+    /// Name of the GPU; `None` unless there are several.
+    pub fn gpu(&self) -> Option<&'a str> {
+        self.text(self.gpu)
     }
 
     fn text(&self, id: StringId) -> Option<&'a str> {
@@ -74,8 +118,16 @@ impl<'a> Weight<'a> {
         self.text(self.profiles[0].unit).unwrap_or("none")
     }
 
-    /// Event and measure, as far as the file has them: `cycles, period`.
+    /// GPU, event and measure, as far as there are any: `cycles, period`.
     pub fn name(&self) -> String {
+        match self.gpu() {
+            Some(gpu) => format!("{gpu}, {}", self.name_of_kind()),
+            None => self.name_of_kind(),
+        }
+    }
+
+    /// The name without the GPU.
+    pub fn name_of_kind(&self) -> String {
         let first = self.profiles[0];
         let parts: Vec<&str> =
             [first.event, first.measure].into_iter().filter_map(|id| self.text(id)).collect();
@@ -90,7 +142,7 @@ impl<'a> Weight<'a> {
         let key = |profile: &StackProfile| {
             (profile.process_id, profile.thread_id, profile.thread, self.thread_name(profile))
         };
-        let mut numbers = crate::base::hash::HashMap::default();
+        let mut numbers = HashMap::default();
         for profile in &self.profiles {
             let number = *numbers.entry(key(profile)).or_insert_with(|| {
                 threads.push(Thread {
@@ -136,13 +188,15 @@ fn report(context: &Context<'_>) -> Report {
     if with_stacks.is_empty() {
         report.summary = "The profile has no samples.".to_string();
     }
-    if with_stacks.len() > MAX_DETAILED {
+    let detailed: Vec<_> = Weight::of_first_kinds(with_stacks.iter().copied(), MAX_DETAILED).collect();
+    if with_stacks.len() > detailed.len() {
         report.warning(format!(
-            "Only the first {MAX_DETAILED} weights have tables; the file has {}.",
+            "Only the first {} weights have tables; the file has {}.",
+            detailed.len(),
             with_stacks.len()
         ));
     }
-    for (number, weight) in with_stacks.into_iter().take(MAX_DETAILED).enumerate() {
+    for (number, weight) in detailed.into_iter().enumerate() {
         let tree = CallTree::new(weight.trace, &weight.profiles);
         add_weight(&mut report, weight, &tree, number, weights.len() > 1);
     }
@@ -232,9 +286,10 @@ fn headline(weight: &Weight<'_>, tree: &CallTree, functions: &[FunctionSum], mea
     let share =
         ratio(first.self_weight, whole).map_or(String::new(), |share| format!("{} ", format_ratio(share)));
     format!(
-        "{} {}: {share}self ({} of {}).",
+        "{} {}{}: {share}self ({} of {}).",
         if name.is_empty() { "An unnamed function" } else { name },
         if measure.is_of_time() { "is hottest" } else { "has the most" },
+        weight.gpu().map_or(String::new(), |gpu| format!(" on {gpu}")),
         measure.number(first.self_weight),
         measure.display(whole)
     )

@@ -5,7 +5,7 @@
 //! Semicolons separate frames, so those in names become colons; control characters become visible.
 
 use super::{ByTrack, Out, file_prefix, has_samples, has_thread_slices};
-use super::{Place, Profile, other_weights, profiles};
+use super::{Place, Profile, is_first, other_weights, profiles};
 use super::{place_name, profile_name, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
@@ -50,9 +50,9 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     needs: "samples with stacks",
     applies: has_samples,
     write: WriteFn::InSteps(|input, out| {
-        Steps::new(async move {
-            write_samples(input, out).await.map(|()| other_weights(input.run, |number, _| number == 0))
-        })
+        Steps::new(
+            async move { write_samples(input, out).await.map(|()| other_weights(input.run, is_first)) },
+        )
     }),
     reference: None,
     converts: None,

@@ -138,12 +138,15 @@ fn profiles(trace: &Trace, written: fn(&str) -> &str) -> Vec<Profile<'_>> {
     let mut all = Vec::new();
     for (number, weight) in weights.iter().enumerate() {
         let is_first_of_unit = is_first_of_unit(number, &weights, written);
+        let is_first = is_first(number, &weights);
         for thread in weight.threads() {
             let label = thread.label();
             for profile in &thread.profiles {
-                let name = if several { format!("{label}, {}", weight.name()) } else { label.clone() };
+                // A GPU is the thread.
+                let name =
+                    if several { format!("{label}, {}", weight.name_of_kind()) } else { label.clone() };
                 let unit = trace.strings.get_opt(profile.unit).unwrap_or("none");
-                let (thread, is_first) = (label.clone(), number == 0);
+                let thread = label.clone();
                 all.push(Profile { profile, name, thread, unit, is_first, is_first_of_unit });
             }
         }
@@ -157,7 +160,11 @@ fn other_weights(run: &Run, is_written: impl Fn(usize, &[Weight<'_>]) -> bool) -
     for trace in &run.traces {
         let weights = Weight::all(trace);
         let others = (0..weights.len()).filter(|number| !is_written(*number, &weights));
-        missing.extend(others.map(|number| format!("weights by {}", weights[number].name())));
+        let mut names: Vec<String> =
+            others.map(|number| format!("weights by {}", weights[number].name_of_kind())).collect();
+        // GPUs have the same ones.
+        names.dedup();
+        missing.append(&mut names);
     }
     LeftOut(missing)
 }
@@ -167,10 +174,16 @@ fn other_weights_of_units(run: &Run, written: fn(&str) -> &str) -> LeftOut {
     other_weights(run, |number, weights| is_first_of_unit(number, weights, written))
 }
 
-/// Whether no weight before writes its unit in the same way.
+/// Whether it is the weight that shows first, of any GPU: GPUs are threads of their own.
+fn is_first(number: usize, weights: &[Weight<'_>]) -> bool {
+    weights[number].is_of_kind(&weights[0])
+}
+
+/// Whether no weight of another kind before writes its unit in the same way.
 fn is_first_of_unit(number: usize, weights: &[Weight<'_>], written: fn(&str) -> &str) -> bool {
-    let own = written(weights[number].unit());
-    weights[..number].iter().all(|before| written(before.unit()) != own)
+    let weight = &weights[number];
+    let own = written(weight.unit());
+    weights[..number].iter().all(|before| before.is_of_kind(weight) || written(before.unit()) != own)
 }
 
 /// A code location as other formats write it.

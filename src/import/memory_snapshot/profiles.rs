@@ -26,11 +26,15 @@ const WEIGHTS: [Weight; 8] = [
 
 /// Adds the profiles to a trace.
 pub fn add_profiles(snapshot: &MemorySnapshot, trace: &mut Trace) {
+    // The first one wins ties.
+    let devices = snapshot.devices.iter().enumerate();
+    let fullest = devices.max_by_key(|(number, device)| (device.peak.bytes, std::cmp::Reverse(*number)));
+    let fullest = fullest.map(|(number, _)| number);
     for (name, unit, amount) in WEIGHTS {
         for (number, device) in snapshot.devices.iter().enumerate() {
             let mut profile = StackProfile::new(trace.strings.intern(unit));
             profile.measure = trace.strings.intern(name);
-            profile.is_default = name == WEIGHTS[0].0;
+            profile.is_default = name == WEIGHTS[0].0 && Some(number) == fullest;
             profile.thread = trace.strings.intern(&format!("GPU {number}"));
             let mut uses: Vec<(StackId, u64)> = device
                 .uses

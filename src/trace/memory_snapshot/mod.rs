@@ -338,6 +338,11 @@ impl MemorySnapshot {
         }
     }
 
+    /// Whether several devices have memory in use at some time.
+    pub fn has_several_devices(&self) -> bool {
+        self.devices.iter().filter(|device| !device.uses.is_empty()).nth(1).is_some()
+    }
+
     /// Segments of a device.
     pub fn segments_of(&self, device: usize) -> impl Iterator<Item = &Segment> {
         self.segments.iter().filter(move |segment| segment.device as usize == device)
