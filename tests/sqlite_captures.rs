@@ -390,8 +390,10 @@ fn rpd_databases_have_the_rows_of_plain_sql() {
 #[test]
 fn captures_do_not_depend_on_how_they_are_cut() {
     let small = [
+        "made_devices",
         "made_domains",
         "made_sampled",
+        "made_unlisted",
         "made_small_pages_overflow",
         "made_host",
         "made_page_64k",
@@ -564,6 +566,38 @@ fn page_faults_and_migrations_of_unified_memory_are_events_of_their_device() {
         ["Memcpy Unified DtoH", 9, "0x7f0000000000"],
     ]);
     assert_eq!(Value::Array(copies), wanted);
+}
+
+/// A made capture of programs that number their GPUs differently: see `made_devices.sql`.
+fn made_devices() -> Trace {
+    read(&own_dir("nsys").join("made_devices.sqlite")).unwrap()
+}
+
+/// GPUs of a trace by name, with the busy time of their kernels.
+fn busy_of_gpus(trace: &Trace) -> BTreeMap<String, i64> {
+    let gpu = GpuTrace::new(trace);
+    let busy = |device| {
+        let spans = gpu.busy(device, |work| work.kind == Kind::Kernel);
+        spans.iter().map(|(start, end)| end - start).sum()
+    };
+    (0..gpu.devices.len() as u32).map(|device| (gpu.device_label(device), busy(device))).collect()
+}
+
+#[test]
+fn gpus_of_programs_are_those_of_the_machine() {
+    let trace = made_devices();
+    // Programs 100 and 300 share GPU 1: 1000 to 3000, and 2900 to 3200. Device 0 of program 200 is another.
+    let wanted = [("GPU 1".to_string(), 2200), ("GPU 2".to_string(), 1000)];
+    assert_eq!(busy_of_gpus(&trace), BTreeMap::from(wanted));
+    let mut counters = counters(&trace);
+    counters.sort_by(|a, b| a.1.cmp(b.1));
+    let name = "SMs Active [Throughput %]";
+    assert_eq!(counters, [(1000, "GPU 0 (metrics)", name, 3.0), (1000, "GPU 2", name, 40.0)]);
+    // Nothing says which GPUs those of program 400, and of a kernel without a program, are.
+    let wanted = [("GPU 0 of an unknown process", 2000), ("GPU 0 of process 400", 1000), ("GPU 1", 3000)]
+        .map(|(name, busy)| (name.to_string(), busy));
+    let trace = read(&own_dir("nsys").join("made_unlisted.sqlite")).unwrap();
+    assert_eq!(busy_of_gpus(&trace), BTreeMap::from(wanted));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! options.
 
 mod call_chains;
+mod devices;
 mod issues;
 mod names;
 mod nsys;

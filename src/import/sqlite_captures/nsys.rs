@@ -8,6 +8,7 @@
 //! With `--cuda-graph-trace=graph`, a launch of a graph is one row of `CUPTI_ACTIVITY_KIND_GRAPH_TRACE`, and its kernels have none.
 
 use super::call_chains::CallChains;
+use super::devices::{Devices, pid_of};
 use super::issues::{NO_PROCESS, NO_TIME, NO_VALUE, TOO_MANY_SAMPLES, TOO_MANY_VALUES, WHOLE_GRAPH};
 use super::names::Names;
 use super::nvtx::{self, Group, Name, NvtxNames};
@@ -262,6 +263,7 @@ struct Nsys {
     process_names: HashMap<i64, Vec<u8>>,
     processes: HashMap<Option<i64>, ProcessId>,
     threads: HashMap<(Option<i64>, bool), ThreadId>,
+    devices: Devices,
     gpus: Gpus,
     scopes: Scopes,
     metrics: GpuMetrics,
@@ -330,6 +332,7 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
             }
         })?;
     }
+    nsys.devices = Devices::read(file, out)?;
     nsys.metrics = GpuMetrics::read(file, out)?;
     nsys.nic_metrics = NicMetrics::read(file, out)?;
     nsys.states = ThreadStates::read(file, out)?;
@@ -455,7 +458,7 @@ impl Nsys {
         let (key, name) = match global {
             Some(global) => {
                 let name = self.process_names.get(&global).map(|name| strings.intern_bytes(name));
-                (Key::Number(global >> 24 & 0xff_ffff), name)
+                (Key::Number(pid_of(global)), name)
             }
             None => {
                 let text = strings.intern("Unknown process");
@@ -468,6 +471,15 @@ impl Nsys {
         }
         self.processes.insert(global, process);
         process
+    }
+
+    /// The process that stands for the GPU that is `device` of the process of a `globalPid`.
+    fn gpu(&mut self, global: Option<i64>, device: Option<i64>, out: &mut TraceBuilder) -> ProcessId {
+        let device = device.unwrap_or(0);
+        match self.devices.shown(global, device) {
+            Some(number) => self.gpus.process(0, number, out),
+            None => self.gpus.unknown(global.map(pid_of), device, out),
+        }
     }
 
     /// Thread of the stream of a row; adds its place to the arguments.
@@ -493,7 +505,7 @@ impl Nsys {
             // Another process may have the same id.
             None => out.trace.ledger.file(&NO_PROCESS, place.position(), b""),
         }
-        let gpu = self.gpus.process(0, device.unwrap_or(0), out);
+        let gpu = self.gpu(global, device, out);
         let scope = global.unwrap_or(0) ^ context.unwrap_or(0);
         self.gpus.stream(gpu, scope, stream.unwrap_or(-1), kind, out)
     }
@@ -585,7 +597,7 @@ impl Nsys {
         let (Some(metric), Some(ts), Some(value)) = (metric, row.int(columns.start), value) else {
             return self.rows.skip(&NO_VALUE, place, out);
         };
-        match self.metrics.add(metric, ts, value, &mut self.gpus, out) {
+        match self.metrics.add(metric, ts, value, &self.devices, &mut self.gpus, out) {
             true => self.rows.kept(*rows_kind, place, out),
             false => self.rows.skip(&TOO_MANY_VALUES, place, out),
         }
@@ -659,7 +671,7 @@ impl Nsys {
             }
         }
         let process = match is_gpu {
-            true => self.gpus.process(0, device.unwrap_or(0), out),
+            true => self.gpu(global, device, out),
             false => self.process(global, out),
         };
         let text = out.trace.strings.intern(UNIFIED_MEMORY);

@@ -240,6 +240,8 @@ type Stream = (ProcessId, i64, i64, &'static str);
 #[derive(Default)]
 pub struct Gpus {
     processes: HashMap<(i64, i64), ProcessId>,
+    /// GPUs known only by a process and its number for them.
+    unknown: HashMap<(Option<i64>, i64), ProcessId>,
     streams: HashMap<Stream, ThreadId>,
     /// The last one: that of the next row, often.
     last: Option<(Stream, ThreadId)>,
@@ -268,6 +270,22 @@ impl Gpus {
         let process = out.trace.processes.push(key);
         out.trace.processes.name[process.0 as usize] = name;
         self.processes.insert((host, number), process);
+        process
+    }
+
+    /// The process of a GPU that is known only as device `number` of the process with that id.
+    pub fn unknown(&mut self, pid: Option<i64>, number: i64, out: &mut TraceBuilder) -> ProcessId {
+        if let Some(process) = self.unknown.get(&(pid, number)) {
+            return *process;
+        }
+        let text = match pid {
+            Some(pid) => format!("GPU {number} of process {pid}"),
+            None => format!("GPU {number} of an unknown process"),
+        };
+        let name = out.trace.strings.intern(&text);
+        let process = out.trace.processes.push(Key::Text(name));
+        out.trace.processes.name[process.0 as usize] = name;
+        self.unknown.insert((pid, number), process);
         process
     }
 

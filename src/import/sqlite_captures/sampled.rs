@@ -1,13 +1,14 @@
 //! What Nsight Systems samples: counters of GPUs and network adapters, and when threads run.
 //!
 //! - `GPU_METRICS` has a row per sample and metric (`timestamp`, `typeId`, `metricId`, `value`). `TARGET_INFO_GPU_METRICS` names the
-//!   metrics of a `typeId`, whose lowest 8 bits are the number of the GPU; `TARGET_INFO_CUDA_DEVICE` has the device of CUDA.
+//!   metrics of a `typeId`, whose lowest 8 bits are the number of the GPU (see [`Devices`]).
 //! - `NET_NIC_METRIC` has a row per interval and metric of a port (`start`, `end`, `globalId`, `portId`, `metricsListId`,
 //!   `metricsIdx`, `value`). `TARGET_INFO_NETWORK_METRICS` names the metrics of a list, with their units; `NIC_ID_MAP` leads from the
 //!   `globalId` to the `nicId` of `TARGET_INFO_NIC_INFO`, which names the adapter.
 //! - `SCHED_EVENTS` has a row per switch of a thread (`start`, `cpu`, `isSchedIn`, `globalTid`, `threadState`). A state lasts until
 //!   the next row of its thread.
 
+use super::devices::Devices;
 use super::rows::Gpus;
 use super::tables::Tables;
 use crate::base::hash::HashMap;
@@ -87,10 +88,8 @@ impl<K: Copy + Eq + Hash> Series<K> {
 pub struct GpuMetrics {
     /// By `typeId` and `metricId`.
     names: HashMap<(i64, i64), Vec<u8>>,
-    /// Device of CUDA by number of a GPU; `None` if processes number it differently.
-    devices: HashMap<i64, Option<i64>>,
     series: Series<(i64, i64)>,
-    /// Processes of GPUs without a known device.
+    /// Processes of GPUs that no program is known to see.
     others: HashMap<i64, ProcessId>,
 }
 
@@ -109,15 +108,6 @@ impl GpuMetrics {
                 }
             })?;
         }
-        if let Some(table) = file.table_named("TARGET_INFO_CUDA_DEVICE") {
-            let [gpu, device] = ["gpuId", "cudaId"].map(|name| file.column(table, name));
-            file.each_row(table, out, |row| {
-                if let (Some(gpu), Some(device)) = (row.int(gpu), row.int(device)) {
-                    let known = metrics.devices.entry(gpu).or_insert(Some(device));
-                    *known = known.filter(|known| *known == device);
-                }
-            })?;
-        }
         Ok(metrics)
     }
 
@@ -127,14 +117,15 @@ impl GpuMetrics {
         (kind, metric): (i64, i64),
         ts: i64,
         value: f64,
+        devices: &Devices,
         gpus: &mut Gpus,
         out: &mut TraceBuilder,
     ) -> bool {
-        let GpuMetrics { names, devices, series, others } = self;
+        let GpuMetrics { names, series, others } = self;
         series.add((kind, metric), ts, value, out, |out| {
             let gpu = kind & 0xff;
-            let process = match devices.get(&gpu).copied().flatten() {
-                Some(device) => gpus.process(0, device, out),
+            let process = match devices.shown_gpu(gpu) {
+                Some(number) => gpus.process(0, number, out),
                 None => *others.entry(gpu).or_insert_with(|| device(&format!("GPU {gpu} (metrics)"), out)),
             };
             let name = match names.get(&(kind, metric)) {
