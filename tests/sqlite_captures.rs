@@ -568,6 +568,15 @@ fn page_faults_and_migrations_of_unified_memory_are_events_of_their_device() {
     assert_eq!(Value::Array(copies), wanted);
 }
 
+/// Cells of a table of the reports of a trace.
+fn cells(trace: Trace, table: &str, columns: &[&str]) -> Vec<Vec<String>> {
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let table = reports.iter().flat_map(|report| report.tables()).find(|own| own.id == table).unwrap();
+    let column = |id: &&str| table.columns.iter().find(|column| column.id == *id).unwrap();
+    let row = |row| columns.iter().map(|id| column(id).cells.get(row).plain()).collect();
+    (0..table.n_rows()).map(row).collect()
+}
+
 /// A made capture of programs that number their GPUs differently: see `made_devices.sql`.
 fn made_devices() -> Trace {
     read(&own_dir("nsys").join("made_devices.sqlite")).unwrap()
@@ -598,6 +607,27 @@ fn gpus_of_programs_are_those_of_the_machine() {
         .map(|(name, busy)| (name.to_string(), busy));
     let trace = read(&own_dir("nsys").join("made_unlisted.sqlite")).unwrap();
     assert_eq!(busy_of_gpus(&trace), BTreeMap::from(wanted));
+}
+
+#[test]
+fn gpus_have_the_facts_of_the_model_that_ran() {
+    let trace = made_devices();
+    let gpu = GpuTrace::new(&trace);
+    let models: Vec<&str> = gpu
+        .devices
+        .iter()
+        .map(|device| gpu.facts.gpu_of(device.number.unwrap()).unwrap().name.as_str())
+        .collect();
+    assert_eq!(models, ["NVIDIA H100 80GB HBM3"; 2]);
+    drop(gpu);
+    let unused = cells(trace, "configurations", &["count", "unused"]);
+    // 12 blocks on 132 SMs, not on the 6 of the GPU that did nothing.
+    let [row] = unused.as_slice() else { panic!("{unused:?}") };
+    assert_eq!(row[0], "4");
+    assert!((row[1].parse::<f64>().unwrap() - 120.0 / 132.0).abs() < 1e-6, "{row:?}");
+    // A program that sees only GPU 0 as its device 1.
+    let trace = read(&own_dir("nsys").join("made_sampled.sqlite")).unwrap();
+    assert_eq!(busy_of_gpus(&trace).keys().collect::<Vec<_>>(), ["GPU 1"]);
 }
 
 #[test]

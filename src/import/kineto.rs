@@ -211,7 +211,8 @@ impl Args {
 
 /// Facts on a GPU, as Kineto writes them.
 pub struct GpuFacts {
-    pub id: i64,
+    /// The number by which the GPU is shown; `None` if no such GPU is shown, or it is unknown which.
+    pub id: Option<i64>,
     pub name: String,
     pub memory_bytes: Option<i64>,
     pub n_sms: Option<i64>,
@@ -229,7 +230,7 @@ pub fn put_gpus(gpus: &[GpuFacts], out: &mut TraceBuilder) {
             json.push(b',');
         }
         let mut args = Args::default();
-        args.int("id", Some(gpu.id));
+        args.int("id", gpu.id);
         args.text("name", gpu.name.as_bytes());
         args.int("totalGlobalMem", gpu.memory_bytes);
         args.int("numSms", gpu.n_sms);

@@ -161,11 +161,33 @@ impl RunFacts {
             })
     }
 
+    /// What all of `numbers` (of GPUs that did something) have in common, or all GPUs of the host if there are none. `None` if
+    /// one of them is unknown, or has something else.
+    pub fn common<T: PartialEq>(
+        &self,
+        numbers: impl Iterator<Item = Option<i64>>,
+        get: impl Fn(&Gpu) -> Option<T>,
+    ) -> Option<T> {
+        let used: Option<Vec<&Gpu>> =
+            numbers.map(|number| number.map_or_else(|| self.any(), |number| self.gpu_of(number))).collect();
+        let mut all = used?;
+        if all.is_empty() {
+            all.extend(&self.gpus);
+        }
+        let mut values = all.into_iter().map(get);
+        let first = values.next()??;
+        values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+    }
+
     /// The GPU with that id, or any if all are the same model. On AMD, process ids don't match the ids of the list.
     pub fn gpu_of(&self, id: i64) -> Option<&Gpu> {
+        self.gpus.iter().find(|gpu| gpu.id == Some(id)).or_else(|| self.any())
+    }
+
+    /// Any GPU of the host, if all are the same model.
+    fn any(&self) -> Option<&Gpu> {
         let first = self.gpus.first()?;
-        let alike = self.gpus.iter().all(|gpu| gpu.name == first.name);
-        self.gpus.iter().find(|gpu| gpu.id == Some(id)).or(alike.then_some(first))
+        self.gpus.iter().all(|gpu| gpu.name == first.name).then_some(first)
     }
 }
 
@@ -215,4 +237,39 @@ pub fn text(value: &[u8]) -> Option<String> {
 
 fn inside(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_that_are_used_say_what_a_gpu_has() {
+        let gpu = |id, name: &str, n_sms| Gpu {
+            id: Some(id),
+            name: name.to_string(),
+            n_sms: Some(n_sms),
+            ..Gpu::default()
+        };
+        let facts = |gpus: &[Gpu]| RunFacts { gpus: gpus.to_vec(), ..RunFacts::default() };
+        let common =
+            |facts: &RunFacts, used: &[Option<i64>]| facts.common(used.iter().copied(), |gpu| gpu.n_sms);
+        let mixed = facts(&[gpu(0, "T400", 6), gpu(1, "H100", 132), gpu(2, "H100", 132)]);
+        for (used, wanted) in [
+            (&[Some(1)][..], Some(132)),
+            (&[Some(2), Some(1)], Some(132)),
+            (&[Some(0), Some(1)], None),
+            // Which one that is, is unknown.
+            (&[Some(7)], None),
+            (&[None], None),
+            (&[], None),
+        ] {
+            assert_eq!(common(&mixed, used), wanted, "{used:?}");
+        }
+        let alike = facts(&[gpu(0, "H100", 132), gpu(1, "H100", 132)]);
+        for used in [&[Some(1)][..], &[Some(7)], &[None], &[]] {
+            assert_eq!(common(&alike, used), Some(132), "{used:?}");
+        }
+        assert_eq!(common(&RunFacts::default(), &[]), None);
+    }
 }

@@ -679,14 +679,15 @@ impl TraceReport<'_, '_> {
         let gpu = self.gpu;
         let mut facts = Facts::new(self.named.title("Setup"));
         facts.push("vendor", "Vendor", gpu.vendor.name(), Unit::None);
-        if let Some(first) = gpu.facts.gpus.first() {
+        if !gpu.facts.gpus.is_empty() {
             facts
                 .push("gpus", "GPUs in host", gpu.facts.gpus.len() as u64, Unit::Count)
                 .hint("listed by the profiler, used or not");
-            if let Some(bytes) = first.memory_bytes {
+            let used = || gpu.devices.iter().map(|device| device.number);
+            if let Some(bytes) = gpu.facts.common(used(), |gpu| gpu.memory_bytes) {
                 facts.push("gpu_memory", "Memory per GPU", bytes, Unit::Bytes);
             }
-            if let Some(n) = first.n_sms {
+            if let Some(n) = gpu.facts.common(used(), |gpu| gpu.n_sms) {
                 let words = gpu.vendor.words();
                 facts.push("sms", &format!("{}s per GPU", words.unit), n, Unit::Count).hint(words.full);
             }

@@ -161,8 +161,8 @@ pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
     };
     let count = |get: &dyn Fn(&Launch) -> Option<u64>| rows.iter().map(|row| get(&row.launch)).collect();
     let number = |get: &dyn Fn(&Launch) -> Option<f64>| rows.iter().map(|row| get(&row.launch)).collect();
-    // Assumes that all GPUs of a host are the same model.
-    let n_sms = gpu.facts.gpus.first().and_then(|gpu| gpu.n_sms).filter(|n| *n > 0);
+    let used = gpu.devices.iter().map(|device| device.number);
+    let n_sms = gpu.facts.common(used, |gpu| gpu.n_sms).filter(|n| *n > 0);
     let unused = |row: &Group| {
         if gpu.classes.get(row.class).is_communication {
             return None;

@@ -337,7 +337,7 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
     nsys.nic_metrics = NicMetrics::read(file, out)?;
     nsys.states = ThreadStates::read(file, out)?;
     nsys.call_chains = CallChains::read(file, out)?;
-    read_gpus(file, find("TARGET_INFO_GPU"), out)?;
+    read_gpus(file, find("TARGET_INFO_GPU"), &nsys.devices, out)?;
     let mut facts = Vec::new();
     let mut product = None;
     if let Some(table) = find("META_DATA_EXPORT") {
@@ -386,7 +386,12 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
     Ok(Opened { capture: Box::new(nsys), plans })
 }
 
-fn read_gpus(file: &dyn Tables, table: Option<usize>, out: &mut TraceBuilder) -> Result<(), ImportError> {
+fn read_gpus(
+    file: &dyn Tables,
+    table: Option<usize>,
+    devices: &Devices,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
     let Some(table) = table else { return Ok(()) };
     let col = |name: &str| file.column(table, name);
     let (id, name, memory, sms) = (col("id"), col("name"), col("totalMemory"), col("smCount"));
@@ -395,7 +400,8 @@ fn read_gpus(file: &dyn Tables, table: Option<usize>, out: &mut TraceBuilder) ->
         let Some(id) = row.int(id) else { return };
         let name = row.text(name).map(|name| String::from_utf8_lossy(&name).into_owned());
         gpus.push(GpuFacts {
-            id,
+            // Without devices, GPUs have the numbers of the programs, as far as is known.
+            id: if devices.is_empty() { Some(id) } else { devices.shown_gpu(id) },
             name: name.unwrap_or_default(),
             memory_bytes: row.int(memory),
             n_sms: row.int(sms),

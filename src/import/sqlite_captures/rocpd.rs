@@ -222,7 +222,7 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
     let mut gpus: Vec<GpuFacts> = agents
         .filter(|agent| agent.is_gpu)
         .map(|agent| GpuFacts {
-            id: agent.number,
+            id: Some(agent.number),
             name: agent.name.clone(),
             memory_bytes: None,
             n_sms: None,
@@ -230,7 +230,14 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
         })
         .collect();
     sort::by(&mut gpus, |a, b| (a.id, &a.name).cmp(&(b.id, &b.name)));
-    gpus.dedup_by_key(|gpu| gpu.id);
+    gpus.dedup_by(|a, b| (a.id, &a.name) == (b.id, &b.name));
+    // On machines with different GPUs, one number stands for several models.
+    let numbers: Vec<Option<i64>> = gpus.iter().map(|gpu| gpu.id).collect();
+    for gpu in &mut gpus {
+        if numbers.iter().filter(|number| **number == gpu.id).count() > 1 {
+            gpu.id = None;
+        }
+    }
     put_gpus(&gpus, out);
     if let Some(version) = rocpd.captures.iter().find_map(|one| one.version.clone()) {
         out.trace.source.metadata.push(("schema_version".to_string(), version));

@@ -730,7 +730,7 @@ fn gpu_facts(id: i64, stats: &[(Cow<'_, str>, Stat<'_>)]) -> Option<GpuFacts> {
         None => format!("{vendor} GPU{}", architecture(is_amd, version)),
     };
     Some(GpuFacts {
-        id,
+        id: Some(id),
         name,
         memory_bytes: number("memory_size"),
         n_sms: number("core_count"),
