@@ -187,6 +187,47 @@ fn without_launches_nothing_is_said_of_waiting() {
     assert!(report.blocks.iter().any(says_why));
 }
 
+/// Kernels whose correlation id several calls have are not linked, and it is said whose calls these are.
+#[test]
+fn launches_that_are_ambiguous_are_not_said_to_be_missing() {
+    let event = |category: &str, name: &str, pid: u64, ts: u64| {
+        format!(
+            r#"{{"ph":"X","cat":"{category}","name":"{name}","pid":{pid},"tid":7,"ts":{ts},"dur":10,"args":{{"stream":7,"correlation":1}}}}"#
+        )
+    };
+    for (pids, whose) in
+        [([1000, 2000], "used by several processes"), ([1000, 1000], "of several calls of one process")]
+    {
+        let events = [
+            event("cuda_runtime", "cudaLaunchKernel", pids[0], 0),
+            event("cuda_runtime", "cudaLaunchKernel", pids[1], 12),
+            event("kernel", "a", 0, 30),
+            event("kernel", "b", 0, 60),
+        ];
+        let events = events.join(",");
+        let text = format!(r#"{{"schemaVersion":1,"deviceProperties":[],"traceEvents":[{events}]}}"#);
+        let trace = import("merged.json", text.as_bytes(), None).unwrap();
+        let reports = reports(&Run::single(trace), &Query::default());
+        let have = format!("2 kernels and copies have a correlation id {whose}");
+        let findings = findings(&reports).unwrap();
+        let idle = findings.iter().find(|finding| finding.id == "launches-not-recorded").unwrap();
+        assert!(idle.text.ends_with(&format!("is unknown, since {have}.")), "{}", idle.text);
+        let report = reports.iter().find(|report| report.id == "gpu-findings").unwrap();
+        let warnings: Vec<&str> = report.warnings().filter(|text| text.contains("correlation id")).collect();
+        let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+        assert!(warning.starts_with(&have), "{warning}");
+        let told = format!("{reports:?}");
+        for wrong in [
+            "Start recording earlier",
+            "launch is not recorded",
+            "no recorded launch",
+            "No launches in this trace",
+        ] {
+            assert!(!told.contains(wrong), "{whose}: {wrong}");
+        }
+    }
+}
+
 /// A gap of 100 µs whose next kernel is launched in the middle: 45 µs up to the end of the call are host-bound, 55 µs are not. All
 /// reports agree, and the finding links to its row.
 #[test]

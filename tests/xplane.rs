@@ -205,7 +205,7 @@ fn kernels_are_linked_to_the_calls_of_their_correlation_ids() {
         let gpu = GpuTrace::new(&trace);
         assert_eq!(gpu.work.len(), work.len(), "{name}: kernels and copies");
         let linked = gpu.work.iter().filter(|work| work.launch != NONE).count();
-        assert_eq!((linked, gpu.n_ambiguous), (wanted, 0), "{name}: linked");
+        assert_eq!((linked, gpu.ambiguous.n()), (wanted, 0), "{name}: linked");
         for work in &gpu.work {
             let device = gpu.devices[gpu.streams[work.stream as usize].device as usize];
             assert_eq!(trace.processes.key[device.process.0 as usize], Key::Number(device.number.unwrap()));

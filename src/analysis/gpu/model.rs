@@ -12,6 +12,7 @@ use super::steps::{NO_STEP, Step, Steps};
 use super::tensor::Tensor;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
+use crate::base::units::counted;
 use crate::trace::Trace;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::emit_nvtx;
@@ -90,6 +91,37 @@ pub struct Call {
     pub is_ambiguous: bool,
 }
 
+/// Kernels and copies whose correlation id is that of several calls.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Ambiguous {
+    /// Calls of several processes.
+    pub of_processes: u64,
+    /// Calls of one process, one after the other.
+    pub of_one: u64,
+}
+
+impl Ambiguous {
+    /// All of them.
+    pub fn n(self) -> u64 {
+        self.of_processes.saturating_add(self.of_one)
+    }
+
+    /// What each text of [`Ambiguous::told`] contains.
+    pub const WORD: &str = "correlation id";
+
+    /// `2 kernels and copies have a correlation id used by several processes`, and the same of one process, as far as they occur.
+    pub fn told(self) -> impl Iterator<Item = String> {
+        let parts = [
+            (self.of_processes, "used by several processes"),
+            (self.of_one, "of several calls of one process"),
+        ];
+        parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, whose)| {
+            let have = counted(n, "kernel or copy has", "kernels and copies have");
+            format!("{have} a {} {whose}", Ambiguous::WORD)
+        })
+    }
+}
+
 /// A trace with its GPU model.
 pub struct GpuTrace<'a> {
     pub trace: &'a Trace,
@@ -112,7 +144,7 @@ pub struct GpuModel {
     /// In order of correlation, and of [`Call::host`] among equal ones.
     pub calls: Vec<Call>,
     /// Kernels and copies whose correlation id matches several calls, so they are not linked.
-    pub n_ambiguous: u64,
+    pub ambiguous: Ambiguous,
     /// Slices around calls on tracks of their own, by call: see [`super::beside`].
     around_calls: HashMap<u32, u32>,
     /// Launches without a timed device record, in order of time.
@@ -192,7 +224,7 @@ impl<'a> GpuTrace<'a> {
             hosts: Vec::new(),
             drivers: Vec::new(),
             calls: Vec::new(),
-            n_ambiguous: 0,
+            ambiguous: Ambiguous::default(),
             around_calls: HashMap::default(),
             silent: Vec::new(),
             unknown_from: Vec::new(),
@@ -349,12 +381,13 @@ impl<'a> GpuTrace<'a> {
         let mut work = std::mem::take(&mut self.work);
         // Kernels of a graph come one after the other and share their launch.
         let mut last = (NONE, NONE, NO_STEP);
-        let (mut near, mut n_ambiguous) = (0, 0);
+        let (mut near, mut ambiguous) = (0, Ambiguous::default());
         for work in &mut work {
             let Some(link) = self.link_of(work) else { continue };
             let driver = self.driver_of(work);
             let found = self.call_near(driver, link.correlation, &mut near);
-            n_ambiguous += u64::from(found == Linked::Ambiguous);
+            ambiguous.of_processes += u64::from(found == Linked::OfProcesses);
+            ambiguous.of_one += u64::from(found == Linked::OfOne);
             if let Linked::To(call) = found {
                 if last.0 != call {
                     last = (call, self.op_of(call).unwrap_or(NONE), self.step_of(call));
@@ -371,7 +404,7 @@ impl<'a> GpuTrace<'a> {
         self.steps_of_annotations(&mut work);
         self.steps_of_devices(&mut work);
         self.work = work;
-        self.n_ambiguous = n_ambiguous;
+        self.ambiguous = ambiguous;
     }
 
     /// Finds launches without a timed device record.
@@ -419,7 +452,7 @@ impl<'a> GpuTrace<'a> {
             }
         }
         // Ambiguous launches are not linked but not missing either.
-        if self.n_ambiguous > 0 {
+        if self.ambiguous.n() > 0 {
             silent.retain(|silent| silent.why != Silence::NoRecord);
             recorded.n_recorded = recorded.n_launches;
         }
@@ -646,7 +679,7 @@ impl<'a> GpuTrace<'a> {
         let driver = device.map_or(Driver::Unknown, |device| self.driver_of_device(device));
         match self.call_near(driver, correlation, &mut 0) {
             Linked::To(call) => Some(call),
-            Linked::No | Linked::Ambiguous => None,
+            Linked::No | Linked::OfProcesses | Linked::OfOne => None,
         }
     }
 
@@ -663,7 +696,7 @@ impl<'a> GpuTrace<'a> {
             };
             return match (own, driver) {
                 (None, _) => Linked::No,
-                (Some(_), Driver::Unknown) if calls.next().is_some() => Linked::Ambiguous,
+                (Some(_), Driver::Unknown) if calls.next().is_some() => Linked::OfProcesses,
                 (Some(own), _) => Linked::of(own),
             };
         }
@@ -857,13 +890,15 @@ enum Linked {
     /// No such call.
     No,
     To(u32),
-    /// Several calls match.
-    Ambiguous,
+    /// Calls of several processes match.
+    OfProcesses,
+    /// Several calls of one process match.
+    OfOne,
 }
 
 impl Linked {
     fn of(call: &Call) -> Linked {
-        if call.is_ambiguous { Linked::Ambiguous } else { Linked::To(call.slice) }
+        if call.is_ambiguous { Linked::OfOne } else { Linked::To(call.slice) }
     }
 }
 

@@ -145,12 +145,9 @@ impl Grade {
                 group_digits(i128::from(gpu.recorded.n_launches))
             ),
         };
-        let launch_note = match gpu.n_ambiguous {
+        let launch_note = match gpu.ambiguous.n() {
             0 => launch_note,
-            n => format!(
-                "{} a correlation id used by several processes",
-                counted(n, "kernel or copy has", "kernels and copies have")
-            ),
+            _ => gpu.ambiguous.told().collect::<Vec<_>>().join("; "),
         };
         let are_of_no_kernel = !gpu.steps.is_empty() && coverage[3].unwrap_or(0.0) <= 0.0;
         let steps_note = if are_of_no_kernel { "no kernel is linked to a step" } else { "" }.to_string();
@@ -189,6 +186,10 @@ impl Grade {
                 },
             },
         ];
+        if gpu.ambiguous.n() > 0 {
+            // No recording brings more.
+            rows[0].lack = None;
+        }
         let tool = Tool::of(gpu.trace);
         for row in rows.iter_mut().filter(|row| !row.is_complete()) {
             row.add_advice(tool);

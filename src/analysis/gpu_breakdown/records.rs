@@ -86,11 +86,10 @@ pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
             format_ns(*most),
         ));
     }
-    if gpu.n_ambiguous > 0 {
+    for told in gpu.ambiguous.told() {
         report.warning(format!(
-            "{} a correlation id used by several processes, so launch, operator and step are unknown. Open the file of each rank \
-             instead of a merged one.",
-            counted(gpu.n_ambiguous, "kernel or copy has", "kernels and copies have"),
+            "{told}, so launch, operator and step are unknown. If this file was merged from those of several ranks, open these \
+             instead."
         ));
     }
 }

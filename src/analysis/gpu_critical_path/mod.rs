@@ -157,8 +157,9 @@ fn caveats(gpu: &GpuTrace<'_>, path: &CriticalPath, report: &mut Report) {
     let n_unknown = gpu.work.iter().filter(|work| work.launch == super::gpu::model::NONE).count();
     if n_unknown > 0 {
         report.warning(format!(
-            "{} left out because the launch is not recorded.",
-            counted(n_unknown as u64, "kernel, copy or fill is", "kernels, copies and fills are")
+            "{} left out because the launch is not {}.",
+            counted(n_unknown as u64, "kernel, copy or fill is", "kernels, copies and fills are"),
+            if gpu.ambiguous.n() > 0 { "known" } else { "recorded" }
         ));
     }
     report.info(

@@ -148,17 +148,23 @@ pub fn waits_on_gpu(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.push(with_facts(finding, facts));
 }
 
-/// Idle time whose cause is unknown because the launch was not recorded.
+/// Idle time whose cause is unknown because the launch was not recorded, or may be one of several.
 pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(unknown) = of_cause(evidence, UNKNOWN) else { return };
     if evidence.share(unknown.time) < MUCH_UNKNOWN {
         return;
     }
-    let text = format!(
-        "The GPU was idle for unknown reasons {} of the time: the launches of the kernels that follow are not in the trace. Start \
-         recording earlier, or include runtime calls.",
-        evidence.idle_share(unknown.time),
-    );
+    let share = evidence.idle_share(unknown.time);
+    let text = match evidence.reader.ambiguous_launches() {
+        Some(why) => format!(
+            "The GPU was idle for unknown reasons {share} of the time: which calls launched the kernels that follow is unknown, \
+             since {why}."
+        ),
+        None => format!(
+            "The GPU was idle for unknown reasons {share} of the time: the launches of the kernels that follow are not in the \
+             trace. Start recording earlier, or include runtime calls."
+        ),
+    };
     let mut facts = Facts::default();
     facts.push("gaps", "gaps", unknown.gaps, Unit::Count);
     facts.push("time", "total", unknown.time, Unit::Ns);

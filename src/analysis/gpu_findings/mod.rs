@@ -78,6 +78,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let mut largest = Vec::new();
     let mut gains = ranks::findings(reports);
     let mut can_tell_launches = true;
+    let mut any_ambiguous = false;
     let mut any_idle_unknown = false;
     let mut n_with_work = 0usize;
     for (number, trace) in traces.iter().enumerate() {
@@ -89,6 +90,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
             continue;
         }
         n_with_work += 1;
+        any_ambiguous |= reader.ambiguous_launches().is_some();
         can_tell_launches &= reader.coverage(gpu_breakdown::LAUNCHES) >= ENOUGH_LAUNCHES;
         let idle_is_partial = reader
             .table(gpu_breakdown::BREAKDOWN)
@@ -150,10 +152,11 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         ..opportunities(gains)
     });
     if !can_tell_launches {
-        report.info(
-            "Most kernels have no recorded launch, so the causes of idle time are unknown. See “Data available in this trace” in \
-             GPU time.",
-        );
+        let known = if any_ambiguous { "known" } else { "recorded" };
+        report.info(format!(
+            "Most kernels have no {known} launch, so the causes of idle time are unknown. See “Data available in this trace” in \
+             GPU time."
+        ));
     }
     if let Some(grade) = find(gpu_breakdown::INFO.id).and_then(|report| grade_of(report, reports, tool)) {
         report.info(grade);

@@ -1,5 +1,6 @@
 //! Tables of finished reports, read by the names of their columns.
 
+use crate::analysis::gpu::model::Ambiguous;
 use crate::analysis::several::numbered;
 use crate::analysis::{TableHandle, gpu_breakdown};
 use crate::filter;
@@ -44,6 +45,15 @@ impl<'a> Reader<'a> {
         let table = self.table(gpu_breakdown::COVERAGE);
         let row = table.and_then(|table| table.rows().find(|row| row.text("what") == what));
         row.and_then(|row| row.float("coverage")).unwrap_or(0.0)
+    }
+}
+
+impl Reader<'_> {
+    /// Why launches are unknown although they are recorded; `None` if they aren't.
+    pub fn ambiguous_launches(&self) -> Option<String> {
+        let table = self.table(gpu_breakdown::COVERAGE)?;
+        let row = table.rows().find(|row| row.text("what") == gpu_breakdown::LAUNCHES)?;
+        Some(row.text("note")).filter(|note| note.contains(Ambiguous::WORD))
     }
 }
 

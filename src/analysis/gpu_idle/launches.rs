@@ -3,7 +3,7 @@
 use crate::analysis::gpu::launched::Silence;
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::Durations;
-use crate::analysis::gpu::{Kind, NamedTrace};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
@@ -35,6 +35,15 @@ struct Calls {
     n_untimed: u64,
     /// Kernels and copies that start before their call.
     n_impossible: u64,
+}
+
+/// What tables of launches say without any.
+pub fn none_told(gpu: &GpuTrace<'_>) -> &'static str {
+    if gpu.ambiguous.n() > 0 {
+        "No launch in this trace is linked to a kernel or copy."
+    } else {
+        "No launches in this trace."
+    }
 }
 
 /// Launches by call, with short kernels and slow calls.
@@ -99,8 +108,9 @@ pub fn tables(named: &NamedTrace<'_, '_>) -> Vec<Table> {
                        it launched. A short kernel runs shorter than its launch call (calls up to 50 µs)."
         .to_string();
     if n_unknown > 0 {
-        caption
-            .push_str(&format!(" {} no recorded launch.", counted(n_unknown, "kernel has", "kernels have")));
+        let known = if gpu.ambiguous.n() > 0 { "known" } else { "recorded" };
+        let have = counted(n_unknown, "kernel has", "kernels have");
+        caption.push_str(&format!(" {have} no {known} launch."));
     }
     let mut table = Table::new(
         named.id(super::LAUNCHES.id),
@@ -121,7 +131,7 @@ pub fn tables(named: &NamedTrace<'_, '_>) -> Vec<Table> {
             Column::counts("delayed", "delays > 100 µs", Unit::Count, rows.iter().map(|row| row.1.n_delayed)),
         ],
     )
-    .if_empty("No launches in this trace.");
+    .if_empty(none_told(gpu));
     // Columns on missing data, if any is missing.
     for (id, label, hint, get) in [
         (

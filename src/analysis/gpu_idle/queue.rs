@@ -158,5 +158,5 @@ pub fn table(named: &NamedTrace<'_, '_>, queues: &[Queue]) -> Table {
         "Kernels and copies launched but not started. A queue that is rarely empty hides launch overhead; a mostly empty one means \
          the GPU is host-bound.",
     )
-    .if_empty("No launches in this trace.")
+    .if_empty(super::launches::none_told(gpu))
 }
