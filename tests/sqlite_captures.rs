@@ -631,6 +631,12 @@ fn gpus_have_the_facts_of_the_model_that_ran() {
 }
 
 #[test]
+fn copies_of_managed_memory_are_told_apart_by_direction() {
+    let rows = cells(made_devices(), "copy_rates", &["kind", "changes"]);
+    assert_eq!(rows, [["Memcpy Unified DtoH", "1"], ["Memcpy Unified HtoD", "1"], ["Memset", "3"]]);
+}
+
+#[test]
 fn switches_of_threads_are_states() {
     let trace = read(&own_dir("nsys").join("made_sampled.sqlite")).unwrap();
     let table = &trace.slices;

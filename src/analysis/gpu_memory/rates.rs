@@ -13,18 +13,20 @@ use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
 use crate::trace::builder::find_member;
 use crate::trace::links::LinkTable;
+use std::cmp::Reverse;
 
 /// Duration assumed for copies of zero duration.
 const MIN_NS: i64 = 1000;
 
-/// `Memcpy HtoD`, `Memset`: HTA's memory kernel type.
+/// `Memcpy HtoD`, `Memset`: HTA's memory kernel type. HTA takes the first 11 characters of a copy's name, which would be one for
+/// all copies of managed memory (`Memcpy Unified HtoD`).
 fn kind(name: &str) -> &str {
     if name.starts_with("Memset") {
         return "Memset";
     }
-    match name.char_indices().nth(11) {
-        Some((end, _)) => name[..end].trim_end(),
-        None => name,
+    match name.split_once(" (") {
+        Some((kind, _)) if kind != "Memcpy" => kind,
+        _ => name,
     }
 }
 
@@ -122,6 +124,8 @@ fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
     if rows.is_empty() {
         return None;
     }
+    sort::by_key(&mut rows, |row| (Reverse(row.1.sorted.len()), row.0));
+    let n_left_out = cut(&mut rows);
     sort::by_key(&mut rows, |row| row.0);
     let column = |id, label: &str, get: &dyn Fn(&Described) -> Option<f64>| {
         Column::float(id, label, Unit::BytesPerSecond, rows.iter().map(|row| get(&row.1)).collect())
@@ -147,10 +151,11 @@ fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
             column("max", "max", &|row| row.quantile(1.0)),
         ],
     );
-    Some(table.caption(
+    let table = table.caption(
         "Statistics of the total bandwidth of running copies, sampled at each start and end (HTA's memory bandwidth summary). Uses \
          the bandwidth that the profiler recorded for each copy.",
-    ))
+    );
+    Some(with_left_out(table, n_left_out))
 }
 
 /// Copies of one kind and size.
@@ -224,12 +229,16 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_short() {
+    fn kinds_are_names_without_kinds_of_memory() {
         for (name, wanted) in [
             ("Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD"),
             ("Memset (Device)", "Memset"),
             ("dma", "dma"),
-            ("äöüäöüäöüäöüäöü", "äöüäöüäöüäö"),
+            ("Memcpy Unified HtoD", "Memcpy Unified HtoD"),
+            ("Memcpy Unified DtoH (Managed -> Pageable)", "Memcpy Unified DtoH"),
+            ("Memcpy kind 99", "Memcpy kind 99"),
+            ("Memcpy (CopyX)", "Memcpy (CopyX)"),
+            ("CopyDeviceToHost", "CopyDeviceToHost"),
         ] {
             assert_eq!(kind(name), wanted);
         }
