@@ -631,6 +631,16 @@ fn gpus_have_the_facts_of_the_model_that_ran() {
 }
 
 #[test]
+fn memsets_have_their_kind_of_memory() {
+    let names: Vec<String> = slices(&made_devices())
+        .into_iter()
+        .filter(|slice| slice.category == "gpu_memset")
+        .map(|slice| slice.name)
+        .collect();
+    assert_eq!(names, ["Memset (Managed)", "Memset (Device)", "Memset (Unknown)"]);
+}
+
+#[test]
 fn copies_of_managed_memory_are_told_apart_by_direction() {
     let rows = cells(made_devices(), "copy_rates", &["kind", "changes"]);
     assert_eq!(rows, [["Memcpy Unified DtoH", "1"], ["Memcpy Unified HtoD", "1"], ["Memset", "3"]]);

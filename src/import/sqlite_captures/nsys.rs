@@ -130,7 +130,7 @@ const COPIES: &[(i64, &str)] = &[
     (13, "Unified DtoD"),
 ];
 
-/// Kinds of memory, by `srcKind` and `dstKind`, as Kineto names them.
+/// Kinds of memory, by `srcKind`, `dstKind` and `memKind`, as Kineto names them.
 const MEMORY: &[&str] =
     &["Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"];
 
@@ -164,6 +164,7 @@ struct Columns {
     kind: Col,
     source: Col,
     target: Col,
+    memory: Col,
     value: Col,
     grid: [Col; 3],
     block: [Col; 3],
@@ -213,6 +214,7 @@ impl Columns {
             kind: either(&["copyKind", "syncType", "eventType", "overheadType"]),
             source: column("srcKind"),
             target: column("dstKind"),
+            memory: column("memKind"),
             value: column("value"),
             grid: ["gridX", "gridY", "gridZ"].map(column),
             block: ["blockX", "blockY", "blockZ"].map(column),
@@ -422,6 +424,11 @@ fn without_version(name: &[u8]) -> &[u8] {
     }
 }
 
+/// Name of the kind of memory in a column; `None` if it is unknown.
+fn memory(row: &Row<'_>, column: Col) -> Option<&'static str> {
+    MEMORY.get(usize::try_from(row.int(column)?).ok()?).copied()
+}
+
 impl Nsys {
     /// Host thread of a `globalTid`.
     fn thread(&mut self, global: Option<i64>, is_overhead: bool, out: &mut TraceBuilder) -> ThreadId {
@@ -526,8 +533,7 @@ impl Nsys {
             (None, Some(kind)) => format!("Memcpy kind {kind}"),
             (None, None) => "Memcpy".to_string(),
         };
-        let memory = |column| MEMORY.get(usize::try_from(row.int(column)?).ok()?).copied();
-        if let (Some(source), Some(target)) = (memory(columns.source), memory(columns.target)) {
+        if let (Some(source), Some(target)) = (memory(row, columns.source), memory(row, columns.target)) {
             name.push_str(&format!(" ({source} -> {target})"));
         }
         name
@@ -766,10 +772,11 @@ impl Capture for Nsys {
             }
             Kind::Fill => {
                 let (bytes, value) = (row.int(columns.bytes), row.int(columns.value));
+                let name = format!("Memset ({})", memory(row, columns.memory).unwrap_or("Unknown"));
                 let thread = self.on_gpu(table, "", row, place, out);
                 self.rows.args.bytes(bytes, start, end);
                 self.rows.args.int("value", value);
-                (thread, out.trace.strings.intern("Memset (Device)"), "gpu_memset")
+                (thread, out.trace.strings.intern(&name), "gpu_memset")
             }
             Kind::Graph => {
                 let graph = row.int(columns.graph);
