@@ -647,6 +647,16 @@ fn copies_of_managed_memory_are_told_apart_by_direction() {
 }
 
 #[test]
+fn operators_of_emit_nvtx_have_shapes() {
+    let rows = cells(made_devices(), "shapes", &["name", "shapes", "types", "direct", "calls", "flops"]);
+    // Two calls of 1000 ns each, with equal inputs; FLOPs need types.
+    let missing = String::new();
+    assert_eq!(rows, [["aten::mm", "[8, 4] [4, 2]", &missing, "2000", "2", &missing]]);
+    let rows = cells(made_devices(), "coverage", &["what", "there"]);
+    assert!(rows.contains(&vec!["shapes".to_string(), "true".to_string()]), "{rows:?}");
+}
+
+#[test]
 fn switches_of_threads_are_states() {
     let trace = read(&own_dir("nsys").join("made_sampled.sqlite")).unwrap();
     let table = &trace.slices;

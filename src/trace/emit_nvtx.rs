@@ -8,15 +8,30 @@
 //! ```
 //! `seq` is the sequence number of autograd. Each part may be missing.
 
+/// Shapes of the inputs.
+const SIZES: &str = "sizes";
+
 /// The parts that may follow the name of an operator, and whether each is a list.
-const PARTS: &[(&str, bool)] = &[("seq", false), ("op_id", false), ("sizes", true), ("input_op_ids", true)];
+const PARTS: &[(&str, bool)] = &[("seq", false), ("op_id", false), (SIZES, true), ("input_op_ids", true)];
 
 /// The operator in the name of a range: `aten::addmm` in the example. `None` if `name` has another form.
 pub fn operator(name: &str) -> Option<&str> {
+    parsed(name).map(|(operator, _)| operator)
+}
+
+/// Shapes of the inputs in the name of a range, as JSON like the `Input Dims` of Kineto: `[[768], [8, 768], [768, 768]]` in the
+/// example. `None` if `name` has none, or another form.
+pub fn sizes(name: &str) -> Option<&str> {
+    parsed(name)?.1
+}
+
+/// Operator and sizes in the name of a range.
+fn parsed(name: &str) -> Option<(&str, Option<&str>)> {
     // Most names have no such part.
     memchr::memmem::find(name.as_bytes(), b" = ")?;
     let first = PARTS.iter().filter_map(|(part, _)| start_of(name, part)).min().filter(|at| *at > 0)?;
     let (operator, mut rest) = name.split_at(first);
+    let mut sizes = None;
     for (part, is_list) in PARTS {
         let Some(value) = rest
             .strip_prefix(", ")
@@ -26,9 +41,13 @@ pub fn operator(name: &str) -> Option<&str> {
             continue;
         };
         let n_bytes = if *is_list { list_bytes(value)? } else { digits(value)? };
-        rest = &value[n_bytes..];
+        let (value, after) = value.split_at(n_bytes);
+        if *part == SIZES {
+            sizes = Some(value);
+        }
+        rest = after;
     }
-    rest.is_empty().then_some(operator)
+    rest.is_empty().then_some((operator, sizes))
 }
 
 /// Offset of `, PART = ` in a name.
@@ -63,7 +82,7 @@ fn list_bytes(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::operator;
+    use super::{operator, sizes};
 
     #[test]
     fn parts_of_a_call_are_split_off() {
@@ -90,6 +109,19 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(operator(name), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn shapes_of_inputs_are_split_off() {
+        for (name, wanted) in [
+            ("aten::mm, seq = 1, op_id = 2, sizes = [[8, 4], [4, 2]]", Some("[[8, 4], [4, 2]]")),
+            ("aten::add, sizes = [[8], []], input_op_ids = [(5, 0), (4, 1)]", Some("[[8], []]")),
+            ("aten::mm, op_id = 2", None),
+            ("aten::mm, op_id = 2, sizes = [[8]", None),
+            ("aten::mm", None),
+        ] {
+            assert_eq!(sizes(name), wanted, "{name}");
         }
     }
 }

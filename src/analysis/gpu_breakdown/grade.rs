@@ -253,10 +253,11 @@ fn has_shapes(gpu: &GpuTrace<'_>) -> bool {
         return true;
     }
     let slices = &gpu.trace.slices;
-    let ops = gpu.work.iter().filter(|work| work.op != NONE).map(|work| work.op as usize);
+    let ops = gpu.work.iter().filter(|work| work.op != NONE).map(|work| work.op);
     ops.take(N_LOOKED_AT).any(|op| {
-        gpu.trace.args.get(slices.args_of(op)).is_some_and(|raw| {
+        let in_args = gpu.trace.args.get(slices.args_of(op as usize)).is_some_and(|raw| {
             find_member(&raw, "Input Dims").or_else(|| find_member(&raw, "Input dims")).is_some()
-        })
+        });
+        in_args || gpu.sizes_of(op).is_some()
     })
 }

@@ -7,13 +7,14 @@ use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
-use crate::gpu::op_args::{ArgTexts, OpArgs};
+use crate::gpu::op_args::{ArgTexts, Input, OpArgs};
 use crate::gpu::op_category::Categories;
 use crate::gpu::op_work::{Spec, StepTokens, Work, work, work_in_step};
 use crate::gpu::peaks::{Bound, Peak, Peaks, roofline};
 use crate::report::chart::{Axis, Chart, Limit, Plot, Point, Points, Tone};
 use crate::report::{Column, Content, Table};
 use crate::trace::builder::for_each_member;
+use twox_hash::XxHash64;
 
 /// Maximum input kinds whose arguments are read from the file, most GPU time first.
 const MAX_READ: usize = 5_000;
@@ -74,14 +75,15 @@ pub fn blocks(
     let n_left_out = cut(&mut groups);
     let peak = gpu_name(gpu).and_then(|name| peaks.of(&name));
     let categories = Categories::builtin();
-    let text = |id: StringId| gpu.trace.strings.get_opt(id);
+    let text = |id: StringId| gpu.group_text(id);
     let rates: Vec<Rates> = groups.iter().map(|group| Rates::new(group, peak)).collect();
     let inputs = |get: fn(&Inputs) -> &str| {
         texts(groups.iter().map(|group| group.inputs.as_ref().map(get).filter(|text| !text.is_empty())))
     };
     let lacks_attention = groups.iter().any(|group| {
         let is_attention = text(group.key.name).is_some_and(|name| name.contains("attention"));
-        is_attention && group.inputs.as_ref().is_some_and(|inputs| inputs.work.is_none())
+        let has_types = gpu.sizes_of(group.of).is_none();
+        is_attention && has_types && group.inputs.as_ref().is_some_and(|inputs| inputs.work.is_none())
     });
     let category =
         |group: &Group| categories.of(text(group.key.name).unwrap_or(""), text(group.kernel)).to_string();
@@ -169,13 +171,17 @@ pub fn blocks(
     )
     .sorted_by("direct", true)
     .caption(format!(
-        "{}{}",
+        "{}{}{}",
         caption(gpu, peak),
+        if groups.iter().any(|group| gpu.sizes_of(group.of).is_some()) { WITHOUT_TYPES } else { "" },
         if lacks_attention { ATTENTION_WITHOUT_WORK } else { "" }
     ));
     let chart = chart(named, &groups, &rates, peak);
     Some((with_left_out(table, n_left_out), chart))
 }
+
+const WITHOUT_TYPES: &str =
+    " Ranges of emit_nvtx have shapes but no types, so their FLOPs and bytes are unknown.";
 
 const ATTENTION_WITHOUT_WORK: &str = " Attention without FLOP/s reads a paged KV cache whose size is in neither its inputs nor \
                                       the step names (vLLM and SGLang write it with detailed annotations).";
@@ -208,12 +214,16 @@ fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
     let mut found: HashMap<Key, (Vec<i64>, u32, StringId)> = HashMap::default();
     for instance in instances {
         let at = instance.slice as usize;
-        let name = trace.slices.name[at];
+        let name = gpu.group_name(at);
         let needs_step = gpu.name(instance.slice).contains("attention");
         let step = gpu.step(instance.step).filter(|_| needs_step).map_or(StringId::NONE, |step| step.name);
         // The signature of a call is its launch configuration.
         let is_op = gpu.kinds.get(trace.slices.category[at]) == Kind::Op;
-        let signature = trace.signatures.get(trace.slices.offset(at)).filter(|_| is_op).unwrap_or(0);
+        let signature = trace.signatures.get(trace.slices.offset(at)).filter(|_| is_op);
+        // 0 stands for none.
+        let of_sizes =
+            || gpu.sizes_of(instance.slice).map(|sizes| XxHash64::oneshot(0, sizes.as_bytes()) | 1);
+        let signature = signature.or_else(of_sizes).unwrap_or(0);
         let key = Key { name, signature, step };
         let (busy, ..) = found.entry(key).or_insert_with(|| (Vec::new(), instance.slice, instance.kernel));
         busy.push(instance.busy);
@@ -234,9 +244,14 @@ fn read(gpu: &GpuTrace<'_>, groups: &mut [Group]) {
     sort::by_key(&mut order, |at| offset(&groups[*at]));
     for at in order {
         let group = &mut groups[at];
-        let Some(raw) = gpu.trace.args.get(gpu.trace.slices.args_of(group.of as usize)) else { continue };
+        let raw = gpu.trace.args.get(gpu.trace.slices.args_of(group.of as usize));
+        let sizes = gpu.sizes_of(group.of);
+        if raw.is_none() && sizes.is_none() {
+            continue;
+        }
         let step = gpu.trace.strings.get_opt(group.key.step).and_then(StepTokens::parse);
-        let mut inputs = Inputs::read(&raw, gpu.name(group.of), step.as_ref());
+        let mut inputs =
+            Inputs::read(raw.as_deref().unwrap_or_default(), sizes, gpu.name(group.of), step.as_ref());
         if let Some(Work { spec: Some(spec), .. }) = &mut inputs.work {
             *spec = spec.as_run_by(gpu.trace.strings.get_opt(group.kernel).unwrap_or(""));
         }
@@ -245,7 +260,8 @@ fn read(gpu: &GpuTrace<'_>, groups: &mut [Group]) {
 }
 
 impl Inputs {
-    fn read(raw: &[u8], op: &str, step: Option<&StepTokens>) -> Inputs {
+    /// From arguments, or from `sizes` in a name.
+    fn read(raw: &[u8], sizes: Option<&str>, op: &str, step: Option<&StepTokens>) -> Inputs {
         let mut members: ArgTexts<'_> = ArgTexts::default();
         for_each_member(raw, |key, value| match key.bytes {
             b"Input Dims" | b"Input dims" => members.dims = Some(value),
@@ -254,8 +270,10 @@ impl Inputs {
             b"Concrete Inputs" => members.concrete = Some(value),
             _ => {}
         });
+        let has_types = members.dims.is_some() || sizes.is_none();
+        members.dims = members.dims.or(sizes.map(str::as_bytes));
         let args = OpArgs::parse(&members).ok();
-        let work = args.as_ref().and_then(|args| match step {
+        let work = args.as_ref().filter(|_| has_types).and_then(|args| match step {
             Some(step) => work_in_step(op, args, step),
             None => work(op, args),
         });
@@ -268,7 +286,11 @@ impl Inputs {
 fn described(args: &OpArgs) -> (String, String) {
     let mut shapes = String::new();
     let mut types: Vec<&str> = Vec::new();
-    for input in args.inputs.iter().filter(|input| input.is_tensor() || !input.list.is_empty()) {
+    let is_shown = |input: &&Input| {
+        let has_no_type = input.type_name.is_empty() && !input.dims.is_empty();
+        input.is_tensor() || !input.list.is_empty() || has_no_type
+    };
+    for input in args.inputs.iter().filter(is_shown) {
         if shapes.chars().count() > SHAPE_CHARS {
             shapes.push_str(" …");
             break;
