@@ -1187,3 +1187,46 @@ fn task_switches_are_thread_states() {
         assert_eq!(trace.ledger.count_of("perfetto-other-ftrace"), 1, "{way}");
     });
 }
+
+/// Begin (1) or end (2) of a slice, on the track with uuid 2 or on that of its sequence.
+fn track_event(kind: u64, ts: u64, has_track: bool) -> impl Fn(&mut Vec<u8>) {
+    move |out: &mut Vec<u8>| {
+        out.number(8, ts);
+        out.message(11, |out| {
+            out.number(9, kind);
+            if has_track {
+                out.number(11, 2);
+            }
+            out.bytes(23, b"step");
+        });
+    }
+}
+
+/// Names of processes, and names of the threads of slices.
+fn places(trace: &Trace) -> (Vec<String>, Vec<String>) {
+    let processes = trace.processes.name.iter().map(|name| text(trace, *name)).collect();
+    let thread = |row: usize| trace.tracks.thread[trace.slices.track[row].0 as usize].unwrap().0 as usize;
+    let threads = (0..trace.slices.len()).map(|row| text(trace, trace.threads.name[thread(row)])).collect();
+    (processes, threads)
+}
+
+#[test]
+fn threads_of_older_writers_have_their_names() {
+    let (begin, end) = (track_event(1, 1000, false), track_event(2, 3000, false));
+    let process = |out: &mut Vec<u8>| {
+        out.message(43, |out| {
+            out.number(1, 10);
+            out.bytes(6, b"app");
+        });
+    };
+    let thread = |out: &mut Vec<u8>| {
+        out.message(44, |out| {
+            [(1, 10), (2, 11), (3, 7)].iter().for_each(|(field, value)| out.number(*field, *value));
+            out.bytes(5, b"CrRendererMain");
+        });
+    };
+    check_each_cut(&trace_of(&[&process, &thread, &begin, &end]), &mut |way, trace| {
+        assert_eq!(places(trace), (vec!["app".to_string()], vec!["CrRendererMain".to_string()]), "{way}");
+        assert_eq!(trace.threads.sort_index, [Some(7)], "{way}");
+    });
+}

@@ -364,7 +364,8 @@ impl Tracks {
     /// Takes a `ThreadDescriptor` of older writers.
     pub fn describe_thread(&mut self, fields: &ThreadFields, machine: u32) {
         let process = self.process(machine, fields.pid, None);
-        self.thread(process, fields.tid, fields.name, false);
+        let thread = self.thread(process, fields.tid, fields.name, false) as usize;
+        self.threads[thread].rank = fields.rank.or(self.threads[thread].rank);
     }
 
     /// Takes a `ProcessTree` of the kernel. Names that descriptors give stay.
@@ -629,6 +630,13 @@ impl Tracks {
             processes.name[id] = given(row.name).unwrap_or(processes.name[id]);
             processes.labels[id] = given(row.labels).unwrap_or(processes.labels[id]);
             processes.sort_index[id] = row.rank.or(processes.sort_index[id]);
+        }
+        // Those of older writers have no track.
+        for Thread { name, rank, id } in &self.threads {
+            let Some(id) = id.map(|id| id.0 as usize) else { continue };
+            let threads = &mut out.trace.threads;
+            threads.name[id] = given(*name).unwrap_or(threads.name[id]);
+            threads.sort_index[id] = rank.or(threads.sort_index[id]);
         }
         for track in 0..self.rows.len() as u32 {
             let row = &self.rows[track as usize];
