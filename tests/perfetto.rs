@@ -1188,6 +1188,17 @@ fn task_switches_are_thread_states() {
     });
 }
 
+/// A `TrackDescriptor` of thread 11 of process 10, with uuid 2.
+fn thread_track(out: &mut Vec<u8>) {
+    out.message(60, |out| {
+        out.number(1, 2);
+        out.message(4, |out| {
+            [(1, 10), (2, 11)].iter().for_each(|(field, value)| out.number(*field, *value));
+            out.bytes(5, b"main");
+        });
+    });
+}
+
 /// Begin (1) or end (2) of a slice, on the track with uuid 2 or on that of its sequence.
 fn track_event(kind: u64, ts: u64, has_track: bool) -> impl Fn(&mut Vec<u8>) {
     move |out: &mut Vec<u8>| {
@@ -1228,5 +1239,66 @@ fn threads_of_older_writers_have_their_names() {
     check_each_cut(&trace_of(&[&process, &thread, &begin, &end]), &mut |way, trace| {
         assert_eq!(places(trace), (vec!["app".to_string()], vec!["CrRendererMain".to_string()]), "{way}");
         assert_eq!(trace.threads.sort_index, [Some(7)], "{way}");
+    });
+}
+
+#[test]
+fn tracks_that_are_described_late_leave_no_empty_process() {
+    let (begin, end) = (track_event(1, 1000, true), track_event(2, 3000, true));
+    let memory = |out: &mut Vec<u8>| {
+        out.message(60, |out| {
+            out.number(1, 7);
+            out.bytes(2, b"memory");
+            out.message(8, |_| {});
+        });
+    };
+    let value = |out: &mut Vec<u8>| {
+        out.number(8, 2000);
+        out.message(11, |out| {
+            [(9, 4), (11, 7), (30, 5)].iter().for_each(|(field, value)| out.number(*field, *value))
+        });
+    };
+    let late: [[Packet<'_>; 3]; 2] = [[&begin, &thread_track, &end], [&begin, &end, &thread_track]];
+    for packets in &late {
+        check_each_cut(&trace_of(packets), &mut |way, trace| {
+            assert_eq!(places(trace), (vec![String::new()], vec!["main".to_string()]), "{way}");
+            assert_eq!(trace.processes.key, [Key::Number(10)], "{way}");
+            assert!(trace.threads.process.iter().all(|process| process.0 == 0), "{way}");
+        });
+    }
+    // It stays for a counter that belongs to no process.
+    check_each_cut(&trace_of(&[&begin, &end, &thread_track, &memory, &value]), &mut |way, trace| {
+        let (processes, threads) = places(trace);
+        assert_eq!(processes.iter().filter(|name| *name == "Global tracks").count(), 1, "{way}");
+        let of_counter = trace.counter_series.process[0].0 as usize;
+        assert_eq!(
+            (processes[of_counter].as_str(), threads),
+            ("Global tracks", vec!["main".to_string()]),
+            "{way}"
+        );
+    });
+}
+
+#[test]
+fn kernel_threads_that_are_described_leave_no_empty_process() {
+    let (begin, end) = (track_event(1, 1500, true), track_event(2, 3500, true));
+    let switch = |out: &mut Vec<u8>, ts: u64, from: u64, to: u64| {
+        out.message(2, |out| {
+            out.number(1, ts);
+            out.number(2, from);
+            out.message(4, |out| {
+                [(2, from), (4, 1), (6, to)].iter().for_each(|(field, value)| out.number(*field, *value));
+            });
+        });
+    };
+    let switches = |out: &mut Vec<u8>| {
+        out.message(1, |out| {
+            out.number(1, 0);
+            switch(out, 1000, 0, 11);
+            switch(out, 5000, 11, 0);
+        });
+    };
+    check_each_cut(&trace_of(&[&thread_track, &begin, &end, &switches]), &mut |way, trace| {
+        assert_eq!(trace.processes.key, [Key::Number(10)], "{way}");
     });
 }

@@ -53,6 +53,17 @@ impl ProcessTable {
         ProcessId(self.key.len() as u32 - 1)
     }
 
+    /// Takes a process away. Those after it have ids that are one less.
+    pub fn remove(&mut self, process: ProcessId) {
+        let at = process.0 as usize;
+        if at < self.key.len() {
+            self.key.remove(at);
+            self.name.remove(at);
+            self.labels.remove(at);
+            self.sort_index.remove(at);
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.key.len()
     }

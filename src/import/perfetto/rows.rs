@@ -871,6 +871,10 @@ impl Rows {
         self.heaps.put(out);
         let counters = std::mem::take(&mut self.counters);
         self.put_counters(&mut tracks, &counters, out);
+        // What is packed away has been counted by process.
+        if !out.is_spilling() {
+            tracks.drop_empty_process(&aliases, out);
+        }
         out.trace.counters.sort();
         self.put_facts(out);
     }

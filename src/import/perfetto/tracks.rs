@@ -697,6 +697,29 @@ impl Tracks {
         })
     }
 
+    /// Takes away the process of what belongs to none if nothing is left in it: tracks that were described after their first event
+    /// began there. `aliases` are the threads that were replaced, and by which.
+    pub fn drop_empty_process(&mut self, aliases: &HashMap<ThreadId, ThreadId>, out: &mut TraceBuilder) {
+        let Some(empty) = self.no_process else { return };
+        let of_threads = &mut out.trace.threads.process;
+        for (replaced, by) in aliases {
+            if let Some(process) = of_threads.get(by.0 as usize).copied()
+                && let Some(own) = of_threads.get_mut(replaced.0 as usize)
+            {
+                *own = process;
+            }
+        }
+        let of_series = &mut out.trace.counter_series.process;
+        if of_threads.contains(&empty) || of_series.contains(&empty) {
+            return;
+        }
+        self.no_process = None;
+        out.trace.processes.remove(empty);
+        for process in of_threads.iter_mut().chain(of_series) {
+            process.0 -= u32::from(process.0 > empty.0);
+        }
+    }
+
     /// Threads of events that have to be replaced.
     pub fn take_aliases(&mut self) -> Vec<(ThreadId, ThreadId)> {
         std::mem::take(&mut self.aliases)
