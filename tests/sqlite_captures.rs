@@ -657,6 +657,16 @@ fn operators_of_emit_nvtx_have_shapes() {
 }
 
 #[test]
+fn states_without_an_end_are_no_slices_without_an_end() {
+    let trace = read(&own_dir("nsys").join("made_sampled.sqlite")).unwrap();
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let overview = reports.iter().find(|report| report.id == "overview").unwrap();
+    let told = format!("{overview:?}");
+    assert!(told.contains("2 thread states have no end and last to the end of the trace."), "{told}");
+    assert!(!told.contains("upper bounds"), "{told}");
+}
+
+#[test]
 fn switches_of_threads_are_states() {
     let trace = read(&own_dir("nsys").join("made_sampled.sqlite")).unwrap();
     let table = &trace.slices;

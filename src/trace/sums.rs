@@ -197,7 +197,10 @@ pub struct Counts {
     /// Async slices in the legacy form.
     pub legacy: u64,
     pub states: u64,
+    /// Slices without an end in the file; states are counted apart.
     pub unfinished: u64,
+    /// States without an end in the file, as the last one of a thread has none.
+    pub open_states: u64,
     /// Slices that partially overlap another on their thread.
     pub overlapping: u64,
 }
@@ -228,7 +231,8 @@ impl Counts {
             };
             let class = Class::of(slices.kind[i]);
             let (ts, end) = (slices.ts[i], slices.end(i, trace_end));
-            counts.unfinished += u64::from(slices.dur.get(i) == UNFINISHED);
+            let open = if class == Class::State { &mut counts.open_states } else { &mut counts.unfinished };
+            *open += u64::from(slices.dur.get(i) == UNFINISHED);
             match class {
                 Class::Thread | Class::Summary => counts.slices += 1,
                 Class::Async => counts.async_slices += 1,
@@ -275,6 +279,7 @@ impl Counts {
         self.legacy += other.legacy;
         self.states += other.states;
         self.unfinished += other.unfinished;
+        self.open_states += other.open_states;
         self.overlapping += other.overlapping;
     }
 }

@@ -74,7 +74,12 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
         ("flows", "Flows", trace.flows.len() as u64, "arrows between slices"),
         ("samples", "Samples", trace.samples.len() as u64, "stacks at points in time"),
         ("objects", "Objects and markers", trace.objects.len() as u64, ""),
-        ("unfinished", "Unfinished", counts.unfinished, "slices and states with no end in the file"),
+        (
+            "unfinished",
+            "Unfinished",
+            counts.unfinished.saturating_add(counts.open_states),
+            "slices and states with no end in the file",
+        ),
         (
             "overlapping",
             "Overlapping",
@@ -204,10 +209,14 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     if counts.unfinished > 0 {
         report.warning(format!(
             "{} no end. Durations extend to the end of the trace and are upper bounds.",
-            match counts.slices + counts.async_slices {
-                0 => counted(counts.unfinished, "thread state has", "thread states have"),
-                _ => counted(counts.unfinished, "slice has", "slices have"),
-            }
+            counted(counts.unfinished, "slice has", "slices have")
+        ));
+    }
+    if counts.open_states > 0 {
+        report.info(format!(
+            "{} no end and {} to the end of the trace.",
+            counted(counts.open_states, "thread state has", "thread states have"),
+            if counts.open_states == 1 { "lasts" } else { "last" },
         ));
     }
     if counts.overlapping > 0 {
