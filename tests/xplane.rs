@@ -12,10 +12,11 @@ use std::rc::Rc;
 use support::{Slice, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
+use tracedrop::analysis::{self, Query};
 use tracedrop::base::protobuf::PushFields;
 use tracedrop::import::Import;
-use tracedrop::trace::Trace;
 use tracedrop::trace::tracks::Key;
+use tracedrop::trace::{Run, Trace};
 
 /// Files with answers.
 fn cases() -> Vec<(PathBuf, Value)> {
@@ -433,6 +434,23 @@ fn groups_of_kernels_are_steps_where_nothing_else_is() {
     assert_eq!(told, ["Steps |  | 3 | 1000 3000", "Steps |  | 4 | 6000 1000"]);
     let gpu = GpuTrace::new(&trace);
     assert_eq!(gpu.work.iter().map(|work| work.step).collect::<Vec<_>>(), [0, 0, 1]);
+}
+
+/// A line of operations without the streams that it sums up.
+#[test]
+fn summaries_alone_are_no_empty_trace() {
+    let mut space = Vec::new();
+    space.message(1, |plane| {
+        plane.bytes(2, b"/device:GPU:0");
+        name(plane, 4, 1, "fusion.1", &[]);
+        line(plane, 1, "XLA Ops", |line| event(line, (1, 0, 100_000_000), &[], &[]));
+    });
+    let trace = import("x.xplane.pb", &space, None).unwrap();
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let report = reports.iter().find(|report| report.id == "slices").unwrap();
+    assert_eq!(report.summary, "Only summaries (1 slice).");
+    let tables: Vec<(&str, usize)> = report.tables().map(|table| (&*table.id, table.n_rows())).collect();
+    assert_eq!(tables, [("summaries", 1)]);
 }
 
 #[test]

@@ -87,18 +87,21 @@ fn run(context: &Context<'_>) -> Report {
     // Thread slices come first; the other classes can overlap them.
     let timed: Vec<usize> = TIMED.iter().flat_map(|class| of_class(*class)).collect();
 
-    report.summary = summary(run, sums, &timed);
+    let summaries = of_class(Class::Summary);
+    report.summary = summary(run, sums, &timed, &summaries);
     for class in TIMED {
         let of_class = of_class(class);
-        // States alone need no empty table of slices.
-        let is_empty_kind =
-            class == Class::Thread && !timed.iter().any(|row| rows[*row].class == Class::State);
-        if is_empty_kind || !of_class.is_empty() {
+        // States or summaries alone need no empty table of slices.
+        let says_none = class == Class::Thread
+            && summaries.is_empty()
+            && !timed.iter().any(|row| rows[*row].class == Class::State);
+        if says_none || !of_class.is_empty() {
             report.table(slice_table(class, of_class, sums, &medians));
         }
     }
-    report.table(category_table(&timed, sums));
-    let summaries = of_class(Class::Summary);
+    if !timed.is_empty() || summaries.is_empty() {
+        report.table(category_table(&timed, sums));
+    }
     if !summaries.is_empty() {
         report.table(slice_table(Class::Summary, summaries, sums, &medians).not_compared());
     }
@@ -111,8 +114,13 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-fn summary(run: &Run, sums: &SliceSums<'_>, timed: &[usize]) -> String {
+fn summary(run: &Run, sums: &SliceSums<'_>, timed: &[usize], summaries: &[usize]) -> String {
     let Some(first) = timed.first() else {
+        if !summaries.is_empty() {
+            let n: u64 = summaries.iter().map(|row| sums.all[*row].sums.count).sum();
+            let only = format!("Only summaries ({}).", counted(n, "slice", "slices"));
+            return samples::hottest(run).map_or(only.clone(), |hottest| format!("{only} {hottest}"));
+        }
         let nothing = || "No slices: no event in this trace has a duration.".to_string();
         return samples::hottest(run)
             .map_or_else(nothing, |hottest| format!("No slices, only samples. {hottest}"));
