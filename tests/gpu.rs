@@ -336,6 +336,52 @@ fn work_between_steps_is_in_none() {
     assert_eq!(found, wanted.collect::<Vec<_>>());
 }
 
+/// An event of process 1 (CPU, thread 1) or 0 (GPU, stream 7); times in µs.
+fn event_of(cat: &str, name: &str, (pid, tid): (u32, u32), (ts, dur): (u32, u32), args: &str) -> String {
+    format!(
+        r#"{{"ph":"X","cat":"{cat}","name":"{name}","pid":{pid},"tid":{tid},"ts":{ts},"dur":{dur},"args":{{{args}}}}}"#
+    )
+}
+
+const CPU: (u32, u32) = (1, 1);
+const STREAM: (u32, u32) = (0, 7);
+
+fn profile(events: &[String]) -> Trace {
+    let text = format!(r#"{{"schemaVersion":1,"deviceProperties":[],"traceEvents":[{}]}}"#, events.join(","));
+    import("profile", text.as_bytes(), None).unwrap()
+}
+
+/// Of the gap of 100 µs, the first 15 end with the call at 210 µs that takes 5.
+#[test]
+fn calls_of_every_backend_are_linked() {
+    for (category, call) in [
+        ("cuda_runtime", "cudaLaunchKernel"),
+        ("mtia_runtime", "mtiaLaunch_kernel"),
+        ("xpu_runtime", "urEnqueueKernelLaunch"),
+        ("xpu_driver", "zeCommandListAppendLaunchKernel"),
+        ("privateuse1_runtime", "launchKernel"),
+        ("privateuse1_driver", "launchKernel"),
+    ] {
+        let trace = profile(&[
+            event_of("cpu_op", "aten::mm", CPU, (0, 60), ""),
+            event_of(category, call, CPU, (10, 5), r#""correlation":1"#),
+            event_of("kernel", "k", STREAM, (100, 100), r#""stream":7,"correlation":1"#),
+            event_of(category, call, CPU, (210, 5), r#""correlation":2"#),
+            event_of("kernel", "k", STREAM, (300, 100), r#""stream":7,"correlation":2"#),
+        ]);
+        let gpu = GpuTrace::new(&trace);
+        let linked: Vec<(&str, bool)> =
+            gpu.work.iter().map(|work| (gpu.name(work.launch), work.op != NONE)).collect();
+        assert_eq!(linked, [(call, true), (call, false)], "{category}");
+        let reports = analysis::reports(&Run::single(trace), &Query::default());
+        assert_eq!(
+            golden::cells(&reports, "idle", &["cause", "time"]),
+            [["waiting for the host", "15000"], ["stalled after launch", "85000"]],
+            "{category}"
+        );
+    }
+}
+
 #[test]
 fn ids_may_be_texts() {
     let trace = edge("ids-as-strings.json");

@@ -11,6 +11,19 @@ use serde::{Deserialize, Serialize};
 pub const WORK_CATEGORIES: &[&str] =
     &["kernel", "Kernel", "mtia_ccp_events", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"];
 
+/// Categories of calls of a runtime or driver, as the PyTorch profiler names them today and did in 2021: CUDA and HIP, Intel (XPU),
+/// MTIA, and backends outside of PyTorch (PrivateUse1).
+pub const CALL_CATEGORIES: &[&str] = &[
+    "cuda_runtime",
+    "cuda_driver",
+    "Runtime",
+    "xpu_runtime",
+    "xpu_driver",
+    "mtia_runtime",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+];
+
 /// Beginnings of names of tracks for calls of the runtime or driver, beside the threads that made them.
 pub const CALL_TRACKS: &[&str] = &["CUDA runtime", "CUDA driver", "HIP runtime"];
 

@@ -2,6 +2,7 @@
 
 use crate::base::strings::StringId;
 use crate::trace::Trace;
+use crate::trace::links::CALL_CATEGORIES;
 
 /// Kind of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -38,12 +39,13 @@ impl Kind {
             "user_annotation" => Kind::Annotation,
             "gpu_user_annotation" => Kind::GpuAnnotation,
             "python_function" => Kind::Python,
-            "cuda_runtime" | "cuda_driver" | "Runtime" | "mtia_runtime" => Kind::Call,
             "kernel" | "Kernel" | "mtia_ccp_events" => Kind::Kernel,
             "gpu_memcpy" | "Memcpy" => Kind::Copy,
             "gpu_memset" | "Memset" => Kind::Fill,
             "cuda_sync" => Kind::Sync,
             "overhead" => Kind::Overhead,
+            call if CALL_CATEGORIES.contains(&call) => Kind::Call,
+            // Among them `xpu_sync`, which doesn't say what it waits for, and ranges without ids (`collective_comm`, `hpu_op`).
             _ => Kind::Other,
         }
     }
@@ -95,5 +97,50 @@ mod tests {
         let others =
             ["cpu_op", "cuda_runtime", "cuda_sync", "gpu_user_annotation", "overhead", "python_function"];
         assert!(others.iter().all(|other| !Kind::of(other).is_gpu_work()));
+    }
+
+    /// All activity types of Kineto's `ActivityType.h`.
+    #[test]
+    fn activity_types_of_kineto_have_kinds() {
+        let is = |kind: Kind, categories: &[&str]| {
+            categories.iter().for_each(|category| assert_eq!(Kind::of(category), kind, "{category}"));
+        };
+        is(Kind::Op, &["cpu_op"]);
+        is(Kind::Annotation, &["user_annotation"]);
+        is(Kind::GpuAnnotation, &["gpu_user_annotation"]);
+        is(Kind::Python, &["python_function"]);
+        is(
+            Kind::Call,
+            &[
+                "cuda_runtime",
+                "cuda_driver",
+                "mtia_runtime",
+                "xpu_runtime",
+                "xpu_driver",
+                "privateuse1_runtime",
+                "privateuse1_driver",
+            ],
+        );
+        is(Kind::Kernel, &["kernel", "mtia_ccp_events"]);
+        is(Kind::Copy, &["gpu_memcpy"]);
+        is(Kind::Fill, &["gpu_memset"]);
+        is(Kind::Sync, &["cuda_sync"]);
+        is(Kind::Overhead, &["overhead"]);
+        is(
+            Kind::Other,
+            &[
+                "external_correlation",
+                "cpu_instant_event",
+                "mtia_insight",
+                "mtia_counters",
+                "cuda_event",
+                "glow_runtime",
+                "cuda_profiler_range",
+                "hpu_op",
+                "collective_comm",
+                "xpu_scope_profiler",
+                "xpu_sync",
+            ],
+        );
     }
 }

@@ -16,9 +16,13 @@ pub enum Launches {
 }
 
 impl Launches {
-    /// Classifies a call of the CUDA or HIP runtime or driver; `None` if it launches nothing.
+    /// Classifies a call of a runtime or driver (CUDA, HIP, MTIA, MUSA, Unified Runtime); `None` if it launches nothing.
     pub fn of(call: &str) -> Option<Launches> {
-        let bare = ["cuda", "hip", "cu", "mtia"].into_iter().find_map(|api| call.strip_prefix(api))?;
+        if let Some(enqueued) = call.strip_prefix("urEnqueue") {
+            return Launches::of_enqueued(enqueued);
+        }
+        let apis = ["cuda", "hip", "cu", "mtia", "musa", "mu"];
+        let bare = apis.into_iter().find_map(|api| call.strip_prefix(api))?;
         let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| bare.starts_with(beginning));
         if starts(&["GraphLaunch"]) {
             Some(Launches::Graph)
@@ -39,6 +43,22 @@ impl Launches {
         } else if starts(&["Memcpy"]) {
             Some(Launches::Copy)
         } else if starts(&["Memset"]) {
+            Some(Launches::Fill)
+        } else {
+            None
+        }
+    }
+
+    /// What a call of the Unified Runtime (Intel GPUs) starts, by its name after `urEnqueue`.
+    fn of_enqueued(name: &str) -> Option<Launches> {
+        let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+        if starts(&["KernelLaunch", "CooperativeKernelLaunch"]) {
+            Some(Launches::Kernel)
+        } else if starts(&["CommandBuffer"]) {
+            Some(Launches::Graph)
+        } else if starts(&["USMMemcpy", "MemBufferCopy", "MemBufferRead", "MemBufferWrite"]) {
+            Some(Launches::Copy)
+        } else if starts(&["USMFill", "MemBufferFill"]) {
             Some(Launches::Fill)
         } else {
             None
@@ -129,6 +149,9 @@ mod tests {
                 "hipLaunchCooperativeKernel",
                 "hipLaunchByPtr",
                 "cudaLaunch",
+                "musaLaunchKernel",
+                "urEnqueueKernelLaunch",
+                "urEnqueueCooperativeKernelLaunchExp",
             ],
         );
         is(
@@ -137,9 +160,16 @@ mod tests {
         );
         is(
             Some(Launches::Copy),
-            &["cudaMemcpyAsync", "hipMemcpyWithStream", "cuMemcpyHtoDAsync_v2", "hipMemcpy"],
+            &[
+                "cudaMemcpyAsync",
+                "hipMemcpyWithStream",
+                "cuMemcpyHtoDAsync_v2",
+                "hipMemcpy",
+                "urEnqueueUSMMemcpy",
+                "urEnqueueMemBufferRead",
+            ],
         );
-        is(Some(Launches::Fill), &["cudaMemsetAsync", "cuMemsetD8Async", "hipMemset"]);
+        is(Some(Launches::Fill), &["cudaMemsetAsync", "cuMemsetD8Async", "hipMemset", "urEnqueueUSMFill"]);
         is(
             None,
             &[
@@ -149,6 +179,8 @@ mod tests {
                 "cuGraphInstantiate",
                 "cudaGetLastError",
                 "my_hipLaunchKernel",
+                "urEnqueueEventsWait",
+                "urQueueFinish",
                 "",
             ],
         );

@@ -8,8 +8,8 @@ use crate::base::strings::StringId;
 use crate::trace::slices::Class;
 use crate::trace::tracks::TrackId;
 
-/// Calls that may only wait, so their self time belongs to what they wait for: HTA's `BLOCKING_SYNC_CALLS` and the ROCm
-/// equivalents.
+/// Calls that may only wait, so their self time belongs to what they wait for: HTA's `BLOCKING_SYNC_CALLS` and the equivalents of
+/// ROCm and of the Unified Runtime (Intel GPUs).
 const BLOCKING: &[&str] = &[
     "cudaDeviceSynchronize",
     "cudaStreamSynchronize",
@@ -24,6 +24,8 @@ const BLOCKING: &[&str] = &[
     "hipMemcpy",
     "hipMemcpyAsync",
     "hipMemcpyWithStream",
+    "urEventWait",
+    "urQueueFinish",
 ];
 
 /// State of one thread during the walk.

@@ -6,22 +6,11 @@ use crate::base::json::Number;
 use crate::base::strings::{StringId, StringTable};
 use crate::trace::args::MAX_MARKED_BYTES;
 use crate::trace::builder::for_each_member;
-use crate::trace::links::{Link, LinkTable};
+use crate::trace::links::{CALL_CATEGORIES, Link, LinkTable};
 use twox_hash::XxHash64;
 
-/// Categories of events with useful links.
-const LINKED: &[&str] = &[
-    "kernel",
-    "cuda_runtime",
-    "cuda_driver",
-    "cuda_sync",
-    "user_annotation",
-    "gpu_user_annotation",
-    "mtia_ccp_events",
-    "mtia_runtime",
-    "Kernel",
-    "Runtime",
-];
+/// Categories of events with useful links, other than calls, kernels and copies.
+const LINKED: &[&str] = &["cuda_sync", "user_annotation", "gpu_user_annotation", "mtia_ccp_events"];
 
 /// Categories of kernels.
 const KERNELS: &[&str] = &["kernel", "Kernel"];
@@ -71,7 +60,7 @@ impl LinkedCategories {
             Linked::Kernel
         } else if COPIES.contains(&text) {
             Linked::Copy
-        } else if LINKED.contains(&text) {
+        } else if LINKED.contains(&text) || CALL_CATEGORIES.contains(&text) {
             Linked::Ids
         } else if OPERATORS.contains(&text) {
             Linked::Inputs
