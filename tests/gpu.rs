@@ -383,6 +383,47 @@ fn calls_of_every_backend_are_linked() {
 }
 
 #[test]
+fn external_ids_link_kernels_whose_launches_are_missing() {
+    let op = |name: &str, process: u32, ts: u32, id: u32| {
+        event_of("cpu_op", name, (process, 1), (ts, 20), &format!(r#""External id":{id}"#))
+    };
+    let kernel = |ts: u32, dur: u32, ids: &str| {
+        event_of("kernel", "k", STREAM, (ts, dur), &format!(r#""stream":7,{ids}"#))
+    };
+    let launch =
+        event_of("cuda_runtime", "cudaLaunchKernel", CPU, (61, 5), r#""correlation":102,"External id":7"#);
+    let rows = |events: &[String]| {
+        let reports = analysis::reports(&Run::single(profile(events)), &Query::default());
+        let mut rows = golden::cells(&reports, "ops", &["name", "direct"]);
+        rows.sort();
+        rows
+    };
+    let mut events = vec![
+        op("aten::mm", 1, 0, 5),
+        op("aten::add", 1, 30, 6),
+        op("aten::mul", 1, 60, 7),
+        launch,
+        kernel(100, 100, r#""correlation":100,"External id":5"#),
+        kernel(300, 50, r#""correlation":101,"External id":6"#),
+        kernel(500, 50, r#""correlation":102,"External id":7"#),
+        // Copies of correlation ids, as profilers of 2022 and 2023 write them, are no ids of operators.
+        kernel(600, 10, r#""correlation":6,"External id":6"#),
+    ];
+    assert_eq!(rows(&events), [["aten::add", "50000"], ["aten::mm", "100000"], ["aten::mul", "50000"]]);
+    // Without any calls and correlation ids.
+    let bare = [
+        op("aten::mm", 1, 0, 5),
+        op("aten::add", 1, 30, 6),
+        kernel(100, 100, r#""External id":5"#),
+        kernel(300, 50, r#""External id":6"#),
+    ];
+    assert_eq!(rows(&bare), [["aten::add", "50000"], ["aten::mm", "100000"]]);
+    // The operator of another program has the same id: either may have launched the kernel.
+    events.push(op("aten::other", 2, 30, 6));
+    assert_eq!(rows(&events), [["aten::mm", "100000"], ["aten::mul", "50000"]]);
+}
+
+#[test]
 fn ids_may_be_texts() {
     let trace = edge("ids-as-strings.json");
     let gpu = GpuTrace::new(&trace);

@@ -11,9 +11,11 @@ use super::spans::{self, Span};
 use super::steps::{NO_STEP, Step, Steps};
 use super::tensor::Tensor;
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::json::Number;
 use crate::base::strings::StringId;
 use crate::base::units::counted;
 use crate::trace::Trace;
+use crate::trace::builder::for_each_member;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::emit_nvtx;
 use crate::trace::links::{Link, LinkTable};
@@ -395,7 +397,7 @@ impl<'a> GpuTrace<'a> {
                 (work.launch, work.op, work.step) = last;
                 work.is_before_launch = self.is_before(work, call);
             } else if link.external != link.correlation
-                && let Some(Some(op)) = ops_by_external.get(&(self.host_of(driver), link.external))
+                && let Some(Some(op)) = ops_by_external.get(&(self.program_of(driver), link.external))
             {
                 work.op = *op;
                 work.step = self.step_of(*op);
@@ -559,48 +561,82 @@ impl<'a> GpuTrace<'a> {
         self.drivers.get(device as usize).copied().unwrap_or(Driver::Unknown)
     }
 
-    /// The host of a driver; `None` if unknown among several. In traces without calls, the first.
-    fn host_of(&self, driver: Driver) -> Option<HostId> {
+    /// The program whose External ids the kernels of a driver have; `None` if unknown. Where only one program made calls, kernels may
+    /// still be of another one, whose calls are missing.
+    fn program_of(&self, driver: Driver) -> Option<ProcessId> {
         match driver {
-            Driver::One(host) => Some(host),
-            Driver::Unknown if self.hosts.len() <= 1 => Some(0),
-            Driver::Unknown => None,
+            Driver::One(host) if self.hosts.len() > 1 => self.hosts.get(usize::from(host)).copied(),
+            _ => None,
         }
     }
 
-    /// The operator of each External id of each program, from recorded calls. Under an unknown program, `None` if several programs
-    /// use the id.
-    fn ops_by_external_id(&self) -> HashMap<(Option<HostId>, i64), Option<u32>> {
-        let links = &self.trace.links;
+    /// The operator of each External id of kernels without a recorded launch, by program: the operator that states the id, or else
+    /// the one around a call that does. Under an unknown program, of all programs. `None` if several operators have the id.
+    fn ops_by_external_id(&self) -> HashMap<(Option<ProcessId>, i64), Option<u32>> {
+        let (trace, links) = (self.trace, &self.trace.links);
         let mut near = 0;
-        let is_needed = |work: &Work| {
-            self.link_of(work).is_some_and(|link| {
-                link.external != LinkTable::NONE
-                    && link.external > 0
-                    && link.external != link.correlation
-                    && self.call_near(self.driver_of(work), link.correlation, &mut near) == Linked::No
-            })
-        };
+        let mut wanted: HashSet<i64> = HashSet::default();
+        for work in &self.work {
+            // In profilers of 2022 and 2023 it is a copy of the correlation id.
+            if let Some(link) = self.link_of(work)
+                && link.external > 0
+                && link.external != link.correlation
+                && self.call_near(self.driver_of(work), link.correlation, &mut near) == Linked::No
+            {
+                wanted.insert(link.external);
+            }
+        }
         let mut ops = HashMap::default();
-        if !self.work.iter().any(is_needed) {
+        if wanted.is_empty() {
             return ops;
         }
+        let mut add = |process: ProcessId, external: i64, op: u32| {
+            for program in [Some(process), None] {
+                let known = ops.entry((program, external)).or_insert(Some(op));
+                if *known != Some(op) {
+                    *known = None;
+                }
+            }
+        };
+        let mut stated: HashSet<(ProcessId, i64)> = HashSet::default();
+        // Nothing of these arguments is shown.
+        trace.args.without_counting(|| {
+            for i in 0..trace.slices.len() {
+                if self.kinds.get(trace.slices.category[i]) == Kind::Op
+                    && let Some(external) = self.stated_external_id(i)
+                    && wanted.contains(&external)
+                    && let Some(process) = self.process_of(i)
+                {
+                    stated.insert((process, external));
+                    add(process, external, i as u32);
+                }
+            }
+        });
         for call in &self.calls {
-            let row = links.find(self.trace.slices.offset(call.slice as usize), 0);
+            let row = links.find(trace.slices.offset(call.slice as usize), 0);
             let external = row.map_or(LinkTable::NONE, |row| links.external(row));
-            // In profilers of 2022 and 2023 it is a copy of the correlation id.
-            if external > 0
-                && external != call.correlation
+            if external != call.correlation
+                && wanted.contains(&external)
+                && let Some(process) = self.hosts.get(usize::from(call.host)).copied()
+                && !stated.contains(&(process, external))
                 && let Some(op) = self.op_of(call.slice)
             {
-                ops.insert((Some(call.host), external), Some(op));
-                let of_any = ops.entry((None, external)).or_insert(Some(op));
-                if *of_any != Some(op) {
-                    *of_any = None;
-                }
+                add(process, external, op);
             }
         }
         ops
+    }
+
+    /// The External id in the arguments of an operator.
+    fn stated_external_id(&self, slice: usize) -> Option<i64> {
+        let raw = self.trace.args.get(self.trace.slices.args_of(slice))?;
+        let mut id = None;
+        for_each_member(&raw, |key, value| {
+            if matches!(key.bytes, b"External id" | b"external id") {
+                id = Number::as_i64_or_text(value);
+            }
+        });
+        id
     }
 
     /// Assigns steps that devices recorded themselves (XProf).
