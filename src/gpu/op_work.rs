@@ -145,6 +145,8 @@ pub struct Work {
     pub bytes: Option<u64>,
     /// Unit and number format; `None` for integers and unknown types.
     pub spec: Option<Spec>,
+    /// Whether it only moves data: [`Work::flops`] are of TraceLens' model, and no unit has to compute them.
+    pub only_moves: bool,
     /// Dimensions by their usual names: `m`, `n`, `k`, `batch` …
     pub facts: Vec<(&'static str, u64)>,
 }
@@ -152,7 +154,7 @@ pub struct Work {
 impl Work {
     /// Without facts.
     pub fn new(kind: Kind, flops: u64, bytes: Option<u64>, spec: Option<Spec>) -> Work {
-        Work { kind, flops, bytes, spec, facts: Vec::new() }
+        Work { kind, flops, bytes, spec, only_moves: false, facts: Vec::new() }
     }
 
     fn with_facts(mut self, facts: &[(&'static str, u64)]) -> Work {

@@ -2,7 +2,7 @@
 //!
 //! Peaks are data (`peaks.tsv`), so that users can correct them or add GPUs.
 
-use super::op_work::{Spec, Work};
+use super::op_work::{Precision, Spec, Unit, Work};
 use std::fmt;
 
 /// Builtin table.
@@ -185,30 +185,35 @@ pub struct Roofline {
 /// Compares an operator that took `duration_ns` with the roofline of `peak`.
 ///
 /// Part C of the specification: Roofline Time = max(flops ÷ peak, bytes ÷ bandwidth), Pct Roofline = that ÷ kernel time.
-/// If only one of the two is known, it is used alone (copying integers needs no floating-point unit); `None` if neither is. Ties
-/// are memory-bound.
+/// Of operators that only move data, the second is used alone. `None` if the bytes or the bandwidth are unknown, or the peak of the
+/// unit that computes and it may be the limit. Ties are memory-bound.
 pub fn roofline(work: &Work, peak: &Peak, duration_ns: Option<f64>) -> Option<Roofline> {
     // 1 TFLOP/s is 1000 operations per nanosecond, 1 GB/s is one byte per nanosecond.
-    let tflops = work.spec.and_then(|spec| peak.tflops(spec));
-    let compute = tflops.map(|tflops| work.flops as f64 / (tflops * 1000.0));
-    let memory = match (work.bytes, peak.memory_gb_s) {
-        (Some(bytes), Some(bandwidth)) => Some(bytes as f64 / bandwidth),
-        _ => None,
+    let memory = work.bytes? as f64 / peak.memory_gb_s?;
+    let time_at = |tflops: f64| work.flops as f64 / (tflops * 1000.0);
+    let compute = match work.spec.and_then(|spec| peak.tflops(spec)) {
+        Some(tflops) => time_at(tflops),
+        None if work.flops == 0 || work.only_moves => 0.0,
+        None => Some(time_at(slowest(work.spec?, peak)?)).filter(|time| *time <= memory)?,
     };
-    let (time_ns, bound) = match (compute, memory) {
-        (Some(compute), Some(memory)) if compute > memory => (compute, Bound::Compute),
-        (_, Some(memory)) => (memory, Bound::Memory),
-        (Some(compute), None) => (compute, Bound::Compute),
-        (None, None) => return None,
-    };
+    let (time_ns, bound) = if compute > memory { (compute, Bound::Compute) } else { (memory, Bound::Memory) };
     let share_of_roofline = duration_ns.filter(|took| *took > 0.0).map(|took| time_ns / took);
     Some(Roofline { time_ns, bound, share_of_roofline })
+}
+
+/// What a GPU reaches at least in TFLOP/s where the peak of a unit is unknown: numbers of up to 32 bits can be converted, and computed
+/// in fp32. `None` for wider ones.
+fn slowest(spec: Spec, peak: &Peak) -> Option<f64> {
+    match spec.precision {
+        Precision::Fp64 | Precision::Int8 => None,
+        _ => peak.tflops(Spec { unit: Unit::Vector, precision: Precision::Fp32 }),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::op_work::{Kind, Precision, Unit};
+    use crate::gpu::op_work::Kind;
 
     #[test]
     fn the_peaks_that_come_along_are_sound() {
@@ -289,9 +294,31 @@ mod tests {
         work.bytes = Some(500_000);
         let best = roofline(&work, peak, None).unwrap();
         assert_eq!((best.time_ns, best.bound, best.share_of_roofline), (500.0, Bound::Memory, None));
-        work.spec = None;
         assert_eq!(roofline(&work, peak, Some(0.0)).unwrap().share_of_roofline, None);
+    }
+
+    /// The peak of the V100's data sheet has no bf16, so a product of 4096³ in it may be limited by either.
+    #[test]
+    fn what_may_be_the_limit_must_be_known() {
+        let peaks = Peaks::builtin();
+        let v100 = peaks.of("Tesla V100-SXM2-16GB").unwrap();
+        let spec = |precision| Some(Spec { unit: Unit::Matrix, precision });
+        let bytes = 3 * 4096 * 4096 * 2;
+        let mut work = Work::new(Kind::Gemm, 2 * 4096 * 4096 * 4096, Some(bytes), spec(Precision::Bf16));
+        assert_eq!(roofline(&work, v100, Some(1e6)), None);
+        work.spec = None;
+        assert_eq!(roofline(&work, v100, Some(1e6)), None);
+        work.spec = spec(Precision::Fp16);
+        assert_eq!(roofline(&work, v100, Some(1e6)).unwrap().bound, Bound::Compute);
         work.bytes = None;
-        assert_eq!(roofline(&work, peak, None), None);
+        assert_eq!(roofline(&work, v100, Some(1e6)), None);
+        // One operation per six bytes is limited by memory even at the 15.7 TFLOP/s of fp32.
+        let vector = Some(Spec { unit: Unit::Vector, precision: Precision::Bf16 });
+        let add = Work::new(Kind::Elementwise, 1_000, Some(6_000), vector);
+        assert_eq!(roofline(&add, v100, Some(1e6)).unwrap().bound, Bound::Memory);
+        // Copies compute nothing: 900 bytes at 900 GB/s.
+        let copy = Work { only_moves: true, ..Work::new(Kind::Elementwise, 225, Some(900), None) };
+        let best = roofline(&copy, v100, Some(2.0)).unwrap();
+        assert_eq!((best.time_ns, best.bound, best.share_of_roofline), (1.0, Bound::Memory, Some(0.5)));
     }
 }

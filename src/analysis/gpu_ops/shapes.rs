@@ -142,7 +142,9 @@ pub fn blocks(
                 Unit::Ratio,
                 rates.iter().map(|rates| rates.of_roofline).collect(),
             )
-            .hint("shortest time at the GPU's peaks, divided by measured busy time"),
+            .hint(
+                "shortest time at the GPU's peaks, divided by measured busy time; missing if that needs an unknown peak",
+            ),
             Column::unsigned(
                 "flops",
                 "FLOPs per call",

@@ -8,8 +8,9 @@ pub(super) fn work(op: &str, args: &OpArgs) -> Option<Work> {
     let name = op.strip_prefix("aten::").unwrap_or(op);
     // In-place variants only differ by a trailing underscore.
     match name.strip_suffix('_').unwrap_or(name) {
-        "copy" | "clamp_min" | "clamp_max" | "sigmoid" | "rsqrt" | "silu" | "neg" | "pow" | "abs" | "cos"
-        | "exp" | "gelu" | "log" | "reciprocal" | "relu" | "sin" | "sqrt" | "tanh" => unary(args),
+        "copy" => Some(Work { only_moves: true, ..unary(args)? }),
+        "clamp_min" | "clamp_max" | "sigmoid" | "rsqrt" | "silu" | "neg" | "pow" | "abs" | "cos" | "exp"
+        | "gelu" | "log" | "reciprocal" | "relu" | "sin" | "sqrt" | "tanh" => unary(args),
         "clamp" => one_to_one(args, args.dtype(0)),
         "add"
         | "sub"
