@@ -117,7 +117,9 @@ impl Collective {
 
     /// Whether no rank can finish before all have started.
     pub fn is_synchronising(&self) -> bool {
-        self.kind() != CollectiveKind::Other || self.name.contains("barrier")
+        // An instruction of HLO that starts a collective doesn't wait for anything.
+        let only_starts = self.name.ends_with("-start");
+        !only_starts && (self.kind() != CollectiveKind::Other || self.name.contains("barrier"))
     }
 
     /// Message size in bytes, as in nccl-tests: the output of an all-gather, the input of the others.
@@ -178,9 +180,38 @@ fn tensor_of_op(gpu: &GpuTrace<'_>, work: &Work) -> Option<Tensor> {
 
 const ALL_REDUCE: &str = "all-reduce";
 
-/// Collective from a kernel name: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)`.
+/// Collectives of HLO. What starts one and what waits for its end are instructions of their own.
+const OF_HLO: [&str; 24] = [
+    "all-gather",
+    "all-gather-done",
+    "all-gather-start",
+    ALL_REDUCE,
+    "all-reduce-done",
+    "all-reduce-start",
+    "all-to-all",
+    "all-to-all-done",
+    "all-to-all-start",
+    "async-collective-done",
+    "async-collective-start",
+    "collective-broadcast",
+    "collective-broadcast-done",
+    "collective-broadcast-start",
+    "collective-permute",
+    "collective-permute-done",
+    "collective-permute-start",
+    "ragged-all-to-all",
+    "recv",
+    "recv-done",
+    "reduce-scatter",
+    "reduce-scatter-done",
+    "reduce-scatter-start",
+    "send",
+];
+
+/// Collective from a kernel name: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)`, or from an instruction of HLO: `all-reduce-start.3`.
 pub fn kernel_collective(name: &str) -> &'static str {
-    const NAMES: [(&str, &str); 11] = [
+    const NAMES: [(&str, &str); 15] = [
+        ("all_reduce_scatter", "reduce-scatter"),
         ("allreduce", ALL_REDUCE),
         ("all_reduce", ALL_REDUCE),
         ("cross_device_reduce", ALL_REDUCE),
@@ -189,11 +220,18 @@ pub fn kernel_collective(name: &str) -> &'static str {
         ("allgather", "all-gather"),
         ("all_gather", "all-gather"),
         ("alltoall", "all-to-all"),
+        ("all_to_all", "all-to-all"),
         ("all2all", "all-to-all"),
         ("broadcast", "broadcast"),
         ("sendrecv", "send and receive"),
+        ("send_done", "send-done"),
+        ("collective_permute", "collective-permute"),
     ];
-    let lower = name.to_ascii_lowercase();
+    let instruction = name.strip_prefix('%').unwrap_or(name).split(['.', ' ']).next().unwrap_or("");
+    if let Some(known) = OF_HLO.iter().find(|known| **known == instruction) {
+        return known;
+    }
+    let lower = name.to_ascii_lowercase().replace('-', "_");
     NAMES.iter().find(|(word, _)| lower.contains(word)).map_or("not recorded", |(_, name)| name)
 }
 
@@ -239,5 +277,28 @@ mod tests {
             kernel_collective("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)"),
             "send and receive"
         );
+    }
+
+    #[test]
+    fn instructions_of_hlo_are_collectives() {
+        let of = kernel_collective;
+        assert_eq!(
+            (of("all-reduce"), of("all-reduce.3"), of("all-reduce-start.3")),
+            (ALL_REDUCE, ALL_REDUCE, "all-reduce-start")
+        );
+        assert_eq!(
+            (of("%all-gather.1 = f32[8] all-gather(f32[4] %p)"), of("all-reduce-fusion.2")),
+            ("all-gather", ALL_REDUCE)
+        );
+        assert_eq!(
+            (of("all-reduce-scatter-fusion"), of("ragged-all-to-all.2")),
+            ("reduce-scatter", "ragged-all-to-all")
+        );
+        assert_eq!((of("send.4"), of("send-done.4"), of("recv-done")), ("send", "send-done", "recv-done"));
+        let is_synchronising = |name: &str| {
+            Collective { name: of(name).to_string(), ..Collective::default() }.is_synchronising()
+        };
+        assert!(is_synchronising("all-reduce.3") && is_synchronising("all-reduce-done.3"));
+        assert!(!is_synchronising("all-reduce-start.3"));
     }
 }

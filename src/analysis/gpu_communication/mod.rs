@@ -28,7 +28,7 @@ pub const COLLECTIVES: TableHandle = TableHandle { report: &INFO, id: "collectiv
 
 /// Most traces are of a single GPU: the report needs one of these words in a name.
 fn applies(run: &Run) -> bool {
-    const WORDS: [&str; 10] = [
+    const WORDS: [&str; 19] = [
         "nccl",
         "rccl",
         "reduce_scatter",
@@ -39,6 +39,16 @@ fn applies(run: &Run) -> bool {
         "alltoall",
         "all2all",
         "cross_device_reduce",
+        // Instructions of HLO, on TPUs.
+        "reduce-scatter",
+        "all-gather",
+        "all-reduce",
+        "all-to-all",
+        "async-collective",
+        "collective-broadcast",
+        "collective-permute",
+        "send-done",
+        "recv-done",
     ];
     let talks = |trace: &Trace| trace.strings.all().any(|text| WORDS.iter().any(|word| text.contains(word)));
     gpu_kernels::applies(run) && run.traces.iter().any(talks)
