@@ -336,6 +336,49 @@ fn a_tpu_is_a_device_whose_loops_are_not_counted_twice() {
     assert_eq!(gpu.device_label(0), "/device:TPU:0");
 }
 
+/// Operations of 200, 200, 300 and 300 µs, the last two of them collectives. Nothing is between 900 and 1,000 µs.
+#[test]
+fn a_tpu_has_the_reports_of_a_gpu() {
+    let us = 1_000_000;
+    let mut space = Vec::new();
+    space.message(1, |plane| {
+        plane.bytes(2, b"/device:TPU:0");
+        line(plane, 3, "XLA Ops", |line| {
+            event(line, (1, 0, 200 * us), &[], &[]);
+            event(line, (1, 200 * us, 200 * us), &[], &[]);
+            event(line, (2, 600 * us, 300 * us), &[], &[]);
+            event(line, (3, 1000 * us, 300 * us), &[], &[]);
+        });
+        name(plane, 4, 1, "%fusion.2 = f32[8]{0} fusion(%p)", &[(4, b"fusion.2")]);
+        name(plane, 4, 2, "%all-reduce.3 = f32[8]{0} all-reduce(%p)", &[(4, b"all-reduce.3")]);
+        name(plane, 4, 3, "%all-gather.1 = f32[8]{0} all-gather(%p)", &[(4, b"all-gather.1")]);
+    });
+    let trace = import("x.xplane.pb", &space, None).unwrap();
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let cells = |table: &str, columns: [&str; 2]| -> Vec<[String; 2]> {
+        let table = reports.iter().flat_map(|report| report.tables()).find(|own| own.id == table).unwrap();
+        let cell = |row: usize, id: &str| table.column(id).unwrap().cells.get(row).plain();
+        let mut rows: Vec<_> = (0..table.n_rows()).map(|row| columns.map(|id| cell(row, id))).collect();
+        rows.sort();
+        rows
+    };
+    let time = |part: &str| {
+        let parts = cells("breakdown", ["part", "time"]);
+        parts.into_iter().find(|row| row[0] == part).unwrap()[1].clone()
+    };
+    let parts = ["computation", "exposed communication", "idle"].map(time);
+    assert_eq!(parts, ["400000", "600000", "300000"]);
+    assert_eq!(
+        cells("collectives", ["collective", "total"]),
+        [["all-gather", "300000"], ["all-reduce", "300000"]]
+    );
+    assert_eq!(
+        cells("kernels", ["name", "total"]),
+        [["all-gather.1", "300000"], ["all-reduce.3", "300000"], ["fusion.2", "400000"]]
+    );
+    assert!(reports.iter().any(|report| report.id == "gpu-idle"));
+}
+
 #[test]
 fn kernels_copies_and_fills_have_the_layout_of_kineto() {
     let mut space = Vec::new();

@@ -53,7 +53,8 @@ pub fn is_of_gpu(trace: &Trace) -> bool {
 
 /// Whether a trace has GPU activity with slices. Traces with dropped slices are handled separately.
 pub fn has_work(trace: &Trace) -> bool {
-    let may_have = !trace.links.is_empty() || (trace.aggregated.is_none() && is_of_profiler(trace));
+    let may_have = !trace.links.is_empty()
+        || (trace.aggregated.is_none() && (is_of_profiler(trace) || trace.source.format == XPLANE));
     may_have && has(trace, Kind::is_gpu_work)
 }
 
@@ -64,6 +65,9 @@ fn has(trace: &Trace, is: impl Fn(Kind) -> bool) -> bool {
 
 /// Categories that only the PyTorch profiler writes.
 const RANGES: &[&str] = &["user_annotation", "gpu_user_annotation"];
+
+/// Id of the format of XPlane profiles. Operations of TPUs have no ids there, and their category is no word of the file.
+const XPLANE: &str = "xplane";
 
 /// Whether the file has metadata of the PyTorch profiler. Otherwise, a category such as `kernel` may mean anything, unless a
 /// correlation id links it to a call.

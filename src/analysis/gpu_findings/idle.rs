@@ -2,6 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
+use crate::analysis::gpu::Tool;
 use crate::analysis::gpu::gaps::{BETWEEN_KERNELS, HOST, ON_GPU, UNKNOWN};
 use crate::analysis::gpu::stats::{SumNs, percent, share};
 use crate::analysis::{gpu_cpu, gpu_idle};
@@ -155,6 +156,11 @@ pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let share = evidence.idle_share(unknown.time);
+    // TPUs have no such calls.
+    let advice = match evidence.tool {
+        Tool::Xprof => "",
+        _ => " Start recording earlier, or include runtime calls.",
+    };
     let text = match evidence.reader.ambiguous_launches() {
         Some(why) => format!(
             "The GPU was idle for unknown reasons {share} of the time: which calls launched the kernels that follow is unknown, \
@@ -162,7 +168,7 @@ pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         ),
         None => format!(
             "The GPU was idle for unknown reasons {share} of the time: the launches of the kernels that follow are not in the \
-             trace. Start recording earlier, or include runtime calls."
+             trace.{advice}"
         ),
     };
     let mut facts = Facts::default();

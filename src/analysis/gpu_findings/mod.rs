@@ -49,6 +49,8 @@ struct Evidence<'a> {
     idle_is_partial: bool,
     /// Whether the run has other ranks.
     is_one_of_several: bool,
+    /// What recorded the trace.
+    tool: Tool,
 }
 
 /// Appends the findings of one kind.
@@ -96,7 +98,8 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
             .table(gpu_breakdown::BREAKDOWN)
             .is_some_and(|table| table.rows().any(|row| row.text("part") == NOT_RECORDED));
         any_idle_unknown |= idle_is_partial;
-        let evidence = Evidence { reader, time, idle_is_partial, is_one_of_several: n_traces > 1 };
+        let (is_one_of_several, tool) = (n_traces > 1, Tool::of(trace));
+        let evidence = Evidence { reader, time, idle_is_partial, is_one_of_several, tool };
         let (mut spent, mut saved) = (Vec::new(), Vec::new());
         work::largest(&evidence, &mut spent);
         RULES.iter().for_each(|rule| rule(&evidence, &mut saved));
