@@ -423,6 +423,22 @@ fn external_ids_link_kernels_whose_launches_are_missing() {
     assert_eq!(rows(&events), [["aten::mm", "100000"], ["aten::mul", "50000"]]);
 }
 
+/// One kernel of 100 µs within three operators, two of the same name.
+#[test]
+fn an_operator_that_calls_itself_counts_once() {
+    let trace = profile(&[
+        event_of("cpu_op", "aten::to", CPU, (0, 60), ""),
+        event_of("cpu_op", "aten::to", CPU, (5, 50), ""),
+        event_of("cpu_op", "aten::copy_", CPU, (8, 40), ""),
+        event_of("cuda_runtime", "cudaLaunchKernel", CPU, (10, 5), r#""correlation":1"#),
+        event_of("kernel", "k", STREAM, (100, 100), r#""stream":7,"correlation":1"#),
+    ]);
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let mut rows = golden::cells(&reports, "ops", &["name", "direct", "subtree"]);
+    rows.sort();
+    assert_eq!(rows, [["aten::copy_", "100000", "100000"], ["aten::to", "0", "100000"]]);
+}
+
 #[test]
 fn ids_may_be_texts() {
     let trace = edge("ids-as-strings.json");

@@ -133,7 +133,9 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.1.direct, total)).collect(),
             ),
-            integers("subtree", "inclusive", Unit::Ns, rows.iter().map(|row| row.1.subtree)).by_row(),
+            integers("subtree", "inclusive", Unit::Ns, rows.iter().map(|row| row.1.subtree))
+                .by_row()
+                .hint("with the operators it called; of one that calls itself, the outermost calls count"),
             Column::counts("calls", "calls", Unit::Count, rows.iter().map(|row| row.1.calls))
                 .hint("calls that launched kernels themselves")
                 .adds_up(),
@@ -258,10 +260,21 @@ fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (HashMap<StringId, Sums>, 
             spans::total(&spans::union(spans.into_iter()))
         };
         let total = covered.total().unwrap_or_else(in_order);
+        if is_in_its_own(gpu, slice) {
+            continue;
+        }
         let subtree = &mut by_name.entry(gpu.group_name(slice as usize)).or_default().subtree;
         *subtree = subtree.saturating_add(total);
     }
+    // Of kernels that overlap, each call has its own time, also those within a call of the same operator.
+    by_name.values_mut().for_each(|sums| sums.subtree = sums.subtree.max(sums.direct));
     (by_name, instances)
+}
+
+/// Whether an operator of the same name is around `op`, whose inclusive time has all of it (`aten::to` calls `aten::to`).
+fn is_in_its_own(gpu: &GpuTrace<'_>, op: u32) -> bool {
+    let name = gpu.group_name(op as usize);
+    gpu.around(op, |outer, kind| kind == Kind::Op && gpu.group_name(outer) == name).is_some()
 }
 
 /// Calls `each` with a launcher and the operators around it, from inside out.
