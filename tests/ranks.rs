@@ -366,6 +366,40 @@ fn few_collectives_tell_less() {
     });
 }
 
+/// Rank 1 starts each of five collectives 200 µs after rank 0, if the clocks agree; they may differ by more.
+#[test]
+fn who_is_first_is_as_uncertain_as_who_is_last() {
+    let all = [0, 1];
+    let traces = all.map(|rank| {
+        let late = rank * 200_000;
+        let event = |k: i64| kernel(ALL_REDUCE, BEGIN + k * STEP + late, 350_000 - late, group(&all));
+        file(&format!("rank{rank}.json"), Some(rank), 2, (0..5).map(event).collect())
+    });
+    with_ranks(Vec::from(traces), |ranks, report| {
+        for shared in &ranks.waits.collectives {
+            let times = shared.times.as_ref().unwrap();
+            assert!(times.uncertainty.unwrap() > times.start_skew, "{times:?}");
+            assert!(!times.is_first_certain && !times.is_last_certain);
+        }
+        for (id, columns) in [
+            ("stragglers", ["held_up", "last", "first"]),
+            ("collectives_across_ranks", ["held_up", "last", "first"]),
+        ] {
+            let table = report.tables().find(|table| table.id == id).unwrap();
+            assert!(table.n_rows() > 1);
+            for column in columns {
+                let cells = &table.column(column).unwrap().cells;
+                assert!((0..table.n_rows()).all(|row| cells.get(row).plain().is_empty()), "{id}: {column}");
+            }
+        }
+    });
+    let made = Made { late: vec![0, 200_000], jitter: 4_000, ..Made::new(2) };
+    with_ranks(made.traces(), |ranks, _| {
+        let [first, second] = &ranks.waits.ranks[..] else { panic!("two ranks") };
+        assert_eq!((first.n_first, second.n_last, second.n_first, first.n_last), (40, 40, 0, 0));
+    });
+}
+
 /// Ranks 0 and 3 share no group, nor do 1 and 2.
 #[test]
 fn clocks_are_joined_over_groups() {

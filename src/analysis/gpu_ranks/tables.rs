@@ -126,17 +126,28 @@ impl Ranks<'_, '_> {
         let count = |id, label: &str, get: fn(&RankWaits) -> u64| {
             Column::counts(id, label, Unit::Count, rows.iter().map(|rank| get(&waits[*rank])))
         };
+        // Unknown where the clocks tell it of no collective.
+        let place = |id, label: &str, get: fn(&RankWaits) -> (u64, u64)| {
+            let known = |rank: &usize| {
+                let (n_known, n) = get(&waits[*rank]);
+                (n_known > 0).then_some(n)
+            };
+            Column::unsigned(id, label, Unit::Count, rows.iter().map(known).collect())
+        };
+        let held_up = |rank: &usize| (waits[*rank].n_last_known > 0).then_some(waits[*rank].held_up);
         let of = |rank: usize| self.files.ranks.get(rank);
         Table::new(
             super::STRAGGLERS.id,
             "Stragglers",
             vec![
                 Column::integer("rank", "rank", Unit::Id, rows.iter().map(|rank| Some(of(*rank)?.rank)).collect()).as_key(),
-                time("held_up", "delay caused", |waits| waits.held_up)
+                Column::integer("held_up", "delay caused", Unit::Ns, rows.iter().map(held_up).collect())
                     .with_bar()
                     .hint("time after the second-to-last rank, summed over collectives in which it was last"),
-                count("last", "times last", |waits| waits.n_last).hint("if the clock uncertainty is small enough to decide"),
-                count("first", "times first", |waits| waits.n_first),
+                place("last", "times last", |waits| (waits.n_last_known, waits.n_last))
+                    .hint("if the clock uncertainty is small enough to decide"),
+                place("first", "times first", |waits| (waits.n_first_known, waits.n_first))
+                    .hint("if the clock uncertainty is small enough to decide"),
                 count("collectives", "collectives", |waits| waits.n_collectives),
                 time("wait", "waiting", |waits| waits.wait).hint("from its own start to the start of the last rank"),
                 Column::integer(
@@ -262,6 +273,10 @@ impl Ranks<'_, '_> {
             let number = |row: &&Shared| Some(self.files.ranks.get(get(row.times.as_ref()?)?)?.rank);
             Column::integer(id, label, Unit::Id, rows.iter().map(number).collect())
         };
+        let held_up = |row: &Shared| {
+            let times = row.times.as_ref().filter(|times| times.is_last_certain)?;
+            Some(times.held_up)
+        };
         let bandwidth = |row: &Shared| Some(share(i64::try_from(row.message?).ok()?, row.latency)? * 1e9);
         let bus = |row: &Shared| Some(bandwidth(row)? * self.collective(row)?.bus_factor()?);
         let matched = |row: &Shared| Some(self.sequences.sequences.get(row.sequence)?.matched_by.name());
@@ -292,11 +307,12 @@ impl Ranks<'_, '_> {
                 timed("longest_wait", "longest wait", Unit::Ns, &|times| times.longest_wait)
                     .with_bar()
                     .hint("by the rank that waited longest"),
-                rank("first", "first", |times| Some(times.first)),
+                rank("first", "first", |times| times.is_first_certain.then_some(times.first))
+                    .hint("the rank that arrived first, if the clock uncertainty is small enough to decide"),
                 rank("last", "last", |times| times.is_last_certain.then_some(times.last))
                     .hint("the rank that arrived last, if the clock uncertainty is small enough to decide"),
-                timed("held_up", "delay caused", Unit::Ns, &|times| times.held_up).hint("arrival of the last rank minus the \
-                                                                                         second-to-last"),
+                Column::integer("held_up", "delay caused", Unit::Ns, rows.iter().map(|row| held_up(row)).collect())
+                    .hint("arrival of the last rank minus the second-to-last"),
                 Column::float("algorithm", "algorithm bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bandwidth(row)).collect())
                     .hint("message size divided by latency"),
                 Column::float("bus", "bus bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bus(row)).collect())

@@ -39,6 +39,8 @@ pub struct Times {
     pub last: usize,
     /// Arrival of the last rank minus the second-to-last: the delay it caused.
     pub held_up: i64,
+    /// Whether the clock uncertainty is small enough to be sure which rank was first.
+    pub is_first_certain: bool,
     /// Whether the clock uncertainty is small enough to be sure which rank was last.
     pub is_last_certain: bool,
     /// Wait of the rank that waited longest.
@@ -55,9 +57,13 @@ pub struct RankWaits {
     pub wait: i64,
     /// Total duration. What is not waiting is transfer: moving and reducing data.
     pub communication: i64,
-    /// Times it arrived last, where the clocks can tell.
+    /// Collectives of which the clocks tell who was last.
+    pub n_last_known: u64,
+    /// Times it arrived last, of those.
     pub n_last: u64,
-    /// Times it arrived first.
+    /// Collectives of which the clocks tell who was first.
+    pub n_first_known: u64,
+    /// Times it arrived first, of those.
     pub n_first: u64,
     /// Sum of [`Times::held_up`] over collectives in which it was certainly last.
     pub held_up: i64,
@@ -138,7 +144,9 @@ impl Waits {
         let last = placed.iter().max_by_key(|part| part.start)?;
         let first = placed.iter().rev().min_by_key(|part| part.start)?;
         let before = placed.iter().filter(|part| part.rank != last.rank).max_by_key(|part| part.start)?;
+        let after = placed.iter().filter(|part| part.rank != first.rank).min_by_key(|part| part.start)?;
         let held_up = last.start.saturating_sub(before.start);
+        let lead = after.start.saturating_sub(first.start);
         let mut times = Times {
             start: first.start,
             start_skew: last.start.saturating_sub(first.start),
@@ -148,6 +156,7 @@ impl Waits {
             first: first.rank,
             last: last.rank,
             held_up,
+            is_first_certain: clocks.uncertainty(first.rank, after.rank).is_some_and(|ns| lead >= ns),
             is_last_certain: clocks.uncertainty(last.rank, before.rank).is_some_and(|ns| held_up >= ns),
             longest_wait: 0,
             total_wait: 0,
@@ -161,9 +170,11 @@ impl Waits {
                 rank.n_collectives += 1;
                 rank.wait = rank.wait.saturating_add(wait);
                 rank.communication = rank.communication.saturating_add(dur);
+                rank.n_first_known += u64::from(times.is_first_certain);
+                rank.n_last_known += u64::from(times.is_last_certain);
             }
         }
-        if let Some(rank) = self.ranks.get_mut(first.rank) {
+        if let Some(rank) = self.ranks.get_mut(first.rank).filter(|_| times.is_first_certain) {
             rank.n_first += 1;
         }
         if let Some(rank) = self.ranks.get_mut(last.rank).filter(|_| times.is_last_certain) {
