@@ -440,6 +440,19 @@ fn an_operator_that_calls_itself_counts_once() {
 }
 
 #[test]
+fn operators_without_time_are_no_maximum() {
+    let trace = profile(&[
+        event_of("cpu_op", "aten::mm", CPU, (0, 60), ""),
+        event_of("cuda_runtime", "cudaLaunchKernel", CPU, (10, 5), r#""correlation":1"#),
+        event_of("kernel", "k", STREAM, (100, 0), r#""stream":7,"correlation":1"#),
+        event_of("kernel", "k", STREAM, (300, 10), r#""stream":7"#),
+    ]);
+    let reports = analysis::reports(&Run::single(trace), &Query::default());
+    let summary = &reports.iter().find(|report| report.id == "gpu-ops").unwrap().summary;
+    assert_eq!(summary, "Kernels of operators take no time in this trace.");
+}
+
+#[test]
 fn ids_may_be_texts() {
     let trace = edge("ids-as-strings.json");
     let gpu = GpuTrace::new(&trace);

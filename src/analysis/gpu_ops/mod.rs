@@ -94,6 +94,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
     let total: i64 = rows.iter().map(|row| row.1.direct).sum_ns();
     if report.summary.is_empty() {
         report.summary = match rows.first() {
+            Some(_) if total <= 0 => "Kernels of operators take no time in this trace.".to_string(),
             Some((name, sums)) => format!(
                 "{} has the most busy time: {:.1}% of that of all operators and calls.",
                 visible(text(*name)),
