@@ -262,6 +262,24 @@ fn a_gap_is_split_at_its_launch_everywhere() {
     assert_eq!(causes, ["stalled after launch".into()]);
 }
 
+#[test]
+fn a_single_kernel_is_fused_with_nothing() {
+    let said = |n: u64| {
+        let kernel = |at: u64| {
+            let ts = 100 * at;
+            format!(
+                r#"{{"ph":"X","cat":"kernel","name":"vectorized_elementwise_kernel","pid":0,"tid":7,"ts":{ts},"dur":100,"args":{{"stream":7}}}}"#
+            )
+        };
+        let events: Vec<String> = (0..n).map(kernel).collect();
+        let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.join(","));
+        let trace = import("k.json", text.as_bytes(), None).unwrap();
+        let reports = reports(&Run::single(trace), &Query::default());
+        findings(&reports).unwrap().into_iter().any(|finding| finding.id == "unfused")
+    };
+    assert_eq!((said(1), said(2)), (false, true));
+}
+
 /// Kernels from 10 to 100 µs and from 200 to 300 µs; the second one is launched from 140 to 145 µs.
 fn late_launch() -> Vec<u8> {
     let x = |cat: &str, name: &str, tid: u64, ts: u64, dur: u64, args: &str| {

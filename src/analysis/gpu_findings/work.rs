@@ -64,7 +64,8 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     }
     let sum = |column: &str| -> i64 { rows.iter().filter_map(|row| row.integer(column)).sum_ns() };
     let (total, count) = (sum("total"), sum("count"));
-    if !evidence.is_worth_saying(total) {
+    // A single kernel has nothing to be fused with.
+    if !evidence.is_worth_saying(total) || count < 2 {
         return;
     }
     let text = format!(
