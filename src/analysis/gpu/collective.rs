@@ -122,8 +122,12 @@ impl Collective {
         !only_starts && (self.kind() != CollectiveKind::Other || self.name.contains("barrier"))
     }
 
-    /// Message size in bytes, as in nccl-tests: the output of an all-gather, the input of the others.
+    /// Message size in bytes, as in nccl-tests: the output of an all-gather, the input of the others. `None` for barriers, whose single
+    /// element is no message.
     pub fn message_bytes(&self) -> Option<u64> {
+        if self.name.contains("barrier") {
+            return None;
+        }
         let elements = match self.kind() {
             CollectiveKind::AllGather => self.elements_out,
             _ => self.elements_in,
@@ -268,6 +272,7 @@ mod tests {
             (of("_allgather_base").message_bytes(), of("_allgather_base").bus_factor()),
             (Some(1600), Some(0.875))
         );
+        assert_eq!((of("barrier").message_bytes(), of("barrier").is_synchronising()), (None, true));
         assert_eq!(of("_reduce_scatter_base").kind(), CollectiveKind::ReduceScatter);
         assert_eq!(
             (of("broadcast").bus_factor(), of("all_to_allv").kind()),
