@@ -268,3 +268,19 @@ fn redacted_traces_keep_their_span_and_categories() {
     }
     assert!(n_told > 0);
 }
+
+/// The command has no limit of its own.
+#[test]
+fn the_command_is_not_advised_to_use_the_command() {
+    let kernel = |at: u64| {
+        let ts = 10 * at;
+        format!(
+            r#"{{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":{ts},"dur":5,"args":{{"stream":7,"correlation":{at}}}}}"#
+        )
+    };
+    let events: Vec<String> = (0..50).map(kernel).collect();
+    let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.join(","));
+    let session = read(text.as_bytes(), Some(3)).unwrap();
+    let warnings: Vec<&str> = report(&session, "gpu-kernels").unwrap().warnings().collect();
+    assert!(warnings.iter().any(|text| text.ends_with("or raise --hold.")), "{warnings:?}");
+}

@@ -407,6 +407,14 @@ impl AnalysisCache {
     }
 }
 
+/// How to get what a trace lacks that has more events than are kept, in an infinitive without “to”: the page has a limit of its own,
+/// the command only the one that it is given.
+pub const TO_HOLD_MORE: &str = if cfg!(target_family = "wasm") {
+    "use the native command, which is limited only by memory"
+} else {
+    "raise --hold"
+};
+
 /// Whether `run` has reports besides the early ones.
 pub fn has_late_reports(run: &Run) -> bool {
     applying(run).any(|analysis| analysis.is_late)

@@ -10,7 +10,7 @@ mod sources;
 mod table;
 mod view;
 
-use super::{AnalysisInfo, Context, Group};
+use super::{AnalysisInfo, Context, Group, TO_HOLD_MORE};
 use crate::base::text;
 use crate::base::units::{counted, format_float, format_ratio, group_digits, in_words};
 use crate::report::chart::{FlameBox, Plot};
@@ -47,9 +47,9 @@ fn run(context: &Context<'_>) -> Report {
 /// Says what the graphs of a run lack.
 pub fn warn(report: &mut Report, run: &Run) {
     if run.traces.iter().any(|trace| trace.aggregated.is_some()) {
-        report.warning(
-            "Trace too large for memory: the graph has only the longest slices. Raise --hold, or limit the time range.",
-        );
+        report.warning(format!(
+            "Trace too large for memory: the graph has only the longest slices. Limit the time range, or {TO_HOLD_MORE}.",
+        ));
     }
     if run.traces.iter().any(|trace| trace.slices.len() > MAX_SLICES) {
         report.warning(format!(

@@ -1,5 +1,6 @@
 //! Kernels of a trace whose slices were dropped: exact sums by name. Steps, operators, launches and overlap need every event.
 
+use crate::analysis::TO_HOLD_MORE;
 use crate::analysis::gpu::class::{Class, Classes};
 use crate::analysis::gpu::stats::{SumNs, share};
 use crate::analysis::gpu::{Kind, kernel_names, kind};
@@ -86,11 +87,10 @@ pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
             format_ns(total)
         );
     }
-    report.warning(
+    report.warning(format!(
         "This trace has too many events to keep them all in memory, so only exact sums by name are available. For steps, \
-         operators, launches, memory and the critical path, record fewer steps, select a time range, or use the native command, \
-         which is limited only by memory.",
-    );
+         operators, launches, memory and the critical path, record fewer steps, select a time range, or {TO_HOLD_MORE}.",
+    ));
     let mut columns = vec![Column::key(
         "operation",
         "operation",
