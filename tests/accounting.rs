@@ -7,7 +7,10 @@ use support::{Random, data_dirs, files, import, import_cut, import_in_parts};
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
+use tracedrop::import::issue_kind;
+use tracedrop::report::Report;
 use tracedrop::trace::Trace;
+use tracedrop::trace::losses::LOSSES;
 
 /// Small files of all formats.
 fn inputs(max_bytes: u64) -> Vec<PathBuf> {
@@ -335,4 +338,38 @@ fn two_samples_on_a_line_are_two() {
     assert_eq!((trace.ledger.kept.records, trace.ledger.repaired.records), (23, 2));
     assert_eq!((trace.accesses.len(), trace.ledger.count_of("perf-several-samples")), (25, 1));
     assert_eq!(trace.accesses.iter().nth(21).map(|row| row.address), Some(0x7f3a_4006_0022));
+}
+
+/// Reports on a file with that content.
+fn reports_on(content: &[u8]) -> Vec<Report> {
+    let mut session = Session::new("a.json", content.len() as u64, None, Query::default());
+    session.feed(content);
+    session.finish().unwrap();
+    tracedrop::analysis::reports(session.run(), &Query::default())
+}
+
+/// Numbers of a part of a file come with that it is a part.
+#[test]
+fn reports_on_a_truncated_file_begin_with_that() {
+    for (code, _) in LOSSES {
+        assert!(issue_kind(code).is_some(), "{code}");
+    }
+    let event = |cat: &str, ts: u32| {
+        format!(
+            r#"{{"ph":"X","cat":"{cat}","name":"f{ts}","pid":1,"tid":1,"ts":{ts},"dur":5,"args":{{"device":0}}}}"#
+        )
+    };
+    for (cat, bearers) in [("cpu_op", &["overview"][..]), ("kernel", &["gpu-findings", "gpu-breakdown"])] {
+        let whole = format!(r#"{{"traceEvents":[{},{}]}}"#, event(cat, 10), event(cat, 20));
+        let warns = |report: &Report| report.warnings().next().is_some_and(|text| text.contains("truncated"));
+        assert!(!reports_on(whole.as_bytes()).iter().any(warns));
+        // Without the closing brace, and inside the second event.
+        for n_lost in [1, 20] {
+            let reports = reports_on(&whole.as_bytes()[..whole.len() - n_lost]);
+            let ids: Vec<&str> = reports.iter().filter(|report| warns(report)).map(|it| &*it.id).collect();
+            assert_eq!(ids, bearers, "{cat}, {n_lost} bytes less");
+            let first = reports[0].warnings().next();
+            assert_eq!(first, Some("The file is truncated: numbers cover only what could be read."));
+        }
+    }
 }

@@ -5,7 +5,7 @@ use crate::base::text::capitalized;
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
 use crate::trace::builder::issues::{MANIFEST_DIFFERS, RUN_CONTAMINATED};
-use crate::trace::{IssueKind, Ledger, Run, Severity, SourceInfo};
+use crate::trace::{IssueKind, Ledger, Run, Severity, SourceInfo, losses};
 
 /// Metadata of the files, one list per file.
 pub fn source_facts(run: &Run, format_title: &dyn Fn(&str) -> String) -> Vec<Facts> {
@@ -37,12 +37,15 @@ pub fn report(run: &Run) -> Report {
     }
     let severity = run.traces.iter().filter_map(|trace| trace.ledger.severity()).max();
     let has = |kind: &IssueKind| run.traces.iter().any(|trace| trace.ledger.count_of(kind.code) > 0);
+    let losses = losses::sentences(run);
     report.summary = match severity {
         // A run can parse cleanly and still be invalid.
         _ if has(&RUN_CONTAMINATED) => {
             "Contaminated run: something disturbed it while it was measured.".to_string()
         }
         _ if has(&MANIFEST_DIFFERS) => "Files in the run directory don't match its manifest.".to_string(),
+        // What is missing counts for more than how many records were skipped.
+        _ if !losses.is_empty() => format!("Parsed {}. {}", parsed(run), losses.join(" ")),
         None => format!("Parsed {}, no problems.", parsed(run)),
         Some(Severity::Note) => format!("Parsed {} with notes.", parsed(run)),
         Some(Severity::Repaired) => format!("Parsed {}; some were repaired.", parsed(run)),

@@ -52,8 +52,8 @@ use crate::base::{progress, steps};
 use crate::memory::labeller::Unclassified;
 use crate::memory::labelling::Stopped;
 use crate::memory::{LabelledTrace, Measured};
-use crate::report::{Document, Report};
-use crate::trace::{Run, Trace};
+use crate::report::{Block, Document, Note, NoteLevel, Report};
+use crate::trace::{Run, Trace, losses};
 use memory_query::MemoryQuery;
 use std::cell::OnceCell;
 
@@ -131,9 +131,21 @@ impl AnalysisInfo {
     /// on the way. Summaries say so instead.
     fn make(&self, context: &Context<'_>) -> Option<Report> {
         let mut report = (self.run)(context);
+        let losses = losses::sentences(context.run);
+        if !losses.is_empty() && self.tells_losses(context.run) {
+            let warn = |text| Block::Note(Note { level: NoteLevel::Warning, text });
+            report.blocks.splice(0..0, losses.into_iter().map(warn));
+        }
         report.lead_with_warnings();
         report.name_own_tables();
         (self.group == Group::Summary || report.has_content()).then_some(report)
+    }
+
+    /// Whether the report says which parts of the files were not read: the first report does, and the one that the findings on
+    /// GPUs take their headline and warnings from.
+    fn tells_losses(&self, run: &Run) -> bool {
+        let is_first = || applying(run).next().is_some_and(|first| first.id == self.id);
+        self.id == gpu_breakdown::INFO.id || is_first()
     }
 }
 

@@ -29,6 +29,7 @@ pub use crate::stacks::merged::{By, LIBRARIES, StackQuery};
 pub use crate::timeline::answers::{ColorBy, TimelineAnswer, TimelineAsk};
 pub use crate::trace::cut::Cut;
 use crate::trace::hidden;
+use crate::trace::losses::Loss;
 
 /// Page to worker. One worker serves one tab.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -749,6 +750,16 @@ impl LedgerView {
             }
         }
         whats
+    }
+
+    /// Whether the file ends too early.
+    pub fn is_truncated(&self) -> bool {
+        self.issues.iter().any(|issue| Loss::of_code(&issue.code) == Some(Loss::Truncated))
+    }
+
+    /// Whether parts of the file can't be parsed.
+    pub fn is_damaged(&self) -> bool {
+        self.issues.iter().any(|issue| Loss::of_code(&issue.code) == Some(Loss::Damaged))
     }
 
     /// The trace itself could not be parsed; only the other files of the run are shown.

@@ -21,6 +21,7 @@ pub mod hidden;
 pub mod labels;
 pub mod ledger;
 pub mod links;
+pub mod losses;
 pub mod memory_snapshot;
 pub mod merge;
 pub mod objects;

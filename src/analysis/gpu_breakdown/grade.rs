@@ -9,6 +9,7 @@ use crate::analysis::timeline::texts;
 use crate::base::units::{Unit, counted, group_digits};
 use crate::report::{Column, Content, Table};
 use crate::trace::builder::find_member;
+use crate::trace::losses::Loss;
 use std::borrow::Cow;
 
 /// Meaning of the grades.
@@ -120,7 +121,7 @@ impl Grade {
             String::new()
         };
         let has_shapes = has_shapes(gpu);
-        let n_skipped = gpu.trace.ledger.skipped.records;
+        let (n_skipped, loss) = (gpu.trace.ledger.skipped.records, gpu.trace.ledger.loss());
         let of = |lack: Lack, coverage: Option<f64>, without, note: String| Row {
             what: lack.name(),
             lack: Some(lack),
@@ -177,12 +178,14 @@ impl Grade {
                 what: "whole file",
                 lack: None,
                 coverage: None,
-                has: n_skipped == 0,
+                has: n_skipped == 0 && loss.is_none(),
                 without: "complete numbers; skipped records are missing from all of them",
-                note: if n_skipped > 0 {
-                    counted(n_skipped, "record was skipped", "records were skipped")
-                } else {
-                    String::new()
+                note: match loss {
+                    Some(Loss::Truncated) => "the file is truncated".to_string(),
+                    Some(Loss::Damaged) => "the file is damaged".to_string(),
+                    Some(Loss::Stopped) => "the file was read only in part".to_string(),
+                    None if n_skipped > 0 => counted(n_skipped, "record was skipped", "records were skipped"),
+                    None => String::new(),
                 },
             },
         ];

@@ -135,7 +135,9 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     // Warnings come before the numbers they qualify.
     for id in [gpu_ranks::INFO.id, gpu_breakdown::INFO.id] {
         for warning in find(id).iter().flat_map(|report| report.warnings()) {
-            report.warning(warning);
+            if !report.warnings().any(|own| own == warning) {
+                report.warning(warning);
+            }
         }
     }
     if let Some(chart) = lead.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {

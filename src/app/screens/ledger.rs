@@ -341,6 +341,8 @@ fn verdict_in_short(document: &DocumentView) -> String {
         (n @ 1.., ..) => (words.short_left_out)(n),
         _ if ledger.is_unreadable() => words.short_unreadable.to_string(),
         _ if !document.is_read || ledger.file_bytes_read < file.bytes => words.short_partly.to_string(),
+        _ if ledger.is_truncated() => words.short_truncated.to_string(),
+        _ if ledger.is_damaged() => words.short_damaged.to_string(),
         (_, n @ 1.., _) => (words.short_skipped)(n),
         (_, _, n @ 1..) => (words.short_repaired)(n),
         _ if !ledger.unused().is_empty() => words.short_unused.to_string(),

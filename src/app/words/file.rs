@@ -29,6 +29,8 @@ pub struct FileWords {
     pub short_notes: fn(u64) -> String,
     pub short_unreadable: &'static str,
     pub short_partly: &'static str,
+    pub short_truncated: &'static str,
+    pub short_damaged: &'static str,
     pub short_unused: &'static str,
     pub verdict_clean: fn(u64, &str) -> String,
     pub verdict_notes: fn(u64, &str, u64) -> String,
@@ -98,6 +100,8 @@ pub const ENGLISH: FileWords = FileWords {
     short_notes: |n| counted(n, "note", "notes"),
     short_unreadable: "not parsed",
     short_partly: "partly read",
+    short_truncated: "truncated",
+    short_damaged: "damaged",
     short_unused: "bytes unused",
     verdict_clean: |records, noun| format!("Parsed {}, no problems", records_named(records, noun)),
     verdict_notes: |records, noun, n_notes| {
