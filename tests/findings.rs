@@ -299,3 +299,37 @@ fn late_launch() -> Vec<u8> {
     format!(r#"{{"schemaVersion":1,"deviceProperties":[],"traceEvents":[{}]}}"#, events.join(","))
         .into_bytes()
 }
+
+/// Kernels that are captured into a graph don't run: the GPU's idle time is nobody's fault.
+#[test]
+fn captures_of_graphs_are_not_host_bound() {
+    let opportunities = |annotation: &str| {
+        let mut events = vec![format!(
+            r#"{{"ph":"X","cat":"user_annotation","name":"{annotation}","pid":1,"tid":1,"ts":0,"dur":1000}}"#
+        )];
+        // Two kernels of 2 µs, each launched right before it runs, 900 µs apart.
+        for (n, ts) in [(1, 50), (2, 950)] {
+            let launch = ts - 5;
+            events.push(format!(
+                r#"{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{launch},"dur":4,
+                "args":{{"correlation":{n}}}}}"#
+            ));
+            events.push(format!(
+                r#"{{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":{ts},"dur":2,
+                "args":{{"correlation":{n},"device":0,"stream":7}}}}"#
+            ));
+        }
+        let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.join(","));
+        let trace = import("a.json", text.as_bytes(), None).unwrap();
+        let reports = reports(&Run::single(trace), &Query::default());
+        let report = reports.iter().find(|report| report.id == "gpu-findings").unwrap();
+        let ids: Vec<String> = findings(&reports).unwrap().into_iter().map(|it| it.id).collect();
+        (report.summary.clone(), ids)
+    };
+    let (summary, ids) = opportunities("forward");
+    assert!(summary.starts_with("The GPU was busy"), "{summary}");
+    assert!(ids.iter().any(|id| id == "waits-for-host"), "{ids:?}");
+    let (summary, ids) = opportunities("capture_32_FULL");
+    assert!(summary.contains("graphs: kernels are recorded, not run"), "{summary}");
+    assert!(!ids.iter().any(|id| id == "waits-for-host"), "{ids:?}");
+}

@@ -11,6 +11,7 @@ pub mod active;
 pub mod advice;
 pub mod annotation;
 mod beside;
+pub mod captures;
 pub mod class;
 pub mod collective;
 pub mod facts;

@@ -11,6 +11,7 @@ pub use grade::ENOUGH;
 
 use super::gpu::advice::Way;
 use super::gpu::annotation::Phase;
+use super::gpu::captures::{self, captures_graphs};
 use super::gpu::facts::RunFacts;
 use super::gpu::parts::{Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
 use super::gpu::spans::Span;
@@ -267,6 +268,9 @@ impl TraceReport<'_, '_> {
         let missing = records::missing(self.gpu).map_or(Missing::None, Missing::Some);
         if report.summary.is_empty() {
             report.summary = summary(&devices, &missing);
+            if captures_graphs(self.gpu.trace) {
+                report.summary = format!("{} {}", captures::sentence(self.gpu.vendor), report.summary);
+            }
         }
         report.facts(self.facts(&devices, &grade));
         if let Missing::Some(missing) = &missing {

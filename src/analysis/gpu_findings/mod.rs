@@ -13,6 +13,7 @@ mod work;
 use super::ConclusionInfo;
 use super::findings::{LEAST, consumers, opportunities};
 use super::gpu::advice::Way;
+use super::gpu::captures::captures_graphs;
 use super::gpu::parts::NOT_RECORDED;
 use super::gpu::stats::percent;
 use super::gpu::{Lack, Tool};
@@ -56,13 +57,17 @@ struct Evidence<'a> {
 /// Appends the findings of one kind.
 type Rule = fn(&Evidence<'_>, &mut Vec<Finding>);
 
-/// Rules for what could be saved.
-const RULES: &[Rule] = &[
+/// Rules for idle time that could be saved.
+const IDLE_RULES: &[Rule] = &[
     idle::waits_for_host,
     idle::waits_for_launches,
     idle::gaps_between_kernels,
     idle::waits_on_gpu,
     idle::unknown_launches,
+];
+
+/// Rules for what else could be saved.
+const RULES: &[Rule] = &[
     transfers::exposed_communication,
     transfers::uneven_collectives,
     transfers::exposed_copies,
@@ -82,6 +87,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let mut can_tell_launches = true;
     let mut any_ambiguous = false;
     let mut any_idle_unknown = false;
+    let mut any_capture = false;
     let mut n_with_work = 0usize;
     for (number, trace) in traces.iter().enumerate() {
         let reader = Reader::new(reports, number);
@@ -102,7 +108,11 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         let evidence = Evidence { reader, time, idle_is_partial, is_one_of_several, tool };
         let (mut spent, mut saved) = (Vec::new(), Vec::new());
         work::largest(&evidence, &mut spent);
-        RULES.iter().for_each(|rule| rule(&evidence, &mut saved));
+        // While graphs are captured, nothing is meant to run.
+        let is_capture = captures_graphs(trace);
+        any_capture |= is_capture;
+        let of_idle = if is_capture { &[] } else { IDLE_RULES };
+        of_idle.iter().chain(RULES).for_each(|rule| rule(&evidence, &mut saved));
         if n_traces > 1 {
             let file = &trace.source.file_name;
             let all = spent.iter_mut().chain(&mut saved);
@@ -147,7 +157,9 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         report.findings(consumers(largest));
     }
     report.findings(Findings {
-        empty: if any_idle_unknown {
+        empty: if any_capture {
+            "Nothing stands out. Idle time while graphs are captured is no opportunity."
+        } else if any_idle_unknown {
             "Nothing stands out, but idle time is unknown: no wait, gap, copy or communication that was recorded takes 2% of the \
              time."
         } else {

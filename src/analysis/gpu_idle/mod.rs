@@ -7,6 +7,7 @@ mod op_launches;
 mod phases;
 mod queue;
 
+use super::gpu::captures::{self, captures_graphs};
 use super::gpu::gaps::{self, Cause, Gap, NO_DEVICE_RECORD, Stretch};
 use super::gpu::model::NONE;
 use super::gpu::stats::{Durations, SumNs, share};
@@ -51,6 +52,9 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let by_device = gaps::of_devices(gpu);
     if report.summary.is_empty() {
         report.summary = summary(gpu, &by_device);
+        if captures_graphs(gpu.trace) {
+            report.summary = format!("{} {}", captures::sentence(gpu.vendor), report.summary);
+        }
     }
     let labels: Vec<String> = (0..gpu.devices.len() as u32).map(|device| gpu.device_label(device)).collect();
     report.table(
