@@ -6,16 +6,17 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use support::{data_dirs, files, for_each_cut, own_dir};
+use support::{data_dirs, files, for_each_cut, import, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::base::strings::{StringId, StringTable};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
 use tracedrop::import::ImportError;
 use tracedrop::index::Index;
+use tracedrop::report::Block;
 use tracedrop::stacks::{CallTree, Function, functions_in_order};
-use tracedrop::trace::Trace;
 use tracedrop::trace::stack_profiles::{Amount, StackProfile};
+use tracedrop::trace::{Run, Trace};
 
 /// Files with expected results: path of the file, and of the result.
 fn cases() -> Vec<(PathBuf, PathBuf)> {
@@ -362,4 +363,42 @@ fn damaged_zstd_samples_are_read_as_far_as_they_unpack() {
     let mut plain = bytes;
     plain[64..72].fill(0);
     assert_eq!(n_samples(&plain), (0, 1));
+}
+
+/// Summary and notes of the report on functions.
+fn told(text: &str) -> (String, Vec<String>) {
+    let run = Run::single(import("a.txt", text.as_bytes(), None).unwrap());
+    let reports = tracedrop::analysis::reports(&run, &Query::default());
+    let report = reports.iter().find(|report| report.id == "stack-functions").unwrap();
+    let notes = report.blocks.iter().filter_map(|block| match block {
+        Block::Note(note) => Some(note.text.clone()),
+        _ => None,
+    });
+    (report.summary.clone(), notes.collect())
+}
+
+#[test]
+fn a_thread_is_no_hottest_function() {
+    let speedscope = |samples: &str, weights: &str| {
+        format!(
+            r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json",
+            "shared":{{"frames":[{{"name":"thread (7): MainThread"}},{{"name":"main","file":"a.py"}},{{"name":"fib","file":"a.py"}}]}},
+            "profiles":[{{"type":"sampled","name":"t","unit":"seconds","startValue":0,"endValue":10,
+            "samples":{samples},"weights":{weights}}}]}}"#
+        )
+    };
+    let (summary, notes) = told(&speedscope("[[0],[0,1,2],[0,1]]", "[6,3,1]"));
+    assert_eq!(summary, "fib is hottest: 30.0% self (3.000 s of 10.00 s).");
+    assert!(notes.is_empty(), "{notes:?}");
+    // Without any function, the thread is all there is.
+    let (summary, _) = told(&speedscope("[[0]]", "[10]"));
+    assert_eq!(summary, "thread (7): MainThread is hottest: 100.0% self (10.00 s of 10.00 s).");
+}
+
+#[test]
+fn functions_without_symbols_come_with_advice() {
+    let (summary, notes) = told("main;[unknown] 9\nmain;read 1\n");
+    assert_eq!(summary, "[unknown] is hottest: 90.0% self (9 of 10 samples).");
+    assert!(notes[0].starts_with("90.0% of self weight is in functions without a name"), "{notes:?}");
+    assert!(told("main;[unknown] 1\nmain;read 19\n").1.is_empty());
 }

@@ -6,8 +6,10 @@ mod divided;
 pub mod graph;
 pub mod merged;
 mod outermost;
+mod pseudo;
 pub mod tree;
 
 pub use call_tree::{
     CallTree, FileSums, Function, FunctionSum, NodeId, Sandwich, Weights, functions_in_order,
 };
+pub use pseudo::is_pseudo_frame;

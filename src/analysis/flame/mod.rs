@@ -16,6 +16,7 @@ use crate::base::units::{counted, format_float, format_ratio, group_digits, in_w
 use crate::report::chart::{FlameBox, Plot};
 use crate::report::{Block, Chart, Report};
 use crate::stacks::graph::StackGraph;
+use crate::stacks::is_pseudo_frame;
 use crate::trace::{Run, Trace};
 use sources::MAX_SLICES;
 pub use sources::{compared_graphs, graphs};
@@ -125,8 +126,10 @@ fn summary(graph: &StackGraph, ends: &[FlameBox]) -> String {
         let before: f64 = graph.own.iter().map(|own| own.before).sum();
         return format!("{} in A, {} in B.", amount(before), amount(graph.total()));
     }
-    let hottest =
-        ends.iter().filter(|it| it.depth == 0 && !it.is_rest).max_by(|a, b| a.weight.total_cmp(&b.weight));
+    let leaves = || ends.iter().filter(|it| it.depth == 0 && !it.is_rest);
+    let is_function = |it: &&FlameBox| !it.place.is_empty() || !is_pseudo_frame(&it.name);
+    let by_weight = |a: &&FlameBox, b: &&FlameBox| a.weight.total_cmp(&b.weight);
+    let hottest = leaves().filter(is_function).max_by(by_weight).or_else(|| leaves().max_by(by_weight));
     match hottest {
         Some(hottest) => format!(
             "{} is hottest: {} self ({} of {}).",

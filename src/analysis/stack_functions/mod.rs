@@ -11,7 +11,7 @@ use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells};
-use crate::stacks::{CallTree, FunctionSum, functions_in_order};
+use crate::stacks::{CallTree, FunctionSum, functions_in_order, is_pseudo_frame};
 use crate::trace::Trace;
 use crate::trace::labels::numbered_thread;
 use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
@@ -35,6 +35,12 @@ const MAX_DETAILED: usize = 16;
 const MAX_OF_GPUS: usize = 32;
 /// Frames at which perf stops by default.
 const PERF_LIMIT: u32 = 127;
+/// Name of a function that perf has no symbol for.
+const UNKNOWN: &str = "[unknown]";
+/// Share of self weight in functions without a name from which the report says so.
+const MUCH_UNKNOWN: f64 = 0.1;
+const SYMBOLS_ADVICE: &str =
+    "Record where the programs' symbols are available, or let the profiler resolve them before saving.";
 
 /// What is measured: profiles of one trace with the same event, measure and unit. GPUs of a memory snapshot are separate memories with
 /// peaks at different moments, so each has weights of its own.
@@ -276,13 +282,18 @@ fn add_weight(
 
 fn headline(weight: &Weight<'_>, tree: &CallTree, functions: &[FunctionSum], measure: &Measure) -> String {
     let whole = tree.weights.total;
-    let Some(first) = functions.first().filter(|sum| sum.self_weight > 0) else {
+    let text = |id| weight.trace.strings.get_opt(id).unwrap_or_default();
+    let is_pseudo =
+        |sum: &&FunctionSum| text(sum.function.1).is_empty() && is_pseudo_frame(text(sum.function.0));
+    let mut with_weight = functions.iter().take_while(|sum| sum.self_weight > 0);
+    let first = with_weight.clone().find(|sum| !is_pseudo(sum)).or_else(|| with_weight.next());
+    let Some(first) = first else {
         return match tree.weights.n_samples {
             0 => "The profile has no samples.".to_string(),
             n => format!("{}, none with a stack.", counted(n, "sample", "samples")),
         };
     };
-    let name = weight.trace.strings.get_opt(first.function.0).unwrap_or_default();
+    let name = text(first.function.0);
     let share =
         ratio(first.self_weight, whole).map_or(String::new(), |share| format!("{} ", format_ratio(share)));
     format!(
@@ -341,11 +352,23 @@ fn warn(report: &mut Report, weight: &Weight<'_>, tree: &CallTree, functions: &[
     let n_addresses = functions.iter().filter(is_address).count();
     if n_addresses * 2 > functions.len() {
         report.info(format!(
-            "{} of {} functions are addresses: the profile has no symbols for them. Record where the programs' symbols are \
-             available, or let the profiler resolve them before saving.",
+            "{} of {} functions are addresses: the profile has no symbols for them. {SYMBOLS_ADVICE}",
             group_digits(n_addresses as i128),
             group_digits(functions.len() as i128)
         ));
+    } else {
+        let is_nameless = |sum: &&FunctionSum| {
+            is_address(sum) || strings.get_opt(sum.function.0).is_none_or(|name| name == UNKNOWN)
+        };
+        let of_nameless = functions.iter().filter(is_nameless).map(|sum| sum.self_weight).sum();
+        let share = ratio(of_nameless, tree.weights.total).filter(|share| *share >= MUCH_UNKNOWN);
+        if let Some(share) = share {
+            report.info(format!(
+                "{} of self weight is in functions without a name ({UNKNOWN} or an address): the profile has no symbols for \
+                 them. {SYMBOLS_ADVICE}",
+                format_ratio(share)
+            ));
+        }
     }
     // A limit of the recorder shows as many stacks that end at one depth.
     let n_ends: u64 = tree.n_self.iter().sum();
