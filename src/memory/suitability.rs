@@ -19,6 +19,15 @@ impl Suitability {
             Suitability::Low => "low_mrm",
         }
     }
+
+    /// The class in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Suitability::High => "high",
+            Suitability::Medium => "medium",
+            Suitability::Low => "low",
+        }
+    }
 }
 
 /// Lower bounds of the suitability classes.
@@ -57,7 +66,8 @@ impl Thresholds {
         }
     }
 
-    /// Reason for the suitability class.
+    /// Reason for the suitability class. Retention is of regions; those never read count as 0. Lifetimes of blocks of the
+    /// key/value cache are another measure.
     pub fn reason(&self, write_once_ratio: Option<f64>, p99_s: f64, p50_s: f64) -> String {
         let Some(ratio) = write_once_ratio else {
             return "no stores, so the write-once ratio is unknown; mrm-trace counts it as 0".to_string();
@@ -67,7 +77,7 @@ impl Thresholds {
         let once = format!("{} of stored addresses were written once", percent(ratio));
         match self.judge(ratio, p99_s, p50_s) {
             Suitability::High => format!(
-                "{once} (≥ {}) and p99 retention is {} (≥ {} s)",
+                "{once} (≥ {}) and p99 region retention is {} (≥ {} s)",
                 percent(self.high_ratio),
                 time(p99_s),
                 self.high_p99_s
@@ -76,10 +86,10 @@ impl Thresholds {
                 let written =
                     (ratio < self.high_ratio).then(|| format!("≥ {} written once", percent(self.high_ratio)));
                 let kept = (p99_s < self.high_p99_s)
-                    .then(|| format!("p99 retention ≥ {} s (here {})", self.high_p99_s, time(p99_s)));
+                    .then(|| format!("p99 region retention ≥ {} s (here {})", self.high_p99_s, time(p99_s)));
                 let lacks: Vec<String> = written.into_iter().chain(kept).collect();
                 format!(
-                    "{once} (≥ {}) and median retention is {} (≥ {} s); high needs {}",
+                    "{once} (≥ {}) and median region retention is {} (≥ {} s); high needs {}",
                     percent(self.medium_ratio),
                     time(p50_s),
                     self.medium_p50_s,
@@ -90,7 +100,11 @@ impl Thresholds {
                 format!("only {once} (< {})", percent(self.medium_ratio))
             }
             Suitability::Low => {
-                format!("{once}, but median retention is only {} (< {} s)", time(p50_s), self.medium_p50_s)
+                format!(
+                    "{once}, but median region retention is only {} (< {} s), with regions never read as 0",
+                    time(p50_s),
+                    self.medium_p50_s
+                )
             }
         }
     }

@@ -112,33 +112,75 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
     let reason = |row: &KindSummary| {
         thresholds.reason(row.write_once_ratio_mean, row.retention_p99_s, row.retention_p50_s)
     };
+    let mut caption = "MRM (managed-retention memory) keeps data for a limited time. It suits data that is written once and kept \
+                       long."
+        .to_string();
+    if rows.iter().any(|row| row.kind == Kind::KV_CACHE) {
+        caption.push_str(
+            " Region retention counts regions never read as 0, as in mrm-trace. Block lifetimes of the KV cache are another \
+             measure: of single blocks, and only of those that are read.",
+        );
+    }
     Table::new(
         "kinds",
         "Memory kinds",
         vec![
-            Column::key("kind", "kind", Content::Plain, texts(rows.iter().map(|row| Some(source.view.kinds.name(row.kind))))),
-            Column::text("suitability", "MRM suitability", Content::Plain, texts(rows.iter().map(|row| Some(row.suitability.name()))))
-                .by_row(),
+            Column::key(
+                "kind",
+                "kind",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(source.view.kinds.name(row.kind)))),
+            ),
+            Column::text(
+                "suitability",
+                "MRM suitability",
+                Content::Plain,
+                texts(rows.iter().map(|row| Some(row.suitability.words()))),
+            )
+            .by_row(),
             Column::float("share", "% of accesses", Unit::Ratio, rows.iter().map(share).collect()).with_bar(),
-            Column::float("kept", "region retention p50", Unit::Seconds, rows.iter().map(|row| Some(row.retention_p50_s)).collect())
-                .hint("by region, over all of them; 0 for those never read after the first write, as in mrm-trace")
-                .by_row(),
+            Column::float(
+                "kept",
+                "region retention p50",
+                Unit::Seconds,
+                rows.iter().map(|row| Some(row.retention_p50_s)).collect(),
+            )
+            .hint(
+                "by region, over all of them; 0 for those never read after the first write, as in mrm-trace",
+            )
+            .by_row(),
             Column::counts("reads", "reads", Unit::Count, rows.iter().map(|row| row.reads)).adds_up(),
             Column::counts("writes", "writes", Unit::Count, rows.iter().map(|row| row.writes)).adds_up(),
-            Column::float("ratio", "reads per write", Unit::Plain, rows.iter().map(reads_per_write).collect())
-                .hint("over all accesses of the kind; empty without writes")
-                .by_row(),
-            Column::counts("bytes", "working set", Unit::Bytes, rows.iter().map(|row| row.total_pages.saturating_mul(4096)))
-                .hint("4 KiB pages hit by a sample; a page counts once per region")
-                .with_bar()
-                .adds_up(),
-            Column::float("written_once", "written once", Unit::Ratio, rows.iter().map(|row| row.write_once_ratio_mean).collect())
-                .hint("mean over the regions with stores; empty without stores")
-                .by_row(),
+            Column::float(
+                "ratio",
+                "reads per write",
+                Unit::Plain,
+                rows.iter().map(reads_per_write).collect(),
+            )
+            .hint("over all accesses of the kind; empty without writes")
+            .by_row(),
+            Column::counts(
+                "bytes",
+                "working set",
+                Unit::Bytes,
+                rows.iter().map(|row| row.total_pages.saturating_mul(4096)),
+            )
+            .hint("4 KiB pages hit by a sample; a page counts once per region")
+            .with_bar()
+            .adds_up(),
+            Column::float(
+                "written_once",
+                "written once",
+                Unit::Ratio,
+                rows.iter().map(|row| row.write_once_ratio_mean).collect(),
+            )
+            .hint("mean over the regions with stores; empty without stores")
+            .by_row(),
             Column::text("reason", "reason", Content::Plain, texts(rows.iter().map(|row| Some(reason(row))))),
         ],
     )
-    .caption("MRM (managed-retention memory) keeps data for a limited time. It suits data that is written once and kept long.")
+    .sorted_by("bytes", true)
+    .caption(caption)
 }
 
 /// MRM suitability of each kind with the reason, as facts at the top: a table has no room for sentences.
@@ -149,11 +191,11 @@ pub fn suitability(source: &Source<'_, '_>, thresholds: &Thresholds) -> Facts {
         let id: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let mark = match row.suitability {
             Suitability::High => Mark::Good,
-            Suitability::Medium => Mark::Fair,
-            Suitability::Low => Mark::Plain,
+            Suitability::Medium => Mark::Plain,
+            Suitability::Low => Mark::Fair,
         };
         let why = thresholds.reason(row.write_once_ratio_mean, row.retention_p99_s, row.retention_p50_s);
-        facts.push(&format!("suits_{id}"), name, row.suitability.name(), Unit::None).hint(why).mark(mark);
+        facts.push(&format!("suits_{id}"), name, row.suitability.words(), Unit::None).hint(why).mark(mark);
     }
     facts
 }
