@@ -406,3 +406,25 @@ fn times_can_be_those_of_mrm_trace() {
         assert!(seed.ledger.issue("memray-approximate-clock").is_none());
     }
 }
+
+/// Times of a capture are those of memory samples, one every 10 ms, so blocks that are freed sooner have no lifetime to tell.
+#[test]
+fn times_below_the_resolution_are_not_told_as_zero() {
+    let (name, bytes, _) = captures().into_iter().find(|(name, ..)| name.contains("v13-raw")).unwrap();
+    let run = Run::single(import(&name, &unpacked(&bytes), None).unwrap());
+    let reports = tracedrop::analysis::reports(&run, &Query::default());
+    let report = |id: &str| reports.iter().find(|report| report.id == id).unwrap();
+    assert!(
+        report("mrm").summary.contains("Block lifetime of kv_cache: under 10 ms"),
+        "{}",
+        report("mrm").summary
+    );
+    assert_eq!(report("mrm-kv").summary, "42 blocks: lifetime under 10 ms.");
+    assert_eq!(report("mrm-kv").charts().count(), 0);
+    assert!(report("memray").summary.contains("under 10 ms after the start"), "{}", report("memray").summary);
+    // All accesses are at one sample.
+    let over_time = report("mrm-time");
+    assert!(over_time.summary.ends_with("All accesses have one timestamp, so nothing is over time."));
+    assert_eq!(over_time.charts().count(), 0);
+    assert!(!report("mrm").charts().any(|chart| chart.id == "retention_chart"));
+}

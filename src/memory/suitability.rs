@@ -1,6 +1,6 @@
 //! Suitability of managed-retention memory (MRM) for a kind of data: it suits data written once and kept long.
 
-use crate::base::units::{Unit, format_float, format_ratio};
+use crate::base::units::format_ratio;
 
 /// Suitability class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,13 +67,18 @@ impl Thresholds {
     }
 
     /// Reason for the suitability class. Retention is of regions; those never read count as 0. Lifetimes of blocks of the
-    /// key/value cache are another measure.
-    pub fn reason(&self, write_once_ratio: Option<f64>, p99_s: f64, p50_s: f64) -> String {
+    /// key/value cache are another measure. `time` writes seconds as exactly as they are known.
+    pub fn reason(
+        &self,
+        write_once_ratio: Option<f64>,
+        p99_s: f64,
+        p50_s: f64,
+        time: &dyn Fn(f64) -> String,
+    ) -> String {
         let Some(ratio) = write_once_ratio else {
             return "no stores, so the write-once ratio is unknown; mrm-trace counts it as 0".to_string();
         };
         let percent = format_ratio;
-        let time = |seconds| format_float(seconds, Unit::Seconds);
         let once = format!("{} of stored addresses were written once", percent(ratio));
         match self.judge(ratio, p99_s, p50_s) {
             Suitability::High => format!(
@@ -101,7 +106,7 @@ impl Thresholds {
             }
             Suitability::Low => {
                 format!(
-                    "{once}, but median region retention is only {} (< {} s), with regions never read as 0",
+                    "{once}, but median region retention is {} (< {} s), with regions never read as 0",
                     time(p50_s),
                     self.medium_p50_s
                 )

@@ -85,7 +85,7 @@ fn suitability() {
             [0, 1, 2].map(|at| if case[at].is_null() { f64::NAN } else { float(&case[at]) });
         let found = Thresholds::default().judge(ratio, p99, p50);
         assert_eq!(found.name(), case[3].as_str().unwrap(), "{case}");
-        assert!(!Thresholds::default().reason(Some(ratio), p99, p50).is_empty());
+        assert!(!Thresholds::default().reason(Some(ratio), p99, p50, &|s| s.to_string()).is_empty());
     }
 }
 

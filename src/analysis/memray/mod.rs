@@ -8,10 +8,11 @@ use super::timeline::texts;
 use super::{AnalysisInfo, Context, Group};
 use crate::analysis::gpu::facts::{integer, text};
 use crate::analysis::gpu::stats::share;
+use crate::analysis::mrm::clock::Clock;
 use crate::analysis::several::{numbered, titled};
 use crate::base::hash::HashMap;
 use crate::base::sort;
-use crate::base::units::{Unit, counted, format_bytes, format_ns};
+use crate::base::units::{Unit, counted, format_bytes};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::builder::{for_each_element, for_each_member};
 use crate::trace::samples::{Frame, NO_LINE, StackId};
@@ -223,7 +224,7 @@ fn summary(peak: i64, n: i64, after: Option<i64>, most: Option<&Holder>) -> Stri
         counted(n.max(0) as u64, "allocation", "allocations"),
     );
     if let Some(after) = after {
-        summary.push_str(&format!(", {} after the start", format_ns(after)));
+        summary.push_str(&format!(", {} after the start", Clock::TenMs.words(after)));
     }
     if let Some((most, share)) = most.and_then(|most| Some((most, share(most.bytes, peak)?))) {
         summary.push_str(&format!(

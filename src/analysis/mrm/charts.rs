@@ -2,6 +2,7 @@
 
 use super::histograms::{self, Bin};
 use super::tables::Source;
+use super::trust;
 use crate::analysis::timeline::texts;
 use crate::base::units::Unit;
 use crate::memory::suitability::Thresholds;
@@ -32,8 +33,13 @@ pub fn all(source: &Source<'_, '_>, thresholds: &Thresholds, intervals: Vec<Line
     }
     let shown = source.kinds.get(..MAX_KINDS).unwrap_or(source.kinds);
     let source = &Source { view: source.view, kinds: shown };
-    let mut charts = vec![retention(source)];
-    charts.extend(retention_histogram(source));
+    let mut charts = Vec::new();
+    // Durations that the clock can't tell from 0 have no distribution.
+    let clock = trust::clock_of(source.view);
+    if source.view.metrics.regions.iter().any(|region| clock.can_tell(region.retention_ns())) {
+        charts.push(retention(source));
+        charts.extend(retention_histogram(source));
+    }
     charts.push(written_once(source, thresholds));
     charts.push(mix(source));
     charts.push(working_set(source));

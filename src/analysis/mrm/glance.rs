@@ -1,8 +1,10 @@
 //! Summary of all kinds, with notes where the numbers are misleading.
 
+use super::clock::Clock;
 use super::tables::Source;
+use super::trust;
 use crate::analysis::timeline::texts;
-use crate::base::units::{Unit, counted, format_ns, format_ratio};
+use crate::base::units::{Unit, counted, format_float, format_ratio};
 use crate::memory::Kind;
 use crate::memory::kept::Kept;
 use crate::memory::suitability::{Suitability, Thresholds};
@@ -33,10 +35,11 @@ fn kept_of(source: &Source<'_, '_>, kind: Kind) -> (Kept, &'static str) {
 
 /// `348 blocks: 51.4% are never read after being written; lifetime p50 of the others 672.5 ms, p90 1.680 s, p99 2.330 s`. Without
 /// the median where a fact already shows it.
-pub fn kept_in_words(kept: &Kept, noun: &str, with_median: bool) -> String {
+pub fn kept_in_words(kept: &Kept, noun: &str, with_median: bool, clock: Clock) -> String {
     let n = counted(kept.n as u64, noun, &format!("{noun}s"));
-    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| format_ns(kept.quantile(q).unwrap_or(0)));
-    let is_single = kept.n_read() == 1;
+    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| clock.words(kept.quantile(q).unwrap_or(0)));
+    // All the same to the clock.
+    let is_single = kept.n_read() == 1 || p50 == p99 && clock != Clock::Exact;
     let spread = |others: &str| match (with_median, is_single) {
         (true, true) => format!("{}{others} {p50}", of_noun(noun)),
         (true, false) => format!("{} p50{others} {p50}, p90 {p90}, p99 {p99}", of_noun(noun)),
@@ -69,33 +72,29 @@ fn of_noun(noun: &str) -> &'static str {
 pub fn kept_sentence(source: &Source<'_, '_>) -> Option<String> {
     let row = kind_in_question(source)?;
     let (kept, noun) = kept_of(source, row.kind);
-    let median = kept.quantile(0.5).filter(|_| kept.n_read() > 0)?;
+    let clock = trust::clock_of(source.view);
+    let median = kept.quantile(0.5).filter(|_| kept.n_read() > 0 && clock != Clock::None)?;
     Some(format!(
         " {} {} of {}: {} (p50 of {noun}s read).",
         if noun == "block" { "Block" } else { "Region" },
         of_noun(noun),
         source.view.kinds.name(row.kind),
-        format_ns(median)
+        clock.words(median)
     ))
 }
 
 /// How long data is kept, how much memory is touched, and how many accesses say so.
 pub fn facts(source: &Source<'_, '_>, facts: &mut Facts) {
-    let view = source.view;
+    let (view, clock) = (source.view, trust::clock_of(source.view));
     if let Some(row) = kind_in_question(source) {
         let (kept, noun) = kept_of(source, row.kind);
         let hint = match kept.n {
             0 => "no store in the trace".to_string(),
-            _ => kept_in_words(&kept, noun, false),
+            _ => kept_in_words(&kept, noun, false, clock),
         };
-        facts
-            .push(
-                "kept",
-                &format!("{} {noun} {} (p50 of those read)", view.kinds.name(row.kind), of_noun(noun)),
-                kept.quantile(0.5),
-                Unit::Ns,
-            )
-            .hint(hint);
+        let (median, unit) = clock.value(kept.quantile(0.5));
+        let label = format!("{} {noun} {} (p50 of those read)", view.kinds.name(row.kind), of_noun(noun));
+        facts.push("kept", &label, median, unit).hint(hint);
     }
     let bytes = view.pages.len().saturating_mul(1 << PAGE_BITS);
     facts
@@ -109,9 +108,9 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
     let rows = source.kinds;
     let all: u64 = source.view.coverage.n_rows.max(1);
     let share = |row: &KindSummary| Some((row.reads + row.writes) as f64 / all as f64);
-    let reason = |row: &KindSummary| {
-        thresholds.reason(row.write_once_ratio_mean, row.retention_p99_s, row.retention_p50_s)
-    };
+    let clock = trust::clock_of(source.view);
+    let kept = |row: &KindSummary| Some(row.retention_p50_s).filter(|s| clock.can_tell(ns_of(*s)));
+    let reason = |row: &KindSummary| reason(thresholds, row, clock);
     let mut caption = "MRM (managed-retention memory) keeps data for a limited time. It suits data that is written once and kept \
                        long."
         .to_string();
@@ -143,7 +142,7 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
                 "kept",
                 "region retention p50",
                 Unit::Seconds,
-                rows.iter().map(|row| Some(row.retention_p50_s)).collect(),
+                rows.iter().map(kept).collect(),
             )
             .hint(
                 "by region, over all of them; 0 for those never read after the first write, as in mrm-trace",
@@ -194,7 +193,7 @@ pub fn suitability(source: &Source<'_, '_>, thresholds: &Thresholds) -> Facts {
             Suitability::Medium => Mark::Plain,
             Suitability::Low => Mark::Fair,
         };
-        let why = thresholds.reason(row.write_once_ratio_mean, row.retention_p99_s, row.retention_p50_s);
+        let why = reason(thresholds, row, trust::clock_of(source.view));
         facts.push(&format!("suits_{id}"), name, row.suitability.words(), Unit::None).hint(why).mark(mark);
     }
     facts

@@ -2,6 +2,7 @@
 //! memory (MRM). The tables have the names and columns of mrm-trace.
 
 pub mod charts;
+pub mod clock;
 pub mod glance;
 pub mod histograms;
 pub mod tables;

@@ -1,5 +1,6 @@
 //! Data quality of a memory trace: run validity, manifest, and coverage of optional fields.
 
+use super::clock::Clock;
 use crate::analysis::Context;
 use crate::analysis::memory_query::MemoryQuery;
 use crate::analysis::run_files::{metadata_of, n_differing};
@@ -157,15 +158,24 @@ pub fn tell_of_clock(view: &LabelledTrace<'_>, report: &mut Report) {
     if view.trace.accesses.is_empty() {
         return;
     }
-    if view.trace.source.format == "memray-seed" {
-        report.info(
+    match clock_of(view) {
+        Clock::None => report.info(
             "All timestamps are 0, as in mrm-trace 0.1.0 with memray records. Ignore all metrics that depend on time.",
-        );
-    } else if collector_of(view) == Collector::Memray {
-        report.info(
+        ),
+        Clock::TenMs => report.info(
             "Timestamps are accurate to about 10 ms: memray records have none, so each gets the time of the preceding memory \
              sample. Ignore retention times and intervals shorter than that.",
-        );
+        ),
+        Clock::Exact => {}
+    }
+}
+
+/// How exact the times of the accesses are.
+pub fn clock_of(view: &LabelledTrace<'_>) -> Clock {
+    match collector_of(view) {
+        _ if view.trace.source.format == "memray-seed" => Clock::None,
+        Collector::Memray => Clock::TenMs,
+        _ => Clock::Exact,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Key/value cache: block lifetimes, and the page table as stored in run directories.
 
 use super::mrm::charts::{cumulative, tone};
+use super::mrm::clock::Clock;
 use super::mrm::{append_part, glance, trust};
 use super::timeline::{MAX_ROWS, cut, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group};
@@ -27,9 +28,10 @@ fn run(context: &Context<'_>) -> Report {
         let mut part = Report::new(INFO.id, INFO.title);
         trust::tell_of_clock(view, &mut part);
         let sums = Sums::new(&view.kv_blocks);
-        add_trace(view, &sums, &mut part);
+        let clock = trust::clock_of(view);
+        add_trace(view, &sums, clock, &mut part);
         trust::mark(view.trace, &context.query.memory, &mut part);
-        part.summary = headline(&sums);
+        part.summary = headline(&sums, clock);
         append_part(part, number, context.memory(), &mut report);
     }
     report
@@ -63,17 +65,17 @@ impl Sums {
     }
 }
 
-fn headline(sums: &Sums) -> String {
+fn headline(sums: &Sums, clock: Clock) -> String {
     if sums.n_lives == 0 {
         return "No KV cache accesses.".to_string();
     }
     match sums.kept.n {
         0 => format!("{}, none with a store in the trace.", counted(sums.n_lives as u64, "block", "blocks")),
-        _ => format!("{}.", glance::kept_in_words(&sums.kept, "block", true)),
+        _ => format!("{}.", glance::kept_in_words(&sums.kept, "block", true, clock)),
     }
 }
 
-fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, report: &mut Report) {
+fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, clock: Clock, report: &mut Report) {
     let mut facts = Facts::new("Blocks");
     facts.push("addresses", "Addresses", sums.n_addresses, Unit::Count);
     facts
@@ -84,11 +86,13 @@ fn add_trace(view: &LabelledTrace<'_>, sums: &Sums, report: &mut Report) {
     facts
         .push("never_read", "Never read", sums.kept.never_read(), Unit::Ratio)
         .hint("blocks without a read after the store");
+    let (median, unit) = clock.value(sums.kept.quantile(0.5));
     facts
-        .push("median_lifetime", "Block lifetime (p50)", sums.kept.quantile(0.5), Unit::Ns)
+        .push("median_lifetime", "Block lifetime (p50)", median, unit)
         .hint("of the other blocks, from the store to the last read");
     report.facts(facts);
-    if sums.kept.n_read() > 0 {
+    // Durations that the clock can't tell from 0 have no distribution.
+    if sums.kept.ns().last().is_some_and(|longest| clock.can_tell(*longest)) {
         let line = Line { name: "blocks".to_string(), tone: tone(0), points: cumulative(sums.kept.ns()) };
         report.chart(Chart {
             id: "kv_lifetime_chart".into(),

@@ -236,12 +236,22 @@ fn add_trace(view: &LabelledTrace<'_>, report: &mut Report) {
     };
     let periods: Vec<Period> = spans.iter().map(period).collect();
     let largest = stretches.iter().map(|stretch| stretch.pages).max().unwrap_or(0);
-    report.summary = format!(
-        "Peak working set: {} in a bin of {}. Total touched: {}.",
-        format_bytes(largest.saturating_mul(4096)),
-        crate::base::units::format_ns((span / N_TIMES as i128) as i64),
-        format_bytes(view.pages.len().saturating_mul(4096))
-    );
+    let total = format_bytes(view.pages.len().saturating_mul(4096));
+    if start == end {
+        report.summary =
+            format!("Total touched: {total}. All accesses have one timestamp, so nothing is over time.");
+        report.table(places_table(&places, &place_kinds, stretches));
+        return;
+    }
+    let bin = (span / N_TIMES as i128) as i64;
+    report.summary = match trust::clock_of(view).can_tell(bin) {
+        true => format!(
+            "Peak working set: {} in a bin of {}. Total touched: {total}.",
+            format_bytes(largest.saturating_mul(4096)),
+            crate::base::units::format_ns(bin),
+        ),
+        false => format!("Total touched: {total}. Timestamps are too coarse for a peak working set."),
+    };
     let (growth, growth_table) = growth(view, kinds, stretches, &start_of);
     let pictures = [
         growth,
