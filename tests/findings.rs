@@ -59,7 +59,7 @@ fn each_leads_to_rows_and_is_in_order() {
             assert!(times.windows(2).all(|pair| pair[0] >= pair[1]), "{place}: {times:?}");
             // What takes the most time is no opportunity: it may be needed.
             let is_spent = |finding: &Finding| finding.id == "largest-operation";
-            assert!(list.findings.iter().all(|it| is_spent(it) == (list.stakes == Stakes::Spent)), "{place}");
+            assert!(list.findings.iter().all(|it| is_spent(it) == list.stakes.are_spent()), "{place}");
         }
         for finding in findings {
             n += 1;
@@ -332,4 +332,27 @@ fn captures_of_graphs_are_not_host_bound() {
     let (summary, ids) = opportunities("capture_32_FULL");
     assert!(summary.contains("graphs: kernels are recorded, not run"), "{summary}");
     assert!(!ids.iter().any(|id| id == "waits-for-host"), "{ids:?}");
+}
+
+/// Shares say what they are of: threads run beside each other, and some profiles count only some of their samples.
+#[test]
+fn shares_of_self_time_and_of_samples_are_called_that() {
+    let reports = |name: &str, text: &str| {
+        let trace = import(name, text.as_bytes(), None).unwrap();
+        reports(&Run::single(trace), &Query::default())
+    };
+    // Two threads wait at the same time: 20 µs of self time in 10 µs.
+    let wait = |tid: u32| format!(r#"{{"ph":"X","name":"wait","pid":1,"tid":{tid},"ts":0,"dur":10}}"#);
+    let reports_of_slices = reports("a.json", &format!("[{},{}]", wait(1), wait(2)));
+    let overview = reports_of_slices.iter().find(|report| report.id == "overview").unwrap();
+    let largest = lists(overview)[0];
+    assert_eq!((largest.stakes, largest.findings[0].time), (Stakes::SelfTime, Some(20_000)));
+
+    let path = own_dir("situations").join("profile-that-waits.jsonl");
+    let text = std::fs::read_to_string(path).unwrap().replace(r#""mode":"wall""#, r#""mode":"gil""#);
+    let reports = reports("a.jsonl", &text);
+    let frames = reports.iter().find(|report| report.id == "hot-frames").unwrap();
+    assert!(frames.summary.ends_with("samples of threads holding the GIL)."), "{}", frames.summary);
+    assert_eq!(lists(frames)[0].stakes, Stakes::Samples);
+    assert!(lists(frames)[0].caption.starts_with("Percentages of all samples of threads holding the GIL."));
 }

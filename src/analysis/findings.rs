@@ -36,6 +36,16 @@ pub fn consumers(findings: Vec<Finding>) -> Findings {
     block(WHERE_IT_GOES, Stakes::Spent, findings)
 }
 
+/// The names with the most self time, in the order given. Threads run beside each other, so shares are of their sum.
+pub fn consumers_of_self_time(findings: Vec<Finding>) -> Findings {
+    Findings { stakes: Stakes::SelfTime, ..consumers(findings) }
+}
+
+/// What most samples are of, in the order given.
+pub fn consumers_of_samples(findings: Vec<Finding>) -> Findings {
+    Findings { stakes: Stakes::Samples, ..consumers(findings) }
+}
+
 /// What could be saved, in the order given.
 pub fn opportunities(findings: Vec<Finding>) -> Findings {
     block(OPPORTUNITIES, Stakes::Gain, findings)

@@ -56,6 +56,17 @@ pub enum Stakes {
     Difference,
     /// Time that was spent, which may be needed.
     Spent,
+    /// The same; fractions are of the self time of all threads, which together take longer than the trace.
+    SelfTime,
+    /// The same; fractions are of the samples that were counted.
+    Samples,
+}
+
+impl Stakes {
+    /// Whether times were spent, and may be needed.
+    pub fn are_spent(self) -> bool {
+        matches!(self, Stakes::Spent | Stakes::SelfTime | Stakes::Samples)
+    }
 }
 
 impl Finding {

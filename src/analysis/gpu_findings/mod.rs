@@ -88,6 +88,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let mut any_ambiguous = false;
     let mut any_idle_unknown = false;
     let mut any_capture = false;
+    let mut n_gpus = 0;
     let mut n_with_work = 0usize;
     for (number, trace) in traces.iter().enumerate() {
         let reader = Reader::new(reports, number);
@@ -99,6 +100,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         }
         n_with_work += 1;
         any_ambiguous |= reader.ambiguous_launches().is_some();
+        n_gpus = n_gpus.max(reader.n_gpus());
         can_tell_launches &= reader.coverage(gpu_breakdown::LAUNCHES) >= ENOUGH_LAUNCHES;
         let idle_is_partial = reader
             .table(gpu_breakdown::BREAKDOWN)
@@ -153,8 +155,20 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     if let Some(chart) = lead.blocks.iter().find(|block| matches!(block, Block::Chart(_))) {
         report.blocks.push(chart.clone());
     }
+    // Times of several GPUs add up to more than the trace lasts.
+    let summed = match (n_gpus, n_traces) {
+        (0 | 1, _) => String::new(),
+        (n, 1) => format!(" Times are summed over {n} GPUs."),
+        _ => " Times are summed over the GPUs of a file.".to_string(),
+    };
+    let mut opportunities = opportunities(gains);
+    if !opportunities.findings.is_empty() {
+        opportunities.caption.push_str(&summed);
+    }
     if !largest.is_empty() {
-        report.findings(consumers(largest));
+        let mut consumers = consumers(largest);
+        consumers.caption.push_str(&summed);
+        report.findings(consumers);
     }
     report.findings(Findings {
         empty: if any_capture {
@@ -166,7 +180,7 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
             "Nothing stands out: no wait, gap, copy or communication takes 2% of the time."
         }
         .to_string(),
-        ..opportunities(gains)
+        ..opportunities
     });
     if !can_tell_launches {
         let known = if any_ambiguous { "known" } else { "recorded" };

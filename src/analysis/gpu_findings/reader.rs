@@ -40,6 +40,14 @@ impl<'a> Reader<'a> {
         Some(TableOf { report, table })
     }
 
+    /// Number of GPUs with activity.
+    pub fn n_gpus(&self) -> usize {
+        let rows = self.table(gpu_breakdown::BREAKDOWN).into_iter().flat_map(TableOf::rows);
+        let mut names: Vec<String> = rows.map(|row| row.text("device")).collect();
+        names.dedup();
+        names.len()
+    }
+
     /// Share of kernel time that has `what` recorded, from the coverage table; 0 if unknown.
     pub fn coverage(&self, what: &str) -> f64 {
         let table = self.table(gpu_breakdown::COVERAGE);

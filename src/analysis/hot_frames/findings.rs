@@ -1,8 +1,8 @@
 //! Findings for Python profiles: the hottest functions, waiting, garbage collection, imports.
 
 use super::totals::{FunctionKey, Total};
-use super::{FUNCTIONS, function_name, places, ratio, thread_time_ns};
-use crate::analysis::findings::{LEAST, consumers, quoted, rows_of, worth_saying};
+use super::{FUNCTIONS, function_name, places, ratio, sampled, thread_time_ns};
+use crate::analysis::findings::{LEAST, consumers_of_samples, quoted, rows_of, worth_saying};
 use crate::analysis::gpu::stats::percent;
 use crate::base::sort;
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
@@ -94,9 +94,10 @@ pub fn of(
         let func = names(total).1.unwrap_or("");
         found.extend(finding(id, total.self_samples, HOTTEST, func, &|share| {
             format!(
-                "{quoted}{place}{is}: {share} self ({} of {}).",
+                "{quoted}{place}{is}: {share} self ({} of {}{}).",
                 group_digits(i128::try_from(total.self_samples).unwrap_or(i128::MAX)),
-                counted(samples as u64, "sample", "samples")
+                counted(samples as u64, "sample", "samples"),
+                sampled(profile)
             )
         }));
     }
@@ -127,6 +128,6 @@ pub fn of(
     let has_imports = found.len() > n_without_imports;
     sort::by(&mut found, |a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
     let overlap = if has_imports { " Imports can overlap the other findings." } else { "" };
-    let caption = format!("Percentages of all samples.{overlap}");
-    worth_saying([Findings { caption, ..consumers(found) }]).pop()
+    let caption = format!("Percentages of all samples{}.{overlap}", sampled(profile));
+    worth_saying([Findings { caption, ..consumers_of_samples(found) }]).pop()
 }

@@ -77,12 +77,23 @@ fn headline(trace: &Trace, profile: &ProfileRun, functions: &[Total<FunctionKey>
     let name = function_name(profile, hottest.first_row as usize, &trace.strings);
     let share = ratio(hottest.self_samples, samples).unwrap_or(0.0);
     format!(
-        "{} is hottest: {} self ({} of {}).",
+        "{} is hottest: {} self ({} of {}{}).",
         name.as_deref().unwrap_or("An unnamed function"),
         format_ratio(share),
         group_digits(hottest.self_samples as i128),
-        counted(samples as u64, "sample", "samples")
+        counted(samples as u64, "sample", "samples"),
+        sampled(profile)
     )
+}
+
+/// Which samples the counts are of, where the mode leaves threads out: to follow "samples".
+fn sampled(profile: &ProfileRun) -> &'static str {
+    match profile.mode.as_deref() {
+        Some("cpu") => " of threads on a CPU",
+        Some("gil") => " of threads holding the GIL",
+        Some("exception") => " of threads handling an exception",
+        _ => "",
+    }
 }
 
 fn short_id(profile: &ProfileRun) -> String {

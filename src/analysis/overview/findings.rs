@@ -1,7 +1,7 @@
 //! Findings for traces without GPU activity: the largest consumer of self time, and slices that take far longer than others of the
 //! same name, with the child slice responsible.
 
-use crate::analysis::findings::{consumers, opportunities, quoted, rows_of, worth_saying};
+use crate::analysis::findings::{consumers_of_self_time, opportunities, quoted, rows_of, worth_saying};
 use crate::analysis::gpu;
 use crate::analysis::gpu::stats::percent;
 use crate::analysis::slices::{self, SliceSums};
@@ -44,7 +44,7 @@ pub fn of(run: &Run, sums: &SliceSums<'_>) -> Vec<Findings> {
         unusual.extend(of_trace);
     }
     sort::by_key(&mut unusual, |finding| std::cmp::Reverse(finding.time));
-    worth_saying([consumers(largest(sums).into_iter().collect()), opportunities(unusual)])
+    worth_saying([consumers_of_self_time(largest(sums).into_iter().collect()), opportunities(unusual)])
 }
 
 /// Slices of that name.

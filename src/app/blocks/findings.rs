@@ -37,6 +37,8 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes) -> impl IntoView {
         let width = 100.0 * share.abs().min(1.0);
         let (time, share, tone) = match stakes {
             Stakes::Gain | Stakes::Spent => (format_ns(ns), (words().reports.of_the_time)(share), ""),
+            Stakes::SelfTime => (format_ns(ns), (words().reports.of_self_time)(share), ""),
+            Stakes::Samples => (format_ns(ns), (words().reports.of_samples)(share), ""),
             Stakes::Difference => {
                 let tone = if ns < 0 { "tone-less" } else { "tone-more" };
                 (format_signed_ns(ns), (words().compare.of_side_a)(share), tone)

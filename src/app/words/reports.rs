@@ -12,6 +12,8 @@ pub struct ReportsWords {
     pub note_warning: &'static str,
     /// Share of the time, 0 to 1.
     pub of_the_time: fn(f64) -> String,
+    pub of_self_time: fn(f64) -> String,
+    pub of_samples: fn(f64) -> String,
     pub top_label: &'static str,
     pub own_rules_title: &'static str,
     pub own_rules_explanation: &'static str,
@@ -71,6 +73,8 @@ pub const ENGLISH: ReportsWords = ReportsWords {
     empty_report: "Nothing to report.",
     note_warning: "Warning:",
     of_the_time: |share| format!("{:.1}% of the time", 100.0 * share),
+    of_self_time: |share| format!("{:.1}% of self time", 100.0 * share),
+    of_samples: |share| format!("{:.1}% of samples", 100.0 * share),
     top_label: "Rows per list",
     own_rules_title: "Custom kernel rules",
     own_rules_explanation: "One rule per line, matched before the built-in rules: operation | family | library | conditions. Conditions are \

@@ -5,7 +5,7 @@
 
 use super::files::hash_of;
 use tracedrop::base::units::Unit;
-use tracedrop::report::{Block, Cells, Column, Fact, Finding, Report, Table, Value};
+use tracedrop::report::{Block, Cells, Column, Fact, Finding, Report, Stakes, Table, Value};
 
 /// Part of an id that stands for the values of a report.
 pub const FACT: &str = "fact";
@@ -88,13 +88,20 @@ pub fn facts(report: &Report) -> impl Iterator<Item = &Fact> {
 pub fn find<'a>(reports: &'a [Report], id: &[&str]) -> Result<Found<'a>, String> {
     match id {
         [FINDING, kind, value] => {
-            let (_, finding, _) = findings(reports)
+            let (_, finding, block) = findings(reports)
                 .into_iter()
                 .find(|(name, ..)| name == kind)
                 .ok_or_else(|| format!("no finding '{kind}'"))?;
             let (value, unit, label, hint) = match *value {
                 "time_ns" => (finding.time.into(), Unit::Ns, "time at stake".to_string(), ""),
-                "share" => (finding.share.into(), Unit::Ratio, "share of the total time".to_string(), ""),
+                "share" => {
+                    let whole = match block.stakes {
+                        Stakes::SelfTime => "self time",
+                        Stakes::Samples => "samples",
+                        _ => "the total time",
+                    };
+                    (finding.share.into(), Unit::Ratio, format!("share of {whole}"), "")
+                }
                 other => {
                     let fact = finding.evidence.iter().find(|fact| fact.id == other);
                     let fact = fact.ok_or_else(|| format!("no '{other}' in finding '{kind}'"))?;

@@ -257,6 +257,8 @@ fn write_findings(findings: &Findings, json: &mut JsonWriter) {
             Stakes::Gain => {}
             Stakes::Difference => json.member("stakes", "difference"),
             Stakes::Spent => json.member("stakes", "spent"),
+            Stakes::SelfTime => json.member("stakes", "self-time"),
+            Stakes::Samples => json.member("stakes", "samples"),
         }
         json.key("list");
         json.list(&findings.findings, |finding, json| {
@@ -628,6 +630,8 @@ fn read_findings(content: FindingsContent<'_>) -> Result<Findings, Refusal> {
         stakes: match &*content.stakes.0 {
             "difference" => Stakes::Difference,
             "spent" => Stakes::Spent,
+            "self-time" => Stakes::SelfTime,
+            "samples" => Stakes::Samples,
             _ => Stakes::Gain,
         },
         findings: short(content.list, MAX_ITEMS)?.into_iter().map(read).collect::<Result<_, Refusal>>()?,
