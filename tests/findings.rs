@@ -356,3 +356,45 @@ fn shares_of_self_time_and_of_samples_are_called_that() {
     assert_eq!(lists(frames)[0].stakes, Stakes::Samples);
     assert!(lists(frames)[0].caption.starts_with("Percentages of all samples of threads holding the GIL."));
 }
+
+/// Slices of one name that take too long are one finding, with the time beyond the median in all of them.
+#[test]
+fn outliers_of_one_name_are_one_finding() {
+    // 37 slices of 10 µs, and three of 100, 101 and 102 µs: 90 + 91 + 92 = 273 µs too many.
+    let durations = (0..37).map(|_| 10).chain([100, 101, 102]);
+    let mut at = 0;
+    let event = |dur: u32| {
+        at += dur;
+        format!(r#"{{"ph":"X","name":"gemm","pid":1,"tid":1,"ts":{},"dur":{dur}}}"#, at - dur)
+    };
+    let events: Vec<String> = durations.map(event).collect();
+    let trace = import("a.json", format!("[{}]", events.join(",")).as_bytes(), None).unwrap();
+    let reports = reports(&Run::single(trace), &Query::default());
+    let overview = reports.iter().find(|report| report.id == "overview").unwrap();
+    let unusual: Vec<&Finding> = lists(overview)
+        .into_iter()
+        .flat_map(|list| &list.findings)
+        .filter(|it| it.id == "unusual-slice")
+        .collect();
+    assert_eq!(unusual.len(), 1);
+    let text = "3 “gemm” took 100.0 µs to 102.0 µs, compared with a median of 10.00 µs over 40 slices.";
+    assert_eq!((&*unusual[0].text, unusual[0].time), (text, Some(273_000)));
+}
+
+/// Kernels that no rule knows have nothing in common, so the largest is named instead of them all.
+#[test]
+fn unknown_kernels_are_named_one_by_one() {
+    let kernel = |name: &str, ts: u32, dur: u32| {
+        format!(
+            r#"{{"ph":"X","cat":"kernel","name":"{name}","pid":0,"tid":7,"ts":{ts},"dur":{dur},
+            "args":{{"device":0,"stream":7}}}}"#
+        )
+    };
+    let events = [kernel("gossip_quiet", 0, 60), kernel("search_beam", 60, 40)].join(",");
+    let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{events}]}}"#);
+    let trace = import("a.json", text.as_bytes(), None).unwrap();
+    let found = findings(&reports(&Run::single(trace), &Query::default())).unwrap();
+    let largest = found.iter().find(|finding| finding.id == "largest-operation").unwrap();
+    assert_eq!(largest.text, "gossip_quiet accounts for 60.0% of kernel time, 1 launch.");
+    assert_eq!(largest.time, Some(60_000));
+}

@@ -1,7 +1,7 @@
 //! Helpers shared by the findings of several reports: threshold, quoting of names, and the block that lists them.
 
 use super::TableHandle;
-use crate::base::text::{IN_A_SENTENCE, shortened, visible};
+use crate::base::text::{IN_A_SENTENCE, cut_in_middle, visible};
 use crate::filter;
 use crate::report::{Finding, Findings, RowsOf, Stakes};
 
@@ -18,7 +18,7 @@ const OPPORTUNITIES: (&str, &str) =
 
 /// A name from a trace, quoted for use in a sentence.
 pub fn quoted(name: &str) -> String {
-    format!("\u{201c}{}\u{201d}", visible(&shortened(name, IN_A_SENTENCE)))
+    format!("\u{201c}{}\u{201d}", visible(&cut_in_middle(name, IN_A_SENTENCE)))
 }
 
 /// Link to the rows of a table in which a column is exactly this text; to all rows for an empty text.

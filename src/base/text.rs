@@ -92,6 +92,18 @@ pub fn shortened(name: &str, n_chars: usize) -> String {
     }
 }
 
+/// Name cut in its middle to `n_chars` with an ellipsis: names of kernels often differ at their ends.
+pub fn cut_in_middle(name: &str, n_chars: usize) -> String {
+    let n = name.chars().count();
+    if n <= n_chars {
+        return name.to_string();
+    }
+    let n_behind = n_chars.saturating_sub(1) / 2;
+    let start: String = name.chars().take(n_chars.saturating_sub(1 + n_behind)).collect();
+    let end: String = name.chars().skip(n.saturating_sub(n_behind)).collect();
+    format!("{start}…{end}")
+}
+
 /// Number after the last occurrence of the first of `words` that has one, directly or after `-`, `_`, `.`, `=` or a space, and
 /// its byte offset. Case is ignored; `words` are in lower case. A word must not be the end of another one.
 pub fn number_behind(text: &str, words: &[&str]) -> Option<(usize, i64)> {
@@ -118,5 +130,13 @@ mod tests {
         assert_eq!(visible("a\u{1b}[31m\n\u{202e}<b>"), "a\\x1b[31m\\n\\u{202e}<b>");
         assert_eq!(example("ééééé".as_bytes(), 3), "ééé…");
         assert_eq!(example(b"ab\xff", 9), "ab\u{fffd}");
+    }
+
+    #[test]
+    fn both_ends_of_a_long_name_are_shown() {
+        assert_eq!(cut_in_middle("abcdefg", 7), "abcdefg");
+        assert_eq!(cut_in_middle("abcdéfgh", 7), "abc…fgh");
+        assert_eq!(cut_in_middle("abcdéfgh", 6), "abc…gh");
+        assert_eq!(cut_in_middle("abc", 1), "…");
     }
 }

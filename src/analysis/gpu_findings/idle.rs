@@ -18,6 +18,9 @@ const MANY_SHORT: f64 = 0.2;
 /// Share of the wait from which the CPU slice that ran during it is named.
 const MUCH_OF_WAITING: f64 = 0.1;
 
+/// ID of the finding on waits for the host.
+const HOST_BOUND: &str = "waits-for-host";
+
 /// Totals of one cause in the idle table, over all GPUs.
 struct OfCause {
     time: i64,
@@ -76,7 +79,7 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         rows = Some(table.all_rows());
     }
     text.push('.');
-    let mut finding = evidence.finding("waits-for-host", text, Some(waited));
+    let mut finding = evidence.finding(HOST_BOUND, text, Some(waited));
     finding.rows = rows;
     findings.push(with_facts(finding, facts));
 }
@@ -94,8 +97,8 @@ pub fn waits_for_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
     if !evidence.is_worth_saying(at_stake) || work <= 0 || (short as f64) < MANY_SHORT * work as f64 {
         return;
     }
-    let text = format!(
-        "Launch-bound: {} of {} ran shorter than {}, while the GPU waited for the host. Use CUDA graphs or fuse kernels.",
+    let launch_bound = format!(
+        "Launch-bound: {} of {} ran shorter than {}",
         group_digits(i128::from(short)),
         counted(work as u64, "kernel or copy", "kernels and copies"),
         if short == 1 { "its launch call" } else { "their launch calls" },
@@ -103,6 +106,15 @@ pub fn waits_for_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
     let mut facts = Facts::default();
     facts.push("calls", "launch calls", calls, Unit::Count);
     facts.push("cpu_time", "time in calls (count × p50)", in_calls, Unit::Ns);
+    // The same time is one opportunity.
+    let same = findings.iter_mut().find(|it| it.id == HOST_BOUND && it.time == Some(at_stake));
+    if let Some(host_bound) = same {
+        host_bound.text.push_str(&format!(" {launch_bound}. Use CUDA graphs or fuse kernels."));
+        host_bound.evidence.extend(facts.facts);
+        return;
+    }
+    let text =
+        format!("{launch_bound}; this is part of the host-bound time. Use CUDA graphs or fuse kernels.");
     let mut finding = evidence.finding("waits-for-launches", text, Some(at_stake));
     finding.rows = Some(table.all_rows());
     findings.push(with_facts(finding, facts));

@@ -5,8 +5,9 @@ use super::{Evidence, with_facts};
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_kernels, gpu_ops};
 use crate::base::sort;
-use crate::base::text::{IN_A_SENTENCE, shortened};
+use crate::base::text::{IN_A_SENTENCE, cut_in_middle};
 use crate::base::units::{Unit, counted, format_ns};
+use crate::gpu::kernels::OTHER;
 use crate::gpu::names::readable;
 use crate::report::{Content, Facts, Finding};
 
@@ -113,7 +114,7 @@ pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         if count == 1 { "takes" } else { "take" },
         percent(total as f64 / of_all.max(total).max(1) as f64),
         percent(at_stake as f64 / total.max(1) as f64),
-        shortened(&readable(&name), IN_A_SENTENCE),
+        in_a_sentence(&name),
         most.text("grid"),
     );
     let mut facts = Facts::default();
@@ -140,10 +141,16 @@ fn operation(evidence: &Evidence<'_>, row: &Row<'_>, share: f64) -> Option<Findi
     // Kernels on several streams overlap.
     let total = row.integer("total").map(|total| total.min(evidence.time)).filter(|total| *total > 0)?;
     let operation = row.text("operation");
-    let mut text = format!("{operation} accounts for {} of kernel time", percent(share));
     let kernels = evidence.reader.table(gpu_kernels::KERNELS);
     let of_operation =
         kernels.iter().flat_map(|table| table.rows()).filter(|row| row.text("operation") == operation);
+    if operation == OTHER {
+        // Kernels that no rule knows have nothing in common.
+        return of_operation
+            .max_by_key(|row| row.integer("total"))
+            .and_then(|kernel| unclassified(evidence, &kernel));
+    }
+    let mut text = format!("{operation} accounts for {} of kernel time", percent(share));
     let mut facts = Facts::default();
     facts.push("total", "kernel time", row.integer("total").unwrap_or(0), Unit::Ns);
     if let Some(kernel) = of_operation.max_by_key(|row| row.integer("total")) {
@@ -151,7 +158,7 @@ fn operation(evidence: &Evidence<'_>, row: &Row<'_>, share: f64) -> Option<Findi
         let of_it = if of_it > 0.9995 { "all".to_string() } else { percent(of_it) };
         text.push_str(&format!(
             "; {} is {of_it} of that, {}",
-            shortened(&readable(&kernel.text("name")), IN_A_SENTENCE),
+            in_a_sentence(&kernel.text("name")),
             counted(kernel.integer("count").unwrap_or(0).max(0) as u64, "launch", "launches")
         ));
         if let Some(p50) = kernel.integer("p50") {
@@ -162,4 +169,32 @@ fn operation(evidence: &Evidence<'_>, row: &Row<'_>, share: f64) -> Option<Findi
     let mut finding = evidence.finding("largest-operation", text, Some(total));
     finding.rows = kernels.map(|table| table.rows_where(&[("operation", &operation)]));
     Some(with_facts(finding, facts))
+}
+
+/// The largest kernel among those that no rule knows. `None` if it is not large.
+fn unclassified(evidence: &Evidence<'_>, kernel: &Row<'_>) -> Option<Finding> {
+    let share = kernel.float("share").filter(|share| *share >= LARGEST)?;
+    let total = kernel.integer("total").filter(|total| *total > 0)?;
+    let name = kernel.text("name");
+    let text = format!(
+        "{} accounts for {} of kernel time, {}.",
+        in_a_sentence(&name),
+        percent(share),
+        counted(kernel.integer("count").unwrap_or(0).max(0) as u64, "launch", "launches")
+    );
+    let mut facts = Facts::default();
+    facts.push("total", "kernel time", total, Unit::Ns);
+    if let Some(p50) = kernel.integer("p50") {
+        facts.push("p50", "kernel p50", p50, Unit::Ns);
+    }
+    // Kernels on several streams overlap.
+    let mut finding = evidence.finding("largest-operation", text, Some(total.min(evidence.time)));
+    let kernels = evidence.reader.table(gpu_kernels::KERNELS);
+    finding.rows = kernels.map(|table| table.rows_where(&[("name", &name)]));
+    Some(with_facts(finding, facts))
+}
+
+/// Name of a kernel in a sentence.
+fn in_a_sentence(name: &str) -> String {
+    cut_in_middle(&readable(name), IN_A_SENTENCE)
 }

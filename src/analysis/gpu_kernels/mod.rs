@@ -16,7 +16,7 @@ use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::strings::StringId;
-use crate::base::text::{IN_A_SENTENCE, shortened, visible};
+use crate::base::text::{IN_A_SENTENCE, cut_in_middle, visible};
 use crate::base::units::{Unit, format_ns};
 use crate::gpu::reference::{self, Platform};
 use crate::report::{Column, Content, Facts, Report, Table};
@@ -136,7 +136,7 @@ fn summary(
             "{operation} accounts for {} of {} of kernel time; the hottest kernel is {} with {}.",
             percent(sums.total()),
             format_ns(total),
-            visible(&shortened(gpu.shown_name(name.name).unwrap_or(""), IN_A_SENTENCE)),
+            visible(&cut_in_middle(gpu.shown_name(name.name).unwrap_or(""), IN_A_SENTENCE)),
             percent(name.durations.total())
         ),
         _ => "No GPU activity in this trace.".to_string(),

@@ -92,6 +92,13 @@ pub fn of(
             place.map_or(String::new(), |place| format!(" ({})", visible(&shortened(place, IN_A_SENTENCE))));
         let (id, is) = if rank == 0 { ("hottest-function", " is hottest") } else { ("hot-function", "") };
         let func = names(total).1.unwrap_or("");
+        // The headline has the rest of this one.
+        if functions.first().is_some_and(|first| first.key == total.key) {
+            found.extend(finding(id, total.self_samples, HOTTEST, func, &|share| {
+                format!("{quoted}{place}: {share} of samples are in the function itself.")
+            }));
+            continue;
+        }
         found.extend(finding(id, total.self_samples, HOTTEST, func, &|share| {
             format!(
                 "{quoted}{place}{is}: {share} self ({} of {}{}).",

@@ -88,6 +88,13 @@ struct Outlier {
     leaf: usize,
 }
 
+impl Outlier {
+    /// Time beyond the median, in nanoseconds.
+    fn excess(&self) -> i64 {
+        self.dur.saturating_sub(self.median)
+    }
+}
+
 fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> {
     let slices = &trace.slices;
     let span = trace.span().map_or(0, |(start, end)| end.saturating_sub(start));
@@ -141,9 +148,27 @@ fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> 
     // Among nested slices explained by the same slice, keep the innermost.
     sort::by_key(&mut found, |outlier| (outlier.leaf, std::cmp::Reverse(outlier.slice)));
     found.dedup_by_key(|outlier| outlier.leaf);
-    sort::by_key(&mut found, |outlier| std::cmp::Reverse(outlier.dur.saturating_sub(outlier.median)));
-    found.truncate(N_OUTLIERS);
-    found.iter().map(|outlier| finding(trace, outlier, span)).collect()
+    sort::by_key(&mut found, |outlier| std::cmp::Reverse(outlier.excess()));
+    // One finding per name, and per name of what explains it.
+    let mut groups: Vec<Vec<Outlier>> = Vec::new();
+    for outlier in found {
+        let same = groups.iter_mut().find(|group| {
+            let first = &group[0];
+            (key(first.slice), key(first.leaf)) == (key(outlier.slice), key(outlier.leaf))
+        });
+        match same {
+            Some(group) => group.push(outlier),
+            None => groups.push(vec![outlier]),
+        }
+    }
+    sort::by_key(&mut groups, |group| std::cmp::Reverse(excess(group)));
+    groups.truncate(N_OUTLIERS);
+    groups.iter().map(|group| finding(trace, group, span)).collect()
+}
+
+/// Time beyond the median in all slices of a group, in nanoseconds.
+fn excess(group: &[Outlier]) -> i64 {
+    group.iter().map(Outlier::excess).fold(0, i64::saturating_add)
 }
 
 /// Descends to the slice that causes an outlier: its longest child, as long as that explains the excess and is itself an outlier or
@@ -171,41 +196,50 @@ fn leaf(number: usize, trace: &Trace, sums: &SliceSums<'_>, outlier: &Outlier) -
     }
 }
 
-fn finding(trace: &Trace, outlier: &Outlier, span: i64) -> Finding {
+/// `group` has outliers of one name, the longest first.
+fn finding(trace: &Trace, group: &[Outlier], span: i64) -> Finding {
     let slices = &trace.slices;
+    let outlier = &group[0];
     let name = |i: usize| trace.strings.get_opt(slices.name[i]).unwrap_or("");
-    let (outer, leaf) = (name(outlier.slice), name(outlier.leaf));
+    let (outer, leaf) = (quoted(name(outlier.slice)), name(outlier.leaf));
+    let median = format!(
+        "compared with a median of {} over {} slices",
+        format_ns(outlier.median),
+        group_digits(i128::from(outlier.count))
+    );
+    let n = group_digits(group.len() as i128);
+    // `224.1 µs`, or `219.4 µs to 224.1 µs`.
+    let shortest = group.last().map_or(outlier.dur, |last| last.dur);
+    let took = match (format_ns(shortest), format_ns(outlier.dur)) {
+        (from, to) if from == to => to,
+        (from, to) => format!("{from} to {to}"),
+    };
     let mut facts = Facts::default();
     let text = if outlier.leaf == outlier.slice {
-        format!(
-            "One {} took {}, compared with a median of {} over {} slices.",
-            quoted(outer),
-            format_ns(outlier.dur),
-            format_ns(outlier.median),
-            group_digits(i128::from(outlier.count))
-        )
+        match group {
+            [_] => format!("One {outer} took {took}, {median}."),
+            _ => format!("{n} {outer} took {took}, {median}."),
+        }
     } else {
-        let dur = slices.dur.get(outlier.leaf);
-        facts.push("inside", &format!("in {}", visible(leaf)), dur, Unit::Ns);
-        format!(
-            "{} accounts for {} of one {} that took {}, compared with a median of {} over {} slices.",
-            quoted(leaf),
-            format_ns(dur),
-            quoted(outer),
-            format_ns(outlier.dur),
-            format_ns(outlier.median),
-            group_digits(i128::from(outlier.count))
-        )
+        let of_leaf = |it: &Outlier| slices.dur.get(it.leaf);
+        let inside = group.iter().map(of_leaf).fold(0, i64::saturating_add);
+        facts.push("inside", &format!("in {}", visible(leaf)), inside, Unit::Ns);
+        let accounts = format!("{} accounts for {} of", quoted(leaf), format_ns(inside));
+        match group {
+            [_] => format!("{accounts} one {outer} that took {took}, {median}."),
+            _ => format!("{accounts} {n} {outer} that took {took} each, {median}."),
+        }
     };
     facts.push("duration", "duration", outlier.dur, Unit::Ns);
     facts.push("median", "median", outlier.median, Unit::Ns);
     facts.push("count", "slices with this name", outlier.count, Unit::Count);
-    let excess = outlier.dur.saturating_sub(outlier.median);
+    let excess = excess(group);
     Finding {
         id: "unusual-slice".to_string(),
         text,
         time: Some(excess),
-        share: Some(excess as f64 / span.max(1) as f64),
+        // Slices beside each other add up to more than the trace lasts.
+        share: Some((excess as f64 / span.max(1) as f64).min(1.0)),
         evidence: facts.facts,
         rows: Some(named(leaf)),
     }
