@@ -18,6 +18,7 @@ use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::text::{IN_A_SENTENCE, cut_in_middle, visible};
 use crate::base::units::{Unit, format_ns};
+use crate::gpu::kernels::OTHER;
 use crate::gpu::reference::{self, Platform};
 use crate::report::{Column, Content, Facts, Report, Table};
 use crate::trace::Run;
@@ -131,12 +132,21 @@ fn summary(
     gpu: &GpuTrace<'_>,
 ) -> String {
     let percent = |ns: i64| stats::percent(share(ns, total).unwrap_or(0.0));
+    let hottest =
+        |name: &NameSums<'_>| visible(&cut_in_middle(gpu.shown_name(name.name).unwrap_or(""), IN_A_SENTENCE));
     match (operations.first(), names.first()) {
+        // Kernels that no rule knows have nothing in common.
+        (Some((OTHER, _)), Some(name)) => format!(
+            "{} is the hottest kernel: {} of {} of kernel time.",
+            hottest(name),
+            percent(name.durations.total()),
+            format_ns(total),
+        ),
         (Some((operation, sums)), Some(name)) => format!(
             "{operation} accounts for {} of {} of kernel time; the hottest kernel is {} with {}.",
             percent(sums.total()),
             format_ns(total),
-            visible(&cut_in_middle(gpu.shown_name(name.name).unwrap_or(""), IN_A_SENTENCE)),
+            hottest(name),
             percent(name.durations.total())
         ),
         _ => "No GPU activity in this trace.".to_string(),
