@@ -360,7 +360,7 @@ fn reports_on_a_truncated_file_begin_with_that() {
         )
     };
     for (cat, bearers) in [("cpu_op", &["overview"][..]), ("kernel", &["gpu-findings", "gpu-breakdown"])] {
-        let whole = format!(r#"{{"traceEvents":[{},{}]}}"#, event(cat, 10), event(cat, 20));
+        let whole = format!(r#"{{"schemaVersion":1,"traceEvents":[{},{}]}}"#, event(cat, 10), event(cat, 20));
         let warns = |report: &Report| report.warnings().next().is_some_and(|text| text.contains("truncated"));
         assert!(!reports_on(whole.as_bytes()).iter().any(warns));
         // Without the closing brace, and inside the second event.

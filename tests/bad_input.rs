@@ -59,6 +59,13 @@ fn what_is_no_trace_is_refused_with_a_hint() {
     refused("a.pdf", b"%PDF-1.7", "unknown-format", "PDF");
     refused("perf.data", b"PERFILE2\0\0\0", "unknown-format", "perf script");
     refused("a.bin", &[0xde, 0xad, 0, 0xbe, 0xef], "unknown-format", "binary");
+    // Random bytes without a 0 are no text, whatever they begin with.
+    let mut random = Random(7);
+    let noise: Vec<u8> = (0..4000).map(|_| (random.next() % 255) as u8 + 1).collect();
+    refused("a.bin", &noise, "unknown-format", "binary file of an unknown format");
+    refused("a.bin", &[b"{", &noise[..]].concat(), "unknown-format", "binary file of an unknown format");
+    // Text in an old encoding is text.
+    refused("a.txt", b"Gr\xfc\xdfe aus K\xf6ln.\n", "unknown-format", "text");
     refused("a.json", b"{\"hello\": [1, 2]}", "unknown-format", "JSON");
     refused("a.txt", b"It was a dark and stormy night.\n", "unknown-format", "text");
     refused("a.json", b"  \n\t ", "unknown-format", "white space");

@@ -27,7 +27,7 @@ pub fn detect(head: &[u8], file_name: &str) -> Option<(&'static FormatInfo, Conf
 
 /// Guess at what unrecognized content is, for the error message, and whether its start is text worth quoting.
 pub fn describe(head: &[u8]) -> (&'static str, bool) {
-    if head.contains(&0) {
+    if is_binary(head) {
         return ("binary data", false);
     }
     let what = match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
@@ -36,4 +36,10 @@ pub fn describe(head: &[u8]) -> (&'static str, bool) {
         None => "only white space",
     };
     (what, true)
+}
+
+/// Text in any encoding has hardly any control characters: of random bytes, every tenth is one.
+fn is_binary(head: &[u8]) -> bool {
+    let is_control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x08\x0c\x1b".contains(byte);
+    head.contains(&0) || head.iter().filter(|byte| is_control(byte)).count() * 50 > head.len()
 }

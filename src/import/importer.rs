@@ -595,7 +595,7 @@ fn unknown_format(head: &[u8]) -> ImportError {
                 "unrecognized trace format; looks like {what}; starts with: {}",
                 text::example(head, 40)
             ),
-            (what, false) => format!("unrecognized trace format; looks like {what}"),
+            (_, false) => "binary file of an unknown format".to_string(),
         },
         hint: "see the supported formats, on the start page or with `tracedrop formats`".to_string(),
     }
