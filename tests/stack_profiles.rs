@@ -402,3 +402,30 @@ fn functions_without_symbols_come_with_advice() {
     assert!(notes[0].starts_with("90.0% of self weight is in functions without a name"), "{notes:?}");
     assert!(told("main;[unknown] 1\nmain;read 19\n").1.is_empty());
 }
+
+/// Facts of the report on functions, by label.
+fn facts_of(text: &str) -> Vec<String> {
+    let run = Run::single(import("a.txt", text.as_bytes(), None).unwrap());
+    let reports = tracedrop::analysis::reports(&run, &Query::default());
+    let report = reports.iter().find(|report| report.id == "stack-functions").unwrap();
+    let facts = report.blocks.iter().find_map(|block| match block {
+        Block::Facts(facts) => Some(facts.facts.iter().map(|it| format!("{}: {}", it.label, it.display()))),
+        _ => None,
+    });
+    facts.unwrap().collect()
+}
+
+#[test]
+fn facts_of_stacks_say_each_number_once() {
+    let has =
+        |facts: &[String], label: &str| facts.iter().any(|fact| fact.starts_with(&format!("{label}: ")));
+    let each_once = facts_of("main;a 1\nmain;b 1\n");
+    assert_eq!(each_once[0], "Total: 2 samples");
+    assert!(!has(&each_once, "Unit") && !has(&each_once, "Samples"), "{each_once:?}");
+    // A line stands for several samples, and a thread without frames has no stack.
+    let summed = facts_of("thread (7): MainThread 6\nthread (7): MainThread;main;fib 3\nthread (7);main 1\n");
+    assert_eq!(
+        summed[..4],
+        ["Total: 4 samples", "Samples: 3", "Samples without a stack: 1", "Weight without a stack: 6 samples"]
+    );
+}

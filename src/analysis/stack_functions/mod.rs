@@ -10,7 +10,7 @@ use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
-use crate::report::{Column, Content, Facts, Report, Table, TextCells};
+use crate::report::{Column, Content, Facts, Report, Table, TextCells, Value};
 use crate::stacks::{CallTree, FunctionSum, functions_in_order, is_pseudo_frame};
 use crate::trace::Trace;
 use crate::trace::labels::numbered_thread;
@@ -312,14 +312,21 @@ fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usi
     facts
         .push("total", "Total", measure.value(sums.total), measure.unit)
         .hint("of the samples with a stack, over all threads");
-    facts.push("unit", "Unit", weight.unit(), Unit::None).hint("as the file has it");
-    facts
-        .push("samples", "Samples", sums.n_samples, Unit::Count)
-        .hint("records in the file; a record can stand for many samples");
+    // The total has these units beside it.
+    if !matches!(measure.unit, Unit::Samples | Unit::Bytes) {
+        facts.push("unit", "Unit", weight.unit(), Unit::None).hint("as the file has it");
+    }
+    let is_count_of_records =
+        measure.unit == Unit::Samples && measure.value(sums.total) == Value::Integer(sums.n_samples as i64);
+    if !is_count_of_records {
+        facts
+            .push("samples", "Samples", sums.n_samples, Unit::Count)
+            .hint("records in the file; a record can stand for many samples");
+    }
     if sums.n_no_stack > 0 {
         facts.push("no_stack", "Samples without a stack", sums.n_no_stack, Unit::Count);
         facts
-            .push("no_stack_weight", "Their weight", measure.value(sums.no_stack), measure.unit)
+            .push("no_stack_weight", "Weight without a stack", measure.value(sums.no_stack), measure.unit)
             .hint("not in the total, nor in any share");
     }
     facts.push("threads", "Threads", n_threads as u64, Unit::Count);
