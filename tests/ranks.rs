@@ -673,3 +673,25 @@ fn sessions_are_put_together() {
     assert!(Session::together(sessions(1)).unwrap().can_be_kept());
     assert!(Session::together(Vec::new()).unwrap().document().is_none());
 }
+
+/// Headlines are of all ranks, and findings call them as charts do.
+#[test]
+fn texts_on_ranks_are_of_all_and_by_rank() {
+    for dir in data_dirs("pytorch") {
+        let Ok(folder) = fs::read_dir(dir.join("dlrm8")) else { continue };
+        let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+        files.retain(|path| path.to_string_lossy().ends_with(".json.gz"));
+        files.sort();
+        let n = files.len();
+        let run = Run { traces: files.iter().map(|path| read(path)).collect() };
+        let reports = tracedrop::analysis::reports(&run, &Query::default());
+        let report = |id: &str| reports.iter().find(|report| report.id == id).unwrap();
+        for id in ["gpu-kernels", "gpu-communication"] {
+            assert!(report(id).summary.contains(&format!(" in {n} files")), "{}", report(id).summary);
+        }
+        for block in &report("gpu-findings").blocks {
+            let Block::Findings(findings) = block else { continue };
+            assert!(findings.findings.iter().all(|finding| !finding.text.contains(".json.gz: ")));
+        }
+    }
+}

@@ -391,3 +391,27 @@ fn kinds_of_memory_say_what_their_retention_is_of() {
     let sort = table.sort.as_ref().unwrap();
     assert_eq!((&*table.columns[sort.column as usize].id, sort.descending), ("bytes", true));
 }
+
+/// With several files, the headline counts those of all of them.
+#[test]
+fn the_overview_of_several_files_is_of_all_of_them() {
+    let event = |name: &str, tid: u32, ts: u32, dur: u32| {
+        format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":{tid},"ts":{ts},"dur":{dur}}}"#)
+    };
+    let small = format!("[{},{}]", event("a", 1, 0, 10), event("a2", 1, 20, 10));
+    let large = format!(
+        "[{},{},{},{}]",
+        event("b", 5, 0, 1000),
+        event("b2", 5, 1000, 900),
+        event("b3", 6, 2000, 900),
+        event("b4", 7, 2100, 100)
+    );
+    let traces = [("a.json", small), ("b.json", large)];
+    let traces = traces.map(|(name, text)| support::import(name, text.as_bytes(), None).unwrap());
+    let reports = analysis::reports(&Run { traces: traces.into() }, &Query::default());
+    let overview = reports.iter().find(|report| report.id == "overview").unwrap();
+    assert_eq!(
+        overview.summary,
+        "6 slices on 4 threads in 2 files. Most self time: b (1.000 ms in 1 slice)."
+    );
+}

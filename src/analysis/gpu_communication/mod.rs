@@ -57,7 +57,32 @@ fn applies(run: &Run) -> bool {
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, report));
+    report.summary = summary(context.gpu());
     report
+}
+
+/// Time of all collectives of `traces`.
+fn summary(traces: &[GpuTrace<'_>]) -> String {
+    let rows: Vec<Sums> = traces.iter().flat_map(sums).collect();
+    let total: i64 = rows.iter().map(|row| row.durations.total()).sum_ns();
+    let hidden: i64 = rows.iter().map(|row| row.hidden).sum_ns();
+    let n: u64 = rows.iter().map(|row| row.durations.count()).sum();
+    let files = match traces.len() {
+        1 => String::new(),
+        n => format!(" in {n} files"),
+    };
+    if n == 0 {
+        return match traces.len() {
+            1 => "No communication between GPUs in this trace.".to_string(),
+            _ => "No communication between GPUs in these traces.".to_string(),
+        };
+    }
+    format!(
+        "{}{files} took {}; {:.1}% overlapped with compute.",
+        counted(n, "collective", "collectives"),
+        format_ns(total),
+        100.0 * share(hidden, total).unwrap_or(0.0)
+    )
 }
 
 /// A communication kernel.
@@ -97,20 +122,7 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let mut rows = sums(gpu);
     let total: i64 = rows.iter().map(|row| row.durations.total()).sum_ns();
-    let hidden: i64 = rows.iter().map(|row| row.hidden).sum_ns();
     let n: u64 = rows.iter().map(|row| row.durations.count()).sum();
-    if report.summary.is_empty() {
-        report.summary = if n == 0 {
-            "No communication between GPUs in this trace.".to_string()
-        } else {
-            format!(
-                "{} took {}; {:.1}% overlapped with compute.",
-                counted(n, "collective", "collectives"),
-                format_ns(total),
-                100.0 * share(hidden, total).unwrap_or(0.0)
-            )
-        };
-    }
     let n_left_out = cut(&mut rows);
     report.table(with_left_out(table(named, &rows, total), n_left_out));
     if n > 0 {

@@ -117,8 +117,10 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         of_idle.iter().chain(RULES).for_each(|rule| rule(&evidence, &mut saved));
         if n_traces > 1 {
             let file = &trace.source.file_name;
+            // As charts and the headline call it.
+            let name = ranks::rank_of(reports, file).unwrap_or_else(|| file.clone());
             let all = spent.iter_mut().chain(&mut saved);
-            all.for_each(|finding| finding.text = format!("{file}: {}", finding.text));
+            all.for_each(|finding| finding.text = format!("{name}: {}", finding.text));
         }
         largest.extend(spent);
         gains.extend(saved);

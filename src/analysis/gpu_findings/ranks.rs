@@ -22,6 +22,15 @@ fn rank(row: &Row<'_>) -> String {
     row.integer("rank").map_or_else(|| "a rank".to_string(), |rank| format!("rank {rank}"))
 }
 
+/// `Rank 3` for the file of that rank; `None` if the file is not one of the compared ranks, or not the only one of its name.
+pub fn rank_of(reports: &[Report], file: &str) -> Option<String> {
+    let table = Reader::new(reports, 0).table(gpu_ranks::RANKS)?;
+    let of_file =
+        || table.rows().filter(|row| row.text("file") == file).filter_map(|row| row.integer("rank"));
+    let first = of_file().next()?;
+    of_file().all(|rank| rank == first).then(|| format!("Rank {first}"))
+}
+
 /// The rank that delays the others most.
 fn straggler(reader: &Reader<'_>) -> Option<Finding> {
     let table = reader.table(gpu_ranks::STRAGGLERS)?;

@@ -57,6 +57,9 @@ fn run(context: &Context<'_>) -> Report {
         }
     }
     NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, report));
+    if let Some(summary) = summary_of_all(context.gpu()) {
+        report.summary = summary;
+    }
     for trace in context.run.traces.iter().filter(|trace| folded::has_work(trace)) {
         folded::add(trace, &context.query.kernel_rules, &mut report);
     }
@@ -151,6 +154,42 @@ fn summary(
         ),
         _ => "No GPU activity in this trace.".to_string(),
     }
+}
+
+/// The largest operation and kernel of several traces together; `None` for one trace.
+fn summary_of_all(traces: &[GpuTrace<'_>]) -> Option<String> {
+    let n_files = traces.iter().filter(|gpu| !gpu.work.is_empty()).count();
+    if n_files < 2 {
+        return None;
+    }
+    let (mut operations, mut kernels) = (HashMap::<&str, i64>::default(), HashMap::<&str, i64>::default());
+    for gpu in traces {
+        for work in &gpu.work {
+            let name = gpu.shown_name(gpu.trace.slices.name[work.slice as usize]).unwrap_or("");
+            let operation = gpu.classes.get(work.class).operation.as_str();
+            for (sums, key) in [(&mut operations, operation), (&mut kernels, name)] {
+                let sum = sums.entry(key).or_insert(0);
+                *sum = sum.saturating_add(work.dur());
+            }
+        }
+    }
+    let total = operations.values().copied().sum_ns();
+    // Ties must not depend on the order of the map.
+    let largest = |sums: &HashMap<&str, i64>| {
+        let most = sums.iter().max_by_key(|(name, ns)| (**ns, std::cmp::Reverse(**name)))?;
+        Some((most.0.to_string(), stats::percent(share(*most.1, total)?)))
+    };
+    let ((operation, of_operation), (kernel, of_kernel)) = (largest(&operations)?, largest(&kernels)?);
+    let kernel = visible(&cut_in_middle(&kernel, IN_A_SENTENCE));
+    let of = format!("{} of kernel time in {n_files} files", format_ns(total));
+    Some(match operation == OTHER {
+        true => format!("{kernel} is the hottest kernel: {of_kernel} of {of}."),
+        false => {
+            format!(
+                "{operation} accounts for {of_operation} of {of}; the hottest kernel is {kernel} with {of_kernel}."
+            )
+        }
+    })
 }
 
 fn facts(named: &NamedTrace<'_, '_>, names: &[NameSums<'_>], total: i64) -> Facts {

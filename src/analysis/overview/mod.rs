@@ -35,9 +35,24 @@ fn run(context: &Context<'_>) -> Report {
     let hottest = slices::hottest(context.sums(), top);
     let has_slices = hottest.is_some();
     let mut hottest = hottest.filter(|_| top > 0);
+    let sentence = hottest.as_ref().map(|(_, sentence)| sentence.clone());
+    let (mut n_slices, mut n_threads) = (0u64, 0);
     for trace in &run.traces {
         // The hottest names are listed once, for all traces together, right after the facts of the first one.
-        add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
+        let (slices, threads) = add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
+        n_slices += slices;
+        n_threads += threads;
+    }
+    if run.traces.len() > 1 && n_slices > 0 {
+        report.summary = format!(
+            "{} on {} in {} files.",
+            counted(n_slices, "slice", "slices"),
+            counted(n_threads, "thread", "threads"),
+            run.traces.len()
+        );
+    }
+    if let Some(sentence) = sentence {
+        report.summary = format!("{} {sentence}", report.summary);
     }
     if !has_slices && let Some(hottest) = slices::hottest_sample(run) {
         report.summary = format!("{} {hottest}", report.summary);
@@ -45,13 +60,19 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(Table, String)>) {
+/// Adds what there is of a trace. Returns its numbers of slices, and of threads with a name or with activity.
+fn add_trace(
+    report: &mut Report,
+    trace: &Trace,
+    named: bool,
+    hottest: Option<(Table, String)>,
+) -> (u64, u64) {
     let span = trace.span();
     let counts = match &trace.aggregated {
         Some(folded) => folded.counts.clone(),
         None => Counts::of(trace),
     };
-    let n_threads = threads_of_note(trace, &counts).len();
+    let n_threads = threads_of_note(trace, &counts).len() as u64;
     let title = if named { trace.source.file_name.clone() } else { "Trace".to_string() };
     let mut facts = Facts::new(title);
     // Memory accesses, scoring calls and counts per code location have no threads or slices, so 0 would say nothing.
@@ -63,7 +84,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
     }
     for (id, label, value, hint) in [
         ("processes", "Processes", trace.processes.len() as u64, ""),
-        ("threads", "Threads", n_threads as u64, "threads with a name or with activity"),
+        ("threads", "Threads", n_threads, "threads with a name or with activity"),
         ("events", "Events", trace.ledger.n_records(), "records in the file, including skipped ones"),
         ("slices", "Slices", counts.slices, "time spans on threads"),
         ("accesses", "Memory accesses", trace.accesses.len() as u64, ""),
@@ -99,7 +120,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
             Some(span) if counts.slices > 0 => format!(
                 "{} on {} in {}.",
                 counted(counts.slices, "slice", "slices"),
-                counted(n_threads as u64, "thread", "threads"),
+                counted(n_threads, "thread", "threads"),
                 span
             ),
             span => summary_without_slices(trace, &counts, span),
@@ -107,8 +128,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
     }
     report.facts(facts);
     add_notes(report, trace, &counts);
-    if let Some((table, sentence)) = hottest {
-        report.summary = format!("{} {sentence}", report.summary);
+    if let Some((table, _)) = hottest {
         report.table(table);
     }
     if !trace.processes.is_empty() {
@@ -159,6 +179,7 @@ fn add_trace(report: &mut Report, trace: &Trace, named: bool, hottest: Option<(T
             ],
         ));
     }
+    (counts.slices, n_threads)
 }
 
 /// Lists what the trace contains, the most informative first.
