@@ -398,3 +398,32 @@ fn unknown_kernels_are_named_one_by_one() {
     assert_eq!(largest.text, "gossip_quiet accounts for 60.0% of kernel time, 1 launch.");
     assert_eq!(largest.time, Some(60_000));
 }
+
+/// Data that is partly there is summed up in one sentence, and its share is of what it covers.
+#[test]
+fn partly_recorded_data_is_told_once() {
+    let event = |cat: &str, name: &str, ts: u32, correlation: u32| {
+        format!(
+            r#"{{"ph":"X","cat":"{cat}","name":"{name}","pid":0,"tid":7,"ts":{ts},"dur":2,
+            "args":{{"correlation":{correlation},"device":0,"stream":7}}}}"#
+        )
+    };
+    // Of two kernels, the second was launched before recording started.
+    let events = [
+        event("cuda_runtime", "cudaLaunchKernel", 0, 1),
+        event("kernel", "gemm", 10, 1),
+        event("kernel", "gemm", 20, 2),
+    ];
+    let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.join(","));
+    let trace = import("a.json", text.as_bytes(), None).unwrap();
+    let reports = reports(&Run::single(trace), &Query::default());
+    let report = reports.iter().find(|report| report.id == "gpu-findings").unwrap();
+    let notes = report.blocks.iter().filter_map(|block| match block {
+        Block::Note(note) => Some(note.text.as_str()),
+        _ => None,
+    });
+    let detail = notes.filter(|text| text.starts_with("Trace detail: ")).collect::<String>();
+    let told = "Launches cover only 50.0% of kernel time; no operators, Python frames, steps, modules, shapes or \
+                synchronization events. See";
+    assert!(detail.contains(told), "{detail}");
+}

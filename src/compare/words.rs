@@ -18,12 +18,17 @@ pub fn summary(joined: &Joined) -> String {
         shown(total.b, total.unit),
         percent(total.a as f64, total.b as f64)
     );
+    // A label may name its unit, which the values have.
+    let label = match total.label.strip_suffix(" ms") {
+        Some(of) => format!("{} time", capitalized(of)),
+        None => capitalized(&total.label),
+    };
     let mut text = match &total.by_file {
         Some(by_file) if total.is_told_by_file() => {
             format!("{} In total: {sums}", for_one_file(by_file, total))
         }
-        Some(by_file) => format!("{}: {sums} {}", capitalized(&total.label), for_one_file(by_file, total)),
-        None => format!("{}: {sums}", capitalized(&total.label)),
+        Some(by_file) => format!("{label}: {sums} {}", for_one_file(by_file, total)),
+        None => format!("{label}: {sums}"),
     };
     // A cache with different requests can have the same number of hits.
     if let Some(hits) = joined.totals.iter().find(|total| total.id == "hits")

@@ -180,7 +180,7 @@ fn of_profiles(weight: &Weight<'_>) -> StackGraph {
     let places = weight.profiles.iter().map(|profile| profile.weight.places()).max().unwrap_or(0);
     let unit = Measure::of(weight.unit(), places).unit;
     let title = format!("Stacks by {}", weight.name());
-    let caption = "Weight of stacks, below their callers. A function is a name in a file.";
+    let caption = "Width is the weight (time, samples, bytes); callers are above callees.";
     let mut builder = GraphBuilder::new(&title, caption, unit);
     let mut nodes = StackNodes::new(trace);
     for thread in weight.threads() {

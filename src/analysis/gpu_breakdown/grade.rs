@@ -12,6 +12,9 @@ use crate::trace::builder::find_member;
 use crate::trace::losses::Loss;
 use std::borrow::Cow;
 
+/// The row on what of the file was not read.
+pub const WHOLE_FILE: &str = "whole file";
+
 /// Meaning of the grades.
 pub const HINT: &str = "A: launches, operators, Python frames and steps for at least 95% of kernel time. B: launches and two of \
                         the others. C: launches for half of kernel time. D: less. A and B also need device records for 95% of \
@@ -175,7 +178,7 @@ impl Grade {
             flag(Lack::Shapes, has_shapes, "FLOPs, bytes and roofline of operators"),
             flag(Lack::Syncs, gpu.kinds.has(|kind| kind == Kind::Sync), "exact critical path across streams"),
             Row {
-                what: "whole file",
+                what: WHOLE_FILE,
                 lack: None,
                 coverage: None,
                 has: n_skipped == 0 && loss.is_none(),

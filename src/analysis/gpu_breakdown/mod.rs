@@ -7,7 +7,7 @@ mod host_steps;
 mod ranges;
 mod records;
 
-pub use grade::ENOUGH;
+pub use grade::{ENOUGH, WHOLE_FILE};
 
 use super::gpu::advice::Way;
 use super::gpu::annotation::Phase;
@@ -275,7 +275,8 @@ impl TraceReport<'_, '_> {
         report.facts(self.facts(&devices, &grade));
         if let Missing::Some(missing) = &missing {
             let hide_idle = all_parts(&devices).unrecorded > 0;
-            report.warning(format!("{missing}. {}", records::consequence(hide_idle)));
+            report
+                .warning(format!("{missing}. {}", records::consequence(hide_idle, Tool::of(self.gpu.trace))));
         }
         records::say_more(self.gpu, report);
         if self.gpu.has_impossible_times() {

@@ -1,20 +1,26 @@
 //! Texts on launches without a device record: unrecorded activity must not count as idle.
 
-use crate::analysis::gpu::GpuTrace;
+use crate::analysis::gpu::{GpuTrace, Tool};
 use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 
 /// Effect of launches without a device record, and what to try. `hide_idle` says whether any may have run in a gap.
-pub fn consequence(hide_idle: bool) -> &'static str {
+pub fn consequence(hide_idle: bool, tool: Tool) -> String {
     if hide_idle {
-        "Idle time, step time and time per token are left out where these may have run. Record a shorter window, raise the \
+        return "Idle time, step time and time per token are left out where these may have run. Record a shorter window, raise the \
          profiler's buffer size, and synchronize the GPU before recording stops."
-    } else {
-        "Kernels run in launch order, so none of these ran in a gap between recorded kernels: all times end with the last recorded \
-         kernel. Synchronize the GPU before recording stops to have the rest."
+            .to_string();
     }
+    let how = match tool {
+        Tool::PyTorch => "Call torch.cuda.synchronize() before stopping the profiler to record them.",
+        _ => "Synchronize the GPU before recording stops to record them.",
+    };
+    format!(
+        "Kernels run in launch order, so none of these ran in a gap between recorded kernels: all times end with the last \
+         recorded kernel. {how}"
+    )
 }
 
 /// Number of names listed.

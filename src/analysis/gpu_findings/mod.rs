@@ -19,6 +19,7 @@ use super::gpu::stats::percent;
 use super::gpu::{Lack, Tool};
 use super::{gpu_breakdown, gpu_ranks};
 use crate::base::sort;
+use crate::base::text::capitalized;
 use crate::base::units::counted;
 use crate::report::{Block, Facts, Finding, Findings, Report, Value};
 use crate::trace::{Run, Trace};
@@ -204,34 +205,75 @@ fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
         _ => None,
     })?;
     let Value::Text(letter) = &grade.value else { return None };
-    // Partly recorded data, with its share of kernel time.
-    let lack = |row: Row<'_>| match (row.flag("there")?, row.float("coverage")) {
-        (true, Some(share)) if share < ENOUGH => {
-            Some(format!("{} (recorded for {} of kernel time)", row.text("what"), percent(share)))
-        }
-        (true, _) => None,
-        (false, _) => Some(row.text("what")),
-    };
     let coverage = Reader::new(reports, 0).table(gpu_breakdown::COVERAGE)?;
     // What such files never have is nothing that a better recording would bring.
     let is_never =
         |row: &Row<'_>| Lack::of_name(&row.text("what")).is_some_and(|lack| tool.way(lack) == Way::Never);
-    let (never, other): (Vec<Row<'_>>, Vec<Row<'_>>) = coverage.rows().partition(is_never);
-    let missing: Vec<String> = other.into_iter().filter_map(lack).collect();
-    let never: Vec<String> = never.into_iter().filter_map(lack).collect();
+    let is_lacking = |row: &Row<'_>| {
+        row.flag("there")
+            .is_some_and(|there| !there || row.float("coverage").is_some_and(|share| share < ENOUGH))
+    };
+    let (never, other): (Vec<Row<'_>>, Vec<Row<'_>>) = coverage.rows().filter(is_lacking).partition(is_never);
+    let never: Vec<String> = never.iter().map(|row| row.text("what")).collect();
+    // Data that is partly there, by how much of what it covers, in the order of the table.
+    let mut partly: Vec<(String, Vec<String>)> = Vec::new();
+    let mut missing: Vec<String> = Vec::new();
+    let mut is_incomplete = false;
+    for row in &other {
+        let name = row.text("what");
+        if name == gpu_breakdown::WHOLE_FILE {
+            is_incomplete = true;
+            continue;
+        }
+        let is_of_launches = Lack::of_name(&name) == Some(Lack::DeviceRecords);
+        let is_there = row.flag("there") == Some(true) || is_of_launches;
+        let Some(share) = row.float("coverage").filter(|share| is_there && *share > 0.0) else {
+            missing.push(name);
+            continue;
+        };
+        let of = format!("{} of {}", percent(share), if is_of_launches { "launches" } else { "kernel time" });
+        match partly.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, names)) => names.push(name),
+            None => partly.push((of, vec![name])),
+        }
+    }
     let mut text = format!("Trace detail: {letter} (of A–D).");
-    match missing.as_slice() {
-        [] if never.is_empty() => text.push_str(" Nothing missing."),
-        [] => {}
-        missing => text.push_str(&format!(" Missing: {}.", missing.join(", "))),
+    let mut lacks: Vec<String> =
+        partly.iter().map(|(of, names)| format!("{} cover only {of}", enumerated(names, "and"))).collect();
+    let in_file = "parts of the file";
+    match (lacks.is_empty(), missing.is_empty() && !is_incomplete) {
+        (true, true) if never.is_empty() => text.push_str(" Nothing missing."),
+        (true, true) => {}
+        (true, false) => {
+            missing.extend(is_incomplete.then(|| in_file.to_string()));
+            text.push_str(&format!(" Missing: {}.", missing.join(", ")));
+        }
+        (false, _) => {
+            if !missing.is_empty() {
+                lacks.push(format!("no {}", enumerated(&missing, "or")));
+            }
+            if is_incomplete {
+                lacks.push(format!("{in_file} are missing"));
+            }
+            text.push_str(&format!(" {}.", capitalized(&lacks.join("; "))));
+        }
     }
     if !never.is_empty() {
         text.push_str(&format!(" {}: {}.", tool.not_in_files(), never.join(", ")));
     }
-    if !missing.is_empty() {
+    if !other.is_empty() {
         text.push_str(" See “Data available in this trace” in GPU time for how to record it.");
     }
     Some(text)
+}
+
+/// `launches, operators and steps`.
+fn enumerated(names: &[String], word: &str) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} {word} {last}", first.join(", ")),
+    }
 }
 
 /// Keeps the largest of findings that several traces share: those with the same key.

@@ -204,18 +204,24 @@ pub fn notes(source: &Source<'_, '_>, report: &mut Report) {
     let view = source.view;
     let names = |wanted: &dyn Fn(&KindSummary) -> bool| {
         let rows = source.kinds.iter().filter(|row| wanted(row));
-        rows.map(|row| view.kinds.name(row.kind)).collect::<Vec<_>>().join(" or ")
+        let name = |row: &KindSummary| match row.kind {
+            Kind::UNKNOWN => "unknown kind".to_string(),
+            kind => format!("kind {}", view.kinds.name(kind)),
+        };
+        rows.map(name).collect::<Vec<_>>().join(" or ")
     };
     let unwritten = names(&|row| row.writes == 0 && row.reads > 0);
     if !unwritten.is_empty() {
         report.info(format!(
-            "No writes to {unwritten}. As in mrm-trace, the tables by region show 0 reads per write. For data written \
-             before the trace started, retention counts from the first read."
+            "Memory of {unwritten} was never written in this trace, so tables by region show 0 reads per write. For data \
+             written before the trace started, retention counts from the first read."
         ));
     }
     let unread = names(&|row| row.reads == 0 && row.writes > 0);
     if !unread.is_empty() {
-        report.info(format!("No reads from {unread}, so its retention is unknown and shown as 0."));
+        report.info(format!(
+            "Memory of {unread} was never read in this trace, so its retention is unknown and shown as 0."
+        ));
     }
     if !view.trace.accesses.is_in_time_order() {
         report.info(
