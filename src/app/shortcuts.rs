@@ -6,13 +6,42 @@ use super::state::App;
 /// Attribute with the key that presses or focuses an element.
 const PRESSED: &str = "data-key";
 
+/// The timeline, while it is the report that shows.
+pub const SHOWN_TIMELINE: &str = "[role=tabpanel]:not([hidden]) .report-timeline:not([hidden])";
+
+/// What the timeline does with these goes before what the page does with them, wherever the focus is.
+const TIMELINE_KEYS: [&str; 14] = ["w", "a", "s", "d", "+", "-", "=", "0", "f", "[", "]", "m", "/", "Escape"];
+
+/// Whether the timeline that shows has used a key. Of the two of a comparison, the one with details has it.
+fn give_to_timeline(key: &str) -> bool {
+    let views = [":has(.timeline-panel) .timeline-view", " .timeline-view"];
+    views.iter().any(|view| browser::give_key(&format!("{SHOWN_TIMELINE} .timeline{view}"), key))
+}
+
 fn in_shown_panel(key: &str) -> String {
     format!("[role=tabpanel]:not([hidden]) [{PRESSED}=\"{key}\"]")
 }
 
 pub fn listen(app: App) {
     browser::on_search_key(move || app.open_search());
-    browser::on_key(move |key| match key {
+    browser::on_key(move |key| {
+        if TIMELINE_KEYS.contains(&key) && browser::is_there(SHOWN_TIMELINE) {
+            let is_used = give_to_timeline(key);
+            match key {
+                // Puts away what the page says as well.
+                "Escape" => {}
+                "/" if !is_used => {}
+                // Until the tracks are there, they do nothing.
+                _ => return true,
+            }
+        }
+        act(app, key)
+    });
+}
+
+/// Whether the page has used a key.
+fn act(app: App, key: &str) -> bool {
+    match key {
         "?" => {
             app.keys.set(true);
             true
@@ -65,7 +94,7 @@ pub fn listen(app: App) {
             Ok(at @ 1..=9) => app.show_at(at - 1),
             _ => false,
         },
-    });
+    }
 }
 
 use leptos::prelude::*;

@@ -248,6 +248,39 @@ pageTest('keys alone lead from event to event', async (page) => {
   await page.waitForFunction(() => location.hash.includes('time='));
 });
 
+pageTest('keys zoom and pan wherever the focus is, and close or leave nothing', async (page) => {
+  const view = await openTimeline(page, trace());
+  const hasFocus = () => view.evaluate((view) => document.activeElement === view);
+  assert.ok(!(await hasFocus()));
+  const goesTo = async (key, changes) => {
+    const before = await page.evaluate(() => location.hash);
+    await page.keyboard.press(key);
+    await page.waitForFunction((before) => location.hash !== before, before);
+    assert.equal(await view.isVisible(), true, key);
+    assert.match(await page.evaluate(() => location.hash), changes);
+  };
+  for (const key of ['w', 'd', 'a', 's', 'w']) await goesTo(key, /report=timeline/);
+  await goesTo('0', /^(?!.*time=)/);
+  // From event to event of one name.
+  const main = await rowOf(page, 'main');
+  await page.mouse.click(main.x + main.width * 0.07, main.y);
+  await panel(page).getByText('400.0 µs').first().waitFor();
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press(']');
+  await panel(page).getByText('600.0 µs').first().waitFor();
+  await page.keyboard.press('f');
+  await page.waitForFunction(() => location.hash.includes('time='));
+  // What closes the details gives the timeline the focus.
+  await panel(page).getByRole('button', { name: 'Close details' }).click();
+  await panel(page).waitFor({ state: 'detached' });
+  assert.ok(await hasFocus());
+  assert.equal(await page.getByRole('tab').count(), 1);
+  // Elsewhere the keys are those of files.
+  await showReport(page, 'Slices by name');
+  await page.keyboard.press('w');
+  await page.getByRole('tab').waitFor({ state: 'detached' });
+});
+
 pageTest('the load above a report leads to the timeline', async (page) => {
   await page.getByTestId('file-input').setInputFiles(sample('gpu-serving.json'));
   await page.locator('.file-head').waitFor();
@@ -291,6 +324,8 @@ pageTest('a row of a table leads to all events of its name', async (page) => {
   await page.getByRole('menuitem', { name: 'Show in the timeline' }).press('Enter');
   await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
   await page.getByText('1 of 1,000', { exact: true }).waitFor();
+  // The keys of the timeline work at once.
+  await page.waitForFunction(() => document.activeElement?.className === 'timeline-view');
 });
 
 pageTest('tracks are filtered and pinned, and two marks select what is between them', async (page) => {

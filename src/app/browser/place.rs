@@ -218,9 +218,21 @@ fn find(selector: &str) -> Option<HtmlElement> {
     document().query_selector(selector).ok().flatten()?.dyn_into().ok()
 }
 
+/// Whether an element matches.
+pub fn is_there(selector: &str) -> bool {
+    find(selector).is_some()
+}
+
 /// Focuses the first element that matches.
 pub fn focus_first(selector: &str) -> bool {
     find(selector).map(|element| element.focus()).is_some()
+}
+
+/// Focuses an element; the page stays where it is scrolled to.
+pub fn focus_unmoved(element: &HtmlElement) {
+    let options = FocusOptions::new();
+    options.set_prevent_scroll(true);
+    let _ = element.focus_with_options(&options);
 }
 
 thread_local! {
@@ -234,10 +246,9 @@ pub fn catch_focus(selectors: &[&str]) {
     let focused = document().active_element();
     let is_left = |focused: &Element| CAUGHT.with_borrow(|caught| caught.as_ref() == Some(focused));
     if focused.is_none_or(|focused| focused.tag_name().eq_ignore_ascii_case("body") || is_left(&focused)) {
-        let options = FocusOptions::new();
-        options.set_prevent_scroll(true);
-        let element = selectors.iter().find_map(|selector| find(selector));
-        let _ = element.map(|element| element.focus_with_options(&options));
+        if let Some(element) = selectors.iter().find_map(|selector| find(selector)) {
+            focus_unmoved(&element);
+        }
         CAUGHT.set(document().active_element());
     }
 }

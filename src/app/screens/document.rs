@@ -292,7 +292,7 @@ fn Report(tab: Tab, document: Document, id: String, shown: Memo<Option<String>>)
     // Without the stacks, it is a report like others: what a link or a Tracedrop file has of them.
     let has_stacks = memo(move || document.with(|it| it.as_ref().is_some_and(|it| has_live_stacks(it))));
     view! {
-        <article class="report" hidden=move || !is_shown.get()>
+        <article class="report" class:report-timeline=id.with_value(|id| id == TIMELINE) hidden=move || !is_shown.get()>
             <Show when=move || is_shown.get()>
                 {move || match id.with_value(|id| id == TIMELINE) {
                     _ if id.with_value(|id| id == FLAME) && has_stacks.get() => {

@@ -15,6 +15,7 @@ pub fn KeysDialog() -> impl IntoView {
             title_id="keys-title"
             title=Signal::stored(words().keys.keys_title.to_string())
         >
+            <p class="keys-first">{words().keys.keys_first}</p>
             <div class="keys">
                 {words()
                     .keys.keys

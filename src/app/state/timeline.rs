@@ -51,6 +51,8 @@ pub struct TimelineState {
     /// What the colors stand for; empty for names.
     pub legend: RwSignal<Vec<(String, u8)>>,
     pub found: RwSignal<Option<Found>>,
+    /// Something has led to the timeline, which is to have the keys.
+    pub takes_focus: RwSignal<bool>,
 }
 
 impl TimelineState {
@@ -75,6 +77,7 @@ impl TimelineState {
             color_by: RwSignal::default(),
             legend: RwSignal::default(),
             found: RwSignal::new(None),
+            takes_focus: RwSignal::new(false),
         }
     }
 
@@ -261,7 +264,7 @@ impl Tab {
         if let Some(sides) = untrack(|| self.timeline_pair()) {
             // On both sides, without going anywhere.
             sides.iter().for_each(|side| side.timeline.lit.set(text()));
-            return self.show_report(Some(TIMELINE.to_string()));
+            return self.go_to_timeline();
         }
         let is_single = self.document.with_untracked(|it| it.as_ref().is_some_and(|it| it.files.is_empty()));
         let times = rows.first().and_then(|row| row_times(columns, row));
@@ -269,6 +272,16 @@ impl Tab {
             self.show_time(from, to);
         }
         self.find_if_there(text(), times.is_none());
+    }
+
+    /// Shows the timeline, which then has the keys.
+    pub fn go_to_timeline(self) {
+        let is_there = self.report.with_untracked(|report| report.as_deref() == Some(TIMELINE));
+        // A frame leaves the focus to the page around it.
+        if !is_there && self.app.embed.is_none() {
+            self.timeline.takes_focus.set(true);
+        }
+        self.show_report(Some(TIMELINE.to_string()));
     }
 
     /// Shows a range of time in the timeline, in nanoseconds from the start of the trace, and selects it.
@@ -283,14 +296,14 @@ impl Tab {
         if to > from {
             self.timeline.stretch.set(Some((from, to)));
         }
-        self.show_report(Some(TIMELINE.to_string()));
+        self.go_to_timeline();
     }
 
     /// Shows the timeline with a search for that text, if it finds something there, and says so otherwise.
     pub fn find_in_timeline(self, text: String) {
         if let Some(sides) = untrack(|| self.timeline_pair()) {
             sides.iter().for_each(|side| side.timeline.lit.set(text.clone()));
-            return self.show_report(Some(TIMELINE.to_string()));
+            return self.go_to_timeline();
         }
         self.find_if_there(text, true);
     }
@@ -309,7 +322,7 @@ impl Tab {
             if found.n > 0 {
                 self.timeline.lit.set(lit.clone());
                 self.timeline.found.set(Some(found));
-                self.show_report(Some(TIMELINE.to_string()));
+                self.go_to_timeline();
             } else if says_so {
                 self.app.say((words().table.not_in_timeline)(&lit));
             }

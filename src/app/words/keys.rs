@@ -5,11 +5,14 @@ use super::Keys;
 /// Texts of the dialog of keyboard shortcuts.
 pub struct KeysWords {
     pub keys_title: &'static str,
+    /// Which of them go first where a key is in two lists.
+    pub keys_first: &'static str,
     pub keys: &'static [(&'static str, Keys)],
 }
 
 pub const ENGLISH: KeysWords = KeysWords {
     keys_title: "Keyboard shortcuts",
+    keys_first: "While the timeline shows, w, s, f, [ and ] are its keys; on other reports they are those of files. Its arrows and Enter need the focus: click it, or Tab to it.",
     keys: &[
         (
             "Files",
@@ -41,7 +44,7 @@ pub const ENGLISH: KeysWords = KeysWords {
             ],
         ),
         (
-            "Timeline",
+            "While the timeline shows",
             &[
                 (&["w", "s"], "zoom in, out"),
                 (&["a", "d"], "pan left, right"),
@@ -51,6 +54,9 @@ pub const ENGLISH: KeysWords = KeysWords {
                 (&["←", "→"], "event before, after the selected one"),
                 (&["[", "]"], "previous, next event of the same name"),
                 (&["m"], "select the time of the selected event"),
+                (&["m"], "without one: mark a time; two marks select the range between them"),
+                (&["Shift ↑", "Shift ↓"], "previous, next track"),
+                (&["Enter"], "select the first event of the track"),
                 (&["/"], "search"),
                 (&["Esc"], "clear the selection"),
             ],

@@ -182,7 +182,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     zoom_in: "Zoom in (w)",
     zoom_out: "Zoom out (s)",
     show_all: "Show all",
-    keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a time range, click for details. Keys: w a s d, f fits the selection, 0 shows all, m marks a time and two marks measure, [ ] step through events with the same name.",
+    keys: "Drag to pan, Ctrl+wheel to zoom, Shift+drag to select a time range, click for details. Keys: w a s d, f fits the selection, 0 shows all, m selects the time of the selected event or else marks a time (two marks select what is between them), [ ] step through events with the same name.",
     load: |sort| match sort {
         LoadSort::Gpu => (
             "GPU busy",

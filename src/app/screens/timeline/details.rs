@@ -1,5 +1,6 @@
 //! All about the selected box, and what is in the selected stretch of time.
 
+use super::stage::Stage;
 use crate::app::annotations::Writing;
 use crate::app::blocks::InReports;
 use crate::app::browser;
@@ -17,8 +18,18 @@ use tracedrop::timeline::answers::{BoxLink, Details, SameName, Stretch};
 const MAX_SHOWN: usize = 12;
 
 #[component]
-pub fn DetailsPanel(tab: Tab, go: Callback<BoxLink>) -> impl IntoView {
+pub fn DetailsPanel(stage: Stage) -> impl IntoView {
+    let tab = stage.tab;
     let state = tab.timeline;
+    // What is pressed in the panel goes with what the panel shows, and would take the focus with it.
+    let go = Callback::new(move |link: BoxLink| {
+        stage.select(&link);
+        stage.focus();
+    });
+    let close = move |_| {
+        stage.clear();
+        stage.focus();
+    };
     let words = || &words().timeline;
     let is_open = move || {
         state.details.with(Option::is_some)
@@ -32,12 +43,7 @@ pub fn DetailsPanel(tab: Tab, go: Callback<BoxLink>) -> impl IntoView {
                     class="button button-quiet timeline-close"
                     title=words().close
                     aria-label=words().close
-                    on:click=move |_| {
-                        state.selected.set(None);
-                        state.details.set(None);
-                        state.stretch.set(None);
-                        state.sums.set(None);
-                    }
+                    on:click=close
                 >"✕"</button>
                 {move || state.details.get().map(|details| view! { <BoxDetails tab details go /> })}
                 {move || {

@@ -4,6 +4,7 @@ use super::layout::RULER;
 use super::stage::{Stage, ends};
 use super::tree::shown_tracks;
 use crate::app::browser;
+use crate::app::shortcuts::SHOWN_TIMELINE;
 use leptos::ev;
 use leptos::prelude::*;
 use tracedrop::timeline::Viewport;
@@ -49,7 +50,10 @@ impl Stage {
             ("]", _) => self.go_to_same_name(false),
             ("Escape", _) => self.clear(),
             ("/", _) => {
-                browser::focus_first(".timeline-search input");
+                // Two timelines have no search of their own.
+                if !browser::focus_first(&format!("{SHOWN_TIMELINE} .timeline-search input")) {
+                    return;
+                }
             }
             ("m", None) => self.mark(),
             ("m", Some(details)) => {

@@ -34,7 +34,7 @@ use stage::{Hover, Stage};
 use tracedrop::base::text;
 use tracedrop::base::units::format_ns;
 use tracedrop::engine::protocol::DocumentView;
-use tracedrop::timeline::answers::{At, BoxLink, ColorBy, TrackView};
+use tracedrop::timeline::answers::{At, ColorBy, TrackView};
 
 /// `id` of the timeline among the reports.
 pub const TIMELINE: &str = "timeline";
@@ -93,6 +93,7 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
         }
     });
     stage.follow_address();
+    stage.focus_if_led_to(tab);
     let words = || &words().timeline;
     view! {
         <header class="report-head">
@@ -123,7 +124,7 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
             <section class="timeline" aria-label=words().title>
                 <Tools stage />
                 <Body stage />
-                <DetailsPanel tab go=Callback::new(move |link: BoxLink| stage.select(&link)) />
+                <DetailsPanel stage />
                 <p class="timeline-keys">{words().keys}</p>
                 <p class="off-screen" role="status">{move || stage.spoken()}</p>
                 <ul class="off-screen" aria-label=words().in_view>
@@ -250,7 +251,7 @@ fn Body(stage: Stage) -> impl IntoView {
     let words = || &words().timeline;
     let state = stage.tab.timeline;
     let canvas = NodeRef::<html::Canvas>::new();
-    let (place, body) = (NodeRef::<html::Div>::new(), NodeRef::<html::Div>::new());
+    let (place, body) = (stage.place, stage.body);
     let resizing = StoredValue::new_local(None::<Resizing>);
     effect(move || {
         let (Some(canvas), Some(place)) = (canvas.get(), place.get()) else { return };

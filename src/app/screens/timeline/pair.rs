@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use std::sync::Arc;
 use tracedrop::engine::protocol::{AlignedKernel, AlignedStep, Request};
 use tracedrop::timeline::Viewport;
-use tracedrop::timeline::answers::{BoxLink, Tracks};
+use tracedrop::timeline::answers::Tracks;
 
 /// Times that differ by less are the same: half a nanosecond.
 const SAME_NS: f64 = 0.5;
@@ -103,6 +103,7 @@ fn span_of(step: &AlignedStep, side: usize) -> Option<(f64, f64)> {
 fn Pair(tab: Tab, sides: [Tab; 2]) -> impl IntoView {
     let [a, b] = sides;
     let stages = sides.map(stage_of);
+    stages[0].focus_if_led_to(tab);
     let steps = aligned_steps_of(tab);
     // The aligned step that is lined up; `None` for the steps chosen below.
     let typical = RwSignal::new(Some(0_usize));
@@ -209,7 +210,7 @@ fn Pair(tab: Tab, sides: [Tab; 2]) -> impl IntoView {
                 >
                     <Body stage />
                 </Show>
-                <DetailsPanel tab go=Callback::new(move |link: BoxLink| stage.select(&link)) />
+                <DetailsPanel stage />
             </section>
         }
     };

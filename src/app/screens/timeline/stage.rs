@@ -11,6 +11,7 @@ use crate::app::state::{Tab, TimelineState};
 use crate::app::view_state::{Action, TimelineLook};
 use crate::app::words::words;
 use leptos::ev;
+use leptos::html;
 use leptos::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -98,6 +99,9 @@ pub struct Stage {
     pub layout: Memo<Layout>,
     /// Notes on times.
     pub flags: Memo<Vec<Flag>>,
+    /// What has the keys and the canvas, and what it and the names of tracks are in.
+    pub place: NodeRef<html::Div>,
+    pub body: NodeRef<html::Div>,
     /// Height of the canvas, and pixels scrolled away above it.
     pub height: RwSignal<f64>,
     pub scrolled: RwSignal<f64>,
@@ -127,6 +131,8 @@ impl Stage {
             works: StoredValue::new_local(Works::default()),
             layout,
             flags,
+            place: NodeRef::new(),
+            body: NodeRef::new(),
             height: RwSignal::new(0.0),
             scrolled: RwSignal::new(0.0),
             hover: RwSignal::new(None),
@@ -145,6 +151,24 @@ impl Stage {
     /// Starts on a canvas, with nothing drawn yet.
     pub fn draw_on(self, canvas: Option<Canvas>) {
         self.works.set_value(Works { canvas, ..Works::default() });
+    }
+
+    /// Has the keys.
+    pub fn focus(self) {
+        if let Some(place) = self.place.try_get_untracked().flatten() {
+            browser::focus_unmoved(&place);
+        }
+    }
+
+    /// Has the keys once something has led to the timeline of this tab.
+    pub fn focus_if_led_to(self, tab: Tab) {
+        effect(move || {
+            if self.place.get().is_some() && tab.timeline.takes_focus.get() {
+                tab.timeline.takes_focus.set(false);
+                // After what led here has closed.
+                browser::after(0, move || self.focus());
+            }
+        });
     }
 
     /// Keeps the address in step with what is in view, and what is in view with the address.

@@ -1,6 +1,5 @@
 //! How busy the trace was over time, above every report: the way to a place in the timeline.
 
-use super::TIMELINE;
 use super::painter::{Colors, draw_load};
 use crate::app::browser::{self, Canvas, Local, Resizing};
 use crate::app::client::Answer;
@@ -80,7 +79,7 @@ pub fn LoadStrip(tab: Tab) -> impl IntoView {
         let span = state.load.with_untracked(|load| load.as_ref().map_or(1, |load| load.span_ns));
         let before = state.view.get_untracked().unwrap_or_else(|| Viewport::whole(span, 1000.0));
         state.view.set(Some(before.exactly(from, to)));
-        tab.show_report(Some(TIMELINE.to_string()));
+        tab.go_to_timeline();
     };
     let release = move |x: f64| {
         dragged.set(None);
@@ -98,7 +97,7 @@ pub fn LoadStrip(tab: Tab) -> impl IntoView {
     let text = move || state.load.with(|load| load.as_ref().map(|load| (words().timeline.load)(load.sort)));
     view! {
         <div class="load-strip" title=move || text().map(|text| text.1)>
-            <button type="button" class="link" on:click=move |_| tab.show_report(Some(TIMELINE.to_string()))>
+            <button type="button" class="link" on:click=move |_| tab.go_to_timeline()>
                 {move || text().map_or(words().timeline.title, |text| text.0)}
             </button>
             <canvas
