@@ -438,7 +438,14 @@ pageTest('a file of unknown format lists the supported formats', async (page) =>
   const problem = panel(page).getByRole('alert');
   await problem.getByRole('heading', { name: 'This file could not be read' }).waitFor();
   assert.match(await problem.textContent(), /unknown-format/);
+  assert.equal(await problem.locator('.problem-hint').textContent(), 'See the supported formats below.');
   assert.ok((await problem.getByRole('listitem').count()) >= 3);
+  // Words of a format stay whole, also on a phone.
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    const widths = await problem.locator('.formats li:first-child > span').evaluateAll((cells) => cells.map((cell) => cell.clientWidth || cell.getBoundingClientRect().width));
+    assert.ok(widths.every((cell) => cell > 100), `${widths} at ${width}`);
+  }
   assert.deepEqual(await accessibilityProblems(page), []);
 });
 

@@ -2,13 +2,16 @@
 
 use super::FormatList;
 use crate::app::state::{Phase, Tab, app};
-use crate::app::widgets::{Icon, Shape};
+use crate::app::widgets::{Icon, Shape, prose};
 use crate::app::words::words;
 use leptos::prelude::*;
 use tracedrop::engine::protocol::{Failure, FileProgress};
 
 /// Failures that knowing the formats helps with.
 const ABOUT_FORMATS: [&str; 2] = ["unknown-format", "empty-file"];
+
+/// What lists the formats in a terminal, as hints call it.
+const LISTS_FORMATS: &str = "`tracedrop formats`";
 
 /// Content of the error screen.
 #[derive(Clone, PartialEq, Eq)]
@@ -24,20 +27,27 @@ struct Problem {
 fn problem_of(tab: Tab, phase: &Phase, file: Option<&FileProgress>) -> Option<Problem> {
     let words = &words().problem;
     match phase {
-        Phase::Failed(Failure { code, what, hint }) => Some(Problem {
-            title: match file {
-                _ if tab.is_comparison() => words.failed_compare_title,
-                _ if tab.is_link() => words.failed_link_title,
-                Some(_) => words.failed_together_title,
-                None => words.failed_title,
-            }
-            .to_string(),
-            what: what.clone(),
-            hint: hint.clone(),
-            code: code.clone(),
-            again: false,
-            formats: ABOUT_FORMATS.contains(&code.as_str()),
-        }),
+        Phase::Failed(Failure { code, what, hint }) => {
+            let formats = ABOUT_FORMATS.contains(&code.as_str()) || hint.contains(LISTS_FORMATS);
+            Some(Problem {
+                title: match file {
+                    _ if tab.is_comparison() => words.failed_compare_title,
+                    _ if tab.is_link() => words.failed_link_title,
+                    Some(_) => words.failed_together_title,
+                    None => words.failed_title,
+                }
+                .to_string(),
+                what: what.clone(),
+                // The list is right below.
+                hint: match formats && hint.contains(LISTS_FORMATS) {
+                    true => words.formats_below.to_string(),
+                    false => hint.clone(),
+                },
+                code: code.clone(),
+                again: false,
+                formats,
+            })
+        }
         Phase::Died(why) => Some(Problem {
             title: words.died_title.to_string(),
             what: match file {
@@ -65,7 +75,7 @@ pub fn ProblemScreen(tab: Tab) -> impl IntoView {
                 <p class="problem-file"><Icon shape=Shape::File /><bdi>{move || tab.name.get()}</bdi></p>
                 <h1><Icon shape=Shape::Alert />{problem.title}</h1>
                 <p class="problem-what"><bdi>{problem.what}</bdi></p>
-                {(!problem.hint.is_empty()).then(|| view! { <p class="problem-hint">{problem.hint}</p> })}
+                {(!problem.hint.is_empty()).then(|| view! { <p class="problem-hint">{prose(&problem.hint)}</p> })}
                 {(!problem.code.is_empty())
                     .then(|| view! { <p class="problem-code">{words().problem.problem_code} " " <code>{problem.code}</code></p> })}
                 <div class="problem-actions">

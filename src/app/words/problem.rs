@@ -15,6 +15,7 @@ pub struct ProblemWords {
     pub died_together_what: fn(&FileProgress) -> String,
     pub died_together_hint: &'static str,
     pub died_hint: &'static str,
+    pub formats_below: &'static str,
     pub problem_code: &'static str,
     pub start_again: &'static str,
 }
@@ -35,8 +36,9 @@ pub const ENGLISH: ProblemWords = ProblemWords {
         )
     },
     died_together_hint: "Together, the files may need more memory than the browser gives to a page. Open fewer at once, or run \
-                         tracedrop report --together, which can use all of the computer's memory.",
-    died_hint: "Start again to parse the file from the beginning. If it crashes again, the file may need more memory than the browser gives to a page; use the tracedrop command instead.",
+                         `tracedrop report --together`, which can use all of the computer's memory.",
+    died_hint: "Start again to parse the file from the beginning. If it crashes again, the file may need more memory than the browser gives to a page; use the `tracedrop` command instead.",
+    formats_below: "See the supported formats below.",
     problem_code: "Details:",
     start_again: "Start again",
 };
