@@ -314,6 +314,33 @@ for (const viewport of [undefined, NARROW]) {
   );
 }
 
+for (const viewport of [undefined, NARROW]) {
+  pageTest(
+    `the details leave the selected event in view, ${viewport ? 'narrow' : 'wide'}`,
+    async (page) => {
+      await openTimeline(page, sample('gpu-serving.json'));
+      await page.getByRole('searchbox', { name: 'Find events by name' }).fill('execute_model');
+      await panel(page).getByRole('heading', { name: /execute_model/ }).waitFor();
+      await panel(page).getByText('In the reports').waitFor();
+      // Below _run_engine and step: the third row of its track.
+      await page.waitForFunction(() => {
+        const titles = [...document.querySelectorAll('.timeline-titles button')];
+        const track = titles.find((title) => title.textContent.includes('thread 71')).getBoundingClientRect();
+        const details = document.querySelector('.timeline-panel').getBoundingClientRect();
+        const header = document.querySelector('.header').getBoundingClientRect();
+        return track.top + 2 * 18 >= header.bottom + 26 && track.top + 3 * 18 <= details.top;
+      });
+      const { height } = await panel(page).boundingBox();
+      const window = await page.evaluate(() => innerHeight);
+      assert.ok(height <= window * 0.43, `${height} of ${window}`);
+      // Numbers keep their units beside them.
+      const heights = await panel(page).locator('.unit').evaluateAll((units) => units.map((unit) => unit.getBoundingClientRect().height));
+      assert.ok(heights.every((height) => height < 30), `${heights}`);
+    },
+    viewport ? { viewport } : undefined,
+  );
+}
+
 pageTest('a row of a table leads to all events of its name', async (page) => {
   await page.getByTestId('file-input').setInputFiles(trace());
   await page.locator('.file-head').waitFor();

@@ -83,6 +83,28 @@ pub fn reveal_part(element: &Element, top: f64, height: f64) {
     scroll_window_by(past(header_px(), window_px()));
 }
 
+/// Scrolls the page as far as needed to show the part of `element` from `top` on, `height` pixels high: `below_header` pixels below
+/// the header, and above what covers the lower end of the window, at its greatest height.
+pub fn reveal_above(
+    element: &Element,
+    (top, height): (f64, f64),
+    below_header: f64,
+    cover: Option<&HtmlElement>,
+) {
+    // One that was closed is no longer in the page.
+    let lower = cover.filter(|cover| cover.is_connected()).map_or(window_px(), |cover| {
+        let tallest = style_px(cover, "max-height").unwrap_or(0.0);
+        cover.get_bounding_client_rect().top().min(window_px() - tallest)
+    });
+    let above = element.get_bounding_client_rect().top() + top - header_px() - below_header;
+    let below = element.get_bounding_client_rect().top() + top + height - lower;
+    // Where there is no room for all of it, its upper end shows.
+    let by = if above < 0.0 { above } else { below.clamp(0.0, above) };
+    if by != 0.0 {
+        scroll_window_by(by);
+    }
+}
+
 /// Scrolls `element` to the top of the window and focuses it, after layout.
 pub fn lead_to(element: &HtmlElement) {
     let element = element.clone();
@@ -140,12 +162,13 @@ pub fn edges_of(element: &Element) -> (f64, f64) {
 
 /// Pixels of 1 rem.
 pub fn root_font_px() -> f64 {
-    document()
-        .document_element()
-        .and_then(|root| window().get_computed_style(&root).ok().flatten())
-        .and_then(|style| style.get_property_value("font-size").ok())
-        .and_then(|size| size.trim_end_matches("px").parse().ok())
-        .unwrap_or(16.0)
+    document().document_element().and_then(|root| style_px(&root, "font-size")).unwrap_or(16.0)
+}
+
+/// A length of an element's style, if it has one.
+fn style_px(element: &Element, name: &str) -> Option<f64> {
+    let style = window().get_computed_style(element).ok().flatten()?;
+    style.get_property_value(name).ok()?.trim_end_matches("px").parse().ok()
 }
 
 /// Calls `act` in the next frame, so that several callers share one layout.

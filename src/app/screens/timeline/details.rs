@@ -37,7 +37,7 @@ pub fn DetailsPanel(stage: Stage) -> impl IntoView {
     };
     view! {
         <Show when=is_open>
-            <aside class="timeline-panel" aria-label=words().panel>
+            <aside class="timeline-panel" aria-label=words().panel node_ref=stage.panel>
                 <button
                     type="button"
                     class="button button-quiet timeline-close"

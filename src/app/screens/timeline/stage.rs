@@ -102,6 +102,8 @@ pub struct Stage {
     /// What has the keys and the canvas, and what it and the names of tracks are in.
     pub place: NodeRef<html::Div>,
     pub body: NodeRef<html::Div>,
+    /// The details, while they show.
+    pub panel: NodeRef<html::Aside>,
     /// Height of the canvas, and pixels scrolled away above it.
     pub height: RwSignal<f64>,
     pub scrolled: RwSignal<f64>,
@@ -133,6 +135,7 @@ impl Stage {
             flags,
             place: NodeRef::new(),
             body: NodeRef::new(),
+            panel: NodeRef::new(),
             height: RwSignal::new(0.0),
             scrolled: RwSignal::new(0.0),
             hover: RwSignal::new(None),
@@ -560,16 +563,13 @@ impl Stage {
         self.show_details(link.of);
     }
 
+    /// Scrolls as far as needed to show a row, with a row's height around it: below the ruler, and above the details.
     pub fn scroll_to(self, row: RowName) {
-        let top = self.layout.with_untracked(|layout| layout.top_of(row));
-        let (height, scrolled) = (self.height.get_untracked(), self.scrolled.get_untracked());
-        if let Some((top, tall)) = top {
-            let room = height - RULER - tall;
-            if top < scrolled {
-                browser::scroll_window_by(top - scrolled - tall);
-            } else if top > scrolled + room {
-                browser::scroll_window_by(top - scrolled - room + tall);
-            }
+        let place = self.layout.try_with_untracked(|layout| layout.top_of(row)).flatten();
+        let body = self.body.try_get_untracked().flatten();
+        if let Some(((top, tall), body)) = place.zip(body) {
+            let part = (RULER + top - tall, 3.0 * tall);
+            browser::reveal_above(&body, part, RULER, self.panel.try_get_untracked().flatten().as_ref());
         }
     }
 
@@ -589,7 +589,14 @@ impl Stage {
             if let TimelineAnswer::Details(details) = answer
                 && state.selected.get_untracked() == Some(of)
             {
+                let row = details.as_ref().map(|details| details.link.row);
                 state.details.set(details.map(Arc::from));
+                // Once the details have their place.
+                browser::with_next_frame(move || {
+                    if let Some(row) = row {
+                        self.scroll_to(row);
+                    }
+                });
             }
         });
     }
