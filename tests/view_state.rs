@@ -240,6 +240,17 @@ fn details_are_no_steps_and_what_happens_at_once_is_one() {
     assert_eq!(page.at(101.0, [look(20, None)]), Entry::Replace);
     assert_eq!(page.at(102.0, [look(20, Some((0, 7)))]), Entry::Push);
     assert_eq!(page.at(200.0, [look(30, None)]), Entry::Push);
+    // What leads to a place in the timeline is one step, however late what it shows there is known.
+    let report = |id: &str| Action::ShowReport { tab: 2, report: Some(id.to_string()) };
+    let arrive = |selected| Action::ArriveAtTime {
+        tab: 2,
+        look: Some(TimelineLook { view: (0, 40), selected, ..TimelineLook::default() }),
+    };
+    assert_eq!(page.at(300.0, [report("timeline")]), Entry::Push);
+    assert_eq!(page.at(301.0, [arrive(None)]), Entry::Replace);
+    assert_eq!(page.at(320.0, [arrive(Some((0, 9)))]), Entry::Replace);
+    assert_eq!(page.at(321.0, [look(50, Some((0, 9)))]), Entry::Push);
+    assert_eq!(page.at(322.0, [report("slices"), report("timeline"), arrive(None)]), Entry::Push);
     // Several tabs that open at once.
     assert_eq!(page.at(5.0, [Action::ShowTab(Some(3)), Action::ShowTab(Some(4))]), Entry::Push);
     // Back.

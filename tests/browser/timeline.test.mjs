@@ -387,6 +387,25 @@ pageTest('an event leads to its rows in the reports, and a finding to its events
   await page.locator('.report:not([hidden]) tr[aria-selected=true]').waitFor();
 });
 
+pageTest('what leads to the timeline is one step back', async (page) => {
+  await openTimeline(page, sample('gpu-serving.json'));
+  await showReport(page, 'Findings');
+  const heading = page.getByRole('heading', { name: 'Findings', exact: true });
+  await heading.waitFor();
+  await page.getByRole('button', { name: 'Show in the timeline' }).first().click();
+  await page.waitForFunction(() => /report=timeline.*find=/.test(location.hash));
+  await page.goBack();
+  await heading.waitFor();
+  await page.goForward();
+  await page.waitForFunction(() => /report=timeline.*find=/.test(location.hash));
+  // What is done there is a step of its own.
+  await page.getByRole('searchbox', { name: 'Find events by name' }).press('Enter');
+  await panel(page).waitFor();
+  await page.waitForFunction(() => location.hash.includes('event='));
+  await page.goBack();
+  await page.waitForFunction(() => location.hash.includes('report=timeline') && !location.hash.includes('event='));
+});
+
 pageTest('a comparison has both timelines, which move together', async (page) => {
   const pytorch = (name) => fileURLToPath(new URL(`../data/pytorch/${name}`, import.meta.url));
   await page.getByTestId('file-input').setInputFiles([pytorch('small-bert-h100.json.gz'), pytorch('small-bert-mi300.json.gz')]);

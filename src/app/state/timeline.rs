@@ -53,6 +53,8 @@ pub struct TimelineState {
     pub found: RwSignal<Option<Found>>,
     /// Something has led to the timeline, which is to have the keys.
     pub takes_focus: RwSignal<bool>,
+    /// Something has led to the timeline, and nobody has done anything there since: what it shows belongs to that step.
+    pub is_arriving: StoredValue<bool>,
 }
 
 impl TimelineState {
@@ -78,6 +80,7 @@ impl TimelineState {
             legend: RwSignal::default(),
             found: RwSignal::new(None),
             takes_focus: RwSignal::new(false),
+            is_arriving: StoredValue::new(false),
         }
     }
 
@@ -277,9 +280,10 @@ impl Tab {
     /// Shows the timeline, which then has the keys.
     pub fn go_to_timeline(self) {
         let is_there = self.report.with_untracked(|report| report.as_deref() == Some(TIMELINE));
-        // A frame leaves the focus to the page around it.
-        if !is_there && self.app.embed.is_none() {
-            self.timeline.takes_focus.set(true);
+        if !is_there {
+            self.timeline.is_arriving.set_value(true);
+            // A frame leaves the focus to the page around it.
+            self.timeline.takes_focus.set(self.app.embed.is_none());
         }
         self.show_report(Some(TIMELINE.to_string()));
     }

@@ -62,6 +62,11 @@ pub enum Action {
         look: Option<TimelineLook>,
         is_step: bool,
     },
+    /// Look at the timeline at what the step before has led to.
+    ArriveAtTime {
+        tab: u32,
+        look: Option<TimelineLook>,
+    },
     /// Look at the flame graph; `is_step` if that is more than another letter of a search.
     LookAtFlame {
         tab: u32,
@@ -121,7 +126,9 @@ pub fn reduce(mut state: ViewState, action: Action) -> ViewState {
             }
             view.report = Some(table.report);
         }
-        Action::LookAtTime { tab, look, is_step: _ } => state.tab_mut(tab).timeline = look,
+        Action::LookAtTime { tab, look, is_step: _ } | Action::ArriveAtTime { tab, look } => {
+            state.tab_mut(tab).timeline = look;
+        }
         Action::LookAtFlame { tab, look, is_step: _ } => state.tab_mut(tab).flame = *look,
         Action::LookAs { tab, report, tables } => {
             let view = state.tab_mut(tab);

@@ -56,6 +56,7 @@ impl Log {
             | Action::MoveSort { .. }
             | Action::ChooseColumns { .. }
             | Action::SelectRows { .. }
+            | Action::ArriveAtTime { .. }
             | Action::Restore(_) => Since::Details,
             _ => Since::Step,
         };

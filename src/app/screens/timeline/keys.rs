@@ -24,6 +24,7 @@ impl Stage {
         if event.ctrl_key() || event.meta_key() || event.alt_key() {
             return;
         }
+        self.is_used();
         let step = |view: &Viewport| view.width * 0.15;
         let details = self.tab.timeline.details.get_untracked();
         let track = self.track.get_untracked();

@@ -121,7 +121,13 @@ pub fn TimelineScreen(tab: Tab) -> impl IntoView {
             {move || state.tracks.with(|tracks| tracks.as_ref().is_some_and(|tracks| tracks.is_each_from_zero)).then(|| view! {
                 <p class="note">{words().each_from_zero}</p>
             })}
-            <section class="timeline" aria-label=words().title>
+            <section
+                class="timeline"
+                aria-label=words().title
+                on:pointerdown=move |_| stage.is_used()
+                on:keydown=move |_| stage.is_used()
+                on:input=move |_| stage.is_used()
+            >
                 <Tools stage />
                 <Body stage />
                 <DetailsPanel stage />

@@ -163,6 +163,11 @@ impl Stage {
         }
     }
 
+    /// Someone does something here: what it changes is a step of its own.
+    pub fn is_used(self) {
+        self.tab.timeline.is_arriving.set_value(false);
+    }
+
     /// Has the keys once something has led to the timeline of this tab.
     pub fn focus_if_led_to(self, tab: Tab) {
         effect(move || {
@@ -195,7 +200,10 @@ impl Stage {
                     };
                     let is_step = still(&look) != still(&before);
                     self.sent.set_value(look.clone());
-                    tab.app.act(Action::LookAtTime { tab: id, look, is_step });
+                    tab.app.act(match state.is_arriving.get_value() {
+                        true => Action::ArriveAtTime { tab: id, look },
+                        false => Action::LookAtTime { tab: id, look, is_step },
+                    });
                 }
             });
         });
@@ -214,6 +222,7 @@ impl Stage {
     /// Shows what an address says.
     pub fn look_as(self, look: TimelineLook) {
         let state = self.tab.timeline;
+        self.is_used();
         let TimelineLook { view, selected, stretch, search, tracks, pinned, color_by, folds } = look;
         self.change(|before| match view {
             (from, to) if to > from => before.exactly(from as f64, to as f64),
@@ -631,6 +640,7 @@ impl Stage {
 
     /// Goes to the next hit of the search; `is_new` if the text is another one.
     pub fn find(self, is_back: bool, is_new: bool) {
+        self.is_used();
         if is_new {
             self.tab.timeline.found.set(None);
             self.draw_soon();
@@ -735,6 +745,7 @@ impl Stage {
     }
 
     pub fn wheel(self, event: &ev::WheelEvent) {
+        self.is_used();
         let (dx, dy) = (event.delta_x(), event.delta_y());
         let lines = if event.delta_mode() == 0 { 1.0 } else { 16.0 };
         if event.ctrl_key() || event.meta_key() {

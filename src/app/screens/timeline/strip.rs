@@ -105,6 +105,7 @@ pub fn LoadStrip(tab: Tab) -> impl IntoView {
                 aria-hidden="true"
                 on:pointerdown=move |event| {
                     browser::capture(&event);
+                    state.is_arriving.set_value(false);
                     drag.set_value(Some(event.offset_x().into()));
                 }
                 on:pointermove=move |event| {
