@@ -165,8 +165,20 @@ pageTest('a selected stretch adds up what is in it', async (page) => {
 pageTest('a search counts all matches and steps through them', async (page) => {
   await openTimeline(page, trace());
   const search = page.getByRole('searchbox', { name: 'Find events by name' });
+  // What can be typed stands in the field in full.
+  const { room, text } = await search.evaluate((field) => {
+    const context = document.createElement('canvas').getContext('2d');
+    const { font, paddingLeft, paddingRight } = getComputedStyle(field);
+    context.font = font;
+    return { room: field.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight), text: context.measureText(field.placeholder).width };
+  });
+  assert.ok(text > 100 && text <= room, `${text} in ${room}`);
+  const height = async () => (await page.locator('.timeline-tools').boundingBox()).height;
+  const before = await height();
   await search.fill('OD');
   await page.getByText('1 of 1,000', { exact: true }).waitFor();
+  // The timeline stays where it is.
+  assert.equal(await height(), before);
   await search.press('Enter');
   await page.getByText('2 of 1,000', { exact: true }).waitFor();
   await search.press('Shift+Enter');

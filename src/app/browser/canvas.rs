@@ -4,6 +4,9 @@ use wasm_bindgen::prelude::{Closure, JsValue};
 use wasm_bindgen::{Clamped, JsCast};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
+/// Width of a letter where nothing can measure it, in pixels.
+const LETTER: f64 = 8.0;
+
 /// A canvas that is drawn on in pixels of the page, whatever the number of dots each has.
 pub struct Canvas {
     element: HtmlCanvasElement,
@@ -162,6 +165,30 @@ pub fn text_px(text: &str, font: &str) -> Option<f64> {
     let context = context.dyn_into::<CanvasRenderingContext2d>().ok()?;
     context.set_font(font);
     context.measure_text(text).ok().map(|size| size.width())
+}
+
+/// How wide letters are in a font, in pixels. What a text is wide is at most their sum.
+pub struct Letters {
+    /// Of ASCII.
+    widths: Vec<f64>,
+    ellipsis: f64,
+    /// Of all others, at least.
+    wide: f64,
+}
+
+impl Letters {
+    pub fn of(font: &str) -> Letters {
+        let px = |letter: char| text_px(letter.encode_utf8(&mut [0; 4]), font).unwrap_or(LETTER);
+        let widths = (0..0x80_u8).map(|letter| px(char::from(letter))).collect();
+        Letters { widths, ellipsis: px('…'), wide: px('漢').max(px('W')) }
+    }
+
+    pub fn px(&self, letter: char) -> f64 {
+        match letter {
+            '…' => self.ellipsis,
+            _ => self.widths.get(letter as usize).copied().unwrap_or(self.wide),
+        }
+    }
 }
 
 /// Dots of the screen in a pixel of the page.

@@ -24,7 +24,7 @@ mod worker;
 pub use address::{
     address_with, fragment, load_id, on_fragment, on_history, push_fragment, replace_fragment,
 };
-pub use canvas::{Canvas, Lines, dots_per_pixel, style_value};
+pub use canvas::{Canvas, Letters, Lines, dots_per_pixel, style_value};
 pub use clipboard::{copy_names_whole, copy_text};
 pub use files::{
     Dropped, Half, Picked, Ranges, download, download_text, heads_of_blobs, on_choosing, on_drag, on_paste,

@@ -125,7 +125,7 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     is_partial: "The trace has more events than fit in memory: only the longest ones are here.",
     each_from_zero: "These traces have no clock in common, so each one starts at 0.",
     search: "Find events by name",
-    search_hint: "Name, cat:category, arg:text, /regex/",
+    search_hint: "Name, cat:…, arg:…, /regex/",
     pair_summary: "A and B on one scale, one step of each aligned. They move together.",
     align: |is_a| if is_a { "Align A at" } else { "with B at" },
     align_by: "Align by",

@@ -153,6 +153,9 @@ fn Tools(stage: Stage) -> impl IntoView {
         let has_phases = has_phases.get();
         ColorBy::ALL.into_iter().filter(move |by| has_phases || *by != ColorBy::Phase)
     };
+    let has_hits = move || state.found.with(|found| found.as_ref().is_some_and(|found| found.n > 1));
+    let has_problem =
+        move || state.found.with(|found| found.as_ref().is_some_and(|found| !found.problem.is_empty()));
     view! {
         <div class="timeline-tools">
             <search class="timeline-search">
@@ -177,17 +180,18 @@ fn Tools(stage: Stage) -> impl IntoView {
                         event.stop_propagation();
                     }
                 />
-                <span class="timeline-count" role="status">{move || {
+                <span class="timeline-count" class:timeline-problem=has_problem role="status">{move || {
                     let is_searching = state.lit.with(|text| !text.is_empty());
                     state.found.get().filter(|_| is_searching).map(|found| match found.problem.is_empty() {
                         true => (words().found)(found.number, found.n, found.left),
                         false => found.problem,
                     })
                 }}</span>
-                <Show when=move || state.found.with(|found| found.as_ref().is_some_and(|found| found.n > 1))>
+                // They have their place before, so that nothing moves when they show.
+                <span class="timeline-hits" class:timeline-no-hits=move || !has_hits()>
                     <button type="button" class="button button-quiet" title=words().previous aria-label=words().previous on:click=move |_| find(true)>"↑"</button>
                     <button type="button" class="button button-quiet" title=words().next aria-label=words().next on:click=move |_| find(false)>"↓"</button>
-                </Show>
+                </span>
             </search>
             <SearchField
                 label=Signal::stored(words().only.to_string())

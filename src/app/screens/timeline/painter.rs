@@ -2,20 +2,23 @@
 
 use super::layout::{Layout, ROW, RULER};
 use super::marks::{Flag, Step};
-use crate::app::browser::{Canvas, Lines, style_value};
+use crate::app::browser::{Canvas, Letters, Lines, style_value};
 use crate::app::state::earlier_ns;
 use tracedrop::timeline::Viewport;
-use tracedrop::timeline::answers::{COUNTER, Details, LIT, N_COLORS, Picture, RowName, START, Tracks};
+use tracedrop::timeline::answers::{COUNTER, Details, LIT, Label, N_COLORS, Picture, RowName, START, Tracks};
 
 /// Space between rows, in pixels.
 const BETWEEN: f64 = 1.0;
 /// Narrower boxes have no text.
 const MIN_TEXT: f64 = 22.0;
-/// Approximate width of a character in the font of texts.
-const LETTER: f64 = 6.7;
 const FONT: &str = "11px system-ui, sans-serif";
 /// Least distance of ticks on the ruler, in pixels.
 const MIN_TICK: f64 = 110.0;
+
+thread_local! {
+    /// Of [`FONT`].
+    static LETTERS: Letters = Letters::of(FONT);
+}
 
 /// Colors of the theme, as in the style sheet.
 #[derive(Clone, Default, PartialEq)]
@@ -114,6 +117,18 @@ impl Painted {
             label.end_ns += earlier_ns;
         }
         Some(self)
+    }
+
+    /// Whether a box with a text is no hit of the search.
+    fn is_dimmed(&self, label: &Label) -> bool {
+        let window = &self.picture.window;
+        let n = window.n_pixels as usize;
+        // Of what the picture has of the box, the middle.
+        let from = label.start_ns.max(window.start_ns());
+        let middle = from + label.end_ns.saturating_sub(from) / 2;
+        let pixel = (middle - window.start_ns()) / window.pixel_ns().max(1);
+        let at = (label.row as usize * n).saturating_add((pixel as usize).min(n.saturating_sub(1)));
+        !self.lit.is_empty() && self.picture.colors.0.get(at).is_some_and(|code| code & LIT == 0)
     }
 
     pub fn has(&self, row: RowName) -> bool {
@@ -241,7 +256,9 @@ impl Drawing<'_> {
             let name = painted.picture.names.get(label.name as usize).map_or("", String::as_str);
             let text = shortened(name, room);
             let y = RULER + top - self.scrolled + height / 2.0;
-            canvas.text(&self.colors.on_box, &text, x + 4.0, y);
+            // Dimmed boxes are nearly as the paper.
+            let color = if painted.is_dimmed(label) { &self.colors.faint } else { &self.colors.on_box };
+            canvas.text(color, &text, x + 4.0, y);
         }
     }
 
@@ -335,7 +352,11 @@ impl Drawing<'_> {
         for tick in ticks {
             let x = self.view.x_of(tick).round();
             canvas.fill(&colors.faint, [x, RULER - 6.0, 1.0, 5.0]);
-            canvas.text(&colors.faint, &time_text(tick, step), x + 4.0, RULER / 2.0);
+            let text = time_text(tick, step);
+            let width = LETTERS.with(|letters| text.chars().map(|letter| letters.px(letter)).sum::<f64>());
+            // At the right edge it stands on the other side of its tick.
+            let left = if x + 4.0 + width > self.view.width { x - 4.0 - width } else { x + 4.0 };
+            canvas.text(&colors.faint, &text, left, RULER / 2.0);
         }
     }
 }
@@ -388,12 +409,27 @@ fn time_text(ns: f64, step: f64) -> String {
 
 /// A name that fits: kernels differ at their ends as well, so what is left out is in the middle.
 fn shortened(name: &str, room: f64) -> String {
-    let n_fit = (room / LETTER) as usize;
-    let n = name.chars().count();
-    if n <= n_fit {
-        return name.to_string();
-    }
-    let n_start = (n_fit.saturating_sub(1)).div_ceil(2);
-    let n_end = n_fit.saturating_sub(1) - n_start;
-    name.chars().take(n_start).chain(['…']).chain(name.chars().skip(n - n_end)).collect()
+    LETTERS.with(|letters| {
+        let mut used = 0.0;
+        let is_wider = name.chars().any(|letter| {
+            used += letters.px(letter);
+            used > room
+        });
+        if !is_wider {
+            return name.to_string();
+        }
+        used = letters.px('…');
+        let (mut left, mut right) = (name.chars(), name.chars().rev());
+        let (mut start, mut end) = (Vec::new(), Vec::new());
+        loop {
+            let at_start = start.len() <= end.len();
+            let Some(letter) = (if at_start { left.next() } else { right.next() }) else { break };
+            used += letters.px(letter);
+            if used > room {
+                break;
+            }
+            if at_start { start.push(letter) } else { end.push(letter) }
+        }
+        start.into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
+    })
 }
