@@ -12,6 +12,19 @@ pub const SHOWN_TIMELINE: &str = "[role=tabpanel]:not([hidden]) .report-timeline
 /// What the timeline does with these goes before what the page does with them, wherever the focus is.
 const TIMELINE_KEYS: [&str; 14] = ["w", "a", "s", "d", "+", "-", "=", "0", "f", "[", "]", "m", "/", "Escape"];
 
+/// Whether the timeline is the report that shows.
+pub fn shows_timeline() -> bool {
+    browser::is_there(SHOWN_TIMELINE)
+}
+
+/// Does what a key does: in the timeline, or on the page.
+pub fn run(app: App, key: &str, is_of_timeline: bool) {
+    match is_of_timeline {
+        true => give_to_timeline(key),
+        false => act(app, key),
+    };
+}
+
 /// Whether the timeline that shows has used a key. Of the two of a comparison, the one with details has it.
 fn give_to_timeline(key: &str) -> bool {
     let views = [":has(.timeline-panel) .timeline-view", " .timeline-view"];
@@ -25,7 +38,7 @@ fn in_shown_panel(key: &str) -> String {
 pub fn listen(app: App) {
     browser::on_search_key(move || app.open_search());
     browser::on_key(move |key| {
-        if TIMELINE_KEYS.contains(&key) && browser::is_there(SHOWN_TIMELINE) {
+        if TIMELINE_KEYS.contains(&key) && shows_timeline() {
             let is_used = give_to_timeline(key);
             match key {
                 // Puts away what the page says as well.

@@ -80,8 +80,30 @@ pageTest('one search finds names, reports and commands, by keyboard', async (pag
   await count(page).getByText('1 of 30').waitFor();
   await page.keyboard.press('Control+k');
   await dialog.waitFor();
+  // All reports of the list, also those that are pictures.
+  const reports = await page.locator('[role=tabpanel]:not([hidden]) .report-list button').allTextContents();
+  assert.ok(reports.includes('Timeline'), reports.join());
+  const offered = await dialog.getByRole('group', { name: 'Reports' }).getByRole('option').allInnerTexts();
+  assert.deepEqual(offered.map((text) => text.trim()), reports.map((text) => text.trim()));
+  await dialog.getByRole('searchbox').fill('f1');
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'hidden' });
+});
+
+pageTest('a search shows tables of names before what divides them', async (page) => {
+  await page.getByTestId('file-input').setInputFiles(fileURLToPath(new URL('../../www/samples/gpu-serving.json', import.meta.url)));
+  await page.locator('.file-head').waitFor();
+  await page.keyboard.press('Control+k');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('searchbox').fill('gemm');
+  await dialog.getByRole('group', { name: 'Kernels › Kernels by name' }).waitFor();
+  const groups = await dialog.getByRole('group').evaluateAll((groups) => groups.map((group) => group.ariaLabel));
+  const at = (name) => groups.indexOf(name);
+  assert.ok(at('Kernels › Operations') < at('Kernels › Kernels by name'), groups.join());
+  assert.ok(at('Kernels › Kernels by name') < at('Kernels › Operations by step'), groups.join());
+  // A key of the timeline is offered while the timeline shows.
+  await dialog.getByRole('searchbox').fill('fit the selection');
+  await dialog.getByText('No results').waitFor();
 });
 
 pageTest('rows are selected by pointer and keys, and their sum shows', async (page) => {

@@ -43,25 +43,13 @@ pub fn on_search_key(act: impl Fn() + 'static) {
     });
 }
 
-/// Does what the page does when someone presses that key.
-pub fn press_key(key: &str) {
-    if let Some((event, body)) = pressing(key, true).zip(document().body()) {
-        let _ = body.dispatch_event(&event);
-    }
-}
-
 /// Presses a key on the first element that matches, and on nothing around it. Whether the element has used the key.
 pub fn give_key(selector: &str, key: &str) -> bool {
     let element = document().query_selector(selector).ok().flatten();
-    let Some((event, element)) = pressing(key, false).zip(element) else { return false };
-    // An event whose default is prevented.
-    element.dispatch_event(&event) == Ok(false)
-}
-
-fn pressing(key: &str, bubbles: bool) -> Option<web_sys::KeyboardEvent> {
     let init = web_sys::KeyboardEventInit::new();
     init.set_key(key);
-    init.set_bubbles(bubbles);
     init.set_cancelable(true);
-    web_sys::KeyboardEvent::new_with_keyboard_event_init_dict("keydown", &init).ok()
+    let event = web_sys::KeyboardEvent::new_with_keyboard_event_init_dict("keydown", &init).ok();
+    // An element that has used a key has prevented what the browser does with it.
+    element.zip(event).is_some_and(|(element, event)| element.dispatch_event(&event) == Ok(false))
 }

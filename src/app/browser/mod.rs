@@ -34,7 +34,7 @@ pub use folders::{Folder, picked_folder};
 pub use handles::{PendingHandle, file_by_handle, forget_handles, handle_names, keep_handle};
 pub use host::{Asked, FromHost, asked, mark_as_frame, on_height, on_host, tell_host};
 pub use host_messages::{CheckedLimit, LimitState, ReportName, ToHost, Verdict};
-pub use keys::{give_key, on_key, on_search_key, press_key};
+pub use keys::{give_key, on_key, on_search_key};
 pub use launch::{given_files, on_launch};
 pub use neighbours::Neighbours;
 pub use perfetto::{HandedOver, PERFETTO, hand_over};

@@ -44,43 +44,8 @@ enum Kind {
 pub fn DocumentScreen(tab: Tab) -> impl IntoView {
     let document: Document = memo(move || tab.document.get());
     let reports = memo(move || {
-        document.with(|document| {
-            document.as_ref().map_or_else(Vec::new, |document| {
-                let has_content = |report: &&ReportView| {
-                    !report.blocks.is_empty() || !report.summary.is_empty() || document.reports.len() == 1
-                };
-                let entry = |report: &ReportView| Entry {
-                    id: report.id.clone(),
-                    title: report.title.clone(),
-                    group: report.group,
-                };
-                let mut entries: Vec<Entry> =
-                    document.reports.iter().filter(has_content).map(entry).collect();
-                // Groups in the order of their first reports, so that the first report stays the first.
-                let order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
-                sort::by_key(&mut entries, |entry| order.iter().position(|group| *group == entry.group));
-                let picture = |id: &str, title: &str| Entry {
-                    id: id.to_string(),
-                    title: title.to_string(),
-                    group: Group::Timeline,
-                };
-                let mut pictures = Vec::new();
-                if tab.has_timeline() {
-                    pictures.push(picture(TIMELINE, words().timeline.title));
-                }
-                if has_live_stacks(document) {
-                    pictures.push(picture(FLAME, words().flame.title));
-                }
-                // They follow what one reads first: the group if the list has headings, else the report.
-                let first = entries.first().map(|entry| entry.group);
-                let n_first = match entries.len() + pictures.len() < MIN_GROUPED {
-                    true => 1.min(entries.len()),
-                    false => entries.iter().take_while(|entry| Some(entry.group) == first).count(),
-                };
-                entries.splice(n_first..n_first, pictures);
-                entries
-            })
-        })
+        document
+            .with(|document| document.as_ref().map_or_else(Vec::new, |document| entries_of(tab, document)))
     });
     let shown = memo(move || {
         let chosen = tab.report.get();
@@ -168,14 +133,50 @@ fn MadeAgain(tab: Tab) -> impl IntoView {
 
 /// A report in the list of reports.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Entry {
-    id: String,
-    title: String,
+pub struct Entry {
+    pub id: String,
+    pub title: String,
     group: Group,
 }
 
 /// Shorter lists have no headings.
 const MIN_GROUPED: usize = 6;
+
+/// The list of reports: those with something in them, the timeline and the flame graph.
+pub fn entries_of(tab: Tab, document: &DocumentView) -> Vec<Entry> {
+    let has_content = |report: &&ReportView| {
+        !report.blocks.is_empty() || !report.summary.is_empty() || document.reports.len() == 1
+    };
+    let entry = |report: &ReportView| Entry {
+        id: report.id.clone(),
+        title: report.title.clone(),
+        group: report.group,
+    };
+    let mut entries: Vec<Entry> = document.reports.iter().filter(has_content).map(entry).collect();
+    // Groups in the order of their first reports, so that the first report stays the first.
+    let order: Vec<Group> = entries.iter().map(|entry| entry.group).collect();
+    sort::by_key(&mut entries, |entry| order.iter().position(|group| *group == entry.group));
+    let picture = |id: &str, title: &str| Entry {
+        id: id.to_string(),
+        title: title.to_string(),
+        group: Group::Timeline,
+    };
+    let mut pictures = Vec::new();
+    if tab.has_timeline() {
+        pictures.push(picture(TIMELINE, words().timeline.title));
+    }
+    if has_live_stacks(document) {
+        pictures.push(picture(FLAME, words().flame.title));
+    }
+    // They follow what one reads first: the group if the list has headings, else the report.
+    let first = entries.first().map(|entry| entry.group);
+    let n_first = match entries.len() + pictures.len() < MIN_GROUPED {
+        true => 1.min(entries.len()),
+        false => entries.iter().take_while(|entry| Some(entry.group) == first).count(),
+    };
+    entries.splice(n_first..n_first, pictures);
+    entries
+}
 
 /// The way from report to report.
 #[component]

@@ -2,7 +2,7 @@
 
 use crate::app::state::app;
 use crate::app::widgets::Dialog;
-use crate::app::words::words;
+use crate::app::words::{KeyGroup, words};
 use leptos::prelude::*;
 
 #[component]
@@ -20,7 +20,7 @@ pub fn KeysDialog() -> impl IntoView {
                 {words()
                     .keys.keys
                     .iter()
-                    .map(|(title, keys)| {
+                    .map(|KeyGroup { title, keys, .. }| {
                         view! {
                             <section>
                                 <h3>{*title}</h3>

@@ -1,29 +1,33 @@
 //! One search over everything: commands, reports, findings, and the rows of all tables, which the browser's own search cannot see.
 
+use super::document::{Entry, entries_of};
+use super::timeline::TIMELINE;
 use crate::app::browser;
 use crate::app::client::Answer;
 use crate::app::erased::effect;
+use crate::app::shortcuts;
 use crate::app::state::{App, Tab, app};
 use crate::app::view_state::Action;
 use crate::app::widgets::{Dialog, Icon, SearchField, Shape};
-use crate::app::words::words;
+use crate::app::words::{KeyGroup, words};
 use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
-use tracedrop::base::text;
-use tracedrop::engine::protocol::{BlockView, Request, SearchHits};
+use tracedrop::base::{sort, text};
+use tracedrop::engine::protocol::{BlockView, DocumentView, Request, SearchHits};
 use tracedrop::report::RowsOf;
 
 /// Typing pauses this long before the worker is asked.
 const TYPING_MS: u32 = 120;
-/// Hits of a group that are not rows.
+/// Hits of a group that are neither rows nor reports.
 const MAX_HITS: usize = 8;
 const HITS: &str = "[role=option]";
 
 /// Where a hit leads.
 #[derive(Clone)]
 enum Way {
-    Command(&'static str),
+    /// A key, and whether it is the timeline's.
+    Command(&'static str, bool),
     Tab(u32),
     Report(String),
     Rows(RowsOf),
@@ -136,6 +140,11 @@ pub fn SearchDialog() -> impl IntoView {
             event.prevent_default();
             move_focus(i32::MIN);
         }
+        // The browser would only empty the field.
+        "Escape" => {
+            event.prevent_default();
+            app.close_search();
+        }
         "Enter" => {
             event.prevent_default();
             if let Some(hit) = first() {
@@ -217,15 +226,13 @@ pub fn SearchDialog() -> impl IntoView {
 
 fn follow(app: App, way: Way) {
     match way {
-        Way::Command(key) => {
-            browser::press_key(key);
-        }
+        Way::Command(key, is_of_timeline) => shortcuts::run(app, key, is_of_timeline),
         Way::Tab(id) => app.show(Some(id)),
-        Way::Report(id) => {
-            if let Some(tab) = app.active_tab() {
-                tab.show_report(Some(id));
-            }
-        }
+        Way::Report(id) => match app.active_tab() {
+            Some(tab) if id == TIMELINE => tab.go_to_timeline(),
+            Some(tab) => tab.show_report(Some(id)),
+            None => {}
+        },
         Way::Rows(rows) => {
             if let Some(tab) = app.active_tab() {
                 tab.lead_to(rows);
@@ -251,6 +258,9 @@ fn groups(app: App, typed: &str, found: &[SearchHits]) -> Vec<HitGroup> {
     add(words().search.reports, reports(tab, &fits));
     if !wanted.is_empty() {
         add(words().search.findings, findings(tab, &fits));
+        let document = tab.and_then(|tab| tab.document.get_untracked());
+        let mut found: Vec<&SearchHits> = found.iter().collect();
+        sort::by_key(&mut found, |hits| rank(document.as_deref(), typed, hits));
         for hits in found {
             let rows = |(label, filter): &(String, String)| Hit {
                 label: text::visible(label),
@@ -273,16 +283,33 @@ fn groups(app: App, typed: &str, found: &[SearchHits]) -> Vec<HitGroup> {
     let of_tab =
         |tab: Tab| Hit { label: tab.name.get_untracked(), detail: String::new(), way: Way::Tab(tab.id) };
     add(words().search.files, tabs.map(of_tab).take(MAX_HITS).collect());
-    let commands = words().keys.keys.iter().flat_map(|(_, keys)| *keys);
-    let commands =
-        commands.filter(|(keys, what)| keys.len() == 1 && keys[0].chars().count() == 1 && fits(what));
-    let command = |(keys, what): &(&'static [&'static str], &'static str)| Hit {
-        label: (*what).to_string(),
-        detail: keys[0].to_string(),
-        way: Way::Command(keys[0]),
-    };
-    add(words().search.commands, commands.map(command).take(MAX_HITS).collect());
+    let can_use = |group: &&KeyGroup| !group.is_of_timeline || shortcuts::shows_timeline();
+    let commands = words().keys.keys.iter().filter(can_use).flat_map(|group| {
+        group.keys.iter().filter_map(|(keys, what)| match keys {
+            [key] if key.chars().count() == 1 && fits(what) => Some(Hit {
+                label: (*what).to_string(),
+                detail: (*key).to_string(),
+                way: Way::Command(key, group.is_of_timeline),
+            }),
+            _ => None,
+        })
+    });
+    add(words().search.commands, commands.take(MAX_HITS).collect());
     groups
+}
+
+/// Place of a table among those with hits: a row of this very name first, then tables of kernels, functions and other names, then
+/// those that divide them further.
+fn rank(document: Option<&DocumentView>, typed: &str, hits: &SearchHits) -> u8 {
+    let is_it = |(label, _): &(String, String)| label.to_lowercase() == typed.trim().to_lowercase();
+    let table = document.and_then(|document| document.table(&hits.report, &hits.table));
+    let has_names =
+        || table.is_some_and(|table| table.columns.iter().any(|column| column.key && column.is_symbol));
+    match hits.rows.iter().any(is_it) {
+        true => 0,
+        false if has_names() => 1,
+        false => 2,
+    }
 }
 
 fn rows_of(hits: &SearchHits, filter: &str) -> RowsOf {
@@ -295,14 +322,10 @@ fn rows_of(hits: &SearchHits, filter: &str) -> RowsOf {
 }
 
 fn reports(tab: Option<Tab>, fits: &dyn Fn(&str) -> bool) -> Vec<Hit> {
-    let document = tab.and_then(|tab| tab.document.get_untracked());
-    let reports = document.iter().flat_map(|document| &document.reports).filter(|report| fits(&report.title));
-    let hit = |report: &tracedrop::engine::protocol::ReportView| Hit {
-        label: report.title.clone(),
-        detail: String::new(),
-        way: Way::Report(report.id.clone()),
-    };
-    reports.map(hit).take(MAX_HITS).collect()
+    let entries =
+        untrack(|| tab.and_then(|tab| Some(entries_of(tab, tab.document.get_untracked()?.as_ref()))));
+    let hit = |entry: Entry| Hit { label: entry.title, detail: String::new(), way: Way::Report(entry.id) };
+    entries.into_iter().flatten().filter(|entry| fits(&entry.title)).map(hit).collect()
 }
 
 fn findings(tab: Option<Tab>, fits: &dyn Fn(&str) -> bool) -> Vec<Hit> {

@@ -7,16 +7,25 @@ pub struct KeysWords {
     pub keys_title: &'static str,
     /// Which of them go first where a key is in two lists.
     pub keys_first: &'static str,
-    pub keys: &'static [(&'static str, Keys)],
+    pub keys: &'static [KeyGroup],
+}
+
+/// Shortcuts below a heading.
+pub struct KeyGroup {
+    pub title: &'static str,
+    /// They are the timeline's, while it shows.
+    pub is_of_timeline: bool,
+    pub keys: Keys,
 }
 
 pub const ENGLISH: KeysWords = KeysWords {
     keys_title: "Keyboard shortcuts",
     keys_first: "While the timeline shows, w, s, f, [ and ] are its keys; on other reports they are those of files. Its arrows and Enter need the focus: click it, or Tab to it.",
     keys: &[
-        (
-            "Files",
-            &[
+        KeyGroup {
+            title: "Files",
+            is_of_timeline: false,
+            keys: &[
                 (&["o"], "open files"),
                 (&["f"], "open a folder"),
                 (&["s"], "start screen and samples"),
@@ -29,10 +38,11 @@ pub const ENGLISH: KeysWords = KeysWords {
                 (&["c"], "compare with another trace"),
                 (&["x"], "swap A and B"),
             ],
-        ),
-        (
-            "Reports",
-            &[
+        },
+        KeyGroup {
+            title: "Reports",
+            is_of_timeline: false,
+            keys: &[
                 (&["j", "k"], "next, previous report"),
                 (&["/"], "filter the first table"),
                 (&["Enter"], "on a column header: sort"),
@@ -42,10 +52,11 @@ pub const ENGLISH: KeysWords = KeysWords {
                 (&["Enter"], "on a row: show its actions"),
                 (&["Home", "End", "Page Up", "Page Down"], "in a table: first, last row, or ten rows on"),
             ],
-        ),
-        (
-            "While the timeline shows",
-            &[
+        },
+        KeyGroup {
+            title: "While the timeline shows",
+            is_of_timeline: true,
+            keys: &[
                 (&["w", "s"], "zoom in, out"),
                 (&["a", "d"], "pan left, right"),
                 (&["0"], "show all"),
@@ -60,16 +71,17 @@ pub const ENGLISH: KeysWords = KeysWords {
                 (&["/"], "search"),
                 (&["Esc"], "clear the selection"),
             ],
-        ),
-        (
-            "Page",
-            &[
+        },
+        KeyGroup {
+            title: "Page",
+            is_of_timeline: false,
+            keys: &[
                 (&["t"], "change the theme"),
                 (&["?"], "show these shortcuts"),
                 (&["Ctrl K"], "search names, reports and commands"),
                 (&["Esc"], "close a dialog or menu, clear a filter"),
                 (&["Delete"], "on a file's tab: close it"),
             ],
-        ),
+        },
     ],
 };

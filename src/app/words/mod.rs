@@ -27,6 +27,8 @@ mod start;
 mod table;
 mod timeline;
 
+pub use keys::KeyGroup;
+
 use tracedrop::base::units::{counted, group_digits};
 
 /// Keyboard shortcuts of one group: the keys and what they do.
