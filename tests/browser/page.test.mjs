@@ -433,6 +433,27 @@ pageTest('each group of the list of reports stands once', async (page) => {
   assert.deepEqual([...new Set(groups)], groups);
 });
 
+pageTest('tabs show what tells their files apart, and the header stays still when the focus walks it', async (page) => {
+  await pick(page, file('two_gpus_of_one_node_before.json', slices(3)), file('two_gpus_of_one_node_after.json', slices(4)));
+  const names = page.locator('.tab-name');
+  await names.filter({ hasText: '↔' }).waitFor();
+  assert.deepEqual((await names.allTextContents()).slice(0, 2), ['two_gpus_of_one_node_before.json', 'two_gpus_of_one_node_after.json']);
+  await page.getByRole('tab', { name: 'two_gpus_of_one_node_after.json', exact: true }).click();
+  await verdict(page);
+  const ends = await page.locator('.tab-end').evaluateAll((ends) =>
+    ends.map((end) => ({ text: end.textContent, past: end.getBoundingClientRect().right - end.closest('.tab-name').getBoundingClientRect().right })),
+  );
+  assert.deepEqual(ends.slice(0, 2).map(({ text }) => text), ['efore', 'after']);
+  assert.ok(ends.every(({ past }) => past <= 1), JSON.stringify(ends));
+  const share = panel(page).getByRole('button', { name: 'Share', exact: true });
+  const before = await share.boundingBox();
+  await panel(page).getByRole('button', { name: 'Close this file' }).focus();
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Tab');
+  assert.deepEqual(await share.boundingBox(), before);
+  assert.deepEqual(await accessibilityProblems(page), []);
+});
+
 pageTest('a file of unknown format lists the supported formats', async (page) => {
   await pick(page, file('notes.txt', 'remember the milk\n'));
   const problem = panel(page).getByRole('alert');

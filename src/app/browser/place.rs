@@ -186,6 +186,18 @@ pub fn on_resize(element: &Element, act: impl Fn() + 'static) -> Resizing {
     Resizing { observer, _listener: listener }
 }
 
+/// Has the style sheet know the width of `element` by this name, until the result is dropped; what is hidden has none.
+pub fn tell_width(element: &Element, name: &'static str) -> Resizing {
+    let measured = element.clone();
+    on_resize(element, move || {
+        let width = measured.get_bounding_client_rect().width();
+        let root = document().document_element().and_then(|root| root.dyn_into::<HtmlElement>().ok());
+        if let Some(root) = root.filter(|_| width > 0.0) {
+            let _ = root.style().set_property(name, &format!("{}px", width.ceil()));
+        }
+    })
+}
+
 /// Stops watching when dropped.
 pub struct Resizing {
     observer: Option<ResizeObserver>,

@@ -173,6 +173,29 @@ fn TabStrip() -> impl IntoView {
     }
 }
 
+/// Characters at the end of a name that stay when there is too little room for all of it.
+const END_CHARS: usize = 5;
+/// Longer endings of a file's name are more than its format.
+const MAX_ENDING: usize = 10;
+
+/// A name in three: its start, its end, and what follows the dots there, `.json.gz`.
+fn cut(label: &str) -> (&str, &str, &str) {
+    let mut stem = label;
+    while let Some((before, ending)) = stem.rsplit_once('.') {
+        let is_format = (1..=MAX_ENDING).contains(&ending.len())
+            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && !before.is_empty();
+        if !is_format {
+            break;
+        }
+        stem = before;
+    }
+    let at_end = stem.char_indices().rev().nth(END_CHARS - 1).map_or(0, |(at, _)| at);
+    // A short name is all end, and one with two names in it has no end of its own.
+    let at_end = if label.contains('↔') { stem.len() } else { at_end };
+    (&stem[..at_end], &stem[at_end..], &label[stem.len()..])
+}
+
 #[component]
 fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
     let app = app();
@@ -212,6 +235,11 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
             aria-keyshortcuts="Delete"
             tabindex=move || if reachable.get() { "0" } else { "-1" }
             title=move || tab.label()
+            // Its parts would be read apart.
+            aria-label=move || match state() {
+                Some((_, words)) => format!("{words} {}", tab.label()),
+                None => tab.label(),
+            }
             on:click=move |_| app.show(Some(id))
             on:focus=move |_| {
                 // Arrows show the tab they reach; a click does so anyway.
@@ -241,7 +269,15 @@ fn TabButton(tab: Tab, strip: NodeRef<html::Div>) -> impl IntoView {
             <Show when=move || tab.is_comparison()>
                 <Icon shape=Shape::Swap />
             </Show>
-            <bdi class="tab-name">{move || tab.label()}</bdi>
+            <bdi class="tab-name tab-cut">{move || {
+                let label = tab.label();
+                let (start, end, ending) = cut(&label);
+                view! {
+                    <span class="tab-start">{start.to_string()}</span>
+                    <span class="tab-end">{end.to_string()}</span>
+                    <span class="tab-ending">{ending.to_string()}</span>
+                }
+            }}</bdi>
             // For the pointer; keys have Delete and the button in the panel.
             <span
                 class="tab-close"

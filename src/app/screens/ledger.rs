@@ -3,8 +3,8 @@
 use super::files::{Fellows, LeftOut, accounts_view};
 use super::{ExportMenus, FarAwayNote, RangeAgain, RangeNote, SearchButton};
 use crate::app::annotations::Writing;
-use crate::app::browser::{self, Dropped};
-use crate::app::erased::{Show, memo};
+use crate::app::browser::{self, Dropped, Resizing};
+use crate::app::erased::{Show, effect, memo};
 use crate::app::state::{Phase, Tab, app};
 use crate::app::widgets::{Icon, Menu, Number, Shape};
 use crate::app::words::words;
@@ -88,7 +88,7 @@ pub fn FileCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     let controls = details_id.clone();
     view! {
         <section class="file" aria-label=words().file.file_card>
-            <div class="file-bar" class:file-head=move || !partial.get()>
+            <div class="file-bar" class:file-head=move || !partial.get() node_ref=bar_place()>
                 <Show when=move || !partial.get()>
                     <TabTitle tab />
                 </Show>
@@ -251,6 +251,18 @@ pub fn TabTitle(tab: Tab) -> impl IntoView {
             <FileName tab />
         </div>
     }
+}
+
+/// For the bar of a file: tabs take the room that it leaves in the header.
+pub fn bar_place() -> NodeRef<html::Div> {
+    let place = NodeRef::<html::Div>::new();
+    let resizing = StoredValue::new_local(None::<Resizing>);
+    effect(move || {
+        if let Some(bar) = place.get() {
+            resizing.set_value(Some(browser::tell_width(&bar, "--bar-used")));
+        }
+    });
+    place
 }
 
 /// Closes the tab.

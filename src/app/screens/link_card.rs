@@ -1,6 +1,6 @@
 //! Where a report that came with a link is from.
 
-use super::ledger::{CloseButton, TabTitle};
+use super::ledger::{CloseButton, TabTitle, bar_place};
 use super::{ExportMenus, SearchButton};
 use crate::app::erased::{Show, memo};
 use crate::app::state::Tab;
@@ -16,7 +16,7 @@ pub fn LinkCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl Int
     let link = memo(move || document.with(|document| document.as_ref()?.link.clone()));
     view! {
         <section class="file" aria-label=words().file.file_card>
-            <div class="file-bar file-head">
+            <div class="file-bar file-head" node_ref=bar_place()>
                 <TabTitle tab />
                 <div class="file-tools">
                     <SearchButton />

@@ -1,7 +1,7 @@
 //! Card of a comparison: A and B, their parsing details, and the choice of steps.
 
 use super::files::{LeftOut, accounts_view};
-use super::ledger::{CloseButton, severity_mark, verdict_of, worst_of};
+use super::ledger::{CloseButton, bar_place, severity_mark, verdict_of, worst_of};
 use super::{ExportMenus, SearchButton};
 use crate::app::erased::{Show, memo};
 use crate::app::state::Tab;
@@ -25,7 +25,7 @@ pub fn SidesCard(tab: Tab, document: Memo<Option<Arc<DocumentView>>>) -> impl In
     let controls = details_id.clone();
     view! {
         <section class="file sides" aria-label=words().compare.sides_card data-testid="sides">
-            <div class="file-bar file-head">
+            <div class="file-bar file-head" node_ref=bar_place()>
                 <h1 class="sides-title">
                     <bdi>
                         {move || match tab.notes.with(|notes| notes.title.is_empty()) {
