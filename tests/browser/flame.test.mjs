@@ -72,6 +72,25 @@ pageTest('a box lights its row and leads to its rows in the reports', async (pag
   await page.getByRole('heading', { name: 'Functions by stack' }).waitFor();
 });
 
+pageTest('the list of functions, and a long table, end with a whole row', async (page) => {
+  await openFlame(page, sample('gpu-serving.json'));
+  // How far rows reach past the lower end of their box, for the row that is there.
+  const cut = (selector) =>
+    page.locator(selector).first().evaluate((box) => {
+      const end = box.getBoundingClientRect().top + box.clientTop + box.clientHeight;
+      return Math.min(...[...box.querySelectorAll('tr')].map((row) => Math.abs(row.getBoundingClientRect().bottom - end)));
+    });
+  await page.waitForFunction(() => document.querySelector('.flame-table').style.getPropertyValue('--end') !== '');
+  for (const height of [800, 1440]) {
+    await page.setViewportSize({ width: 1600, height });
+    await page.waitForTimeout(300);
+    assert.ok((await cut('.flame-table')) <= 1.5, `${height}`);
+  }
+  await showReport(page, 'Slices by name');
+  await page.locator('.report:not([hidden]) .table-long tbody tr').first().waitFor();
+  assert.ok((await cut('.report:not([hidden]) .table-long')) <= 1.5);
+});
+
 pageTest('screen readers have the boxes as a tree', async (page) => {
   await openFlame(page, sample('gpu-serving.json'));
   const tree = page.getByRole('tree', { name: 'Boxes of the flame graph' });

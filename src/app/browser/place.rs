@@ -186,6 +186,24 @@ pub fn on_resize(element: &Element, act: impl Fn() + 'static) -> Resizing {
     Resizing { observer, _listener: listener }
 }
 
+/// Has a box of rows know where the last one ends that fits in it, as `--end`.
+pub fn end_at_row(frame: &HtmlElement) {
+    // Of the style sheet alone.
+    let _ = frame.style().remove_property("--end");
+    let Some((most, rows)) = style_px(frame, "max-height").zip(frame.query_selector_all("tr").ok()) else {
+        return;
+    };
+    let outer = frame.get_bounding_client_rect();
+    let border = (outer.height() - f64::from(frame.client_height())).max(0.0);
+    let top = outer.top() + f64::from(frame.client_top()) - scroll_top_of(frame);
+    let ends = (0..rows.length()).filter_map(|at| rows.item(at)?.dyn_into::<Element>().ok());
+    let ends = ends.map(|row| row.get_bounding_client_rect().bottom() - top);
+    // One that is longer than the box is cut.
+    if let Some(end) = ends.take_while(|end| *end <= most - border).last() {
+        let _ = frame.style().set_property("--end", &format!("{}px", end + border));
+    }
+}
+
 /// Has the style sheet know the width of `element` by this name, until the result is dropped; what is hidden has none.
 pub fn tell_width(element: &Element, name: &'static str) -> Resizing {
     let measured = element.clone();

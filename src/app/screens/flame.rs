@@ -3,7 +3,7 @@
 //! What one looks at is a [`FlameQuery`] in the address, so Back undoes each step.
 
 use crate::app::blocks::{FlameDrawing, InReports};
-use crate::app::browser::{self, Pause};
+use crate::app::browser::{self, Pause, Resizing};
 use crate::app::client::Answer;
 use crate::app::erased::{Show, effect, memo};
 use crate::app::state::Tab;
@@ -182,7 +182,6 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
                 {move || look.view.with(|view| view.as_ref().map(|view| {
                     view.notes.iter().map(|note| view! { <p class="note">{note.clone()}</p> }).collect_view()
                 }))}
-                <p class="timeline-keys">{words().flame.hint}</p>
             </section>
         </Show>
     }
@@ -712,6 +711,7 @@ fn Graph(look: Look) -> impl IntoView {
                 on_choose=choose
                 on_out=move |_| out()
             />
+            <p class="timeline-keys">{words().hint}</p>
         </div>
     }
 }
@@ -732,6 +732,14 @@ fn Functions(look: Look) -> impl IntoView {
         if let (Some(frame), true) = (frame.get(), chosen.with(Option::is_some)) {
             browser::reveal_in(&frame, CURRENT_ROW);
         }
+    });
+    // Its last row is whole.
+    let resizing = StoredValue::new_local(None::<Resizing>);
+    effect(move || {
+        view.track();
+        let Some(frame) = frame.get() else { return };
+        let measured = frame.clone();
+        resizing.set_value(Some(browser::on_resize(&frame, move || browser::end_at_row(&measured))));
     });
     let count = move || {
         view.with(|view| view.as_ref().map(|view| (words().n_functions)(view.n_rows, view.rows.len())))
