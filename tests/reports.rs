@@ -4,6 +4,7 @@ mod support;
 
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::strings::StringId;
+use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{DocumentView, ReportView};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::report::{Block, Report, Table, Value};

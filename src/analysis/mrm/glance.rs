@@ -103,6 +103,19 @@ pub fn facts(source: &Source<'_, '_>, facts: &mut Facts) {
     facts.push("accesses", "Accesses", view.coverage.n_rows, Unit::Count);
 }
 
+fn ns_of(seconds: f64) -> i64 {
+    (seconds * 1e9).round() as i64
+}
+
+/// Reason for the suitability of a kind.
+fn reason(thresholds: &Thresholds, row: &KindSummary, clock: Clock) -> String {
+    let time = |seconds| match clock.can_tell(ns_of(seconds)) {
+        true => format_float(seconds, Unit::Seconds),
+        false => clock.words(ns_of(seconds)),
+    };
+    thresholds.reason(row.write_once_ratio_mean, row.retention_p99_s, row.retention_p50_s, &time)
+}
+
 /// Summary table with one row per kind.
 pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
     let rows = source.kinds;
