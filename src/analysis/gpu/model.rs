@@ -93,6 +93,9 @@ pub struct Call {
     pub is_ambiguous: bool,
 }
 
+/// Issue of files that don't say which process launched a kernel or copy. Its correlation id may then be that of several calls.
+const NO_PROCESS: &str = "capture-no-process";
+
 /// Kernels and copies whose correlation id is that of several calls.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Ambiguous {
@@ -100,12 +103,14 @@ pub struct Ambiguous {
     pub of_processes: u64,
     /// Calls of one process, one after the other.
     pub of_one: u64,
+    /// The file doesn't say of which process.
+    pub of_nobody: u64,
 }
 
 impl Ambiguous {
     /// All of them.
     pub fn n(self) -> u64 {
-        self.of_processes.saturating_add(self.of_one)
+        self.of_processes.saturating_add(self.of_one).saturating_add(self.of_nobody)
     }
 
     /// What each text of [`Ambiguous::told`] contains.
@@ -116,6 +121,7 @@ impl Ambiguous {
         let parts = [
             (self.of_processes, "used by several processes"),
             (self.of_one, "of several calls of one process"),
+            (self.of_nobody, "without its process"),
         ];
         parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, whose)| {
             let have = counted(n, "kernel or copy has", "kernels and copies have");
@@ -403,6 +409,7 @@ impl<'a> GpuTrace<'a> {
                 work.step = self.step_of(*op);
             }
         }
+        ambiguous.of_nobody = self.trace.ledger.count_of(NO_PROCESS);
         self.steps_of_annotations(&mut work);
         self.steps_of_devices(&mut work);
         self.work = work;

@@ -93,9 +93,10 @@ pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
         ));
     }
     for told in gpu.ambiguous.told() {
-        report.warning(format!(
-            "{told}, so launch, operator and step are unknown. If this file was merged from those of several ranks, open these \
-             instead."
-        ));
+        let advice = match gpu.ambiguous.of_processes {
+            0 => "",
+            _ => " If this file was merged from those of several ranks, open these instead.",
+        };
+        report.warning(format!("{told}, so launch, operator and step are unknown.{advice}"));
     }
 }
