@@ -100,7 +100,7 @@ pub struct Own {
     pub node: NodeId,
     /// Index into [`StackGraph::threads`].
     pub thread: u32,
-    /// Of B in a difference; not negative.
+    /// Of B in a difference; negative only in graphs [for exports](GraphBuilder::with_negative).
     pub weight: f64,
     /// Of A in a difference, else 0.
     pub before: f64,
@@ -288,6 +288,7 @@ pub struct GraphBuilder {
     /// By node, for the first thread that ends in it; others are in `more`.
     first: Vec<Own>,
     more: HashMap<(NodeId, u32), (f64, f64)>,
+    keeps_negative: bool,
 }
 
 impl GraphBuilder {
@@ -316,7 +317,13 @@ impl GraphBuilder {
             children: ChildIndex::default(),
             first: Vec::new(),
             more: HashMap::default(),
+            keeps_negative: false,
         }
+    }
+
+    /// Adds negative weights as they are, for exports; no box can show them.
+    pub fn with_negative(self) -> GraphBuilder {
+        GraphBuilder { keeps_negative: true, ..self }
     }
 
     /// Number of steps that the weights are of.
@@ -377,11 +384,11 @@ impl GraphBuilder {
         node
     }
 
-    /// Adds weight that ends in a node. What is negative is only added up.
+    /// Adds weight that ends in a node. What is negative is only added up, unless the graph [has it](Self::with_negative).
     pub fn add(&mut self, node: NodeId, thread: u32, weight: f64) {
-        if weight < 0.0 {
+        if weight < 0.0 && !self.keeps_negative {
             self.graph.negative += weight;
-        } else if weight > 0.0 {
+        } else if weight != 0.0 && !weight.is_nan() {
             self.add_lanes(node, thread, (weight, 0.0));
         }
     }

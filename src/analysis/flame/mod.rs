@@ -19,7 +19,7 @@ use crate::stacks::graph::StackGraph;
 use crate::stacks::is_pseudo_frame;
 use crate::trace::{Run, Trace};
 use sources::MAX_SLICES;
-pub use sources::{compared_graphs, graphs};
+pub use sources::{compared_graphs, graphs, whole_graphs};
 pub use table::report_of_tops;
 pub use view::{
     Cache, Direction, FlameInfo, FlameQuery, FlameRow, FlameView, LabelKey, RowOrder, Scale, Widths, view,
@@ -45,6 +45,11 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
+/// Whether a run has more slices of threads than a graph of them is made for.
+pub fn lacks_slices(run: &Run) -> bool {
+    run.traces.iter().any(|trace| trace.slices.len() > MAX_SLICES)
+}
+
 /// Says what the graphs of a run lack.
 pub fn warn(report: &mut Report, run: &Run) {
     if run.traces.iter().any(|trace| trace.aggregated.is_some()) {
@@ -52,7 +57,7 @@ pub fn warn(report: &mut Report, run: &Run) {
             "Trace too large for memory: the graph has only the longest slices. Limit the time range, or {TO_HOLD_MORE}.",
         ));
     }
-    if run.traces.iter().any(|trace| trace.slices.len() > MAX_SLICES) {
+    if lacks_slices(run) {
         report.warning(format!(
             "Slices by thread are missing: their graph is made for up to {} slices. Limit the time range.",
             group_digits(MAX_SLICES as i128)

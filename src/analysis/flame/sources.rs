@@ -35,11 +35,36 @@ const MAX_MOMENTS: usize = 32;
 /// Slices beyond which those of threads are not merged: each takes memory.
 pub(super) const MAX_SLICES: usize = 20_000_000;
 
+/// What graphs have of the weights.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// What boxes can show: no negative weights, and samples without a stack below a frame that says so.
+    Drawn,
+    /// All of them, as other programs read them: samples without a stack end in [`ROOT`].
+    Whole,
+}
+
+impl Extent {
+    fn builder(self, title: &str, caption: &str, unit: Unit) -> GraphBuilder {
+        let builder = GraphBuilder::new(title, caption, unit);
+        if self == Extent::Whole { builder.with_negative() } else { builder }
+    }
+}
+
 /// All graphs of a run with weight in them, each of one file.
 pub fn graphs(context: &Context<'_>) -> Vec<StackGraph> {
+    of_files(context, Extent::Drawn)
+}
+
+/// [`graphs`] for an export: with negative weights and with all weights of profiles; samples without a stack end in [`ROOT`].
+pub fn whole_graphs(context: &Context<'_>) -> Vec<StackGraph> {
+    of_files(context, Extent::Whole)
+}
+
+fn of_files(context: &Context<'_>, extent: Extent) -> Vec<StackGraph> {
     let several = context.run.traces.len() > 1;
     let mut graphs = Vec::new();
-    for (trace, of_file) in context.run.traces.iter().zip(by_file(context)) {
+    for (trace, of_file) in context.run.traces.iter().zip(by_file(context, extent)) {
         for mut graph in of_file {
             if several {
                 graph.title = format!("{} · {}", graph.title, trace.source.file_name);
@@ -55,7 +80,7 @@ const MAX_COMPARED: usize = 100_000;
 
 /// The graphs of a run for a comparison: those of one kind of all files as one, without times.
 pub fn compared_graphs(context: &Context<'_>) -> Vec<StackGraph> {
-    let all: Vec<StackGraph> = by_file(context).into_iter().flatten().collect();
+    let all: Vec<StackGraph> = by_file(context, Extent::Drawn).into_iter().flatten().collect();
     let mut kinds: Vec<Vec<&StackGraph>> = Vec::new();
     for graph in &all {
         match kinds.iter_mut().find(|kind| super::is_like(kind[0], graph)) {
@@ -67,17 +92,21 @@ pub fn compared_graphs(context: &Context<'_>) -> Vec<StackGraph> {
     whole.map(|graph| graph.reduced(MAX_COMPARED)).collect()
 }
 
-fn by_file(context: &Context<'_>) -> Vec<Vec<StackGraph>> {
+fn by_file(context: &Context<'_>, extent: Extent) -> Vec<Vec<StackGraph>> {
     let mut files = Vec::new();
     for trace in &context.run.traces {
         let of_trace = context.gpu().iter().find(|gpu| std::ptr::eq(gpu.trace, trace));
         let mut own: Vec<StackGraph> = of_trace.map(of_gpu).unwrap_or_default();
         let weights = Weight::all(trace);
-        own.extend(Weight::of_first_kinds(&weights, MAX_WEIGHTS).map(of_profiles));
+        let n_kinds = if extent == Extent::Whole { weights.len() } else { MAX_WEIGHTS };
+        own.extend(Weight::of_first_kinds(&weights, n_kinds).map(|weight| of_profiles(weight, extent)));
         own.extend(context.query.memory_at.map(|moment| of_moment(trace, moment)).unwrap_or_default());
-        own.extend(of_samples(trace));
+        own.extend(of_samples(trace, extent));
         own.extend(of_threads(trace));
-        own.retain(|graph| !graph.is_empty());
+        own.retain(|graph| match extent {
+            Extent::Drawn => !graph.is_empty(),
+            Extent::Whole => graph.own.iter().any(|own| own.weight != 0.0),
+        });
         let seconds = recorded_seconds(trace, &weights);
         // Bytes are those of a moment.
         for graph in own.iter_mut().filter(|graph| graph.unit != Unit::Bytes) {
@@ -175,14 +204,14 @@ fn class_of_frame(
 }
 
 /// A weight of stack profiles, by thread.
-fn of_profiles(weight: &Weight<'_>) -> StackGraph {
+fn of_profiles(weight: &Weight<'_>, extent: Extent) -> StackGraph {
     let trace = weight.trace;
     let places = weight.profiles.iter().map(|profile| profile.weight.places()).max().unwrap_or(0);
     let unit = Measure::of(weight.unit(), places).unit;
     let title = format!("Stacks by {}", weight.name());
     let caption = "Width is the weight (time, samples, bytes); callers are above callees.";
-    let mut builder = GraphBuilder::new(&title, caption, unit);
-    let mut nodes = StackNodes::new(trace);
+    let mut builder = extent.builder(&title, caption, unit);
+    let mut nodes = StackNodes::new(trace, extent);
     for thread in weight.threads() {
         let number = builder.thread(&thread.label());
         for profile in &thread.profiles {
@@ -240,7 +269,7 @@ fn of_moment(trace: &Trace, moment: i64) -> Vec<StackGraph> {
             false => format!("Stacks by {what}"),
         };
         let caption = "Active memory, below the callers that allocated it.";
-        (device, GraphBuilder::new(&title, caption, Unit::Bytes), StackNodes::new(trace))
+        (device, GraphBuilder::new(&title, caption, Unit::Bytes), StackNodes::new(trace, Extent::Drawn))
     };
     let mut graphs = Vec::new();
     // Allocations come by device.
@@ -261,6 +290,7 @@ fn of_moment(trace: &Trace, moment: i64) -> Vec<StackGraph> {
 
 /// Nodes for the stacks of a trace.
 struct StackNodes<'a> {
+    extent: Extent,
     frames: Frames<'a>,
     /// By stack; [`ROOT`] for those not made yet.
     nodes: Vec<NodeId>,
@@ -269,11 +299,15 @@ struct StackNodes<'a> {
 }
 
 impl<'a> StackNodes<'a> {
-    fn new(trace: &'a Trace) -> StackNodes<'a> {
-        StackNodes { frames: Frames::new(trace), nodes: vec![ROOT; trace.stacks.len()], path: Vec::new() }
+    fn new(trace: &'a Trace, extent: Extent) -> StackNodes<'a> {
+        let nodes = vec![ROOT; trace.stacks.len()];
+        StackNodes { extent, frames: Frames::new(trace), nodes, path: Vec::new() }
     }
 
     fn get(&mut self, stack: StackId, builder: &mut GraphBuilder) -> NodeId {
+        if stack == StackId::NONE && self.extent == Extent::Whole {
+            return ROOT;
+        }
         if stack == StackId::NONE {
             let frame = builder.named("(no stack)", FrameClass::Other);
             return builder.child(ROOT, frame);
@@ -296,14 +330,14 @@ impl<'a> StackNodes<'a> {
 }
 
 /// Samples by stack, each with its weight.
-fn of_samples(trace: &Trace) -> Option<StackGraph> {
+fn of_samples(trace: &Trace, extent: Extent) -> Option<StackGraph> {
     let table = &trace.samples;
     if table.is_empty() || trace.frames.is_empty() {
         return None;
     }
     let caption = "Weight of samples, below their callers.";
-    let mut builder = GraphBuilder::new("Sampled stacks", caption, Unit::Count);
-    let mut nodes = StackNodes::new(trace);
+    let mut builder = extent.builder("Sampled stacks", caption, Unit::Count);
+    let mut nodes = StackNodes::new(trace, extent);
     let mut threads: HashMap<u32, u32> = HashMap::default();
     for row in 0..table.len() {
         let thread = table.thread[row].0;

@@ -1,7 +1,8 @@
 //! pprof's profile: a protocol buffer in gzip, which `go tool pprof`, Pyroscope, Grafana and Polar Signals read.
 //!
-//! The graphs of the flame graph are its kinds of samples: a stack has a value for its own graph and 0 for the others. Frames are
-//! locations without addresses, each with a function; threads are labels.
+//! The graphs of the flame graph are its kinds of samples, the first one the default: a stack has a value for its own graph and 0
+//! for the others. Frames are locations without addresses, each with a function; a sample without a stack has none. Threads are
+//! labels.
 
 use super::is_whole;
 use crate::analysis::flame;
@@ -45,6 +46,7 @@ mod fields {
     pub const FUNCTION: u64 = 5;
     pub const STRING: u64 = 6;
     pub const COMMENT: u64 = 13;
+    pub const DEFAULT_SAMPLE_TYPE: u64 = 14;
 }
 
 /// Texts of the profile; the first one is empty, as the format has it.
@@ -89,15 +91,20 @@ fn unit_of(unit: Unit) -> &'static str {
 
 async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let query = Query::default();
-    let graphs = flame::graphs(&Context::new(input.run, &query));
+    let graphs = flame::whole_graphs(&Context::new(input.run, &query));
     pause().await;
     let mut out = GzEncoder::new(out, Compression::default());
     let mut texts = Texts::new();
     let mut message = Vec::new();
     let mut whole = Vec::new();
-    for graph in &graphs {
+    for (at, graph) in graphs.iter().enumerate() {
         message.clear();
-        push_number(1, texts.get(graph.title.trim_start_matches("Stacks by ")), &mut message);
+        let name = texts.get(graph.title.trim_start_matches("Stacks by "));
+        if at == 0 {
+            // Without it, readers open the last one.
+            push_number(fields::DEFAULT_SAMPLE_TYPE, name, &mut whole);
+        }
+        push_number(1, name, &mut message);
         push_number(2, texts.get(unit_of(graph.unit)), &mut message);
         whole.bytes(fields::SAMPLE_TYPE, &message);
     }
@@ -114,7 +121,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
                 pause().await;
             }
             n_rounded += u64::from(own.weight.fract() != 0.0);
-            n_too_large += u64::from(own.weight >= i64::MAX as f64);
+            n_too_large += u64::from(own.weight >= i64::MAX as f64 || own.weight < i64::MIN as f64);
             message.clear();
             let mut packed = Vec::new();
             let mut node = own.node;
@@ -157,6 +164,9 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
         left_out
             .0
             .push(format!("what {} more than 64 bits", counted(n_too_large, "weight has", "weights have")));
+    }
+    if flame::lacks_slices(input.run) {
+        left_out.0.push("slices by thread".to_string());
     }
     Ok(left_out)
 }
