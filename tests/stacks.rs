@@ -12,6 +12,7 @@ use tracedrop::report::{Cells, Document, Report};
 use tracedrop::trace::cut::Cut;
 use tracedrop::trace::samples::StackId;
 use tracedrop::trace::slices::Class;
+use tracedrop::trace::stack_profiles::StackProfile;
 use tracedrop::trace::{Run, Trace};
 
 /// What the exporter `id` writes of `run`; `None` if it has nothing to write.
@@ -435,4 +436,65 @@ fn the_overview_of_a_trace_with_samples_only_names_the_hottest_function() {
     let load = tracedrop::timeline::load::load_of(&run).unwrap();
     assert_eq!(load.sort, tracedrop::timeline::answers::LoadSort::Events);
     assert_eq!(load.shares.iter().filter(|share| **share == 1.0).count(), 3);
+}
+
+/// Weights of the profiles of a trace, all of its weights together, by stack: frames with semicolons between them.
+fn by_stack(trace: &Trace) -> BTreeMap<String, f64> {
+    let mut sums = BTreeMap::new();
+    for profile in &trace.stack_profiles {
+        for row in 0..profile.len() {
+            let mut names = Vec::new();
+            let mut at = profile.stack[row];
+            while at != StackId::NONE {
+                let frame = trace.frames.get(trace.stacks.frame[at.0 as usize]);
+                names.push(trace.strings.get(frame.name).to_string());
+                at = trace.stacks.parent[at.0 as usize];
+            }
+            names.reverse();
+            *sums.entry(names.join(";")).or_insert(0.0) += profile.weight.get(row).unwrap().to_f64();
+        }
+    }
+    sums
+}
+
+#[test]
+fn negative_weights_and_samples_without_a_stack_come_back() {
+    let trace = import("a.folded", b"main;x 10\nmain;x -4\nmain;y -3\n 5\n", None).unwrap();
+    let wanted = BTreeMap::from([("", 5.0), ("main;x", 6.0), ("main;y", -3.0)]);
+    let wanted: BTreeMap<String, f64> =
+        wanted.into_iter().map(|(name, sum)| (name.to_string(), sum)).collect();
+    assert_eq!(by_stack(&trace), wanted);
+    let run = Run::single(trace);
+    for (id, name) in [
+        ("pprof", "a.pb.gz"),
+        ("speedscope", "a.speedscope.json"),
+        ("firefox", "a.json"),
+        ("collapsed-samples", "a.folded"),
+    ] {
+        let again = import(name, &written(id, &run).unwrap(), None).unwrap();
+        assert_eq!(by_stack(&again), wanted, "{id}");
+    }
+    let folded = written("collapsed-samples", &run).unwrap();
+    assert_eq!(String::from_utf8(folded).unwrap(), "main;x 6\nmain;y -3\n 5\n");
+}
+
+#[test]
+fn lines_with_only_a_count_are_no_difference() {
+    let trace = import("a.folded", b" 4\n 2\n", None).unwrap();
+    assert_eq!(trace.stack_profiles.len(), 1);
+    assert_eq!(by_stack(&trace), BTreeMap::from([(String::new(), 6.0)]));
+}
+
+#[test]
+fn pprof_opens_with_the_weight_that_showed_first() {
+    let json = br#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[
+        {"type":"sampled","name":"t","unit":"bytes","startValue":0,"endValue":7,"samples":[[0]],"weights":[7]},
+        {"type":"sampled","name":"t","unit":"none","startValue":0,"endValue":2,"samples":[[0]],"weights":[2]}]}"#;
+    let run = Run::single(import("a.speedscope.json", json, None).unwrap());
+    let again = import("a.pb.gz", &written("pprof", &run).unwrap(), None).unwrap();
+    let name = |profile: &StackProfile| again.strings.get(profile.name).to_string();
+    let all: Vec<String> = again.stack_profiles.iter().map(name).collect();
+    assert_eq!(all, ["bytes", "none"]);
+    let default: Vec<String> = again.stack_profiles.iter().filter(|it| it.is_default).map(name).collect();
+    assert_eq!(default, ["bytes"]);
 }

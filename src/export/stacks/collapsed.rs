@@ -3,6 +3,7 @@
 //! The first frame is process and thread. The format has no units, so there is one exporter for each:
 //! self times of slices in nanoseconds, and samples with the weights of the file.
 //! Semicolons separate frames, so those in names become colons; control characters become visible.
+//! Samples without a stack are one line with a weight only, as py-spy writes them; it is the last one, and of no thread.
 
 use super::{ByTrack, Out, file_prefix, has_samples, has_thread_slices};
 use super::{Place, Profile, is_first, other_weights, profiles};
@@ -71,12 +72,15 @@ const FURTHER_IN: &str = "[deeper frames]";
 /// Samples per step.
 const SAMPLES_A_STEP: usize = 4096;
 
+/// Parent of the outermost frames.
+const NO_NODE: u32 = u32::MAX;
+
 /// A tree of stacks with their weights.
 struct Tree {
     /// By node: name of its frame, already escaped for a line.
     names: Vec<String>,
     by_name: HashMap<String, u32>,
-    /// By node: number of the name, parent node (`u32::MAX` at the root), depth.
+    /// By node: number of the name, parent node ([`NO_NODE`] at the root), depth.
     nodes: Vec<(u32, u32, u32)>,
     by_place: HashMap<(u32, u32), u32>,
 }
@@ -121,7 +125,7 @@ impl Tree {
 
     fn root(&mut self, text: &str) -> u32 {
         let name = self.name(text);
-        self.node(u32::MAX, name)
+        self.node(NO_NODE, name)
     }
 
     /// Writes a line.
@@ -151,7 +155,7 @@ async fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> 
         let prefix = file_prefix(input.run, trace);
         let mut names: HashMap<StringId, u32> = HashMap::default();
         // Indexed by slice.
-        let mut nodes = vec![u32::MAX; trace.slices.len()];
+        let mut nodes = vec![NO_NODE; trace.slices.len()];
         for track in 0..trace.tracks.len() {
             let is_of_thread =
                 matches!(trace.tracks.kind[track], TrackKind::Thread | TrackKind::ThreadOverflow);
@@ -189,6 +193,7 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
     let mut tree = Tree::new();
     let mut exact: Vec<Amount> = Vec::new();
     let mut weights: Vec<f64> = Vec::new();
+    let (mut exact_without, mut without) = (Amount::ZERO, 0.0);
     let mut add = |node: u32, weight: f64, n_nodes: usize| {
         weights.resize(n_nodes, 0.0);
         if weight.is_finite() {
@@ -203,6 +208,10 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
         for i in 0..samples.len() {
             if i % SAMPLES_A_STEP == 0 {
                 pause().await;
+            }
+            if samples.stack[i] == StackId::NONE {
+                without += if samples.weight[i].is_finite() { samples.weight[i] } else { 0.0 };
+                continue;
             }
             let thread = samples.thread[i].0;
             let root = *roots
@@ -226,7 +235,7 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
         let mut nodes: HashMap<(u32, StackId), u32> = HashMap::default();
         for of in of_first {
             let root = match is_one_thread && prefix.is_empty() {
-                true => u32::MAX,
+                true => NO_NODE,
                 false => tree.root(&format!("{prefix}{}", of.thread)),
             };
             for (row, stack) in of.profile.stack.iter().enumerate() {
@@ -234,14 +243,15 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
                     pause().await;
                 }
                 let Some(weight) = of.profile.weight.get(row) else { continue };
+                if *stack == StackId::NONE {
+                    exact_without = exact_without.plus(weight);
+                    continue;
+                }
                 let node = *nodes.entry((root, *stack)).or_insert_with(|| {
-                    let frames = super::stack_frames(trace, *stack);
-                    let node = frames.iter().fold(root, |node, frame| {
+                    super::stack_frames(trace, *stack).iter().fold(root, |node, frame| {
                         let name = tree.name(&line_name(&super::place_of(trace, *frame)));
                         tree.node(node, name)
-                    });
-                    let name = tree.name("[no stack]");
-                    if frames.is_empty() { tree.node(root, name) } else { node }
+                    })
                 });
                 exact.resize(tree.nodes.len(), Amount::ZERO);
                 exact[node as usize] = exact[node as usize].plus(weight);
@@ -264,6 +274,12 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
     for (node, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
         tree.line(node as u32, |out| out.float(*weight), &mut out)?;
     }
+    if exact_without != Amount::ZERO {
+        tree.line(NO_NODE, |out| out.raw(&exact_without.to_string()), &mut out)?;
+    }
+    if without != 0.0 {
+        tree.line(NO_NODE, |out| out.float(without), &mut out)?;
+    }
     out.flush()
 }
 
@@ -281,7 +297,7 @@ pub fn write_difference(graph: &StackGraph, out: &mut dyn Write) -> io::Result<(
     let mut nodes: Vec<u32> = Vec::with_capacity(merged.key.len());
     let mut weights: Vec<(f64, f64)> = Vec::new();
     for ((key, parent), own) in merged.key.iter().zip(&merged.parent).zip(&merged.own) {
-        let around = if *parent == ROOT { u32::MAX } else { nodes[*parent as usize] };
+        let around = if *parent == ROOT { NO_NODE } else { nodes[*parent as usize] };
         let node = tree.node(around, names[*key as usize]);
         nodes.push(node);
         weights.resize(tree.nodes.len(), (0.0, 0.0));
@@ -304,7 +320,7 @@ fn line_name(place: &Place) -> String {
     }
 }
 
-/// The node of a stack below `root`; `root` itself for a sample without a stack.
+/// The node of a stack below `root`.
 fn stack_node(trace: &Trace, stack: StackId, root: u32, tree: &mut Tree) -> u32 {
     let frames = super::stack_frames(trace, stack);
     frames.iter().fold(root, |node, frame| {

@@ -287,7 +287,9 @@ impl TextLines for Folded {
                 hint: "folded stacks are lines such as `main;parse;token 12`".to_string(),
             });
         }
-        let folded = std::mem::take(self);
+        let mut folded = std::mem::take(self);
+        // Samples without a stack fit both.
+        folded.is_differential &= folded.node.iter().any(|node| *node != ROOT);
         folded.hand_over(out);
         Ok(())
     }
