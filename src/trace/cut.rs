@@ -5,12 +5,15 @@
 //! [A                  ]          kept whole: it touches the window
 //!     [B]  [C    ]  [D        ]  B is dropped
 //! ```
-//! Slices keep their own times, so that durations stay true; self times are recomputed from the rest.
+//! Slices keep their own times, so that durations stay true; self times are recomputed from the rest. In exports, counters have
+//! the values at the start of the window, which were set before it.
 
 use super::Trace;
 use super::builder::compute_self_times;
+use super::counters::CounterTable;
 use super::slices::{SliceId, SliceTable};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// Appends row `row` of `all` to each of the columns.
 macro_rules! push_row {
@@ -34,12 +37,12 @@ impl Cut {
 
     /// Part of `trace`. Tables that only reports use are left empty.
     pub fn of(&self, trace: &Trace) -> Trace {
-        self.part_of(trace).0
+        self.part_of(trace, true).0
     }
 
     /// Reduces `trace` to its part, including tables that reports use; returns the number of slices dropped.
     pub fn apply_to(&self, trace: &mut Trace) -> u64 {
-        let (part, is_kept) = self.part_of(trace);
+        let (part, is_kept) = self.part_of(trace, false);
         let n_left_out = is_kept.iter().filter(|number| **number == SliceId::NONE).count();
         let all = std::mem::replace(trace, part);
         trace.links = all.links;
@@ -50,8 +53,9 @@ impl Cut {
         n_left_out as u64
     }
 
-    /// The part, and the new number of each slice.
-    fn part_of(&self, trace: &Trace) -> (Trace, Vec<SliceId>) {
+    /// The part, and the new number of each slice. With `holds_counters`, values of counters from before the window are at its
+    /// start.
+    fn part_of(&self, trace: &Trace, holds_counters: bool) -> (Trace, Vec<SliceId>) {
         let start = trace.span().map_or(0, |(start, _)| start);
         let window = self
             .window
@@ -85,6 +89,9 @@ impl Cut {
                 part.flows.to.push(to);
                 push_row!(part.flows, flows, row; name, category);
             }
+        }
+        if holds_counters && self.window.is_some() {
+            hold_counters(trace, window.0, &mut part.counters);
         }
         for row in (0..trace.counters.len()).filter(|row| is_in(trace.counters.ts[*row])) {
             push_row!(part.counters, trace.counters, row; ts, series, value);
@@ -133,5 +140,80 @@ impl Cut {
         part.thread_time =
             all.thread_time.iter().filter_map(|(slice, ts, dur)| Some((kept(*slice)?, *ts, *dur))).collect();
         numbers
+    }
+}
+
+/// Adds the last value of each counter from before `from`, at that time; without those that have another one there.
+fn hold_counters(trace: &Trace, from: i64, part: &mut CounterTable) {
+    if trace.span().is_none_or(|(_, end)| from > end) {
+        return;
+    }
+    let all = &trace.counters;
+    let mut held: Vec<Option<f64>> = vec![None; trace.counter_series.len()];
+    for row in 0..all.len() {
+        let Some(value) = held.get_mut(all.series[row] as usize) else { continue };
+        match all.ts[row].cmp(&from) {
+            Ordering::Less => *value = Some(all.value[row]),
+            Ordering::Equal => *value = None,
+            Ordering::Greater => break,
+        }
+    }
+    for (series, value) in held.into_iter().enumerate() {
+        // What is not finite is no value.
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            part.ts.push(from);
+            part.series.push(series as u32);
+            part.value.push(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::strings::StringId;
+
+    #[test]
+    fn counters_have_their_values_at_the_start_of_a_part() {
+        let mut trace = Trace::default();
+        let table = &mut trace.counter_series;
+        for _ in 0..4 {
+            table.process.push(crate::trace::tracks::ProcessId(0));
+            table.name.push(StringId::EMPTY);
+            table.id.push(StringId::NONE);
+            table.key.push(StringId::EMPTY);
+        }
+        // 0 was set twice before 50, 1 is set at 50, 2 has no number then, 3 is set later only.
+        let rows = [
+            (10, 0, 1.0),
+            (20, 0, 2.0),
+            (20, 1, 3.0),
+            (20, 2, 4.0),
+            (30, 2, f64::NAN),
+            (50, 1, 5.0),
+            (60, 3, 6.0),
+            (90, 0, 7.0),
+        ];
+        for (ts, series, value) in rows {
+            trace.counters.ts.push(ts);
+            trace.counters.series.push(series);
+            trace.counters.value.push(value);
+        }
+        let of = |trace: &Trace| {
+            let table = &trace.counters;
+            (0..table.len())
+                .map(|row| (table.ts[row], table.series[row], table.value[row]))
+                .collect::<Vec<_>>()
+        };
+        // The trace starts at 10.
+        let cut = Cut { window: Some((40, 70)), max_depth: None };
+        let wanted = [(50, 0, 2.0), (50, 1, 5.0), (60, 3, 6.0)];
+        assert_eq!(of(&cut.of(&trace)), wanted);
+        // Nothing happens after the end.
+        let after = Cut { window: Some((100, 200)), max_depth: None };
+        assert!(after.of(&trace).counters.is_empty());
+        // What reports are about has the points of the file only.
+        cut.apply_to(&mut trace);
+        assert_eq!(of(&trace), wanted[1..]);
     }
 }
