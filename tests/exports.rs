@@ -9,8 +9,7 @@ use tracedrop::base::units::Unit;
 use tracedrop::export::{self, Input, Options};
 use tracedrop::parquet::{ParquetFile, Values};
 use tracedrop::report::{Cells, Column, Content, Document, Facts, Report, Table, Value};
-use tracedrop::trace::slices::Class;
-use tracedrop::trace::slices::SliceKind;
+use tracedrop::trace::slices::{Class, SliceKind, UNFINISHED};
 use tracedrop::trace::tracks::{Key, TrackKind};
 use tracedrop::trace::{Run, Trace};
 
@@ -444,6 +443,30 @@ fn scoring_calls_become_a_timeline() {
     for (name, trace) in traces("sway", &[".jsonl", ".jsonl.gz"]) {
         check_round_trip(&name, &trace, false);
     }
+}
+
+#[test]
+fn states_without_an_end_keep_their_lengths() {
+    // The trace ends at 5 us.
+    let json = br#"{"traceEvents":[{"ph":"X","name":"a","ts":0,"dur":5,"pid":1,"tid":2},
+        {"ph":"T","name":"Running","ts":1,"dur":2,"pid":1,"tid":2},
+        {"ph":"T","name":"Runnable","ts":3,"dur":2,"tracedrop_unfinished":true,"pid":1,"tid":2}]}"#;
+    let states = |trace: &Trace| {
+        let table = &trace.slices;
+        let of_state = (0..table.len()).filter(|i| Class::of(table.kind[*i]) == Class::State);
+        of_state.map(|i| (table.ts[i], table.dur.get(i), table.length(i, 5000))).collect::<Vec<_>>()
+    };
+    let trace = import("a.json", json, None).unwrap();
+    let wanted = [(1000, 2000, 2000), (3000, UNFINISHED, 2000)];
+    assert_eq!(states(&trace), wanted);
+    let bytes = chrome(&trace);
+    let text = String::from_utf8_lossy(&bytes);
+    // Other readers need a length.
+    assert!(text.contains(r#""dur":2,"tracedrop_unfinished":true}"#), "{text}");
+    assert_eq!(text.matches("unfinished").count(), 1, "{text}");
+    let again = import("again.json", &bytes, None).unwrap();
+    assert_eq!(states(&again), wanted);
+    assert!(again.ledger.issues.is_empty(), "{:?}", again.ledger.issues);
 }
 
 #[test]

@@ -21,13 +21,17 @@ mod spill;
 
 use super::event_table::EventTable;
 use super::events::{ListedSample, NamedFrame};
-use super::tracks::{Key, ProcessId, ThreadId};
+use super::slices::SliceKind;
+use super::tracks::{Key, ProcessId, ThreadId, TrackKind};
 use super::{Position, SourceInfo, Trace};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 
 pub use members::{find_member, for_each_element, for_each_member};
-pub use metadata::{METADATA_EVENT, OVERLAP_EVENT, OWN_NOTES, OWN_TRACK};
+pub use metadata::{
+    ASYNC_TRACK, INSTANTS_TRACK, LOCAL_ASYNC_TRACK, METADATA_EVENT, OVERLAP_EVENT, OWN_NOTES, OWN_TRACK,
+    SERIES_TRACK, STATES_TRACK, UNFINISHED_STATE,
+};
 pub(super) use nesting::compute_self_times;
 pub use range::TimeRange;
 pub use renumbered::{OWN_FACT, OriginalId, Renumbered};
@@ -52,6 +56,27 @@ pub enum Ways {
     Tracks,
 }
 
+/// What a track is that is no thread, though its events have one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OtherTrack {
+    pub kind: TrackKind,
+    /// [`StringId::NONE`] for instants.
+    pub name: StringId,
+    /// `None` for instants of the whole trace.
+    pub process: Option<ProcessId>,
+}
+
+impl OtherTrack {
+    /// Kind of a slice on it that would be of `kind` on a thread.
+    pub(crate) fn kind_of(self, kind: SliceKind) -> SliceKind {
+        match (self.kind, kind) {
+            (TrackKind::ProcessInstants | TrackKind::GlobalInstants, kind) => kind,
+            (_, SliceKind::Instant) => SliceKind::AsyncInstant,
+            _ => SliceKind::Async,
+        }
+    }
+}
+
 /// Builder that readers add rows to.
 #[derive(Default)]
 pub struct TraceBuilder {
@@ -63,6 +88,8 @@ pub struct TraceBuilder {
     pub named_frames: HashMap<StringId, NamedFrame>,
     /// Dialect of the file: see [`Ways`].
     pub ways: Ways,
+    /// Tracks that events name like threads, and what they are.
+    pub other_tracks: HashMap<ThreadId, OtherTrack>,
     /// Samples that are not events.
     pub listed_samples: Vec<ListedSample>,
     /// Maximum number of events in memory; beyond it events are aggregated.
@@ -144,6 +171,7 @@ impl TraceBuilder {
             events: EventTable::default(),
             named_frames: self.named_frames.clone(),
             ways: self.ways,
+            other_tracks: self.other_tracks.clone(),
             listed_samples: self.listed_samples.clone(),
             max_rows: self.max_rows,
             spilled: None,

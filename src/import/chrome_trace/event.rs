@@ -93,6 +93,8 @@ pub struct RareMembers<'a> {
     pub stack: Option<&'a [u8]>,
     /// Weight of a sample.
     pub weight: Option<&'a [u8]>,
+    /// A state that lasts to the end of the trace, in an export of Tracedrop.
+    pub unfinished: bool,
 }
 
 impl RawEvent<'_> {
@@ -131,6 +133,10 @@ pub const ORDER_NAME_CAT_PH_TS_DUR_PID_TID: u64 = 0x0123_4567;
 /// [`RawEvent::key_order`] of the same keys, then `args`.
 pub const ORDER_NAME_CAT_PH_TS_DUR_PID_TID_ARGS: u64 = 0x1234_5678;
 
+/// Member by which exports of Tracedrop mark a state without an end; its `dur` reaches the end of the trace, as other readers need
+/// one.
+const UNFINISHED_MEMBER: &[u8] = crate::trace::builder::UNFINISHED_STATE.as_bytes();
+
 /// Member of an event, by its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
@@ -158,6 +164,7 @@ pub enum Field {
     EndFrame,
     Stack,
     Weight,
+    Unfinished,
     /// Any other; skipped.
     Unknown,
 }
@@ -197,6 +204,7 @@ impl Field {
             b"esf" => Field::EndFrame,
             b"stack" => Field::Stack,
             b"weight" => Field::Weight,
+            UNFINISHED_MEMBER => Field::Unfinished,
             _ => Field::Unknown,
         }
     }

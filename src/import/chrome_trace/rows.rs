@@ -13,6 +13,7 @@ use crate::base::strings::{RecentStrings, StringId, StringTable};
 use crate::trace::args::ArgsPlace;
 use crate::trace::events::{Event, EventExtra, EventKey, ListedSample, NO_EXTRA, Phase, flag};
 use crate::trace::ledger::{IssueKind, Position, Severity};
+use crate::trace::slices::UNFINISHED;
 use crate::trace::tracks::{Key, ThreadId};
 use crate::trace::{Trace, TraceBuilder};
 
@@ -143,6 +144,7 @@ impl Rows {
         let (dur, odd_duration) = match (phase, dur) {
             (Phase::Complete | Phase::ThreadState, None) => (0, Some(&NO_DURATION)),
             (Phase::Complete | Phase::ThreadState, Some(dur)) if dur < 0 => (0, Some(&NEGATIVE_DURATION)),
+            (Phase::ThreadState, Some(_)) if event.has_rare && event.rare.unfinished => (UNFINISHED, None),
             (Phase::Complete | Phase::ThreadState, Some(dur)) => (dur, None),
             _ => (0, None),
         };

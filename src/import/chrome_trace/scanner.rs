@@ -484,6 +484,7 @@ impl<'a> Scan<'a> {
             Field::IdScope => event.rare.scope = self.text_value()?,
             Field::FlowIn => event.rare.flow_in = self.flag()?,
             Field::FlowOut => event.rare.flow_out = self.flag()?,
+            Field::Unfinished => event.rare.unfinished = self.flag()?,
             Field::StartFrame => event.rare.sf = self.id()?,
             Field::EndFrame => event.rare.esf = self.id()?,
             Field::Stack => {

@@ -24,10 +24,23 @@ pub const OVERLAP_EVENT: &str = "tracedrop_overlap";
 /// Event by which Perfetto traces of Tracedrop have the metadata of the file, one argument each.
 pub const METADATA_EVENT: &str = "tracedrop_metadata";
 
+/// Member by which Chrome traces of Tracedrop mark a thread state without an end.
+pub const UNFINISHED_STATE: &str = "tracedrop_unfinished";
+
 /// Start of the sibling merge key of tracks that Tracedrop adds to a Perfetto trace: what is on them was not recorded.
 pub const OWN_TRACK: &str = "tracedrop_own";
 /// The key of those with notes.
 pub const OWN_NOTES: &str = "tracedrop_own:Notes";
+
+/// Starts of the sibling merge keys by which Perfetto traces of Tracedrop tell what a track is that is no thread: states of the
+/// thread above, async slices with global and with process-local ids, instants of a process or of the whole trace, and a series of a
+/// counter. A colon and a name follow: that of the track, since Perfetto shows siblings of one key as one row, or the id of the
+/// counter.
+pub const STATES_TRACK: &str = "tracedrop_states";
+pub const ASYNC_TRACK: &str = "tracedrop_async";
+pub const LOCAL_ASYNC_TRACK: &str = "tracedrop_local_async";
+pub const INSTANTS_TRACK: &str = "tracedrop_instants";
+pub const SERIES_TRACK: &str = "tracedrop_series";
 
 /// Fills [`crate::trace::tracks::ThreadTable::overlap_of`].
 pub(super) fn find_overlaps(builder: &mut TraceBuilder, events: &EventTable) {

@@ -9,6 +9,7 @@ use crate::base::units::format_ns;
 use crate::trace::cut::Cut;
 use crate::trace::events::{Event, EventExtra, Phase};
 use crate::trace::ledger::{Issue, Position};
+use crate::trace::slices::UNFINISHED;
 
 /// Time range, including both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +53,7 @@ impl TimeRange {
     fn leaves_out(self, phase: Phase, ts: i64, dur: i64) -> bool {
         let TimeRange::OnClock(from, to) = self else { return false };
         match phase {
+            Phase::ThreadState if dur == UNFINISHED => ts > to,
             Phase::Complete | Phase::ThreadState => ts > to || ts.saturating_add(dur) < from,
             Phase::Instant
             | Phase::Counter

@@ -24,10 +24,11 @@ impl Layout<'_> {
         w.place(pid, tid);
     }
 
-    /// States always have a duration, so an unfinished one gets duration 0.
+    /// States always have a duration, so an unfinished one gets that up to the end of the trace.
     pub(super) fn duration(&self, slice: usize, w: &mut Writer<'_>) {
+        let end = self.trace.span().map_or(0, |(_, end)| end);
         w.raw(",\"dur\":");
-        w.micros(self.trace.slices.dur.get(slice).max(0));
+        w.micros(self.trace.slices.length(slice, end));
     }
 
     pub(super) fn thread_time_of(&self, slice: usize) -> Option<(i64, i64)> {

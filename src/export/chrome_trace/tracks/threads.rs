@@ -4,6 +4,7 @@ use super::super::writer::Writer;
 use super::flows::Bound;
 use super::layout::Layout;
 use crate::base::hash::HashMap;
+use crate::trace::builder::UNFINISHED_STATE;
 use crate::trace::slices::{SliceKind, UNFINISHED};
 use crate::trace::tracks::TrackKind;
 use std::cmp::Reverse;
@@ -63,6 +64,11 @@ impl Layout<'_> {
     fn write_state(&self, slice: usize, walk: &TrackWalk<'_>, w: &mut Writer<'_>) {
         self.open_slice(slice, "T", walk.pid, Some(walk.tid), w);
         self.duration(slice, w);
+        if self.trace.slices.dur.get(slice) == UNFINISHED {
+            w.raw(",");
+            w.string(UNFINISHED_STATE);
+            w.raw(":true");
+        }
         self.write_args(slice, w);
         w.close();
     }
