@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use support::{data_dirs, files, import};
 use tracedrop::analysis::gpu::GpuTrace;
-use tracedrop::analysis::{Context, Query, gpu_breakdown};
+use tracedrop::analysis::{Context, Query, gpu_breakdown, overview};
 use tracedrop::base::protobuf::{Fields, Value as Field};
 use tracedrop::base::strings::StringId;
 use tracedrop::export::{self, Input, LeftOut, Options};
 use tracedrop::report::Document;
 use tracedrop::report::notes::{Anchor, Notes, Remark};
+use tracedrop::trace::tracks::Key;
 use tracedrop::trace::{Run, Trace};
 
 /// The export of a file, and the trace it was made from.
@@ -341,4 +342,93 @@ fn ranks_are_processes_on_one_clock() {
     assert_eq!(starts, [1_010_000, 1_013_000, 1_110_000, 1_113_000, 1_210_000, 1_213_000]);
     let tracks: Vec<String> = own_events(&out).into_iter().map(|row| row.0).collect();
     assert!(tracks.iter().any(|name| name == "Steps: rank 1, GPU 0"), "{tracks:?}");
+}
+
+/// Async slices, states, instants, series of a counter, and ids that are texts.
+const KINDS: &[u8] = br#"{"traceEvents":[
+    {"ph":"X","name":"work","ts":0,"dur":100,"pid":1,"tid":5},
+    {"ph":"X","name":"kernel","ts":0,"dur":10,"pid":"host a","tid":"worker"},
+    {"ph":"b","cat":"c","name":"req","id":"a","ts":0,"pid":1,"tid":5},
+    {"ph":"b","cat":"c","name":"part","id":"a","ts":1,"pid":1,"tid":5},
+    {"ph":"n","cat":"c","name":"tick","id":"a","ts":2,"pid":1,"tid":5},
+    {"ph":"e","cat":"c","name":"part","id":"a","ts":3,"pid":1,"tid":5},
+    {"ph":"e","cat":"c","name":"req","id":"a","ts":100,"pid":1,"tid":5},
+    {"ph":"b","cat":"c","name":"req","id":"b","ts":50,"pid":1,"tid":5},
+    {"ph":"b","cat":"c","name":"own","id2":{"local":"0x1"},"ts":60,"pid":1,"tid":5},
+    {"ph":"e","cat":"c","name":"own","id2":{"local":"0x1"},"ts":70,"pid":1,"tid":5},
+    {"ph":"i","s":"p","name":"of process","ts":7,"pid":1,"tid":5},
+    {"ph":"i","s":"g","name":"of all","ts":8,"pid":1,"tid":5},
+    {"ph":"T","name":"Running","ts":10,"dur":5,"pid":1,"tid":5},
+    {"ph":"T","name":"Sleeping","ts":15,"dur":5,"pid":1,"tid":5},
+    {"ph":"T","name":"beside","ts":16,"dur":2,"pid":1,"tid":5},
+    {"ph":"T","name":"Running","ts":30,"dur":0,"pid":1,"tid":5},
+    {"ph":"T","name":"Runnable","ts":40,"dur":60,"tracedrop_unfinished":true,"pid":1,"tid":5},
+    {"ph":"C","name":"mem","id":"x","ts":0,"pid":1,"args":{"a":1,"b":2}},
+    {"ph":"C","name":"mem","ts":0,"pid":1,"args":{"a":3,"b":4}}]}"#;
+
+/// Where each slice is, and what it is.
+fn placed(trace: &Trace) -> Vec<String> {
+    let key = |key: Key| match key {
+        Key::Number(number) => number.to_string(),
+        Key::Text(id) | Key::Digits(id) => format!("{:?}", text(trace, id)),
+    };
+    let (slices, tracks) = (&trace.slices, &trace.tracks);
+    let mut rows: Vec<String> = (0..slices.len())
+        .map(|i| {
+            let track = slices.track[i].0 as usize;
+            let thread = tracks.thread[track].map(|thread| key(trace.threads.key[thread.0 as usize]));
+            let process = tracks.process[track].map(|process| key(trace.processes.key[process.0 as usize]));
+            format!(
+                "{:?} {:?} {:?} on {process:?} {thread:?} of {}: {} {} {} self {}",
+                slices.kind[i],
+                tracks.kind[track],
+                text(trace, tracks.name[track]),
+                slices.depth.get(i),
+                text(trace, slices.name[i]),
+                slices.ts[i],
+                slices.dur.get(i),
+                slices.self_ns.get(i),
+            )
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn what_is_no_thread_comes_back_as_what_it_was() {
+    let (trace, out) = exported("a.json", KINDS, &Options::default()).unwrap();
+    let wanted = placed(&trace);
+    let n_of = |kind: &str| wanted.iter().filter(|row| row.starts_with(kind)).count();
+    assert_eq!(["Async ", "AsyncInstant", "Instant", "State", "Complete"].map(n_of), [4, 1, 2, 5, 2]);
+    let series = |trace: &Trace| {
+        let (table, all) = (&trace.counters, &trace.counter_series);
+        let mut rows: Vec<_> = (0..table.len())
+            .map(|row| {
+                let of = table.series[row] as usize;
+                let name = (text(trace, all.name[of]), text(trace, all.id[of]), text(trace, all.key[of]));
+                (name, table.ts[row], table.value[row].to_string())
+            })
+            .collect();
+        rows.sort();
+        rows
+    };
+    let again = import("again.pftrace", &out, None).unwrap();
+    let (out, _) = export_of(&Run::single(again.clone()), &Options::default());
+    let later = import("later.pftrace", &out, None).unwrap();
+    for (what, other) in [("once", &again), ("twice", &later)] {
+        assert_eq!(placed(other), wanted, "{what}");
+        assert_eq!(series(other), series(&trace), "{what}");
+        // Threads that only stand for tracks have no names, by which they would be listed.
+        let names: Vec<String> = other.threads.name.iter().map(|name| text(other, *name)).collect();
+        let named: Vec<&String> = names.iter().filter(|name| !name.is_empty()).collect();
+        assert_eq!(named, ["worker"], "{what}");
+    }
+    let reports = |trace: &Trace| {
+        let run = Run::single(trace.clone());
+        let query = Query::default();
+        let report = (overview::INFO.run)(&Context::new(&run, &query));
+        report.summary
+    };
+    assert_eq!(reports(&again), reports(&trace));
 }

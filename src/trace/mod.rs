@@ -137,6 +137,28 @@ impl Trace {
         })
     }
 
+    /// By thread: whether it only stood for another track while the file was read. It has a text for an id, no name of its own, and
+    /// nothing is on it.
+    pub fn stand_ins(&self) -> Vec<bool> {
+        let threads = &self.threads;
+        let is_main = |thread: usize| {
+            self.processes.key.get(threads.process[thread].0 as usize) == Some(&threads.key[thread])
+        };
+        let is_unnamed = |thread: usize| {
+            matches!(threads.key[thread], tracks::Key::Text(_))
+                && (threads.name[thread].is_none() || threads.overlap_of[thread].is_some())
+                && !is_main(thread)
+        };
+        let mut are: Vec<bool> = (0..threads.len()).map(is_unnamed).collect();
+        let of_tracks = self.tracks.thread.iter().chain(&self.tracks.shown_as).flatten();
+        for thread in of_tracks.chain(&self.samples.thread) {
+            if let Some(it) = are.get_mut(thread.0 as usize) {
+                *it = false;
+            }
+        }
+        are
+    }
+
     /// Whether anything has a place in time that can be drawn: slices, counters, sampled stacks, stack profiles, scoring
     /// calls or memory accesses.
     pub fn has_times(&self) -> bool {

@@ -115,6 +115,26 @@ pub struct RenumberedNotes {
 }
 
 impl RenumberedNotes {
+    /// Notes a process whose number is not its `key`. `was` has the originals from before an earlier export.
+    pub fn process(&mut self, trace: &Trace, key: Key, pid: i64, was: &Renumbered) {
+        let is_other = key != Key::Number(pid);
+        let was = was.process(key).map(was_json).or_else(|| is_other.then(|| key_json(trace, key)));
+        self.pids.extend(was.map(|was| format!("{{\"pid\":{pid},\"was\":{was}}}")));
+    }
+
+    /// Notes a thread whose number is not its key. The keys and numbers are those of its process and its own.
+    pub fn thread(
+        &mut self,
+        trace: &Trace,
+        (process, key): (Key, Key),
+        (pid, tid): (i64, i64),
+        was: &Renumbered,
+    ) {
+        let is_other = key != Key::Number(tid);
+        let was = was.thread(process, key).map(was_json).or_else(|| is_other.then(|| key_json(trace, key)));
+        self.tids.extend(was.map(|was| format!("{{\"pid\":{pid},\"tid\":{tid},\"was\":{was}}}")));
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -9,6 +9,7 @@
 //! - Times that are negative, or too large for nanosecond precision in doubles, are relative to the start of the
 //!   trace; `metadata.tracedrop.origin_ns` records that start.
 //! - Slices that partly overlap others on the same thread go to separate threads, `name (overlap 2)`.
+//! - States without an end are written up to the end of the trace, and marked, so that they are read back without one.
 //! - Legacy async events are written as `b` and `e`; all async identities get new ids.
 //! - Arguments become strict JSON.
 //!
@@ -35,7 +36,7 @@ use crate::trace::builder::{OWN_FACT, for_each_member};
 use crate::trace::{Run, Trace};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use ids::RenumberedNotes;
+pub(super) use ids::RenumberedNotes;
 use std::io::{self, Write};
 use writer::Writer;
 
@@ -339,6 +340,22 @@ fn write_fact(name: &str, value: &str, w: &mut Writer<'_>) {
     w.raw(":");
     w.json_or_text(value);
     w.pass_on();
+}
+
+/// What an export in another format says of itself, as JSON: what earlier exports said, and the ids that it had to change. `None` if
+/// there is nothing to say.
+pub(super) fn own_fact(run: &Run, renumbered: RenumberedNotes) -> Option<String> {
+    let facts = OwnFacts { renumbered, ..OwnFacts::before(run) };
+    if facts.is_empty() && facts.notes_before.is_empty() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let mut sink = |chunk: &[u8]| bytes.extend_from_slice(chunk);
+    let mut w = Writer::new(&mut sink);
+    write_own(&facts, &mut w);
+    w.finish();
+    let text = String::from_utf8(bytes).ok()?;
+    text.strip_prefix("\"tracedrop\":").map(str::to_string)
 }
 
 fn write_own(facts: &OwnFacts, w: &mut Writer<'_>) {

@@ -6,8 +6,11 @@
 //! them.
 //!
 //! Reading it back gives the same slices, arguments, counters and arrows. Changes:
-//! - Async slices, states and instants of processes are on tracks of their own. They come back as slices of threads.
-//! - Ids that are texts, or that two processes have, get free numbers.
+//! - Async slices, states and instants of processes are on tracks of their own, whose sibling merge keys say what they are, so that
+//!   they come back as such. Legacy async slices come back as async slices.
+//! - States are events of Perfetto's state tracks. Overlapping ones are on siblings.
+//! - Ids that are texts, or that two processes have, get free numbers. Metadata of Tracedrop's own has the originals, which are
+//!   restored when the file is read back.
 //! - Negative times: all times are relative to the first one.
 //! - Metadata is an event, `tracedrop_metadata`, at the start.
 //! - Ranks of one run are on one clock.
@@ -27,7 +30,8 @@ use crate::base::protobuf::PushFields;
 use crate::base::steps::{Steps, pause};
 use crate::base::units::counted;
 use crate::trace::args::ArgsTable;
-use crate::trace::builder::METADATA_EVENT;
+use crate::trace::builder::{METADATA_EVENT, OWN_FACT};
+use crate::trace::labels::shown;
 use crate::trace::slices::{SliceId, SliceKind};
 use crate::trace::{Run, Trace};
 use sequence::Sequence;
@@ -95,6 +99,7 @@ const BEGIN: u64 = 1;
 const END: u64 = 2;
 const INSTANT: u64 = 3;
 const COUNTER: u64 = 4;
+const STATE: u64 = 5;
 
 /// Forward passes are no events, so they would give an empty file; a Chrome trace has them.
 fn applies(run: &Run) -> bool {
@@ -134,7 +139,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     // Discard earlier problems, which are not from this export.
     run.traces.iter().for_each(|trace| drop(trace.args.take_problem()));
     let mut sink = Sink { buffer: Vec::with_capacity(CHUNK_BYTES * 2), out };
-    let mut numbers = Numbers::default();
+    let mut numbers = Numbers::reserve(run);
     let (placed, n_unaligned) = ranks::place(input.whole, input.query);
     let start_of = |run: &Run| {
         let starts = run.traces.iter().zip(&placed);
@@ -144,7 +149,14 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     // Times of a packet are not negative.
     let origin = start.min(0);
     tracks::describe_root(&mut sink.buffer);
-    write_metadata(run, start_of(run).saturating_sub(origin), &mut numbers, &mut sink.buffer);
+    let mut metadata = Metadata::new(start_of(run).saturating_sub(origin));
+    let facts = run.traces.iter().flat_map(|trace| &trace.source.metadata);
+    // What earlier exports said of themselves comes with what this one does.
+    let facts: Vec<(&str, &str)> = facts
+        .filter(|(name, _)| name != OWN_FACT)
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    metadata.write(&facts, &mut numbers, &mut sink.buffer);
     let gpus = input.whole.traces.iter().zip(&placed).filter(|(trace, _)| gpu::is_of_gpu(trace));
     let gpus = gpus.map(|(trace, at)| {
         let start = trace.span().map_or(0, |(start, _)| start).saturating_add(at.shift);
@@ -163,6 +175,10 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
         n_samples += trace.samples.len() as u64;
         n_objects += trace.objects.len() as u64;
     }
+    let renumbered = std::mem::take(&mut numbers.renumbered);
+    if let Some(own) = chrome_trace::own_fact(run, renumbered) {
+        metadata.write(&[(OWN_FACT, &own)], &mut numbers, &mut sink.buffer);
+    }
     check_args(run)?;
     sink.out.write_all(&sink.buffer)?;
     let counts = [
@@ -177,24 +193,39 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     Ok(LeftOut(counts.chain(args).collect()))
 }
 
-/// Writes metadata of the files as one event.
-fn write_metadata(run: &Run, ts: i64, numbers: &mut Numbers, out: &mut Vec<u8>) {
-    let facts: Vec<&(String, String)> = run.traces.iter().flat_map(|trace| &trace.source.metadata).collect();
-    if facts.is_empty() {
-        return;
+/// Metadata of the files, as events at the start.
+struct Metadata {
+    ts: i64,
+    /// `None` before the first event.
+    sequence: Option<Sequence>,
+}
+
+impl Metadata {
+    fn new(ts: i64) -> Metadata {
+        Metadata { ts, sequence: None }
     }
-    let uuid = numbers.new_track();
-    tracks::describe_global(uuid, METADATA_TRACK, out);
-    numbers.new_sequence(uuid).push_event(ts, out, |_, out| {
-        out.number(field::TYPE, INSTANT);
-        out.bytes(field::NAME, METADATA_EVENT.as_bytes());
-        for (name, value) in facts {
-            out.message(field::ANNOTATION, |out| {
-                out.bytes(10, name.as_bytes());
-                out.bytes(6, value.as_bytes());
-            });
+
+    /// Writes names and values as one event, if there are any.
+    fn write(&mut self, facts: &[(&str, &str)], numbers: &mut Numbers, out: &mut Vec<u8>) {
+        if facts.is_empty() {
+            return;
         }
-    });
+        let sequence = self.sequence.get_or_insert_with(|| {
+            let uuid = numbers.new_track();
+            tracks::describe_global(uuid, METADATA_TRACK, out);
+            numbers.new_sequence(uuid)
+        });
+        sequence.push_event(self.ts, out, |_, out| {
+            out.number(field::TYPE, INSTANT);
+            out.bytes(field::NAME, METADATA_EVENT.as_bytes());
+            for (name, value) in facts {
+                out.message(field::ANNOTATION, |out| {
+                    out.bytes(10, name.as_bytes());
+                    out.bytes(6, value.as_bytes());
+                });
+            }
+        });
+    }
 }
 
 /// Slices of a trace.
@@ -250,19 +281,27 @@ impl Slices<'_> {
         self.args.clear();
         trace.push_slice_args(i, &mut self.args);
         let is_instant = matches!(slices.kind[i], SliceKind::Instant | SliceKind::AsyncInstant);
+        let is_state = self.layout.has_states(slices.track[i]);
         let lane = self.layout.open(trace, SliceId(slice), numbers, out);
         if is_instant {
             lane.drop_last();
         }
         let sequence = &mut lane.sequence;
         let name = strings.get(slices.name[i]);
+        // A state without a name would only end the one before it.
+        let name = if is_state { shown(Some(name)) } else { name };
         let name = (!name.is_empty()).then(|| sequence.name(slices.name[i], name));
         let category = strings.get_opt(slices.category[i]);
         let category = category.map(|text| sequence.category(slices.category[i], text));
         arguments::intern_names(&self.args, sequence);
         let args = &self.args;
         sequence.push_event(slices.ts[i].saturating_sub(origin), out, |sequence, out| {
-            out.number(field::TYPE, if is_instant { INSTANT } else { BEGIN });
+            let kind = match is_instant {
+                _ if is_state => STATE,
+                true => INSTANT,
+                false => BEGIN,
+            };
+            out.number(field::TYPE, kind);
             if let Some(iid) = name {
                 out.number(field::NAME_IID, iid);
             }
@@ -292,6 +331,11 @@ fn push_end(
     });
 }
 
+/// Ends a state that no other follows.
+fn push_state_end(sequence: &mut Sequence, ts: i64, out: &mut Vec<u8>) {
+    sequence.push_event(ts, out, |_, out| out.number(field::TYPE, STATE));
+}
+
 /// Writes all counters; returns how many values are not finite and left out.
 async fn write_counters(
     run: &Run,
@@ -308,11 +352,8 @@ async fn write_counters(
         let parent = layout.process(table.process[series].0 as usize);
         let (name, unit) =
             (strings.get(table.name[series]), strings.get_opt(table.key[series]).unwrap_or_default());
-        let name = match strings.get_opt(table.id[series]) {
-            Some(id) => format!("{name} [{id}]"),
-            None => name.to_string(),
-        };
-        tracks::describe_counter(uuid, parent, &name, unit, &mut sink.buffer);
+        let id = strings.get_opt(table.id[series]);
+        tracks::describe_counter(uuid, parent, (name, id), unit, &mut sink.buffer);
         sequences.push(numbers.new_sequence(uuid));
     }
     let counters = &trace.counters;

@@ -3,9 +3,13 @@
 use super::sequence::{Sequence, packet};
 use crate::base::hash::HashSet;
 use crate::base::protobuf::PushFields;
-use crate::trace::Trace;
+use crate::export::chrome_trace::RenumberedNotes;
+use crate::trace::builder::{
+    ASYNC_TRACK, INSTANTS_TRACK, LOCAL_ASYNC_TRACK, OVERLAP_EVENT, Renumbered, SERIES_TRACK, STATES_TRACK,
+};
 use crate::trace::slices::{SliceId, UNFINISHED};
-use crate::trace::tracks::{Key, ThreadId, TrackKind};
+use crate::trace::tracks::{Key, ThreadId, TrackId, TrackKind};
+use crate::trace::{Run, Trace};
 
 /// Order of children by their ranks.
 const EXPLICIT: u64 = 1;
@@ -18,6 +22,7 @@ const MAX_LEVELS: usize = 512;
 
 /// Fields of a track descriptor.
 mod field {
+    pub const STATE: u64 = 18;
     pub const UUID: u64 = 1;
     pub const NAME: u64 = 2;
     pub const PROCESS: u64 = 3;
@@ -36,12 +41,30 @@ mod field {
 pub struct Numbers {
     n_tracks: u64,
     n_sequences: u64,
+    /// Pids of the traces, which no other process gets.
+    reserved: HashSet<i64>,
     pids: HashSet<i64>,
     last_pid: i64,
     last_tid: i64,
+    /// Ids that had to change.
+    pub renumbered: RenumberedNotes,
+}
+
+/// The number of a key that can be a pid.
+fn own_pid(key: Key) -> Option<i64> {
+    match key {
+        Key::Number(number @ 0..=0x7fff_ffff) => Some(number),
+        _ => None,
+    }
 }
 
 impl Numbers {
+    /// Reserves the pids of all traces.
+    pub fn reserve(run: &Run) -> Numbers {
+        let keys = run.traces.iter().flat_map(|trace| &trace.processes.key);
+        Numbers { reserved: keys.filter_map(|key| own_pid(*key)).collect(), ..Numbers::default() }
+    }
+
     pub fn new_track(&mut self) -> u64 {
         self.n_tracks += 1;
         self.n_tracks
@@ -54,14 +77,14 @@ impl Numbers {
 
     /// The pid of a process: its own, if it is a number that no other has.
     fn pid(&mut self, key: Key) -> i64 {
-        if let Key::Number(number @ 0..=0x7fff_ffff) = key
+        if let Some(number) = own_pid(key)
             && self.pids.insert(number)
         {
             return number;
         }
         loop {
             self.last_pid += 1;
-            if self.pids.insert(self.last_pid) {
+            if !self.reserved.contains(&self.last_pid) {
                 return self.last_pid;
             }
         }
@@ -94,6 +117,8 @@ struct Track {
     name: String,
     /// Some slices have no end, so ends are named.
     has_open_ends: bool,
+    /// Of states, which do not nest and last until the next one.
+    is_state: bool,
 }
 
 /// Tracks of one trace.
@@ -164,12 +189,14 @@ impl Layout {
             Key::Number(number) => number.to_string(),
             Key::Text(id) | Key::Digits(id) => strings.get(id).to_string(),
         };
+        let was = Renumbered::of(&trace.source);
         let processes = &trace.processes;
         let mut uuids = Vec::with_capacity(processes.len());
         let mut pids = Vec::with_capacity(processes.len());
         for process in 0..processes.len() {
             let (uuid, key) = (numbers.new_track(), processes.key[process]);
             let pid = numbers.pid(key);
+            numbers.renumbered.process(trace, key, pid, &was);
             let name = strings.get_opt(processes.name[process]).map(str::to_string);
             // A number that had to change is still told.
             let name = name.or_else(|| (key != Key::Number(pid)).then(|| key_text(key)));
@@ -203,7 +230,13 @@ impl Layout {
         });
         used.extend(own);
         let mut given: HashSet<(usize, i64)> = HashSet::default();
+        let are_stand_ins = trace.stand_ins();
         for thread in 0..threads.len() {
+            if are_stand_ins[thread] {
+                // No track is of it.
+                of_threads.push((0, String::new()));
+                continue;
+            }
             let (uuid, process) = (numbers.new_track(), threads.process[thread].0 as usize);
             let key = threads.key[thread];
             let own = match key {
@@ -218,6 +251,9 @@ impl Layout {
                     }
                 }
             });
+            if let Some(pid) = pids.get(process) {
+                numbers.renumbered.thread(trace, (processes.key[process], key), (*pid, tid), &was);
+            }
             let name = strings.get_opt(threads.name[thread]).map(str::to_string);
             let name = name.or_else(|| (key != Key::Number(tid)).then(|| key_text(key)));
             describe(out, |out| {
@@ -265,7 +301,7 @@ impl Layout {
                     let uuid = numbers.new_track();
                     let n = &mut n_lanes[thread.unwrap_or(0)];
                     *n += 1;
-                    describe_lane(uuid, *parent, &format!("{name} (overlap {n})"), out);
+                    describe_lane(uuid, *parent, &format!("{name} (overlap {n})"), false, out);
                     (uuid, name.clone())
                 }
                 _ => {
@@ -279,18 +315,38 @@ impl Layout {
                         _ => strings.get_opt(tracks.name[track]).unwrap_or_default(),
                     };
                     let uuid = numbers.new_track();
+                    // Siblings of one name are one row in Perfetto.
+                    let key = match kind {
+                        TrackKind::Thread | TrackKind::ThreadOverflow => None,
+                        TrackKind::ThreadState => Some(STATES_TRACK.to_string()),
+                        TrackKind::ProcessInstants | TrackKind::GlobalInstants => {
+                            Some(INSTANTS_TRACK.to_string())
+                        }
+                        TrackKind::AsyncProcess => Some(format!("{LOCAL_ASYNC_TRACK}:{name}")),
+                        TrackKind::AsyncGlobal | TrackKind::AsyncLegacy => {
+                            Some(format!("{ASYNC_TRACK}:{name}"))
+                        }
+                    };
                     describe(out, |out| {
                         out.number(field::UUID, uuid);
                         out.bytes(field::NAME, name.as_bytes());
                         if let Some(parent) = parent {
                             out.number(field::PARENT, parent);
                         }
+                        if let Some(key) = &key {
+                            out.number(field::MERGING, MERGE_BY_KEY);
+                            out.bytes(field::MERGE_KEY, key.as_bytes());
+                        }
+                        if kind == TrackKind::ThreadState {
+                            out.bytes(field::STATE, b"");
+                        }
                     });
                     (uuid, name.to_string())
                 }
             };
             let lane = Lane { sequence: numbers.new_sequence(uuid), open: Vec::new() };
-            self.tracks.push(Track { lanes: vec![lane], uuid, name, has_open_ends: false });
+            let is_state = kind == TrackKind::ThreadState;
+            self.tracks.push(Track { lanes: vec![lane], uuid, name, has_open_ends: false, is_state });
         }
         for slice in 0..trace.slices.len() {
             if trace.slices.dur.get(slice) == UNFINISHED
@@ -306,6 +362,11 @@ impl Layout {
         self.processes.get(process).copied()
     }
 
+    /// Whether a track is one of states.
+    pub fn has_states(&self, TrackId(track): TrackId) -> bool {
+        self.tracks.get(track as usize).is_some_and(|track| track.is_state)
+    }
+
     /// Ends slices of a track that end before a slice starts, and opens that slice on the first lane where it nests, which is
     /// returned.
     pub fn open(
@@ -319,12 +380,16 @@ impl Layout {
         let (start, dur) = (trace.slices.ts[i], trace.slices.dur.get(i));
         let until = if dur == UNFINISHED { self.end.max(start) } else { start.saturating_add(dur) };
         let track = &mut self.tracks[trace.slices.track[i].0 as usize];
-        let is_named = track.has_open_ends;
-        let origin = self.origin;
+        let (ends, origin) = (Ends::of(track), self.origin);
+        let max_levels = if track.is_state { 1 } else { MAX_LEVELS };
         let mut found = None;
         for (at, lane) in track.lanes.iter_mut().enumerate() {
-            close(trace, lane, (start, origin), is_named, out);
-            if lane.open.len() < MAX_LEVELS && lane.open.last().is_none_or(|open| open.end >= until) {
+            if track.is_state {
+                // The next state ends it.
+                lane.open.pop_if(|open| open.end == start);
+            }
+            close(trace, lane, (start, origin), ends, out);
+            if lane.open.len() < max_levels && lane.open.last().is_none_or(|open| open.end >= until) {
                 found = Some(at);
                 break;
             }
@@ -332,7 +397,7 @@ impl Layout {
         let at = found.unwrap_or_else(|| {
             let uuid = numbers.new_track();
             let n = track.lanes.len() + 1;
-            describe_lane(uuid, track.uuid, &format!("{} (overlap {n})", track.name), out);
+            describe_lane(uuid, track.uuid, &format!("{} (overlap {n})", track.name), track.is_state, out);
             track.lanes.push(Lane { sequence: numbers.new_sequence(uuid), open: Vec::new() });
             track.lanes.len() - 1
         });
@@ -344,37 +409,77 @@ impl Layout {
     /// Ends all slices.
     pub fn close_all(&mut self, trace: &Trace, out: &mut Vec<u8>) {
         for track in &mut self.tracks {
+            let ends = Ends::of(track);
             for lane in &mut track.lanes {
-                close(trace, lane, (i64::MAX, self.origin), track.has_open_ends, out);
+                close(trace, lane, (i64::MAX, self.origin), ends, out);
             }
         }
     }
 }
 
-/// Ends slices that end by `ts`; `origin` is subtracted from times.
-fn close(trace: &Trace, lane: &mut Lane, (ts, origin): (i64, i64), is_named: bool, out: &mut Vec<u8>) {
-    while let Some(open) = lane.open.pop_if(|open| open.end <= ts) {
-        if trace.slices.dur.get(open.slice as usize) != UNFINISHED {
-            let name = is_named.then(|| trace.slices.name[open.slice as usize]);
-            let name = name.map(|name| (name, trace.strings.get(name)));
-            super::push_end(&mut lane.sequence, name, open.end.saturating_sub(origin), out);
+/// How ends are written.
+#[derive(Clone, Copy)]
+enum Ends {
+    Plain,
+    Named,
+    /// A state without a name.
+    State,
+}
+
+impl Ends {
+    fn of(track: &Track) -> Ends {
+        match track {
+            Track { is_state: true, .. } => Ends::State,
+            Track { has_open_ends: true, .. } => Ends::Named,
+            _ => Ends::Plain,
         }
     }
 }
 
-/// Describes a lane of a track for slices that overlap others there. Readers take the key as that.
-fn describe_lane(uuid: u64, parent: u64, name: &str, out: &mut Vec<u8>) {
+/// Ends slices that end by `ts`; `origin` is subtracted from times.
+fn close(trace: &Trace, lane: &mut Lane, (ts, origin): (i64, i64), ends: Ends, out: &mut Vec<u8>) {
+    while let Some(open) = lane.open.pop_if(|open| open.end <= ts) {
+        if trace.slices.dur.get(open.slice as usize) == UNFINISHED {
+            continue;
+        }
+        let end = open.end.saturating_sub(origin);
+        match ends {
+            Ends::State => super::push_state_end(&mut lane.sequence, end, out),
+            Ends::Plain => super::push_end(&mut lane.sequence, None, end, out),
+            Ends::Named => {
+                let name = trace.slices.name[open.slice as usize];
+                super::push_end(&mut lane.sequence, Some((name, trace.strings.get(name))), end, out);
+            }
+        }
+    }
+}
+
+/// Describes a lane of a track for slices, or states, that overlap others there. Readers take the key as that.
+fn describe_lane(uuid: u64, parent: u64, name: &str, is_state: bool, out: &mut Vec<u8>) {
     describe(out, |out| {
         out.number(field::UUID, uuid);
         out.bytes(field::NAME, name.as_bytes());
         out.number(field::PARENT, parent);
         out.number(field::MERGING, MERGE_BY_KEY);
-        out.bytes(field::MERGE_KEY, crate::trace::builder::OVERLAP_EVENT.as_bytes());
+        out.bytes(field::MERGE_KEY, OVERLAP_EVENT.as_bytes());
+        if is_state {
+            out.bytes(field::STATE, b"");
+        }
     });
 }
 
-/// Describes a counter.
-pub fn describe_counter(uuid: u64, parent: Option<u64>, name: &str, unit: &str, out: &mut Vec<u8>) {
+/// Describes a series of a counter, with the id of the counter.
+pub fn describe_counter(
+    uuid: u64,
+    parent: Option<u64>,
+    (name, id): (&str, Option<&str>),
+    unit: &str,
+    out: &mut Vec<u8>,
+) {
+    let (name, key) = match id {
+        Some(id) => (format!("{name} [{id}]"), format!("{SERIES_TRACK}:{id}")),
+        None => (name.to_string(), SERIES_TRACK.to_string()),
+    };
     describe(out, |out| {
         out.number(field::UUID, uuid);
         out.bytes(field::NAME, name.as_bytes());
@@ -383,5 +488,6 @@ pub fn describe_counter(uuid: u64, parent: Option<u64>, name: &str, unit: &str, 
         }
         out.message(field::COUNTER, |out| out.bytes(6, unit.as_bytes()));
         out.number(field::MERGING, MERGE_NEVER);
+        out.bytes(field::MERGE_KEY, key.as_bytes());
     });
 }

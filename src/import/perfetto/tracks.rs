@@ -9,8 +9,11 @@ use crate::base::hash::{HashMap, HashSet};
 use crate::base::protobuf::{Fields, Value, key};
 use crate::base::sort;
 use crate::base::strings::StringId;
-use crate::trace::builder::{OVERLAP_EVENT, OWN_NOTES, OWN_TRACK};
-use crate::trace::tracks::{Key, ProcessId, ThreadId};
+use crate::trace::builder::{
+    ASYNC_TRACK, INSTANTS_TRACK, LOCAL_ASYNC_TRACK, OVERLAP_EVENT, OWN_NOTES, OWN_TRACK, OtherTrack,
+    SERIES_TRACK, STATES_TRACK,
+};
+use crate::trace::tracks::{Key, ProcessId, ThreadId, TrackKind};
 use crate::trace::{Position, Trace, TraceBuilder};
 
 /// Name of the process of tracks that belong to none.
@@ -49,6 +52,41 @@ pub enum Own {
     Notes,
 }
 
+/// What a track of an export of Tracedrop is, by its sibling merge key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    /// Slices of its parent that overlap others there.
+    Lane,
+    /// States of its parent.
+    States,
+    /// Async slices, by global ids or by those of a process.
+    Async,
+    LocalAsync,
+    /// Instants of its process, or of the whole trace.
+    Instants,
+    /// A series of a counter, with the counter's id if it has one.
+    Series(StringId),
+}
+
+impl Part {
+    fn of(key: &[u8], out: &mut TraceBuilder) -> Option<Part> {
+        let colon = key.iter().position(|byte| *byte == b':');
+        let (kind, rest) = colon.map_or((key, None), |at| (&key[..at], Some(&key[at + 1..])));
+        Some(match std::str::from_utf8(kind).ok()? {
+            OVERLAP_EVENT => Part::Lane,
+            STATES_TRACK => Part::States,
+            ASYNC_TRACK => Part::Async,
+            LOCAL_ASYNC_TRACK => Part::LocalAsync,
+            INSTANTS_TRACK => Part::Instants,
+            SERIES_TRACK => {
+                let id = rest.map(|id| out.trace.strings.intern_bytes(id));
+                Part::Series(id.unwrap_or(StringId::NONE))
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// Unit of a counter, and how its values are meant.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
@@ -72,8 +110,7 @@ struct Track {
     rank: Option<i32>,
     /// Its children are in the order of their ranks.
     ranks_children: bool,
-    /// Slices of its parent that overlap others there, in an export of Tracedrop.
-    is_lane: bool,
+    part: Option<Part>,
     own: Option<Own>,
     thread: Option<ThreadId>,
     /// Offset of the first packet with it, for the ledger.
@@ -152,7 +189,7 @@ impl Tracks {
                 counter: None,
                 rank: None,
                 ranks_children: false,
-                is_lane: false,
+                part: None,
                 own: None,
                 thread: None,
                 first: offset,
@@ -213,7 +250,7 @@ impl Tracks {
     ) -> Option<(i64, i64)> {
         let (mut uuid, mut parent, mut name, mut rank) = (0, None, StringId::NONE, None);
         let (mut process, mut thread, mut counter, mut is_state) = (None, None, None, false);
-        let (mut is_lane, mut own) = (false, None);
+        let (mut merge_key, mut own) = (None, None);
         let (mut are_ranked, mut rank_processes, mut rank_threads) = (None, false, false);
         let mut labels = StringId::NONE;
         let strings = &mut out.trace.strings;
@@ -238,7 +275,7 @@ impl Tracks {
                 (key, Value::Bytes(message)) if key == key::bytes(8) => counter = Some(message),
                 (key, Value::Bytes(_)) if key == key::bytes(18) => is_state = true,
                 (key, Value::Bytes(text)) if key == key::bytes(16) => {
-                    is_lane = text == OVERLAP_EVENT.as_bytes();
+                    merge_key = Some(text);
                     own = match text.starts_with(OWN_TRACK.as_bytes()) {
                         true if text == OWN_NOTES.as_bytes() => Some(Own::Notes),
                         true => Some(Own::Steps),
@@ -248,6 +285,7 @@ impl Tracks {
                 _ => {}
             }
         }
+        let part = merge_key.and_then(|key| Part::of(key, out));
         let index = self.track(machine, uuid, offset);
         if uuid == 0 && rank_processes {
             self.ranked_processes.insert(machine);
@@ -336,7 +374,7 @@ impl Tracks {
         track.name = given(name).unwrap_or(track.name);
         track.parent = parent.filter(|parent| *parent != uuid).or(track.parent);
         track.rank = rank.or(track.rank);
-        track.is_lane |= is_lane;
+        track.part = part.or(track.part);
         track.own = own.or(track.own);
         self.has_own |= own.is_some();
         track.ranks_children = are_ranked.unwrap_or(track.ranks_children);
@@ -564,6 +602,10 @@ impl Tracks {
     fn process_of(&mut self, track: TrackIndex, out: &mut TraceBuilder) -> ProcessId {
         match self.process_row(track) {
             Some(row) => self.process_id(row, out),
+            // The thread that stands for instants of the whole trace can be of any.
+            None if self.part_of(track).0 == Some(Part::Instants) && !self.processes.is_empty() => {
+                self.process_id(0, out)
+            }
             None => self.without_process(out),
         }
     }
@@ -598,23 +640,32 @@ impl Tracks {
     pub fn series(
         &mut self,
         track: TrackIndex,
-        taken: &mut HashSet<(ProcessId, StringId, StringId)>,
+        taken: &mut HashSet<(ProcessId, StringId, StringId, StringId)>,
         out: &mut TraceBuilder,
     ) -> (ProcessId, StringId, StringId, StringId) {
         let process = self.process_of(track, out);
         let strings = &mut out.trace.strings;
         let row = &self.rows[track as usize];
         let known = row.counter.and_then(|counter| given(counter.name));
-        let name =
+        let mut name =
             given(row.name).or(known).unwrap_or_else(|| strings.intern(&format!("track {}", row.uuid)));
         let unit = row.counter.map_or(StringId::NONE, |counter| counter.unit);
         let unit = given(unit).unwrap_or_else(|| strings.intern("value"));
         let of_thread = self.parents(track).find_map(|parent| self.of_track.get(&parent));
         let of_thread = of_thread.and_then(|thread| given(self.threads[*thread as usize].name));
         let mut id = of_thread.unwrap_or(StringId::NONE);
-        if !taken.insert((process, name, id)) {
+        // In exports of Tracedrop the id is in the name, and series of one counter differ in units only.
+        let mut key = StringId::NONE;
+        if let Some(Part::Series(own)) = row.part {
+            key = unit;
+            let end = strings.get_opt(own).map(|id| format!(" [{id}]"));
+            if let Some(base) = end.and_then(|end| strings.get(name).strip_suffix(&end).map(str::to_string)) {
+                (name, id) = (strings.intern(&base), own);
+            }
+        }
+        if !taken.insert((process, name, id, key)) {
             id = strings.intern(&format!("track {}", row.uuid));
-            taken.insert((process, name, id));
+            taken.insert((process, name, id, key));
         }
         (process, name, id, unit)
     }
@@ -670,11 +721,37 @@ impl Tracks {
                 Kind::Undescribed => given(row.name).unwrap_or(StringId::NONE),
                 _ => given(row.name).or_else(|| given(row.event_name)).unwrap_or(StringId::NONE),
             };
-            if row.is_lane {
-                let of = self.parents(track).next().map(|parent| &self.rows[parent as usize]);
-                let of = of.filter(|of| matches!(of.kind, Kind::Thread(..))).and_then(|of| of.thread);
-                out.trace.threads.overlap_of[id.0 as usize] = of;
+            let (part, base) = self.part_of(track);
+            let parent = self.parents(base).next();
+            match part {
+                Some(Part::Lane | Part::States) => {
+                    if let Some((at, Kind::Thread(process, tid))) =
+                        parent.map(|at| (at, self.rows[at as usize].kind))
+                    {
+                        let of = self.thread_id(at, process, tid, out);
+                        out.trace.threads.overlap_of[id.0 as usize] = Some(of);
+                    }
+                }
+                Some(part @ (Part::Async | Part::LocalAsync | Part::Instants)) => {
+                    let process = match self.process_row(base) {
+                        Some(row) => Some(self.process_id(row, out)),
+                        None if part == Part::Instants => None,
+                        None => Some(self.without_process(out)),
+                    };
+                    let (kind, name) = match (part, process) {
+                        (Part::Instants, None) => (TrackKind::GlobalInstants, StringId::NONE),
+                        (Part::Instants, _) => (TrackKind::ProcessInstants, StringId::NONE),
+                        (Part::Async, _) => (TrackKind::AsyncGlobal, self.rows[base as usize].name),
+                        _ => (TrackKind::AsyncProcess, self.rows[base as usize].name),
+                    };
+                    let name = given(name).unwrap_or(StringId::NONE);
+                    out.other_tracks.insert(id, OtherTrack { kind, name, process });
+                }
+                Some(Part::Series(_)) | None => {}
             }
+            let row = &self.rows[track as usize];
+            // A name would make it a thread to be listed.
+            let name = if part.is_none_or(|part| part == Part::Lane) { name } else { StringId::NONE };
             let is_ranked =
                 self.parents(track).next().is_some_and(|at| self.rows[at as usize].ranks_children);
             let rank = row.rank.filter(|_| is_ranked);
@@ -686,6 +763,18 @@ impl Tracks {
                 threads.name[id.0 as usize] = name;
             }
         }
+    }
+
+    /// What a track of an export of Tracedrop is, and the track that says so: of a lane of what is no thread, that is its parent.
+    fn part_of(&self, track: TrackIndex) -> (Option<Part>, TrackIndex) {
+        let part = self.rows[track as usize].part;
+        if part == Some(Part::Lane)
+            && let Some(parent) = self.parents(track).next()
+            && let Some(of_parent) = self.rows[parent as usize].part
+        {
+            return (Some(of_parent), parent);
+        }
+        (part, track)
     }
 
     fn is_in_circle(&self, track: TrackIndex) -> bool {

@@ -8,7 +8,7 @@ use super::nesting::{Entry, Lane, Stack, find_parents};
 use super::order::processing_order;
 use super::samples::Sampler;
 use super::slice_events::SliceEvents;
-use super::{TraceBuilder, Ways, joined, metadata};
+use super::{OtherTrack, TraceBuilder, Ways, joined, metadata};
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::trace::args::ArgsPlace;
@@ -393,7 +393,8 @@ impl<'a> Walk<'a> {
 
     /// Pushes event `i` as a slice on a stack, which must be closed up to its time.
     pub fn stack_slice(&mut self, i: u32, lane: &mut Lane, dur: i64, kind: SliceKind) -> u32 {
-        let EventRow { ts, name, .. } = self.event(i);
+        let EventRow { ts, name, thread, .. } = self.event(i);
+        let kind = self.other_track(thread).map_or(kind, |other| other.kind_of(kind));
         let parent = lane.stack.top().map_or(SliceId::NONE, |top| SliceId(top.slice));
         let depth = lane.stack.len() as u32;
         let slice = self.push_slice(i, NewSlice { ts, dur, name, kind, track: lane.track, depth, parent });
@@ -436,8 +437,17 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// What the track of a thread is, if it is no thread.
+    fn other_track(&self, thread: ThreadId) -> Option<OtherTrack> {
+        self.builder.other_tracks.get(&thread).copied()
+    }
+
     fn new_thread_track(&mut self, thread: ThreadId, kind: TrackKind) -> TrackId {
+        let other = self.other_track(thread);
         let trace = &mut self.builder.trace;
+        if let Some(OtherTrack { kind, name, process }) = other {
+            return trace.tracks.push(kind, name, process, None);
+        }
         let process = trace.threads.process.get(thread.0 as usize).copied();
         let Some(of) = trace.threads.overlap_of.get(thread.0 as usize).copied().flatten() else {
             return trace.tracks.push(kind, StringId::NONE, process, Some(thread));
@@ -502,7 +512,8 @@ impl<'a> Walk<'a> {
             self.trace().slices.no_duration.push(SliceId(slice));
         }
         if dur == UNFINISHED {
-            self.note(i, &UNFINISHED_SLICE);
+            let is_other = self.other_track(thread).is_some();
+            self.note(i, if is_other { &UNFINISHED_ASYNC } else { &UNFINISHED_SLICE });
         }
         if let Ok(at) = self.events.end_args.binary_search_by_key(&i, |row| row.0) {
             let args = self.events.end_args[at].1;
@@ -569,6 +580,7 @@ impl<'a> Walk<'a> {
             self.threads[thread.0 as usize].flat.push(Reverse((end, track)));
             let name = self.event(i).name;
             let (kind, parent) = (SliceKind::Complete, SliceId::NONE);
+            let kind = self.other_track(thread).map_or(kind, |other| other.kind_of(kind));
             self.push_slice(i, NewSlice { ts, dur, name, kind, track, depth: 0, parent })
         };
         self.threads[thread.0 as usize].overflow = lanes;
@@ -686,11 +698,14 @@ impl<'a> Walk<'a> {
 
     fn thread_state(&mut self, i: u32) {
         let EventRow { ts, dur, thread, .. } = self.event(i);
-        let track = match self.threads[thread.0 as usize].states {
+        let overlap_of = &self.builder.trace.threads.overlap_of;
+        // All states of a thread are on one track, also those that the file has as another thread.
+        let owner = overlap_of.get(thread.0 as usize).copied().flatten().unwrap_or(thread);
+        let track = match self.threads[owner.0 as usize].states {
             Some(track) => track,
-            None => self.new_thread_track(thread, TrackKind::ThreadState),
+            None => self.new_thread_track(owner, TrackKind::ThreadState),
         };
-        self.threads[thread.0 as usize].states = Some(track);
+        self.threads[owner.0 as usize].states = Some(track);
         let name = self.event(i).name;
         let (kind, parent) = (SliceKind::State, SliceId::NONE);
         self.push_slice(i, NewSlice { ts, dur, name, kind, track, depth: 0, parent });

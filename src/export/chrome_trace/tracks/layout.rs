@@ -45,14 +45,18 @@ impl<'a> Layout<'a> {
     ) -> Layout<'a> {
         let was = Renumbered::of(&trace.source);
         let pids = numbers.pids(trace, &was, renumbered);
+        let are_stand_ins = trace.stand_ins();
         let (mut thread_order, overlaps): (Vec<u32>, Vec<u32>) = (0..trace.threads.len() as u32)
+            .filter(|thread| !are_stand_ins[*thread as usize])
             .partition(|thread| trace.threads.overlap_of[*thread as usize].is_none());
         sort::by_key(&mut thread_order, |thread| trace.threads.process[*thread as usize]);
         let all_threads = thread_order.iter().chain(&overlaps).map(|thread| *thread as usize);
         let tids = numbers.tids(trace, all_threads, &pids, &was, renumbered);
         let mut main_threads = vec![u32::MAX; pids.len()];
         for (thread, process) in trace.threads.process.iter().enumerate().rev() {
-            if let Some(main) = main_threads.get_mut(process.0 as usize) {
+            if !are_stand_ins[thread]
+                && let Some(main) = main_threads.get_mut(process.0 as usize)
+            {
                 *main = thread as u32;
             }
         }
