@@ -341,9 +341,10 @@ fn shares_of_self_time_and_of_samples_are_called_that() {
         let trace = import(name, text.as_bytes(), None).unwrap();
         reports(&Run::single(trace), &Query::default())
     };
-    // Two threads wait at the same time: 20 µs of self time in 10 µs.
+    // Two threads wait at the same time: 20 µs of self time in the first 10 µs.
     let wait = |tid: u32| format!(r#"{{"ph":"X","name":"wait","pid":1,"tid":{tid},"ts":0,"dur":10}}"#);
-    let reports_of_slices = reports("a.json", &format!("[{},{}]", wait(1), wait(2)));
+    let load = r#"{"ph":"X","name":"load","pid":1,"tid":3,"ts":10,"dur":10}"#;
+    let reports_of_slices = reports("a.json", &format!("[{},{},{load}]", wait(1), wait(2)));
     let overview = reports_of_slices.iter().find(|report| report.id == "overview").unwrap();
     let largest = lists(overview)[0];
     assert_eq!((largest.stakes, largest.findings[0].time), (Stakes::SelfTime, Some(20_000)));

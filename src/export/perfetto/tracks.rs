@@ -230,9 +230,8 @@ impl Layout {
         });
         used.extend(own);
         let mut given: HashSet<(usize, i64)> = HashSet::default();
-        let are_stand_ins = trace.stand_ins();
-        for thread in 0..threads.len() {
-            if are_stand_ins[thread] {
+        for (thread, is_stand_in) in trace.stand_ins().into_iter().enumerate().take(threads.len()) {
+            if is_stand_in {
                 // No track is of it.
                 of_threads.push((0, String::new()));
                 continue;
