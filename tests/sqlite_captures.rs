@@ -649,9 +649,15 @@ fn copies_of_managed_memory_are_told_apart_by_direction() {
 #[test]
 fn operators_of_emit_nvtx_have_shapes() {
     let rows = cells(made_devices(), "shapes", &["name", "shapes", "types", "direct", "calls", "flops"]);
-    // Two calls of 1000 ns each, with equal inputs; FLOPs need types.
+    // Two calls of 1000 ns each, with equal inputs; FLOPs need types. The third kernel has no operator.
     let missing = String::new();
-    assert_eq!(rows, [["aten::mm", "[8, 4] [4, 2]", &missing, "2000", "2", &missing]]);
+    assert_eq!(
+        rows,
+        [
+            ["aten::mm", "[8, 4] [4, 2]", &missing, "2000", "2", &missing],
+            ["cudaLaunchKernel", &missing, &missing, "1000", "1", &missing],
+        ]
+    );
     let rows = cells(made_devices(), "coverage", &["what", "there"]);
     assert!(rows.contains(&vec!["shapes".to_string(), "true".to_string()]), "{rows:?}");
 }
