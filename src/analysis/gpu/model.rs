@@ -103,7 +103,7 @@ pub struct Ambiguous {
     pub of_processes: u64,
     /// Calls of one process, one after the other.
     pub of_one: u64,
-    /// The file doesn't say of which process.
+    /// Calls of a process that the file doesn't name.
     pub of_nobody: u64,
 }
 

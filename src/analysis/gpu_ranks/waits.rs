@@ -57,11 +57,11 @@ pub struct RankWaits {
     pub wait: i64,
     /// Total duration. What is not waiting is transfer: moving and reducing data.
     pub communication: i64,
-    /// Collectives of which the clocks tell who was last.
+    /// Collectives whose last rank the clocks can tell.
     pub n_last_known: u64,
     /// Times it arrived last, of those.
     pub n_last: u64,
-    /// Collectives of which the clocks tell who was first.
+    /// Collectives whose first rank the clocks can tell.
     pub n_first_known: u64,
     /// Times it arrived first, of those.
     pub n_first: u64,

@@ -342,8 +342,8 @@ fn write_fact(name: &str, value: &str, w: &mut Writer<'_>) {
     w.pass_on();
 }
 
-/// What an export in another format says of itself, as JSON: what earlier exports said, and the ids that it had to change. `None` if
-/// there is nothing to say.
+/// What an export in another format states about itself, as JSON: what earlier exports said, and the ids it changed. `None` if there
+/// is nothing to say.
 pub(super) fn own_fact(run: &Run, renumbered: RenumberedNotes) -> Option<String> {
     let facts = OwnFacts { renumbered, ..OwnFacts::before(run) };
     if facts.is_empty() && facts.notes_before.is_empty() {
