@@ -82,7 +82,7 @@ impl<'a> Weight<'a> {
         weights
     }
 
-    /// The first weights of `n` kinds; of each kind those of all GPUs, up to [`MAX_OF_GPUS`] weights in all.
+    /// The first weights of `n` kinds; of each kind those of all GPUs, up to 32 weights in all.
     pub fn of_first_kinds<'b>(
         weights: impl IntoIterator<Item = &'b Weight<'a>>,
         n: usize,
