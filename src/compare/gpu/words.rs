@@ -52,7 +52,9 @@ fn difference(pair: &Pair<'_>) -> String {
         );
     }
     let numbers = per_step_words(slot, &a, &b);
-    let numbers = match opposite(pair, slot) {
+    let opposite = opposite(pair, slot);
+    let mostly = || if opposite.is_none() { mostly(pair, slot, b.mean - a.mean) } else { String::new() };
+    let numbers = match &opposite {
         Some(parts) => format!("{parts}. {numbers}"),
         None => numbers,
     };
@@ -62,15 +64,16 @@ fn difference(pair: &Pair<'_>) -> String {
             "No significant change: {numbers} (noise is up to {}).",
             format_ns(band(&a, &b).unwrap_or(0.0).round() as i64)
         ),
-        Verdict::More | Verdict::Less => format!("{}: {numbers}.", faster(slot, &a, &b)),
+        Verdict::More | Verdict::Less => format!("{}: {numbers}{}.", faster(slot, &a, &b), mostly()),
         Verdict::MaybeMore | Verdict::MaybeLess => {
             let n = |sample: &Sample| match slot {
                 Slot::Whole => counted(sample.n as u64, "sample", "samples"),
                 _ => steps_words(sample.n),
             };
             format!(
-                "{}: {numbers}. Not enough to test significance: {} in A, {} in B (need {MIN_STEPS} per side).",
+                "{}: {numbers}{}. Not enough to test significance: {} in A, {} in B (need {MIN_STEPS} per side).",
                 faster(slot, &a, &b),
+                mostly(),
                 n(&a),
                 n(&b)
             )
@@ -129,6 +132,24 @@ fn opposite(pair: &Pair<'_>, slot: Slot) -> Option<String> {
         most.unwrap_or_default()
     ));
     Some(parts.join("; "))
+}
+
+/// Share of a change from which a line explains it.
+const MUCH_OF_CHANGE: f64 = 0.2;
+
+/// What most of a change of `wall` nanoseconds is: `, mostly GEMM (+20.97 ms) and host-bound idle (+17.65 ms)`. Empty if it has no large
+/// parts.
+fn mostly(pair: &Pair<'_>, slot: Slot, wall: f64) -> String {
+    let mut lines = lines(pair, slot);
+    let share = |line: &Line| line.difference() as f64 / wall;
+    lines.retain(|line| share(line) >= MUCH_OF_CHANGE && line.verdict != Verdict::Noise);
+    sort::by(&mut lines, |a, b| share(b).total_cmp(&share(a)));
+    let named = |line: &Line| format!("{} ({})", readable(&line.name), format_signed_ns(line.difference()));
+    match &lines[..] {
+        [] => String::new(),
+        [one] => format!(", mostly {}", named(one)),
+        [first, second, ..] => format!(", mostly {} and {}", named(first), named(second)),
+    }
 }
 
 /// A line of the list of changes.
@@ -300,7 +321,12 @@ fn operation_line(row: &Row) -> Line {
             let counts = if (a - b).abs() < 0.005 * a.max(b) {
                 "same kernel count".to_string()
             } else {
-                format!("{} {}, was {}", count(b), if b == 1.0 { "kernel" } else { "kernels" }, count(a))
+                let (one, many) = match &*row.name {
+                    name if name.starts_with("Memcpy") => ("copy", "copies"),
+                    name if name.starts_with("Memset") => ("fill", "fills"),
+                    _ => ("kernel", "kernels"),
+                };
+                format!("{} {}, was {}", count(b), if b == 1.0 { one } else { many }, count(a))
             };
             format!("{counts}, {}", each(mean(0), mean(1)))
         }
