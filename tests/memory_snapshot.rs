@@ -1008,6 +1008,20 @@ fn missing_stacks_come_with_the_setting_that_records_them() {
     assert!(found[0].contains("context=\"all\"") && !found[0].contains("stacks="), "{found:?}");
 }
 
+/// Without events only the end is known.
+#[test]
+fn without_events_the_peak_is_unknown() {
+    let all =
+        json!({"segments": [segment(1, 0, [0, 0], false, &[(20, true), (4, false)])], "device_traces": [[]]});
+    let summary = report(made(&all)).summary;
+    assert!(
+        summary.starts_with(
+            "GPU memory: 20.0 MiB on GPU 0 when the snapshot was taken; its peak was not recorded"
+        ),
+        "{summary}"
+    );
+}
+
 /// GPUs peak at different moments, so stacks of several are never added up.
 #[test]
 fn stacks_of_gpus_stay_apart() {

@@ -177,8 +177,9 @@ fn peak(snapshot: &Snapshot<'_>, sites: &[Site], rows: Rows<'_>, found: &mut Vec
     for site in of_device.take(N_SITES) {
         let share = site.share.filter(|share| *share >= LEAST);
         let Some(share) = share else { continue };
+        let of = if device.events.is_empty() { "live memory" } else { "peak" };
         let text = format!(
-            "{} of the peak of {} was allocated {}: {} in {}.",
+            "{} of the {of} of {} was allocated {}: {} in {}.",
             format_ratio(share),
             label(number),
             site.place.phrase(),

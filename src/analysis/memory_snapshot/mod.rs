@@ -195,6 +195,13 @@ fn summary(snapshot: &Snapshot<'_>, sites: &[sites::Site]) -> String {
         format!("; {} was allocated {}", format_ratio(share), site.place.phrase())
     });
     let peak = format_bytes(device.peak.bytes);
+    if device.events.is_empty() {
+        // Only the end is known.
+        return format!(
+            "GPU memory: {peak} on {} when the snapshot was taken; its peak was not recorded{most}.",
+            label(number)
+        );
+    }
     format!("Peak GPU memory: {peak} on {}, {when}{most}.", label(number))
 }
 
