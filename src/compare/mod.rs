@@ -386,15 +386,8 @@ fn in_each_file(side: &Digest, report: &str, id: &str, scope: Option<&str>) -> R
     let of_files: Vec<Vec<Cow<'_, Table>>> = if side.files.len() == 1 {
         vec![tables_on(side.report(report), id, scope)]
     } else {
-        let of_file = |file: &'_ Vec<Report>| file.iter().find(|of_file| of_file.id == report).cloned();
-        side.each
-            .iter()
-            .map(|file| {
-                let report = of_file(file);
-                let tables = tables_on(report.as_ref(), id, scope);
-                tables.into_iter().map(|table| Cow::Owned(table.into_owned())).collect()
-            })
-            .collect()
+        let files = side.each.iter();
+        files.map(|file| tables_on(file.iter().find(|of_file| of_file.id == report), id, scope)).collect()
     };
     Repeats::new(&of_files)
 }
@@ -422,8 +415,7 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
     report.id = compared_id(&like.id).into();
     let mut all = Vec::new();
     for id in &ids {
-        let mut number = 0;
-        for (scope, is_in) in scopes(pair, id) {
+        for (number, (scope, is_in)) in scopes(pair, id).into_iter().enumerate() {
             let scope = scope.as_deref();
             if let Some((only, of)) = (is_in != [true; 2]).then(|| (if is_in[0] { "A" } else { "B" }, scope))
             {
@@ -441,7 +433,6 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
             };
             let Some(mut joined) = join(&by_ref(&a), &by_ref(&b), &each) else { continue };
             name_scope(&mut joined.table, id, scope, number);
-            number += 1;
             all.push(joined);
         }
     }

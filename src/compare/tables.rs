@@ -273,6 +273,11 @@ pub fn apart<'a>(tables: &[&'a Table]) -> Vec<(String, Cow<'a, Table>)> {
                 None => values.push((value, vec![row as u32])),
             }
         }
+        // Not in the order of the rows, which differs from run to run.
+        sort::by_cached_key(&mut values, |(value, _)| {
+            let text = value.plain();
+            (text.len(), text)
+        });
         if values.is_empty() {
             out.push((table.of.clone(), Cow::Borrowed(table)));
         }
