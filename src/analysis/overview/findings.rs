@@ -54,7 +54,8 @@ fn named(name: &str) -> RowsOf {
 
 /// The name with the most self time.
 fn largest(sums: &SliceSums<'_>) -> Option<Finding> {
-    let of_threads = sums.inner.iter().filter(|row| row.class == Class::Thread);
+    let (rows, _) = sums.telling();
+    let of_threads = rows.iter().filter(|row| row.class == Class::Thread);
     let row = of_threads.min_by_key(|row| std::cmp::Reverse(row.sums.self_ns))?;
     let (own, total) = (row.sums.self_ns, sums.self_total());
     let share = (total > 0).then(|| own as f64 / total as f64).filter(|share| *share >= LARGEST)?;
@@ -224,10 +225,10 @@ fn finding(trace: &Trace, group: &[Outlier], span: i64) -> Finding {
         let of_leaf = |it: &Outlier| slices.dur.get(it.leaf);
         let inside = group.iter().map(of_leaf).fold(0, i64::saturating_add);
         facts.push("inside", &format!("in {}", visible(leaf)), inside, Unit::Ns);
-        let accounts = format!("{} accounts for {} of", quoted(leaf), format_ns(inside));
+        let accounts = format!("{} accounts for {} of that", quoted(leaf), format_ns(inside));
         match group {
-            [_] => format!("{accounts} one {outer} that took {took}, {median}."),
-            _ => format!("{accounts} {n} {outer} that took {took} each, {median}."),
+            [_] => format!("One {outer} took {took}, {median}; {accounts}."),
+            _ => format!("{n} {outer} took {took} each, {median}; {accounts}."),
         }
     };
     facts.push("duration", "duration", outlier.dur, Unit::Ns);

@@ -47,6 +47,7 @@ pub const SLICES: TableHandle = TableHandle { report: &INFO, id: "slices" };
 pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
     let names = &sums.names;
     let (rows, n_outer) = sums.telling();
+    let rows = &*rows;
     let mut order = by_self_time(rows, names);
     order.retain(|row| rows[*row].class == Class::Thread && rows[*row].sums.count > 0);
     let first = rows.get(*order.first()?)?;

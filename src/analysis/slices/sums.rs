@@ -7,6 +7,7 @@ use crate::trace::emit_nvtx;
 use crate::trace::slices::Class;
 use crate::trace::sums::{NameSums, SumsByName, median, too_long};
 use crate::trace::{Run, Trace};
+use std::borrow::Cow;
 
 pub use crate::trace::sums::Sums;
 
@@ -109,17 +110,24 @@ impl<'a> SliceSums<'a> {
 
     /// The rows that tell where time went, and the slices of threads that are left out of them: [`SliceSums::inner`], unless a slice
     /// around nearly all of the trace spent more time itself than all others together.
-    pub fn telling(&self) -> (&[Row], u64) {
+    pub fn telling(&self) -> (Cow<'_, [Row]>, u64) {
         let others = self_total(&self.inner);
-        let is_hot = |(all, inner): (&Row, &Row)| {
+        let is_hot = |at: &usize| {
+            let (all, inner) = (&self.all[*at], &self.inner[*at]);
             all.class == Class::Thread
                 && all.sums.unfinished == 0
                 && all.sums.self_ns.saturating_sub(inner.sums.self_ns) > others
         };
-        match self.all.iter().zip(&self.inner).any(is_hot) {
-            true => (&self.all, 0),
-            false => (&self.inner, self.n_outer),
+        let hot: Vec<usize> = (0..self.all.len().min(self.inner.len())).filter(is_hot).collect();
+        if hot.is_empty() {
+            return (Cow::Borrowed(&self.inner), self.n_outer);
         }
+        let (mut rows, mut n_outer) = (self.inner.clone(), self.n_outer);
+        for at in hot {
+            n_outer = n_outer.saturating_sub(self.all[at].sums.count - rows[at].sums.count);
+            rows[at] = self.all[at];
+        }
+        (Cow::Owned(rows), n_outer)
     }
 
     /// Lower median of the durations of each row; 0 for instants. `None` if it would need slices that were discarded.
