@@ -51,6 +51,14 @@ pub struct ColumnSum {
 pub fn column_sums(table: &Table, order: &[u32], rows: &[Range<u64>]) -> Vec<ColumnSum> {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(order.len());
     let rows = || rows.iter().flat_map(|range| order.get(place(range.start)..place(range.end))).flatten();
+    // Amounts of several things don't add up.
+    let is_apart = |column: &Column| {
+        let first = rows().next().map(|row| column.cells.get(*row as usize));
+        column.compared == Compared::Apart && rows().any(|row| Some(column.cells.get(*row as usize)) != first)
+    };
+    if table.columns.iter().any(is_apart) {
+        return Vec::new();
+    }
     let columns = (0..).zip(&table.columns).filter(|(_, column)| column.compared == Compared::AddsUp);
     let sums = columns.filter_map(|(at, column)| {
         let (n_values, sum, total) = match &column.cells {
