@@ -183,7 +183,7 @@ fn cut(label: &str) -> (&str, &str, &str) {
     let mut stem = label;
     while let Some((before, ending)) = stem.rsplit_once('.') {
         let is_format = (1..=MAX_ENDING).contains(&ending.len())
-            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && (ending.bytes().all(|byte| byte.is_ascii_alphabetic()) || ["lz4", "bz2"].contains(&ending))
             && !before.is_empty();
         if !is_format {
             break;

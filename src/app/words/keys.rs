@@ -20,7 +20,7 @@ pub struct KeyGroup {
 
 pub const ENGLISH: KeysWords = KeysWords {
     keys_title: "Keyboard shortcuts",
-    keys_first: "While the timeline shows, w, s, f, [ and ] are its keys; on other reports they are those of files. Its arrows and Enter need the focus: click it, or Tab to it.",
+    keys_first: "While the timeline shows, w, s, f, [, ] and / act on it; elsewhere on files and tables. Arrows and Enter work once it has the focus: click it, or press Tab.",
     keys: &[
         KeyGroup {
             title: "Files",
@@ -64,8 +64,10 @@ pub const ENGLISH: KeysWords = KeysWords {
                 (&["↑", "↓"], "event around the selected one, longest event in it"),
                 (&["←", "→"], "event before, after the selected one"),
                 (&["[", "]"], "previous, next event of the same name"),
-                (&["m"], "select the time of the selected event"),
-                (&["m"], "without one: mark a time; two marks select the range between them"),
+                (
+                    &["m"],
+                    "select the time of the selected event; without one, mark a time (two marks select a range)",
+                ),
                 (&["Shift ↑", "Shift ↓"], "previous, next track"),
                 (&["Enter"], "select the first event of the track"),
                 (&["/"], "search"),

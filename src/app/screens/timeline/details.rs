@@ -26,8 +26,9 @@ pub fn DetailsPanel(stage: Stage) -> impl IntoView {
         stage.select(&link);
         stage.focus();
     });
+    // A mark stays: it is no part of the panel.
     let close = move |_| {
-        stage.clear();
+        stage.clear_selection();
         stage.focus();
     };
     let words = || &words().timeline;

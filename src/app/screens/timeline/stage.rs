@@ -611,12 +611,17 @@ impl Stage {
     }
 
     pub fn clear(self) {
+        self.clear_selection();
+        self.tab.timeline.mark.set(None);
+    }
+
+    /// Takes back what is selected, and the panel with it.
+    pub fn clear_selection(self) {
         let state = self.tab.timeline;
         state.selected.set(None);
         state.details.set(None);
         state.stretch.set(None);
         state.sums.set(None);
-        state.mark.set(None);
     }
 
     pub fn show_sums(self) {
