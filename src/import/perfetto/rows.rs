@@ -694,8 +694,10 @@ impl Rows {
         for_each_member(&self.json, |key, value| {
             let value = value.get(1..value.len().saturating_sub(1)).unwrap_or_default();
             let value = unescape_to_string(RawStr { bytes: value, escaped: value.contains(&b'\\') });
-            if facts.len() < MAX_FACTS {
-                facts.push((unescape_to_string(key), value));
+            let key = unescape_to_string(key);
+            // What an export states about itself comes last.
+            if facts.len() < MAX_FACTS || key == crate::trace::builder::OWN_FACT {
+                facts.push((key, value));
             }
         });
         let has = |name: &str| facts.iter().any(|(key, _)| key == name);

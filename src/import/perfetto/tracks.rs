@@ -796,15 +796,19 @@ impl Tracks {
                 && let Some(own) = of_threads.get_mut(replaced.0 as usize)
             {
                 *own = process;
+                // Nothing is left of it, so that nothing takes it for the thread of that number.
+                out.trace.threads.key[replaced.0 as usize] = Key::Text(StringId::EMPTY);
             }
         }
         let of_series = &mut out.trace.counter_series.process;
-        if of_threads.contains(&empty) || of_series.contains(&empty) {
+        let of_others = || out.other_tracks.values().filter_map(|it| it.process);
+        if of_threads.contains(&empty) || of_series.contains(&empty) || of_others().any(|own| own == empty) {
             return;
         }
         self.no_process = None;
         out.trace.processes.remove(empty);
-        for process in of_threads.iter_mut().chain(of_series) {
+        let of_others = out.other_tracks.values_mut().filter_map(|it| it.process.as_mut());
+        for process in of_threads.iter_mut().chain(of_series).chain(of_others) {
             process.0 -= u32::from(process.0 > empty.0);
         }
     }
