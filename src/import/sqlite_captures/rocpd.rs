@@ -232,11 +232,8 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
     sort::by(&mut gpus, |a, b| (a.id, &a.name).cmp(&(b.id, &b.name)));
     gpus.dedup_by(|a, b| (a.id, &a.name) == (b.id, &b.name));
     // On machines with different GPUs, one number stands for several models.
-    let numbers: Vec<Option<i64>> = gpus.iter().map(|gpu| gpu.id).collect();
-    for gpu in &mut gpus {
-        if numbers.iter().filter(|number| **number == gpu.id).count() > 1 {
-            gpu.id = None;
-        }
+    for alike in gpus.chunk_by_mut(|a, b| a.id == b.id).filter(|alike| alike.len() > 1) {
+        alike.iter_mut().for_each(|gpu| gpu.id = None);
     }
     put_gpus(&gpus, out);
     if let Some(version) = rocpd.captures.iter().find_map(|one| one.version.clone()) {
