@@ -28,6 +28,8 @@ use std::collections::BTreeSet;
 
 /// Kinds of weights of a profile with graphs of their own.
 const MAX_WEIGHTS: usize = 8;
+/// Kinds of weights of an export. Each takes a value in every sample.
+const MAX_EXPORTED: usize = 64;
 
 /// GPUs with graphs of their memory at a moment.
 const MAX_MOMENTS: usize = 32;
@@ -98,7 +100,7 @@ fn by_file(context: &Context<'_>, extent: Extent) -> Vec<Vec<StackGraph>> {
         let of_trace = context.gpu().iter().find(|gpu| std::ptr::eq(gpu.trace, trace));
         let mut own: Vec<StackGraph> = of_trace.map(of_gpu).unwrap_or_default();
         let weights = Weight::all(trace);
-        let n_kinds = if extent == Extent::Whole { weights.len() } else { MAX_WEIGHTS };
+        let n_kinds = if extent == Extent::Whole { MAX_EXPORTED } else { MAX_WEIGHTS };
         own.extend(Weight::of_first_kinds(&weights, n_kinds).map(|weight| of_profiles(weight, extent)));
         own.extend(context.query.memory_at.map(|moment| of_moment(trace, moment)).unwrap_or_default());
         own.extend(of_samples(trace, extent));
