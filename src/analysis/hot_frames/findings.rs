@@ -42,12 +42,14 @@ fn is_waiting((path, func): (Option<&str>, Option<&str>)) -> bool {
     WAITING.iter().any(|(of_file, functions)| *of_file == file && functions.contains(&func))
 }
 
-/// Findings of a profile; `None` if there are none. `table` is the id of the table of functions.
+/// Findings of a profile; `None` if there are none. `table` is the id of the table of functions; `is_alone` says whether the headline
+/// is about this profile.
 pub fn of(
     trace: &Trace,
     profile: &ProfileRun,
     functions: &[Total<FunctionKey>],
     table: &str,
+    is_alone: bool,
 ) -> Option<Findings> {
     let samples = profile.whole();
     if samples < MIN_SAMPLES {
@@ -93,7 +95,7 @@ pub fn of(
         let (id, is) = if rank == 0 { ("hottest-function", " is hottest") } else { ("hot-function", "") };
         let func = names(total).1.unwrap_or("");
         // The headline has the rest of this one.
-        if functions.first().is_some_and(|first| first.key == total.key) {
+        if is_alone && functions.first().is_some_and(|first| first.key == total.key) {
             found.extend(finding(id, total.self_samples, HOTTEST, func, &|share| {
                 format!("{quoted}{place}: {share} of samples are in the function itself.")
             }));

@@ -192,7 +192,7 @@ fn run_blocks(
     let n_files = files.iter().filter(|total| total.key != none).count();
     let id = |name| numbered(name, number);
     // With several profiles, each profile's findings precede its own tables.
-    if let Some(findings) = findings::of(trace, profile, functions, &id(FUNCTIONS.id)) {
+    if let Some(findings) = findings::of(trace, profile, functions, &id(FUNCTIONS.id), of.is_empty()) {
         report.findings(findings);
     }
     report.facts(facts(profile, n_functions, n_files));
