@@ -25,20 +25,19 @@ pub fn detect(head: &[u8], file_name: &str) -> Option<(&'static FormatInfo, Conf
     best.map(|(confidence, _, format)| (format, confidence))
 }
 
-/// Guess at what unrecognized content is, for the error message, and whether its start is text worth quoting.
-pub fn describe(head: &[u8]) -> (&'static str, bool) {
+/// Guess at what unrecognized text is, for the error message. `None` if it isn't text.
+pub fn describe(head: &[u8]) -> Option<&'static str> {
     if is_binary(head) {
-        return ("binary data", false);
+        return None;
     }
-    let what = match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
+    Some(match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{' | b'[') => "JSON of an unsupported kind",
         Some(_) => "text, but not a supported trace",
         None => "only white space",
-    };
-    (what, true)
+    })
 }
 
-/// Text in any encoding has hardly any control characters: of random bytes, every tenth is one.
+/// Text in UTF-8 and in encodings of one byte a letter has hardly any control characters: of random bytes, every tenth is one.
 fn is_binary(head: &[u8]) -> bool {
     let is_control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x08\x0c\x1b".contains(byte);
     head.contains(&0) || head.iter().filter(|byte| is_control(byte)).count() * 50 > head.len()

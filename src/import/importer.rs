@@ -591,11 +591,11 @@ fn unknown_format(head: &[u8]) -> ImportError {
     ImportError {
         code: "unknown-format",
         what: match detect::describe(head) {
-            (what, true) => format!(
+            Some(what) => format!(
                 "unrecognized trace format; looks like {what}; starts with: {}",
                 text::example(head, 40)
             ),
-            (_, false) => "binary file of an unknown format".to_string(),
+            None => "binary file of an unknown format".to_string(),
         },
         hint: "see the supported formats, on the start page or with `tracedrop formats`".to_string(),
     }
