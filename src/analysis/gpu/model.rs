@@ -93,6 +93,9 @@ pub struct Call {
     pub is_ambiguous: bool,
 }
 
+/// Most operators whose arguments are looked at for their External ids.
+const MAX_STATED: usize = 20_000;
+
 /// Issue of files that don't say which process launched a kernel or copy. Its correlation id may then be that of several calls.
 const NO_PROCESS: &str = "capture-no-process";
 
@@ -116,12 +119,15 @@ impl Ambiguous {
     /// What each text of [`Ambiguous::told`] contains.
     pub const WORD: &str = "correlation id";
 
+    /// What those on calls of several processes contain.
+    pub const SEVERAL: &str = "used by several processes";
+
     /// `2 kernels and copies have a correlation id used by several processes`, and the same of one process, as far as they occur.
     pub fn told(self) -> impl Iterator<Item = String> {
         let parts = [
-            (self.of_processes, "used by several processes"),
+            (self.of_processes, Ambiguous::SEVERAL),
             (self.of_one, "of several calls of one process"),
-            (self.of_nobody, "without its process"),
+            (self.of_nobody, "of a process that the file doesn't name"),
         ];
         parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, whose)| {
             let have = counted(n, "kernel or copy has", "kernels and copies have");
@@ -608,9 +614,12 @@ impl<'a> GpuTrace<'a> {
         let mut stated: HashSet<(ProcessId, i64)> = HashSet::default();
         // Nothing of these arguments is shown.
         trace.args.without_counting(|| {
-            for i in 0..trace.slices.len() {
-                if self.kinds.get(trace.slices.category[i]) == Kind::Op
-                    && let Some(external) = self.stated_external_id(i)
+            let ops =
+                (0..trace.slices.len()).filter(|i| self.kinds.get(trace.slices.category[*i]) == Kind::Op);
+            // Each may be a read of the file. With more, only ids of calls are known.
+            let is_cheap = ops.clone().nth(MAX_STATED).is_none();
+            for i in ops.filter(|_| is_cheap) {
+                if let Some(external) = self.stated_external_id(i)
                     && wanted.contains(&external)
                     && let Some(process) = self.process_of(i)
                 {

@@ -275,8 +275,7 @@ impl TraceReport<'_, '_> {
         report.facts(self.facts(&devices, &grade));
         if let Missing::Some(missing) = &missing {
             let hide_idle = all_parts(&devices).unrecorded > 0;
-            report
-                .warning(format!("{missing}. {}", records::consequence(hide_idle, Tool::of(self.gpu.trace))));
+            report.warning(format!("{missing}. {}", records::consequence(hide_idle, self.gpu)));
         }
         records::say_more(self.gpu, report);
         if self.gpu.has_impossible_times() {

@@ -1,5 +1,7 @@
 //! Texts on launches without a device record: unrecorded activity must not count as idle.
 
+use crate::analysis::gpu::facts::Vendor;
+use crate::analysis::gpu::model::Ambiguous;
 use crate::analysis::gpu::{GpuTrace, Tool};
 use crate::base::hash::HashMap;
 use crate::base::sort;
@@ -7,14 +9,17 @@ use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 
 /// Effect of launches without a device record, and what to try. `hide_idle` says whether any may have run in a gap.
-pub fn consequence(hide_idle: bool, tool: Tool) -> String {
+pub fn consequence(hide_idle: bool, gpu: &GpuTrace<'_>) -> String {
     if hide_idle {
         return "Idle time, step time and time per token are left out where these may have run. Record a shorter window, raise the \
          profiler's buffer size, and synchronize the GPU before recording stops."
             .to_string();
     }
-    let how = match tool {
-        Tool::PyTorch => "Call torch.cuda.synchronize() before stopping the profiler to record them.",
+    let has_cuda = gpu.vendor != Vendor::Unknown;
+    let how = match Tool::of(gpu.trace) {
+        Tool::PyTorch if has_cuda => {
+            "Call torch.cuda.synchronize() before stopping the profiler to record them."
+        }
         _ => "Synchronize the GPU before recording stops to record them.",
     };
     format!(
@@ -93,9 +98,9 @@ pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
         ));
     }
     for told in gpu.ambiguous.told() {
-        let advice = match gpu.ambiguous.of_processes {
-            0 => "",
-            _ => " If this file was merged from those of several ranks, open these instead.",
+        let advice = match told.contains(Ambiguous::SEVERAL) {
+            true => " If this file was merged from those of several ranks, open these instead.",
+            false => "",
         };
         report.warning(format!("{told}, so launch, operator and step are unknown.{advice}"));
     }

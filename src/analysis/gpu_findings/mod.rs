@@ -226,8 +226,10 @@ fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
             continue;
         }
         let is_of_launches = Lack::of_name(&name) == Some(Lack::DeviceRecords);
-        let is_there = row.flag("there") == Some(true) || is_of_launches;
-        let Some(share) = row.float("coverage").filter(|share| is_there && *share > 0.0) else {
+        let Some(share) = row
+            .float("coverage")
+            .filter(|share| row.flag("there") == Some(true) || is_of_launches && *share > 0.0)
+        else {
             missing.push(name);
             continue;
         };
@@ -261,7 +263,12 @@ fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
     if !never.is_empty() {
         text.push_str(&format!(" {}: {}.", tool.not_in_files(), never.join(", ")));
     }
-    if !other.is_empty() {
+    // Of a file that is cut, nothing says how.
+    let can_be_recorded = |row: &Row<'_>| {
+        let way = Lack::of_name(&row.text("what")).map(|lack| tool.way(lack));
+        matches!(way, Some(Way::Do(_)))
+    };
+    if other.iter().any(can_be_recorded) {
         text.push_str(" See “Data available in this trace” in GPU time for how to record it.");
     }
     Some(text)

@@ -94,7 +94,7 @@ fn cause(snapshot: &Snapshot<'_>, it: &OutOfMemory) -> String {
     let usable = signed(blocks.usable);
     if signed(blocks.largest_usable) >= requested {
         format!(
-            ", {inactive} reserved but not active. A block of {} on its stream is large enough, so fragmentation is not the cause. \
+            ", {inactive} reserved but not active. A block of {} on the stream of the request is large enough, so fragmentation is not the cause. \
              The request may have been for a private pool, such as that of a CUDA graph.",
             format_bytes(blocks.largest_usable)
         )
