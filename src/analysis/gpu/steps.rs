@@ -189,7 +189,14 @@ fn choose(steps: Vec<Step>) -> Vec<Step> {
         }
         let before =
             || (0..chosen.len()).rev().take(MAX_PROCESSES).filter(|at| chosen[*at].process == step.process);
-        let holds = |at: &usize| step.start < chosen[*at].end && step.end <= chosen[*at].end;
+        // By rounding, what is nested may last longer than what is around it.
+        let holds = |at: &usize| {
+            let around = &chosen[*at];
+            let shared = around.end.min(step.end).saturating_sub(step.start);
+            step.start < around.end
+                && (step.end <= around.end
+                    || around.track == step.track && shared > step.end.saturating_sub(step.start) / 2)
+        };
         if let Some(around) = before().find(holds) {
             // Takes over more precise token counts.
             let around = &mut chosen[around];

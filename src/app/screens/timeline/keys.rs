@@ -25,6 +25,12 @@ impl Stage {
             return;
         }
         self.is_used();
+        // These take away or replace what is in the panel, and would take the focus with it.
+        let panel =
+            self.panel.get_untracked().filter(|_| matches!(event.key().as_str(), "Escape" | "[" | "]"));
+        if panel.is_some_and(|panel| browser::focused_inside(&panel)) {
+            self.focus();
+        }
         let step = |view: &Viewport| view.width * 0.15;
         let details = self.tab.timeline.details.get_untracked();
         let track = self.track.get_untracked();
