@@ -264,11 +264,7 @@ fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
         text.push_str(&format!(" {}: {}.", tool.not_in_files(), never.join(", ")));
     }
     // Of a file that is cut, nothing says how.
-    let can_be_recorded = |row: &Row<'_>| {
-        let way = Lack::of_name(&row.text("what")).map(|lack| tool.way(lack));
-        matches!(way, Some(Way::Do(_)))
-    };
-    if other.iter().any(can_be_recorded) {
+    if other.iter().any(|row| row.text("what") != gpu_breakdown::WHOLE_FILE) {
         text.push_str(" See “Data available in this trace” in GPU time for how to record it.");
     }
     Some(text)
