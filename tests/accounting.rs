@@ -7,7 +7,7 @@ use support::{Random, data_dirs, files, import, import_cut, import_in_parts};
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
-use tracedrop::import::issue_kind;
+use tracedrop::import::{FORMATS, issue_kind};
 use tracedrop::report::Report;
 use tracedrop::trace::Trace;
 use tracedrop::trace::losses::LOSSES;
@@ -346,6 +346,18 @@ fn reports_on(content: &[u8]) -> Vec<Report> {
     session.feed(content);
     session.finish().unwrap();
     tracedrop::analysis::reports(session.run(), &Query::default())
+}
+
+/// Issues of single records, whatever their codes say: these are counted, and all others are read.
+const OF_RECORDS: [&str; 3] = ["perfetto-heap-cut", "sqlite-damaged-row", "xplane-damaged-event"];
+
+#[test]
+fn issues_of_truncated_and_damaged_files_are_losses() {
+    for kind in FORMATS.iter().flat_map(|format| format.issues) {
+        let tells = kind.code.split('-').any(|word| ["cut", "truncated", "damaged"].contains(&word));
+        let is_listed = LOSSES.iter().any(|(code, _)| *code == kind.code);
+        assert!(!tells || is_listed || OF_RECORDS.contains(&kind.code), "{}", kind.code);
+    }
 }
 
 /// Numbers of a part of a file come with that it is a part.
