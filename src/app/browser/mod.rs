@@ -39,9 +39,9 @@ pub use launch::{given_files, on_launch};
 pub use neighbours::Neighbours;
 pub use perfetto::{HandedOver, PERFETTO, hand_over};
 pub use place::{
-    Nearing, Resizing, Spot, ask_before_leaving, blur, capture, catch_focus, digit_px, edges_of, end_at_row,
-    focus_first, focus_inside, focus_sibling, focus_unmoved, focused_inside, focused_inside_as,
-    has_more_right, has_selected_text, header_px, is_on_control, is_target, is_there, keep_in_window,
+    Nearing, Resizing, Spot, ask_before_leaving, blur, capture, catch_focus, digit_px, edges_of, focus_first,
+    focus_inside, focus_sibling, focus_unmoved, focused_inside, focused_inside_as, has_more_right,
+    has_selected_text, header_px, is_on_control, is_target, is_there, keep_in_window, keep_rows_whole,
     lead_to, on_nearing, on_resize, on_scroll, press, reveal, reveal_above, reveal_in, reveal_part,
     root_font_px, scroll_to, scroll_top_of, scroll_up_to, scroll_window_by, scroll_window_to, set_class,
     set_title, show_dialog, size_of, spot_below, spot_of, spot_of_focus, tell_width, to_top, width_of,

@@ -186,8 +186,18 @@ pub fn on_resize(element: &Element, act: impl Fn() + 'static) -> Resizing {
     Resizing { observer, _listener: listener }
 }
 
+/// Has a box of rows end with a whole one, whatever changes its size or that of the rows, until the result is dropped.
+pub fn keep_rows_whole(frame: &HtmlElement) -> Vec<Resizing> {
+    let inside = frame.first_element_child();
+    let follow = |element: &Element| {
+        let frame = frame.clone();
+        on_resize(element, move || end_at_row(&frame))
+    };
+    std::iter::once(follow(frame)).chain(inside.iter().map(follow)).collect()
+}
+
 /// Has a box of rows know where the last one ends that fits in it, as `--end`.
-pub fn end_at_row(frame: &HtmlElement) {
+fn end_at_row(frame: &HtmlElement) {
     // Of the style sheet alone.
     let _ = frame.style().remove_property("--end");
     let Some((most, rows)) = style_px(frame, "max-height").zip(frame.query_selector_all("tr").ok()) else {

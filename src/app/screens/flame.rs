@@ -733,13 +733,13 @@ fn Functions(look: Look) -> impl IntoView {
             browser::reveal_in(&frame, CURRENT_ROW);
         }
     });
-    // Its last row is whole.
-    let resizing = StoredValue::new_local(None::<Resizing>);
+    // Its last row is whole, also when rows change.
+    let resizing = StoredValue::new_local(Vec::<Resizing>::new());
     effect(move || {
         view.track();
-        let Some(frame) = frame.get() else { return };
-        let measured = frame.clone();
-        resizing.set_value(Some(browser::on_resize(&frame, move || browser::end_at_row(&measured))));
+        if let Some(frame) = frame.get() {
+            resizing.set_value(browser::keep_rows_whole(&frame));
+        }
     });
     let count = move || {
         view.with(|view| view.as_ref().map(|view| (words().n_functions)(view.n_rows, view.rows.len())))
