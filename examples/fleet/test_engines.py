@@ -194,7 +194,9 @@ def test_numbers_are_those_of_the_report_together(by_duckdb: Path, made: dict[st
             stored = rows_of(by_duckdb, f"select {', '.join(columns.values())} from {table} where run = 'a' and rank = {rank}")[1]
             assert sorted(tuple(row[name] for name in columns) for row in reported) == sorted(stored), (table, rank)
     stragglers = {row["rank"]: row for row in together.report("gpu-ranks").tables["stragglers"].to_arrow().to_pylist()}
-    assert max(stragglers, key=lambda rank: stragglers[rank]["held_up"]) == make_ranks.STRAGGLER
+    # It comes first; the clocks of these files don't tell by how much it is late at each collective.
+    assert next(iter(stragglers)) == make_ranks.STRAGGLER
+    assert all(row["held_up"] is None for row in stragglers.values())
     waits: dict[str, float] = defaultdict(float)
     for row in answer(by_duckdb, "04"):
         waits[row["run"]] += row["wait_ms"]
