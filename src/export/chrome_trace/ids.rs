@@ -69,12 +69,8 @@ impl Numbers {
     pub fn pids(&mut self, trace: &Trace, was: &Renumbered, notes: &mut RenumberedNotes) -> Vec<u64> {
         let keys = trace.processes.key.iter();
         keys.map(|key| {
-            let was = was.process(*key).map(was_json);
-            let own = self.pids.keep(*key);
-            let pid = own.unwrap_or_else(|| self.pids.free());
-            if let Some(was) = was.or_else(|| own.is_none().then(|| key_json(trace, *key))) {
-                notes.pids.push(format!("{{\"pid\":{pid},\"was\":{was}}}"));
-            }
+            let pid = self.pids.keep(*key).unwrap_or_else(|| self.pids.free());
+            notes.process(trace, *key, pid as i64, was);
             pid
         })
         .collect()
@@ -93,13 +89,9 @@ impl Numbers {
         let mut tids = vec![0; trace.threads.len()];
         for thread in order {
             let (process, key) = (trace.threads.process[thread].0 as usize, trace.threads.key[thread]);
-            let pid_key = trace.processes.key.get(process);
-            let was = pid_key.and_then(|pid| was.thread(*pid, key)).map(was_json);
-            let own = self.tids.keep(key);
-            let tid = own.unwrap_or_else(|| self.tids.free());
-            if let Some(was) = was.or_else(|| own.is_none().then(|| key_json(trace, key))) {
-                let pid = pids.get(process).copied().unwrap_or(0);
-                notes.tids.push(format!("{{\"pid\":{pid},\"tid\":{tid},\"was\":{was}}}"));
+            let tid = self.tids.keep(key).unwrap_or_else(|| self.tids.free());
+            if let (Some(process), Some(pid)) = (trace.processes.key.get(process), pids.get(process)) {
+                notes.thread(trace, (*process, key), (*pid as i64, tid as i64), was);
             }
             tids[thread] = tid;
         }

@@ -323,6 +323,7 @@ fn write_metadata(run: &Run, facts: &OwnFacts, w: &mut Writer<'_>) {
             let own = metadata.iter().find(|(name, _)| *name == OWN_FACT);
             if !facts.is_empty() {
                 open(w);
+                w.raw("\"tracedrop\":");
                 write_own(facts, w);
             } else if let Some((_, value)) = own {
                 open(w);
@@ -354,12 +355,11 @@ pub(super) fn own_fact(run: &Run, renumbered: RenumberedNotes) -> Option<String>
     let mut w = Writer::new(&mut sink);
     write_own(&facts, &mut w);
     w.finish();
-    let text = String::from_utf8(bytes).ok()?;
-    text.strip_prefix("\"tracedrop\":").map(str::to_string)
+    String::from_utf8(bytes).ok()
 }
 
 fn write_own(facts: &OwnFacts, w: &mut Writer<'_>) {
-    w.raw("\"tracedrop\":{\"origin_ns\":");
+    w.raw("{\"origin_ns\":");
     w.integer(facts.origin_ns);
     for (name, n) in [
         ("flows_left_out", facts.flows_left_out),
