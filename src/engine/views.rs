@@ -134,7 +134,6 @@ pub(super) fn report_view(report: &Report) -> ReportView {
 
 fn table_view(table: &Table) -> TableView {
     let n_first = (table.n_rows() as u64).min(FIRST_ROWS) as u32;
-    let has_totals = table.has_totals();
     let first = view::window(table, &(0..n_first).collect::<Vec<u32>>(), 0, FIRST_ROWS);
     TableView {
         id: table.id.to_string(),
@@ -153,7 +152,7 @@ fn table_view(table: &Table) -> TableView {
                 key: column.key,
                 is_symbol: column.content == Content::Symbol,
                 bar: column.bar,
-                total: amounts::total(column).filter(|_| has_totals),
+                total: amounts::total(table, column),
             })
             .collect(),
         sort: table.sort,

@@ -101,9 +101,9 @@ impl Scale {
     }
 }
 
-/// Sum of a column over all rows; `None` if it doesn't add up.
-pub fn total(column: &Column) -> Option<f64> {
-    if column.compared != Compared::AddsUp {
+/// Sum of a column of `table` over all rows; `None` if it doesn't add up.
+pub fn total(table: &Table, column: &Column) -> Option<f64> {
+    if column.compared != Compared::AddsUp || !table.has_totals() {
         return None;
     }
     match &column.cells {
@@ -121,9 +121,7 @@ pub fn total(column: &Column) -> Option<f64> {
 /// What the amounts of each column of a table relate to.
 pub fn bases(table: &Table, n_steps: Option<u64>) -> Vec<Basis> {
     let is_whole = table.n_left_out == 0;
-    let has_totals = table.has_totals();
-    let total = |column: &Column| total(column).filter(|_| has_totals);
-    table.columns.iter().map(|column| Basis { total: total(column), is_whole, n_steps }).collect()
+    table.columns.iter().map(|column| Basis { total: total(table, column), is_whole, n_steps }).collect()
 }
 
 /// The table with its amounts shown like that; `bases` are those of its columns, before any row was left out.
