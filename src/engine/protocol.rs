@@ -754,12 +754,16 @@ impl LedgerView {
 
     /// Whether the file ends too early.
     pub fn is_truncated(&self) -> bool {
-        self.issues.iter().any(|issue| Loss::of_code(&issue.code) == Some(Loss::Truncated))
+        self.has(Loss::Truncated)
     }
 
     /// Whether parts of the file can't be parsed.
     pub fn is_damaged(&self) -> bool {
-        self.issues.iter().any(|issue| Loss::of_code(&issue.code) == Some(Loss::Damaged))
+        self.has(Loss::Damaged)
+    }
+
+    fn has(&self, loss: Loss) -> bool {
+        self.issues.iter().any(|issue| Loss::of_code(&issue.code) == Some(loss))
     }
 
     /// The trace itself could not be parsed; only the other files of the run are shown.
