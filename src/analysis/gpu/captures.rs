@@ -35,12 +35,15 @@ fn span(slices: &SliceTable, i: usize) -> Span {
     (slices.ts[i], slices.ts[i].saturating_add(slices.dur.get(i).max(0)))
 }
 
-/// What a reader has to know first of a trace of captures.
-pub fn sentence(vendor: Vendor) -> String {
+/// A summary of a trace, after what a reader has to know first if it is one of captures.
+pub fn said_first(trace: &Trace, vendor: Vendor, summary: String) -> String {
+    if !captures_graphs(trace) {
+        return summary;
+    }
     let graphs = match vendor {
         Vendor::Nvidia => "CUDA",
         Vendor::Amd => "HIP",
         Vendor::Unknown => "GPU",
     };
-    format!("Capture of {graphs} graphs: kernels are recorded, not run, so idle time is expected.")
+    format!("Capture of {graphs} graphs: kernels are recorded, not run, so idle time is expected. {summary}")
 }

@@ -11,7 +11,7 @@ pub use grade::{ENOUGH, WHOLE_FILE};
 
 use super::gpu::advice::Way;
 use super::gpu::annotation::Phase;
-use super::gpu::captures::{self, captures_graphs};
+use super::gpu::captures;
 use super::gpu::facts::RunFacts;
 use super::gpu::parts::{Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
 use super::gpu::spans::Span;
@@ -267,10 +267,8 @@ impl TraceReport<'_, '_> {
         let grade = grade::Grade::new(self.gpu);
         let missing = records::missing(self.gpu).map_or(Missing::None, Missing::Some);
         if report.summary.is_empty() {
-            report.summary = summary(&devices, &missing);
-            if captures_graphs(self.gpu.trace) {
-                report.summary = format!("{} {}", captures::sentence(self.gpu.vendor), report.summary);
-            }
+            let summary = summary(&devices, &missing);
+            report.summary = captures::said_first(self.gpu.trace, self.gpu.vendor, summary);
         }
         report.facts(self.facts(&devices, &grade));
         if let Missing::Some(missing) = &missing {

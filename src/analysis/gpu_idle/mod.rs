@@ -7,7 +7,7 @@ mod op_launches;
 mod phases;
 mod queue;
 
-use super::gpu::captures::{self, captures_graphs};
+use super::gpu::captures;
 use super::gpu::gaps::{self, Cause, Gap, NO_DEVICE_RECORD, Stretch};
 use super::gpu::model::NONE;
 use super::gpu::stats::{Durations, SumNs, share};
@@ -51,10 +51,7 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let by_device = gaps::of_devices(gpu);
     if report.summary.is_empty() {
-        report.summary = summary(gpu, &by_device);
-        if captures_graphs(gpu.trace) {
-            report.summary = format!("{} {}", captures::sentence(gpu.vendor), report.summary);
-        }
+        report.summary = captures::said_first(gpu.trace, gpu.vendor, summary(gpu, &by_device));
     }
     let labels: Vec<String> = (0..gpu.devices.len() as u32).map(|device| gpu.device_label(device)).collect();
     report.table(
