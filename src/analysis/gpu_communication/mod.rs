@@ -56,23 +56,26 @@ fn applies(run: &Run) -> bool {
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
-    NamedTrace::each(context.gpu(), &mut report, |named, report| add(named, report));
-    report.summary = summary(context.gpu());
+    let mut all = Vec::new();
+    NamedTrace::each(context.gpu(), &mut report, |named, report| all.push(add(named, report)));
+    report.summary = summary(&all, context.gpu().len());
     report
 }
 
-/// Time of all collectives of `traces`.
-fn summary(traces: &[GpuTrace<'_>]) -> String {
-    let rows: Vec<Sums> = traces.iter().flat_map(sums).collect();
-    let total: i64 = rows.iter().map(|row| row.durations.total()).sum_ns();
-    let hidden: i64 = rows.iter().map(|row| row.hidden).sum_ns();
-    let n: u64 = rows.iter().map(|row| row.durations.count()).sum();
-    let files = match traces.len() {
+/// Number of collectives, their time, and how much of it is hidden behind computation, in nanoseconds.
+type Spent = (u64, i64, i64);
+
+/// Time of all collectives of some of `n_traces`.
+fn summary(all: &[Spent], n_traces: usize) -> String {
+    let n: u64 = all.iter().map(|(n, ..)| n).sum();
+    let total: i64 = all.iter().map(|(_, total, _)| *total).sum_ns();
+    let hidden: i64 = all.iter().map(|(.., hidden)| *hidden).sum_ns();
+    let files = match n_traces {
         1 => String::new(),
         n => format!(" in {n} files"),
     };
     if n == 0 {
-        return match traces.len() {
+        return match n_traces {
             1 => "No communication between GPUs in this trace.".to_string(),
             _ => "No communication between GPUs in these traces.".to_string(),
         };
@@ -118,10 +121,12 @@ struct Sums {
     streams: Vec<u32>,
 }
 
-fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
+/// Adds the collectives of a trace; returns what they took.
+fn add(named: &NamedTrace<'_, '_>, report: &mut Report) -> Spent {
     let gpu = named.gpu;
     let mut rows = sums(gpu);
     let total: i64 = rows.iter().map(|row| row.durations.total()).sum_ns();
+    let hidden: i64 = rows.iter().map(|row| row.hidden).sum_ns();
     let n: u64 = rows.iter().map(|row| row.durations.count()).sum();
     let n_left_out = cut(&mut rows);
     report.table(with_left_out(table(named, &rows, total), n_left_out));
@@ -131,6 +136,7 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
              closest to the link speed.",
         );
     }
+    (n, total, hidden)
 }
 
 fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
