@@ -62,13 +62,6 @@ pub enum Stakes {
     Samples,
 }
 
-impl Stakes {
-    /// Whether times were spent, and may be needed.
-    pub fn are_spent(self) -> bool {
-        matches!(self, Stakes::Spent | Stakes::SelfTime | Stakes::Samples)
-    }
-}
-
 impl Finding {
     /// The supporting numbers that neither the sentence nor the time says already.
     pub fn further_evidence(&self) -> impl Iterator<Item = &Fact> {
