@@ -24,7 +24,7 @@ mod words;
 use crate::analysis::{self, AnalysisCache, Context, Query};
 use crate::base::units::{Unit, counted, format_integer, format_ns, group_decimal, with_noun};
 use crate::report::{Block, Document, Facts, Note, NoteLevel, Report, Table};
-use crate::trace::Run;
+use crate::trace::{Run, losses};
 pub use gpu::aligned_steps;
 pub use gpu::sequence::{AlignedKernel, AlignedStep, Change};
 use gpu::side::GpuSide;
@@ -65,6 +65,8 @@ pub struct Digest {
     pub ledger: Report,
     /// Reports reduced to comparable tables and columns.
     pub reports: Vec<Report>,
+    /// What is missing from the files, as sentences on their names.
+    pub losses: Vec<String>,
     /// Distinct sampling settings of Python profiles.
     pub sampling: Vec<Sampling>,
     /// `None` without GPU activity.
@@ -159,6 +161,7 @@ impl Digest {
             source: document.source,
             ledger: document.ledger,
             reports: kept,
+            losses: losses::of_named_files(run),
             sampling: sampling(run),
             gpu: GpuSide::of(context.gpu()),
             each,
@@ -324,6 +327,15 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
         let mut report = Report::new("compare", "B vs A");
         report.summary = "Nothing to compare on either side.".to_string();
         comparison.reports.push(report);
+    }
+    if let Some(first) = comparison.reports.first_mut() {
+        let of_side = |(side, letter): (&Digest, &str)| -> Vec<Block> {
+            let warn = |text: &String| {
+                Block::Note(Note { level: NoteLevel::Warning, text: format!("{letter}: {text}") })
+            };
+            side.losses.iter().map(warn).collect()
+        };
+        first.blocks.splice(0..0, [(a, "A"), (b, "B")].into_iter().flat_map(of_side));
     }
     Ok(comparison)
 }

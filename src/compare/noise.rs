@@ -75,6 +75,16 @@ impl Sample {
             median: (middle((n - 1) / 2) + middle(n / 2)) / 2.0,
         }
     }
+
+    /// Sample of durations of steps, and whether each is cut off: the last one of a GPU has no idle time at its end. Such steps count
+    /// in the mean, which is the sum per step, but not in the spread if they are the shortest and [`MIN_STEPS`] others remain.
+    pub fn of_durations(values: impl Iterator<Item = (i64, bool)> + Clone) -> Sample {
+        let all = Sample::of(values.clone().map(|(ns, _)| ns));
+        let shortest = values.clone().filter(|(_, is_cut)| !is_cut).map(|(ns, _)| ns).min();
+        let kept = values.filter(|(ns, is_cut)| !is_cut || shortest.is_some_and(|shortest| *ns >= shortest));
+        let kept = Sample::of(kept.map(|(ns, _)| ns));
+        if kept.n < MIN_STEPS { all } else { Sample { variance: kept.variance, ..all } }
+    }
 }
 
 /// Largest difference of means that counts as noise; `None` with too few steps.
@@ -139,6 +149,19 @@ pub const RULE_OF_REPEATS: &str = "Files of a side count as repeated runs. A dif
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_last_step_without_its_idle_time_is_no_spread() {
+        let steps = |last| [2_000, 2_010, 1_990, 2_000, 2_000, 2_005, 1_995, last];
+        let sample = |last| {
+            let steps = steps(last);
+            Sample::of_durations(steps.into_iter().enumerate().map(|(i, ns)| (ns, i == 7)))
+        };
+        assert_eq!(sample(600).mean, Sample::of(steps(600)).mean);
+        assert_eq!(sample(600).variance, Sample::of(steps(600)[..7].iter().copied()).variance);
+        // A last step that is slow varies like any other.
+        assert_eq!(sample(6_000), Sample::of(steps(6_000)));
+    }
 
     #[test]
     fn noise_is_noise() {

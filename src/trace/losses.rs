@@ -74,14 +74,23 @@ impl Ledger {
 
 /// What is missing from the files of `run`, a sentence per kind of loss.
 pub fn sentences(run: &Run) -> Vec<String> {
+    sentences_on(run, (run.traces.len() == 1).then_some("The file"))
+}
+
+/// Like [`sentences`], for a place where several runs are told of: a file is always named.
+pub fn of_named_files(run: &Run) -> Vec<String> {
+    sentences_on(run, None)
+}
+
+fn sentences_on(run: &Run, only_file: Option<&str>) -> Vec<String> {
     let all = [Loss::Truncated, Loss::Damaged, Loss::Stopped];
     let sentence = |loss: Loss| {
         let with_it = || run.traces.iter().filter(|trace| trace.ledger.loss() == Some(loss));
         let (n, name) = (with_it().count(), &with_it().next()?.source.file_name);
-        let files = match n {
-            _ if run.traces.len() == 1 => "The file".to_string(),
-            1 => name.clone(),
-            n => format!("{name} and {}", counted(n as u64 - 1, "other file", "other files")),
+        let files = match (only_file, n) {
+            (Some(file), _) => file.to_string(),
+            (None, 1) => name.clone(),
+            (None, n) => format!("{name} and {}", counted(n as u64 - 1, "other file", "other files")),
         };
         Some(loss.words(&files, n))
     };

@@ -306,3 +306,21 @@ fn changes_lead_to_their_rows() {
     }
     assert!(n > 50 && n_alone * 20 > n * 19, "{n_alone} of {n}");
 }
+
+/// Numbers of a truncated side are lower bounds, which comes before them.
+#[test]
+fn a_truncated_side_is_named_first() {
+    let events = |n: usize| {
+        let event = |i| format!(r#"{{"ph":"X","pid":1,"tid":1,"name":"f","ts":{},"dur":5}}"#, i * 10);
+        (0..n).map(event).collect::<Vec<_>>().join(",\n")
+    };
+    let whole = digest_of("whole.json", &format!("[{}]", events(40)));
+    let cut = digest_of("cut.json", &format!("[{},\n{{\"ph\":\"X\",\"pid\":1,\"ti", events(20)));
+    let first = |a: &Digest, b: &Digest| match &compared(a, b).reports[0].blocks[0] {
+        Block::Note(note) => Some(note.text.clone()),
+        _ => None,
+    };
+    let said = Some("B: cut.json is truncated: numbers cover only what could be read.".to_string());
+    assert_eq!(first(&whole, &cut), said);
+    assert_eq!(first(&whole, &whole), None);
+}

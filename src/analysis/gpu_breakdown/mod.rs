@@ -673,7 +673,10 @@ impl TraceReport<'_, '_> {
                 ),
             );
         }
-        Some(table.caption("p50 and p99 are GPU times of single steps."))
+        Some(table.caption(
+            "A step lasts until the GPU starts the next one; the last one ends with its last kernel or copy. p50 and p99 are GPU \
+             times of single steps.",
+        ))
     }
 
     /// Versions and options.

@@ -127,6 +127,14 @@ impl<'a> Pair<'a> {
         [0, 1].map(|side| Sample::of(self.side(side).of_slot(slot).map(|stretch| get(side, stretch))))
     }
 
+    /// Samples of durations of steps, for both sides.
+    pub fn durations(&self, slot: Slot) -> [Sample; 2] {
+        [0, 1].map(|side| {
+            let stretches = self.side(side).of_slot(slot);
+            Sample::of_durations(stretches.map(|stretch| (stretch.time.wall(), stretch.is_cut)))
+        })
+    }
+
     /// The phase used for headlines: the first one on both sides.
     pub fn main(&self) -> Option<Slot> {
         let first = *self.slots.first()?;
@@ -283,13 +291,17 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
             _ => stretch.launches() as i64,
         };
         let unit = if *id == "gpu.launches" { Unit::Plain } else { Unit::Ns };
-        push((*id).to_string(), (*what).to_string(), unit, pair.samples(slot, |_, stretch| get(stretch)));
+        let samples = match *id {
+            "gpu.per_step" => pair.durations(slot),
+            _ => pair.samples(slot, |_, stretch| get(stretch)),
+        };
+        push((*id).to_string(), (*what).to_string(), unit, samples);
     }
     let on_both = |slot: &&Slot| pair.n(0, **slot) > 0 && pair.n(1, **slot) > 0;
     for slot in pair.slots.iter().filter(on_both).filter(|_| !pair.is_busy_only) {
         let id = format!("gpu.{}", slot.name().replace(' ', "_"));
         let what = format!("wall time per {}", slot.one());
-        push(id, what, Unit::Ns, pair.samples(*slot, |_, stretch| stretch.time.wall()));
+        push(id, what, Unit::Ns, pair.durations(*slot));
     }
     for operation in pair.operations() {
         let id = format!("gpu.op.{}", operation.replace(' ', "_"));

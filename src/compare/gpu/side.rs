@@ -116,6 +116,8 @@ pub struct Stretch {
     /// From the annotation.
     pub tokens: Option<u64>,
     pub time: Time,
+    /// Whether it ends with the last activity of the GPU, so that idle time at its end is missing.
+    pub is_cut: bool,
     /// Kernels and copies launched in the step: nanoseconds and count by operation.
     pub by_operation: Vec<OfOperation>,
 }
@@ -287,7 +289,7 @@ impl GpuSide {
     }
 
     /// Steps of a phase.
-    pub fn of_slot(&self, slot: Slot) -> impl Iterator<Item = &Stretch> {
+    pub fn of_slot(&self, slot: Slot) -> impl Iterator<Item = &Stretch> + Clone {
         self.stretches.iter().filter(move |stretch| stretch.slot == slot)
     }
 
@@ -300,6 +302,7 @@ impl GpuSide {
                 slot: Slot::Whole,
                 tokens: None,
                 time: Time::default(),
+                is_cut: false,
                 by_operation: Vec::new(),
                 device: stretch.device,
             });
@@ -408,6 +411,7 @@ impl Builder {
                     device: number,
                     tokens: gpu.annotation(window.step).and_then(|what| what.tokens()),
                     time: Time::of(&parts, idle_for_host),
+                    is_cut: end == whole.1,
                     by_operation: by_step.remove(&(device, window.step)).unwrap_or_default(),
                 });
             }

@@ -190,8 +190,11 @@ pub fn parts(pair: &Pair<'_>) -> Table {
 
 /// One row per phase.
 pub fn phases(pair: &Pair<'_>) -> Table {
-    let all: Vec<Row> =
-        pair.slots.iter().map(|slot| row(pair, *slot, slot.name(), |stretch| stretch.time.wall())).collect();
+    let row = |slot: &Slot| Row {
+        samples: pair.durations(*slot),
+        ..row(pair, *slot, slot.name(), |stretch| stretch.time.wall())
+    };
+    let all: Vec<Row> = pair.slots.iter().map(row).collect();
     let rows: Vec<&Row> = all.iter().collect();
     let tokens = |side: usize, slot: Slot| -> Option<u64> {
         let mut tokens: Vec<u64> =
@@ -281,12 +284,13 @@ pub fn phases(pair: &Pair<'_>) -> Table {
 
 /// Steps with equal numbers of tokens on both sides. `None` if there are none.
 pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
-    let mut groups: BTreeMap<(Slot, u64), [Vec<i64>; 2]> = BTreeMap::new();
+    let mut groups: BTreeMap<(Slot, u64), [Vec<(i64, bool)>; 2]> = BTreeMap::new();
     for slot in &pair.slots {
         for side in [0, 1] {
             for stretch in pair.side(side).of_slot(*slot) {
                 if let Some(tokens) = stretch.tokens {
-                    groups.entry((*slot, tokens)).or_default()[side].push(stretch.time.wall());
+                    groups.entry((*slot, tokens)).or_default()[side]
+                        .push((stretch.time.wall(), stretch.is_cut));
                 }
             }
         }
@@ -301,10 +305,10 @@ pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
             let row = Row {
                 slot,
                 name: String::new(),
-                total: [0, 1].map(|side: usize| values[side].iter().copied().sum_ns()),
+                total: [0, 1].map(|side: usize| values[side].iter().map(|(ns, _)| *ns).sum_ns()),
                 count: [0, 0],
                 n: [0, 1].map(|side: usize| values[side].len()),
-                samples: [0, 1].map(|side: usize| Sample::of(values[side].iter().copied())),
+                samples: [0, 1].map(|side: usize| Sample::of_durations(values[side].iter().copied())),
             };
             (tokens, row)
         })

@@ -41,7 +41,7 @@ fn difference(pair: &Pair<'_>) -> String {
             (false, false) => "A and B have no phase in common.".to_string(),
         };
     };
-    let [a, b] = pair.samples(slot, |_, stretch| stretch.time.wall());
+    let [a, b] = pair.durations(slot);
     if let Some(counts) = different_work_in_equal_time(pair, slot) {
         return format!(
             "Equal capture times: {} per GPU in A and B, but {} kernels and copies in A, {} in B. Total time says nothing about \
@@ -92,7 +92,7 @@ pub fn different_work_in_equal_time(pair: &Pair<'_>, slot: Slot) -> Option<[u64;
     if slot != Slot::Whole || pair.is_busy_only {
         return None;
     }
-    let [a, b] = pair.samples(slot, |_, stretch| stretch.time.wall());
+    let [a, b] = pair.durations(slot);
     let counts = [0, 1].map(|side| pair.side(side).sums.iter().map(|sum| sum.count).sum::<u64>());
     let per_gpu = [0, 1].map(|side| counts[side] as f64 / pair.n(side, slot).max(1) as f64);
     let differ = |a: f64, b: f64, by: f64| (a - b).abs() > by * a.max(b);
@@ -104,7 +104,7 @@ pub fn different_work_in_equal_time(pair: &Pair<'_>, slot: Slot) -> Option<[u64;
 /// `1.256 ms less host-bound idle time; its kernels take 26.1% more, mostly Attention (+76.25 µs)`.
 fn opposite(pair: &Pair<'_>, slot: Slot) -> Option<String> {
     let [busy_a, busy_b] = pair.samples(slot, |_, stretch| stretch.time.busy());
-    let [a, b] = pair.samples(slot, |_, stretch| stretch.time.wall());
+    let [a, b] = pair.durations(slot);
     let (wall, busy) = (b.mean - a.mean, busy_b.mean - busy_a.mean);
     let is_large = busy.abs() >= MIN_SHARE * busy_a.mean && verdict(&busy_a, &busy_b) != Verdict::Noise;
     if pair.is_busy_only || busy_a.mean <= 0.0 || wall * busy >= 0.0 || !is_large {
@@ -183,7 +183,7 @@ pub fn answer(pair: &Pair<'_>) -> Option<(Findings, Chart)> {
         let size = |line: &Line| Reverse(line.difference().unsigned_abs());
         (size(a), &a.text).cmp(&(size(b), &b.text))
     });
-    let wall = pair.samples(slot, |_, stretch| stretch.time.wall());
+    let wall = pair.durations(slot);
     let n = [0, 1].map(|side| pair.n(side, slot));
     let walls = [0, 1]
         .map(|side| per_step(pair.sum(side, slot, |stretch| stretch.time.wall()), n[side]).unwrap_or(0));
