@@ -282,6 +282,34 @@ fn answers_equal_a_plain_loop() {
         let ends_in_digit = |name: &str| name.ends_with(|letter: char| letter.is_ascii_digit());
         assert_eq!(find("/[0-9]$/").n, n_named(&ends_in_digit), "{file}");
         assert!(!find("/(/").problem.is_empty());
+        // All of that very name at once.
+        if !name(slice).contains('"') && trace.strings.get_opt(slices.name[slice]).is_some() {
+            let text = format!("\"{}\"", name(slice));
+            let TimelineAnswer::Named(Some(named)) =
+                timeline.answer(&run, &TimelineAsk::Named { text: text.clone() })
+            else {
+                panic!("{file}: {text}")
+            };
+            let mut lengths: Vec<u64> = same.iter().map(|it| boxes.length(*it) as u64).collect();
+            lengths.sort_unstable();
+            assert_eq!(
+                (named.n, named.total_ns),
+                (lengths.len() as u64, lengths.iter().sum()),
+                "{file}: {text}"
+            );
+            assert_eq!(
+                (named.lengths.min_ns, named.lengths.max_ns),
+                (lengths[0], lengths[lengths.len() - 1]),
+                "{file}: {text}"
+            );
+            assert_eq!(named.lengths.bins.iter().sum::<u64>(), named.n, "{file}: {text}");
+            let of_longest = named.longest.iter().map(|link| boxes.length(link.of.id as usize) as u64);
+            assert!(of_longest.eq(lengths.iter().rev().take(5).copied()), "{file}: {text}");
+            let has_parent = same.iter().filter(|it| slices.parent[**it].some().is_some()).count() as u64;
+            if named.n_callers <= 5 {
+                assert_eq!(named.callers.iter().map(|(_, n)| n).sum::<u64>(), has_parent, "{file}: {text}");
+            }
+        }
         // All that is found, step by step.
         let text: String = name(slice).chars().take(6).collect();
         let is_hit = |slice: &usize| {

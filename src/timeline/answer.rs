@@ -55,6 +55,7 @@ impl Timeline {
             TimelineAsk::Stretch { from_ns, to_ns } => {
                 TimelineAnswer::Stretch(self.stretch(run, *from_ns, *to_ns))
             }
+            TimelineAsk::Named { text } => TimelineAnswer::Named(self.named(run, text).map(Box::new)),
         }
     }
 
@@ -181,7 +182,7 @@ impl Timeline {
         Some(At { of: Some(of), name, start_ns, dur_ns, self_ns, count, value: None })
     }
 
-    fn link(&self, run: &Run, number: usize, id: usize) -> BoxLink {
+    pub(super) fn link(&self, run: &Run, number: usize, id: usize) -> BoxLink {
         let part = &self.parts[number];
         let trace = &run.traces[part.trace];
         let (start, end) = part.span(trace, id);
@@ -217,7 +218,7 @@ impl Timeline {
         Some(self.link(run, number, id))
     }
 
-    fn details(&self, run: &Run, of: BoxName) -> Option<Details> {
+    pub(super) fn details(&self, run: &Run, of: BoxName) -> Option<Details> {
         let (number, id) = self.part_of(run, of)?;
         let link = self.link(run, number, id);
         let view = &self.tracks[link.row.track as usize].view;

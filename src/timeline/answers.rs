@@ -42,6 +42,8 @@ pub enum TimelineAsk {
     Find { text: String, from: Option<BoxName>, is_back: bool },
     /// What is between two times.
     Stretch { from_ns: u64, to_ns: u64 },
+    /// What all boxes that the text finds have in common.
+    Named { text: String },
 }
 
 /// What boxes of one color have in common.
@@ -80,6 +82,7 @@ pub enum TimelineAnswer {
     Details(Option<Box<Details>>),
     Found(Found),
     Stretch(Stretch),
+    Named(Option<Box<Named>>),
 }
 
 /// All tracks, in the order in which they are shown.
@@ -314,6 +317,31 @@ pub struct SameName {
     pub total_ns: u64,
     pub min_ns: u64,
     pub max_ns: u64,
+}
+
+/// How long boxes are: numbers of them in bins between the shortest and the longest.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Lengths {
+    pub min_ns: u64,
+    pub max_ns: u64,
+    /// Each bin is wider than the one before by the same factor, instead of all being alike.
+    pub is_log: bool,
+    pub bins: Vec<u64>,
+}
+
+/// Boxes that a search finds, looked at together.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Named {
+    pub n: u64,
+    pub total_ns: u64,
+    pub lengths: Lengths,
+    /// The longest ones, the longest first.
+    pub longest: Vec<BoxLink>,
+    /// Names of the boxes directly around them and how many each is around, the most frequent first; and the number of all names.
+    pub callers: Vec<(String, u64)>,
+    pub n_callers: u64,
+    /// Of the longest.
+    pub details: Details,
 }
 
 /// Result of a search.

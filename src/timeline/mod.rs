@@ -24,6 +24,7 @@ pub mod index;
 pub mod levels;
 pub mod line;
 pub mod load;
+mod named;
 mod sampled;
 mod search;
 pub mod tracks;

@@ -110,7 +110,12 @@ pub async fn answer(state: Rc<State>, ticket: u32, of: Option<u32>, ask: Timelin
         let idle = cached.idle.get_or_insert_with(all);
         DeviceIdle::add_to(idle, &timeline, range);
     }
-    if let TimelineAnswer::Details(Some(details)) = &mut answer
+    let details = match &mut answer {
+        TimelineAnswer::Details(details) => details.as_deref_mut(),
+        TimelineAnswer::Named(named) => named.as_mut().map(|named| &mut named.details),
+        _ => None,
+    };
+    if let Some(details) = details
         && let Some(session) = state.session.borrow_mut().as_mut()
     {
         session.add_places(&timeline, details);

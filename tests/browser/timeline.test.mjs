@@ -455,3 +455,25 @@ pageTest('a comparison has both timelines, which move together', async (page) =>
   await ribbon.waitFor({ state: 'detached' });
   assert.deepEqual(await accessibilityProblems(page), []);
 });
+
+pageTest('in a wide window, the events of a row stand beside its report and lead to the timeline', async (page) => {
+  await page.setViewportSize({ width: 1920, height: 1080 });
+  await page.getByTestId('file-input').setInputFiles(trace());
+  await page.locator('.file-head').waitFor();
+  await showReport(page, 'Slices by name');
+  const beside = page.getByRole('complementary', { name: 'Selected row' });
+  // The first row, until one is chosen.
+  await beside.locator(':scope > h3', { hasText: /^(odd|even|step)$/ }).waitFor();
+  await page.getByRole('row', { name: /^step/ }).first().locator('td').nth(1).click();
+  await beside.locator(':scope > h3', { hasText: /^step$/ }).waitFor();
+  await beside.getByText('2 events, 1.000 ms in total').waitFor();
+  await beside.getByRole('img', { name: 'Durations of 2 events, 400.0 µs to 600.0 µs' }).waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
+  // The longest event, in the timeline.
+  await beside.getByRole('button', { name: '600.0 µs' }).click();
+  await panel(page).locator('h3', { hasText: /^step$/ }).waitFor();
+  await panel(page).getByText('600.0 µs').first().waitFor();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await showReport(page, 'Slices by name');
+  assert.equal(await beside.isVisible(), false);
+});

@@ -49,7 +49,7 @@ pub use place::{
 };
 pub use start::{build, is_kept_offline, local_time, now_ms, samples, take_newer, version, when_newer};
 pub use storage::{remember, remember_session, remembered, session_files};
-pub use theme::{Theme, apply_theme, on_system_theme, stored_theme};
+pub use theme::{Theme, apply_theme, is_wide, on_system_theme, stored_theme};
 pub use timers::{Pause, after};
 pub use ways_out::{Outcome, WayOut, own_address, try_way_out, web_address};
 pub use worker::{Attached, Port, WorkerHandle, channel, n_processors};

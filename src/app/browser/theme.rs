@@ -28,6 +28,7 @@ impl Theme {
 }
 
 const STORED_AS: &str = "tracedrop-theme";
+const WIDE: &str = "(min-width: 100rem)";
 const MORE_CONTRAST: &str = "(prefers-contrast: more)";
 
 pub fn stored_theme() -> Theme {
@@ -37,6 +38,11 @@ pub fn stored_theme() -> Theme {
 
 fn media(query: &str) -> Option<MediaQueryList> {
     window().match_media(query).ok().flatten()
+}
+
+/// Whether the window has room for a column beside reports, as the style sheets say it.
+pub fn is_wide() -> bool {
+    media(WIDE).is_some_and(|media| media.matches())
 }
 
 /// Applies `theme`, and optionally stores it.

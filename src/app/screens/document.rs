@@ -6,8 +6,8 @@ use crate::app::browser;
 use crate::app::custom_rules::CustomRules;
 use crate::app::erased::{For, Show, effect, memo};
 use crate::app::screens::{
-    CustomRulesEditor, FLAME, FlameScreen, LoadStrip, MemorySettings, NoteDialog, NotesPanel, PairScreen,
-    TIMELINE, TimelineScreen,
+    CustomRulesEditor, FLAME, FlameScreen, Inspector, LoadStrip, MemorySettings, NoteDialog, NotesPanel,
+    PairScreen, TIMELINE, TimelineScreen,
 };
 use crate::app::state::{Phase, Tab};
 use crate::app::widgets::{InTurn, Turn, prose};
@@ -102,6 +102,7 @@ pub fn DocumentScreen(tab: Tab) -> impl IntoView {
                         <Report tab document id=entry.id shown />
                     </For>
                 </div>
+                <Inspector tab shown />
             </Show>
             // Where there are no notes yet, the place for them is below everything else.
             <Show when=move || can_write() && !has_notes.get()>

@@ -4,6 +4,7 @@
 //! One signal per fact. Everything else is derived where it is shown.
 
 mod exports;
+mod inspected;
 mod lost_files;
 mod runtime;
 mod services;
@@ -15,6 +16,7 @@ mod view;
 mod wanted;
 
 pub use exports::Exporting;
+pub use inspected::Inspected;
 pub use lost_files::LostFile;
 pub use runtime::{Phase, Reading, TabRuntime};
 pub use services::AppServices;
@@ -148,6 +150,8 @@ pub struct Tab {
     pub top_px: StoredValue<f64>,
     /// The timeline as one looks at it.
     pub timeline: TimelineState,
+    /// The row that is looked at closely, where the window has room for it.
+    pub inspected: RwSignal<Option<Arc<Inspected>>>,
     /// The flame graph that the worker sent last.
     pub flame: RwSignal<Option<Arc<FlameView>>>,
     pub app: App,
@@ -284,6 +288,7 @@ impl Tab {
             fellows: RwSignal::default(),
             top_px: StoredValue::new(0.0),
             timeline: TimelineState::new(),
+            inspected: RwSignal::new(None),
             flame: RwSignal::new(None),
             app,
             source: StoredValue::new_local(Some(source)),

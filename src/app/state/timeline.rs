@@ -14,7 +14,9 @@ use tracedrop::engine::protocol::{ColumnView, Request, TableAsk, TimelineAnswer,
 use tracedrop::report::view::TableQuery;
 use tracedrop::report::{RowsOf, Value};
 use tracedrop::timeline::Viewport;
-use tracedrop::timeline::answers::{BoxName, ColorBy, Details, Found, Load, Stretch, TrackView, Tracks};
+use tracedrop::timeline::answers::{
+    BoxLink, BoxName, ColorBy, Details, Found, Load, Stretch, TrackView, Tracks,
+};
 
 /// The timeline of a tab.
 #[derive(Clone, Copy)]
@@ -212,6 +214,11 @@ fn search_for(names: &[String]) -> String {
     }
 }
 
+/// A search for the events that rows stand for; empty if their names are not those of events.
+pub fn search_for_rows(columns: &[ColumnView], rows: &[Vec<Value>]) -> String {
+    search_for(&names_of(columns, rows))
+}
+
 impl Tab {
     /// Of a comparison: the tabs of A and B, if both are still open and have a timeline.
     pub fn timeline_pair(self) -> Option<[Tab; 2]> {
@@ -263,7 +270,7 @@ impl Tab {
 
     /// Shows the time of the first row, and all events that have the name of one of the rows.
     pub fn show_rows_in_timeline(self, columns: &[ColumnView], rows: &[Vec<Value>]) {
-        let text = || search_for(&names_of(columns, rows));
+        let text = || search_for_rows(columns, rows);
         if let Some(sides) = untrack(|| self.timeline_pair()) {
             // On both sides, without going anywhere.
             sides.iter().for_each(|side| side.timeline.lit.set(text()));
@@ -288,8 +295,37 @@ impl Tab {
         self.show_report(Some(TIMELINE.to_string()));
     }
 
+    /// Shows an event in the timeline, with all about it.
+    pub fn show_event(self, link: &BoxLink) {
+        let (of, start) = (link.of, link.start_ns as f64);
+        self.look_around(start, start + link.dur_ns.unwrap_or(0) as f64);
+        let state = self.timeline;
+        state.stretch.set(None);
+        state.sums.set(None);
+        state.details.set(None);
+        state.selected.set(Some(of));
+        self.go_to_timeline();
+        let details = move |ticket| Request::Timeline { ticket, of: None, ask: TimelineAsk::Details { of } };
+        self.ask(details, move |answer| {
+            if let Answer::Timeline(TimelineAnswer::Details(Some(details))) = answer
+                && state.selected.get_untracked() == Some(of)
+            {
+                state.details.set(Some(Arc::from(details)));
+            }
+        });
+    }
+
     /// Shows a range of time in the timeline, in nanoseconds from the start of the trace, and selects it.
     pub fn show_time(self, from: f64, to: f64) {
+        self.look_around(from, to);
+        if to > from {
+            self.timeline.stretch.set(Some((from, to)));
+        }
+        self.go_to_timeline();
+    }
+
+    /// Puts a range of time in the middle of the timeline, in nanoseconds from the start of the trace.
+    fn look_around(self, from: f64, to: f64) {
         let of_document = || self.document.with_untracked(|it| it.as_ref().and_then(|it| it.span_ns));
         // Not all that is drawn is in the span of the document.
         let of_load = self.timeline.load.with_untracked(|load| load.as_ref().map(|load| load.span_ns));
@@ -297,10 +333,6 @@ impl Tab {
         let view = self.timeline.view.get_untracked();
         let view = view.unwrap_or_else(|| Viewport::whole(length, 1000.0));
         self.timeline.view.set(Some(view.around(from, to)));
-        if to > from {
-            self.timeline.stretch.set(Some((from, to)));
-        }
-        self.go_to_timeline();
     }
 
     /// Shows the timeline with a search for that text, if it finds something there, and says so otherwise.

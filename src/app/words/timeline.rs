@@ -95,6 +95,15 @@ pub struct TimelineWords {
     pub and_more: fn(u64) -> String,
     /// Its length in nanoseconds, and the number of boxes in it.
     pub stretch: fn(u64, u64) -> String,
+    /// Beside a report: the row that is looked at, its events, and the longest of these.
+    pub row: &'static str,
+    /// Number of events, and how long they take together in nanoseconds.
+    pub of_row: fn(u64, u64) -> String,
+    /// Events by duration: number of them, shortest and longest in nanoseconds, whether bins are logarithmic.
+    pub lengths: fn(u64, u64, u64, bool) -> String,
+    pub longest: &'static str,
+    pub longest_of_row: &'static str,
+    pub callers: &'static str,
     /// Name of a device, and how long it worked and did not in nanoseconds.
     pub device_busy: fn(&str, u64, u64) -> String,
     /// Idle time by cause, and what is left of it.
@@ -279,6 +288,16 @@ pub const ENGLISH: TimelineWords = TimelineWords {
     parents: "Inside",
     children: "Contains",
     and_more: |n| format!("and {} more", number(n)),
+    row: "Selected row",
+    of_row: |n, ns| format!("{}, {} in total", counted(n, "event", "events"), format_ns(ns as i64)),
+    lengths: |n, min, max, is_log| {
+        let scale = if is_log { ", logarithmic" } else { "" };
+        let (min, max) = (format_ns(min as i64), format_ns(max as i64));
+        format!("Durations of {}, {min} to {max}{scale}", counted(n, "event", "events"))
+    },
+    longest: "Longest",
+    longest_of_row: "The longest event",
+    callers: "Directly inside",
     stretch: |ns, n| format!("{} selected, {}", format_ns(ns as i64), counted(n, "event", "events")),
     device_busy: |name, busy_ns, rest_ns| {
         format!(

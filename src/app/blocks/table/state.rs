@@ -357,6 +357,13 @@ impl State {
         })
     }
 
+    /// Looks closely at a row; with `only_first`, not if one of its report is looked at already.
+    pub fn inspect(self, row: u64, only_first: bool) {
+        if let (Some(table), Some(values)) = (self.table.get_untracked(), self.values_of(row)) {
+            self.tab.inspect(self.report.get_value(), table, &values, only_first);
+        }
+    }
+
     /// Values as they show.
     pub fn shown_values(self, values: &[Value]) -> Vec<Value> {
         let scales = self.scales.get_untracked();

@@ -89,7 +89,7 @@ fn Links(title: &'static str, links: Vec<BoxLink>, n: u64, go: Callback<BoxLink>
 }
 
 #[component]
-fn BoxDetails(tab: Tab, details: Arc<Details>, go: Callback<BoxLink>) -> impl IntoView {
+pub fn BoxDetails(tab: Tab, details: Arc<Details>, go: Callback<BoxLink>) -> impl IntoView {
     let words = &words().timeline;
     let json = as_json(&details);
     let copy = move |_| {

@@ -3,7 +3,7 @@
 //! The worker sends rows of pixels for what is in view and as much beside it; the page stretches the last ones until sharper ones
 //! come, so nothing is ever blank. The page scrolls, and the canvas stays in view meanwhile.
 
-mod details;
+pub mod details;
 mod keys;
 mod layout;
 mod marks;
