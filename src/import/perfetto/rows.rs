@@ -56,8 +56,10 @@ struct Counted {
 
 /// A value on a track that nothing says is a counter, so far.
 struct Undecided {
-    counted: Counted,
-    sequence: u32,
+    /// Its row of [`Rows::counters`].
+    row: u32,
+    /// The value instead, if the counter is incremental.
+    sum: f64,
     place: Place,
     /// It is all that its event has.
     is_event: bool,
@@ -70,6 +72,8 @@ enum Of {
     /// One of several events of a packet.
     State,
     Counter,
+    /// A value that an event has beside its own.
+    ExtraCounter,
 }
 
 /// A time on a clock that nothing relates to that of the trace, so far.
@@ -559,22 +563,24 @@ impl Rows {
         if !value.is_finite() {
             return Err(&BAD_COUNTER_VALUE);
         }
-        let Some(counter) = self.tracks.counter(track) else {
-            let counted = Counted { ts, track, value };
-            self.undecided.push(Undecided { counted, sequence: sequence.number, place, is_event });
-            return Ok(());
-        };
+        let counter = self.tracks.counter(track);
+        let row = self.counters.len() as u32;
         let mut value = value;
-        if counter.is_incremental {
+        if counter.is_none_or(|counter| counter.is_incremental) {
             let sum = sequence.sums.entry(track).or_default();
             *sum += value;
-            value = *sum;
+            match counter {
+                Some(_) => value = *sum,
+                // Summed all the same: a descriptor may follow, and later values count from there.
+                None => self.undecided.push(Undecided { row, sum: *sum, place, is_event }),
+            }
         }
         if let Some(clock) = late {
-            let row = self.counters.len() as u32;
-            self.untimed.push(Untimed { clock, row, of: Of::Counter, place });
+            let of = if is_event { Of::Counter } else { Of::ExtraCounter };
+            self.untimed.push(Untimed { clock, row, of, place });
         }
-        self.counters.push(Counted { ts, track, value: value * counter.multiplier });
+        let multiplier = counter.map_or(1.0, |counter| counter.multiplier);
+        self.counters.push(Counted { ts, track, value: value * multiplier });
         Ok(())
     }
 
@@ -823,7 +829,11 @@ impl Rows {
     pub fn snapshot(&self, out: &mut TraceBuilder) {
         let mut tracks = self.tracks.clone();
         tracks.resolve(false, out);
-        self.put_counters(&mut tracks, &self.counters, out);
+        let is_undecided = |row: usize| {
+            self.undecided.binary_search_by_key(&row, |undecided| undecided.row as usize).is_ok()
+        };
+        let decided = self.counters.iter().enumerate().filter(|(row, _)| !is_undecided(*row));
+        put_counters(&mut tracks, decided.map(|(_, counted)| counted), out);
         self.heaps.put(out);
         self.put_facts(out);
     }
@@ -840,29 +850,15 @@ impl Rows {
         };
     }
 
-    fn put_counters(&self, tracks: &mut Tracks, counters: &[Counted], out: &mut TraceBuilder) {
-        let mut series: HashMap<TrackIndex, u32> = HashMap::default();
-        let mut taken = HashSet::default();
-        for Counted { ts, track, value } in counters {
-            let series = *series.entry(*track).or_insert_with(|| {
-                let (process, name, id, key) = tracks.series(*track, &mut taken, out);
-                let table = &mut out.trace.counter_series;
-                table.process.push(process);
-                table.name.push(name);
-                table.id.push(id);
-                table.key.push(key);
-                table.name.len() as u32 - 1
-            });
-            out.trace.counters.ts.push(*ts);
-            out.trace.counters.series.push(series);
-            out.trace.counters.value.push(*value);
-        }
-    }
-
     /// Decides what needed the whole file.
     pub fn finish(&mut self, out: &mut TraceBuilder) {
-        self.decide_counters(out);
-        self.convert_late(out);
+        let mut dropped = self.decide_counters(out);
+        self.convert_late(&mut dropped, out);
+        let mut row = 0;
+        self.counters.retain(|_| {
+            row += 1;
+            !dropped.contains(&(row - 1))
+        });
         let mut tracks = std::mem::take(&mut self.tracks);
         tracks.resolve(true, out);
         let aliases: HashMap<ThreadId, ThreadId> = tracks.take_aliases().into_iter().collect();
@@ -872,7 +868,7 @@ impl Rows {
         self.samples.finish(&mut self.clocks, &aliases, out);
         self.heaps.put(out);
         let counters = std::mem::take(&mut self.counters);
-        self.put_counters(&mut tracks, &counters, out);
+        put_counters(&mut tracks, &counters, out);
         // What is packed away has been counted by process.
         if !out.is_spilling() {
             tracks.drop_empty_process(&aliases, out);
@@ -881,33 +877,34 @@ impl Rows {
         self.put_facts(out);
     }
 
-    /// Takes values of tracks that were described later, and skips the others.
-    fn decide_counters(&mut self, out: &mut TraceBuilder) {
-        let mut sums: HashMap<(TrackIndex, u32), f64> = HashMap::default();
-        for Undecided { counted, sequence, place, is_event } in std::mem::take(&mut self.undecided) {
+    /// Takes values of tracks that were described later, and skips the others. Returns the rows of those.
+    fn decide_counters(&mut self, out: &mut TraceBuilder) -> HashSet<u32> {
+        let mut dropped = HashSet::default();
+        for Undecided { row, sum, place, is_event } in std::mem::take(&mut self.undecided) {
+            let Some(counted) = self.counters.get_mut(row as usize) else { continue };
             let Some(counter) = self.tracks.counter(counted.track) else {
+                dropped.insert(row);
                 out.trace.ledger.file(&COUNTER_ELSEWHERE, place.position(), b"");
                 if is_event {
                     out.trace.ledger.kept_to_skipped(place.len);
                 }
                 continue;
             };
-            let mut value = counted.value;
-            if counter.is_incremental {
-                let sum = sums.entry((counted.track, sequence)).or_default();
-                *sum += value;
-                value = *sum;
-            }
-            self.counters.push(Counted { value: value * counter.multiplier, ..counted });
+            let value = if counter.is_incremental { sum } else { counted.value };
+            counted.value = value * counter.multiplier;
         }
+        dropped
     }
 
-    /// Converts times of clocks that were unknown when they came, and skips what still is.
-    fn convert_late(&mut self, out: &mut TraceBuilder) {
-        let mut dropped = HashSet::default();
+    /// Converts times of clocks that were unknown when they came, and skips what still is. `dropped` are rows of counter values that
+    /// are skipped.
+    fn convert_late(&mut self, dropped: &mut HashSet<u32>, out: &mut TraceBuilder) {
         for Untimed { clock, row, of, place } in std::mem::take(&mut self.untimed) {
             let time = match of {
-                Of::Counter => self.counters.get_mut(row as usize).map(|counted| &mut counted.ts),
+                Of::Counter | Of::ExtraCounter if dropped.contains(&row) => continue,
+                Of::Counter | Of::ExtraCounter => {
+                    self.counters.get_mut(row as usize).map(|counted| &mut counted.ts)
+                }
                 // Packed away, where there are too many.
                 _ if out.is_spilling() => continue,
                 _ => out.events.rows.ts.get_mut(row as usize),
@@ -917,11 +914,11 @@ impl Rows {
                 Converted::Time(converted) => *time = converted,
                 _ => {
                     out.trace.ledger.file(&UNKNOWN_CLOCK, place.position(), b"");
-                    if of != Of::State {
+                    if matches!(of, Of::Event | Of::Counter) {
                         out.trace.ledger.kept_to_skipped(place.len);
                     }
                     match of {
-                        Of::Counter => {
+                        Of::Counter | Of::ExtraCounter => {
                             dropped.insert(row);
                         }
                         _ => out.events.leave_out(row),
@@ -929,12 +926,28 @@ impl Rows {
                 }
             }
         }
-        if !dropped.is_empty() {
-            let mut row = 0;
-            self.counters.retain(|_| {
-                row += 1;
-                !dropped.contains(&(row - 1))
-            });
-        }
+    }
+}
+
+fn put_counters<'a>(
+    tracks: &mut Tracks,
+    counters: impl IntoIterator<Item = &'a Counted>,
+    out: &mut TraceBuilder,
+) {
+    let mut series: HashMap<TrackIndex, u32> = HashMap::default();
+    let mut taken = HashSet::default();
+    for Counted { ts, track, value } in counters {
+        let series = *series.entry(*track).or_insert_with(|| {
+            let (process, name, id, key) = tracks.series(*track, &mut taken, out);
+            let table = &mut out.trace.counter_series;
+            table.process.push(process);
+            table.name.push(name);
+            table.id.push(id);
+            table.key.push(key);
+            table.name.len() as u32 - 1
+        });
+        out.trace.counters.ts.push(*ts);
+        out.trace.counters.series.push(series);
+        out.trace.counters.value.push(*value);
     }
 }
