@@ -16,7 +16,7 @@ pub struct Step {
     pub slice: u32,
     pub name: StringId,
     pub what: Annotation,
-    /// CPU time range, in nanoseconds on the trace's clock.
+    /// Time range on the CPU, or on the device that recorded it, in nanoseconds on the trace's clock.
     pub start: i64,
     pub end: i64,
     pub process: Option<ProcessId>,
@@ -119,6 +119,12 @@ impl Steps {
     /// Whether `process` is a device that recorded steps of its own.
     pub fn has_device(&self, process: ProcessId) -> bool {
         self.devices.contains(&process)
+    }
+
+    /// Duration of the annotation of a step on the CPU, in nanoseconds; `None` if a device recorded the step.
+    pub fn cpu_ns(&self, step: &Step) -> Option<i64> {
+        let is_of_device = step.process.is_some_and(|process| self.has_device(process));
+        (!is_of_device).then(|| step.end.saturating_sub(step.start))
     }
 
     pub fn len(&self) -> usize {

@@ -62,11 +62,11 @@ pub fn table(named: &NamedTrace<'_, '_>, has_work: &[bool]) -> Option<Table> {
                 Unit::NsOffset,
                 rows.iter().map(|step| step.start.saturating_sub(start)),
             ),
-            integers(
+            Column::integer(
                 "cpu_time",
                 "CPU time",
                 Unit::Ns,
-                rows.iter().map(|step| step.end.saturating_sub(step.start)),
+                rows.iter().map(|step| gpu.steps.cpu_ns(step)).collect(),
             )
             .with_bar()
             .hint("duration of the annotation on the CPU"),

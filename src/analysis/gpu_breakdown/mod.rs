@@ -494,7 +494,7 @@ impl TraceReport<'_, '_> {
                     "CPU time",
                     Unit::Ns,
                     rows.iter()
-                        .map(|row| step(row).map(|step| step.end.saturating_sub(step.start)))
+                        .map(|row| step(row).and_then(|step| gpu.steps.cpu_ns(step)))
                         .collect(),
                 )
                 .hint("duration of the annotation on the CPU"),
