@@ -96,8 +96,15 @@ struct Line {
     held_bytes: Vec<u8>,
     /// Set once events are taken.
     on: Option<(Role, ThreadId)>,
-    /// An operation of a TPU, until the next one shows whether it is inside.
-    pending: Option<(Vec<u8>, Place, (i128, i128))>,
+    /// An operation of a TPU, until the next one that takes time shows whether it is inside; and those without duration since.
+    pending: Vec<Operation>,
+}
+
+/// An operation of a TPU: its bytes, their place, and its start and end in picoseconds.
+struct Operation {
+    bytes: Vec<u8>,
+    place: Place,
+    span: (i128, i128),
 }
 
 /// An event as it is in the file.
@@ -289,9 +296,7 @@ impl Rows {
 
     pub fn end_line(&mut self, out: &mut TraceBuilder) {
         self.take_held(out);
-        if let Some((bytes, place, _)) = self.line.pending.take() {
-            self.push_event(&bytes, place, true, out);
-        }
+        self.take_pending(None, out);
         // It comes behind the events.
         if let Some((_, thread)) = self.line.on
             && !self.line.display_name.is_empty()
@@ -383,13 +388,22 @@ impl Rows {
         if role != Role::Ops {
             return self.push_event(message, place, true, out);
         }
-        // Lines are in order of start, and what is around others comes first.
         let start = i128::from(parsed.offset_ps);
         let span = (start, start + i128::from(parsed.duration_ps));
-        let next = (message.to_vec(), place, span);
-        if let Some((before, place, (start, end))) = self.line.pending.replace(next) {
-            let is_around = start <= span.0 && span.0 < end && span.1 <= end;
-            self.push_event(&before, place, !is_around, out);
+        // What takes no time leaves the time to the operation around it.
+        let is_within = self.line.pending.first().is_some_and(|before| span.0 <= before.span.1);
+        if span.0 < span.1 || !is_within {
+            self.take_pending(Some(span), out);
+        }
+        self.line.pending.push(Operation { bytes: message.to_vec(), place, span });
+    }
+
+    /// Adds the operations that waited for the next one, which has that span. Lines are in order of start, and what is around
+    /// others comes first.
+    fn take_pending(&mut self, next: Option<(i128, i128)>, out: &mut TraceBuilder) {
+        for Operation { bytes, place, span: (start, end) } in std::mem::take(&mut self.line.pending) {
+            let is_around = next.is_some_and(|next| start <= next.0 && next.0 < end && next.1 <= end);
+            self.push_event(&bytes, place, !is_around, out);
         }
     }
 
