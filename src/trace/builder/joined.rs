@@ -45,10 +45,11 @@ struct Groups {
 }
 
 impl Groups {
-    fn add(&mut self, event: u32, row: &EventRow) {
+    fn add(&mut self, event: u32, events: &EventTable) {
         if self.is_broken {
             return;
         }
+        let row = events.rows.get(event);
         let last = self.last.entry(row.thread).or_insert(row.ts);
         self.goes_back |= row.ts < *last;
         *last = row.ts;
@@ -61,6 +62,7 @@ impl Groups {
             self.begins.push((event, row.thread));
         } else if let Some((begin, thread)) = self.begins.get(self.n_ended).copied()
             && thread == row.thread
+            && may_end(events, begin, event)
         {
             self.pairs.push((begin, event));
             self.n_ended += 1;
@@ -77,6 +79,14 @@ impl Groups {
     fn unended(&self) -> &[(u32, ThreadId)] {
         self.begins.get(self.n_ended..).unwrap_or_default()
     }
+}
+
+/// Whether an end may be that of a begin: it has neither another name nor another category.
+fn may_end(events: &EventTable, begin: u32, end: u32) -> bool {
+    let name = events.rows.name[end as usize];
+    let category = events.places.get(end).category;
+    (name == StringId::EMPTY || name == events.rows.name[begin as usize])
+        && category.some().is_none_or(|category| category == events.places.get(begin).category)
 }
 
 /// Writers of a table, by their numbers.
@@ -106,7 +116,7 @@ fn groups_of(events: &EventTable) -> HashMap<u32, Groups> {
         if matches!(events.rows.phase(event), Phase::Begin | Phase::End)
             && let Some(writer) = writers.of(event)
         {
-            groups.entry(writer).or_default().add(event, &events.rows.get(event));
+            groups.entry(writer).or_default().add(event, events);
         }
     }
     for (writer, groups) in &mut groups {
