@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use support::{data_dirs, files, import};
 use tracedrop::analysis::gpu::GpuTrace;
-use tracedrop::analysis::{Context, Query, gpu_breakdown, overview};
+use tracedrop::analysis::{self, Context, Query, gpu_breakdown, overview};
 use tracedrop::base::protobuf::{Fields, Value as Field};
 use tracedrop::base::strings::StringId;
 use tracedrop::export::{self, Input, LeftOut, Options};
@@ -205,6 +205,40 @@ fn check(what: &str, trace: &Trace, again: &Trace) {
 fn inputs() -> Vec<PathBuf> {
     let dirs = ["chrome", "pytorch"].iter().flat_map(|name| data_dirs(name));
     dirs.flat_map(|dir| files(&dir, &[".json", ".json.gz", ".pftrace"])).collect()
+}
+
+/// Operations of a TPU have no ids by which reports know GPU activity: exports state that their categories are certain, also when
+/// exported again.
+#[test]
+fn operations_of_a_tpu_have_their_reports_in_exports() {
+    let path = support::own_dir("situations").join("tpu-operation-without-duration.xplane.pb");
+    let bytes = std::fs::read(path).unwrap();
+    let options = Options::default();
+    let chrome = |trace: &Trace| {
+        let mut out = Vec::new();
+        let mut sink = |bytes: &[u8]| out.extend_from_slice(bytes);
+        export::chrome_trace::write(&Run::single(trace.clone()), &options, &mut sink);
+        import("again.json", &out, None).unwrap()
+    };
+    let perfetto = |trace: &Trace| {
+        import("again.pftrace", &export_of(&Run::single(trace.clone()), &options).0, None).unwrap()
+    };
+    let told = |trace: &Trace| {
+        let reports = analysis::reports(&Run::single(trace.clone()), &Query::default());
+        let ids: Vec<String> = reports.iter().map(|report| report.id.to_string()).collect();
+        let table = reports.iter().flat_map(|report| report.tables()).find(|table| table.id == "kernels");
+        let kernels = table.map(|table| {
+            let order: Vec<u32> = (0..table.n_rows() as u32).collect();
+            export::csv::table_csv(table, &order)
+        });
+        (ids.into_iter().filter(|id| id.starts_with("gpu-")).collect::<Vec<_>>(), kernels)
+    };
+    let trace = import("x.xplane.pb", &bytes, None).unwrap();
+    let wanted = told(&trace);
+    assert!(wanted.0.contains(&"gpu-kernels".to_string()) && wanted.1.is_some(), "{wanted:?}");
+    for again in [chrome(&trace), perfetto(&trace), perfetto(&chrome(&trace)), chrome(&perfetto(&trace))] {
+        assert_eq!(told(&again), wanted, "{}", again.source.format);
+    }
 }
 
 #[test]

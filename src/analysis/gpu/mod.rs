@@ -35,8 +35,9 @@ pub use kind::{Kind, Kinds};
 pub use model::{GpuModel, GpuTrace, Work};
 pub use named::NamedTrace;
 
+use crate::trace::builder::{OWN_FACT, for_each_member};
 use crate::trace::links::PROFILER_MEMBERS;
-use crate::trace::{Run, Trace};
+use crate::trace::{Run, SourceInfo, Trace};
 
 /// Whether any trace of the run is a GPU trace: see [`is_of_gpu`].
 pub fn applies(run: &Run) -> bool {
@@ -55,7 +56,7 @@ pub fn is_of_gpu(trace: &Trace) -> bool {
 /// Whether a trace has GPU activity with slices. Traces with dropped slices are handled separately.
 pub fn has_work(trace: &Trace) -> bool {
     let may_have = !trace.links.is_empty()
-        || (trace.aggregated.is_none() && (is_of_profiler(trace) || trace.source.format == XPLANE));
+        || (trace.aggregated.is_none() && (is_of_profiler(trace) || has_gpu_categories(&trace.source)));
     may_have && has(trace, Kind::is_gpu_work)
 }
 
@@ -69,6 +70,21 @@ const RANGES: &[&str] = &["user_annotation", "gpu_user_annotation"];
 
 /// Id of the format of XPlane profiles. Operations of TPUs have no ids there, and their category is no word of the file.
 const XPLANE: &str = "xplane";
+
+/// Member of [`OWN_FACT`] with which exports state [`has_gpu_categories`].
+pub const GPU_CATEGORIES: &str = "gpu_categories";
+
+/// Whether the categories of GPU activity are certain although the events have no ids: in XPlane profiles and their exports.
+pub fn has_gpu_categories(source: &SourceInfo) -> bool {
+    let own = || source.metadata.iter().find(|(name, _)| name == OWN_FACT);
+    let mut is_stated = source.format == XPLANE;
+    if let Some((_, own)) = own().filter(|_| !is_stated) {
+        for_each_member(own.as_bytes(), |name, value| {
+            is_stated |= name.bytes == GPU_CATEGORIES.as_bytes() && value == b"true";
+        });
+    }
+    is_stated
+}
 
 /// Whether the file has metadata of the PyTorch profiler. Otherwise, a category such as `kernel` may mean anything, unless a
 /// correlation id links it to a call.

@@ -26,7 +26,7 @@ mod writer;
 pub use calls::MAX_CALL_FLOWS;
 
 use super::{ExporterInfo, Input, LeftOut, Options, TextsIn, WriteFn};
-use crate::analysis::{AnalysisCache, Query, memory_timeline};
+use crate::analysis::{AnalysisCache, Query, gpu, memory_timeline};
 use crate::base::hash::HashSet;
 use crate::base::json::{Number, unescape_to_string};
 use crate::base::steps::{self, Steps, pause};
@@ -194,8 +194,8 @@ struct OwnFacts {
 }
 
 impl OwnFacts {
-    /// Facts recorded by the earlier export from which the traces were read. Without renumbered processes and threads, as
-    /// these are determined again.
+    /// Facts recorded by the earlier export from which the traces were read, and what of their format has to be stated. Without
+    /// renumbered processes and threads, as these are determined again.
     fn before(run: &Run) -> OwnFacts {
         let mut all = OwnFacts::default();
         for (n, source) in run.traces.iter().map(|trace| &trace.source).enumerate() {
@@ -219,6 +219,9 @@ impl OwnFacts {
                     }
                 }
             });
+        }
+        if run.traces.iter().any(|trace| gpu::has_work(trace) && gpu::has_gpu_categories(&trace.source)) {
+            all.notes.push((gpu::GPU_CATEGORIES, "true".to_string()));
         }
         all
     }
