@@ -79,7 +79,8 @@ impl Thresholds {
             return "no stores, so the write-once ratio is unknown; mrm-trace counts it as 0".to_string();
         };
         let percent = format_ratio;
-        let once = format!("{} of stored addresses were written once", percent(ratio));
+        // The mean over regions, each with its own share.
+        let once = format!("on average, {} of a region's stored addresses were written once", percent(ratio));
         match self.judge(ratio, p99_s, p50_s) {
             Suitability::High => format!(
                 "{once} (≥ {}) and p99 region retention is {} (≥ {} s)",
@@ -102,7 +103,7 @@ impl Thresholds {
                 )
             }
             Suitability::Low if ratio < self.medium_ratio => {
-                format!("only {once} (< {})", percent(self.medium_ratio))
+                format!("{once} (< {})", percent(self.medium_ratio))
             }
             Suitability::Low => {
                 format!(
