@@ -13,7 +13,7 @@ use tracedrop::export::{Options, mrm_run, terminal};
 use tracedrop::memory_run::dataset::{self, Dataset};
 use tracedrop::memory_run::{TRACE, is_directory, sidecar_file};
 use tracedrop::report::{Block, Cells, Mark, Report, Table};
-use tracedrop::trace::Trace;
+use tracedrop::trace::{Severity, Trace};
 
 /// Every folder below `dir` that holds a trace.
 fn runs_in(dir: &Path) -> Vec<PathBuf> {
@@ -176,6 +176,11 @@ fn runs_that_were_disturbed_are_left_out_of_what_runs_have_in_common() {
     let together = Session::together(sessions).unwrap();
     let report = report_on(&together);
     assert!(report.summary.starts_with("6 runs, 2 contaminated."), "{}", report.summary);
+    // Nothing of the trace was changed.
+    let issues = together.run().traces.iter().flat_map(|trace| &trace.ledger.issues);
+    let of_runs: Vec<_> = issues.filter(|issue| issue.kind.code == "run-contaminated").collect();
+    assert_eq!(of_runs.len(), 2);
+    assert!(of_runs.iter().all(|issue| issue.kind.severity == Severity::Note));
     assert_eq!(column(table(report, "dataset"), "run_validity"), cases.map(|(_, said)| said));
     assert!(column(table(report, "dataset_groups"), "runs").iter().all(|runs| runs == "4"));
 }

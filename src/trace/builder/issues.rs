@@ -35,11 +35,11 @@ issue_kinds! {
         "events outside the chosen time range; parsed, but in no report (those that reach into it are counted in full)",
         "reopen the file to see all of it";
     /// Files of a run directory that differ from its manifest.
-    MANIFEST_DIFFERS = "manifest-differs", Repaired,
+    MANIFEST_DIFFERS = "manifest-differs", Note,
         "files of the run directory are missing or differ from its manifest; read as they are",
         "copy the directory again, or check what changed it";
     /// The run was disturbed while it was measured.
-    RUN_CONTAMINATED = "run-contaminated", Repaired,
+    RUN_CONTAMINATED = "run-contaminated", Note,
         "the run is contaminated: it was disturbed while measuring, so its numbers are not valid", "repeat the run";
     STRAY_ASYNC_END = "stray-async-end", Skipped,
         "async end without a matching begin", "recording probably started inside the slice";
