@@ -22,8 +22,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Adds a top-level member.
-    pub fn member(&mut self, key: RawStr<'_>, value: &[u8], at: Position, out: &mut TraceBuilder) {
+    /// Adds a top-level member. Returns false if it has events that are not read.
+    pub fn member(&mut self, key: RawStr<'_>, value: &[u8], at: Position, out: &mut TraceBuilder) -> bool {
         let name = unescape_to_string(key);
         if PROFILER_MEMBERS.iter().any(|member| member.as_bytes() == key.bytes) {
             out.ways = Ways::Kineto;
@@ -33,15 +33,18 @@ impl Facts {
                 let name = format!("{name}.{}", unescape_to_string(inner));
                 push(name, value, at, out);
             });
-            return;
+            return true;
         }
+        let mut is_used = true;
         if key.bytes == b"systemTraceEvents" && value.first() == Some(&b'"') {
             let text = unescape_to_string(text_of(value));
             if text.lines().any(|line| !line.is_empty() && !line.starts_with('#')) {
                 out.trace.ledger.file(&FTRACE_TEXT, at, text.as_bytes());
+                is_used = false;
             }
         }
         push(name, value, at, out);
+        is_used
     }
 
     /// Fills in what is known so far.

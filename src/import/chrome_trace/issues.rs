@@ -31,7 +31,8 @@ issue_kinds! {
     NOT_AN_ARRAY = "not-an-array", Skipped, "member is not a list", "";
     LONG_VALUE = "long-metadata", Note, "very long metadata value, truncated", "";
     HUGE_MEMBER = "huge-member", Skipped, "value is too large for memory", "";
-    FTRACE_TEXT = "ftrace-text", Skipped, "systemTraceEvents contains ftrace text, which is not supported", "";
+    FTRACE_TEXT = "ftrace-text", Skipped, "systemTraceEvents contains ftrace text, which is not supported",
+        "open the trace in Perfetto to see these events";
     // Elements.
     NOT_AN_OBJECT = "element-not-object", Skipped, "list element is not an object", "";
     BROKEN_EVENT = "broken-event", Skipped, "event is not valid JSON, skipped up to the next one", "";

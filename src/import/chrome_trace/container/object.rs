@@ -271,10 +271,12 @@ impl Container {
                 out.trace.ledger.leave_out((end - at) as u64);
             }
             Use::Fact | Use::Rows(_) => {
-                frame(at, end, out);
                 self.members.foreign_key |=
                     matches!(name, b"traces" | b"spans" | b"projectId" | b"resourceSpans");
-                self.facts.member(key, &bytes[value..end], self.position_of(value), out);
+                match self.facts.member(key, &bytes[value..end], self.position_of(value), out) {
+                    true => frame(at, end, out),
+                    false => out.trace.ledger.leave_out((end - at) as u64),
+                }
             }
         }
     }
