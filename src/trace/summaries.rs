@@ -14,11 +14,13 @@ struct Rule {
     thread: Option<&'static str>,
     /// Start of the process name.
     process: Option<&'static str>,
+    /// End of the process name.
+    process_end: Option<&'static str>,
     /// The text matched by `*` is itself a name in the trace.
     is_of_other: bool,
 }
 
-const ANY: Rule = Rule { name: None, thread: None, process: None, is_of_other: false };
+const ANY: Rule = Rule { name: None, thread: None, process: None, process_end: None, is_of_other: false };
 
 const RULES: &[Rule] = &[
     // PyTorch: the runtime of the profiler itself, around everything.
@@ -27,6 +29,9 @@ const RULES: &[Rule] = &[
     Rule { name: Some("Total *"), is_of_other: true, ..ANY },
     // Bazel: actions of other threads repeated.
     Rule { thread: Some("Critical Path"), ..ANY },
+    // TensorFlow 1 (`DeviceTracer`): kernels of all streams, and copies, which also are on their streams.
+    Rule { process_end: Some("/stream:all Compute"), ..ANY },
+    Rule { process_end: Some("/memcpy Compute"), ..ANY },
     // JAX and TensorFlow (XProf): device lines that group operations.
     Rule { thread: Some("Steps"), process: Some("/device:"), ..ANY },
     Rule { thread: Some("Steps"), process: Some("/host:"), ..ANY },
@@ -62,6 +67,7 @@ impl Summaries {
             rule.name.is_none()
                 && rule.thread.is_none_or(|wanted| wanted == name)
                 && rule.process.is_none_or(|start| process.starts_with(start))
+                && rule.process_end.is_none_or(|end| process.ends_with(end))
         };
         let tracks: Vec<bool> =
             (0..trace.tracks.len()).map(|track| RULES.iter().any(|rule| is_of_track(rule, track))).collect();
