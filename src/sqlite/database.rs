@@ -133,7 +133,7 @@ impl<S: Source> Database<S> {
         let mut n_damaged = leaves.n_damaged;
         n_damaged += self.rows(&leaves.pages, |_, payload, record| {
             let text = |column| match record.get(payload, column) {
-                Value::Text(text) => {
+                Some(Value::Text(text)) => {
                     String::from_utf8_lossy(&self.header.encoding.to_utf8(text)).into_owned()
                 }
                 _ => String::new(),
@@ -141,7 +141,10 @@ impl<S: Source> Database<S> {
             if text(0) != "table" {
                 return;
             }
-            let root = record.get(payload, 3).as_int().and_then(|root| PageNumber::try_from(root).ok());
+            let root = record
+                .get(payload, 3)
+                .and_then(Value::as_int)
+                .and_then(|root| PageNumber::try_from(root).ok());
             match (schema::columns(&text(4)), root.filter(|root| *root > 0)) {
                 (Some(columns), Some(root)) if tables.len() < MAX_TABLES => {
                     tables.push(Table { name: text(1), root, columns })

@@ -101,28 +101,23 @@ impl Record {
         true
     }
 
-    /// Value in a column of the record in `payload`, for which [`Record::parse`] returned true. Columns added to a table later are
-    /// missing in older rows: null.
-    pub fn get<'a>(&self, payload: &'a [u8], column: usize) -> Value<'a> {
-        match self.values.get(column) {
-            Some((serial, at)) => value(payload, *serial, *at as usize),
-            None => Value::Null,
-        }
+    /// Value in a column of the record in `payload`, for which [`Record::parse`] returned true. `None` in rows that are older
+    /// than the column.
+    pub fn get<'a>(&self, payload: &'a [u8], column: usize) -> Option<Value<'a>> {
+        let (serial, at) = self.values.get(column)?;
+        Some(value(payload, *serial, *at as usize))
     }
 }
 
 /// Value in one column of a record: cheaper than [`Record::parse`] if no other is needed. Null in damaged records.
-pub fn value_at(payload: &[u8], column: usize) -> Value<'_> {
-    let Some(mut header) = Header::of(payload) else { return Value::Null };
+pub fn value_at(payload: &[u8], column: usize) -> Option<Value<'_>> {
+    let Some(mut header) = Header::of(payload) else { return Some(Value::Null) };
     let mut at = header.header.len();
     for _ in 0..column {
-        let Some(Ok((_, n_bytes))) = header.next() else { return Value::Null };
+        let Ok((_, n_bytes)) = header.next()? else { return Some(Value::Null) };
         at = at.saturating_add(n_bytes);
     }
-    match header.next() {
-        Some(Ok((serial, _))) => value(payload, serial, at),
-        _ => Value::Null,
-    }
+    Some(header.next()?.map_or(Value::Null, |(serial, _)| value(payload, serial, at)))
 }
 
 /// The value of a serial type at an offset.
@@ -184,7 +179,7 @@ mod tests {
         ];
         assert!(record.parse(&payload));
         assert!((0..11).all(|column| value_at(&payload, column) == record.get(&payload, column)));
-        let values: Vec<Value<'_>> = (0..10).map(|column| record.get(&payload, column)).collect();
+        let values: Vec<Value<'_>> = (0..10).filter_map(|column| record.get(&payload, column)).collect();
         assert_eq!(
             values,
             [
@@ -197,7 +192,6 @@ mod tests {
                 Value::Int(1),
                 Value::Text(b"hi"),
                 Value::Blob(&[5]),
-                Value::Null,
             ]
         );
         assert!(

@@ -7,6 +7,8 @@ use super::PageNumber;
 pub enum Column {
     /// In the record, at this index.
     Stored(usize),
+    /// The same; rows that are older than the column have this value.
+    Defaulted(usize, i64),
     /// It is the id of the row (`INTEGER PRIMARY KEY`).
     RowId,
 }
@@ -111,7 +113,11 @@ pub fn columns(sql: &str) -> Option<Vec<(String, Column)>> {
         if is_integer {
             integers.push(columns.len());
         }
-        let column = if is_row_id { Column::RowId } else { Column::Stored(n_stored) };
+        let column = match default_of(kind, constraints) {
+            _ if is_row_id => Column::RowId,
+            Some(default) => Column::Defaulted(n_stored, default),
+            None => Column::Stored(n_stored),
+        };
         columns.push((name.clone(), column));
         n_stored += 1;
     }
@@ -123,6 +129,34 @@ pub fn columns(sql: &str) -> Option<Vec<(String, Column)>> {
         }
     }
     Some(columns)
+}
+
+/// The integer of `DEFAULT integer`, in a column whose type keeps integers.
+fn default_of(kind: &[Token], constraints: &[Token]) -> Option<i64> {
+    let has = |parts: &[&str]| {
+        kind.iter().any(|token| {
+            let Token::Word(word) = token else { return false };
+            parts.iter().any(|part| word.to_ascii_uppercase().contains(part))
+        })
+    };
+    // The type decides in this order: https://sqlite.org/datatype3.html#determination_of_column_affinity
+    if !has(&["INT"]) && has(&["CHAR", "CLOB", "TEXT", "REAL", "FLOA", "DOUB"]) {
+        return None;
+    }
+    let is_default =
+        |token: &Token| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case("DEFAULT"));
+    let at = constraints.iter().position(is_default)?;
+    let (sign, rest) = match constraints.get(at + 1..)? {
+        [Token::Other('-'), rest @ ..] => (-1, rest),
+        [Token::Other('+') | Token::Open, rest @ ..] => (1, rest),
+        rest => (1, rest),
+    };
+    match rest {
+        // A fraction follows, or an expression.
+        [Token::Word(_), Token::Other(_), ..] => None,
+        [Token::Word(digits), ..] => digits.parse::<i64>().ok().map(|value| sign * value),
+        _ => None,
+    }
 }
 
 /// The only column of `PRIMARY KEY (column)`.
@@ -147,7 +181,7 @@ enum Token {
     Open,
     Close,
     Comma,
-    Other,
+    Other(char),
 }
 
 /// Tokens of SQL, without comments.
@@ -201,7 +235,7 @@ impl Iterator for Tokens<'_> {
                 self.rest = &self.rest[end..];
                 return Some(Token::Word(word));
             }
-            _ => Token::Other,
+            _ => Token::Other(first),
         };
         self.rest = after;
         Some(token)
@@ -220,6 +254,7 @@ mod tests {
         columns(sql).map_or("none".to_string(), |columns| {
             let shown = columns.iter().map(|(name, column)| match column {
                 Column::Stored(at) => format!("{name}:{at}"),
+                Column::Defaulted(at, default) => format!("{name}:{at}={default}"),
                 Column::RowId => format!("{name}:id"),
             });
             shown.collect::<Vec<_>>().join(" ")
@@ -248,6 +283,17 @@ mod tests {
         assert_eq!(
             names("CREATE TABLE t(id integer NOT NULL PRIMARY KEY AUTOINCREMENT, s varchar(9))"),
             "id:id s:1"
+        );
+    }
+
+    #[test]
+    fn integers_are_defaults() {
+        assert_eq!(
+            names(
+                "CREATE TABLE t(a INTEGER DEFAULT 5, b DEFAULT -6 NOT NULL, c INT DEFAULT (7), d TEXT DEFAULT 8, \
+                 e REAL DEFAULT 9, f DEFAULT 1.5, g DEFAULT NULL, h DEFAULT 'x', i DEFAULT (1 + 2))"
+            ),
+            "a:0=5 b:1=-6 c:2=7 d:3 e:4 f:5 g:6 h:7 i:8"
         );
     }
 

@@ -34,22 +34,30 @@ pub enum Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Value in a column of a database; null in Parquet tables.
-    fn stored(self, column: usize) -> Value<'a> {
+    /// Value in a column of a database; `None` if the row is older than the column, null in Parquet tables.
+    fn stored(self, column: usize) -> Option<Value<'a>> {
         match self {
             Values::Record { payload, record, .. } => record.get(payload, column),
             Values::Payload { payload, .. } => value_at(payload, column),
-            Values::Group { .. } => Value::Null,
+            Values::Group { .. } => Some(Value::Null),
         }
     }
 }
 
 impl<'a> Row<'a> {
+    /// Value in a column of a database.
+    fn value(&self, column: Column) -> Value<'a> {
+        match column {
+            Column::RowId => Value::Int(self.rowid),
+            Column::Stored(at) => self.values.stored(at).unwrap_or(Value::Null),
+            Column::Defaulted(at, default) => self.values.stored(at).unwrap_or(Value::Int(default)),
+        }
+    }
+
     pub fn int(&self, column: Col) -> Option<i64> {
         match (column?, self.values) {
-            (Column::RowId, _) => Some(self.rowid),
             (Column::Stored(at), Values::Group { group, at: row }) => group.column(at)?.int(row),
-            (Column::Stored(at), values) => values.stored(at).as_int(),
+            (column, _) => self.value(column).as_int(),
         }
     }
 
@@ -57,34 +65,32 @@ impl<'a> Row<'a> {
     pub fn number(&self, column: Col) -> Option<f64> {
         match (column?, self.values) {
             (Column::Stored(at), Values::Group { group, at: row }) => group.column(at)?.number(row),
-            (Column::Stored(at), values) => match values.stored(at) {
+            (column, _) => match self.value(column) {
                 Value::Real(value) => Some(value),
                 value => value.as_int().map(|value| value as f64),
             },
-            (Column::RowId, _) => Some(self.rowid as f64),
         }
     }
 
     /// A text as UTF-8, which may be invalid.
     pub fn text(&self, column: Col) -> Option<Cow<'a, [u8]>> {
         match (column?, self.values) {
-            (Column::RowId, _) => None,
             (Column::Stored(at), Values::Group { group, at: row }) => {
                 Some(Cow::Borrowed(group.column(at)?.text(row)?.as_bytes()))
             }
-            (
-                Column::Stored(at),
-                values @ (Values::Record { encoding, .. } | Values::Payload { encoding, .. }),
-            ) => match values.stored(at) {
-                Value::Text(text) => Some(encoding.to_utf8(text)),
-                _ => None,
-            },
+            (_, Values::Group { .. }) => None,
+            (column, Values::Record { encoding, .. } | Values::Payload { encoding, .. }) => {
+                match self.value(column) {
+                    Value::Text(text) => Some(encoding.to_utf8(text)),
+                    _ => None,
+                }
+            }
         }
     }
 
     /// Whether a value is bytes without a meaning.
     pub fn is_blob(&self, column: Col) -> bool {
-        matches!(column, Some(Column::Stored(at)) if matches!(self.values.stored(at), Value::Blob(_)))
+        column.is_some_and(|column| matches!(self.value(column), Value::Blob(_)))
     }
 
     /// Three integers; `None` unless all are there.
