@@ -226,12 +226,17 @@ fn amounts_are_shown_as_percent_of_all_rows_and_per_step() {
         table(&[&slices[..], &["--show", "percent", "--where", "property"]].concat(), Path::new("a.json"));
     let lines: Vec<&str> = percent.lines().collect();
     assert!(lines[0].contains("total"), "{percent}");
-    // 2 of 10 microseconds, 1 of 3 slices.
-    assert!(lines.len() == 2 && lines[1].contains(",0.3333333333333333,0.2,0.2,"), "{percent}");
+    // 2 of 10 microseconds, 1 of 3 slices. The share of self time is in a column of its own, so self time stays as it is.
+    assert!(lines[0].contains(",count_share_ratio,total_share_ratio,self_ns,self_share_ratio,"), "{percent}");
+    assert!(lines.len() == 2 && lines[1].contains(",0.3333333333333333,0.2,2000,0.2,"), "{percent}");
     // Only the report of the kernels is asked for; the number of steps is in another one.
     let kernels = ["--report", "gpu-kernels", "--table", "kernels"];
     let absolute = table(&kernels, &trace);
     let per_step = table(&[&kernels[..], &["--show", "per-step"]].concat(), &trace);
+    assert!(absolute.lines().next().is_some_and(|header| header.contains(",count,total_ns,")), "{absolute}");
+    assert!(
+        per_step.lines().next().is_some_and(|header| header.contains(",count_per_step,total_per_step_ns,"))
+    );
     let count = |text: &str, heading: &str| -> Vec<f64> {
         let at = text.lines().next().unwrap().split(',').position(|it| it.starts_with(heading)).unwrap();
         text.lines()

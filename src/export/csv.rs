@@ -8,7 +8,8 @@
 use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always};
 use crate::base::text::{is_control, push_visible};
 use crate::base::units::Unit;
-use crate::report::{Block, Cells, Column, Findings, Report, RowsOf, Table, Value};
+use crate::report::amounts::PER_STEP;
+use crate::report::{Block, Cells, Column, Content, Findings, Report, RowsOf, Table, Value};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -183,9 +184,10 @@ impl Sheet<'_> {
     }
 }
 
-/// `id`, with the unit unless `id` already implies it: `total_ns`.
+/// `id`, with the unit unless `id` already implies it: `total_ns`, `total_per_step_ns`, `read_bytes_per_step`.
 fn header(column: &Column) -> String {
     let symbol = column.unit.symbol();
+    let stem = column.id.strip_suffix(PER_STEP).unwrap_or(&column.id);
     // A word for a ratio anywhere in the id implies the unit: `write_once_ratio_mean`.
     let tells_ratio = |word: &str| matches!(word, "ratio" | "fraction" | "frac");
     let has_unit = symbol.is_empty()

@@ -29,6 +29,8 @@ pub struct Basis {
     pub is_whole: bool,
     /// Number of steps of the trace, if it has several.
     pub n_steps: Option<u64>,
+    /// The table has the column's share in a column of its own; see [`has_share`].
+    pub has_share: bool,
 }
 
 /// How the values of one column are shown.
@@ -60,7 +62,9 @@ impl Amounts {
     /// How a column is shown; as it is where that has no meaning.
     pub fn scale(self, basis: Basis) -> Scale {
         match (self, basis) {
-            (Amounts::Percent, Basis { total: Some(total), is_whole: true, .. }) if total != 0.0 => {
+            (Amounts::Percent, Basis { total: Some(total), is_whole: true, has_share: false, .. })
+                if total != 0.0 =>
+            {
                 Scale::OfTotal(total)
             }
             (Amounts::PerStep, Basis { total: Some(_), n_steps: Some(n_steps @ 1..), .. }) => {
@@ -99,6 +103,27 @@ impl Scale {
             Scale::PerStep(_) => format!("{label}/step"),
         }
     }
+
+    /// Id of such a column, so that no file names it as the amounts themselves: `total_share`, `total_per_step`. Tables may have
+    /// that id for the steps of a phase.
+    fn id(self, id: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
+        let id = match self {
+            Scale::AsIs => return id.to_string(),
+            Scale::OfTotal(_) => format!("{id}_share"),
+            Scale::PerStep(_) => format!("{id}{PER_STEP}"),
+        };
+        if is_taken(&id) { format!("{id}_overall") } else { id }
+    }
+}
+
+/// End of the ids of amounts per step.
+pub const PER_STEP: &str = "_per_step";
+
+/// Whether one of the headings `labels` of a table is that of the share of the column headed `label`. That column stays as it is
+/// where others are shown as shares.
+pub fn has_share<'a>(label: &str, mut labels: impl Iterator<Item = &'a str>) -> bool {
+    let share = Scale::OfTotal(1.0).label(label);
+    labels.any(|label| label == share)
 }
 
 /// Sum of a column of `table` over all rows; `None` if it doesn't add up.
@@ -121,13 +146,24 @@ pub fn total(table: &Table, column: &Column) -> Option<f64> {
 /// What the amounts of each column of a table relate to.
 pub fn bases(table: &Table, n_steps: Option<u64>) -> Vec<Basis> {
     let is_whole = table.n_left_out == 0;
-    table.columns.iter().map(|column| Basis { total: total(table, column), is_whole, n_steps }).collect()
+    let labels = || table.columns.iter().map(|column| column.label.as_str());
+    let basis = |column: &Column| Basis {
+        total: total(table, column),
+        is_whole,
+        n_steps,
+        has_share: has_share(&column.label, labels()),
+    };
+    table.columns.iter().map(basis).collect()
 }
 
 /// The table with its amounts shown like that; `bases` are those of its columns, before any row was left out.
 pub fn in_table(table: &Table, amounts: Amounts, bases: &[Basis]) -> Table {
-    let columns =
-        table.columns.iter().zip(bases).map(|(column, basis)| in_column(column, amounts.scale(*basis)));
+    let is_taken = |id: &str| table.column(id).is_some();
+    let columns = table
+        .columns
+        .iter()
+        .zip(bases)
+        .map(|(column, basis)| in_column(column, amounts.scale(*basis), &is_taken));
     Table { columns: columns.collect(), ..table.clone() }
 }
 
@@ -167,12 +203,13 @@ impl ReportBases {
     }
 }
 
-fn in_column(column: &Column, scale: Scale) -> Column {
+fn in_column(column: &Column, scale: Scale, is_taken: &dyn Fn(&str) -> bool) -> Column {
     if scale == Scale::AsIs {
         return column.clone();
     }
     let cells = (0..column.cells.len()).map(|row| scale.value(&column.cells.get(row)).as_f64()).collect();
     Column {
+        id: scale.id(&column.id, is_taken).into(),
         label: scale.label(&column.label),
         unit: scale.unit(column.unit),
         cells: Cells::Float(cells),
@@ -219,12 +256,39 @@ mod tests {
 
     #[test]
     fn what_has_no_meaning_stays_as_it_is() {
-        let whole = Basis { total: Some(8.0), is_whole: true, n_steps: None };
+        let whole = Basis { total: Some(8.0), is_whole: true, ..Basis::default() };
         assert_eq!(Amounts::Percent.scale(whole), Scale::OfTotal(8.0));
         assert_eq!(Amounts::PerStep.scale(whole), Scale::AsIs);
         assert_eq!(Amounts::Percent.scale(Basis { is_whole: false, ..whole }), Scale::AsIs);
         assert_eq!(Amounts::Percent.scale(Basis { total: Some(0.0), ..whole }), Scale::AsIs);
         assert_eq!(Amounts::PerStep.scale(Basis { total: None, n_steps: Some(2), ..whole }), Scale::AsIs);
+        assert_eq!(Amounts::Percent.scale(Basis { has_share: true, ..whole }), Scale::AsIs);
+    }
+
+    /// Files name columns by their ids alone.
+    #[test]
+    fn ids_say_how_amounts_are_shown() {
+        let count = |id| Column::unsigned(id, id, Unit::Count, vec![Some(1), Some(3), None]);
+        let mut table = table();
+        table.columns.push(count("count").adds_up());
+        table.columns.push(count("count_per_step"));
+        let ids = |table: &Table, amounts| {
+            let shown = in_table(table, amounts, &bases(table, Some(5)));
+            shown.columns.into_iter().map(|column| column.id.into_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(ids(&table, Amounts::Percent), "name total_share mean count_share count_per_step");
+        assert_eq!(
+            ids(&table, Amounts::PerStep),
+            "name total_per_step mean count_per_step_overall count_per_step"
+        );
+        // A table that has the share already.
+        table.columns.push(Column::float(
+            "share",
+            "total %",
+            Unit::Ratio,
+            vec![Some(0.75), None, Some(0.25)],
+        ));
+        assert_eq!(ids(&table, Amounts::Percent), "name total mean count_share count_per_step share");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which columns of a table show, how wide they are, and what a click on one sorts by.
 
 use tracedrop::engine::protocol::{ColumnView, TableView};
-use tracedrop::report::amounts::{Amounts, Basis, Scale};
+use tracedrop::report::amounts::{Amounts, Basis, Scale, has_share};
 use tracedrop::report::{Sort, cell_text};
 
 /// Text columns are at most this wide in characters while there is no room to spare; longer text loses its middle.
@@ -104,7 +104,13 @@ pub fn same_columns(a: &[ColumnView], b: &[ColumnView]) -> bool {
 /// How each column of a table is shown.
 pub fn scales(table: &TableView, amounts: Amounts, n_steps: Option<u64>) -> Vec<Scale> {
     let is_whole = table.n_left_out == 0;
-    let basis = |column: &ColumnView| Basis { total: column.total, is_whole, n_steps };
+    let labels = || table.columns.iter().map(|column| column.label.as_str());
+    let basis = |column: &ColumnView| Basis {
+        total: column.total,
+        is_whole,
+        n_steps,
+        has_share: has_share(&column.label, labels()),
+    };
     table.columns.iter().map(|column| amounts.scale(basis(column))).collect()
 }
 
