@@ -206,6 +206,39 @@ fn rows_are_chosen_by_a_filter() {
     assert_eq!(output.status.code(), Some(1));
     let text = said(&output);
     assert!(text.contains("1 needs a unit: total>1ms") && text.contains("^^^^^^^"), "{text}");
+    // A filter may look like an option.
+    for command in [&["report", "a.json"][..], &["compare", "a.json", "a.json"]] {
+        let output = tracedrop(&dir).args(command).args(["--where", "-property"]).output().unwrap();
+        let text = String::from_utf8(output.stdout.clone()).unwrap();
+        assert!(output.status.success() && !text.contains("property"), "{text}{}", said(&output));
+    }
+    let output = tracedrop(&dir).args(["report", "a.json", "--only", "-1..2"]).output().unwrap();
+    assert!(said(&output).contains("'-1' is not a time after the start"), "{}", said(&output));
+}
+
+/// One file with samples and slices: `self` is a time in two tables and counts samples in the third.
+#[test]
+fn tables_that_a_filter_leaves_out_are_named() {
+    let dir = folder("left-out");
+    let trace = r#"{"traceEvents":[{"ph":"X","name":"s1","pid":1,"tid":1,"ts":0,"dur":100},
+        {"ph":"P","name":"x","pid":1,"tid":1,"ts":5,"sf":1},{"ph":"P","name":"x","pid":1,"tid":1,"ts":6,"sf":2}],
+        "stackFrames":{"1":{"name":"main","category":"py"},"2":{"name":"leaf","category":"py","parent":"1"}}}"#;
+    fs::write(dir.join("mixed.json"), trace).unwrap();
+    let report = |filter: &str| {
+        let arguments = ["report", "mixed.json", "--report", "slices", "--format", "csv", "--where", filter];
+        let output = tracedrop(&dir).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout.clone()).unwrap(), said(&output))
+    };
+    let (code, text, message) = report("self>10us");
+    assert_eq!(code, Some(0), "{message}");
+    assert!(text.contains("\ns1,") && !text.contains("leaf"), "{text}");
+    let note = "note: --where leaves out 1 table without its columns or units: Samples by frame";
+    assert!(message.contains(note), "{message}");
+    let (code, _, message) = report("self>1");
+    assert!(code == Some(1) && message.contains("1 needs a unit"), "{message}");
+    // Columns of all tables, not of the first one.
+    let (code, _, message) = report("zzz=1");
+    assert!(code == Some(1) && message.contains("kind") && message.contains("samples"), "{message}");
 }
 
 #[test]

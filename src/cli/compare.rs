@@ -178,7 +178,7 @@ pub fn compared(args: &CompareArgs, a: Side, b: Side) -> Option<Compared> {
 pub fn narrowed(args: &CompareArgs, compared: &mut Compared) -> Result<bool, String> {
     match keep_wanted(&args.report, compared) {
         Some(message) => Err(message),
-        None => Ok(keep_rows(args.filter.as_deref(), compared, "the comparison")),
+        None => Ok(keep_rows(args.filter.as_deref(), compared, "the comparison", args.input.quiet)),
     }
 }
 

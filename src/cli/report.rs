@@ -8,8 +8,10 @@ use crate::cli::{pictures, usage, watch};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use tracedrop::analysis::{Query, gpu_breakdown, listed};
+use tracedrop::base::text::visible;
+use tracedrop::base::units::counted;
 use tracedrop::engine::{Session, Shown};
-use tracedrop::export::Options;
+use tracedrop::export::{Options, csv};
 use tracedrop::import::FormatInfo;
 use tracedrop::report::{Amounts, Notes};
 
@@ -159,7 +161,7 @@ fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
             return false;
         }
     }
-    if !keep_rows(args.filter.as_deref(), session, name) {
+    if !keep_rows(args.filter.as_deref(), session, name, args.input.quiet) {
         return false;
     }
     if amounts != Amounts::Absolute {
@@ -168,11 +170,27 @@ fn keep_wanted(args: &ReportArgs, session: &mut dyn Shown, name: &str) -> bool {
     true
 }
 
-/// Keeps only rows that match a filter. Prints a message and returns `false` if the filter is wrong.
-pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str) -> bool {
+/// Titles of tables in one message.
+const MAX_TITLES: usize = 5;
+
+/// Keeps only rows that match a filter, and says which tables that leaves out. Prints a message and returns `false` if the filter
+/// is wrong.
+pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str, is_quiet: bool) -> bool {
     let Some(filter) = filter else { return true };
     match session.keep_rows(filter) {
-        Ok(()) => true,
+        Ok(left_out) => {
+            if !left_out.is_empty() && !is_quiet {
+                let n_tables = counted(left_out.len() as u64, "table", "tables");
+                let titles: Vec<String> =
+                    left_out.iter().take(MAX_TITLES).map(|title| visible(title)).collect();
+                let more = if left_out.len() > MAX_TITLES { ", …" } else { "" };
+                let titles = titles.join(", ");
+                say!(
+                    "tracedrop: {name}: note: --where leaves out {n_tables} without its columns or units: {titles}{more}"
+                );
+            }
+            true
+        }
         Err(error) => {
             say!("tracedrop: {name}: --where: {}", error.what);
             say!("  {filter}");

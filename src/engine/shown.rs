@@ -90,7 +90,7 @@ pub trait Shown {
     }
 
     /// Leaves only rows that match a filter in all tables; see [`view::keep_rows`].
-    fn keep_rows(&mut self, filter: &str) -> Result<(), FilterError> {
+    fn keep_rows(&mut self, filter: &str) -> Result<Vec<String>, FilterError> {
         let (reports, order) = self.reports_mut();
         order.changed();
         view::keep_rows(reports, filter)

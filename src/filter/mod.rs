@@ -32,7 +32,16 @@ pub struct ColumnInfo<'a> {
     pub id: &'a str,
     pub label: &'a str,
     pub unit: Unit,
-    pub is_number: bool,
+    pub kind: Kind,
+}
+
+/// What the cells of a column are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Text,
+    Number,
+    /// Shown as yes and no; CSV and JSON have true and false.
+    Bool,
 }
 
 /// What is wrong with a filter, and where.
@@ -42,6 +51,24 @@ pub struct FilterError {
     pub at: Range<usize>,
     /// A sentence: what is wrong, and what to write.
     pub what: String,
+    pub misfit: Misfit,
+}
+
+/// Whether a filter with an error may be right for another table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Misfit {
+    /// It is wrong for any table.
+    None,
+    /// The table lacks this column.
+    Lacks(String),
+    /// The table has that column, but of another unit or kind: samples, where the filter has a time.
+    OtherKind,
+}
+
+impl FilterError {
+    fn wrong(at: Range<usize>, what: String) -> FilterError {
+        FilterError { at, what, misfit: Misfit::None }
+    }
 }
 
 /// One cell, as filters see it.
@@ -151,8 +178,12 @@ impl Filter {
         columns: &[ColumnInfo<'_>],
         is_known: &dyn Fn(&str) -> bool,
     ) -> Result<Filter, FilterError> {
+        let read = syntax::terms(text)?;
+        if let Some(error) = read.windows(2).find_map(|pair| unit_apart(&pair[0], &pair[1], columns)) {
+            return Err(error);
+        }
         let mut terms = Vec::new();
-        for syntax::Term { is_negated, any } in syntax::terms(text)? {
+        for syntax::Term { is_negated, any } in read {
             let any = any
                 .into_iter()
                 .map(|atom| Test::of(atom, text, columns, is_known))
@@ -183,6 +214,7 @@ impl Filter {
                 }
                 Test::Is { column, text, is_negated } => match cell(*column) {
                     CellRef::Missing => false,
+                    CellRef::Bool(value) => (truth(text) == Some(value)) != *is_negated,
                     cell => (cell.text().to_lowercase() == *text) != *is_negated,
                 },
                 Test::Compare { column, op, operand } => {
@@ -219,9 +251,48 @@ impl CellRef<'_> {
             CellRef::Whole(value) => value.to_string(),
             CellRef::Address(address) => format!("{address:#x}"),
             CellRef::Float(value) => value.to_string(),
-            CellRef::Bool(value) => if *value { "yes" } else { "no" }.to_string(),
+            // By either name.
+            CellRef::Bool(value) => if *value { "yes\ntrue" } else { "no\nfalse" }.to_string(),
         }
     }
+}
+
+/// Value of a cell that is yes or no, from its text in lower case: as tables show it, or as CSV and JSON have it.
+fn truth(text: &str) -> Option<bool> {
+    match text {
+        "yes" | "true" => Some(true),
+        "no" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// The error of a number whose unit is the next word, `self>10 us`: that word would be looked for in the rows.
+fn unit_apart(
+    term: &syntax::Term<'_>,
+    next: &syntax::Term<'_>,
+    columns: &[ColumnInfo<'_>],
+) -> Option<FilterError> {
+    let (atom, word) = (term.any.last()?, next.any.first()?);
+    let (name, relation) = atom.test.as_ref()?;
+    let syntax::Relation::Compares(op) = relation else { return None };
+    let column = &columns[find(name, columns)?];
+    let is_bare = |atom: &syntax::Atom<'_>| atom.value.kind == syntax::Kind::Bare;
+    if next.is_negated
+        || word.test.is_some()
+        || !is_bare(word)
+        || !is_bare(atom)
+        || column.kind != Kind::Number
+    {
+        return None;
+    }
+    let (number, unit) = (&atom.value.text, &word.value.text);
+    let is_unit = operand::is_unit_of(unit, number, column.unit);
+    is_unit.then(|| {
+        FilterError::wrong(
+            atom.at.start..word.at.end,
+            format!("Write the unit without a blank before it: {name}{0}{number}{unit}.", op.text()),
+        )
+    })
 }
 
 impl Test {
@@ -240,42 +311,45 @@ impl Test {
                 matches!(value.kind, syntax::Kind::Bare) && operand::starts_as_number(&value.text);
             let is_test = matches!(relation, syntax::Relation::Compares(_)) && is_number;
             if is_test || atom.is_quoted_name || is_known(name) {
-                return Err(FilterError { at: atom.at.clone(), what: unknown_column(name, columns) });
+                let what = unknown_column(name, columns.iter().map(|column| column.id));
+                return Err(FilterError {
+                    at: atom.at.clone(),
+                    what,
+                    misfit: Misfit::Lacks(name.to_string()),
+                });
             }
             return Ok(Test::Row(Pattern::Contains(text[atom.at.clone()].to_lowercase())));
         };
         let of = &columns[column];
+        let wrong = |what: String| Err(FilterError::wrong(atom.at.clone(), what));
+        let other_kind =
+            |what: String| Err(FilterError { at: atom.at.clone(), what, misfit: Misfit::OtherKind });
         if value.text.is_empty() {
-            return Err(FilterError {
-                at: atom.at.clone(),
-                what: format!("A value is missing after {name}."),
-            });
+            return wrong(format!("A value is missing after {name}."));
         }
-        match relation {
-            syntax::Relation::Contains => Ok(Test::Column(column, pattern(value, &atom.at)?)),
-            syntax::Relation::Compares(op) if !of.is_number => {
-                let is_negated = op == Op::NotEqual;
-                match op {
-                    _ if value.kind == syntax::Kind::Regex => Err(FilterError {
-                        at: atom.at.clone(),
-                        what: format!("A regular expression goes after a colon: {name}:/{}/.", value.text),
-                    }),
-                    Op::Equal | Op::NotEqual => {
-                        Ok(Test::Is { column, text: value.text.to_lowercase(), is_negated })
-                    }
-                    _ => Err(FilterError {
-                        at: atom.at.clone(),
-                        what: format!("{name} is text: use {name}:{0} or {name}={0}.", value.text),
-                    }),
-                }
+        let op = match relation {
+            syntax::Relation::Contains => return Ok(Test::Column(column, pattern(value, &atom.at)?)),
+            syntax::Relation::Compares(op) => op,
+        };
+        if of.kind == Kind::Number {
+            return match Operand::parse(&value.text, of.unit) {
+                Ok(operand) => Ok(Test::Compare { column, op, operand }),
+                Err(why) if why.is_of_other_kind() => other_kind(why.sentence(name, op.text())),
+                Err(why) => wrong(why.sentence(name, op.text())),
+            };
+        }
+        let text = value.text.to_lowercase();
+        match op {
+            _ if value.kind == syntax::Kind::Regex => {
+                wrong(format!("A regular expression goes after a colon: {name}:/{}/.", value.text))
             }
-            syntax::Relation::Compares(op) => {
-                let operand = Operand::parse(&value.text, of.unit).map_err(|why| FilterError {
-                    at: atom.at.clone(),
-                    what: why.sentence(name, op.text()),
-                })?;
-                Ok(Test::Compare { column, op, operand })
+            Op::Equal | Op::NotEqual if of.kind == Kind::Text || truth(&text).is_some() => {
+                Ok(Test::Is { column, text, is_negated: op == Op::NotEqual })
             }
+            _ if of.kind == Kind::Bool => {
+                other_kind(format!("{name} is yes or no: use {name}=yes or {name}=no."))
+            }
+            _ => other_kind(format!("{name} is text: use {name}:{0} or {name}={0}.", value.text)),
         }
     }
 }
@@ -284,7 +358,7 @@ fn pattern(value: &syntax::Value<'_>, at: &Range<usize>) -> Result<Pattern, Filt
     if value.kind != syntax::Kind::Regex {
         return Ok(Pattern::Contains(value.text.to_lowercase()));
     }
-    let error = |what: String| FilterError { at: at.clone(), what };
+    let error = |what: String| FilterError::wrong(at.clone(), what);
     if value.text.len() > MAX_REGEX_BYTES {
         return Err(error(format!("The regular expression is longer than {MAX_REGEX_BYTES} bytes.")));
     }
@@ -304,31 +378,48 @@ pub fn find(name: &str, columns: &[ColumnInfo<'_>]) -> Option<usize> {
     by_id.or_else(|| columns.iter().position(|column| same(column.label, name)))
 }
 
-fn unknown_column(name: &str, columns: &[ColumnInfo<'_>]) -> String {
-    let ids: Vec<&str> = columns.iter().map(|column| column.id).collect();
-    format!("There is no column “{name}” here. Columns: {}.", ids.join(", "))
+/// Message about a name that none of the columns has; `ids` are theirs.
+pub fn unknown_column<'a>(name: &str, ids: impl Iterator<Item = &'a str>) -> String {
+    format!("There is no column “{name}” here. Columns: {}.", ids.collect::<Vec<&str>>().join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const COLUMNS: [ColumnInfo<'_>; 6] = [
-        ColumnInfo { id: "name", label: "name", unit: Unit::None, is_number: false },
-        ColumnInfo { id: "phase", label: "phase", unit: Unit::None, is_number: false },
-        ColumnInfo { id: "self", label: "self time", unit: Unit::Ns, is_number: true },
-        ColumnInfo { id: "calls", label: "calls", unit: Unit::Count, is_number: true },
-        ColumnInfo { id: "share", label: "share", unit: Unit::Ratio, is_number: true },
-        ColumnInfo { id: "size", label: "size", unit: Unit::Bytes, is_number: true },
+    const COLUMNS: [ColumnInfo<'_>; 7] = [
+        ColumnInfo { id: "name", label: "name", unit: Unit::None, kind: Kind::Text },
+        ColumnInfo { id: "phase", label: "phase", unit: Unit::None, kind: Kind::Text },
+        ColumnInfo { id: "self", label: "self time", unit: Unit::Ns, kind: Kind::Number },
+        ColumnInfo { id: "calls", label: "calls", unit: Unit::Count, kind: Kind::Number },
+        ColumnInfo { id: "share", label: "share", unit: Unit::Ratio, kind: Kind::Number },
+        ColumnInfo { id: "size", label: "size", unit: Unit::Bytes, kind: Kind::Number },
+        ColumnInfo { id: "hit", label: "cache hit", unit: Unit::None, kind: Kind::Bool },
     ];
 
-    type Cells = [CellRef<'static>; 6];
+    type Cells = [CellRef<'static>; 7];
 
     fn rows() -> [Cells; 4] {
-        use CellRef::{Float, Missing, Text, Whole};
+        use CellRef::{Bool, Float, Missing, Text, Whole};
         [
-            [Text("aten::mm"), Text("decode"), Whole(2_000_000), Whole(10), Float(0.5), Whole(4096)],
-            [Text("aten::add_"), Text("prefill"), Whole(500_000), Whole(9), Float(0.1), Whole(4095)],
+            [
+                Text("aten::mm"),
+                Text("decode"),
+                Whole(2_000_000),
+                Whole(10),
+                Float(0.5),
+                Whole(4096),
+                Bool(true),
+            ],
+            [
+                Text("aten::add_"),
+                Text("prefill"),
+                Whole(500_000),
+                Whole(9),
+                Float(0.1),
+                Whole(4095),
+                Bool(false),
+            ],
             [
                 Text("Kernel<float> one|two"),
                 Text("decode step"),
@@ -336,8 +427,9 @@ mod tests {
                 Missing,
                 Float(0.02),
                 Missing,
+                Bool(true),
             ],
-            [Text("-start /usr/lib"), Missing, Whole(0), Whole(12_000), Missing, Whole(1 << 30)],
+            [Text("-start /usr/lib"), Missing, Whole(0), Whole(12_000), Missing, Whole(1 << 30), Missing],
         ]
     }
 
@@ -430,6 +522,47 @@ mod tests {
         assert_eq!(matching("phase=decode calls>=10 self>1ms mm"), [0]);
     }
 
+    /// Tables show yes and no, CSV and JSON true and false.
+    #[test]
+    fn yes_and_no_go_by_either_name() {
+        for (filter, rows) in [
+            ("hit=yes", &[0, 2][..]),
+            ("hit=TRUE", &[0, 2]),
+            ("hit=no", &[1]),
+            ("hit=false", &[1]),
+            ("hit!=true", &[1]),
+            ("-hit=false", &[0, 2, 3]),
+            ("hit:true", &[0, 2]),
+            ("hit:/^no$/", &[1]),
+        ] {
+            assert_eq!(matching(filter), rows, "{filter}");
+        }
+        for filter in ["hit=maybe", "hit=1", "hit>0"] {
+            let error = Filter::parse(filter, &COLUMNS).expect_err(filter);
+            assert_eq!(error.what, "hit is yes or no: use hit=yes or hit=no.");
+        }
+    }
+
+    #[test]
+    fn units_belong_to_their_numbers() {
+        for (filter, at, wanted) in [
+            ("calls>=1 k", "calls>=1 k", "calls>=1k"),
+            ("mm self>10 us add", "self>10 us", "self>10us"),
+            ("share > 10\t%", "share > 10\t%", "share>10%"),
+            ("mm|size<4 MiB|add", "size<4 MiB", "size<4MiB"),
+        ] {
+            let error = Filter::parse(filter, &COLUMNS).expect_err(filter);
+            assert_eq!(error.what, format!("Write the unit without a blank before it: {wanted}."));
+            assert_eq!(&filter[error.at], at);
+        }
+        // These words are no units of the column, or are not meant as one.
+        for filter in
+            ["calls>=1 \"k\"", "calls>=1 -k", "calls>=1k k", "calls>=1 kernel", "calls>=1 5", "phase=1 k"]
+        {
+            assert!(Filter::parse(filter, &COLUMNS).is_ok(), "{filter}");
+        }
+    }
+
     #[test]
     fn errors_say_where_and_what_to_write() {
         let error = |filter: &str| {
@@ -442,6 +575,10 @@ mod tests {
         assert_eq!(error("slef>1ms").1.split(". ").next(), Some("There is no column “slef” here"));
         assert_eq!(error("phase>decode").1, "phase is text: use phase:decode or phase=decode.");
         assert_eq!(error("calls>ten").1, "“ten” is not a number.");
+        assert_eq!(
+            error("self>0,3ms").1,
+            "0,3 has a comma that doesn't group three digits: write decimals with a point, 0.3."
+        );
         assert_eq!(error("share>10").1, "10 is more than 100%: for 10%, write share>10%.");
         assert_eq!(error("self>1kg").1, "“kg” is not a unit of time: use ns, us, ms, s, min or h.");
         assert_eq!(error("a \"b c").0, "\"b c");

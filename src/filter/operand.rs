@@ -24,9 +24,18 @@ pub(super) enum Why {
         known: &'static str,
     },
     AboveWhole(String),
+    /// A number with a comma that doesn't group three digits, as it is written.
+    Comma(String),
 }
 
 impl Why {
+    /// Whether the number has a unit that may be right for another column of that name.
+    pub fn is_of_other_kind(&self) -> bool {
+        let Why::BadUnit { unit, .. } = self else { return false };
+        let unit = unit.trim_end_matches("/s");
+        unit == "%" || [TIME, BYTES, FLOPS, COUNT].into_iter().any(|units| size_of(units, unit).is_some())
+    }
+
     /// A sentence for a test of the column `name` with the sign `op`.
     pub fn sentence(&self, name: &str, op: &str) -> String {
         match self {
@@ -39,6 +48,10 @@ impl Why {
             Why::AboveWhole(number) => {
                 format!("{number} is more than 100%: for {number}%, write {name}{op}{number}%.")
             }
+            Why::Comma(number) => format!(
+                "{number} has a comma that doesn't group three digits: write decimals with a point, {}.",
+                number.replace(',', ".")
+            ),
         }
     }
 }
@@ -46,6 +59,28 @@ impl Why {
 /// Whether someone who wrote it meant a number.
 pub(super) fn starts_as_number(text: &str) -> bool {
     text.trim_start_matches(['-', '+', '\u{2212}']).starts_with(|letter: char| letter.is_ascii_digit())
+}
+
+/// Whether a word is a unit that may follow this number, which has none, in a column of that unit.
+pub(super) fn is_unit_of(word: &str, number: &str, unit: Unit) -> bool {
+    number.chars().all(is_of_number)
+        && !word.starts_with(is_of_number)
+        && Operand::parse(&format!("{number}{word}"), unit).is_ok()
+}
+
+fn is_of_number(letter: char) -> bool {
+    letter.is_ascii_digit() || matches!(letter, '.' | ',' | '_' | '-' | '+' | '\u{2212}')
+}
+
+/// Whether commas stand only where tables have them: every three digits before the point, `1,024`. Some languages write decimals
+/// with a comma, `0,3`.
+fn groups_digits(number: &str) -> bool {
+    let number = number.trim_start_matches(['-', '+', '\u{2212}']);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or_default();
+    let is_first = (1..=3).contains(&first.len()) && !first.starts_with('0');
+    !fraction.contains(',') && (!whole.contains(',') || is_first && groups.all(|group| group.len() == 3))
 }
 
 /// Units by their names, each with its size in the smallest one.
@@ -83,11 +118,11 @@ impl Operand {
             let whole = i128::from_str_radix(hex, 16).map_err(|_| Why::NoNumber(text.to_string()))?;
             return Ok(Operand { value: whole as f64, whole: Some(whole) });
         }
-        let is_of_number = |letter: char| {
-            letter.is_ascii_digit() || matches!(letter, '.' | ',' | '_' | '-' | '+' | '\u{2212}')
-        };
         let end = text.find(|letter| !is_of_number(letter)).unwrap_or(text.len());
         let (shown, suffix) = (&text[..end], text[end..].trim());
+        if starts_as_number(shown) && !groups_digits(shown) {
+            return Err(Why::Comma(shown.to_string()));
+        }
         // Digits may be in groups, as tables show them.
         let digits: String = shown.replace([',', '_'], "").replace('\u{2212}', "-");
         let value: f64 = match digits.parse() {
@@ -124,12 +159,16 @@ enum Scale {
     By(f64),
 }
 
+fn size_of(units: Units, name: &str) -> Option<f64> {
+    let lower = name.to_lowercase();
+    units.iter().find(|(name, _)| *name == lower).map(|(_, size)| *size)
+}
+
 /// How a number with that suffix becomes one of its column.
 fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<Scale, Why> {
     use Scale::{By, Times};
     let bad = |is_of, known| Err(Why::BadUnit { unit: suffix.to_string(), is_of, known });
     let lower = suffix.to_lowercase();
-    let find = |units: Units, text: &str| units.iter().find(|(name, _)| *name == text).map(|(_, size)| *size);
     match unit {
         Unit::Ns | Unit::NsOffset | Unit::NsClock | Unit::Ms | Unit::Seconds => {
             let in_column = match unit {
@@ -137,7 +176,7 @@ fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<Scale,
                 Unit::Seconds => 1e9,
                 _ => 1.0,
             };
-            match find(TIME, &lower) {
+            match size_of(TIME, suffix) {
                 Some(size) if size >= in_column => Ok(Times(size / in_column)),
                 Some(size) => Ok(By(in_column / size)),
                 None if suffix.is_empty() && value == 0.0 => Ok(Times(1.0)),
@@ -147,7 +186,7 @@ fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<Scale,
         }
         Unit::Bytes | Unit::BytesPerSecond => {
             let bytes = lower.strip_suffix("/s").filter(|_| unit == Unit::BytesPerSecond).unwrap_or(&lower);
-            match find(BYTES, bytes) {
+            match size_of(BYTES, bytes) {
                 Some(size) => Ok(Times(size)),
                 None if suffix.is_empty() => Ok(Times(1.0)),
                 None => bad("size", "B, kB, MB, GB, KiB, MiB or GiB"),
@@ -155,7 +194,7 @@ fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<Scale,
         }
         Unit::Flops | Unit::FlopsPerSecond => {
             let flops = lower.strip_suffix("/s").filter(|_| unit == Unit::FlopsPerSecond).unwrap_or(&lower);
-            match find(FLOPS, flops.strip_suffix('s').unwrap_or(flops)) {
+            match size_of(FLOPS, flops.strip_suffix('s').unwrap_or(flops)) {
                 Some(size) => Ok(Times(size)),
                 None if suffix.is_empty() => Ok(Times(1.0)),
                 None => bad("work", "GFLOP or TFLOP"),
@@ -173,7 +212,7 @@ fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<Scale,
         | Unit::Address
         | Unit::Samples
         | Unit::UnixSeconds
-        | Unit::Plain => match find(COUNT, &lower) {
+        | Unit::Plain => match size_of(COUNT, suffix) {
             Some(size) => Ok(Times(size)),
             None if suffix.is_empty() => Ok(Times(1.0)),
             None if starts_as_number(suffix) || unit == Unit::None => bad("", ""),
@@ -209,6 +248,11 @@ mod tests {
         assert_eq!(number("0x1f", Unit::Address), Ok(31.0));
         assert!(number("1kg", Unit::Count).is_err());
         assert!(number(".", Unit::Count).is_err());
+        assert_eq!(number("12,345,678.5", Unit::Plain), Ok(12_345_678.5));
+        assert_eq!(number("−1,024", Unit::Count), Ok(-1024.0));
+        for decimals in ["0,3", "1,5", "0,300", "1,0245", "1234,567", "1.000,5", "1,,024", "1,024,5"] {
+            assert_eq!(number(decimals, Unit::Count), Err(Why::Comma(decimals.to_string())), "{decimals}");
+        }
     }
 
     #[test]

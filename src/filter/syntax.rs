@@ -185,9 +185,9 @@ fn atom<'a>(input: &mut Input<'a>) -> Parsed<Atom<'a>> {
 pub(super) fn terms(text: &str) -> Result<Vec<Term<'_>>, FilterError> {
     read(&mut LocatingSlice::new(text)).map_err(|error| match error {
         ErrMode::Backtrack(wrong) | ErrMode::Cut(wrong) => {
-            FilterError { at: wrong.from..text.len(), what: wrong.what.to_string() }
+            FilterError::wrong(wrong.from..text.len(), wrong.what.to_string())
         }
-        ErrMode::Incomplete(_) => FilterError { at: 0..text.len(), what: NO_FILTER.to_string() },
+        ErrMode::Incomplete(_) => FilterError::wrong(0..text.len(), NO_FILTER.to_string()),
     })
 }
 

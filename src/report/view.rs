@@ -6,7 +6,7 @@ use super::table::{Cells, Column, Compared, Sort, Table};
 use super::value::Value;
 use super::{Block, Report};
 use crate::base::units::Unit;
-use crate::filter::{self, CellRef, ColumnInfo, Filter, FilterError};
+use crate::filter::{self, CellRef, ColumnInfo, Filter, FilterError, Kind, Misfit};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -115,7 +115,11 @@ pub fn column_infos(table: &Table) -> Vec<ColumnInfo<'_>> {
         id,
         label,
         unit: *unit,
-        is_number: cells.is_numeric(),
+        kind: match cells {
+            Cells::Text(_) => Kind::Text,
+            Cells::Bool(_) => Kind::Bool,
+            _ => Kind::Number,
+        },
     });
     infos.collect()
 }
@@ -143,23 +147,39 @@ pub fn row_order_or_all(table: &Table, query: &TableQuery) -> Vec<u32> {
     })
 }
 
-/// Leaves only rows that match a filter in the tables of `reports`. Tables that lack a column which the filter names go, and an error
-/// is that of the first of them if none is left; nothing is changed then.
-pub fn keep_rows(reports: &mut [Report], filter: &str) -> Result<(), FilterError> {
+/// Columns that a message about an unknown one lists.
+const MAX_LISTED: usize = 50;
+
+/// Leaves only rows that match a filter in the tables of `reports`. Tables that lack a column which the filter names, or have it in
+/// another unit, go: their titles are the answer. It is an error if no table is left, or if the filter is wrong for any table;
+/// nothing is changed then.
+pub fn keep_rows(reports: &mut [Report], filter: &str) -> Result<Vec<String>, FilterError> {
     let tables: Vec<&Table> = reports.iter().flat_map(Report::tables).collect();
     let is_known = |name: &str| tables.iter().any(|table| filter::find(name, &column_infos(table)).is_some());
     let parse = |table: &Table| Filter::parse_among(filter, &column_infos(table), &is_known);
     let filters: Vec<Result<Filter, FilterError>> = tables.iter().map(|table| parse(table)).collect();
-    if filters.iter().all(Result::is_err)
-        && let Some(Err(error)) = filters.iter().find(|filter| filter.is_err())
-    {
-        return Err(error.clone());
+    let errors = || filters.iter().filter_map(|filter| filter.as_ref().err());
+    let wrong = errors().find(|error| error.misfit == Misfit::None);
+    let unfit = errors().find(|error| error.misfit == Misfit::OtherKind).or_else(|| errors().next());
+    if let Some(error) = wrong.or(unfit.filter(|_| filters.iter().all(Result::is_err))) {
+        let mut error = error.clone();
+        if let Misfit::Lacks(name) = &error.misfit {
+            error.what = match is_known(name) {
+                true => format!("No table has all columns that this filter names; some lack “{name}”."),
+                false => filter::unknown_column(name, ids(&tables).iter().map(String::as_str)),
+            };
+        }
+        return Err(error);
     }
+    let mut left_out = Vec::new();
     let mut filters = filters.into_iter();
     for report in reports {
         report.blocks.retain_mut(|block| {
             let Block::Table(table) = block else { return true };
-            let Some(Ok(filter)) = filters.next() else { return false };
+            let Some(Ok(filter)) = filters.next() else {
+                left_out.push(table.title.clone());
+                return false;
+            };
             let rows = matching_rows(table, &filter);
             if rows.len() < table.n_rows() {
                 *table = table.with_rows(&rows);
@@ -168,7 +188,23 @@ pub fn keep_rows(reports: &mut [Report], filter: &str) -> Result<(), FilterError
             true
         });
     }
-    Ok(())
+    Ok(left_out)
+}
+
+/// Ids of all columns of these tables, each once; of very many, the first ones and how many more there are.
+fn ids(tables: &[&Table]) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for column in tables.iter().flat_map(|table| &table.columns) {
+        if !ids.iter().any(|id| *id == column.id) {
+            ids.push(column.id.to_string());
+        }
+    }
+    if ids.len() > MAX_LISTED {
+        let n_more = ids.len() - MAX_LISTED;
+        ids.truncate(MAX_LISTED);
+        ids.push(format!("and {n_more} more"));
+    }
+    ids
 }
 
 fn sort_by(table: &Table, sort: Option<Sort>, rows: &mut [u32]) {
@@ -289,6 +325,41 @@ mod tests {
         let rows = window(&table, &[3, 0, 2, 1], 1, 2);
         assert_eq!((rows.n_matching, rows.rows.len(), rows.rows[0][0].clone()), (4, 2, "Beta".into()));
         assert_eq!(window(&table, &[3], 7, 2).rows.len(), 0);
+    }
+    #[test]
+    fn tables_without_the_columns_go_and_are_named() {
+        let names = || Column::key("name", "name", Content::Symbol, ["a", "b"].into_iter().collect());
+        let own = |unit| Column::unsigned("self", "self", unit, vec![Some(20), Some(2)]);
+        let table = |title: &'static str, columns| Table::new(title, title, columns);
+        let reports = || {
+            let mut report = Report::new("r", "r");
+            report.table(table("times", vec![names(), own(Unit::Ns)]));
+            report.table(table("samples", vec![names(), own(Unit::Samples)]));
+            report.table(table(
+                "files",
+                vec![names(), Column::unsigned("line", "line", Unit::Id, vec![None; 2])],
+            ));
+            vec![report]
+        };
+        let kept = |filter: &str| {
+            let mut reports = reports();
+            let left_out = keep_rows(&mut reports, filter).map_err(|error| error.what)?;
+            let rows: Vec<usize> = reports[0].tables().map(Table::n_rows).collect();
+            Ok::<_, String>((left_out.join(" "), rows))
+        };
+        assert_eq!(kept("name=a"), Ok((String::new(), vec![1, 1, 1])));
+        assert_eq!(kept("self>10ns"), Ok(("samples files".to_string(), vec![1])));
+        // Right for samples, but a mistake in the table of times.
+        assert_eq!(kept("self>1"), Err("1 needs a unit: self>1ms, self>1us.".to_string()));
+        assert_eq!(
+            kept("zzz=1"),
+            Err("There is no column “zzz” here. Columns: name, self, line.".to_string())
+        );
+        assert_eq!(
+            kept("line=2 self>1ns"),
+            Err("No table has all columns that this filter names; some lack “line”.".to_string())
+        );
+        assert!(kept("name>1").is_err_and(|what| what.starts_with("name is text")));
     }
     #[test]
     fn sums_are_exact_and_leave_out_what_is_missing() {
