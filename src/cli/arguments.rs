@@ -75,7 +75,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "ID", value_parser = report_id)]
     pub report: Vec<String>,
     /// Print only matching rows: words, 'self>1ms', 'name:/gemm/', 'phase=decode'; see docs/filter.md.
-    #[arg(long = "where", value_name = "FILTER")]
+    #[arg(long = "where", value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Option<String>,
     /// Columns that add up: as they are, as percent of their total, or divided by the number of steps.
     #[arg(long, value_enum, default_value_t = Show::Absolute)]
@@ -143,7 +143,7 @@ pub struct ReportTables {
     #[arg(long, value_name = "R,S,R,S")]
     suitability: Option<String>,
     /// List the memory of CUDA memory snapshots at this moment: milliseconds from the start, or with a unit (`1.5s`).
-    #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds, allow_hyphen_values = true)]
     memory_at: Option<i64>,
     /// Show passwords, tokens and keys instead of hiding them.
     #[arg(long)]
@@ -168,7 +168,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "ID")]
     pub run_id: Option<String>,
     /// Export only this time range: milliseconds from the start of the trace, or with a unit (`1.5s..2s`, `300us..`).
-    #[arg(long, value_name = "START..END", value_parser = part::window)]
+    #[arg(long, value_name = "START..END", value_parser = part::window, allow_hyphen_values = true)]
     pub window: Option<(i64, i64)>,
     /// Export only slices nested less than N levels deep.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -207,7 +207,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "EVENTS")]
     pub hold: Option<usize>,
     /// Report only on this time range: milliseconds from the start of the trace, or with a unit (`1.5s..2s`, `300us..`).
-    #[arg(long, value_name = "START..END", value_parser = part::window)]
+    #[arg(long, value_name = "START..END", value_parser = part::window, allow_hyphen_values = true)]
     pub only: Option<(i64, i64)>,
     /// Do not print parsing issues and notes.
     #[arg(short, long)]

@@ -49,7 +49,7 @@ pub struct CompareArgs {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print only matching rows; see docs/filter.md.
-    #[arg(long = "where", value_name = "FILTER")]
+    #[arg(long = "where", value_name = "FILTER", allow_hyphen_values = true)]
     filter: Option<String>,
     #[command(flatten)]
     tables: ReportTables,
