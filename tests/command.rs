@@ -241,6 +241,29 @@ fn tables_that_a_filter_leaves_out_are_named() {
     assert!(code == Some(1) && message.contains("kind") && message.contains("samples"), "{message}");
 }
 
+/// Rows of two files; a column says which file a row is of.
+#[test]
+fn several_files_are_one_table_in_csv() {
+    let dir = folder("csv-of-several");
+    fs::write(dir.join("b.json"), r#"[{"name":"b","ph":"X","ts":0,"dur":7,"pid":1,"tid":1}]"#).unwrap();
+    let csv = |arguments: &[&str]| {
+        let output = tracedrop(&dir).args(["report", "--format", "csv"]).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let one = csv(&["b.json", "--table", "slices"]);
+    let text = csv(&["a.json", "b.json", "--table", "slices"]);
+    let lines: Vec<&str> = text.lines().collect();
+    // A header, three slices, one slice.
+    assert_eq!(lines.len(), 5, "{text}");
+    let (header, row) = one.split_once("\r\n").unwrap();
+    assert_eq!(lines[0], format!("file,{header}"));
+    assert!(lines[1..4].iter().all(|line| line.starts_with("a.json,")), "{text}");
+    assert_eq!(lines[4], format!("b.json,{}", row.trim_end()));
+    // Whole documents start with their names, after an empty line.
+    assert!(csv(&["a.json", "b.json"]).contains("\r\n\r\nb.json\r\n"));
+}
+
 #[test]
 fn amounts_are_shown_as_percent_of_all_rows_and_per_step() {
     let dir = folder("amounts");

@@ -133,7 +133,7 @@ fn report_together(
         return Ok(ExitCode::from(1));
     }
     let mut out = io::BufWriter::new(output::stdout());
-    if let Some(wrong) = write_report(args, &notes, &mut session, &mut out)? {
+    if let Some(wrong) = write_report(args, &notes, &mut session, None, &mut out)? {
         return Ok(wrong);
     }
     out.flush()?;
@@ -214,6 +214,9 @@ fn report_each(
     let several = files.len() > 1;
     // Several documents in a row are not valid JSON.
     let as_list = several && matches!(args.format, Format::Json);
+    let as_csv = several && matches!(args.format, Format::Csv);
+    // Of the last table in CSV.
+    let mut header = String::new();
     let mut n_written = 0;
     for (n, file) in files.iter().enumerate() {
         let Some(mut opened) = open(file) else {
@@ -231,8 +234,13 @@ fn report_each(
         if as_list {
             out.write_all(if n_written == 0 { b"[\n" } else { b",\n" })?;
         }
+        if as_csv && args.table.is_none() && n_written > 0 {
+            out.write_all(b"\r\n")?;
+        }
         n_written += 1;
-        if let Some(wrong) = write_report(args, &notes, session, &mut out)? {
+        let shown = file.shown();
+        let in_stream = as_csv.then_some((shown.as_str(), &mut header));
+        if let Some(wrong) = write_report(args, &notes, session, in_stream, &mut out)? {
             return Ok(wrong);
         }
         if let Some(why) = session.shortfall() {
@@ -257,11 +265,13 @@ fn list_reports() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the reports of one session, or one table. `Some` if there is no such table.
+/// Writes the reports of one session, or one table. `Some` if there is no such table. `in_stream`: name of the file, where those of
+/// several go into one CSV, and the header of the table before.
 fn write_report(
     args: &ReportArgs,
     notes: &Option<Notes>,
     session: &mut dyn Shown,
+    in_stream: Option<(&str, &mut String)>,
     out: &mut dyn Write,
 ) -> io::Result<Option<ExitCode>> {
     let color =
@@ -282,10 +292,14 @@ fn write_report(
     }
     let mut out = LineEnd { inner: out, last: b'\n' };
     match &args.table {
-        Some(id) => match session.table_csv(id) {
-            Some(text) => out.write_all(text.as_bytes())?,
-            None => return Ok(Some(usage(no_table(session, id)))),
-        },
+        Some(id) => {
+            let Some(table) = session.table_by_id(id) else { return Ok(Some(usage(no_table(session, id)))) };
+            let text = match in_stream {
+                Some((file, header)) => csv::table_of_file(table, file, header),
+                None => csv::table_csv(table, &(0..table.n_rows() as u32).collect::<Vec<_>>()),
+            };
+            out.write_all(text.as_bytes())?;
+        }
         None => drop(session.export(args.format.exporter(), &options, &mut out)?),
     }
     // The reference writes JSON without a final line end; a shell needs one.

@@ -138,11 +138,9 @@ pub trait Shown {
         format!("{} needs {needs}, which is missing", exporter.title)
     }
 
-    /// Table by id, from the first report that has it, as CSV in the default order.
-    fn table_csv(&self, id: &str) -> Option<String> {
-        let table = self.reports().iter().flat_map(Report::tables).find(|table| table.id == id)?;
-        let order: Vec<u32> = (0..table.n_rows() as u32).collect();
-        Some(export::csv::table_csv(table, &order))
+    /// Table by id, from the first report that has it.
+    fn table_by_id(&self, id: &str) -> Option<&Table> {
+        self.reports().iter().flat_map(Report::tables).find(|table| table.id == id)
     }
 
     /// Suggested file name of an export.

@@ -49,6 +49,25 @@ pub fn table_csv(table: &Table, order: &[u32]) -> String {
     table_text(table, order, b',', b"\r\n")
 }
 
+/// One of the tables of several files that go into one CSV: its first column, `file`, says which file a row is of. The header is left
+/// out where it is `header`, that of the table before; otherwise an empty line comes before it.
+pub fn table_of_file(table: &Table, file: &str, header: &mut String) -> String {
+    // Tables of source code have a column of that name.
+    let id = if table.column("file").is_some() { "trace_file" } else { "file" };
+    let files = (0..table.n_rows()).map(|_| file).collect();
+    let mut columns = vec![Column::key(id, "file", Content::Plain, files)];
+    columns.extend(table.columns.iter().cloned());
+    let order: Vec<u32> = (0..table.n_rows() as u32).collect();
+    let text = table_csv(&Table { columns, ..table.clone() }, &order);
+    let (own, rows) = text.split_once("\r\n").unwrap_or((&text, ""));
+    if own == header {
+        return rows.to_string();
+    }
+    let is_first = header.is_empty();
+    *header = own.to_string();
+    if is_first { text } else { format!("\r\n{text}") }
+}
+
 /// One table as tab-separated text, for pasting into a spreadsheet.
 pub fn table_tsv(table: &Table, order: &[u32]) -> String {
     table_text(table, order, b'\t', b"\n")
@@ -192,7 +211,7 @@ fn header(column: &Column) -> String {
     let tells_ratio = |word: &str| matches!(word, "ratio" | "fraction" | "frac");
     let has_unit = symbol.is_empty()
         || !column.cells.is_numeric()
-        || column.id.strip_suffix(symbol).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+        || stem.strip_suffix(symbol).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
         || column.unit == Unit::Ratio && column.id.split('_').any(tells_ratio);
     if has_unit { column.id.to_string() } else { format!("{}_{symbol}", column.id) }
 }
