@@ -13,6 +13,7 @@ import threading
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -322,6 +323,24 @@ def test_the_command_sql(trace: td.Trace) -> None:
     assert b'"gpu-kernels".kernels' in command("sql", TRACE, "--tables").stdout
     failed = command("sql", "no/such/file", "select 1")
     assert failed.returncode == 1 and b"cannot be opened" in failed.stderr
+
+
+def test_json_of_sql_has_every_column_and_only_numbers_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    from decimal import Decimal
+
+    from tracedrop import _sql
+
+    class Answer:
+        columns = ["a", "a", "a_2", "list", "struct", "map"]
+
+        def fetchall(self) -> list[tuple[Any, ...]]:
+            inf, nan = float("inf"), float("nan")
+            return [(1, Decimal(2), -inf, [nan, 1.5], {"x": (inf, Decimal("0.5"))}, {1: nan})]
+
+    _sql.write(Answer(), "json")
+    printed = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    # The second "a" goes around the name "a_2", which another column has.
+    assert printed == [{"a": 1, "a_3": 2, "a_2": None, "list": [None, 1.5], "struct": {"x": [None, 0.5]}, "map": {"1": None}}]
 
 
 def test_commands_end_quietly_when_the_reader_or_the_user_has_enough(large: Path, tmp_path: Path) -> None:

@@ -87,9 +87,25 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=["table", "csv", "json"], default="table", help="[default: table, which shows some of the rows]")
 
 
+def _apart(names: list[str]) -> list[str]:
+    """Names of columns, each once, as keys of an object: the second ``a`` is ``a_2``."""
+    taken = set(names)
+    out: list[str] = []
+    for name in names:
+        own, number = name, 2
+        while own in out or (number > 2 and own in taken):
+            own, number = f"{name}_{number}", number + 1
+        out.append(own)
+    return out
+
+
 def _json_value(value: Any) -> Any:
-    """Exact numbers as numbers; those that JSON lacks, such as NaN, are missing."""
-    if isinstance(value, Decimal) and value == value.to_integral_value():
+    """Exact numbers as numbers; those that JSON lacks, such as NaN, are missing, also in lists and structs."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): _json_value(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(inner) for inner in value]
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
         return int(value)
     if isinstance(value, (float, Decimal)):
         return float(value) if math.isfinite(value) else None
@@ -109,8 +125,9 @@ def write(relation: Any, format: str) -> None:
         out.writerow(columns)
         out.writerows(rows)
     else:
-        values = [{name: _json_value(value) for name, value in zip(columns, row)} for row in rows]
-        json.dump(values, sys.stdout, default=str, ensure_ascii=False, indent=1)
+        names = _apart(columns)
+        values = [{name: _json_value(value) for name, value in zip(names, row)} for row in rows]
+        json.dump(values, sys.stdout, default=str, ensure_ascii=False, indent=1, allow_nan=False)
         print()
 
 
