@@ -264,6 +264,31 @@ fn several_files_are_one_table_in_csv() {
     assert!(csv(&["a.json", "b.json"]).contains("\r\n\r\nb.json\r\n"));
 }
 
+/// Notes beside traces are skipped, and are all that a folder without traces has to show.
+#[test]
+fn texts_beside_traces_are_skipped() {
+    let dir = folder("texts");
+    for name in ["traces", "texts"] {
+        fs::create_dir(dir.join(name)).unwrap();
+        fs::write(dir.join(name).join("README.txt"), "Measured on Monday.\n").unwrap();
+        fs::write(dir.join(name).join("settings.txt"), "The batch size is eight.\n").unwrap();
+    }
+    fs::write(dir.join("traces/a.json"), TRACE).unwrap();
+    fs::write(dir.join("traces/stacks.txt"), "main;parse 12\nmain;write 3\n").unwrap();
+    let run = |arguments: &[&str]| tracedrop(&dir).args(arguments).output().unwrap();
+    let output = run(&["report", "traces"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(text.contains("==> traces/a.json <==") && text.contains("==> traces/stacks.txt <=="), "{text}");
+    assert_eq!(
+        said(&output),
+        "tracedrop: traces/settings.txt: note: skipped: text, but not a supported trace\n"
+    );
+    let refused = run(&["report", "texts"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(said(&refused).contains("texts/settings.txt: unrecognized trace format"), "{}", said(&refused));
+}
+
 #[test]
 fn amounts_are_shown_as_percent_of_all_rows_and_per_step() {
     let dir = folder("amounts");

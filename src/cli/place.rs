@@ -112,6 +112,34 @@ impl Place {
             Place::Useless(_, why) => Err(why.clone()),
         }
     }
+
+    /// Whether it is a text, and no trace.
+    fn is_other_text(&self) -> bool {
+        let name = match self {
+            Place::Path(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            Place::Packed(packed) => packed.trace.path.clone(),
+            _ => return false,
+        };
+        if !folder::may_be_other_text(&name) {
+            return false;
+        }
+        let Ok(input) = self.input(true) else { return false };
+        let mut head = Vec::new();
+        let is_read = input.reader.take(folder::HEAD_BYTES as u64).read_to_end(&mut head).is_ok();
+        is_read && folder::is_other_text(&name, &head)
+    }
+}
+
+/// The traces of a folder or an archive, without texts beside them; all places if there are only texts.
+fn without_texts(places: Vec<Place>, is_quiet: bool) -> Vec<Place> {
+    let (texts, traces): (Vec<Place>, Vec<Place>) = places.into_iter().partition(Place::is_other_text);
+    if traces.is_empty() {
+        return texts;
+    }
+    for text in texts.iter().filter(|_| !is_quiet) {
+        say!("tracedrop: {}: note: skipped: text, but not a supported trace", text.shown());
+    }
+    traces
 }
 
 /// Traces that `paths` stand for. A folder or archive stands for the traces directly in it, in order of name, and the runs anywhere
@@ -125,7 +153,7 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
             continue;
         }
         if let Some(inside) = in_archive(path, is_quiet) {
-            places.extend(inside);
+            places.extend(without_texts(inside, is_quiet));
             continue;
         }
         let files = std::fs::read_dir(path).into_iter().flatten();
@@ -152,15 +180,16 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
             places.push(Place::Path(path.clone()));
         }
         let mut given: Vec<PathBuf> = Vec::new();
+        let mut found = Vec::new();
         let inside_of = path;
         for path in inside {
             match in_archive(&path, is_quiet) {
-                Some(inside) => places.extend(inside),
+                Some(inside) => found.extend(inside),
                 None => {
                     let mut lists = lists_above(inside_of, &path);
                     lists.retain(|list| !given.contains(list));
                     given.extend(lists.iter().cloned());
-                    places.push(if lists.is_empty() {
+                    found.push(if lists.is_empty() {
                         Place::Path(path)
                     } else {
                         Place::FirstRun(path, lists)
@@ -168,6 +197,7 @@ pub fn places(paths: &[PathBuf], is_quiet: bool) -> Vec<Place> {
                 }
             }
         }
+        places.extend(without_texts(found, is_quiet));
     }
     places
 }

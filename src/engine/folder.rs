@@ -6,7 +6,7 @@ pub use crate::archive::tar::{Piece, tar_of};
 use crate::base::sort;
 use crate::base::text::number_behind;
 use crate::import::sqlite_captures::parquet_folder;
-use crate::import::{Confidence, address_ranges};
+use crate::import::{Confidence, address_ranges, detect, foreign};
 use crate::memory_run;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,28 @@ pub fn may_be_trace(name: &str, formats: &[FormatView]) -> bool {
     let is_ending = |known: &str| known.eq_ignore_ascii_case(ending);
     // Files that start with a dot belong to the system.
     !stem.is_empty()
+        && !NAMES_OF_TEXTS.into_iter().any(|known| known.eq_ignore_ascii_case(name))
         && (ENDINGS_OF_ANY.into_iter().any(is_ending)
             || formats.iter().flat_map(|format| &format.extensions).any(|known| is_ending(known)))
+}
+
+/// Texts that lie beside traces, in either case of letters.
+const NAMES_OF_TEXTS: [&str; 2] = ["readme.txt", "license.txt"];
+
+/// Bytes of a file that [`is_other_text`] needs.
+pub const HEAD_BYTES: usize = detect::HEAD_BYTES;
+
+/// Whether a file may be a text of another kind, such as notes, by an ending that any text has; its beginning decides, see
+/// [`is_other_text`].
+pub fn may_be_other_text(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("txt"))
+}
+
+/// Whether a file of such a name, with this beginning, is no trace or profile.
+pub fn is_other_text(name: &str, head: &[u8]) -> bool {
+    let is_known =
+        detect::detect(head, name).is_some() || foreign::find(head).is_some_and(|kind| kind.is_recording);
+    may_be_other_text(name) && !is_known && detect::describe(head).is_some()
 }
 
 /// Whether a file may be an archive, by its name; the content decides.
@@ -331,9 +351,20 @@ mod tests {
         for name in ["rank0.json", "a.pt.trace.JSON", "b.jsonl.gz", "run.tdx", "c.zst"] {
             assert!(may_be_trace(name, &formats), "{name}");
         }
-        for name in [".DS_Store", "README", "notes.md", ".json", "", "gz", "été"] {
+        for name in [".DS_Store", "README", "ReadMe.txt", "notes.md", ".json", "", "gz", "été"] {
             assert!(!may_be_trace(name, &formats), "{name}");
         }
+    }
+
+    #[test]
+    fn texts_beside_traces_are_told_by_their_content() {
+        let is_other = |text: &str| is_other_text("a.TXT", text.as_bytes());
+        assert!(is_other("Measured on Monday.\n") && is_other(""));
+        // Folded stacks; a recording that cannot be read; what has an ending of its own.
+        assert!(!is_other("main;parse 12\nmain;write 3\n"));
+        assert!(!is_other("# tracer: nop\n#\n"));
+        assert!(!is_other_text("a.json", b"Measured on Monday.\n"));
+        assert!(!is_other_text("a.txt", &[0xde, 0xad, 0, 0xbe]));
     }
 
     #[test]
