@@ -289,6 +289,21 @@ fn texts_beside_traces_are_skipped() {
     assert!(said(&refused).contains("texts/settings.txt: unrecognized trace format"), "{}", said(&refused));
 }
 
+/// The list is as long as asked for; 0 leaves it out, as with the list of slowest forward passes.
+#[test]
+fn lists_of_longest_slices_have_as_many_rows_as_asked_for() {
+    let dir = folder("top");
+    let n_rows = |top: &str| {
+        let arguments = ["report", "a.json", "--quiet", "--top", top, "--format", "csv"];
+        let output = tracedrop(&dir).args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout.clone()).unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        let (_, list) = text.split_once("Longest thread slices\r\n").unwrap_or_default();
+        list.lines().skip(1).take_while(|line| !line.is_empty()).count()
+    };
+    assert_eq!([n_rows("0"), n_rows("2"), n_rows("10")], [0, 2, 3]);
+}
+
 #[test]
 fn amounts_are_shown_as_percent_of_all_rows_and_per_step() {
     let dir = folder("amounts");

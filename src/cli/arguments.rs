@@ -91,7 +91,7 @@ pub struct ReportArgs {
     pub together: bool,
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     pub format: Format,
-    /// Rows in lists of slowest and longest items; 0 drops the list of slowest forward passes.
+    /// Rows in lists of slowest and longest items; 0 drops these lists.
     #[arg(long, value_name = "K", default_value_t = Query::default().top)]
     pub top: u32,
     /// Width of terminal output in columns [default: that of the terminal, else 100].

@@ -35,7 +35,10 @@ type Rank = (i64, Reverse<usize>, Reverse<usize>);
 fn run(context: &Context<'_>) -> Report {
     let (run, query) = (context.run, context.query);
     let mut report = Report::new(INFO.id, INFO.title);
-    let top = (query.top as usize).clamp(10, MAX_TOP);
+    let top = (query.top as usize).min(MAX_TOP);
+    if top == 0 {
+        return report;
+    }
     let classes = [
         (Class::Thread, "thread_slices", "Longest thread slices"),
         (Class::Async, "longest_async", "Longest async slices"),
