@@ -57,7 +57,10 @@ fn each_kind_is_named_also_inside_gzip() {
         (b"\n <!DOCTYPE HTML><html></html>", "an HTML page"),
         (b"# tracer: nop\n#\n", "ftrace text"),
         (b"GIF89a", "GIF"),
-        (b"PK\x03\x04rest", "zip"),
+        (b"PK\x03\x04rest", "save it as a file whose name ends in .zip"),
+        (&[&[b'a'; 257][..], b"ustar\x0000"].concat(), "extract it first"),
+        (b"app 12 \n\t1 f+0x1 (/x)\n\t2 main (/x)\n\n", "`perf script -F +time`"),
+        (b"app \n\t1 f+0x1 (/x)\n\n", "perf script text without times"),
     ];
     for (bytes, wanted) in cases {
         for bytes in [bytes.to_vec(), gzip(bytes)] {

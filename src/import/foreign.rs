@@ -36,6 +36,7 @@ const RECORD_TORCH: &str = "record with torch.profiler and export_chrome_trace i
 const CPU_SAMPLES: &str = "for Python, record JSONL with `python -m profiling.sampling` instead";
 const UTF8: &str = "save it as UTF-8";
 const UNPACK: &str = "decompress it first";
+const EXTRACT: &str = "extract it first, then open the files in it";
 
 use Sign::{Json, Judged, Magic};
 
@@ -71,6 +72,11 @@ static KINDS: &[Foreign] = &[
         "a perf.data file",
         Magic(0, b"PERFILE2"),
         "convert it with `perf script`; call chains (`perf record -g`) and memory-access samples are supported",
+    ),
+    recording(
+        "perf script text without times",
+        Judged(super::stacks::perf::is_without_times),
+        "print the default fields, or add time: `perf script -F +time`",
     ),
     recording(
         "a trace-cmd recording",
@@ -130,13 +136,17 @@ static KINDS: &[Foreign] = &[
     ),
     other("a Jupyter notebook", Json(&["\"cells\"", "\"nbformat\""]), ""),
     // Archives and packed files.
-    other("a zip archive", Magic(0, b"PK\x03\x04"), "rename it so that it ends in .zip"),
+    other(
+        "a zip archive",
+        Magic(0, b"PK\x03\x04"),
+        "save it as a file whose name ends in .zip and open that file",
+    ),
     other("an empty zip archive", Magic(0, b"PK\x05\x06"), ""),
     other("a bzip2 file", Magic(0, b"BZh"), UNPACK),
     other("an xz file", Magic(0, b"\xfd7zXZ\0"), UNPACK),
-    other("a 7z archive", Magic(0, b"7z\xbc\xaf\x27\x1c"), UNPACK),
-    other("a RAR archive", Magic(0, b"Rar!\x1a\x07"), UNPACK),
-    other("a tar archive", Magic(257, b"ustar"), UNPACK),
+    other("a 7z archive", Magic(0, b"7z\xbc\xaf\x27\x1c"), EXTRACT),
+    other("a RAR archive", Magic(0, b"Rar!\x1a\x07"), EXTRACT),
+    other("a tar archive", Magic(257, b"ustar"), EXTRACT),
     // Programs, data and documents.
     other("a program or library (ELF)", Magic(0, b"\x7fELF"), "profile a run of it and open the profile"),
     other(

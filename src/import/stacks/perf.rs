@@ -72,6 +72,18 @@ fn sniff(start: &[u8]) -> Confidence {
     }
 }
 
+/// Whether the text starts with a sample whose head has no time, `app 12`, before the lines of its call chain.
+pub fn is_without_times(start: &[u8]) -> bool {
+    let text = decoded(start);
+    let lines = text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let mut lines =
+        lines.filter(|line| !line.starts_with(b"#")).skip_while(|line| line.trim_ascii().is_empty());
+    let (Some(first), Some(next)) = (lines.next(), lines.next()) else { return false };
+    let is_bare_head = first.first().is_some_and(|byte| !byte.is_ascii_whitespace()) && head(first).is_none();
+    // The module is in parentheses: `1f40 main+0x10 (/usr/bin/app)`.
+    is_bare_head && frame_line(next).is_some_and(|frame| frame.text.ends_with(b")"))
+}
+
 /// Samples of one event and thread.
 struct Series {
     event: StringId,
