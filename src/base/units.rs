@@ -231,10 +231,7 @@ pub fn format_float(value: f64, unit: Unit) -> String {
         Unit::Ns | Unit::NsOffset if value.abs() < 9e18 => format_ns(value.round() as i64),
         Unit::NsClock if value.abs() < 9e18 => format_clock(value.round() as i128),
         Unit::Address if value.abs() < 1.8e19 => format_integer(value as i128, unit),
-        Unit::Bytes if value.abs() < 1.8e19 => {
-            let sign = if value < 0.0 { "−" } else { "" };
-            format!("{sign}{}", format_bytes(value.abs() as u64))
-        }
+        Unit::Bytes if value.abs() < 1.8e19 => format_integer(value.round() as i128, unit),
         Unit::Ms => decimal(value, 1),
         Unit::Seconds if value.abs() < 9e9 => format_ns((value * 1e9).round() as i64),
         Unit::UnixSeconds => format_unix_seconds(value),
@@ -362,6 +359,9 @@ mod tests {
         assert_eq!(format_ns(999_999), "1,000 µs");
         assert_eq!(format_bytes(1023), "1023 B");
         assert_eq!(format_bytes(1 << 20), "1.00 MiB");
+        assert_eq!(format_float(1.5, Unit::Bytes), "2 B");
+        assert_eq!(format_float(-6.5, Unit::Bytes), "−7 B");
+        assert_eq!(format_float(-0.4, Unit::Bytes), "0 B");
         assert_eq!(format_float(-0.0, Unit::Ms), "0.0");
         assert_eq!(format_float(951_868_799.999_6, Unit::UnixSeconds), "2000-03-01 00:00:00.000Z");
         assert_eq!(format_float(1_795_252_179.95, Unit::UnixSeconds), "2026-11-21 09:09:39.950Z");
