@@ -262,3 +262,15 @@ fn symbols_alone_are_not_left_in_arguments_and_arguments_not_in_tables() {
     }
     assert!(n_names > 1000 && n_shapes > 20, "{n_names} {n_shapes}");
 }
+
+#[test]
+fn metadata_stays_text_under_its_name() {
+    let text =
+        br#"{"traceEvents":[{"ph":"X","name":"f","ts":0,"dur":1,"pid":1,"tid":1}],"hostname":"gpu-node-17"}"#;
+    let run = Run::single(import("a.json", text, None).unwrap());
+    let hosts = Classes { hosts: true, ..Classes::default() };
+    let json = written("chrome-trace", &run, hosts);
+    assert!(json.contains(r#""hostname":"[host 1]""#), "{json}");
+    let report = written("markdown", &run, ALL);
+    assert!(report.contains("hostname") && !report.contains("gpu-node-17"), "{report}");
+}

@@ -167,7 +167,7 @@ fn add_trace(
                 Column::key(
                     "name",
                     "name",
-                    Content::Symbol,
+                    Content::Plain,
                     trace.source.metadata.iter().map(|(name, _)| name.as_str()).collect(),
                 ),
                 Column::text(

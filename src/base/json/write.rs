@@ -63,12 +63,23 @@ pub fn push_value_with(raw: &[u8], text: &mut dyn FnMut(&str, &str) -> String, o
 /// Replacement of texts; see [`push_value_with`].
 type Rewrite<'a> = &'a mut dyn FnMut(&str, &str) -> String;
 
-fn push_with(raw: &[u8], mut text: Option<Rewrite<'_>>, out: &mut Vec<u8>) {
+/// Appends the raw value as strict JSON; nothing, and `false`, if it is not even lenient JSON.
+pub fn push_if_json(raw: &[u8], out: &mut Vec<u8>) -> bool {
+    push_whole(raw, &mut None, out)
+}
+
+fn push_whole(raw: &[u8], text: &mut Option<Rewrite<'_>>, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     let mut parser = Parser::new(raw, Dialect::Lenient);
-    let whole = rewrite(&mut parser, &mut text, out).is_ok() && parser.peek().is_none();
-    if !whole {
+    let is_whole = rewrite(&mut parser, text, out).is_ok() && parser.peek().is_none();
+    if !is_whole {
         out.truncate(start);
+    }
+    is_whole
+}
+
+fn push_with(raw: &[u8], mut text: Option<Rewrite<'_>>, out: &mut Vec<u8>) {
+    if !push_whole(raw, &mut text, out) {
         out.extend_from_slice(b"{\"raw\":");
         let raw = String::from_utf8_lossy(raw);
         match text {

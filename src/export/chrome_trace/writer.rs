@@ -1,6 +1,6 @@
 //! Buffered writer for events.
 
-use crate::base::json::write::{push_f64, push_string, push_value};
+use crate::base::json::write::{push_f64, push_if_json, push_string};
 use crate::base::steps::pause;
 
 /// Buffer size in bytes before a flush.
@@ -99,9 +99,10 @@ impl<'a> Writer<'a> {
 
     /// Writes text that usually is JSON; anything else as a JSON string.
     pub fn json_or_text(&mut self, text: &str) {
-        let mut parser = crate::base::json::Parser::new(text.as_bytes(), crate::base::json::Dialect::Lenient);
-        let whole = parser.skip_value().is_ok() && parser.peek().is_none();
-        if whole { push_value(text.as_bytes(), &mut self.buffer) } else { self.string(text) }
+        // A value that only begins like one, such as `[host 1]`, is text.
+        if !push_if_json(text.as_bytes(), &mut self.buffer) {
+            self.string(text);
+        }
     }
 
     /// Starts an event with name, category and phase; [`Writer::close`] ends it.

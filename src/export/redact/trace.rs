@@ -149,7 +149,8 @@ fn metadata(name: &str, value: &str, redactor: &mut Redactor) -> String {
         let text = String::from_utf8_lossy(&raw).into_owned();
         // Only the key shows whether plain text is a host name.
         return match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-            Some(inner) => redactor.value_of(name, inner),
+            // It stays a text: what is left of `"17"` is no number.
+            Some(inner) => format!("\"{}\"", redactor.value_of(name, inner)),
             None => text,
         };
     }
