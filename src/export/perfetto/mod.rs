@@ -164,7 +164,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     });
     let gpus: Vec<own::Origin> = gpus.collect();
     own::write(input, &gpus, start.saturating_sub(origin), &mut numbers, &mut sink.buffer);
-    let (mut n_flows, mut n_values, mut n_samples, mut n_objects) = (0u64, 0u64, 0, 0);
+    let (mut n_flows, mut n_values, mut n_samples, mut n_objects, mut n_named) = (0u64, 0u64, 0, 0, 0);
     for (trace, at) in run.traces.iter().zip(&placed) {
         let origin = origin.saturating_sub(at.shift);
         let layout = Layout::new(trace, at.rank, origin, &mut numbers, &mut sink.buffer);
@@ -174,6 +174,8 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
         n_values += write_counters(run, trace, &writer.layout, origin, &mut numbers, &mut sink).await?;
         n_samples += trace.samples.len() as u64;
         n_objects += trace.objects.len() as u64;
+        let names = trace.flows.name.iter().zip(&trace.flows.category);
+        n_named += names.filter(|(name, category)| !name.is_none() || !category.is_none()).count() as u64;
     }
     let renumbered = std::mem::take(&mut numbers.renumbered);
     if let Some(own) = chrome_trace::own_fact(run, renumbered) {
@@ -186,6 +188,8 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
         (n_values, "non-finite counter value", "non-finite counter values"),
         (n_samples, "sample of call stacks", "samples of call stacks"),
         (n_objects, "object snapshot", "object snapshots"),
+        // Arrows have a number in this format, and nothing else.
+        (n_named, "name of an arrow", "names of arrows"),
     ];
     let counts = counts.iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| counted(*n, one, many));
     let are_missing = run.traces.iter().any(|trace| ArgsTable::are_missing(&trace.args));
