@@ -16,10 +16,10 @@ use crate::base::hash::HashMap;
 use crate::base::steps;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
-use crate::trace::labels::{numbered_thread, thread_title};
+use crate::trace::labels::{numbered_thread, thread_title, with_number};
 use crate::trace::samples::StackId;
 use crate::trace::slices::SliceId;
-use crate::trace::stack_profiles::StackProfile;
+use crate::trace::stack_profiles::{StackProfile, namesakes};
 use crate::trace::tracks::ProcessId;
 
 /// Usual intervals after which the next sample says nothing about the last one.
@@ -116,19 +116,22 @@ pub(super) fn of_samples(trace: &Trace) -> Vec<SampledThread> {
 pub(super) fn of_profiles(trace: &Trace) -> Vec<SampledThread> {
     let mut threads: Vec<SampledThread> = Vec::new();
     let mut numbers = HashMap::default();
-    for profile in &trace.stack_profiles {
+    let namesakes = namesakes(trace.stack_profiles.iter());
+    for (profile, namesake) in trace.stack_profiles.iter().zip(namesakes) {
         let Some(exponent) = profile.exponent_of_times(&trace.strings) else { continue };
-        let key = (profile.event, profile.process_id, profile.thread_id, profile.thread, profile.name);
+        let ids = (profile.process_id, profile.thread_id);
+        let key = (profile.event, ids, profile.thread, profile.name, namesake);
         let number = *numbers.entry(key).or_insert_with(|| {
-            threads.push(SampledThread { title: title(trace, profile), ..SampledThread::default() });
+            threads
+                .push(SampledThread { title: title(trace, profile, namesake), ..SampledThread::default() });
             threads.len() - 1
         });
         let is_lasting = profile.unit == profile.time_unit;
         let samples = (0..profile.len()).filter_map(|row| {
-            let ts = profile.time.nanoseconds_at(row, exponent)?;
+            let ts = profile.nanoseconds_of(row, exponent)?;
             let end = match is_lasting {
                 // The end is rounded once, so that the next sample starts there.
-                true => profile.time.get(row)?.plus(profile.weight.get(row)?).nanoseconds(exponent)?,
+                true => profile.time_of(row)?.plus(profile.weight.get(row)?).nanoseconds(exponent)?,
                 false => UNTIL_NEXT,
             };
             Some(Sample { ts, end, stack: profile.stack[row] })
@@ -141,13 +144,10 @@ pub(super) fn of_profiles(trace: &Trace) -> Vec<SampledThread> {
 }
 
 /// The thread, as in the tables, and the event if there are several.
-fn title(trace: &Trace, profile: &StackProfile) -> String {
+fn title(trace: &Trace, profile: &StackProfile, namesake: u32) -> String {
     let text = |id: StringId| trace.strings.get_opt(id).filter(|text| !text.is_empty());
-    let label = numbered_thread(
-        text(profile.thread).or_else(|| text(profile.name)),
-        text(profile.thread_id),
-        text(profile.process_id),
-    );
+    let name = with_number(text(profile.thread).or_else(|| text(profile.name)), namesake);
+    let label = numbered_thread(name.as_deref(), text(profile.thread_id), text(profile.process_id));
     let has_others = trace.stack_profiles.iter().any(|other| other.event != profile.event);
     match text(profile.event).filter(|_| has_others) {
         Some(event) => format!("{label} · {event}"),

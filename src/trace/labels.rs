@@ -3,6 +3,7 @@
 use super::Trace;
 use super::tracks::Key;
 use crate::base::strings::StringId;
+use std::borrow::Cow;
 
 /// Display name of a slice.
 pub fn shown(name: Option<&str>) -> &str {
@@ -66,6 +67,32 @@ fn label(trace: &Trace, name: StringId, key: Key) -> String {
     }
 }
 
+/// The name of a thread of a stack profile that has so many namesakes before it: `worker #2` of the second.
+pub fn with_number(name: Option<&str>, n_before: u32) -> Option<Cow<'_, str>> {
+    match (name, n_before) {
+        (name, 0) => name.map(Cow::Borrowed),
+        (Some(name), n) => Some(Cow::Owned(format!("{name} #{}", u64::from(n) + 1))),
+        (None, n) => Some(Cow::Owned(format!("#{}", u64::from(n) + 1))),
+    }
+}
+
+/// Process, thread and name of a [`numbered_thread`]; `None` if a text is none with numbers.
+pub fn numbers_of_thread(text: &str) -> Option<(Option<u64>, Option<u64>, Option<&str>)> {
+    let split = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+    let (name, numbers) = split.map_or((None, text), |(name, numbers)| (Some(name), numbers));
+    let (mut process, mut thread) = (None, None);
+    for part in numbers.split(", ") {
+        let (what, number) = part.split_once(' ')?;
+        let number = Some(number.parse().ok()?);
+        match what {
+            "thread" if thread.is_none() && process.is_none() => thread = number,
+            "process" if process.is_none() => process = number,
+            _ => return None,
+        }
+    }
+    Some((process, thread, name))
+}
+
 /// A thread of a stack profile with its numbers, as far as they are known: `worker (thread 12, process 3)`.
 pub fn numbered_thread(name: Option<&str>, thread: Option<&str>, process: Option<&str>) -> String {
     let number = |what: &str, number: Option<&str>| number.map(|number| format!("{what} {number}"));
@@ -76,5 +103,27 @@ pub fn numbered_thread(name: Option<&str>, thread: Option<&str>, process: Option
         (Some(name), numbers) => format!("{name} ({})", numbers.join(", ")),
         (None, []) => "all samples".to_string(),
         (None, numbers) => numbers.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_with_numbers_are_told_from_names() {
+        for (name, thread, process) in
+            [(Some("a (b)"), Some("12"), Some("3")), (None, Some("12"), None), (Some("x"), None, Some("3"))]
+        {
+            let number = |text: Option<&str>| text.map(|text| text.parse::<u64>().unwrap());
+            let label = numbered_thread(name, thread, process);
+            assert_eq!(numbers_of_thread(&label), Some((number(process), number(thread), name)), "{label}");
+        }
+        for text in ["", "all samples", "main (app.py:3)", "f (thread)", "process 3, thread 1", "thread x"] {
+            assert_eq!(numbers_of_thread(text), None, "{text}");
+        }
+        assert_eq!(with_number(Some("t"), 0).as_deref(), Some("t"));
+        assert_eq!(with_number(Some("t"), 1).as_deref(), Some("t #2"));
+        assert_eq!(with_number(None, 1).as_deref(), Some("#2"));
     }
 }

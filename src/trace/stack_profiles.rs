@@ -4,6 +4,7 @@
 //! and a time if the file has times. Weights and times are exact decimals in the unit of the file.
 
 use super::samples::StackId;
+use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 use serde::{Deserialize, Serialize};
 
@@ -304,6 +305,20 @@ impl Amounts {
     }
 }
 
+/// By profile: the number of those before it that have its name, weight and event, where no ids say that they are one thread.
+pub fn namesakes<'a>(profiles: impl Iterator<Item = &'a StackProfile>) -> Vec<u32> {
+    let mut n_of: HashMap<_, u32> = HashMap::default();
+    let number = |it: &StackProfile| {
+        if !it.process_id.is_none() || !it.thread_id.is_none() {
+            return 0;
+        }
+        let n = n_of.entry((it.thread, it.name, it.kind, it.event, it.measure, it.unit)).or_insert(0);
+        *n += 1;
+        *n - 1
+    };
+    profiles.map(number).collect()
+}
+
 /// Samples of one thread, or of one kind of weight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StackProfile {
@@ -331,8 +346,10 @@ pub struct StackProfile {
     pub weight: Amounts,
     /// Time of each sample; empty if the file has none.
     pub time: Amounts,
-    /// Time at which the profile starts and ends.
+    /// Time at which the profile starts and ends, as the file has it.
     pub span: Option<(Amount, Amount)>,
+    /// What to add to its times to have them on one axis with the other profiles of the file, in their unit.
+    pub offset: Amount,
 }
 
 impl StackProfile {
@@ -354,6 +371,7 @@ impl StackProfile {
             weight: Amounts::default(),
             time: Amounts::default(),
             span: None,
+            offset: Amount::ZERO,
         }
     }
 
@@ -389,6 +407,24 @@ impl StackProfile {
             return None;
         }
         nanoseconds_exponent(text(self.time_unit))
+    }
+
+    /// Time of a sample on the axis of all profiles of the file; `None` if it is missing.
+    pub fn time_of(&self, row: usize) -> Option<Amount> {
+        let time = self.time.get(row)?;
+        Some(if self.offset == Amount::ZERO { time } else { time.plus(self.offset) })
+    }
+
+    /// The same in whole nanoseconds, if 10^`exponent` of them are one in its unit.
+    pub fn nanoseconds_of(&self, row: usize, exponent: u8) -> Option<i64> {
+        let ns = self.time.nanoseconds_at(row, exponent)?;
+        Some(if self.offset == Amount::ZERO { ns } else { self.time_of(row)?.nanoseconds(exponent)? })
+    }
+
+    /// Start and end on the axis of all profiles of the file.
+    pub fn span_of_file(&self) -> Option<(Amount, Amount)> {
+        let (start, end) = self.span?;
+        Some((start.plus(self.offset), end.plus(self.offset)))
     }
 
     /// Sets the span to the least and the greatest time.

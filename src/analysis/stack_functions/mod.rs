@@ -13,9 +13,10 @@ use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells, Value};
 use crate::stacks::{CallTree, FunctionSum, functions_in_order, is_pseudo_frame};
 use crate::trace::Trace;
-use crate::trace::labels::numbered_thread;
-use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
+use crate::trace::labels::{numbered_thread, with_number};
+use crate::trace::stack_profiles::{Amount, StackProfile, namesakes, nanoseconds_exponent};
 use amounts::{Measure, ratio};
+use std::borrow::Cow;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "stack-functions",
@@ -47,6 +48,8 @@ const SYMBOLS_ADVICE: &str =
 pub struct Weight<'a> {
     pub trace: &'a Trace,
     pub profiles: Vec<&'a StackProfile>,
+    /// By profile: see [`namesakes`].
+    namesakes: Vec<u32>,
     /// Name of the GPU, if several have weights of this kind; else [`StringId::NONE`].
     gpu: StringId,
 }
@@ -57,7 +60,7 @@ impl<'a> Weight<'a> {
         let mut span: Option<(Amount, Amount)> = None;
         let first = self.profiles[0].time_unit;
         for profile in self.profiles.iter().filter(|profile| profile.time_unit == first) {
-            let Some((start, end)) = profile.span else { continue };
+            let Some((start, end)) = profile.span_of_file() else { continue };
             span = Some(span.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
         }
         let (start, end) = span?;
@@ -69,14 +72,16 @@ impl<'a> Weight<'a> {
         let mut weights: Vec<Weight<'a>> = Vec::new();
         let is_by_gpu = trace.memory_snapshot.as_ref().is_some_and(|it| it.has_several_devices());
         let mut number_of: HashMap<_, usize> = HashMap::default();
-        for profile in &trace.stack_profiles {
+        let namesakes = namesakes(trace.stack_profiles.iter());
+        for (profile, namesake) in trace.stack_profiles.iter().zip(namesakes) {
             let gpu = if is_by_gpu { profile.thread } else { StringId::NONE };
             let key = (profile.event, profile.measure, profile.unit, gpu);
             let number = *number_of.entry(key).or_insert_with(|| {
-                weights.push(Weight { trace, profiles: Vec::new(), gpu });
+                weights.push(Weight { trace, profiles: Vec::new(), namesakes: Vec::new(), gpu });
                 weights.len() - 1
             });
             weights[number].profiles.push(profile);
+            weights[number].namesakes.push(namesake);
         }
         sort::by_key(&mut weights, |weight| !weight.profiles.iter().any(|profile| profile.is_default));
         weights
@@ -149,12 +154,12 @@ impl<'a> Weight<'a> {
             (profile.process_id, profile.thread_id, profile.thread, self.thread_name(profile))
         };
         let mut numbers = HashMap::default();
-        for profile in &self.profiles {
-            let number = *numbers.entry(key(profile)).or_insert_with(|| {
+        for (profile, namesake) in self.profiles.iter().zip(&self.namesakes) {
+            let number = *numbers.entry((key(profile), *namesake)).or_insert_with(|| {
                 threads.push(Thread {
                     process: self.text(profile.process_id),
                     thread: self.text(profile.thread_id),
-                    name: self.thread_name(profile),
+                    name: with_number(self.thread_name(profile), *namesake),
                     profiles: Vec::new(),
                 });
                 threads.len() - 1
@@ -175,14 +180,14 @@ impl<'a> Weight<'a> {
 pub struct Thread<'a> {
     process: Option<&'a str>,
     thread: Option<&'a str>,
-    name: Option<&'a str>,
+    name: Option<Cow<'a, str>>,
     pub profiles: Vec<&'a StackProfile>,
 }
 
 impl Thread<'_> {
     /// Name and numbers, as far as they are known: `worker (thread 12, process 3)`.
     pub fn label(&self) -> String {
-        numbered_thread(self.name, self.thread, self.process)
+        numbered_thread(self.name.as_deref(), self.thread, self.process)
     }
 }
 
@@ -431,7 +436,12 @@ fn thread_table(
         id,
         title,
         vec![
-            Column::key("thread", "thread", Content::Plain, texts(&|thread| thread.name.map(str::to_string))),
+            Column::key(
+                "thread",
+                "thread",
+                Content::Plain,
+                texts(&|thread| thread.name.as_deref().map(str::to_string)),
+            ),
             Column::key(
                 "process_id",
                 "process",

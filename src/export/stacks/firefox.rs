@@ -660,7 +660,7 @@ fn write_profile(
             stack_of(trace, *stack, &mut stacks, &mut known, |frame| placed_frame(trace, frame, shared));
         integer_or_null(stack, out);
     })?;
-    column("time", 0..profile.len(), out, |row, out| match (profile.time.get(row), time_scale) {
+    column("time", 0..profile.len(), out, |row, out| match (profile.time_of(row), time_scale) {
         (Some(time), Some(scale)) => out.raw(&scaled(time.minus(start), scale).to_string()),
         _ => out.integer(row as i64),
     })?;

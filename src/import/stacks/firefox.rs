@@ -74,26 +74,38 @@ fn build(mut document: Document<'_>, out: &mut TraceBuilder) -> Result<(), Impor
             out.trace.source.metadata.push((key.to_string(), number.to_string()));
         }
     }
-    read_profile(root, &mut document.texts, 0, out);
+    read_profile(root, &mut document.texts, (0, start_time(root)), out);
     Ok(())
 }
 
+/// Milliseconds since the epoch from which the times of a process count.
+fn start_time(profile: Item<'_>) -> Option<Amount> {
+    profile.get("meta")?.get("startTime").and_then(amount)
+}
+
+/// How deep in texts a profile is, and [`start_time`] of the profile around all.
+type Around = (u32, Option<Amount>);
+
 /// All threads of a profile and its processes.
-fn read_profile(root: Item<'_>, texts: &mut Texts, n_nested: u32, out: &mut TraceBuilder) {
+fn read_profile(root: Item<'_>, texts: &mut Texts, around: Around, out: &mut TraceBuilder) {
     let mut left = vec![root];
     while let Some(profile) = left.pop() {
         if !profile.is_object() {
             note(out, &BAD_VALUE, "a process");
             continue;
         }
-        read_threads(profile, texts, n_nested, out);
+        read_threads(profile, texts, around, out);
         let first = left.len();
         left.extend(profile.get("processes").into_iter().flat_map(Item::items));
         left[first..].reverse();
     }
 }
 
-fn read_threads(profile: Item<'_>, texts: &mut Texts, n_nested: u32, out: &mut TraceBuilder) {
+fn read_threads(profile: Item<'_>, texts: &mut Texts, around: Around, out: &mut TraceBuilder) {
+    let offset = match (start_time(profile), around.1) {
+        (Some(own), Some(of_all)) => own.minus(of_all),
+        _ => Amount::ZERO,
+    };
     let meta = profile.get("meta");
     let is_bytes = meta
         .and_then(|meta| meta.get("sampleUnits"))
@@ -109,14 +121,15 @@ fn read_threads(profile: Item<'_>, texts: &mut Texts, n_nested: u32, out: &mut T
     let mut shared: Option<processed::Tables<'_>> = None;
     for thread in profile.get("threads").into_iter().flat_map(Item::items) {
         if let Some(text) = thread.text() {
-            read_text(text, n_nested, out);
+            read_text(text, around, out);
             continue;
         }
         if !thread.is_object() {
             note(out, &BAD_VALUE, "a thread");
             continue;
         }
-        let mut about = Thread { thread, texts: &mut *texts, categories: &categories, has_times: !is_bytes };
+        let has_times = !is_bytes;
+        let mut about = Thread { thread, texts: &mut *texts, categories: &categories, has_times, offset };
         let is_gecko = thread.get("samples").is_some_and(|samples| samples.get("schema").is_some())
             || thread.get("stackTable").is_some_and(|table| table.get("schema").is_some());
         if is_gecko {
@@ -128,7 +141,7 @@ fn read_threads(profile: Item<'_>, texts: &mut Texts, n_nested: u32, out: &mut T
 }
 
 /// A process that is a text of JSON, as in old profiles.
-fn read_text(text: &str, n_nested: u32, out: &mut TraceBuilder) {
+fn read_text(text: &str, (n_nested, start): Around, out: &mut TraceBuilder) {
     if n_nested >= MAX_NESTED_TEXTS {
         return note(out, &BAD_VALUE, "a process in a text");
     }
@@ -140,7 +153,7 @@ fn read_text(text: &str, n_nested: u32, out: &mut TraceBuilder) {
     let mut texts = Texts::new(&tape);
     let root = tape.root();
     if root.is_object() {
-        read_profile(root, &mut texts, n_nested + 1, out);
+        read_profile(root, &mut texts, (n_nested + 1, start), out);
     } else {
         note(out, &BAD_VALUE, "a process in a text");
     }
@@ -152,6 +165,8 @@ struct Thread<'a, 'b> {
     texts: &'b mut Texts,
     categories: &'b [StringId],
     has_times: bool,
+    /// To be added to its times, which count from the start of its process.
+    offset: Amount,
 }
 
 impl Thread<'_, '_> {
@@ -172,6 +187,7 @@ impl Thread<'_, '_> {
         profile.thread_id = number("tid");
         if self.has_times {
             profile.time_unit = out.trace.strings.intern("milliseconds");
+            profile.offset = self.offset;
         }
         profile
     }

@@ -161,8 +161,14 @@ fn read(bytes: &[u8], out: &mut TraceBuilder) {
             break;
         }
     }
+    let first = reader.threads.first().map(|thread| thread.interpreter);
+    let has_several = reader.threads.iter().any(|thread| Some(thread.interpreter) != first);
     for mut thread in reader.threads {
         thread.profile.span_of_times();
+        if has_several {
+            // A thread can run in several, one after the other.
+            thread.profile.thread = out.trace.strings.intern(&format!("Interpreter {}", thread.interpreter));
+        }
         out.trace.stack_profiles.push(thread.profile);
     }
 }
@@ -212,6 +218,7 @@ fn read_frames(bytes: &[u8], n: u64, strings: &[StringId], out: &mut TraceBuilde
 /// A thread, and the stack it had last.
 struct Thread {
     profile: StackProfile,
+    interpreter: u64,
     /// Stacks from the outermost frame to the innermost one.
     stacks: Vec<StackId>,
     time: Amount,
@@ -247,7 +254,7 @@ impl Samples<'_> {
             let mut profile = StackProfile::new(out.trace.strings.intern("samples"));
             profile.thread_id = out.trace.strings.intern(&thread.to_string());
             profile.time_unit = out.trace.strings.intern("microseconds");
-            self.threads.push(Thread { profile, stacks: Vec::new(), time: self.start });
+            self.threads.push(Thread { profile, interpreter, stacks: Vec::new(), time: self.start });
             self.by_key.insert((interpreter, thread), self.threads.len() - 1);
             self.threads.len() - 1
         });
