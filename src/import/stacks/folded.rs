@@ -14,6 +14,7 @@ use crate::base::children::{ChildIndex, NONE as ROOT};
 use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
 use crate::import::{Confidence, FormatInfo, ImportError, detect};
+use crate::trace::labels::numbers_of_thread;
 use crate::trace::samples::{Frame, FrameId, NO_LINE, StackId};
 use crate::trace::stack_profiles::{Amount, Amounts, StackProfile};
 use crate::trace::{Position, TraceBuilder};
@@ -307,10 +308,12 @@ enum Style {
     PySpyThreads,
     /// `P<pid>`, `T<tid>`, then `file:function:line`.
     Austin,
+    /// `name (thread N, process N)`, then as `PySpy` or plain names.
+    Own,
 }
 
 impl Style {
-    const ALL: [Style; 4] = [Style::Python, Style::PySpyThreads, Style::PySpy, Style::Austin];
+    const ALL: [Style; 5] = [Style::Own, Style::Python, Style::PySpyThreads, Style::PySpy, Style::Austin];
 
     fn producer(self) -> Option<&'static str> {
         match self {
@@ -318,6 +321,7 @@ impl Style {
             Style::Python => Some("CPython profiling.sampling"),
             Style::PySpy | Style::PySpyThreads => Some("py-spy"),
             Style::Austin => Some("austin"),
+            Style::Own => Some("Tracedrop"),
         }
     }
 }
@@ -411,12 +415,13 @@ impl Folded {
             let text = || self.text(node as u32);
             let fits = match (style, depth) {
                 (Style::Plain, _) => true,
+                (Style::Own, 0) => numbers_of_thread(text()).is_some(),
                 (Style::Python, 0) => thread_of_python(text()).is_some(),
                 (Style::PySpyThreads, 0) => thread_of_py_spy(text()).is_some(),
                 (Style::Austin, 0) => process_of_austin(text()).is_some(),
                 (Style::Austin, 1) => thread_of_austin(text()).is_some(),
                 (Style::Python, _) => is_python_frame(text()),
-                (Style::PySpy | Style::PySpyThreads | Style::Austin, _) => true,
+                (Style::PySpy | Style::PySpyThreads | Style::Austin | Style::Own, _) => true,
             };
             if !fits {
                 return false;
@@ -428,6 +433,8 @@ impl Folded {
             Style::Austin => {
                 self.node.iter().all(|node| *node == ROOT || place_in_stack[*node as usize] >= 1)
             }
+            // Samples without any frame are summed up in a line of no thread.
+            Style::Own => true,
             // A sample without any frame has no thread.
             _ => self.node.iter().all(|node| *node != ROOT),
         }
@@ -459,6 +466,13 @@ impl Folded {
             let is_place = match (style, depth) {
                 (Style::Python, 0) => {
                     place.1 = thread_of_python(name());
+                    true
+                }
+                (Style::Own, 0) => {
+                    if let Some((process, thread, name)) = numbers_of_thread(name()) {
+                        let name = name.map(|name| out.trace.strings.intern(name));
+                        place = (process, thread, name.unwrap_or(StringId::NONE));
+                    }
                     true
                 }
                 (Style::PySpyThreads, 0) => {
@@ -493,7 +507,7 @@ impl Folded {
         }
         let unit = out.trace.strings.intern("samples");
         let mut profiles: Vec<StackProfile> = Vec::new();
-        let mut numbers: HashMap<(Option<u64>, Option<u64>), usize> = HashMap::default();
+        let mut numbers: HashMap<Place, usize> = HashMap::default();
         let mut of_place: Vec<Option<usize>> = vec![None; places.len()];
         for (row, node) in self.node.iter().enumerate() {
             let Some(count) = self.count.get(row) else { continue };
@@ -501,7 +515,9 @@ impl Folded {
             let at = if *node == ROOT { 0 } else { place_of[*node as usize] };
             let place = places[at];
             let number = *of_place[at].get_or_insert_with(|| {
-                *numbers.entry((place.0, place.1)).or_insert_with(|| {
+                // Others may repeat the numbers of a thread with another name.
+                let name = if style == Style::Own { place.2 } else { StringId::NONE };
+                *numbers.entry((place.0, place.1, name)).or_insert_with(|| {
                     let mut profile = StackProfile::new(unit);
                     profile.process_id = super::number_text(place.0, out);
                     profile.thread_id = super::number_text(place.1, out);
@@ -584,7 +600,7 @@ fn frame_of(text: &str, style: Style, strings: &mut StringTable) -> Frame {
         Style::Python | Style::Austin => {
             file_function_line(text).map(|(file, name, line)| (name, file, line))
         }
-        Style::PySpy | Style::PySpyThreads => function_file_line(text),
+        Style::PySpy | Style::PySpyThreads | Style::Own => function_file_line(text),
     };
     if let Some((name, file, line)) = split {
         let (name, file) = (strings.intern(name), strings.intern(file));
@@ -598,7 +614,7 @@ fn frame_of(text: &str, style: Style, strings: &mut StringTable) -> Frame {
     }
     let annotation = ANNOTATIONS.iter().find_map(|(mark, meaning)| {
         let name = text.strip_suffix(mark).filter(|name| !name.is_empty())?;
-        (style == Style::Plain).then_some((name, *meaning))
+        matches!(style, Style::Plain | Style::Own).then_some((name, *meaning))
     });
     match annotation {
         Some((name, category)) => {
