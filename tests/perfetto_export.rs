@@ -304,6 +304,19 @@ fn notes_of_a_part_keep_their_times() {
     assert_eq!(rows, [(9000, 1000, "later".to_string())]);
 }
 
+#[test]
+fn notes_of_a_trace_read_in_part_keep_their_times() {
+    let mut trace = import("a.json", NOTED, None).unwrap();
+    tracedrop::trace::cut::Cut { window: Some((3500, 6000)), max_depth: None }.apply_to(&mut trace);
+    let mut notes = noted();
+    notes.list = vec![Remark { on: Anchor::Range { from_ns: 4000, to_ns: 5000 }, text: "later".into() }];
+    let options = Options { notes: Some(notes), ..Options::default() };
+    let (out, _) = export_of(&Run::single(trace), &options);
+    let rows: Vec<_> = own_events(&out).into_iter().map(|(_, ts, dur, name, _)| (ts, dur, name)).collect();
+    // The trace starts at 5000, though only what ends at 11000 is left.
+    assert_eq!(rows, [(9000, 1000, "later".to_string())]);
+}
+
 const PREFILL: &str = "execute_context_1(64)_generation_0(0)";
 const DECODE: &str = "execute_context_0(0)_generation_8(8)";
 

@@ -15,6 +15,7 @@ use tracedrop::import::ImportError;
 use tracedrop::index::Index;
 use tracedrop::report::Block;
 use tracedrop::stacks::{CallTree, Function, functions_in_order};
+use tracedrop::trace::cut::Cut;
 use tracedrop::trace::stack_profiles::{Amount, StackProfile};
 use tracedrop::trace::{Run, Trace};
 
@@ -428,4 +429,85 @@ fn facts_of_stacks_say_each_number_once() {
         summed[..4],
         ["Total: 4 samples", "Samples: 3", "Samples without a stack: 1", "Weight without a stack: 6 samples"]
     );
+}
+
+/// Collapsed stacks of a part of a profile, by line, or why there are none.
+fn part_of(name: &str, text: &str, cut: Cut) -> Result<Vec<String>, String> {
+    let mut session = Session::new(name, text.len() as u64, None, Query::default());
+    session.feed(text.as_bytes());
+    session.finish().unwrap();
+    let (mut out, options) = (Vec::new(), Options { cut, ..Options::default() });
+    let exporter = export::find("collapsed-samples").unwrap();
+    session.export(exporter, &options, &mut out).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8(out).unwrap().lines().map(|line| line.trim().to_string()).collect())
+}
+
+/// A speedscope file of two sampled profiles with one name: 3 s of `main;a` and 1 s of `main`; then 4 s of `main`.
+const OF_ONE_NAME: &str = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json",
+    "shared":{"frames":[{"name":"main"},{"name":"a"}]},"profiles":[
+    {"type":"sampled","name":"t","unit":"seconds","startValue":0,"endValue":4,"samples":[[0,1],[0]],"weights":[3,1]},
+    {"type":"sampled","name":"t","unit":"seconds","startValue":0,"endValue":4,"samples":[[0]],"weights":[4]}]}"#;
+
+#[test]
+fn a_part_of_a_profile_has_its_samples_and_outer_frames() {
+    let ms = 1_000_000;
+    let window = |from, to| Cut { window: Some((from, to)), max_depth: None };
+    // Samples at 0, 1, 2 and 4 ms, of which the last has no stack; weights are periods.
+    let perf = "app 7/8 [000] 100.000000: 1000 cycles:u:\n\t1040 parse+0x1 (/app)\n\t1000 main+0x0 (/app)\n\n\
+                app 7/8 [000] 100.001000: 3000 cycles:u:\n\t1000 main+0x5 (/app)\n\n\
+                app 7/8 [001] 100.002000: 2000 cycles:u:\n\t1000 main+0x0 (/app)\n\n\
+                app 7/8 [001] 100.004000: 500 cycles:u:\n\n";
+    assert_eq!(part_of("a.txt", perf, window(0, ms)).unwrap(), ["main 3000", "main;parse 1000"]);
+    assert_eq!(part_of("a.txt", perf, window(2 * ms, 9 * ms)).unwrap(), ["main 2000", "500"]);
+    let outer = Cut { window: None, max_depth: Some(1) };
+    assert_eq!(part_of("a.txt", perf, outer).unwrap()[0], "main 6000");
+    // A sample that lasts has its time in the range: 2 s of 3, half a second of 1, and 2.5 s of 4.
+    let lines = part_of("a.json", OF_ONE_NAME, window(1_000 * ms, 3_500 * ms)).unwrap();
+    assert_eq!(lines, ["t;main 0.5", "t;main;a 2", "t #2;main 2.5"]);
+    // Nothing says when these were.
+    let why = part_of("a.txt", "main;f 3\nmain;g 4\n", window(0, ms)).unwrap_err();
+    assert!(why.contains("needs times"), "{why}");
+    assert_eq!(part_of("a.txt", "main;f 3\nmain;g 4\n", outer).unwrap(), ["main 7"]);
+}
+
+/// Rows of a table of the report on functions.
+fn n_rows_of(name: &str, text: &str, table: &str) -> usize {
+    let run = Run::single(import(name, text.as_bytes(), None).unwrap());
+    let reports = tracedrop::analysis::reports(&run, &Query::default());
+    let report = reports.iter().find(|report| report.id == "stack-functions").unwrap();
+    report.tables().find(|known| known.id == table).map_or(0, |table| table.n_rows())
+}
+
+#[test]
+fn profiles_of_one_name_are_threads_of_their_own() {
+    assert_eq!(n_rows_of("a.json", OF_ONE_NAME, "threads"), 2);
+}
+
+#[test]
+fn own_collapsed_stacks_have_their_threads_again() {
+    let text = "T1 (thread 1, process 1);main (app.py:10) 5\nT1 (thread 1, process 1);f 2\nT1 (thread 1, process 2);f 4\n 3\n";
+    assert_eq!((n_rows_of("a.txt", text, "threads"), n_rows_of("a.txt", text, "functions")), (3, 2));
+    let all = Cut { window: None, max_depth: None };
+    // The samples without a stack are of no thread.
+    let lines = part_of("a.txt", text, all).unwrap();
+    assert!(text.lines().all(|line| lines.iter().any(|known| known == line.trim())), "{lines:?}");
+}
+
+#[test]
+fn processes_of_firefox_are_on_one_axis() {
+    // The child started 4 s after the parent; both have samples at 1 and 11 ms of their own time: 4,010 ms from first to last.
+    let process = |start: u32, pid: u32, processes: &str| {
+        format!(
+            r#"{{"meta":{{"version":36,"interval":1,"startTime":{start},"processType":0,"stackwalk":1}},"libs":[],
+            "threads":[{{"name":"t","pid":{pid},"tid":{pid},"samples":{{"schema":{{"stack":0,"time":1}},"data":[[0,1.0],[0,11.0]]}},
+            "stackTable":{{"schema":{{"prefix":0,"frame":1}},"data":[[null,0]]}},
+            "frameTable":{{"schema":{{"location":0}},"data":[[0]]}},"stringTable":["main"]}}],"processes":[{processes}]}}"#
+        )
+    };
+    let trace = import("a.json", process(1000, 1, &process(5000, 2, "")).as_bytes(), None).unwrap();
+    let spans: Vec<_> = trace.stack_profiles.iter().map(|it| (it.span, it.span_of_file())).collect();
+    let ms = |a: i32, b: i32| Some((Amount::whole(a), Amount::whole(b)));
+    assert_eq!(spans, [(ms(1, 11), ms(1, 11)), (ms(1, 11), ms(4001, 4011))]);
+    let weights = tracedrop::analysis::stack_functions::Weight::all(&trace);
+    assert_eq!(weights[0].duration_ns(), Some(4_010_000_000));
 }

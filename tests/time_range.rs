@@ -4,11 +4,13 @@ mod support;
 
 use std::path::PathBuf;
 use support::{Random, data_dirs, files, finish_in_parts};
-use tracedrop::analysis::Query;
+use tracedrop::analysis::{self, Query};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::import::Import;
+use tracedrop::report::{Block, Report, Value};
 use tracedrop::trace::Trace;
 use tracedrop::trace::builder::TimeRange;
+use tracedrop::trace::cut::Cut;
 use tracedrop::trace::sums::Counts;
 
 fn inputs() -> Vec<PathBuf> {
@@ -37,6 +39,18 @@ fn slices(trace: &Trace, is: impl Fn(i64, i64) -> bool) -> Slices {
     slices
 }
 
+/// Name, start, duration and self time of every slice, in order.
+fn self_times(trace: &Trace) -> Vec<(String, i64, i64, i64)> {
+    let all = &trace.slices;
+    let of_slice = |i: usize| {
+        let name = trace.strings.get(all.name[i]).to_string();
+        (name, all.ts[i], all.dur.get(i), all.self_ns.get(i))
+    };
+    let mut times: Vec<_> = (0..all.len()).map(of_slice).collect();
+    times.sort();
+    times
+}
+
 fn import(bytes: &[u8], begin: impl FnOnce(&mut Import)) -> Import {
     let mut import = Import::new("trace.json", bytes.len() as u64);
     begin(&mut import);
@@ -61,8 +75,13 @@ fn what_is_held_is_what_touches_it() {
         let (from, to) = (start + length / 10 * 3, start + length / 10 * 6);
         let expected = slices(&whole, |ts, end| ts <= to && end >= from);
         let n_left_out = whole.slices.len() - expected.len();
+        let mut part = whole.clone();
+        Cut { window: Some((from - start, to - start)), max_depth: None }.apply_to(&mut part);
         let check = |how: &str, trace: &Trace| {
             assert_eq!(slices(trace, |_, _| true), expected, "{name}, {how}");
+            assert_eq!(self_times(trace), self_times(&part), "{name}, {how}");
+            assert_eq!(trace.span(), whole.span(), "{name}, {how}");
+            assert_eq!(trace.reported(), Some((from, to)), "{name}, {how}");
             assert!(trace.ledger.count_of("outside-range") >= n_left_out as u64, "{name}, {how}");
             assert_eq!(trace.ledger.n_records(), whole.ledger.n_records(), "{name}, {how}");
             assert!(trace.counters.ts.iter().all(|ts| (from..=to).contains(ts)), "{name}, {how}");
@@ -148,5 +167,83 @@ fn what_has_no_events_is_held_whole() {
         let mut whole = import(&bytes, |_| {});
         whole.feed(&bytes);
         assert_eq!(held.finish().unwrap().scoring_calls.len(), whole.finish().unwrap().scoring_calls.len());
+    }
+}
+
+/// The reports on a range in nanoseconds from the start: chosen before reading as in the command, and while reading as on the page.
+fn reports_on(text: &str, (from, to): (i64, i64)) -> [Vec<Report>; 2] {
+    let make = |is_page: bool| {
+        let mut session = Session::new("trace.json", text.len() as u64, None, Query::default());
+        let (head, rest) = text.as_bytes().split_at(text.len() / 2);
+        if is_page {
+            session.feed(head);
+            assert!(session.hold_only(0, from, to));
+            session.feed(rest);
+        } else {
+            session.hold_only_from_start(from, to);
+            session.feed(text.as_bytes());
+        }
+        session.finish().unwrap();
+        analysis::reports(session.run(), &Query::default())
+    };
+    [make(false), make(true)]
+}
+
+/// A cell of a report's table in the first row whose first column is `row`.
+fn cell(reports: &[Report], report: &str, table: &str, row: &str, column: &str) -> Value {
+    let report = reports.iter().find(|known| known.id == report).unwrap();
+    let table = report.tables().find(|known| known.id == table).unwrap();
+    let name = table.column("name").unwrap();
+    let row = (0..table.n_rows()).find(|at| name.cells.get(*at).plain() == row).unwrap();
+    table.column(column).unwrap().cells.get(row)
+}
+
+fn says(reports: &[Report], words: &str) -> bool {
+    let is_note = |block: &Block| matches!(block, Block::Note(note) if note.text.contains(words));
+    reports.iter().any(|report| report.summary.contains(words) || report.blocks.iter().any(is_note))
+}
+
+#[test]
+fn times_of_a_range_count_from_the_start_of_the_trace() {
+    // Slice `n i` starts at i · 100 us and lasts 50 us.
+    let event = |i: u64| format!(r#"{{"ph":"X","name":"n{i}","ts":{},"dur":50,"pid":1,"tid":1}}"#, i * 100);
+    let text = format!("[{}]", (0..60).map(event).collect::<Vec<_>>().join(","));
+    for reports in reports_on(&text, (3_000_000, 3_300_000)) {
+        let start = |name: &str| cell(&reports, "longest", "thread_slices", name, "start");
+        assert_eq!(start("n30"), Value::Integer(3_000_000));
+        assert_eq!(start("n33"), Value::Integer(3_300_000));
+        assert!(says(&reports, "in 300.0 µs (3.000 ms to 3.300 ms)"), "{}", reports[0].summary);
+    }
+}
+
+#[test]
+fn self_time_counts_in_the_range_only() {
+    // `inner` is all that runs from 100 us to 200 us; its other run takes its time from `outer` outside of the range.
+    let text = r#"[{"ph":"X","name":"outer","ts":0,"dur":1000,"pid":1,"tid":1},
+        {"ph":"X","name":"inner","ts":100,"dur":200,"pid":1,"tid":1},
+        {"ph":"X","name":"inner","ts":400,"dur":300,"pid":1,"tid":1},
+        {"ph":"C","name":"held","ts":0,"pid":1,"args":{"v":1}},
+        {"ph":"C","name":"held","ts":1000,"pid":1,"args":{"v":3}},
+        {"ph":"C","name":"moved","ts":150,"pid":1,"args":{"v":2}},
+        {"ph":"B","name":"open","ts":50,"pid":1,"tid":2}]"#;
+    for reports in reports_on(text, (100_000, 200_000)) {
+        let of = |name: &str, column: &str| cell(&reports, "slices", "slices", name, column);
+        assert_eq!(of("outer", "total"), Value::Integer(1_000_000));
+        assert_eq!(of("outer", "self"), Value::Integer(0));
+        assert_eq!(of("inner", "total"), Value::Integer(200_000));
+        assert_eq!(of("inner", "self"), Value::Integer(100_000));
+        // Without an end, to the end of the whole trace.
+        assert_eq!(of("open", "total"), Value::Integer(950_000));
+        let counters = reports.iter().find(|report| report.id == "counters").unwrap();
+        assert_eq!(counters.tables().next().unwrap().n_rows(), 1);
+    }
+}
+
+#[test]
+fn a_range_beyond_the_trace_is_not_an_empty_trace() {
+    let text = r#"[{"ph":"X","name":"a","ts":0,"dur":2000,"pid":1,"tid":1},{"ph":"X","name":"b","ts":5,"dur":7,"pid":1,"tid":1}]"#;
+    for reports in reports_on(text, (5_000_000_000, 6_000_000_000)) {
+        assert!(says(&reports, "No events in the chosen time range; the trace is from 0 to 2.000 ms."));
+        assert!(!says(&reports, "empty"));
     }
 }

@@ -13,7 +13,7 @@ pub const MAX_ROWS: usize = 200_000;
 
 /// Whether any trace of the run has rows on a time axis.
 pub fn applies(run: &Run) -> bool {
-    run.traces.iter().any(|trace| trace.span().is_some())
+    run.traces.iter().any(|trace| trace.extent().is_some())
 }
 
 /// Numbers that identify equal texts across the traces of a run.

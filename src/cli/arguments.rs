@@ -170,7 +170,7 @@ pub struct ExportArgs {
     /// Export only this time range: milliseconds from the start of the trace, or with a unit (`1.5s..2s`, `300us..`).
     #[arg(long, value_name = "START..END", value_parser = part::window, allow_hyphen_values = true)]
     pub window: Option<(i64, i64)>,
-    /// Export only slices nested less than N levels deep.
+    /// Export only slices nested less than N levels deep, and the outer N frames of stacks.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_depth: Option<u32>,
     /// Replace these classes of text with tokens: paths, hosts, symbols, arguments, prompts.

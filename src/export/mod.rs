@@ -29,7 +29,7 @@ use crate::analysis::Query;
 use crate::base::steps::{self, Steps, pause};
 use crate::base::units::counted;
 use crate::report::{Document, Notes};
-use crate::trace::cut::Cut;
+use crate::trace::cut::{self, Cut};
 use crate::trace::{Run, Trace};
 use redact::{Redacted, Redactor};
 use reference::TextFormat;
@@ -291,6 +291,35 @@ async fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Wr
         let why = "the index contains the whole trace and cannot be redacted; write the file without it";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
+    let n_without_times: usize = match cut.window {
+        Some(_) => all.traces.iter().map(cut::profiles::n_without_times).sum(),
+        None => 0,
+    };
+    if n_without_times > 0 && all.traces.iter().all(has_no_times) {
+        let why = "a time range needs times; this profile has none";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
+    let mut left_out = render_part(exporter, input, (all, are_made), &cut, out).await?;
+    if n_without_times > 0 {
+        left_out.0.push(counted(n_without_times as u64, "profile without times", "profiles without times"));
+    }
+    Ok(left_out)
+}
+
+/// Whether no part of a trace has a time.
+fn has_no_times(trace: &Trace) -> bool {
+    trace.extent().is_none() && cut::profiles::first_time(trace).is_none()
+}
+
+/// Writes traces, of which it is said whether each was made by a conversion, cut and redacted.
+async fn render_part(
+    exporter: &ExporterInfo,
+    input: &Input<'_>,
+    (all, are_made): (&Run, &[bool]),
+    cut: &Cut,
+    out: &mut dyn Write,
+) -> io::Result<LeftOut> {
+    let classes = &input.options.redact;
     let redactor = Rc::new(RefCell::new(Redactor::new(*classes)));
     let part = |(number, trace): (usize, &Trace)| {
         let part = if cut.is_all() { Trace::clone(trace) } else { cut.of(trace) };

@@ -86,6 +86,8 @@ pub struct Timeline {
     /// By trace: the time on its clock at which the timeline starts.
     pub starts: Vec<i64>,
     pub span_ns: u64,
+    /// The time that busy shares are of: less than all where only a part of the trace was read.
+    busy_span_ns: u64,
     /// The traces have no clock in common, so each starts at 0.
     pub is_each_from_zero: bool,
     pub is_partial: bool,
@@ -104,6 +106,7 @@ impl Timeline {
             tracks: Vec::new(),
             starts: clock.starts,
             span_ns: clock.span_ns,
+            busy_span_ns: parts_ns(run).unwrap_or(clock.span_ns).max(1),
             is_each_from_zero: clock.is_each_from_zero,
             is_partial: run.traces.iter().any(|trace| trace.aggregated.is_some()),
             colors: run.traces.iter().map(colors_of).collect(),
@@ -238,7 +241,7 @@ impl Timeline {
             is_device: false,
             n_rows: rows.len() as u32,
             n_boxes: rows.iter().map(|row| u64::from(sums(row).n)).sum(),
-            busy: (busiest as f64 / self.span_ns as f64).min(1.0),
+            busy: (busiest as f64 / self.busy_span_ns as f64).min(1.0),
             max: 0.0,
         }
     }
@@ -422,10 +425,21 @@ fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> St
     }
 }
 
+/// Length of the longest part, if all traces are parts of others.
+fn parts_ns(run: &Run) -> Option<u64> {
+    let length = |trace: &Trace| {
+        trace.part?;
+        trace.extent().map(|(start, end)| end.wrapping_sub(start) as u64)
+    };
+    run.traces.iter().map(length).reduce(|a, b| Some(a?.max(b?)))?
+}
+
 /// First and last time on the trace's clock, of forward passes, stack profiles and memory accesses too.
 pub(super) fn span_of(trace: &Trace) -> Option<(i64, i64)> {
     let calls = (0..trace.scoring_calls.len()).filter_map(|row| call_span(trace, row));
-    let all = calls.chain(trace.span()).chain(sampled::span_of_profiles(trace)).chain(trace.accesses.span());
+    // A part of a trace is on the clock of the whole.
+    let events = trace.extent().and_then(|_| trace.span());
+    let all = calls.chain(events).chain(sampled::span_of_profiles(trace)).chain(trace.accesses.span());
     all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 

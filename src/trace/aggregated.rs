@@ -88,7 +88,7 @@ pub struct Aggregator {
 impl Aggregator {
     /// Aggregates the slices of `trace` and removes them.
     pub fn add(&mut self, trace: &mut Trace) {
-        let too_long = too_long(trace.span());
+        let too_long = too_long(trace.extent());
         let durations = &mut self.durations;
         let kinds = &trace.slices.kind;
         self.aggregated.by_name.add(trace, too_long, |row, i, dur| {

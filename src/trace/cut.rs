@@ -5,13 +5,17 @@
 //! [A                  ]          kept whole: it touches the window
 //!     [B]  [C    ]  [D        ]  B is dropped
 //! ```
-//! Slices keep their own times, so that durations stay true; self times are recomputed from the rest. In exports, counters have
-//! the values at the start of the window, which were set before it.
+//! Slices keep their own times, so that durations stay true. Self times are those within the window, as slices outside of it are not
+//! there. Stack profiles are cut to their samples in the window. In exports, counters have the values at the start of the window,
+//! which were set before it.
 
-use super::Trace;
+pub mod profiles;
+
 use super::builder::compute_self_times;
 use super::counters::CounterTable;
 use super::slices::{SliceId, SliceTable};
+use super::stack_profiles::StackProfile;
+use super::{TimePart, Trace};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -25,7 +29,7 @@ macro_rules! push_row {
 pub struct Cut {
     /// First and last nanosecond from the start of the trace; `None` for all of it.
     pub window: Option<(i64, i64)>,
-    /// Keeps only slices inside fewer than this many others; `None` for all of them.
+    /// Keeps only slices inside fewer than this many others, and as many frames of stacks; `None` for all of them.
     pub max_depth: Option<u32>,
 }
 
@@ -53,14 +57,21 @@ impl Cut {
         n_left_out as u64
     }
 
-    /// The part, and the new number of each slice. With `holds_counters`, values of counters from before the window are at its
-    /// start.
-    fn part_of(&self, trace: &Trace, holds_counters: bool) -> (Trace, Vec<SliceId>) {
-        let start = trace.span().map_or(0, |(start, _)| start);
-        let window = self
-            .window
-            .map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)))
-            .unwrap_or((i64::MIN, i64::MAX));
+    /// The part, and the new number of each slice. An export has the values of counters from before the window at its start, and no
+    /// profiles without times.
+    fn part_of(&self, trace: &Trace, is_export: bool) -> (Trace, Vec<SliceId>) {
+        let whole = trace.span();
+        let start = whole.map(|(start, _)| start).or_else(|| profiles::first_time(trace)).unwrap_or(0);
+        let chosen = self.window.map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)));
+        // A part of a part is of the same whole.
+        let time = match (chosen, trace.part) {
+            (Some((from, to)), Some(part)) => {
+                Some(TimePart { range: (from.max(part.range.0), to.min(part.range.1)), ..part })
+            }
+            (Some(range), None) => Some(TimePart { whole, range }),
+            (None, part) => part,
+        };
+        let window = chosen.unwrap_or((i64::MIN, i64::MAX));
         let is_in = |ts: i64| window.0 <= ts && ts <= window.1;
         let mut part = Trace {
             source: trace.source.clone(),
@@ -74,10 +85,10 @@ impl Cut {
             stacks: trace.stacks.clone(),
             args: trace.args.clone(),
             scoring_calls: trace.scoring_calls.clone(),
-            profiles: trace.profiles.clone(),
-            stack_profiles: trace.stack_profiles.clone(),
+            profiles: if is_export && chosen.is_some() { Vec::new() } else { trace.profiles.clone() },
             memory_snapshot: trace.memory_snapshot.clone(),
             fleet: trace.fleet.clone(),
+            part: time,
             ..Trace::default()
         };
         let numbers = self.cut_slices(trace, window, &mut part.slices);
@@ -90,7 +101,7 @@ impl Cut {
                 push_row!(part.flows, flows, row; name, category);
             }
         }
-        if holds_counters && self.window.is_some() {
+        if is_export && self.window.is_some() {
             hold_counters(trace, window.0, &mut part.counters);
         }
         for row in (0..trace.counters.len()).filter(|row| is_in(trace.counters.ts[*row])) {
@@ -98,6 +109,22 @@ impl Cut {
         }
         for row in (0..trace.samples.len()).filter(|row| is_in(trace.samples.ts[*row])) {
             push_row!(part.samples, trace.samples, row; ts, thread, stack, weight, name);
+        }
+        let of_profiles = trace.stack_profiles.iter();
+        part.stack_profiles = match chosen {
+            Some(_) => {
+                // Reports have whole profiles where nothing says when their samples were.
+                let without_times = |it: &StackProfile| (!is_export).then(|| it.clone());
+                of_profiles
+                    .filter_map(|it| profiles::within(trace, it, window).or_else(|| without_times(it)))
+                    .collect()
+            }
+            None => of_profiles.cloned().collect(),
+        };
+        if let Some(max_depth) = self.max_depth {
+            let mut outer = profiles::Outer::new(&trace.stacks, max_depth);
+            let of_profiles = part.stack_profiles.iter_mut().flat_map(|profile| &mut profile.stack);
+            of_profiles.chain(&mut part.samples.stack).for_each(|stack| *stack = outer.of(*stack));
         }
         for row in (0..trace.objects.len()).filter(|row| is_in(trace.objects.ts[*row])) {
             push_row!(part.objects, trace.objects, row; event, ts, process, name, id, args);

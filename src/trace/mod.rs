@@ -91,17 +91,33 @@ pub struct Trace {
     pub aggregated: Option<Box<aggregated::Aggregated>>,
     /// Secrets hidden in the texts above.
     pub hidden: hidden::Hidden,
-    /// See [`Trace::span`].
-    span: OnceCell<Option<(i64, i64)>>,
+    /// Of a trace that was cut to a time range.
+    pub part: Option<TimePart>,
+    /// See [`Trace::extent`].
+    extent: OnceCell<Option<(i64, i64)>>,
     /// See [`Trace::slice_categories`].
     slice_categories: OnceCell<Vec<StringId>>,
 }
 
 impl Trace {
-    /// First and last time of anything on the trace's clock, in nanoseconds; `None` if nothing has a time. Computed once, so
-    /// only valid for a finished trace.
+    /// First and last time of anything on the trace's clock, in nanoseconds; `None` if nothing has a time. Times are shown from
+    /// this start, and slices without an end last to this end; so it is that of the whole trace, also of a part of it.
     pub fn span(&self) -> Option<(i64, i64)> {
-        *self.span.get_or_init(|| {
+        self.part.map_or_else(|| self.extent(), |part| part.whole)
+    }
+
+    /// The time that reports are about: [`Trace::span`], or the chosen range within it. `None` if nothing is in it.
+    pub fn reported(&self) -> Option<(i64, i64)> {
+        let Some(TimePart { whole, range }) = self.part else { return self.extent() };
+        let (start, end) = whole?;
+        let (from, to) = (start.max(range.0), end.min(range.1));
+        (from <= to).then_some((from, to))
+    }
+
+    /// First and last time of what is in the tables: that of a part may be longer than its range, as slices reach into it. Computed
+    /// once, so only valid for a finished trace.
+    pub fn extent(&self) -> Option<(i64, i64)> {
+        *self.extent.get_or_init(|| {
             let slices = &self.slices;
             let (mut start, mut end) = (i64::MAX, i64::MIN);
             for (ts, dur) in slices.ts.iter().zip(slices.dur.iter()) {
@@ -182,18 +198,18 @@ impl Trace {
         !self.slices.is_empty() || has_samples || !self.stack_profiles.is_empty()
     }
 
-    /// Sets a span known from elsewhere.
-    fn set_span(&mut self, span: Option<(i64, i64)>) {
-        self.span = OnceCell::from(span);
+    /// Sets an extent known from elsewhere.
+    fn set_extent(&mut self, extent: Option<(i64, i64)>) {
+        self.extent = OnceCell::from(extent);
     }
 
-    /// Clears the span and the categories, to compute them again.
+    /// Clears the extent and the categories, to compute them again.
     fn forget_computed(&mut self) {
-        self.span = OnceCell::new();
+        self.extent = OnceCell::new();
         self.forget_slice_categories();
     }
 
-    /// Whoever gives texts other ids calls this. The span stays: that of a trace too large for memory is not in its tables.
+    /// Whoever gives texts other ids calls this. The extent stays: that of a trace too large for memory is not in its tables.
     pub fn forget_slice_categories(&mut self) {
         self.slice_categories = OnceCell::new();
     }
@@ -214,6 +230,15 @@ impl Trace {
         let at = ends.binary_search_by_key(&(slice as u32), |(slice, _)| slice.0).ok()?;
         self.args.get(ends[at].1)
     }
+}
+
+/// A chosen time range, and the trace that it is of. Times are nanoseconds on the trace's clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimePart {
+    /// [`Trace::span`] of the whole trace.
+    pub whole: Option<(i64, i64)>,
+    /// First and last time; may reach beyond the trace.
+    pub range: (i64, i64),
 }
 
 /// Facts about the file.

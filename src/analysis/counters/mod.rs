@@ -8,7 +8,7 @@
 
 use super::timeline::{self, cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group};
-use crate::base::units::Unit;
+use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Report, Table};
 use crate::trace::{Run, Trace};
 
@@ -84,14 +84,16 @@ fn run(context: &Context<'_>) -> Report {
                 series.add(counters.ts[i], counters.value[i]);
             }
         }
-        let end = trace.span().map_or(0, |(_, end)| end);
+        let end = trace.reported().map_or(0, |(_, end)| end);
         rows[base..].iter_mut().filter(|series| series.points > 0).for_each(|series| series.hold_until(end));
     }
+    // What others had in a chosen range was said before it, and may have been dropped while reading.
+    rows.retain(|series| series.points > 0 || series.trace.part.is_none());
     let n_points: u64 = rows.iter().map(|series| series.points).sum();
     report.summary = format!(
         "{} series with {}.",
         crate::base::units::group_digits(rows.len() as i128),
-        crate::base::units::counted(n_points, "point", "points")
+        counted(n_points, "point", "points")
     );
     let n_left_out = cut(&mut rows);
     let text = |series: &Series<'_>, get: &dyn Fn(&Trace) -> crate::base::strings::StringId| {
@@ -138,7 +140,7 @@ fn run(context: &Context<'_>) -> Report {
             float("min", "min", &|series| known(series, series.min)).by_row(),
             float("max", "max", &|series| known(series, series.max)).by_row(),
             float("mean", "mean", &|series| (series.held_ns > 0.0).then_some(series.mean)).hint(
-                "time-weighted; each value applies until the next one of its series, the last one to the end of the trace",
+                "time-weighted; each value applies until the next one of its series, the last one to the end of the trace or of the chosen range",
             )
             .by_row(),
         ],

@@ -122,7 +122,7 @@ fn by_file(context: &Context<'_>, extent: Extent) -> Vec<Vec<StackGraph>> {
 /// Seconds from the first to the last time in a trace; 0 without times.
 fn recorded_seconds(trace: &Trace, weights: &[Weight<'_>]) -> f64 {
     let of_profiles = || weights.iter().filter_map(Weight::duration_ns).max();
-    let ns = trace.span().map(|(start, end)| end.saturating_sub(start)).or_else(of_profiles);
+    let ns = trace.reported().map(|(start, end)| end.saturating_sub(start)).or_else(of_profiles);
     ns.map_or(0.0, |ns| ns as f64 / 1e9)
 }
 

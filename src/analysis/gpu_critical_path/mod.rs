@@ -112,8 +112,9 @@ fn choose(gpu: &GpuTrace<'_>) -> (String, CriticalPath) {
             return (what, path);
         }
     }
-    let window: Span = gpu.trace.span().unwrap_or((0, 0));
-    ("the whole trace".to_string(), CriticalPath::new(gpu, window))
+    let window: Span = gpu.trace.extent().unwrap_or((0, 0));
+    let what = if gpu.trace.part.is_some() { "the chosen time range" } else { "the whole trace" };
+    (what.to_string(), CriticalPath::new(gpu, window))
 }
 
 fn summary(what: &str, path: &CriticalPath) -> String {

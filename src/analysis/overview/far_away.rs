@@ -31,7 +31,7 @@ pub struct FarAway {
 impl FarAway {
     /// Finds outliers; `None` if there are none. Traces shorter than an hour are not scanned.
     pub fn of(trace: &Trace) -> Option<FarAway> {
-        let (start, end) = trace.span()?;
+        let (start, end) = trace.extent()?;
         if end.saturating_sub(start) < MIN_GAP_NS {
             return None;
         }
@@ -50,12 +50,13 @@ impl FarAway {
             false => main.start.saturating_sub(stretch.end),
         };
         let farthest = others.max_by_key(|stretch| gap(stretch))?;
+        let (origin, _) = trace.span()?;
         Some(FarAway {
             n,
             gap_ns: gap(farthest),
             is_after: farthest.start > main.start,
             name: farthest.name,
-            others: (main.start.saturating_sub(start), main.end.saturating_sub(start)),
+            others: (main.start.saturating_sub(origin), main.end.saturating_sub(origin)),
         })
     }
 

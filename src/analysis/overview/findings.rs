@@ -98,8 +98,8 @@ impl Outlier {
 
 fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> {
     let slices = &trace.slices;
-    let span = trace.span().map_or(0, |(start, end)| end.saturating_sub(start));
-    let (limit, too_long) = ((span / 100).max(1), too_long(trace.span()));
+    let reported = trace.reported().map_or(0, |(start, end)| end.saturating_sub(start));
+    let (limit, too_long) = ((reported / 100).max(1), too_long(trace.extent()));
     let summaries = Summaries::of(trace);
     let is_of_thread = |i: usize| Class::of(slices.kind[i]) == Class::Thread;
     let is_candidate = |i: &usize| {
@@ -164,7 +164,7 @@ fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> 
     }
     sort::by_key(&mut groups, |group| std::cmp::Reverse(excess(group)));
     groups.truncate(N_OUTLIERS);
-    groups.iter().map(|group| finding(trace, group, span)).collect()
+    groups.iter().map(|group| finding(trace, group, reported)).collect()
 }
 
 /// Time beyond the median in all slices of a group, in nanoseconds.

@@ -67,7 +67,7 @@ fn add_trace(
     named: bool,
     hottest: Option<(Table, String)>,
 ) -> (u64, u64) {
-    let span = trace.span();
+    let span = trace.reported();
     let counts = match &trace.aggregated {
         Some(folded) => folded.counts.clone(),
         None => Counts::of(trace),
@@ -78,9 +78,12 @@ fn add_trace(
     // Memory accesses, scoring calls and counts per code location have no threads or slices, so 0 would say nothing.
     let is_timeline = span.is_some() || (!trace.accesses.is_expected() && !has_no_events(trace));
     if is_timeline {
-        facts
-            .push("span", "Span", span.map(|(start, end)| end.saturating_sub(start)), Unit::Ns)
-            .hint("from the first to the last timestamp in the trace");
+        facts.push("span", "Span", span.map(|(start, end)| end.saturating_sub(start)), Unit::Ns).hint(
+            match trace.part {
+                Some(_) => "of the chosen time range, within the trace",
+                None => "from the first to the last timestamp in the trace",
+            },
+        );
     }
     for (id, label, value, hint) in [
         ("processes", "Processes", trace.processes.len() as u64, ""),
@@ -114,7 +117,7 @@ fn add_trace(
             facts.push(id, label, value, Unit::Count).hint(hint);
         }
     }
-    let span_text = span.map(|(start, end)| format_ns(end.saturating_sub(start)));
+    let span_text = span.map(|span| time_of(trace, span));
     if report.summary.is_empty() {
         report.summary = match span_text {
             Some(span) if counts.slices > 0 => format!(
@@ -182,6 +185,19 @@ fn add_trace(
     (counts.slices, n_threads)
 }
 
+/// The length of a trace, or its chosen range `span`, which is on the trace's clock.
+fn time_of(trace: &Trace, span: (i64, i64)) -> String {
+    let length = format_ns(span.1.saturating_sub(span.0));
+    match trace.part {
+        Some(part) => {
+            let start = part.whole.map_or(0, |(start, _)| start);
+            let at = |ts: i64| format_ns(ts.saturating_sub(start));
+            format!("{length} ({} to {})", at(span.0), at(span.1))
+        }
+        None => length,
+    }
+}
+
 /// Lists what the trace contains, the most informative first.
 fn summary_without_slices(trace: &Trace, counts: &Counts, span: Option<String>) -> String {
     let accesses = trace.accesses.span().map(|(start, end)| format_ns(end.saturating_sub(start)));
@@ -197,6 +213,7 @@ fn summary_without_slices(trace: &Trace, counts: &Counts, span: Option<String>) 
     let told: Vec<String> =
         all.into_iter().filter(|of| of.0 > 0).map(|(n, one, many)| counted(n, one, many)).collect();
     match (told.is_empty(), span.or(accesses)) {
+        (true, _) if trace.part.is_some() => "No events in the chosen time range.".to_string(),
         (true, _) => "The trace is empty.".to_string(),
         (false, Some(span)) => format!("{} in {span}.", told.join(", ")),
         (false, None) => format!("{}.", told.join(", ")),
@@ -222,9 +239,16 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
     }
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
     let has_others = !trace.accesses.is_empty() || !trace.sidecar_files.is_empty();
-    if trace.span().is_none() && !has_others {
-        report.info("The trace is empty: no event has a timestamp.");
-    } else if trace.span().is_some() && !has_slices && trace.samples.is_empty() {
+    let whole = trace.part.and_then(|part| part.whole);
+    if trace.extent().is_none() && !has_others {
+        report.info(match whole {
+            Some((start, end)) => {
+                let length = format_ns(end.saturating_sub(start));
+                format!("No events in the chosen time range; the trace is from 0 to {length}.")
+            }
+            None => "The trace is empty: no event has a timestamp.".to_string(),
+        });
+    } else if trace.extent().is_some() && !has_slices && trace.samples.is_empty() {
         report.info("The trace has no slices, so time can't be attributed to names.");
     }
     if counts.unfinished > 0 {

@@ -50,7 +50,7 @@ impl<'a> SliceSums<'a> {
             rows: Vec::new(),
         };
         let mut by_key = HashMap::default();
-        let too_long = run.traces.iter().map(|trace| too_long(trace.span())).max().unwrap_or(0);
+        let too_long = run.traces.iter().map(|trace| too_long(trace.extent())).max().unwrap_or(0);
         for trace in &run.traces {
             if let Some(folded) = &trace.aggregated {
                 let numbers = sums.absorb(trace, &folded.by_name, &mut by_key);

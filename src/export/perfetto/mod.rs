@@ -141,15 +141,15 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let mut sink = Sink { buffer: Vec::with_capacity(CHUNK_BYTES * 2), out };
     let mut numbers = Numbers::reserve(run);
     let (placed, n_unaligned) = ranks::place(input.whole, input.query);
-    let start_of = |run: &Run| {
+    let start_of = |run: &Run, span_of: fn(&Trace) -> Option<(i64, i64)>| {
         let starts = run.traces.iter().zip(&placed);
-        starts.filter_map(|(trace, at)| Some(trace.span()?.0.saturating_add(at.shift))).min().unwrap_or(0)
+        starts.filter_map(|(trace, at)| Some(span_of(trace)?.0.saturating_add(at.shift))).min().unwrap_or(0)
     };
-    let start = start_of(input.whole);
+    let start = start_of(input.whole, Trace::span);
     // Times of a packet are not negative.
     let origin = start.min(0);
     tracks::describe_root(&mut sink.buffer);
-    let mut metadata = Metadata::new(start_of(run).saturating_sub(origin));
+    let mut metadata = Metadata::new(start_of(run, Trace::extent).saturating_sub(origin));
     let facts = run.traces.iter().flat_map(|trace| &trace.source.metadata);
     // What earlier exports said of themselves comes with what this one does.
     let facts: Vec<(&str, &str)> = facts

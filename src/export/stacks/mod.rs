@@ -209,9 +209,9 @@ fn place_of(trace: &Trace, frame: FrameId) -> Place {
     }
 }
 
-/// First and last timestamp of a run.
+/// First and last time of a run, or of the chosen range.
 fn span(run: &Run) -> (i64, i64) {
-    let spans = run.traces.iter().filter_map(Trace::span);
+    let spans = run.traces.iter().filter_map(Trace::reported);
     spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 0))
 }
 
@@ -283,7 +283,7 @@ impl<F: FnMut(Step) -> io::Result<()>> Shown<'_, F> {
 /// Emits the events of a thread or track whose slices are in table order. Skips instants.
 ///
 /// The running slice is always the one that started last and has not ended, as in the self times of the reports; its parents
-/// enclose it.
+/// enclose it. Of a part of a trace, only the time in its range: slices that ran outside of it may be missing.
 fn walk(
     trace: &Trace,
     by_track: &ByTrack,
@@ -296,10 +296,11 @@ fn walk(
     // Open slices and their ends, in order of start.
     let mut open: Vec<(u32, i64)> = Vec::new();
     let mut now = i64::MIN;
+    let (from, to) = trace.part.map_or((i64::MIN, i64::MAX), |part| part.range);
     let slices = by_track.of(track).iter().copied();
     let timed = slices.filter(|slice| Class::of(table.kind[*slice as usize]) != Class::Instant);
     for next in timed.map(Some).chain([None]) {
-        let ts = next.map_or(i64::MAX, |slice| table.ts[slice as usize]);
+        let ts = next.map_or(to, |slice| table.ts[slice as usize].max(from).min(to));
         while let Some((slice, end)) = open.pop_if(|(_, end)| *end <= ts) {
             shown.run(slice, now, end)?;
             now = now.max(end);
@@ -312,7 +313,7 @@ fn walk(
         if let Some(slice) = next {
             now = now.max(ts);
             shown.show(slice, ts)?;
-            open.push((slice, table.end(slice as usize, end_of_trace).max(ts)));
+            open.push((slice, table.end(slice as usize, end_of_trace).min(to).max(ts)));
         }
     }
     Ok(())

@@ -425,6 +425,15 @@ fn ran(self_ns: &mut Durations) -> impl FnMut(u32, u64, u64) {
 /// several do run at once.
 pub fn compute_self_times(trace: &mut Trace) {
     let end_of_trace = trace.span().map_or(0, |(_, end)| end);
+    // Of a part of a trace, slices outside of its range are not there to take their time from those around them.
+    let range = trace.part.map(|part| part.range);
+    let within = |ts: i64, dur: i64| match range {
+        Some((from, to)) => {
+            let start = ts.max(from);
+            (start, ts.saturating_add(dur).min(to).saturating_sub(start))
+        }
+        None => (ts, dur),
+    };
     let tracks = &trace.tracks;
     let threads: Vec<u32> = (0..tracks.len())
         .map(|track| match tracks.thread[track] {
@@ -443,7 +452,7 @@ pub fn compute_self_times(trace: &mut Trace) {
     // By parent: time up to which children cover it. Allocated on first use.
     let mut covered: Vec<i64> = Vec::new();
     for i in 0..n {
-        let (ts, dur) = (slices.ts[i], slices.length(i, end_of_trace));
+        let (ts, dur) = within(slices.ts[i], slices.length(i, end_of_trace));
         if dur <= 0 {
             continue;
         }
@@ -460,7 +469,7 @@ pub fn compute_self_times(trace: &mut Trace) {
             covered.resize(n, i64::MIN);
         }
         let start = ts.max(slices.ts[parent]).max(covered[parent]);
-        let end = slices.end(i, end_of_trace).min(slices.end(parent, end_of_trace));
+        let end = ts.saturating_add(dur).min(slices.end(parent, end_of_trace));
         let rest = self_ns.get(parent).saturating_sub(end.saturating_sub(start).max(0)).max(0);
         self_ns.set(parent, rest);
         covered[parent] = covered[parent].max(end);

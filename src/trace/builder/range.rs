@@ -6,6 +6,7 @@
 use super::issues::OUTSIDE_RANGE;
 use super::{TraceBuilder, Ways};
 use crate::base::units::format_ns;
+use crate::trace::TimePart;
 use crate::trace::cut::Cut;
 use crate::trace::events::{Event, EventExtra, Phase};
 use crate::trace::ledger::{Issue, Position};
@@ -28,22 +29,44 @@ pub(super) struct Held {
     n_outside: u64,
     /// Offset of the first one.
     first: u64,
+    /// First and last time of those that were dropped at once.
+    dropped: Option<(i64, i64)>,
+    /// Span of the whole trace, if it is known before all is joined.
+    whole: Option<(i64, i64)>,
+}
+
+/// The time around both.
+fn join(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    }
 }
 
 impl Held {
-    pub(super) fn is_from_start(&self) -> bool {
-        matches!(self.range, TimeRange::FromStart(..))
-    }
-
-    /// The range on the clock of a trace that starts at `start`.
-    pub(super) fn on_clock(self, start: i64) -> Held {
+    /// The same, for a trace whose span without what was dropped is `span`.
+    pub(super) fn of_span(self, span: Option<(i64, i64)>) -> Held {
+        let whole = join(span, self.dropped);
+        let start = whole.map_or(0, |(start, _)| start);
         let range = match self.range {
             TimeRange::FromStart(from, to) => {
                 TimeRange::OnClock(start.saturating_add(from), start.saturating_add(to))
             }
             on_clock => on_clock,
         };
-        Held { range, ..self }
+        Held { range, whole, ..self }
+    }
+
+    /// Counts an event that is dropped at once.
+    fn drop_event(&mut self, phase: Phase, ts: i64, dur: i64, offset: u64) {
+        self.n_outside += 1;
+        self.first = self.first.min(offset);
+        // Arrows are no part of the span.
+        if !matches!(phase, Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd) {
+            let has_length = matches!(phase, Phase::Complete | Phase::ThreadState);
+            let end = if has_length { ts.saturating_add(dur.max(0)) } else { ts };
+            self.dropped = join(self.dropped, Some((ts, end)));
+        }
     }
 }
 
@@ -69,7 +92,7 @@ impl TimeRange {
 impl TraceBuilder {
     /// Keeps only what touches `range`, of past and future events. May be called once.
     pub fn hold_only(&mut self, range: TimeRange) {
-        self.range = Some(Held { range, n_outside: 0, first: u64::MAX });
+        self.range = Some(Held { range, n_outside: 0, first: u64::MAX, dropped: None, whole: None });
         // Everything is cut once it is joined.
         if self.ways == Ways::Tracks {
             return;
@@ -85,8 +108,7 @@ impl TraceBuilder {
         match &mut self.range {
             Some(_) if self.ways == Ways::Tracks => false,
             Some(held) if held.range.leaves_out(phase, ts, dur) => {
-                held.n_outside += 1;
-                held.first = held.first.min(offset);
+                held.drop_event(phase, ts, dur, offset);
                 true
             }
             _ => false,
@@ -134,18 +156,18 @@ impl TraceBuilder {
     /// Drops what could not be dropped before pairing.
     pub(super) fn cut_to_range(&mut self) {
         let Some(held) = &mut self.range else { return };
-        let window = match held.range {
-            TimeRange::FromStart(from, to) => (from, to),
-            TimeRange::OnClock(from, to) => {
-                let start = self.trace.span().map_or(0, |(start, _)| start);
-                (from.saturating_sub(start), to.saturating_sub(start))
-            }
-        };
+        let known = held.whole;
+        let on_clock = held.of_span(known.or_else(|| self.trace.extent()));
+        let TimeRange::OnClock(from, to) = on_clock.range else { return };
+        let start = on_clock.whole.map_or(0, |(start, _)| start);
+        // Slices without an end reach the end of the whole trace.
+        self.trace.part = Some(TimePart { whole: on_clock.whole, range: (from, to) });
+        let window = (from.saturating_sub(start), to.saturating_sub(start));
         held.n_outside += Cut { window: Some(window), max_depth: None }.apply_to(&mut self.trace);
     }
 
     pub(super) fn note_left_out(&mut self) {
-        let Some(Held { range, n_outside, first }) = self.range.filter(|held| held.n_outside > 0) else {
+        let Some(Held { range, n_outside, first, .. }) = self.range.filter(|held| held.n_outside > 0) else {
             return;
         };
         let length = match range {

@@ -255,10 +255,10 @@ impl TraceBuilder {
             }
             span = found;
         };
-        // Threads are joined in batches, and no batch knows the start of the whole.
-        if let Some(range) = self.range.take_if(|held| held.is_from_start()) {
+        // Threads are joined in batches, and no batch knows the span of the whole.
+        if let Some(range) = self.range.take() {
             span = settle(&self, span).1;
-            self.range = Some(range.on_clock(span.map_or(0, |(start, _)| start)));
+            self.range = Some(range.of_span(span));
         }
         settle(&self, span).0
     }
@@ -280,17 +280,13 @@ impl TraceBuilder {
             if std::mem::take(&mut has_samples) {
                 samples::finish(builder);
             }
-            if !builder.holds_all() {
-                // Across batches: slices without an end reach the end of the whole trace.
-                builder.trace.set_span(span);
-                builder.cut_to_range();
-            }
-            let own = builder.trace.span();
+            builder.cut_to_range();
+            let own = builder.trace.extent();
             found = match (found, own) {
                 (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
                 (a, b) => a.or(b),
             };
-            builder.trace.set_span(span);
+            builder.trace.set_extent(span);
             nesting::compute_self_times(&mut builder.trace);
             aggregator.add(&mut builder.trace);
         };

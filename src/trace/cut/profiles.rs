@@ -1,0 +1,92 @@
+//! Parts of stack profiles: the samples in a time range, and the outer frames of stacks.
+
+use crate::base::hash::HashMap;
+use crate::trace::Trace;
+use crate::trace::samples::{StackId, StackTable};
+use crate::trace::stack_profiles::{Amount, Amounts, StackProfile, nanoseconds_exponent};
+
+/// 10^this nanoseconds are one in the unit of a profile's times; `None` without times in a known unit.
+fn exponent_of(trace: &Trace, profile: &StackProfile) -> Option<u8> {
+    if profile.time.is_empty() {
+        return None;
+    }
+    nanoseconds_exponent(trace.strings.get_opt(profile.time_unit)?)
+}
+
+/// The profiles of a trace that have no times, so no range of time is a part of them.
+pub fn n_without_times(trace: &Trace) -> usize {
+    let of_stacks = trace.stack_profiles.iter().filter(|profile| exponent_of(trace, profile).is_none());
+    of_stacks.count() + trace.profiles.len()
+}
+
+/// Time of the first sample of all profiles, in nanoseconds.
+pub fn first_time(trace: &Trace) -> Option<i64> {
+    let of_profile = |profile: &StackProfile| {
+        let exponent = exponent_of(trace, profile)?;
+        (0..profile.len()).filter_map(|row| profile.nanoseconds_of(row, exponent)).min()
+    };
+    trace.stack_profiles.iter().filter_map(of_profile).min()
+}
+
+/// The samples of a profile in a range of nanoseconds; `None` if it has no times. The weight of one that lasts as long as it weighs is
+/// its time in the range.
+pub fn within(trace: &Trace, profile: &StackProfile, range: (i64, i64)) -> Option<StackProfile> {
+    let exponent = exponent_of(trace, profile)?;
+    // The digits of nanoseconds are those of the unit with so many places.
+    let amount = |ns: i64| Amount { digits: i128::from(ns), places: exponent }.plus(Amount::ZERO);
+    // On the clock of the profile.
+    let on_own = |ns: i64| amount(ns).minus(profile.offset);
+    let (from, to) = (on_own(range.0), on_own(range.1));
+    let is_lasting = profile.unit == profile.time_unit;
+    let mut part = StackProfile {
+        stack: Vec::new(),
+        weight: Amounts::default(),
+        time: Amounts::default(),
+        span: profile.span.map(|(start, end)| (start.max(from).min(to), end.min(to).max(from))),
+        ..profile.clone()
+    };
+    for (row, stack) in profile.stack.iter().enumerate() {
+        let (Some(time), Some(weight)) = (profile.time.get(row), profile.weight.get(row)) else { continue };
+        if !is_lasting || weight <= Amount::ZERO {
+            if from <= time && time <= to {
+                part.push_at(*stack, weight, Some(time));
+            }
+            continue;
+        }
+        let start = time.max(from);
+        let weight = time.plus(weight).min(to).minus(start);
+        if weight > Amount::ZERO {
+            part.push_at(*stack, weight, Some(start));
+        }
+    }
+    Some(part)
+}
+
+/// Stacks without their inner frames.
+pub struct Outer<'a> {
+    stacks: &'a StackTable,
+    /// Most frames of a stack.
+    most: usize,
+    known: HashMap<StackId, StackId>,
+}
+
+impl<'a> Outer<'a> {
+    pub fn new(stacks: &'a StackTable, most: u32) -> Outer<'a> {
+        Outer { stacks, most: most as usize, known: HashMap::default() }
+    }
+
+    /// The outer frames of a stack.
+    pub fn of(&mut self, stack: StackId) -> StackId {
+        let (stacks, most) = (self.stacks, self.most);
+        *self.known.entry(stack).or_insert_with(|| {
+            // From the innermost frame to the outermost.
+            let mut path = Vec::new();
+            let mut at = stack;
+            while let Some(parent) = stacks.parent.get(at.0 as usize) {
+                path.push(at);
+                at = *parent;
+            }
+            path.len().checked_sub(most).and_then(|inner| path.get(inner)).copied().unwrap_or(stack)
+        })
+    }
+}
