@@ -11,7 +11,7 @@ mod support;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{Random, data_dirs, import};
+use support::{Random, data_dirs, import, own_dir};
 use tracedrop::analysis::gpu_ranks::clocks::Clocks;
 use tracedrop::analysis::gpu_ranks::sequences::{MatchedBy, Sequences};
 use tracedrop::analysis::gpu_ranks::waits::{Times, Waits};
@@ -479,7 +479,29 @@ fn files_that_do_not_belong_are_left_out() {
         assert_eq!(ranks.files.ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [1, 2]);
         assert!(ranks.files.left_out[0].why.contains("unknown rank"));
         assert!(words(report).contains("taken from the file name"));
-        assert_eq!(ranks.files.n_missing(), None);
+        assert!(ranks.files.missing().is_none());
+    });
+}
+
+/// The sessions of two ranks start 2 s apart, and times in each count from its start: rank 1's are 2 s less than those of rank 0,
+/// so in UTC its kernels run at the same time.
+#[test]
+fn ranks_of_nsight_are_compared_in_utc() {
+    let dir = own_dir("nsys_ranks");
+    let traces = || (0..2).map(|rank| read(&dir.join(format!("rank{rank}.sqlite"))));
+    with_ranks(traces().collect(), |ranks, _| {
+        assert!(ranks.files.left_out.is_empty());
+        assert_eq!(ranks.files.ranks[1].base - ranks.files.ranks[0].base, 2_000_000_000);
+        assert!(ranks.clocks.clocks.iter().all(|clock| clock.is_some_and(|clock| clock.offset == 0)));
+    });
+    // The other session starts two hours later.
+    let mut traces: Vec<Trace> = traces().collect();
+    let start = traces[1].source.metadata.iter_mut().find(|(key, _)| key == "utcEpochNs").unwrap();
+    assert_eq!(start.1, "1700000002000000000");
+    start.1 = "1700007202000000000".to_string();
+    with_ranks(traces, |ranks, _| {
+        assert_eq!(ranks.files.ranks.len(), 1);
+        assert!(ranks.files.left_out[0].why.contains("after the others"), "{}", ranks.files.left_out[0].why);
     });
 }
 

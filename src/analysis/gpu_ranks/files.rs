@@ -10,6 +10,12 @@ use crate::base::units::format_ns;
 /// Upper bound for clock differences between hosts. Files farther apart were recorded at different times.
 const MAX_APART_NS: i64 = 60_000_000_000;
 
+/// Metadata that says when a file's times begin, in nanoseconds since the Unix epoch: of the PyTorch profiler and of Nsight Systems.
+const BASES: [&str; 2] = ["baseTimeNanoseconds", "utcEpochNs"];
+
+/// Most ranks that a warning lists.
+pub const MAX_LISTED: usize = 8;
+
 /// A file whose rank is known.
 pub struct Rank<'a, 'b> {
     /// Its GPU activity.
@@ -18,7 +24,7 @@ pub struct Rank<'a, 'b> {
     pub rank: i64,
     /// Whether the rank comes from the file name because the file has none.
     pub is_from_name: bool,
-    /// Nanoseconds to add to get times since the Unix epoch: `baseTimeNanoseconds`, or 0 if times already are.
+    /// Nanoseconds to add to get times since the Unix epoch, by one of [`BASES`], or 0 if times already are.
     pub base: i64,
     /// Clock resolution in nanoseconds: 1000 if all times are whole microseconds, else 1.
     pub resolution: i64,
@@ -71,7 +77,7 @@ impl<'a, 'b> Files<'a, 'b> {
             let why = "no GPU activity".to_string();
             return self.left_out.push(LeftOut { file, rank: Some(rank), why });
         }
-        let base = gpu.trace.source.metadata.iter().find(|(key, _)| key == "baseTimeNanoseconds");
+        let base = gpu.trace.source.metadata.iter().find(|(key, _)| BASES.contains(&key.as_str()));
         self.ranks.push(Rank {
             gpu,
             rank,

@@ -1,7 +1,7 @@
 //! Ranks of one run on one clock.
 //!
-//! Times of a file count from its own `baseTimeNanoseconds`, on the clock of its own host. Both are undone as in the report on ranks,
-//! whose clock offsets these are.
+//! Times of a file count from its own start (`baseTimeNanoseconds`, `utcEpochNs`), on the clock of its own host. Both are undone
+//! as in the report on ranks, whose clock offsets these are.
 
 use crate::analysis::gpu_ranks::Ranks;
 use crate::analysis::{Context, Query};

@@ -141,6 +141,9 @@ const SYNCS: &[(i64, &str)] =
 /// Options of the recording that are shown. All others may name people, machines and folders.
 const OPTIONS: &[&str] = &["CUDA_GRAPH_TRACE_OPTIONS:MODE", "CUDA_TRACE_SCOPE"];
 
+/// Column with the start of the session in nanoseconds since the Unix epoch, and the name of that fact.
+const SESSION_START: &str = "utcEpochNs";
+
 /// Columns of all tables with events.
 #[derive(Default)]
 struct Columns {
@@ -352,6 +355,13 @@ pub fn open(file: &dyn Tables, out: &mut TraceBuilder) -> Result<Opened, ImportE
                 b"EXPORT_SCHEMA_VERSION" => facts.push(("EXPORT_SCHEMA_VERSION".to_string(), value)),
                 _ => {}
             }
+        })?;
+    }
+    // Times count from the start of the session. Those of other ranks have their own.
+    if let Some(table) = find("TARGET_INFO_SESSION_START_TIME") {
+        let start = col(table, SESSION_START);
+        file.each_row(table, out, |row| {
+            facts.extend(row.int(start).map(|ns| (SESSION_START.to_string(), ns.to_string())));
         })?;
     }
     if let Some(table) = find("META_DATA_CAPTURE") {
