@@ -10,7 +10,7 @@ use tracedrop::import::FORMATS;
 use tracedrop::report::chart::{Heat, Plot};
 use tracedrop::report::{Report, Table};
 use tracedrop::scene::{Direction, Mark, cell_at, layout, next_cell};
-use tracedrop::trace::fleet::FleetRows;
+use tracedrop::trace::fleet::{FleetRows, StepRow};
 use tracedrop::trace::{Run, Trace};
 
 /// Parts of the dataset, by their names in it.
@@ -159,6 +159,38 @@ fn slow_hosts_are_named() {
     assert!(clause.starts_with("all 2 ranks of host node-001 are at least "), "{summary}");
     assert!(clause.ends_with("over it; GPU times are within 1.0%."), "{summary}");
     assert!(!report(1.0).summary.contains("host"));
+}
+
+/// Six ranks, each with two equal GPUs, of which the slowest one is alone on its host: they remain six ranks.
+#[test]
+fn gpus_of_a_rank_are_one_rank() {
+    let traces = parts().into_iter().filter(|(name, _)| name.contains("run=monday"));
+    let mut traces: Vec<Trace> = traces.map(|(name, bytes)| import(&name, &bytes, None).unwrap()).collect();
+    for trace in &mut traces {
+        let (host, device) = (trace.strings.intern("node-001"), trace.strings.intern("another GPU"));
+        match trace.fleet.as_mut().map(|part| &mut part.rows) {
+            Some(FleetRows::Files(rows)) => {
+                rows.iter_mut().filter(|row| row.rank == Some(5)).for_each(|row| row.host = host);
+            }
+            Some(FleetRows::Steps(rows)) => {
+                let others: Vec<_> = rows.iter().cloned().collect();
+                rows.extend(others.into_iter().map(|row| StepRow { device, ..row }));
+            }
+            _ => {}
+        }
+    }
+    let run = Run { traces };
+    let report = (fleet::INFO.run)(&Context::new(&run, &Query::default()));
+    assert!(report.summary.contains(": rank 5 computes longest, "), "{}", report.summary);
+    assert!(!report.summary.contains("host"), "{}", report.summary);
+    let steps = table(&report, "steps");
+    assert!(rows(steps, &["ranks"]).iter().all(|row| *row == json!([6.0])), "{:?}", rows(steps, &["ranks"]));
+    let ranks = table(&report, "ranks");
+    assert!(ranks.caption.starts_with("One row per GPU."));
+    assert_eq!(rows(ranks, &["steps"]).iter().filter(|row| **row == json!([4.0])).count(), 12);
+    // Nothing in a dataset is an event.
+    let reports = tracedrop::analysis::reports(&run, &Query::default());
+    assert!(reports.iter().all(|report| report.id != "overview"));
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub fn chart(run: &RunOfFleet<'_>, measure: Measure, number: usize, name: &str) 
             format!("{id}_chart_{}", number + 1).into()
         },
         title: if name.is_empty() { title.to_string() } else { format!("{title}, {name}") },
-        caption: caption(rows_per_bin, run.steps.len().div_ceil(n_columns.max(1))),
+        caption: caption(run, rows_per_bin, run.steps.len().div_ceil(n_columns.max(1))),
         plot: Plot::Heat(Heat {
             labels: bins.iter().rev().map(|bin| label(run, bin)).collect(),
             is_apart: vec![false; bins.len()],
@@ -73,14 +73,16 @@ pub fn has_differences(chart: &Chart) -> bool {
     off.flat_map(|grid| &grid.rows).flatten().any(|value| *value > 0.0)
 }
 
-fn caption(n_ranks: usize, n_steps: usize) -> String {
-    let mut caption =
-        "One row per rank, one column per step, relative to the median of the step over ranks. Steps are numbered as in the table."
-            .to_string();
-    if n_ranks > 1 || n_steps > 1 {
+fn caption(run: &RunOfFleet<'_>, n_rows: usize, n_steps: usize) -> String {
+    let (one, several) = if run.has_several_devices() { ("GPU", "GPUs") } else { ("rank", "ranks") };
+    let mut caption = format!(
+        "One row per {one}, one column per step, relative to the median of the step over {several}. Steps are numbered as in the \
+         table."
+    );
+    if n_rows > 1 || n_steps > 1 {
         caption.push_str(&format!(
             " A cell is the maximum of up to {} and {}.",
-            counted(n_ranks as u64, "rank", "ranks"),
+            counted(n_rows as u64, one, several),
             counted(n_steps as u64, "step", "steps")
         ));
     }
@@ -88,10 +90,11 @@ fn caption(n_ranks: usize, n_steps: usize) -> String {
 }
 
 fn label(run: &RunOfFleet<'_>, bin: &[&RankOfRun<'_>]) -> String {
+    let with_device = run.has_several_devices();
     match bin {
         [] => String::new(),
-        [one] => one.label(run),
-        [first, .., last] => format!("{} … {}", first.label(run), last.label(run)),
+        [one] => one.label(with_device),
+        [first, .., last] => format!("{} … {}", first.label(with_device), last.label(with_device)),
     }
 }
 
@@ -153,10 +156,11 @@ fn sources(
 ) -> Option<Sources> {
     let mut numbers: HashMap<(Option<i64>, Option<&str>), u32> = HashMap::default();
     let mut traces = Vec::new();
+    let with_device = run.has_several_devices();
     for rank in ranks {
         if let Some(file) = rank.file.and_then(|file| file.file) {
             numbers.insert((rank.rank, rank.device), traces.len() as u32);
-            traces.push(SourceTrace { label: rank.label(run), file: file.to_string() });
+            traces.push(SourceTrace { label: rank.label(with_device), file: file.to_string() });
         }
     }
     let source = |cell: &Option<Cell<'_>>| {

@@ -7,7 +7,7 @@ mod heat;
 mod runs;
 mod tables;
 
-use self::runs::{Measure, RankOfRun, RunOfFleet};
+use self::runs::{Measure, RankOfRun, RunOfFleet, label_of_one, n_ranks};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::sort;
 use crate::base::units::{counted, format_ratio};
@@ -62,15 +62,29 @@ fn run(context: &Context<'_>) -> Report {
     report
 }
 
-/// Slowest rank by a measure, and how far it is above the median.
-fn slowest<'a, 'b>(
-    runs: &'b [RunOfFleet<'a>],
-    measure: Measure,
-) -> Option<(&'b RunOfFleet<'a>, &'b RankOfRun<'a>, f64)> {
-    let ranks = runs.iter().flat_map(|run| run.ranks.iter().map(move |rank| (run, rank)));
-    ranks
-        .filter_map(|(run, rank)| Some((run, rank, rank.over_median(measure)?)))
-        .max_by(|a, b| a.2.total_cmp(&b.2))
+/// Name of the slowest rank by a measure, or number of those that are equally slow, with a verb; and how far it is above the
+/// median.
+fn slowest(runs: &[RunOfFleet<'_>], measure: Measure) -> Option<(String, f64)> {
+    let ranks = || {
+        let all = runs.iter().flat_map(|run| run.ranks.iter().map(move |rank| (run, rank)));
+        all.filter_map(|(run, rank)| Some((run, rank, rank.over_median(measure)?)))
+    };
+    let (run, _, most) = ranks().max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let equal: Vec<_> = ranks().filter(|(.., over)| *over == most).collect();
+    let of_run = |run| equal.iter().filter(move |(of, ..)| std::ptr::eq(*of, run)).map(|(_, rank, _)| *rank);
+    let n: usize = runs.iter().map(|run| n_ranks(of_run(run))).sum();
+    let (is, are) = match measure {
+        Measure::GpuTime => ("is slowest", "are slowest"),
+        Measure::Computation => ("computes longest", "compute longest"),
+    };
+    let of_one: Vec<_> = of_run(run).collect();
+    let name = label_of_one(&of_one, run.has_several_devices()).filter(|_| n == 1);
+    let text = match (name, runs.len()) {
+        (Some(name), 1) => format!("{name} {is}"),
+        (Some(name), _) => format!("{name} of {} {is}", run.label()),
+        (None, _) => format!("{} {are}", counted(n as u64, "rank", "ranks")),
+    };
+    Some((text, most))
 }
 
 fn summary(runs: &[RunOfFleet<'_>]) -> String {
@@ -91,20 +105,14 @@ fn summary(runs: &[RunOfFleet<'_>]) -> String {
     if n_unreadable > 0 {
         text.push_str(&format!(", {}", counted(n_unreadable as u64, "unreadable file", "unreadable files")));
     }
-    let notable = |measure| slowest(runs, measure).filter(|(.., over)| *over >= NOTABLE);
-    let name = |run: &RunOfFleet<'_>, rank: &RankOfRun<'_>| match runs.len() {
-        1 => rank.label(run),
-        _ => format!("{} of {}", rank.label(run), run.label()),
-    };
+    let notable = |measure| slowest(runs, measure).filter(|(_, over)| *over >= NOTABLE);
     match (notable(Measure::GpuTime), notable(Measure::Computation)) {
-        (Some((run, rank, over)), _) => {
-            let (rank, over) = (name(run, rank), format_ratio(over));
-            text.push_str(&format!(": {rank} is slowest, {over} over the median GPU time"));
+        (Some((slowest, over)), _) => {
+            text.push_str(&format!(": {slowest}, {} over the median GPU time", format_ratio(over)));
             text.push_str(&slow_hosts(runs, Measure::GpuTime));
         }
-        (None, Some((run, rank, over))) => {
-            let (rank, over) = (name(run, rank), format_ratio(over));
-            text.push_str(&format!(": {rank} computes longest, {over} over the median"));
+        (None, Some((slowest, over))) => {
+            text.push_str(&format!(": {slowest}, {} over the median", format_ratio(over)));
             text.push_str(&slow_hosts(runs, Measure::Computation));
             text.push_str(&format!("; GPU times are within {}", format_ratio(NOTABLE)));
         }
@@ -121,16 +129,19 @@ fn summary(runs: &[RunOfFleet<'_>]) -> String {
 fn slow_hosts(runs: &[RunOfFleet<'_>], measure: Measure) -> String {
     let mut slow: Vec<(&str, usize, f64)> = Vec::new();
     for run in runs {
-        let mut by_host: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        // A rank may have several GPUs.
+        let mut by_host: BTreeMap<&str, (Vec<&RankOfRun<'_>>, f64)> = BTreeMap::new();
         for rank in &run.ranks {
             let host = rank.file.and_then(|file| file.host);
             if let (Some(host), Some(over)) = (host, rank.over_median(measure)) {
-                by_host.entry(host).or_default().push(over);
+                let (ranks, least) = by_host.entry(host).or_insert((Vec::new(), f64::MAX));
+                ranks.push(rank);
+                *least = least.min(over);
             }
         }
         if by_host.len() > 1 {
-            let least = |overs: &[f64]| overs.iter().copied().fold(f64::MAX, f64::min);
-            let hosts = by_host.into_iter().map(|(host, overs)| (host, overs.len(), least(&overs)));
+            let hosts =
+                by_host.into_iter().map(|(host, (ranks, least))| (host, n_ranks(ranks.into_iter()), least));
             slow.extend(hosts.filter(|(_, n_ranks, least)| *n_ranks > 1 && *least >= NOTABLE));
         }
     }

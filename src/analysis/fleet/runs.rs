@@ -40,6 +40,9 @@ pub struct RunOfFleet<'a> {
     pub n_ambiguous: u64,
 }
 
+/// What makes a rank one, however many GPUs and files it has: its number, or else the name of its file.
+type RankKey<'a> = Result<i64, Option<&'a str>>;
+
 /// A GPU of a rank, or a file without steps.
 pub struct RankOfRun<'a> {
     pub rank: Option<i64>,
@@ -68,9 +71,9 @@ pub struct StepOfRun<'a> {
     pub n_ranks: u64,
     /// By [`Measure`]; `None` without values.
     medians: [Option<f64>; 2],
-    /// Longest GPU time, and the index of its rank in [`RunOfFleet::ranks`]; `None` if several have it.
+    /// Longest GPU time, and the rank that has it; `None` if several do.
     pub max: i64,
-    pub slowest: Option<usize>,
+    pub slowest: Option<String>,
 }
 
 impl StepOfRun<'_> {
@@ -89,15 +92,12 @@ impl<'a> RunOfFleet<'a> {
 
     /// Ranks that can be read, each once however many GPUs and files it has.
     pub fn n_ranks(&self) -> usize {
-        let readable = self.ranks.iter().filter(|rank| rank.is_readable());
-        let name = |rank: &'_ RankOfRun<'a>| rank.rank.ok_or(rank.file.and_then(|it| it.file));
-        readable.map(name).collect::<BTreeSet<_>>().len()
+        n_ranks(self.ranks.iter().filter(|rank| rank.is_readable()))
     }
 
     /// Whether a rank has steps on several GPUs.
     pub fn has_several_devices(&self) -> bool {
-        let mut ranks = BTreeSet::new();
-        self.ranks.iter().filter(|rank| rank.device.is_some()).any(|rank| !ranks.insert(rank.rank))
+        has_several_devices(&self.ranks)
     }
 
     /// How far the step of a rank is above the median of ranks: 0.1 is 10%. `None` if unknown.
@@ -107,18 +107,42 @@ impl<'a> RunOfFleet<'a> {
     }
 }
 
-impl RankOfRun<'_> {
+/// Number of ranks, each once however many GPUs and files it has.
+pub fn n_ranks<'b, 'a: 'b>(ranks: impl Iterator<Item = &'b RankOfRun<'a>>) -> usize {
+    ranks.map(RankOfRun::key).collect::<BTreeSet<_>>().len()
+}
+
+fn has_several_devices(ranks: &[RankOfRun<'_>]) -> bool {
+    let mut seen = BTreeSet::new();
+    ranks.iter().filter(|rank| rank.device.is_some()).any(|rank| !seen.insert(rank.rank))
+}
+
+/// Name of the one rank that has all of these GPUs, with the GPU if it is one of several; `None` if they are of several ranks.
+pub fn label_of_one(ranks: &[&RankOfRun<'_>], has_several_devices: bool) -> Option<String> {
+    let (first, others) = ranks.split_first()?;
+    match others.iter().all(|other| other.key() == first.key()) {
+        true => Some(first.label(has_several_devices && others.is_empty())),
+        false => None,
+    }
+}
+
+impl<'a> RankOfRun<'a> {
+    fn key(&self) -> RankKey<'a> {
+        self.rank.ok_or(self.file.and_then(|file| file.file))
+    }
+
     pub fn is_readable(&self) -> bool {
         self.file.is_none_or(|file| file.error.is_none())
     }
 
-    pub fn label(&self, run: &RunOfFleet<'_>) -> String {
+    /// Name, with the GPU if wanted.
+    pub fn label(&self, with_device: bool) -> String {
         let rank = match (self.rank, self.file.and_then(|file| file.file)) {
             (Some(rank), _) => format!("rank {rank}"),
             (None, Some(file)) => file.to_string(),
             (None, None) => "unknown rank".to_string(),
         };
-        match self.device.filter(|_| run.has_several_devices()) {
+        match self.device.filter(|_| with_device) {
             Some(device) => format!("{rank}, {device}"),
             None => rank,
         }
@@ -286,13 +310,14 @@ fn measure(run: &mut RunOfFleet<'_>) {
     for (number, rank) in run.ranks.iter().enumerate() {
         rank.steps.iter().for_each(|(step, row)| by_step[*step].push((number, row)));
     }
+    let has_several_devices = has_several_devices(&run.ranks);
     for (step, rows) in run.steps.iter_mut().zip(&by_step) {
-        step.n_ranks = rows.len() as u64;
+        step.n_ranks = n_ranks(rows.iter().map(|(number, _)| &run.ranks[*number])) as u64;
         step.medians = Measure::ALL.map(|measure| median(rows.iter().map(|(_, row)| measure.of(row))));
         step.max = rows.iter().map(|(_, row)| row.gpu_time).max().unwrap_or(0);
-        let mut longest = rows.iter().filter(|(_, row)| row.gpu_time == step.max);
-        let (first, second) = (longest.next(), longest.next());
-        step.slowest = first.filter(|_| second.is_none()).map(|(number, _)| *number);
+        let longest = rows.iter().filter(|(_, row)| row.gpu_time == step.max);
+        let longest: Vec<_> = longest.map(|(number, _)| &run.ranks[*number]).collect();
+        step.slowest = label_of_one(&longest, has_several_devices);
     }
     for rank in &mut run.ranks {
         rank.sums = Measure::ALL.map(|measure| {

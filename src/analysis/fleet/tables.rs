@@ -34,7 +34,8 @@ pub fn ranks(runs: &[RunOfFleet<'_>]) -> Table {
     columns.push(
         Column::integer("rank", "rank", Unit::Id, rows.iter().map(|(_, rank)| rank.rank).collect()).as_key(),
     );
-    if runs.iter().any(RunOfFleet::has_several_devices) {
+    let has_several_devices = runs.iter().any(RunOfFleet::has_several_devices);
+    if has_several_devices {
         let devices = texts(rows.iter().map(|(_, rank)| rank.device));
         columns.push(Column::key("device", "GPU", Content::Plain, devices));
     }
@@ -60,7 +61,10 @@ pub fn ranks(runs: &[RunOfFleet<'_>]) -> Table {
             .hint("why the file cannot be read"),
     ]);
     let table = Table::new(RANKS.id, "Ranks", columns)
-        .caption("One row per rank. Times are sums over its steps.")
+        .caption(format!(
+            "One row per {}. Times are sums over its steps.",
+            if has_several_devices { "GPU" } else { "rank" }
+        ))
         .if_empty("No files and no steps in the dataset.");
     with_left_out(table, n_left_out)
 }
@@ -80,7 +84,6 @@ pub fn steps(runs: &[RunOfFleet<'_>]) -> Table {
         let median = step.median(Measure::GpuTime).filter(|median| *median > 0.0)?;
         Some(step.max as f64 / median - 1.0)
     };
-    let slowest = |run: &RunOfFleet<'_>, step: &StepOfRun<'_>| Some(run.ranks.get(step.slowest?)?.label(run));
     let mut columns: Vec<Column> =
         run_column(runs, rows.iter().map(|(run, ..)| run.name)).into_iter().collect();
     columns.extend([
@@ -103,7 +106,7 @@ pub fn steps(runs: &[RunOfFleet<'_>]) -> Table {
             "slowest",
             "slowest",
             Content::Plain,
-            texts(rows.iter().map(|(run, _, step)| slowest(run, step))),
+            texts(rows.iter().map(|(.., step)| step.slowest.as_deref())),
         )
         .hint("rank with the longest GPU time; empty if several have it"),
         median("median_computation", "median computation", Measure::Computation),
