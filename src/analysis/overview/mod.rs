@@ -20,9 +20,12 @@ fn applies(run: &Run) -> bool {
     timeline::applies(run) || run.traces.iter().any(|trace| !has_no_events(trace) && trace.text.is_empty())
 }
 
-/// Scoring calls, and profiles: nothing that has threads or slices.
+/// Scoring calls, profiles, and parts of fleets: nothing that has threads or slices.
 fn has_no_events(trace: &Trace) -> bool {
-    !trace.scoring_calls.is_empty() || !trace.profiles.is_empty() || !trace.stack_profiles.is_empty()
+    !trace.scoring_calls.is_empty()
+        || !trace.profiles.is_empty()
+        || !trace.stack_profiles.is_empty()
+        || trace.fleet.is_some()
 }
 
 fn run(context: &Context<'_>) -> Report {
@@ -37,7 +40,8 @@ fn run(context: &Context<'_>) -> Report {
     let mut hottest = hottest.filter(|_| top > 0);
     let sentence = hottest.as_ref().map(|(_, sentence)| sentence.clone());
     let (mut n_slices, mut n_threads) = (0u64, 0);
-    for trace in &run.traces {
+    // Rows of fleets are no events: their report has all there is.
+    for trace in run.traces.iter().filter(|trace| trace.fleet.is_none()) {
         // The hottest names are listed once, for all traces together, right after the facts of the first one.
         let (slices, threads) = add_trace(&mut report, trace, run.traces.len() > 1, hottest.take());
         n_slices += slices;
@@ -238,7 +242,7 @@ fn add_notes(report: &mut Report, trace: &Trace, counts: &Counts) {
         report.warning(far_away.words(trace));
     }
     let has_slices = counts.slices + counts.async_slices + counts.states > 0;
-    let has_others = !trace.accesses.is_empty() || !trace.sidecar_files.is_empty();
+    let has_others = !trace.accesses.is_empty() || !trace.sidecar_files.is_empty() || has_no_events(trace);
     let whole = trace.part.and_then(|part| part.whole);
     if trace.extent().is_none() && !has_others {
         report.info(match whole {
