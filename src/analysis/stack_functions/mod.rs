@@ -5,7 +5,7 @@
 pub mod amounts;
 
 use super::{AnalysisInfo, Context, Group, TableHandle};
-use crate::analysis::several::numbered;
+use crate::analysis::several::{self, numbered};
 use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::strings::StringId;
@@ -209,7 +209,7 @@ fn report(context: &Context<'_>) -> Report {
     }
     for (number, weight) in detailed.into_iter().enumerate() {
         let tree = CallTree::new(weight.trace, &weight.profiles);
-        add_weight(&mut report, weight, &tree, number, weights.len() > 1);
+        add_weight(&mut report, weight, &tree, number, weights.len() > 1, context.run.traces.len());
     }
     report
 }
@@ -220,17 +220,25 @@ fn add_weight(
     tree: &CallTree,
     number: usize,
     is_one_of_many: bool,
+    n_traces: usize,
 ) {
     let strings = &weight.trace.strings;
     let measure = Measure::of(weight.unit(), tree.weights.places);
     let mut functions = tree.functions();
     functions_in_order(&mut functions, strings);
     if report.summary.is_empty() {
-        report.summary = headline(weight, tree, &functions, &measure);
+        let headline = headline(weight, tree, &functions, &measure);
+        report.summary = match n_traces {
+            1 => headline,
+            _ => format!("{}: {headline}", weight.trace.source.file_name),
+        };
     }
     let threads = weight.threads();
     let name = weight.name();
-    let titled = |what: &str| if is_one_of_many { format!("{what} by {name}") } else { what.to_string() };
+    let titled = |what: &str| {
+        let title = if is_one_of_many { format!("{what} by {name}") } else { what.to_string() };
+        several::titled(&title, weight.trace, n_traces)
+    };
     report.facts(facts(weight, tree, &measure, threads.len(), titled("Stacks")));
     warn(report, weight, tree, &functions);
     let whole = tree.weights.total;
