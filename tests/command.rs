@@ -190,6 +190,27 @@ fn secrets_are_shown_on_request_only() {
     assert_eq!(run(&["--show-secrets"]).0, 2);
 }
 
+/// Reports that are made only on demand are made of several files too.
+#[test]
+fn several_files_have_the_reports_that_are_asked_for() {
+    let dir = folder("on-demand");
+    fs::write(dir.join("a.txt"), "main;work 3\nmain;rest 1\n").unwrap();
+    fs::write(dir.join("b.txt"), "main;work 5\n").unwrap();
+    let report = |id: &str, files: &[&str]| {
+        let arguments = ["report", "--quiet", "--together", "--report", id];
+        let output = tracedrop(&dir).args(arguments).args(files).output().unwrap();
+        assert!(output.status.success(), "{id}: {}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(report("flame-graph", &["a.txt", "b.txt"]).contains("b.txt"));
+    assert!(report("timeline", &["a.json", "a.json"]).contains("Timeline"));
+    // Each section says which file it is of.
+    let text = report("stack-functions", &["a.txt", "b.txt"]);
+    for title in ["Stacks by samples: a.txt", "Functions by samples: b.txt", "a.txt: work "] {
+        assert!(text.contains(title), "{title}: {text}");
+    }
+}
+
 #[test]
 fn rows_are_chosen_by_a_filter() {
     let dir = folder("filter");

@@ -24,7 +24,7 @@ pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
         Err(message) => return Ok(usage(message)),
     };
     if is_together(args) {
-        let mut session = Session::of_several(query);
+        let mut session = of_several(args, query);
         let all_are_read = read::add_all(&mut session, &files, format, &args.input);
         report_together(args, notes, session, all_are_read)
     } else {
@@ -39,7 +39,7 @@ pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
 pub fn open(args: &ReportArgs) -> Option<Opened> {
     let job = job(args).map_err(|message| say!("{message}")).ok()?;
     let mut opened = if is_together(args) {
-        let mut session = Session::of_several(job.query);
+        let mut session = of_several(args, job.query);
         // One that cannot be read is left out, as the command does; the reason is a message.
         read::add_all(&mut session, &job.files, job.format, &args.input);
         if watch::is_stopped() {
@@ -72,6 +72,16 @@ fn reports_to_make(args: &ReportArgs) -> Vec<String> {
         wanted.push(gpu_breakdown::INFO.id.to_string());
     }
     wanted
+}
+
+/// Session for all files of `args` together, with the reports to make.
+fn of_several(args: &ReportArgs, query: Query) -> Session {
+    let mut session = Session::of_several(query);
+    let wanted = reports_to_make(args);
+    if !wanted.is_empty() {
+        session.make_only(wanted);
+    }
+    session
 }
 
 /// Files to report on, and how.
