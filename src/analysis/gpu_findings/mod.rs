@@ -39,6 +39,9 @@ const WORTH: f64 = 0.02;
 /// Minimum share of kernel time with known launches before anything is said about waiting for the host.
 const ENOUGH_LAUNCHES: f64 = 0.5;
 
+/// Findings of other ranks of at least this share of the largest are not called smaller.
+const ALIKE: f64 = 0.99;
+
 /// Maximum number of findings of a kind.
 const N_FINDINGS: usize = 12;
 
@@ -282,12 +285,13 @@ fn enumerated(names: &[String], word: &str) -> String {
 /// Keeps the largest of findings that several traces share: those with the same key.
 fn worst_of_each(findings: &mut Vec<Finding>, key: impl Fn(&Finding) -> String) {
     sort::by_key(findings, |finding| std::cmp::Reverse(finding.time));
-    let mut seen: Vec<(String, usize)> = Vec::new();
+    // Times of each, the longest first.
+    let mut seen: Vec<(String, Vec<Option<i64>>)> = Vec::new();
     for finding in findings.iter() {
         let key = key(finding);
         match seen.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, n)) => *n += 1,
-            None => seen.push((key, 1)),
+            Some((_, times)) => times.push(finding.time),
+            None => seen.push((key, vec![finding.time])),
         }
     }
     let mut kept: Vec<String> = Vec::new();
@@ -296,14 +300,26 @@ fn worst_of_each(findings: &mut Vec<Finding>, key: impl Fn(&Finding) -> String) 
         if kept.contains(&key) {
             return false;
         }
-        let n = seen.iter().find(|(known, _)| *known == key).map_or(1, |(_, n)| *n);
+        let others =
+            seen.iter().find(|(known, _)| *known == key).and_then(|(_, times)| times.get(1..)).unwrap_or(&[]);
         kept.push(key);
-        if n > 1 {
-            let others = counted(n as u64 - 1, "other rank", "other ranks");
-            finding.text.push_str(&format!(" Also in {others}, smaller."));
+        if !others.is_empty() {
+            let n = counted(others.len() as u64, "other rank", "other ranks");
+            finding.text.push_str(&format!(" Also in {n}{}.", in_others(finding.time, others)));
         }
         true
     });
+}
+
+/// Clause on how large a finding is in other ranks, next to the largest. Empty if that is unknown.
+fn in_others(largest: Option<i64>, others: &[Option<i64>]) -> &'static str {
+    let Some(largest) = largest else { return "" };
+    let is_alike = |time: &Option<i64>| time.is_some_and(|time| time as f64 >= ALIKE * largest as f64);
+    match others.iter().filter(|time| is_alike(time)).count() {
+        0 => ", smaller",
+        n if n == others.len() => ", about as large",
+        _ => ", not larger",
+    }
 }
 
 impl Evidence<'_> {
@@ -362,5 +378,10 @@ mod tests {
         worst_of_each(&mut findings, |finding| finding.id.clone());
         let texts: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
         assert_eq!(texts, ["5", "3 Also in 2 other ranks, smaller."]);
+        let of = |times: &[i64]| in_others(Some(1000), &times.iter().map(|ns| Some(*ns)).collect::<Vec<_>>());
+        assert_eq!(of(&[1000, 995]), ", about as large");
+        assert_eq!(of(&[1000, 500]), ", not larger");
+        assert_eq!(of(&[989]), ", smaller");
+        assert_eq!(in_others(None, &[None]), "");
     }
 }
