@@ -381,6 +381,12 @@ fn who_is_first_is_as_uncertain_as_who_is_last() {
             assert!(times.uncertainty.unwrap() > times.start_skew, "{times:?}");
             assert!(!times.is_first_certain && !times.is_last_certain);
         }
+        assert!(words(report).contains("No straggler can be named"), "{}", words(report));
+        assert!(
+            words(report).contains("from 8 shared collectives on; some ranks share 5."),
+            "{}",
+            words(report)
+        );
         for (id, columns) in [
             ("stragglers", ["held_up", "last", "first"]),
             ("collectives_across_ranks", ["held_up", "last", "first"]),
@@ -436,9 +442,41 @@ fn a_missing_rank_is_said() {
     traces.remove(2);
     with_ranks(traces, |ranks, report| {
         assert_eq!(ranks.files.ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [0, 1, 3]);
-        assert!(words(report).contains("1 rank of the run is missing"));
+        assert!(words(report).contains("1 rank of the run is missing (2), so waits"), "{}", words(report));
         assert_eq!(ranks.waits.ranks[1].n_last, 40);
         assert_eq!(ranks.waits.collectives[0].n_ranks, 3);
+    });
+}
+
+#[test]
+fn ranks_are_checked_against_the_world_size() {
+    // Two of two, of which one cannot be.
+    let made = Made::new(6);
+    let of = |rank: i64| {
+        let events = made.events(&[0, 5], rank, 0, &|_| group(&[0, 5]));
+        file(&format!("rank{rank}.json"), Some(rank), 2, events)
+    };
+    with_ranks([0, 5].map(of).into(), |_, report| {
+        let words = words(report);
+        assert!(words.contains("1 rank of the run is missing (1)"), "{words}");
+        assert!(words.contains("Rank 5 cannot be in a run of 2 ranks"), "{words}");
+    });
+    // One that is there twice.
+    let mut traces = Made::new(4).traces();
+    traces.push(traces[1].clone());
+    with_ranks(traces, |_, report| {
+        let words = words(report);
+        assert!(words.contains("1 rank of the run is missing (1)"), "{words}");
+        assert!(words.contains("Files of rank 1 are left out"), "{words}");
+    });
+    // Of a huge world, the first are named.
+    let mut traces = Made::new(2).traces();
+    for trace in &mut traces {
+        let of_run = trace.source.metadata.iter_mut().find(|(key, _)| key == "distributedInfo").unwrap();
+        of_run.1 = of_run.1.replace("\"world_size\":2", &format!("\"world_size\":{}", i64::MAX));
+    }
+    with_ranks(traces, |_, report| {
+        assert!(words(report).contains("missing (2, 3, 4, 5, 6, 7, 8, 9, …)"), "{}", words(report));
     });
 }
 
@@ -512,7 +550,7 @@ fn a_rank_without_collectives_is_not_compared() {
     with_ranks(traces, |ranks, report| {
         let known: Vec<bool> = ranks.clocks.clocks.iter().map(Option::is_some).collect();
         assert_eq!(known, [true, false, true]);
-        assert!(words(report).contains("Rank 1: no collective overlaps"), "{}", words(report));
+        assert!(words(report).contains("Rank 1: no collective can be matched"), "{}", words(report));
         assert_eq!((ranks.waits.ranks[1].n_collectives, ranks.waits.ranks[0].n_collectives), (0, 40));
     });
     // None has any.
@@ -573,7 +611,7 @@ fn collectives_are_matched_by_number_or_step() {
         events
     };
     let (by, lens, n_unmatched, right, _) = matched(&stepped);
-    assert_eq!((by, &lens[..], n_unmatched, right), (MatchedBy::Step, &[32, 32][..], 13, true));
+    assert_eq!((by, &lens[..], n_unmatched, right), (MatchedBy::Step, &[32, 32][..], 8, true));
     // Only the ends allow a match.
     let plain = |_: usize| group(&all);
     let (by, lens, n_unmatched, right, _) = matched(&|rank, from| made.events(&all, rank, from, &plain));
@@ -585,7 +623,108 @@ fn collectives_are_matched_by_number_or_step() {
     };
     let (by, _, _, right, words) = matched(&even);
     assert_eq!((by, right), (MatchedBy::UnequalOrder, false));
-    assert!(words.contains("cannot be matched"), "{words}");
+    assert!(words.contains("cannot be matched") && !words.contains("never overlap"), "{words}");
+}
+
+/// Ranks 0 and 1 have ten collectives, rank 2 lacks two in between: which ones, nothing says.
+#[test]
+fn ranks_with_as_many_collectives_are_compared_without_the_others() {
+    let made = Made { n: 10, ..Made::new(3) };
+    let mut traces = made.traces();
+    let all = [0, 1, 2];
+    let mut events = made.events(&all, 2, 0, &|_| group(&all));
+    for k in [7, 3] {
+        // After the kernel that computes.
+        events.remove(1 + k);
+    }
+    traces[2] = file("rank2.json", Some(2), 3, events);
+    with_ranks(traces, |ranks, report| {
+        assert_eq!(ranks.sequences.sequences[0].uneven, [2]);
+        let known: Vec<bool> = ranks.clocks.clocks.iter().map(Option::is_some).collect();
+        assert_eq!(known, [true, true, false]);
+        assert_eq!(ranks.waits.ranks.iter().map(|rank| rank.n_collectives).collect::<Vec<_>>(), [10, 10, 0]);
+        let words = words(report);
+        assert!(words.contains("Some collectives of rank 2 occur a different number of times"), "{words}");
+    });
+}
+
+/// All ranks have collectives 3 to 39, two of three also 0 to 2.
+#[test]
+fn collectives_without_counterpart_count_once_for_all_ranks() {
+    let made = Made::new(3);
+    let all = [0, 1, 2];
+    let of = |rank: i64| {
+        let numbered = |k: usize| {
+            let mut args = group(&all);
+            args["Seq"] = json!(k);
+            args
+        };
+        let events = made.events(&all, rank, if rank == 2 { 3 } else { 0 }, &numbered);
+        file(&format!("rank{rank}.json"), Some(rank), 3, events)
+    };
+    with_ranks(all.map(of).into(), |_, report| {
+        assert!(words(report).contains("3 collectives have no counterpart"), "{}", words(report));
+    });
+}
+
+/// No rank of a broadcast waits for all others, so it says nothing about clocks.
+#[test]
+fn broadcasts_align_no_clocks() {
+    let of = |rank: i64| {
+        let args = || {
+            let mut args = group(&[0, 1]);
+            args["Collective name"] = json!("broadcast");
+            args
+        };
+        let name = "ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+        let events = (0..10).map(|k| kernel(name, BEGIN + k * STEP, WIRE, args())).collect();
+        file(&format!("rank{rank}.json"), Some(rank), 2, events)
+    };
+    with_ranks((0..2).map(of).collect(), |_, report| {
+        let words = words(report);
+        assert!(words.contains("do not synchronize all ranks") && !words.contains("overlap"), "{words}");
+    });
+}
+
+/// Ten collectives that end at once on both ranks, the first of which takes 350 µs on rank 0. Rank 1 starts every second one 140 µs
+/// later, and the others at the same time, so only five of them have a last rank.
+///
+/// Rank 0 waits for 5 · 140 = 700 µs, of 10 · 350 + 5 · 350 + 5 · 210 = 6,300 µs that both ranks are in collectives: 11.1%.
+#[test]
+fn summary_and_finding_have_one_share_and_only_known_last_ranks() {
+    let of = |rank: i64| {
+        let late = |k: i64| if k % 2 == 0 { rank * 140_000 } else { 0 };
+        let event = |k| kernel(ALL_REDUCE, BEGIN + k * STEP + late(k), 350_000 - late(k), group(&[0, 1]));
+        file(&format!("rank{rank}.json"), Some(rank), 2, (0..10).map(event).collect())
+    };
+    let run = Run { traces: (0..2).map(of).collect() };
+    let reports = tracedrop::analysis::reports(&run, &Query::default());
+    let report = |id: &str| reports.iter().find(|report| report.id == id).unwrap();
+    let last = "last in 5 of 5 collectives (5 more are within the clock uncertainty)";
+    assert_eq!(
+        report("gpu-ranks").summary,
+        format!(
+            "2 ranks; 11.1% of collective time is waiting for other ranks. Rank 1 is the straggler: {last}, 700.0 µs of total \
+             delay."
+        )
+    );
+    let lists = report("gpu-findings").blocks.iter().filter_map(|block| match block {
+        Block::Findings(findings) => Some(&findings.findings),
+        _ => None,
+    });
+    let straggler = lists.flatten().find(|finding| finding.id == "straggler").unwrap();
+    assert_eq!(
+        straggler.text,
+        format!(
+            "Rank 1 is the straggler: {last}, it delayed the others by 700.0 µs; 11.1% of collective time is waiting for it."
+        )
+    );
+    // Where both arrive at once, the uncertainty is still that between two clocks: of whole microseconds.
+    with_ranks(run.traces, |ranks, _| {
+        let known: Vec<_> = ranks.waits.collectives.iter().filter_map(|one| one.times.as_ref()).collect();
+        assert_eq!(known.len(), 10);
+        assert!(known.iter().all(|times| times.uncertainty == Some(1000)));
+    });
 }
 
 #[test]

@@ -4,10 +4,10 @@ use super::reader::{Reader, Row};
 use crate::analysis::gpu::stats::percent;
 use crate::analysis::gpu_ranks;
 use crate::base::text::capitalized;
-use crate::base::units::{Unit, counted, format_ns};
+use crate::base::units::{Unit, format_ns};
 use crate::report::{Facts, Finding, Report};
 
-/// Minimum share of collective time spent waiting for a rank that makes it a straggler.
+/// Minimum share of collective time, over all ranks, spent waiting for a rank that makes it a straggler.
 const WORTH: f64 = 0.05;
 /// Minimum excess of the longest compute time over the shortest, relative to the shortest.
 const UNEVEN: f64 = 0.1;
@@ -36,18 +36,17 @@ fn straggler(reader: &Reader<'_>) -> Option<Finding> {
     let table = reader.table(gpu_ranks::STRAGGLERS)?;
     let last = table.rows().max_by_key(|row| row.integer("held_up"))?;
     let held_up = last.integer("held_up").filter(|ns| *ns > 0)?;
-    let communication: i64 = table.rows().filter_map(|row| row.integer("communication")).max()?;
-    let share = held_up as f64 / communication.max(1) as f64;
+    // Over all ranks, as the share of waiting in the summary.
+    let share = last.integer("caused_wait")? as f64 / table.sum("communication").max(1) as f64;
     if share < WORTH {
         return None;
     }
     let n = |column: &str| last.integer(column).unwrap_or(0).max(0) as u64;
     let name = rank(&last);
     let text = format!(
-        "{} is the straggler: last in {} of {}, it delayed the others by {}, {} of collective time.",
+        "{} is the straggler: {}, it delayed the others by {}; {} of collective time is waiting for it.",
         capitalized(&name),
-        n("last"),
-        counted(n("collectives"), "collective", "collectives"),
+        gpu_ranks::last_in(n("last"), n("last_known"), n("collectives")),
         format_ns(held_up),
         percent(share),
     );

@@ -12,7 +12,7 @@ use crate::base::hash::HashMap;
 const SLACK_NS: i64 = 20_000;
 
 /// Minimum collectives to derive the uncertainty from their spread.
-const MIN_FOR_SPREAD: usize = 8;
+pub const MIN_FOR_SPREAD: usize = 8;
 
 /// One in `TOLERATED` collectives may contradict the match between two ranks.
 const TOLERATED: usize = 10;

@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::GpuTrace;
 use crate::analysis::gpu::facts::integer;
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use crate::base::text::number_behind;
 use crate::base::units::format_ns;
@@ -48,6 +48,15 @@ pub struct Files<'a, 'b> {
     pub left_out: Vec<LeftOut<'b>>,
     /// Number of ranks in the run, from the files.
     pub world_size: Option<i64>,
+}
+
+/// Ranks of a run that are not compared.
+pub struct Missing {
+    pub n: u64,
+    /// The first of them, in order.
+    pub first: Vec<i64>,
+    /// Those that have files, which are left out.
+    pub left_out: Vec<i64>,
 }
 
 impl<'a, 'b> Files<'a, 'b> {
@@ -157,10 +166,26 @@ impl<'a, 'b> Files<'a, 'b> {
         });
     }
 
-    /// Number of ranks without a file to compare; `None` if the world size is unknown.
-    pub fn n_missing(&self) -> Option<u64> {
-        let world = u64::try_from(self.world_size?).ok()?;
-        Some(world.saturating_sub(self.ranks.len() as u64))
+    /// Ranks of the run without a file that is compared; `None` if the world size is unknown.
+    pub fn missing(&self) -> Option<Missing> {
+        let world = self.world_size?;
+        let compared: HashSet<i64> =
+            self.ranks.iter().map(|rank| rank.rank).filter(|rank| (0..world).contains(rank)).collect();
+        let n = u64::try_from(world).unwrap_or(0).saturating_sub(compared.len() as u64);
+        // A world may be of any size.
+        let first = (0..world).filter(|rank| !compared.contains(rank)).take(MAX_LISTED).collect();
+        let left_out = self.left_out.iter().filter_map(|file| file.rank);
+        let mut left_out: Vec<i64> =
+            left_out.filter(|rank| (0..world).contains(rank) && !compared.contains(rank)).collect();
+        left_out.sort_unstable();
+        left_out.dedup();
+        Some(Missing { n, first, left_out })
+    }
+
+    /// Compared ranks that the world size rules out.
+    pub fn impossible(&self) -> Vec<i64> {
+        let Some(world) = self.world_size else { return Vec::new() };
+        self.ranks.iter().map(|rank| rank.rank).filter(|rank| !(0..world).contains(rank)).collect()
     }
 }
 

@@ -8,7 +8,7 @@ mod tables;
 pub mod waits;
 
 use self::clocks::Clocks;
-use self::files::{Files, LeftOut, Rank};
+use self::files::{Files, LeftOut, MAX_LISTED, Rank};
 use self::sequences::{MatchedBy, Sequences};
 use self::waits::Waits;
 use super::gpu::parts::{Activity, Parts};
@@ -148,10 +148,9 @@ impl<'a, 'b> Ranks<'a, 'b> {
         if let Some(straggler) = self.straggler() {
             let waits = &self.waits.ranks[straggler];
             text.push_str(&format!(
-                ". Rank {} is the straggler: last in {} of {}, {} of total delay",
+                ". Rank {} is the straggler: {}, {} of total delay",
                 self.label(straggler),
-                waits.n_last,
-                counted(waits.n_collectives, "collective", "collectives"),
+                last_in(waits.n_last, waits.n_last_known, waits.n_collectives),
                 format_ns(waits.held_up)
             ));
         }
@@ -198,14 +197,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
     }
 
     fn add_warnings(&self, report: &mut Report) {
-        if let Some(n) = self.files.n_missing().filter(|n| *n > 0) {
-            let so = match self.waits.collectives.is_empty() {
-                true => "",
-                false => ", so waits shown are lower bounds",
-            };
-            let (ranks, are) = (counted(n, "rank", "ranks"), if n == 1 { "is" } else { "are" });
-            report.warning(format!("{ranks} of the run {are} missing{so}."));
-        }
+        self.warn_of_missing(report);
         self.warn_of_clocks(report);
         let sum =
             |get: fn(&sequences::Sequence) -> u64| self.sequences.sequences.iter().map(get).sum::<u64>();
@@ -223,6 +215,21 @@ impl<'a, 'b> Ranks<'a, 'b> {
                 "Some collectives occur a different number of times on each rank and cannot be matched; these are not compared.",
             );
         }
+        let mut uneven: Vec<usize> =
+            self.sequences.sequences.iter().flat_map(|sequence| sequence.uneven.iter().copied()).collect();
+        uneven.sort_unstable();
+        uneven.dedup();
+        if !uneven.is_empty() {
+            let ranks = uneven.iter().filter_map(|rank| Some(self.files.ranks.get(*rank)?.rank));
+            let ranks: Vec<i64> = ranks.collect();
+            let n = ranks.len() as u64;
+            report.warning(format!(
+                "Some collectives of {} {} occur a different number of times than on most ranks of the group and cannot be matched; \
+                 these are not compared.",
+                if n == 1 { "rank" } else { "ranks" },
+                listed(&ranks, n)
+            ));
+        }
         let n_differing = sum(|sequence| sequence.n_differing);
         if n_differing > 0 {
             report.warning(format!(
@@ -232,14 +239,52 @@ impl<'a, 'b> Ranks<'a, 'b> {
         }
     }
 
+    fn warn_of_missing(&self, report: &mut Report) {
+        if let Some(missing) = self.files.missing().filter(|missing| missing.n > 0) {
+            let so = match self.waits.collectives.is_empty() {
+                true => "",
+                false => ", so waits shown are lower bounds",
+            };
+            let n = missing.n;
+            let (ranks, are) = (counted(n, "rank", "ranks"), if n == 1 { "is" } else { "are" });
+            let mut text = format!("{ranks} of the run {are} missing ({}){so}.", listed(&missing.first, n));
+            let left_out = &missing.left_out;
+            if !left_out.is_empty() {
+                let n = left_out.len() as u64;
+                let word = if n == 1 { "Files of rank" } else { "Files of ranks" };
+                text.push_str(&format!(
+                    " {word} {} are left out; see “Files not compared”.",
+                    listed(left_out, n)
+                ));
+            }
+            report.warning(text);
+        }
+        let impossible = self.files.impossible();
+        if let (false, Some(world)) = (impossible.is_empty(), self.files.world_size) {
+            let n = impossible.len() as u64;
+            report.warning(format!(
+                "{} {} cannot be in a run of {}, so these files may be of different runs.",
+                if n == 1 { "Rank" } else { "Ranks" },
+                listed(&impossible, n),
+                counted(u64::try_from(world).unwrap_or(0), "rank", "ranks"),
+            ));
+        }
+    }
+
     fn warn_of_clocks(&self, report: &mut Report) {
         if !self.clocks.are_any_comparable() {
-            let n = self.clocks.is_same.iter().flatten().count();
-            report.warning(if n == 0 {
+            let all = &self.sequences.sequences;
+            let is_matched = |sequence: &&sequences::Sequence| sequence.matched_by != MatchedBy::UnequalOrder;
+            report.warning(if all.is_empty() {
                 "The ranks share no collective, so their clocks cannot be aligned. Times across ranks are not compared."
+            } else if !all.iter().any(|sequence| is_matched(&sequence)) {
+                "No collective can be matched across ranks, so their clocks cannot be aligned. Times across ranks are not compared."
+            } else if !all.iter().filter(is_matched).any(|sequence| sequence.is_synchronising) {
+                "The shared collectives do not synchronize all ranks (a broadcast doesn't), so clocks cannot be aligned. Times across \
+                 ranks are not compared."
             } else {
-                "Similar collectives on these ranks never overlap, whatever the clock offset. They may belong to different groups, \
-                 not synchronize all ranks, or be recorded at different times. Times across ranks are not compared."
+                "Similar collectives on these ranks never overlap, whatever the clock offset. They may belong to different groups \
+                 or be recorded at different times. Times across ranks are not compared."
             });
             return;
         }
@@ -253,7 +298,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
                 _ => ("Ranks", "their clocks", "their times are"),
             };
             report.warning(format!(
-                "{word} {}: no collective overlaps with other ranks, so {their} cannot be aligned and {are} not compared.",
+                "{word} {}: no collective can be matched with other ranks, so {their} cannot be aligned and {are} not compared.",
                 alone.join(", ")
             ));
         }
@@ -285,7 +330,31 @@ impl<'a, 'b> Ranks<'a, 'b> {
         }
     }
 
+    /// Says why no rank is called the straggler though ranks wait.
+    fn note_on_straggler(&self, report: &mut Report) {
+        let is_any_certain = self.waits.ranks.iter().any(|rank| rank.n_last_known > 0);
+        let known = || self.clocks.clocks.iter().flatten();
+        let uncertainty = known().map(|clock| clock.uncertainty).max().unwrap_or(0);
+        if is_any_certain || self.waiting().0 == 0 || uncertainty == 0 {
+            return;
+        }
+        let mut text = format!(
+            "No straggler can be named: ranks arrive less far apart than the clock uncertainty of {}. Waits are as uncertain.",
+            format_ns(uncertainty)
+        );
+        // 0 for the reference itself.
+        let n = known().map(|clock| clock.n_collectives).filter(|n| *n > 0).min();
+        if let Some(n) = n.filter(|n| *n < clocks::MIN_FOR_SPREAD) {
+            text.push_str(&format!(
+                " Clocks are known better from {} shared collectives on; some ranks share {n}.",
+                clocks::MIN_FOR_SPREAD
+            ));
+        }
+        report.info(text);
+    }
+
     fn add_notes(&self, report: &mut Report) {
+        self.note_on_straggler(report);
         if self.sequences.is_by_kernel {
             report.info(
                 "Some collectives have no recorded group. They are matched by kernel name and order, over all ranks.",
@@ -309,6 +378,21 @@ impl<'a, 'b> Ranks<'a, 'b> {
             ));
         }
     }
+}
+
+/// In how many collectives a rank is last, of those of which the clocks tell the last rank.
+pub fn last_in(n_last: u64, n_known: u64, n_collectives: u64) -> String {
+    let text = format!("last in {n_last} of {}", counted(n_known, "collective", "collectives"));
+    match n_collectives.saturating_sub(n_known) {
+        0 => text,
+        n => format!("{text} ({} within the clock uncertainty)", counted(n, "more is", "more are")),
+    }
+}
+
+/// The first of `n` ranks, as text: `1, 2, 5, …`.
+fn listed(ranks: &[i64], n: u64) -> String {
+    let shown: Vec<String> = ranks.iter().take(MAX_LISTED).map(i64::to_string).collect();
+    format!("{}{}", shown.join(", "), if shown.len() as u64 == n { "" } else { ", …" })
 }
 
 /// Time of each GPU of a rank.

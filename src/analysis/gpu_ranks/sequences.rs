@@ -71,8 +71,10 @@ pub struct Sequence {
     pub matched_by: MatchedBy,
     /// In order of rank, all of equal length. At least two.
     pub lines: Vec<Line>,
-    /// Parts left out because some rank has no counterpart.
+    /// Collectives left out because some rank has no counterpart.
     pub n_unmatched: u64,
+    /// Ranks left out because they have another number of collectives than most, and no match is found.
+    pub uneven: Vec<usize>,
     /// Collectives whose message size differs between ranks though it must not: the match may be wrong.
     pub n_differing: u64,
     /// Whether no rank can finish before all have started: true for barriers and collectives in which all ranks send and receive,
@@ -209,13 +211,11 @@ impl Finder {
 }
 
 fn sequence(key: Key, mut lines: Vec<Raw>, kinds: &[Collective]) -> Sequence {
-    let n_found: usize = lines.iter().map(|line| line.found.len()).sum();
-    let matched_by = match_lines(&mut lines);
+    let Matched { by: matched_by, n_unmatched, uneven } = match_lines(&mut lines);
     let lines: Vec<Line> = lines
         .into_iter()
         .map(|line| Line { rank: line.rank, parts: line.found.into_iter().map(|found| found.part).collect() })
         .collect();
-    let n_matched: usize = lines.iter().map(|line| line.parts.len()).sum();
     let first = lines.first().map_or(&[][..], |line| &line.parts);
     let kind = |part: &Part| kinds.get(part.kind as usize);
     let n_synchronising =
@@ -229,61 +229,80 @@ fn sequence(key: Key, mut lines: Vec<Raw>, kinds: &[Collective]) -> Sequence {
         },
         group_size: first.first().and_then(kind).and_then(|kind| kind.group_size),
         matched_by,
-        n_unmatched: (n_found - n_matched) as u64,
+        n_unmatched: n_unmatched as u64,
+        uneven,
         n_differing: count_differing(&lines, kinds),
         is_synchronising: 2 * n_synchronising > first.len(),
         lines,
     }
 }
 
-/// Keeps in each line what all of them have, in the same order.
-fn match_lines(lines: &mut [Raw]) -> MatchedBy {
-    if match_by_number(lines) {
-        return MatchedBy::Number;
-    }
-    let lens = || lines.iter().map(|line| line.found.len());
-    let shortest = lens().min().unwrap_or(0);
-    if lens().all(|len| len == shortest) {
-        return MatchedBy::Order;
-    }
-    if match_by_step(lines) {
-        return MatchedBy::Step;
-    }
-    if match_by_fit(lines) {
-        return MatchedBy::Fit;
-    }
-    lines.iter_mut().for_each(|line| line.found.truncate(shortest));
-    MatchedBy::UnequalOrder
+/// Result of a match.
+struct Matched {
+    by: MatchedBy,
+    /// See [`Sequence::n_unmatched`].
+    n_unmatched: usize,
+    /// See [`Sequence::uneven`].
+    uneven: Vec<usize>,
 }
 
-/// Returns false and changes nothing unless every part has a unique number and some numbers are on all ranks.
-fn match_by_number(lines: &mut [Raw]) -> bool {
+/// Keeps in each line what all of them have, in the same order; if that fails, only the lines of equal length, if most are.
+fn match_lines(lines: &mut Vec<Raw>) -> Matched {
+    let matched = |by, n_unmatched| Matched { by, n_unmatched, uneven: Vec::new() };
+    if let Some(n_unmatched) = match_by_number(lines) {
+        return matched(MatchedBy::Number, n_unmatched);
+    }
+    let lens: Vec<usize> = lines.iter().map(|line| line.found.len()).collect();
+    let (shortest, longest) =
+        (lens.iter().copied().min().unwrap_or(0), lens.iter().copied().max().unwrap_or(0));
+    if shortest == longest {
+        return matched(MatchedBy::Order, 0);
+    }
+    if let Some(n_unmatched) = match_by_step(lines) {
+        return matched(MatchedBy::Step, n_unmatched);
+    }
+    if let Some(n_unmatched) = match_by_fit(lines) {
+        return matched(MatchedBy::Fit, n_unmatched);
+    }
+    let is_of_most = |len: &&usize| 2 * lens.iter().filter(|other| *other == *len).count() > lens.len();
+    if let Some(most) = lens.iter().find(is_of_most).copied().filter(|_| lens.len() > 2) {
+        let uneven = lines.iter().filter(|line| line.found.len() != most).map(|line| line.rank).collect();
+        lines.retain(|line| line.found.len() == most);
+        return Matched { by: MatchedBy::Order, n_unmatched: 0, uneven };
+    }
+    lines.iter_mut().for_each(|line| line.found.truncate(shortest));
+    matched(MatchedBy::UnequalOrder, longest - shortest)
+}
+
+/// Returns how many collectives it drops. `None`, and changes nothing, unless every part has a unique number and some numbers are
+/// on all ranks.
+fn match_by_number(lines: &mut [Raw]) -> Option<usize> {
     let mut n_lines: HashMap<i64, (usize, usize)> = HashMap::default();
     for (line, raw) in lines.iter().enumerate() {
         for found in &raw.found {
-            let Some(number) = found.number else { return false };
+            let number = found.number?;
             match n_lines.entry(number) {
                 Entry::Vacant(entry) => drop(entry.insert((line, 1))),
-                Entry::Occupied(entry) if entry.get().0 == line => return false,
+                Entry::Occupied(entry) if entry.get().0 == line => return None,
                 Entry::Occupied(mut entry) => *entry.get_mut() = (line, entry.get().1 + 1),
             }
         }
     }
-    let n = lines.len();
+    let (n, n_numbers) = (lines.len(), n_lines.len());
     let common: HashSet<i64> =
         n_lines.into_iter().filter(|(_, (_, in_lines))| *in_lines == n).map(|(number, _)| number).collect();
     if common.is_empty() {
-        return false;
+        return None;
     }
     for Raw { found, .. } in lines {
         found.retain(|found| found.number.is_some_and(|number| common.contains(&number)));
         sort::by_key(found, |found| found.number);
     }
-    true
+    Some(n_numbers - common.len())
 }
 
-/// Returns false and changes nothing if no step has the same number of parts on all ranks.
-fn match_by_step(lines: &mut [Raw]) -> bool {
+/// Returns how many collectives it drops. `None`, and changes nothing, if no step has the same number of parts on all ranks.
+fn match_by_step(lines: &mut [Raw]) -> Option<usize> {
     let counts: Vec<HashMap<u32, usize>> = lines
         .iter()
         .map(|line| {
@@ -292,19 +311,25 @@ fn match_by_step(lines: &mut [Raw]) -> bool {
             counts
         })
         .collect();
-    let Some((first, others)) = counts.split_first() else { return false };
+    let (first, others) = counts.split_first()?;
     let is_equal =
         |step: u32| step != NO_STEP && others.iter().all(|counts| counts.get(&step) == first.get(&step));
     let equal: HashSet<u32> = first.keys().copied().filter(|step| is_equal(*step)).collect();
     if equal.is_empty() {
-        return false;
+        return None;
+    }
+    // Of a step that is dropped, the rank with most parts has at least all its collectives.
+    let mut dropped: HashMap<u32, usize> = HashMap::default();
+    for (step, n) in counts.iter().flatten().filter(|(step, _)| !equal.contains(step)) {
+        let most = dropped.entry(*step).or_default();
+        *most = (*most).max(*n);
     }
     for Raw { found, .. } in lines {
         found.retain(|found| equal.contains(&found.step));
         // In order of start within each.
         sort::by_key(found, |found| found.step);
     }
-    true
+    Some(dropped.into_values().sum())
 }
 
 /// Maximum shift between recordings, in collectives.
@@ -314,26 +339,27 @@ const MAX_MOVE: usize = 32;
 const N_SAMPLES: usize = 256;
 
 /// Shifts lines relative to the first to where end differences vary least, since a collective ends on all ranks at once. Returns
-/// false and changes nothing if no shift is clearly the best.
-fn match_by_fit(lines: &mut [Raw]) -> bool {
-    let Some((first, others)) = lines.split_first() else { return false };
+/// how many collectives it drops. `None`, and changes nothing, if no shift is clearly the best.
+fn match_by_fit(lines: &mut [Raw]) -> Option<usize> {
+    let (first, others) = lines.split_first()?;
     let mut moves: Vec<isize> = vec![0];
     for line in others {
-        let Some(by) = best_move(&first.found, &line.found) else { return false };
-        moves.push(by);
+        moves.push(best_move(&first.found, &line.found)?);
     }
     // Range of the first line that is in all others.
     let from = moves.iter().map(|by| (-by).max(0)).max().unwrap_or(0);
     let len = |line: &Raw| line.found.len() as isize;
     let to = lines.iter().zip(&moves).map(|(line, by)| len(line) - by).min().unwrap_or(0);
     if to <= from {
-        return false;
+        return None;
     }
+    let (mut before, mut after) = (0, 0);
     for (line, by) in lines.iter_mut().zip(&moves) {
+        (before, after) = (before.max(from + by), after.max(len(line) - to - by));
         line.found.truncate((to + by) as usize);
         line.found.drain(..(from + by) as usize);
     }
-    true
+    Some((before + after) as usize)
 }
 
 /// Shift of `b` relative to `a`, in places.

@@ -135,6 +135,7 @@ impl Ranks<'_, '_> {
             Column::unsigned(id, label, Unit::Count, rows.iter().map(known).collect())
         };
         let held_up = |rank: &usize| (waits[*rank].n_last_known > 0).then_some(waits[*rank].held_up);
+        let caused = |rank: &usize| (waits[*rank].n_last_known > 0).then_some(waits[*rank].caused_wait);
         let of = |rank: usize| self.files.ranks.get(rank);
         Table::new(
             super::STRAGGLERS.id,
@@ -144,10 +145,14 @@ impl Ranks<'_, '_> {
                 Column::integer("held_up", "delay caused", Unit::Ns, rows.iter().map(held_up).collect())
                     .with_bar()
                     .hint("time after the second-to-last rank, summed over collectives in which it was last"),
+                Column::integer("caused_wait", "wait caused", Unit::Ns, rows.iter().map(caused).collect())
+                    .hint("waits of the other ranks for it alone, summed over them"),
                 place("last", "times last", |waits| (waits.n_last_known, waits.n_last))
                     .hint("if the clock uncertainty is small enough to decide"),
                 place("first", "times first", |waits| (waits.n_first_known, waits.n_first))
                     .hint("if the clock uncertainty is small enough to decide"),
+                count("last_known", "last known", |waits| waits.n_last_known)
+                    .hint("collectives whose last rank the clocks can tell"),
                 count("collectives", "collectives", |waits| waits.n_collectives),
                 time("wait", "waiting", |waits| waits.wait).hint("from its own start to the start of the last rank"),
                 Column::integer(

@@ -67,6 +67,8 @@ pub struct RankWaits {
     pub n_first: u64,
     /// Sum of [`Times::held_up`] over collectives in which it was certainly last.
     pub held_up: i64,
+    /// Sum over the other ranks of the waits in these that it alone caused: after all others had arrived.
+    pub caused_wait: i64,
 }
 
 impl RankWaits {
@@ -150,7 +152,9 @@ impl Waits {
         let mut times = Times {
             start: first.start,
             start_skew: last.start.saturating_sub(first.start),
-            uncertainty: clocks.uncertainty(last.rank, first.rank),
+            // If all arrive at once, one rank is both.
+            uncertainty: clocks
+                .uncertainty(last.rank, if first.rank == last.rank { before.rank } else { first.rank }),
             end_skew: end(placed.iter().max_by_key(|part| part.end))
                 .saturating_sub(end(placed.iter().min_by_key(|part| part.end))),
             first: first.rank,
@@ -162,8 +166,7 @@ impl Waits {
             total_wait: 0,
         };
         for part in placed {
-            let dur = part.end.saturating_sub(part.start);
-            let wait = last.start.saturating_sub(part.start).min(dur);
+            let (dur, wait) = (part.dur(), wait_of(part, last));
             times.longest_wait = times.longest_wait.max(wait);
             times.total_wait = times.total_wait.saturating_add(wait);
             if let Some(rank) = self.ranks.get_mut(part.rank) {
@@ -180,9 +183,23 @@ impl Waits {
         if let Some(rank) = self.ranks.get_mut(last.rank).filter(|_| times.is_last_certain) {
             rank.n_last += 1;
             rank.held_up = rank.held_up.saturating_add(held_up);
+            let caused = |part: &Placed| wait_of(part, last).min(held_up);
+            let others = placed.iter().filter(|part| part.rank != last.rank);
+            rank.caused_wait = others.map(caused).fold(rank.caused_wait, i64::saturating_add);
         }
         Some(times)
     }
+}
+
+impl Placed {
+    fn dur(&self) -> i64 {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+/// Wait of a rank for the last one, at most its own duration.
+fn wait_of(part: &Placed, last: &Placed) -> i64 {
+    last.start.saturating_sub(part.start).min(part.dur())
 }
 
 fn end(part: Option<&Placed>) -> i64 {
