@@ -179,7 +179,8 @@ pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
             )
             .hint("4 KiB pages hit by a sample; a page counts once per region")
             .with_bar()
-            .adds_up(),
+            // Kinds share pages.
+            .by_row(),
             Column::float(
                 "written_once",
                 "written once",
