@@ -12,6 +12,7 @@ use tracedrop::analysis::gpu::parts::{Activity, Parts};
 use tracedrop::analysis::{Context, Query};
 use tracedrop::engine::{Compared, Session, Shown};
 use tracedrop::export::{EXPORTERS, Options};
+use tracedrop::report::Block;
 use tracedrop::stacks::graph::{FrameClass, StackGraph};
 use tracedrop::stacks::merged::{By, LIBRARIES, Merged, StackQuery};
 use tracedrop::trace::{Run, Trace};
@@ -282,6 +283,43 @@ fn differences_are_folded_stacks_with_two_weights() {
     }
     assert_eq!(own_by_name(&again, "Stacks by before")["work"], 8.0);
     assert_eq!(own_by_name(&again, "Stacks by after")["work"], 4.0);
+}
+
+/// Times are the same in any unit, and graphs of one side are named.
+#[test]
+fn graphs_of_one_kind_are_compared_whatever_their_unit_of_time() {
+    let sampled = |unit: &str, weights: &str| {
+        let text = format!(
+            r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{{"frames":[{{"name":"f"}}]}},
+                "profiles":[{{"type":"sampled","name":"t","unit":"{unit}","startValue":0,"endValue":9,"samples":[[0],[0]],"weights":{weights}}}]}}"#
+        );
+        graphs(&import("s.json", text.as_bytes(), None).unwrap())
+    };
+    let (a, b) = (sampled("seconds", "[4,2.5]"), sampled("milliseconds", "[4,2.5]"));
+    let both = flame::differences(&a, &b);
+    assert_eq!(both.len(), 1);
+    let report = flame::report_of_differences(&both, &a, &b);
+    assert_eq!(report.summary, "6.500 s in A, 6.500 ms in B.");
+    let said = |a: &[StackGraph], b: &[StackGraph]| {
+        let report = flame::report_of_differences(&flame::differences(a, b), a, b);
+        let notes = report.blocks.iter().filter_map(|block| match block {
+            Block::Note(note) => Some(note.text.clone()),
+            _ => None,
+        });
+        (report.summary.clone(), notes.collect::<Vec<_>>())
+    };
+    let samples = graphs(&import("f.folded", b"main;work 8\n", None).unwrap());
+    assert_eq!(
+        said(&a, &samples),
+        (
+            "Nothing to compare: A and B have no flame graph in common.".to_string(),
+            vec![
+                "Only A has \u{201c}Stacks by time\u{201d}.".to_string(),
+                "Only B has \u{201c}Stacks by samples\u{201d}.".to_string()
+            ]
+        )
+    );
+    assert_eq!(said(&a, &b).1, [""; 0]);
 }
 
 /// A recording that is twice as long has twice the weight, and the same weight per second.

@@ -113,7 +113,9 @@ impl Compared {
 
     /// Adds the report with the differences of the stacks.
     pub fn add_flame_graphs(&mut self) {
-        let report = flame::report(&self.differences().0);
+        self.differences();
+        let differences = self.differences.as_ref().map_or(&[][..], |(graphs, _)| graphs);
+        let report = flame::report_of_differences(differences, &self.a.graphs, &self.b.graphs);
         self.comparison.reports.push(report);
         self.order.changed();
     }

@@ -158,3 +158,23 @@ pub fn differences(a: &[StackGraph], b: &[StackGraph]) -> Vec<StackGraph> {
     let is_whole = |(a, b): &(&StackGraph, &StackGraph)| a.is_sound() && b.is_sound();
     pairs.filter(is_whole).map(|(a, b)| StackGraph::difference(a, b)).collect()
 }
+
+/// The [report](report) of the [`differences`] of two sides, with the graphs that only one of them has.
+pub fn report_of_differences(differences: &[StackGraph], a: &[StackGraph], b: &[StackGraph]) -> Report {
+    let mut report = report(differences);
+    if differences.is_empty() {
+        report.summary = match (a, b) {
+            ([], []) => "No stacks with any weight in A or B.".to_string(),
+            _ => "Nothing to compare: A and B have no flame graph in common.".to_string(),
+        };
+    }
+    for (letter, own, others) in [("A", a, b), ("B", b, a)] {
+        let is_alone = |graph: &&StackGraph| !others.iter().any(|other| is_like(graph, other));
+        let alone: Vec<String> =
+            own.iter().filter(is_alone).map(|graph| format!("\u{201c}{}\u{201d}", graph.title)).collect();
+        if !alone.is_empty() {
+            report.info(format!("Only {letter} has {}.", alone.join(", ")));
+        }
+    }
+    report
+}

@@ -210,7 +210,7 @@ fn of_profiles(weight: &Weight<'_>, extent: Extent) -> StackGraph {
     let trace = weight.trace;
     let places = weight.profiles.iter().map(|profile| profile.weight.places()).max().unwrap_or(0);
     let unit = Measure::of(weight.unit(), places).unit;
-    let title = format!("Stacks by {}", weight.name());
+    let title = format!("Stacks by {}", weight.compared_name());
     let caption = "Width is the weight (time, samples, bytes); callers are above callees.";
     let mut builder = extent.builder(&title, caption, unit);
     let mut nodes = StackNodes::new(trace, extent);

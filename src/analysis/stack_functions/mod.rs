@@ -148,6 +148,18 @@ impl<'a> Weight<'a> {
         }
     }
 
+    /// The unit for comparisons: times are all shown in the same one, whichever the file has.
+    fn compared_unit(&self) -> &'a str {
+        let unit = self.unit();
+        if nanoseconds_exponent(unit).is_some() { "time" } else { unit }
+    }
+
+    /// The name for comparisons, the same in files with other units of time.
+    pub fn compared_name(&self) -> String {
+        let name = self.name();
+        if name == self.unit() { self.compared_unit().to_string() } else { name }
+    }
+
     pub fn threads(&self) -> Vec<Thread<'a>> {
         let mut threads: Vec<Thread<'a>> = Vec::new();
         let key = |profile: &StackProfile| {
@@ -244,9 +256,9 @@ fn add_weight(
     let whole = tree.weights.total;
     let id = |name| numbered(name, number);
     // Weights of other kinds or units are never added to these.
-    let scope = match name == weight.unit() {
-        true => name.clone(),
-        false => format!("{name}, {}", weight.unit()),
+    let scope = match (weight.compared_name(), weight.compared_unit()) {
+        (name, unit) if name == unit => name,
+        (name, unit) => format!("{name}, {unit}"),
     };
 
     let texts = |ids: &dyn Fn(&FunctionSum) -> StringId| -> TextCells {
