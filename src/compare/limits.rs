@@ -130,8 +130,11 @@ impl Limit {
         };
         let is_beyond = self.is_beyond(change, limit);
         let shown = |value: f64| format_float(value, measure.unit);
-        let numbers =
+        let mut numbers =
             format!("{}: {} in A, {} in B, {}", self.measure, shown(a), shown(b), super::percent(a, b));
+        if let Some(mean) = mean_of_unlike_groups(measure, comparison) {
+            numbers.push_str(&format!("; sums over different numbers of files, see {}", mean.id));
+        }
         Ok(match (is_beyond, measure.noise) {
             (true, Some(noise)) if difference.abs() <= noise => {
                 Outcome::Kept(format!("{numbers}; within noise (up to {})", shown(noise)))
@@ -143,6 +146,15 @@ impl Limit {
             (false, _) => Outcome::Kept(numbers),
         })
     }
+}
+
+/// The mean per file in place of sums over different numbers of files.
+fn mean_of_unlike_groups<'a>(sum: &Measure, comparison: &'a Comparison) -> Option<&'a Measure> {
+    let is_mean = |it: &&Measure| it.id.strip_suffix(super::PER_FILE) == Some(&sum.id);
+    let mean = comparison.measures.iter().find(is_mean)?;
+    let n_files = |sum: f64, mean: f64| if mean == 0.0 { None } else { Some((sum / mean).round()) };
+    let [a, b] = [n_files(sum.a, mean.a)?, n_files(sum.b, mean.b)?];
+    (a != b).then_some(mean)
 }
 
 /// A limit on one trace with its result: an error text if it cannot be checked.

@@ -22,7 +22,7 @@ pub mod timelines;
 mod words;
 
 use crate::analysis::{self, AnalysisCache, Context, Query};
-use crate::base::units::{Unit, counted, format_integer, format_ns, group_decimal, with_noun};
+use crate::base::units::{Unit, counted, format_integer, format_ns, group_decimal, group_digits, with_noun};
 use crate::report::{Block, Document, Facts, Note, NoteLevel, Report, Table};
 use crate::trace::{Run, losses};
 pub use gpu::aligned_steps;
@@ -397,6 +397,8 @@ fn scopes(pair: [Option<&Report>; 2], id: &str) -> Vec<(Option<String>, [bool; 2
 fn in_each_file(side: &Digest, report: &str, id: &str, scope: Option<&str>) -> Repeats {
     let of_files: Vec<Vec<Cow<'_, Table>>> = if side.files.len() == 1 {
         vec![tables_on(side.report(report), id, scope)]
+    } else if side.each.is_empty() {
+        return Repeats::unknown(side.files.len());
     } else {
         let files = side.each.iter();
         files.map(|file| tables_on(file.iter().find(|of_file| of_file.id == report), id, scope)).collect()
@@ -444,7 +446,7 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
                 _ => sides.map(|side| in_each_file(side, &like.id, id, scope)),
             };
             let Some(mut joined) = join(&by_ref(&a), &by_ref(&b), &each) else { continue };
-            name_scope(&mut joined.table, id, scope, number);
+            name(&mut joined.table, id, scope, number, &sides);
             all.push(joined);
         }
     }
@@ -460,7 +462,7 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
             report.summary.push_str(&format!(" {}: {}", changed.table.title, words::summary(changed)));
         }
         let told = changed.unwrap_or(first);
-        if let Some(warning) = words::unlike_groups(n_files, told) {
+        if let Some(warning) = words::unlike_groups(n_files) {
             report.warning(warning);
         }
         for warning in words::not_counted(&like.id, first) {
@@ -485,7 +487,7 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
             all.iter().filter(|joined| joined.table.n_rows() > 0).map(of).collect::<Vec<_>>().join(" ");
     }
     for joined in all {
-        add(joined, &like.id, &mut report, comparison);
+        add(joined, &like.id, n_files, &mut report, comparison);
     }
     if !report.blocks.is_empty() {
         comparison.reports.push(report);
@@ -496,12 +498,27 @@ fn by_ref<'a>(tables: &'a [Cow<'_, Table>]) -> Vec<&'a Table> {
     tables.iter().map(|table| &**table).collect()
 }
 
-/// Names the comparison of tables of a kind on one thing, the one with that number, counted from 0.
-fn name_scope(table: &mut Table, id: &str, scope: Option<&str>, number: usize) {
+/// Names the comparison of tables of a kind on one thing, the one with that number, counted from 0. It has the title of one of them.
+fn name(table: &mut Table, id: &str, scope: Option<&str>, number: usize, sides: &[&Digest]) {
+    // Of several files, the title names one.
+    let groups = sides.iter().filter(|side| side.files.len() > 1);
+    let file = groups.flat_map(|side| &side.files).filter_map(|file| table.title.strip_suffix(file.as_str()));
+    if let Some(title) = file.filter_map(|title| title.strip_suffix(": ")).min_by_key(|title| title.len()) {
+        table.title = title.to_string();
+    }
     let Some(scope) = scope else { return };
     table.id = analysis::several::numbered(id, number).into_owned().into();
-    if !scope.is_empty() && !table.title.contains(scope) {
-        table.title = format!("{}: {scope}", table.title);
+    if scope.is_empty() || table.title.contains(scope) {
+        return;
+    }
+    // The title may end with the first parts of it: `Functions by cycles, period` of `cycles, period, events`.
+    let rest = scope.match_indices(", ").filter(|(at, _)| {
+        let title = table.title.strip_suffix(&scope[..*at]);
+        title.is_some_and(|title| title.ends_with(' '))
+    });
+    match rest.last() {
+        Some((at, _)) => table.title.push_str(&scope[at..]),
+        None => table.title = format!("{}: {scope}", table.title),
     }
 }
 
@@ -526,31 +543,44 @@ pub fn percent(a: f64, b: f64) -> String {
     }
 }
 
-/// Measures for performance budgets: the column totals of a table.
-fn add_measures(table: &Table, totals: &[Total], of_report: &str, out: &mut Vec<Measure>) {
-    for Total { id, label, unit, a, b, by_file, .. } in totals {
-        // With equal numbers of files, the noise of the sums is that of one file times their number.
-        let noise = by_file.filter(|by_file| by_file.sides[0].n == by_file.sides[1].n);
+/// Measures for performance budgets: the column totals of a table; with several files, also the mean of the main one per file.
+fn add_measures(
+    table: &Table,
+    totals: &[Total],
+    n_files: [usize; 2],
+    of_report: &str,
+    out: &mut Vec<Measure>,
+) {
+    // In units of the column, not of 10^-places.
+    let noise = |total: &Total| Some(total.by_file?.noise? / 10f64.powi(total.places as i32));
+    let [n_a, n_b] = n_files.map(|n| n as f64);
+    for total in totals {
+        let Total { id, label, unit, a, b, .. } = total;
         out.push(Measure {
             id: format!("{of_report}.{}.{id}", table.id),
             what: format!("{label}, total of table {}", table.title),
             unit: *unit,
-            a: *a as f64,
-            b: *b as f64,
-            noise: noise.map(|by_file| by_file.noise * by_file.sides[0].n as f64),
+            a: total.number(*a),
+            b: total.number(*b),
+            // With equal numbers of files, the noise of the sums is that of one file times their number.
+            noise: noise(total).filter(|_| n_a == n_b).map(|noise| noise * n_a),
         });
     }
-    if let Some(Total { id, label, unit, by_file: Some(by_file), .. }) = totals.first() {
+    if let Some(total) = totals.first().filter(|_| n_files != [1, 1]) {
+        let Total { id, label, unit, a, b, .. } = total;
         out.push(Measure {
-            id: format!("{of_report}.{}.{id}.per_file", table.id),
+            id: format!("{of_report}.{}.{id}{PER_FILE}", table.id),
             what: format!("{label} per file, mean of table {}", table.title),
             unit: *unit,
-            a: by_file.sides[0].mean,
-            b: by_file.sides[1].mean,
-            noise: Some(by_file.noise),
+            a: total.number(*a) / n_a.max(1.0),
+            b: total.number(*b) / n_b.max(1.0),
+            noise: noise(total),
         });
     }
 }
+
+/// End of the ids of means per file.
+const PER_FILE: &str = ".per_file";
 
 /// Measures of a single side, as `a` of each measure; `b` is unused.
 pub fn measures_of(side: &Digest) -> Vec<Measure> {
@@ -567,8 +597,9 @@ pub fn measures_of(side: &Digest) -> Vec<Measure> {
                 };
                 let tables = tables_on(Some(report), &id, scope);
                 if let Some(mut joined) = join(&by_ref(&tables), &[], &each) {
-                    name_scope(&mut joined.table, &id, scope, number);
-                    add_measures(&joined.table, &joined.totals, &report.id, &mut out);
+                    name(&mut joined.table, &id, scope, number, &[side]);
+                    let n_files = [side.files.len(); 2];
+                    add_measures(&joined.table, &joined.totals, n_files, &report.id, &mut out);
                 }
             }
         }
@@ -576,21 +607,29 @@ pub fn measures_of(side: &Digest) -> Vec<Measure> {
     out
 }
 
-fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Comparison) {
+fn add(
+    joined: Joined,
+    of_report: &str,
+    n_files: [usize; 2],
+    report: &mut Report,
+    comparison: &mut Comparison,
+) {
     let Joined { mut table, totals, n_rows: [only_a, only_b, both], n_left_out, unlike_units, .. } = joined;
     let has_rows =
         unlike_units.is_empty() || !table.columns.iter().all(|column| column.key || column.id == "change");
     for (label, [a, b]) in unlike_units {
         let (a, b) = (words::unit_name(a), words::unit_name(b));
         report.warning(match a == b {
-            true => format!("\u{201c}{label}\u{201d} is not compared: it is whole in some tables, and has fractions in others."),
+            true => format!(
+                "\u{201c}{label}\u{201d} is not compared: it is text in some tables, and a number in others."
+            ),
             false => format!("\u{201c}{label}\u{201d} is not compared: A has it in {a}, B in {b}."),
         });
     }
     if !has_rows {
         return;
     }
-    add_measures(&table, &totals, of_report, &mut comparison.measures);
+    add_measures(&table, &totals, n_files, of_report, &mut comparison.measures);
     if !totals.is_empty() {
         report.table(totals_table(&table, &totals));
     }
@@ -600,12 +639,13 @@ fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Co
             counted(n_left_out, "row is", "rows are")
         ));
     }
+    // Said of all rows, as filters may leave some.
     let rows = format!(
-        "{} in both, {} only in A, {} only in B{}.",
-        counted(both, "row", "rows"),
-        counted(only_a, "row", "rows"),
-        counted(only_b, "row", "rows"),
-        if totals.is_empty() { "" } else { "; largest changes first. Rows add up to the totals above" }
+        "All rows: {} in both, {} only in A, {} only in B{}.",
+        group_digits(both.into()),
+        group_digits(only_a.into()),
+        group_digits(only_b.into()),
+        if totals.is_empty() { "" } else { "; largest changes first" }
     );
     table.caption = format!("{} {rows}", table.caption).trim().to_string();
     report.table(table);
@@ -613,39 +653,41 @@ fn add(joined: Joined, of_report: &str, report: &mut Report, comparison: &mut Co
 
 /// Column totals of a table on both sides.
 fn totals_table(table: &Table, totals: &[Total]) -> Table {
-    use crate::report::{Column, Content, Value};
-    let text = |value: i128, unit: Unit| Value::Integer(narrow(value)).display(unit);
+    use crate::report::{Column, Content};
+    let text = |total: &Total, value: i128| total.value(value).display(total.unit);
     let texts = |get: &dyn Fn(&Total) -> String| {
         let mut cells = crate::report::TextCells::default();
         totals.iter().for_each(|total| cells.push(Some(&get(total))));
         cells
     };
     // Units differ by row, so sums are given as text and as exact numbers in the smallest unit.
-    let numbers = |id: &'static str, label: &str, get: &dyn Fn(&Total) -> i128| {
-        let values = totals.iter().map(|total| Some(narrow(get(total)))).collect();
-        Column::integer(id, label, Unit::Plain, values)
+    let has_fractions = totals.iter().any(|total| total.places > 0);
+    let numbers = |id: &'static str, label: &str, get: &dyn Fn(&Total) -> i128| match has_fractions {
+        true => {
+            let values = totals.iter().map(|total| Some(total.number(get(total)))).collect();
+            Column::float(id, label, Unit::Plain, values)
+        }
+        false => {
+            let values = totals.iter().map(|total| Some(narrow(get(total)))).collect();
+            Column::integer(id, label, Unit::Plain, values)
+        }
     };
     Table::new(
         format!("{}_totals", table.id),
         format!("{}: totals", table.title),
         vec![
             Column::key("total", "total", Content::Plain, texts(&|total| total.label.clone())),
-            Column::text("a_text", "A", Content::Plain, texts(&|total| text(total.a, total.unit))),
-            Column::text("b_text", "B", Content::Plain, texts(&|total| text(total.b, total.unit))),
+            Column::text("a_text", "A", Content::Plain, texts(&|total| text(total, total.a))),
+            Column::text("b_text", "B", Content::Plain, texts(&|total| text(total, total.b))),
             Column::text(
                 "difference_text",
                 "B − A",
                 Content::Plain,
-                texts(&|total| words::signed(total.difference(), total.unit)),
+                texts(&|total| total.signed(total.difference())),
             ),
-            Column::text(
-                "gained_text",
-                "gained",
-                Content::Plain,
-                texts(&|total| text(total.gained, total.unit)),
-            )
-            .hint("sum of increases over rows"),
-            Column::text("lost_text", "lost", Content::Plain, texts(&|total| text(total.lost, total.unit)))
+            Column::text("gained_text", "gained", Content::Plain, texts(&|total| text(total, total.gained)))
+                .hint("sum of increases over rows"),
+            Column::text("lost_text", "lost", Content::Plain, texts(&|total| text(total, total.lost)))
                 .hint("sum of decreases over rows; gained − lost is the difference"),
             Column::float(
                 "ratio",
@@ -660,7 +702,10 @@ fn totals_table(table: &Table, totals: &[Total]) -> Table {
             numbers("lost", "lost, exact", &|total| total.lost),
         ],
     )
-    .caption("Exact numbers are in nanoseconds, bytes, samples or counts.")
+    .caption(format!(
+        "The rows of {} add up to these totals. Exact numbers are in nanoseconds, bytes, samples or counts.",
+        table.title
+    ))
 }
 
 /// Document for exports: the sources and parsing details of both sides, and the comparison.
@@ -686,4 +731,28 @@ pub fn document<'a>(a: &Digest, b: &Digest, comparison: &'a Comparison) -> Docum
         }
     }
     Document { title: comparison.title.clone(), source, ledger, reports: &comparison.reports }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_say_once_what_tables_are_of_and_name_no_single_file() {
+        let named = |title: &str, scope: Option<&str>, files: &[&str]| {
+            let files = files.iter().map(|file| file.to_string()).collect();
+            let side = Digest { files, ..Digest::default() };
+            let mut table = Table::new("t", title, Vec::new());
+            name(&mut table, "t", scope, 1, &[&side]);
+            (table.title, table.id)
+        };
+        let title = |title: &str, scope| named(title, scope, &["a.txt"]).0;
+        let scope = Some("cycles, period, events");
+        assert_eq!(title("Functions by cycles, period", scope), "Functions by cycles, period, events");
+        assert_eq!(title("Functions", scope), "Functions: cycles, period, events");
+        assert_eq!(title("Functions by samples", Some("samples")), "Functions by samples");
+        assert_eq!(named("Stacks", Some("GPU 1"), &["a"]), ("Stacks: GPU 1".to_string(), "t_2".into()));
+        assert_eq!(named("Operators: a.json", None, &["a.json", "b.json"]).0, "Operators");
+        assert_eq!(named("Operators: a.json", None, &["a.json"]).0, "Operators: a.json");
+    }
 }

@@ -57,14 +57,17 @@ pub struct Sample {
 
 impl Sample {
     /// Sample of one number per step.
-    pub fn of(values: impl IntoIterator<Item = i64>) -> Sample {
-        let mut values: Vec<i64> = values.into_iter().collect();
+    pub fn of(values: impl IntoIterator<Item = impl Into<i128>>) -> Sample {
+        Sample::of_all(values.into_iter().map(Into::into).collect())
+    }
+
+    fn of_all(mut values: Vec<i128>) -> Sample {
         values.sort_unstable();
         let n = values.len();
         if n == 0 {
             return Sample::default();
         }
-        let sum: i128 = values.iter().map(|value| i128::from(*value)).sum();
+        let sum = values.iter().fold(0i128, |sum, value| sum.saturating_add(*value));
         let mean = sum as f64 / n as f64;
         let squares: f64 = values.iter().map(|value| (*value as f64 - mean).powi(2)).sum();
         let middle = |at: usize| values.get(at).map_or(0.0, |value| *value as f64);
@@ -73,6 +76,16 @@ impl Sample {
             mean,
             variance: if n > 1 { squares / (n - 1) as f64 } else { 0.0 },
             median: (middle((n - 1) / 2) + middle(n / 2)) / 2.0,
+        }
+    }
+
+    /// Sample of each number times `factor`.
+    pub fn times(self, factor: f64) -> Sample {
+        Sample {
+            n: self.n,
+            mean: self.mean * factor,
+            variance: self.variance * factor * factor,
+            median: self.median * factor,
         }
     }
 

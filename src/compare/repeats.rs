@@ -1,6 +1,6 @@
 //! Values of each file of a side: their spread shows which differences are noise.
 
-use super::tables::{essence_of_main, key_text_of, main_measure, narrow, whole};
+use super::tables::{amounts, essence_of_main, key_text_of, main_measure};
 use crate::analysis::{self, Query};
 use crate::base::hash::HashMap;
 use crate::compare::noise::Sample;
@@ -42,50 +42,65 @@ fn slim(report: &Report) -> Option<Report> {
 /// One kind of table in each file of a side.
 #[derive(Default)]
 pub struct Repeats {
-    /// By key text: the value in each file, 0 without such a row.
-    rows: HashMap<String, Vec<i64>>,
-    n_files: usize,
+    /// 0 if files are of no interest.
+    pub n_files: usize,
+    /// By key text: the value in each file, 0 without such a row. `None` if unknown.
+    rows: Option<HashMap<String, Vec<i128>>>,
+    /// Values are whole numbers of 10^-`places`.
+    places: u32,
 }
 
 impl Repeats {
     /// `each` contains the tables of one kind, by file.
     pub fn new(each: &[Vec<Cow<'_, Table>>]) -> Repeats {
-        let mut repeats = Repeats { rows: HashMap::default(), n_files: each.len() };
-        for (file, tables) in each.iter().enumerate() {
-            for table in tables {
-                repeats.add(file, table);
+        let n_files = each.len();
+        let of_table = |table: &Table| main_measure(table).map(|main| amounts(&table.columns[main]));
+        let all: Vec<_> =
+            each.iter().map(|tables| tables.iter().map(|it| of_table(it)).collect::<Vec<_>>()).collect();
+        let places = all.iter().flatten().flatten().map(|(_, places)| *places).max().unwrap_or(0);
+        let mut rows: HashMap<String, Vec<i128>> = HashMap::default();
+        for (file, (tables, values)) in each.iter().zip(all).enumerate() {
+            for (table, (values, own)) in
+                tables.iter().zip(values).filter_map(|(table, it)| Some((table, it?)))
+            {
+                let factor = 10i128.pow(places - own);
+                for (row, value) in values.into_iter().enumerate() {
+                    let of_row = rows.entry(key_text_of(table, row)).or_insert_with(|| vec![0; n_files]);
+                    of_row[file] = of_row[file].saturating_add(value.saturating_mul(factor));
+                }
             }
         }
-        repeats
+        Repeats { n_files, rows: Some(rows), places }
     }
 
-    fn add(&mut self, file: usize, table: &Table) {
-        let Some(main) = main_measure(table) else { return };
-        let column = &table.columns[main];
-        for row in 0..table.n_rows() {
-            let value = whole(&column.cells.get(row)).map_or(0, narrow);
-            let values = self.rows.entry(key_text_of(table, row)).or_insert_with(|| vec![0; self.n_files]);
-            if let Some(of_file) = values.get_mut(file) {
-                *of_file = of_file.saturating_add(value);
-            }
-        }
+    /// Files whose values were not kept.
+    pub fn unknown(n_files: usize) -> Repeats {
+        Repeats { n_files, ..Repeats::default() }
     }
 
-    /// Sample of a row over files.
-    pub fn sample(&self, key: &str) -> Sample {
-        match self.rows.get(key) {
+    /// Sample of a row over files, with that many decimal places, no fewer than those of the files. `None` if unknown.
+    pub fn sample(&self, key: &str, places: u32) -> Option<Sample> {
+        let sample = match self.rows.as_ref()?.get(key) {
             Some(values) => Sample::of(values.iter().copied()),
             None => Sample::of(std::iter::repeat_n(0, self.n_files)),
-        }
+        };
+        Some(self.scaled(sample, places))
     }
 
-    /// Sample of the totals over files.
-    pub fn total(&self) -> Sample {
-        Sample::of((0..self.n_files).map(|file| {
-            self.rows
-                .values()
-                .filter_map(|values| values.get(file))
-                .fold(0i64, |sum, value| sum.saturating_add(*value))
-        }))
+    /// Sample of the totals over files; see [`Self::sample`].
+    pub fn total(&self, places: u32) -> Option<Sample> {
+        let rows = self.rows.as_ref()?;
+        let of_file = |file| {
+            let values = rows.values().filter_map(|values| values.get(file));
+            values.fold(0i128, |sum, value| sum.saturating_add(*value))
+        };
+        Some(self.scaled(Sample::of((0..self.n_files).map(of_file)), places))
+    }
+
+    fn scaled(&self, sample: Sample, places: u32) -> Sample {
+        match places.saturating_sub(self.places) {
+            0 => sample,
+            more => sample.times(10f64.powi(more as i32)),
+        }
     }
 }

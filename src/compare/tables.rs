@@ -1,13 +1,15 @@
 //! Join of two tables of one kind by their key columns.
 //!
-//! Values are whole numbers in the unit of their column (milliseconds become nanoseconds), so rows add up exactly to the totals,
-//! and row differences to the total difference. If the sides have different numbers of files, rounded means per file are added.
+//! Values are whole numbers in the unit of their column (milliseconds become nanoseconds), or of 10⁻⁹ of it where amounts have
+//! fractions, so rows add up exactly to the totals, and row differences to the total difference. If the sides have different numbers
+//! of files, rounded means per file are added.
 
 use super::noise::{RULE_OF_REPEATS, Sample, band_of_repeats};
 use super::repeats::Repeats;
+use super::shown;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
-use crate::base::units::Unit;
+use crate::base::units::{Unit, in_words};
 use crate::filter;
 use crate::report::{Cells, Column, Compared, Content, Table, TextCells, Value};
 use std::borrow::Cow;
@@ -24,17 +26,22 @@ struct Side {
 }
 
 impl Side {
-    fn add(&mut self, holds: Holds, value: Value) {
+    /// Adds a value of a column in this unit.
+    fn add(&mut self, holds: Holds, value: Value, unit: Unit) {
         match (holds, value) {
             (_, Value::Missing) => {}
-            (Holds::Whole, value) => {
-                if let Some(value) = whole(&value) {
+            (Holds::Whole | Holds::Fraction, value) => {
+                if let Some(value) = whole(&value, unit, holds.places()) {
                     self.value = self.value.saturating_add(value);
                     self.is_there = true;
                 }
             }
             // Two rows with the same key: neither represents both.
             (_, value) => {
+                let value = match holds {
+                    Holds::Float => value.as_f64().map_or(value, Value::Float),
+                    _ => value,
+                };
                 self.other = if self.is_there { None } else { Some(value) };
                 self.is_there = true;
             }
@@ -54,25 +61,47 @@ impl Side {
 enum Holds {
     /// Whole numbers, milliseconds as nanoseconds.
     Whole,
+    /// Amounts with fractions that add up, such as weights of stacks, as whole numbers of 10^-[`PLACES`].
+    Fraction,
+    /// Doubles without a total.
     Float,
     Text,
 }
+
+/// Decimal places of amounts with fractions.
+const PLACES: u32 = 9;
 
 impl Holds {
     fn of(column: &Column) -> Holds {
         match &column.cells {
             Cells::Unsigned(_) | Cells::Integer(_) => Holds::Whole,
             Cells::Float(_) if column.unit == Unit::Ms => Holds::Whole,
+            Cells::Float(_) if column.compared == Compared::AddsUp => Holds::Fraction,
             Cells::Float(_) => Holds::Float,
             Cells::Text(_) | Cells::Bool(_) => Holds::Text,
+        }
+    }
+
+    /// Decimal places of its whole numbers.
+    fn places(self) -> u32 {
+        if self == Holds::Fraction { PLACES } else { 0 }
+    }
+
+    /// Type for values of both: a file has fractions, another has none. `None` if they are no numbers of one kind.
+    fn with(self, other: Holds) -> Option<Holds> {
+        match (self, other) {
+            (one, other) if one == other => Some(one),
+            (Holds::Whole, Holds::Fraction) | (Holds::Fraction, Holds::Whole) => Some(Holds::Fraction),
+            (Holds::Whole, Holds::Float) | (Holds::Float, Holds::Whole) => Some(Holds::Float),
+            _ => None,
         }
     }
 
     /// One side of a column.
     fn cells<'a>(self, sides: impl Iterator<Item = &'a Side>) -> Cells {
         match self {
-            Holds::Whole => {
-                Cells::Integer(sides.map(|side| side.is_there.then(|| narrow(side.value))).collect())
+            Holds::Whole | Holds::Fraction => {
+                self.amounts(sides.map(|side| side.is_there.then_some(side.value)))
             }
             Holds::Float => Cells::Float(
                 sides
@@ -89,6 +118,19 @@ impl Holds {
             }
         }
     }
+
+    /// Cells of whole numbers.
+    fn amounts(self, values: impl Iterator<Item = Option<i128>>) -> Cells {
+        match self.places() {
+            0 => Cells::Integer(values.map(|value| value.map(narrow)).collect()),
+            places => Cells::Float(values.map(|value| value.map(|value| number(value, places))).collect()),
+        }
+    }
+}
+
+/// The number that is `value` of 10^-`places`.
+fn number(value: i128, places: u32) -> f64 {
+    value as f64 / 10f64.powi(places as i32)
 }
 
 /// A row of both tables.
@@ -138,6 +180,8 @@ pub struct Total {
     pub id: Cow<'static, str>,
     pub label: String,
     pub unit: Unit,
+    /// All values of it are whole numbers of 10^-`places` of the unit; 0 unless amounts have fractions.
+    pub places: u32,
     pub a: i128,
     pub b: i128,
     /// Sum of increases over rows; minus [`Total::lost`] it is the difference.
@@ -149,6 +193,30 @@ pub struct Total {
 }
 
 impl Total {
+    /// A value of it as a number in its unit.
+    pub fn number(&self, value: i128) -> f64 {
+        number(value, self.places)
+    }
+
+    /// A value of it for a cell.
+    pub fn value(&self, value: i128) -> Value {
+        if self.places == 0 { Value::Integer(narrow(value)) } else { Value::Float(self.number(value)) }
+    }
+
+    /// A value of it in a sentence.
+    pub fn shown(&self, value: i128) -> String {
+        if self.places == 0 { shown(value, self.unit) } else { in_words(self.number(value), self.unit) }
+    }
+
+    /// The same of a difference, with its sign.
+    pub fn signed(&self, value: i128) -> String {
+        match value {
+            0 => format!("±{}", self.shown(0)),
+            value if value > 0 => format!("+{}", self.shown(value)),
+            value => format!("−{}", self.shown(value.saturating_neg())),
+        }
+    }
+
     /// B − A.
     pub fn difference(&self) -> i128 {
         self.b.saturating_sub(self.a)
@@ -176,15 +244,23 @@ fn told(by_file: Option<&ByFile>) -> Option<[i128; 2]> {
 pub struct ByFile {
     /// A and B.
     pub sides: [Sample; 2],
-    /// Differences of the means up to this are noise.
-    pub noise: f64,
+    /// Differences of the means up to this are noise; `None` if unknown.
+    pub noise: Option<f64>,
 }
 
 impl ByFile {
-    /// `None` with too few files to determine noise.
-    fn of(sides: [Sample; 2]) -> Option<ByFile> {
-        let noise = band_of_repeats(&sides[0], &sides[1])?;
-        Some(ByFile { sides, noise })
+    /// From samples of the files, or from sums over numbers of files if these differ. `None` with too few files to determine noise.
+    fn of(samples: [Option<Sample>; 2], sums: [i128; 2], n_files: [usize; 2]) -> Option<ByFile> {
+        if let [Some(a), Some(b)] = samples {
+            let noise = band_of_repeats(&a, &b)?;
+            return Some(ByFile { sides: [a, b], noise: Some(noise) });
+        }
+        let [a, b] = n_files;
+        let mean = |side: usize| {
+            let mean = sums[side] as f64 / n_files[side] as f64;
+            Sample { n: n_files[side], mean, median: mean, variance: 0.0 }
+        };
+        (a != b && a > 0 && b > 0).then(|| ByFile { sides: [mean(0), mean(1)], noise: None })
     }
 
     /// Mean of B − mean of A.
@@ -192,9 +268,9 @@ impl ByFile {
         self.sides[1].mean - self.sides[0].mean
     }
 
-    /// Whether the means differ by more than noise.
+    /// Whether the means differ by more than noise, or may.
     pub fn counts(&self) -> bool {
-        self.difference().abs() > self.noise
+        self.noise.is_none_or(|noise| self.difference().abs() > noise)
     }
 }
 
@@ -236,6 +312,8 @@ pub struct Joined {
     pub changes: Vec<Change>,
     /// Number of rows that differ.
     pub n_changed: u64,
+    /// Main value of the rows that don't, as in [`Total::told`]; it is the same on both sides.
+    pub unchanged: i128,
     /// Number of those that differ within noise.
     pub n_noise: u64,
     /// Rows only in A, only in B, and in both.
@@ -372,17 +450,23 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
                 let row = &mut rows[at];
                 row.is_in[side] = true;
                 for ((values, column), measure) in row.values.iter_mut().zip(&cells).zip(&measures) {
-                    values[side].add(measure.holds, value_of(*column, number));
+                    if let Some(column) = column {
+                        values[side].add(measure.holds, column.cells.get(number), column.unit);
+                    }
                 }
             }
         }
     }
     let mut totals = totals(&measures, &rows);
     if let Some(main) = totals.first_mut() {
-        main.by_file = ByFile::of([each[0].total(), each[1].total()]);
+        let n_files = [0, 1].map(|side: usize| each[side].n_files);
+        let total = |side: usize| each[side].total(main.places);
+        main.by_file = ByFile::of([total(0), total(1)], [main.a, main.b], n_files);
         rows.iter_mut().filter(|_| main.by_file.is_some()).for_each(|row| {
             let key = key_text(&row.key);
-            row.by_file = ByFile::of([each[0].sample(&key), each[1].sample(&key)]);
+            let sample = |side: usize| each[side].sample(&key, main.places);
+            let sums = [0, 1].map(|side: usize| row.values[0][side].value);
+            row.by_file = ByFile::of([sample(0), sample(1)], sums, n_files);
         });
     }
     sort::by_cached_key(&mut rows, |row| {
@@ -397,6 +481,14 @@ pub fn join(a: &[&Table], b: &[&Table], each: &[Repeats; 2]) -> Option<Joined> {
         totals,
         changes: changes(&keys, &measures, &rows),
         n_changed: rows.iter().filter(|row| row.size() != 0 || !has_main && is_different(row)).count() as u64,
+        unchanged: match has_main {
+            true => rows
+                .iter()
+                .filter(|row| row.size() == 0)
+                .map(|row| row.told()[0])
+                .fold(0, i128::saturating_add),
+            false => 0,
+        },
         n_noise: rows.iter().filter(|row| row.size() != 0 && row.is_noise()).count() as u64,
         n_rows: [count([true, false]), count([false, true]), count([true, true])],
         n_left_out: a.iter().chain(b).map(|table| table.n_left_out).sum(),
@@ -410,19 +502,28 @@ fn compared_unit(unit: Unit) -> Unit {
 }
 
 /// Splits off the measures whose columns have other units, or another type, in some table. A difference of bytes and counts is no
-/// number. Tables of one program version always agree, but a side may come from a file that another version wrote.
+/// number. Tables of one program version always agree, except that amounts may have fractions in some, but a side may come from a
+/// file that another version wrote.
 fn in_like_units(measures: Vec<Measure>, sides: [&[&Table]; 2]) -> (Vec<Measure>, Vec<(String, [Unit; 2])>) {
     let mut unlike = Vec::new();
-    let is_like = |measure: &Measure| {
-        let is_other = |column: &&Column| {
-            compared_unit(column.unit) != measure.unit || Holds::of(column) != measure.holds
-        };
+    let is_like = |measure: &mut Measure| {
         let others = sides.map(|tables| {
-            tables
-                .iter()
-                .filter_map(|table| table.column(&measure.id))
-                .find(is_other)
-                .map(|column| column.unit)
+            let mut columns = tables.iter().filter_map(|table| table.column(&measure.id));
+            let is_other = |column: &&Column| {
+                if compared_unit(column.unit) != measure.unit {
+                    return true;
+                }
+                let with = measure.holds.with(Holds::of(column));
+                // Doubles have no total.
+                match with.filter(|with| !measure.adds_up || *with != Holds::Float) {
+                    Some(with) => {
+                        measure.holds = with;
+                        false
+                    }
+                    None => true,
+                }
+            };
+            columns.find(is_other).map(|column| column.unit)
         });
         if others == [None, None] {
             return true;
@@ -430,15 +531,17 @@ fn in_like_units(measures: Vec<Measure>, sides: [&[&Table]; 2]) -> (Vec<Measure>
         unlike.push((measure.label.clone(), others.map(|unit| unit.unwrap_or(measure.unit))));
         false
     };
-    let measures = measures.into_iter().filter(is_like).collect();
+    let mut measures = measures;
+    measures.retain_mut(is_like);
     (measures, unlike)
 }
 
 /// Compared columns, the main one first: the summable column that the table is sorted by, else one with bars, else any.
 fn measures(table: &Table) -> Vec<Measure> {
     let adds_up = |at: usize| {
-        let is_sum =
-            |column: &Column| column.compared == Compared::AddsUp && Holds::of(column) == Holds::Whole;
+        let is_sum = |column: &Column| {
+            column.compared == Compared::AddsUp && matches!(Holds::of(column), Holds::Whole | Holds::Fraction)
+        };
         table.columns.get(at).is_some_and(is_sum)
     };
     let by_sort = table.sort.map(|sort| sort.column as usize).filter(|at| adds_up(*at));
@@ -475,6 +578,7 @@ fn totals(measures: &[Measure], rows: &[Row]) -> Vec<Total> {
         id: measure.id.clone(),
         label: measure.label.clone(),
         unit: measure.unit,
+        places: measure.holds.places(),
         a: sum(at, 0),
         b: sum(at, 1),
         gained: risen(at, 1),
@@ -497,7 +601,8 @@ fn changes(keys: &[&Column], measures: &[Measure], rows: &[Row]) -> Vec<Change> 
     }
     let counting = || rows.iter().filter(|row| !row.is_noise());
     let all = counting().map(Row::size).fold(0i128, i128::saturating_add);
-    let pieces = (1..measures.len()).find(|at| measures[*at].adds_up && measures[*at].unit == Unit::Count);
+    let is_count = |it: &Measure| it.adds_up && it.unit == Unit::Count && it.holds == Holds::Whole;
+    let pieces = (1..measures.len()).find(|at| is_count(&measures[*at]));
     let telling = telling(keys, rows);
     let mut told = 0i128;
     let mut out = Vec::new();
@@ -585,15 +690,25 @@ fn key_text(key: &[Value]) -> String {
     text
 }
 
-/// A value as a whole number; milliseconds as nanoseconds. `None` if there is none, or it is not finite.
-pub fn whole(value: &Value) -> Option<i128> {
+/// A value in this unit as a whole number of 10^-`places`; milliseconds as nanoseconds. `None` if there is none, or it is not finite.
+fn whole(value: &Value, unit: Unit, places: u32) -> Option<i128> {
+    let factor = 10i128.pow(places);
     match value {
-        Value::Unsigned(value) => Some(i128::from(*value)),
-        Value::Integer(value) => Some(i128::from(*value)),
-        // Among compared columns, only milliseconds are doubles.
-        Value::Float(ms) if ms.is_finite() => Some((ms * 1e6).round() as i128),
+        Value::Unsigned(value) => Some(i128::from(*value).saturating_mul(factor)),
+        Value::Integer(value) => Some(i128::from(*value).saturating_mul(factor)),
+        Value::Float(value) if value.is_finite() => {
+            let ns = if unit == Unit::Ms { 1e6 } else { 1.0 };
+            Some((value * ns * factor as f64).round() as i128)
+        }
         _ => None,
     }
+}
+
+/// The values of a column with totals as whole numbers, 0 for none, and their decimal places.
+pub fn amounts(column: &Column) -> (Vec<i128>, u32) {
+    let places = Holds::of(column).places();
+    let of_row = |row| whole(&column.cells.get(row), column.unit, places).unwrap_or(0);
+    ((0..column.cells.len()).map(of_row).collect(), places)
 }
 
 /// Clamps a whole number to the range of a cell.
@@ -616,8 +731,8 @@ fn is_different(row: &Row) -> bool {
 
 /// Change of a row as sign and word, distinct without color. `has_main`: whether the first value is a main column.
 fn change(row: &Row, has_main: bool) -> &'static str {
-    let [a, b] = &row.values[0];
-    match (row.is_in, b.value.cmp(&a.value)) {
+    let [a, b] = row.told();
+    match (row.is_in, b.cmp(&a)) {
         ([true, false], _) => "▽ only in A",
         ([false, true], _) => "△ only in B",
         (_, Ordering::Greater) if has_main => "▲ more in B",
@@ -654,9 +769,9 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         }
         let label = format!("B − A: {}", measure.label);
         match measure.holds {
-            Holds::Whole => {
-                let all = rows.iter().map(|row| Some(narrow(difference(row, at)))).collect();
-                add("difference", label, Cells::Integer(all), "", at == 0 && main.is_some());
+            Holds::Whole | Holds::Fraction => {
+                let all = measure.holds.amounts(rows.iter().map(|row| Some(difference(row, at))));
+                add("difference", label, all, "", at == 0 && main.is_some());
             }
             Holds::Float => {
                 let by = |row: &Row| Some(row.values[at][1].float()? - row.values[at][0].float()?);
@@ -666,8 +781,8 @@ fn write(first: &Table, keys: &[&Column], measures: &[Measure], rows: &[Row], ma
         }
         if let Some(main) = main.filter(|_| at == 0) {
             columns.extend(shares(rows, main));
-            if main.by_file.is_some() {
-                columns.extend(by_file(rows, measure.unit));
+            if let Some(of_files) = &main.by_file {
+                columns.extend(by_file(rows, measure, of_files.noise.is_some()));
             }
         }
     }
@@ -702,10 +817,12 @@ fn shares(rows: &[Row], main: &Total) -> Vec<Column> {
     ]
 }
 
-/// Columns of means per file on each side, with significance.
-fn by_file(rows: &[Row], unit: Unit) -> Vec<Column> {
-    let each = |get: &dyn Fn(&ByFile) -> f64| -> Cells {
-        Cells::Integer(rows.iter().map(|row| row.by_file.as_ref().map(|of| get(of).round() as i64)).collect())
+/// Columns of means per file on each side, with significance if noise is known.
+fn by_file(rows: &[Row], measure: &Measure, has_noise: bool) -> Vec<Column> {
+    let column = |id: &'static str, label: &str, hint: &str, get: &dyn Fn(&ByFile) -> Option<f64>| {
+        let values = rows.iter().map(|row| Some(get(row.by_file.as_ref()?)?.round() as i128));
+        let cells = measure.holds.amounts(values);
+        Column::new(id, label, measure.unit, Content::Plain, cells).hint(hint).by_row()
     };
     let status = |row: &Row| match row.by_file {
         Some(of) if of.difference() == 0.0 => "= same",
@@ -714,19 +831,18 @@ fn by_file(rows: &[Row], unit: Unit) -> Vec<Column> {
         Some(_) => "▼ less in B",
         None => "",
     };
-    vec![
-        Column::new("file_a", "A: per file", unit, Content::Plain, each(&|of| of.sides[0].mean))
-            .hint("mean over the files of A")
-            .by_row(),
-        Column::new("file_b", "B: per file", unit, Content::Plain, each(&|of| of.sides[1].mean))
-            .hint("mean over the files of B")
-            .by_row(),
-        Column::new("file_noise", "noise", unit, Content::Plain, each(&|of| of.noise))
-            .hint("smaller differences per file are noise")
-            .by_row(),
-        Column::text("file_status", "significance", Content::Plain, rows.iter().map(status).collect())
-            .hint(RULE_OF_REPEATS),
-    ]
+    let mut columns = vec![
+        column("file_a", "A: per file", "mean over the files of A", &|of| Some(of.sides[0].mean)),
+        column("file_b", "B: per file", "mean over the files of B", &|of| Some(of.sides[1].mean)),
+    ];
+    if has_noise {
+        columns.push(column("file_noise", "noise", "smaller differences per file are noise", &|of| of.noise));
+        columns.push(
+            Column::text("file_status", "significance", Content::Plain, rows.iter().map(status).collect())
+                .hint(RULE_OF_REPEATS),
+        );
+    }
+    columns
 }
 
 /// Key cells of the original type, or as text if the sides have different types.

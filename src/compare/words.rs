@@ -14,8 +14,8 @@ pub fn summary(joined: &Joined) -> String {
     let Some(total) = joined.totals.first() else { return String::new() };
     let sums = format!(
         "{} in A, {} in B ({}).",
-        shown(total.a, total.unit),
-        shown(total.b, total.unit),
+        total.shown(total.a),
+        total.shown(total.b),
         percent(total.a as f64, total.b as f64)
     );
     // A label may name its unit, which the values have.
@@ -37,7 +37,7 @@ pub fn summary(joined: &Joined) -> String {
         text.push_str(&format!(
             " {} gained, {} lost.",
             counted(u64::try_from(hits.gained).unwrap_or(u64::MAX), "hit", "hits"),
-            shown(hits.lost, hits.unit)
+            hits.shown(hits.lost)
         ));
     }
     text
@@ -46,45 +46,31 @@ pub fn summary(joined: &Joined) -> String {
 /// `Self per file: 1.250 ms in A, 1.500 ms in B (+20.0%), significant (noise is up to 0.100 ms).`
 fn for_one_file(by_file: &ByFile, total: &Total) -> String {
     let [a, b] = &by_file.sides;
-    let unit = total.unit;
-    let noise = shown(by_file.noise.round() as i128, unit);
+    let noise = by_file.noise.map(|noise| total.shown(noise.round() as i128));
     let numbers = format!(
         "{} per file: {} in A, {} in B ({})",
         capitalized(&total.label),
-        shown(a.mean.round() as i128, unit),
-        shown(b.mean.round() as i128, unit),
+        total.shown(a.mean.round() as i128),
+        total.shown(b.mean.round() as i128),
         percent(a.mean, b.mean)
     );
-    match by_file.counts() {
-        _ if by_file.difference() == 0.0 => format!("{numbers}."),
-        true => format!("{numbers}, significant (noise is up to {noise})."),
-        false => format!("{numbers}, not significant (noise is up to {noise})."),
+    match noise.filter(|_| by_file.difference() != 0.0) {
+        None => format!("{numbers}."),
+        Some(noise) if by_file.counts() => format!("{numbers}, significant (noise is up to {noise})."),
+        Some(noise) => format!("{numbers}, not significant (noise is up to {noise})."),
     }
 }
 
 /// Warning if one side has more files than the other.
-pub fn unlike_groups(n_files: [usize; 2], joined: &Joined) -> Option<String> {
-    let total = joined.totals.first()?;
+pub fn unlike_groups(n_files: [usize; 2]) -> Option<String> {
     let [a, b] = n_files;
     if a == b || a == 0 || b == 0 {
         return None;
     }
-    if total.by_file.is_some() {
-        return Some(format!(
-            "A has {}, B has {}; sums cover all of them. Differences below are per file.",
-            counted(a as u64, "file", "files"),
-            counted(b as u64, "file", "files"),
-        ));
-    }
-    let by_file = [total.a / a as i128, total.b / b as i128];
     Some(format!(
-        "A has {}, B has {}; sums cover all of them. Per file, {}: {} in A, {} in B ({}).",
+        "A has {}, B has {}; sums cover all of them. Differences below are per file.",
         counted(a as u64, "file", "files"),
         counted(b as u64, "file", "files"),
-        total.label,
-        shown(by_file[0], total.unit),
-        shown(by_file[1], total.unit),
-        percent(by_file[0] as f64, by_file[1] as f64)
     ))
 }
 
@@ -137,7 +123,7 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
         ..Findings::default()
     };
     let Some(total) = joined.totals.first() else { return out };
-    let noise = match total.by_file {
+    let noise = match total.by_file.and_then(|by_file| by_file.noise) {
         Some(_) => RULE_OF_REPEATS,
         None => "Sums don't show run-to-run variation, so small differences may be noise.",
     };
@@ -147,7 +133,7 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
         total.label,
         if total.is_told_by_file() { " per file" } else { "" },
         joined.table.title,
-        signed(told[1].saturating_sub(told[0]), total.unit)
+        total.signed(told[1].saturating_sub(told[0]))
     );
     let rows = |filter: &str| {
         Some(RowsOf {
@@ -157,7 +143,7 @@ pub fn findings(joined: &Joined, report: &Report) -> Findings {
             label: joined.table.title.clone(),
         })
     };
-    let mut rest = told;
+    let mut rest = told.map(|value| value.saturating_sub(joined.unchanged));
     // A change of less than this share of A says nothing by itself.
     let is_large =
         |change: &&Change| ratio(told[0], change.difference()).is_none_or(|share| share.abs() >= LEAST);
@@ -200,17 +186,17 @@ pub fn chart(joined: &Joined) -> Option<Chart> {
             if total.is_told_by_file() { " per file" } else { "" },
             joined.table.title
         ),
-        ..differences_drawn(lines, total.unit)
+        ..differences_drawn(lines.map(|(name, value)| (name, total.number(value))), total.unit)
     })
 }
 
 /// Bars of differences: to the right of zero what B has more of, to the left what it has less of. Without a title.
-pub(super) fn differences_drawn(lines: impl Iterator<Item = (String, i128)>, unit: Unit) -> Chart {
+pub(super) fn differences_drawn(lines: impl Iterator<Item = (String, f64)>, unit: Unit) -> Chart {
     let (mut labels, mut more, mut less) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, difference) in lines.filter(|line| line.1 != 0) {
-        labels.push(format!("{} {name}", if difference > 0 { "▲" } else { "▼" }));
-        more.push(difference.max(0) as f64);
-        less.push(difference.min(0) as f64);
+    for (name, difference) in lines.filter(|line| line.1 != 0.0) {
+        labels.push(format!("{} {name}", if difference > 0.0 { "▲" } else { "▼" }));
+        more.push(difference.max(0.0));
+        less.push(difference.min(0.0));
     }
     Chart {
         id: "differences".into(),
@@ -233,12 +219,12 @@ fn finding(text: String, sides: [i128; 2], total: &Total, rows: Option<RowsOf>) 
     let difference = sides[1].saturating_sub(sides[0]);
     let is_time = total.unit == Unit::Ns;
     let mut evidence = Facts::new("");
-    evidence.push("a", "A", narrow(sides[0]), total.unit);
-    evidence.push("b", "B", narrow(sides[1]), total.unit);
+    evidence.push("a", "A", total.value(sides[0]), total.unit);
+    evidence.push("b", "B", total.value(sides[1]), total.unit);
     Finding {
         id: "difference".to_string(),
-        text: if is_time { text } else { format!("{} {text}", signed(difference, total.unit)) },
-        time: is_time.then(|| narrow(difference)),
+        text: if is_time { text } else { format!("{} {text}", total.signed(difference)) },
+        time: is_time.then(|| narrow(total.number(difference).round() as i128)),
         share: ratio(total.told()[0], difference),
         evidence: evidence.facts,
         rows,
@@ -257,7 +243,7 @@ fn text_of(change: &Change, total: &Total) -> String {
             } else {
                 format!("{}, was {}", shown(b, Unit::Count), shown(a, Unit::Count))
             };
-            let mean = |side: usize| change.sides[side] as f64 / [a, b][side] as f64;
+            let mean = |side: usize| total.number(change.sides[side]) / [a, b][side] as f64;
             format!("{counts}, {}", each(mean(0), mean(1)))
         }
         _ => {
@@ -281,14 +267,5 @@ pub(super) fn each(a: f64, b: f64) -> String {
         ratio if ratio < 1.1 => format!("{:.1}% {word} each", 100.0 * (b - a).abs() / a),
         ratio if ratio < 100.0 => format!("{ratio:.2}× {word} each"),
         ratio => format!("{}× {word} each", group_decimal(ratio, 0)),
-    }
-}
-
-/// A difference with its sign.
-pub fn signed(value: i128, unit: Unit) -> String {
-    match value {
-        0 => format!("±{}", shown(0, unit)),
-        value if value > 0 => format!("+{}", shown(value, unit)),
-        value => format!("−{}", shown(value.saturating_neg(), unit)),
     }
 }

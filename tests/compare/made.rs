@@ -297,6 +297,47 @@ fn repeats_make_noise_known() {
     assert!(gpu(&comparison).summary.starts_with("No significant change"), "{}", gpu(&comparison).summary);
 }
 
+/// Three runs take a sixth less each than two others: 1.25 times the time in all is no slowdown.
+#[test]
+fn unlike_groups_of_gpu_files_are_told_by_file() {
+    let group = |n: usize, us: u32| {
+        let content = format!(
+            r#"{{"schemaVersion":1,"deviceProperties":[{{"id":0,"name":"NVIDIA H100"}}],"traceEvents":[
+                {{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":0,"tid":1,"ts":0,"dur":{us}}},
+                {{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":0,"tid":1,"ts":1,"dur":2,"args":{{"correlation":1}}}},
+                {{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10,"dur":{us},"args":{{"device":0,"stream":7,"correlation":1}}}}]}}"#
+        );
+        let read = |number| import(&format!("rank{number}.json"), content.as_bytes(), None).unwrap();
+        digest((0..n).map(read).collect())
+    };
+    let comparison = compared(&group(2, 1200), &group(3, 1000));
+    let measure = |id: &str| comparison.measures.iter().find(|it| it.id == id).unwrap();
+    let direct = measure("gpu-ops.ops.direct");
+    assert_eq!((direct.a, direct.b), (2.4e6, 3e6));
+    let mean = measure("gpu-ops.ops.direct.per_file");
+    assert_eq!((mean.a, mean.b, mean.noise), (1.2e6, 1e6, None));
+    let outcome = |text: &str| Limit::parse(text).unwrap().check(&comparison).unwrap();
+    assert!(matches!(outcome("gpu-ops.ops.direct.per_file > 1%"), Outcome::Kept(_)));
+    let sums = outcome("gpu-ops.ops.direct > 1%");
+    assert!(
+        matches!(&sums, Outcome::Passed(why) if why.ends_with("different numbers of files, see gpu-ops.ops.direct.per_file")),
+        "{sums:?}"
+    );
+    let report = comparison.reports.iter().find(|report| report.id == "compare-gpu-ops").unwrap();
+    assert!(
+        report.summary.contains(" per file: 1.200 ms in A, 1.000 ms in B (−16.7%)."),
+        "{}",
+        report.summary
+    );
+    // Tables of all files don't have the name of one.
+    assert!(report.tables().all(|table| !table.title.contains("rank0.json")));
+    // As many files: sums are compared, and means can be limited.
+    let equal = compared(&group(2, 1200), &group(2, 1000));
+    assert!(equal.measures.iter().any(|it| it.id == "gpu-ops.ops.direct.per_file"));
+    let report = equal.reports.iter().find(|report| report.id == "compare-gpu-ops").unwrap();
+    assert!(report.summary.contains(": 2.400 ms in A, 2.000 ms in B (−16.7%)."), "{}", report.summary);
+}
+
 #[test]
 fn unlike_kinds_are_told() {
     let server = decode(3, &MODEL, 10, 50, 1);

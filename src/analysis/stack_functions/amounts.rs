@@ -26,8 +26,6 @@ impl Measure {
             _ => Unit::Plain,
         };
         let is_fractional = exponent.is_none() && places > 0;
-        // Only whole samples are counted.
-        let shown = if is_fractional && shown == Unit::Samples { Unit::Plain } else { shown };
         Measure { unit: shown, places, exponent: exponent.unwrap_or(0), is_fractional }
     }
 

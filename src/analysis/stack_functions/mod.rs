@@ -257,7 +257,8 @@ fn add_weight(
     let id = |name| numbered(name, number);
     // Weights of other kinds or units are never added to these.
     let scope = match (weight.compared_name(), weight.compared_unit()) {
-        (name, unit) if name == unit => name,
+        // The measure can be the unit: `cycles, samples`.
+        (name, unit) if name.rsplit(", ").next() == Some(unit) => name,
         (name, unit) => format!("{name}, {unit}"),
     };
 

@@ -50,7 +50,7 @@ pub fn operations(pair: &Pair<'_>) -> Chart {
 
 /// Differences of the largest changes.
 pub fn differences<'a>(lines: impl Iterator<Item = (&'a str, i64)>) -> Chart {
-    let lines = lines.map(|(name, difference)| (name.to_string(), i128::from(difference)));
+    let lines = lines.map(|(name, difference)| (name.to_string(), difference as f64));
     Chart {
         title: "Where B is slower (▲) and faster (▼)".to_string(),
         caption: "Differences per step, as listed above.".to_string(),
