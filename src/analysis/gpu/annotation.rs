@@ -165,7 +165,7 @@ impl Annotation {
     }
 }
 
-/// The word of a step with unknown phase: `FOO` of `step[FOO bs=1]`.
+/// The word of a step in brackets, which may be of no known phase: `FOO` of `step[FOO bs=1]`.
 pub fn unknown_word(name: &str) -> Option<&str> {
     let inside = name.strip_prefix("step[")?.strip_suffix(']')?;
     inside.split_whitespace().next()

@@ -153,6 +153,14 @@ impl Activity {
         Activity { unrecorded: unrecorded(gpu, device), ..activity }
     }
 
+    /// Activity of the kernels and copies of one device that were launched in steps, and of those launched outside of them. `None` if
+    /// there are none outside.
+    pub fn in_steps_and_outside(gpu: &GpuTrace<'_>, device: u32) -> Option<[Activity; 2]> {
+        let outside = Activity::of_some(gpu, device, |work| work.step == NO_STEP);
+        outside.window?;
+        Some([Activity::of_some(gpu, device, |work| work.step != NO_STEP), outside])
+    }
+
     /// Activity of kernels and copies with kind and class, in order of start.
     pub fn of<'a>(work: impl Iterator<Item = (Span, Kind, &'a Class)>) -> Activity {
         let mut layers: [Vec<Span>; 4] = Default::default();
@@ -232,12 +240,14 @@ pub struct StepWindow {
     pub is_complete: bool,
     /// Kernel and graph launches in the step without a device record.
     pub n_missing: u64,
+    /// Whether it is the last step of the device: it ends with the last activity, so idle time at its end is missing.
+    pub is_cut: bool,
 }
 
 impl StepWindow {
     /// A window without a following step.
     pub fn whole(step: u32, device: u32, window: Span) -> StepWindow {
-        StepWindow { step, device, window, is_complete: true, n_missing: 0 }
+        StepWindow { step, device, window, is_complete: true, n_missing: 0, is_cut: false }
     }
 
     /// Start in nanoseconds; `None` for [`OUTSIDE_STEPS`], which is spread over the trace.
@@ -287,6 +297,7 @@ pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWin
             window: (whole.0, *start),
             is_complete,
             n_missing: 0,
+            is_cut: false,
         });
     }
     for (i, (start, step)) in starts.iter().enumerate() {
@@ -298,6 +309,7 @@ pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWin
             window: (*start, end),
             is_complete,
             n_missing: n_missing(*step),
+            is_cut: i + 1 == starts.len(),
         });
     }
     windows

@@ -111,12 +111,16 @@ struct PhaseRow<'a> {
     /// However many GPUs work on a step, it is one.
     n_steps: u64,
     n_complete: u64,
-    /// GPU times of complete steps on each GPU, in nanoseconds.
+    /// GPU times of complete steps on each GPU, in nanoseconds, without those that are cut off unless there are no others.
     times: Durations,
+    /// Whether [`PhaseRow::times`] leaves out steps that are cut off.
+    leaves_out_cut: bool,
     /// Breakdown of the complete steps, over all GPUs.
     parts: Parts,
     /// Total of the complete steps; `None` if any of them has no count.
     tokens: Option<u64>,
+    /// Nanoseconds over all GPUs per token, of the steps of [`PhaseRow::times`].
+    per_token: Option<u64>,
 }
 
 impl PhaseRow<'_> {
@@ -359,11 +363,9 @@ impl TraceReport<'_, '_> {
     /// Time of each step; activity that belongs to no step is a row of its own at the end.
     fn times_of_steps(&self, device: u32, whole: Span, activity: &Activity) -> Vec<(StepWindow, Parts)> {
         let windows = step_windows(self.gpu, device, whole);
-        let outside = Activity::of_some(self.gpu, device, |work| work.step == NO_STEP);
-        if outside.window.is_none() {
+        let Some([inside, outside]) = Activity::in_steps_and_outside(self.gpu, device) else {
             return windows.into_iter().map(|step| (step, activity.parts(step.window))).collect();
-        }
-        let inside = Activity::of_some(self.gpu, device, |work| work.step != NO_STEP);
+        };
         let mut of_none = Parts::default();
         let mut steps = Vec::with_capacity(windows.len() + 1);
         for step in windows {
@@ -595,19 +597,29 @@ impl TraceReport<'_, '_> {
             complete.retain(|(window, ..)| !incomplete.contains(&window.step));
             let mut parts = Parts::default();
             complete.iter().for_each(|(_, of_step, _)| parts.add(of_step));
-            let times = complete.iter().map(|(_, parts, _)| parts.total).collect();
+            let cut: HashSet<u32> = (complete.iter())
+                .filter(|(window, ..)| window.is_cut)
+                .map(|(window, ..)| window.step)
+                .collect();
+            let mut whole = complete.clone();
+            whole.retain(|(window, ..)| !cut.contains(&window.step));
+            let leaves_out_cut = !whole.is_empty() && whole.len() < complete.len();
+            let timed = if whole.is_empty() { &complete } else { &whole };
+            let times = Durations::new(timed.iter().map(|(_, parts, _)| parts.total).collect());
+            let per_token = tokens_of(&steps(timed)).map(|tokens| times.total() as u64 / tokens);
             rows.push(PhaseRow {
                 phase,
                 name,
                 n_steps: steps(&of_phase).len() as u64,
                 n_complete: steps(&complete).len() as u64,
-                times: Durations::new(times),
+                times,
+                leaves_out_cut,
                 parts,
                 tokens: tokens_of(&steps(&complete)),
+                per_token,
             });
         }
         let any_missing = rows.iter().any(|row| !row.is_complete());
-        let per_token = |row: &PhaseRow<'_>| row.tokens.map(|tokens| row.parts.total as u64 / tokens);
         if rows.iter().all(|row| row.n_steps < 2 && row.phase == Phase::Unknown) {
             return None;
         }
@@ -656,8 +668,9 @@ impl TraceReport<'_, '_> {
                     "per_token",
                     "GPU time per token",
                     Unit::Ns,
-                    rows.iter().map(per_token).collect(),
-                ),
+                    rows.iter().map(|row| row.per_token).collect(),
+                )
+                .hint("GPU time summed over GPUs, divided by the tokens of the steps"),
             ],
         );
         if any_missing {
@@ -673,10 +686,16 @@ impl TraceReport<'_, '_> {
                 ),
             );
         }
-        Some(table.caption(
-            "A step lasts until the GPU starts the next one; the last one ends with its last kernel or copy. p50 and p99 are GPU \
-             times of single steps.",
-        ))
+        let last = match rows.iter().any(|row| row.leaves_out_cut) {
+            true => {
+                "The last one of a GPU ends with its last kernel or copy: it counts in GPU time and shares, but not in mean, p50, \
+                 p99 and time per token."
+            }
+            false => "The last one of a GPU ends with its last kernel or copy, so it lacks idle time.",
+        };
+        Some(table.caption(format!(
+            "A step lasts until the GPU starts the next one. {last} p50 and p99 are GPU times of single steps."
+        )))
     }
 
     /// Versions and options.
