@@ -17,6 +17,8 @@ mod others;
 mod repeats;
 #[path = "compare/sides.rs"]
 mod sides;
+#[path = "compare/steps.rs"]
+mod steps;
 #[path = "compare/sums.rs"]
 mod sums;
 #[path = "compare/wafer.rs"]

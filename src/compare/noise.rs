@@ -5,7 +5,11 @@
 //! mean. No distribution is assumed. A single slow step raises the mean and `e` alike, so it is not significant by itself. With
 //! fewer than [`MIN_STEPS`] steps on a side the spread is unknown, and nothing is tested.
 //!
+//! Steps of a phase may be of different kinds: [`Sample::of_kinds`].
+//!
 //! Sides usually have few files. For whole files, the factor therefore comes from Student's t: [`band_of_repeats`].
+
+use std::collections::BTreeMap;
 
 /// Minimum steps per side for a meaningful spread.
 pub const MIN_STEPS: usize = 5;
@@ -89,14 +93,28 @@ impl Sample {
         }
     }
 
-    /// Sample of durations of steps, and whether each is cut off: the last one of a GPU has no idle time at its end. Such steps count
-    /// in the mean, which is the sum per step, but not in the spread if they are the shortest and [`MIN_STEPS`] others remain.
-    pub fn of_durations(values: impl Iterator<Item = (i64, bool)> + Clone) -> Sample {
-        let all = Sample::of(values.clone().map(|(ns, _)| ns));
-        let shortest = values.clone().filter(|(_, is_cut)| !is_cut).map(|(ns, _)| ns).min();
-        let kept = values.filter(|(ns, is_cut)| !is_cut || shortest.is_some_and(|shortest| *ns >= shortest));
-        let kept = Sample::of(kept.map(|(ns, _)| ns));
-        if kept.n < MIN_STEPS { all } else { Sample { variance: kept.variance, ..all } }
+    /// Samples of one number per step on both sides, with the kind of each step (in speculative decoding, steps that draft and steps
+    /// that verify take turns). If each kind has the same share of the steps on both sides, only the variation within the kinds is
+    /// noise: the variance is pooled over them, unless fewer than [`MIN_STEPS`] − 1 degrees of freedom remain.
+    pub fn of_kinds<K: Ord>(sides: [Vec<(K, i64)>; 2]) -> [Sample; 2] {
+        let mut samples = [0, 1].map(|side: usize| Sample::of(sides[side].iter().map(|(_, value)| *value)));
+        let mut kinds: BTreeMap<K, [Vec<i64>; 2]> = BTreeMap::new();
+        for (side, values) in sides.into_iter().enumerate() {
+            for (kind, value) in values {
+                kinds.entry(kind).or_default()[side].push(value);
+            }
+        }
+        let [n_a, n_b] = [0, 1].map(|side: usize| samples[side].n);
+        let is_same_mix = kinds.values().all(|[a, b]| a.len() * n_b == b.len() * n_a);
+        let is_enough = n_a.min(n_b) + 1 >= kinds.len() + MIN_STEPS;
+        if kinds.len() > 1 && is_same_mix && is_enough {
+            for (side, sample) in samples.iter_mut().enumerate() {
+                let within = kinds.values().map(|values| Sample::of(values[side].iter().copied()));
+                let squares: f64 = within.map(|of| of.variance * of.n.saturating_sub(1) as f64).sum();
+                sample.variance = squares / (sample.n - kinds.len()) as f64;
+            }
+        }
+        samples
     }
 }
 
@@ -164,16 +182,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_last_step_without_its_idle_time_is_no_spread() {
-        let steps = |last| [2_000, 2_010, 1_990, 2_000, 2_000, 2_005, 1_995, last];
-        let sample = |last| {
-            let steps = steps(last);
-            Sample::of_durations(steps.into_iter().enumerate().map(|(i, ns)| (ns, i == 7)))
+    fn steps_of_different_kinds_are_no_noise() {
+        // Drafting takes 100, verifying 900 or 960, each ± 1.
+        let side = |verify: i64, n: i64| -> Vec<(&str, i64)> {
+            (0..n).flat_map(|i| [("draft", 100 + i % 2), ("verify", verify + i % 2)]).collect()
         };
-        assert_eq!(sample(600).mean, Sample::of(steps(600)).mean);
-        assert_eq!(sample(600).variance, Sample::of(steps(600)[..7].iter().copied()).variance);
-        // A last step that is slow varies like any other.
-        assert_eq!(sample(6_000), Sample::of(steps(6_000)));
+        let [a, b] = Sample::of_kinds([side(900, 10), side(960, 20)]);
+        assert_eq!((a.n, b.n, a.mean, b.mean), (20, 40, 500.5, 530.5));
+        // Ten values of each kind that are 0.5 from their mean, and 18 degrees of freedom.
+        assert!((a.variance - 20.0 * 0.25 / 18.0).abs() < 1e-9, "{a:?}");
+        assert_eq!(verdict(&a, &b), Verdict::More);
+        // Another mix has another mean.
+        let mut more = side(960, 10);
+        more.push(("draft", 100));
+        let [a, b] = Sample::of_kinds([side(900, 10), more]);
+        assert!(a.variance > 100_000.0 && verdict(&a, &b) == Verdict::Noise, "{a:?}");
+        // One step of each kind says nothing of variation within it.
+        let each = |by: i64| (0..8).map(|i| (i, 100 * i + by)).collect::<Vec<_>>();
+        assert_eq!(Sample::of_kinds([each(0), each(5)])[0], Sample::of((0..8).map(|i| 100 * i)));
     }
 
     #[test]

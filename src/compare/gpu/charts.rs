@@ -1,8 +1,9 @@
 //! Charts of both sides; each has a table with the same numbers.
 
 use super::super::words::differences_drawn;
+use super::Pair;
 use super::kernels::operation_rows;
-use super::{Pair, Stretch};
+use super::side::whole;
 use crate::base::units::Unit;
 use crate::report::Chart;
 use crate::report::chart::{Bars, Part, Plot, Tone};
@@ -69,7 +70,7 @@ pub fn spread(pair: &Pair<'_>) -> Option<Chart> {
     let mut before = 0;
     for (side, (name, tone)) in [(name_a, Tone::SideA), (name_b, Tone::SideB)].into_iter().enumerate() {
         let mut walls: Vec<i64> =
-            pair.side(side).of_slot(slot).map(|stretch: &Stretch| stretch.time.wall()).collect();
+            whole(pair.side(side).of_slot(slot)).map(|stretch| stretch.time.wall()).collect();
         walls.sort_unstable();
         let letter = if side == 0 { "A" } else { "B" };
         let bars = Bars {

@@ -1,6 +1,6 @@
 //! Tables of operations, of kernels by name, and of kernels on both sides.
 
-use super::side::{GpuSide, Slot};
+use super::side::{GpuSide, Slot, whole};
 use super::steps::{Row, column_of, insert_phase, per, time_columns};
 use super::{Pair, Sample, per_step};
 use crate::analysis::gpu::kernel_names;
@@ -41,6 +41,10 @@ pub fn operation_rows(pair: &Pair<'_>) -> Vec<Row> {
             count: [a.1, b.1],
             n: [0, 1].map(|side| pair.n(side, slot)),
             samples: pair.samples(slot, |side, stretch| pair.of_operation(side, stretch, operation).0),
+            count_per_step: pair
+                .samples(slot, |side, stretch| pair.of_operation(side, stretch, operation).1 as i64)
+                .map(|sample| sample.mean),
+            ..Row::default()
         })
         .collect();
     sort(&mut rows);
@@ -60,10 +64,8 @@ fn count_columns(rows: &[&Row]) -> Vec<Column> {
     let mean = |row: &Row, side: usize| per_step(row.total[side], usize::try_from(row.count[side]).ok()?);
     let means = |side: usize| rows.iter().map(|row| mean(row, side)).collect::<Vec<_>>();
     let by_step = |side: usize| {
-        let each = |row: &&Row| {
-            let n = row.n[side];
-            (n > 0 && row.slot != Slot::Outside).then(|| row.count[side] as f64 / n as f64)
-        };
+        let each =
+            |row: &&Row| (row.n[side] > 0 && row.slot != Slot::Outside).then(|| row.count_per_step[side]);
         rows.iter().map(each).collect::<Vec<_>>()
     };
     let ratios = rows
@@ -125,6 +127,8 @@ pub fn names(pair: &Pair<'_>) -> Table {
     #[derive(Default, Clone, Copy)]
     struct NameSums {
         sums: [(i64, u64); 2],
+        /// Those in steps that are cut off.
+        cut: [(i64, u64); 2],
         names: [Option<u32>; 2],
     }
     let mut sums: HashMap<(Slot, &str, bool), NameSums> = HashMap::default();
@@ -134,20 +138,34 @@ pub fn names(pair: &Pair<'_>) -> Table {
             let Some(name) = side.names.get(sum.name as usize) else { continue };
             let of = sums.entry((sum.slot, name.text.as_str(), name.is_kernel)).or_default();
             of.sums[number] = (of.sums[number].0.saturating_add(sum.total), of.sums[number].1 + sum.count);
+            of.cut[number] = (of.cut[number].0.saturating_add(sum.cut.1), of.cut[number].1 + sum.cut.0);
             of.names[number] = Some(sum.name);
         }
     }
+    // Of each phase and side: all steps, and those that numbers per step are of.
+    let n_of = |side, slot| (pair.n(side, slot), whole(pair.side(side).of_slot(slot)).count());
+    let n_steps: HashMap<Slot, [(usize, usize); 2]> =
+        pair.slots.iter().map(|slot| (*slot, [0, 1].map(|side| n_of(side, *slot)))).collect();
     let mut all: Vec<(Row, [Option<u32>; 2])> = sums
         .into_iter()
         .map(|((slot, text, _), of)| {
+            let n_steps = n_steps.get(&slot).copied().unwrap_or_default();
+            let per_step = [0, 1].map(|side: usize| {
+                let (n, n_whole) = n_steps[side];
+                let cut = if n_whole < n { of.cut[side] } else { (0, 0) };
+                let (ns, count) = (of.sums[side].0.saturating_sub(cut.0), of.sums[side].1 - cut.1);
+                (ns as f64 / n_whole.max(1) as f64, count as f64 / n_whole.max(1) as f64)
+            });
             let row = Row {
                 slot,
                 name: text.to_string(),
                 total: of.sums.map(|sum| sum.0),
                 count: of.sums.map(|sum| sum.1),
-                n: [0, 1].map(|side| pair.n(side, slot)),
+                n: n_steps.map(|(n, _)| n),
                 // Times per kernel and step are not kept, so noise is unknown.
-                samples: [0, 1].map(|side| Sample { mean: of.sums[side].0 as f64, ..Sample::default() }),
+                samples: per_step.map(|(ns, _)| Sample { mean: ns, ..Sample::default() }),
+                count_per_step: per_step.map(|(_, count)| count),
+                ..Row::default()
             };
             (row, of.names)
         })

@@ -1,7 +1,8 @@
 //! Comparison of GPU activity: time, then operations and kernels, per step of a phase, with a significance test.
 //!
-//! Table sums are exact and cover everything that ran. Numbers per step are these sums divided by the number of steps of the same
-//! phase, counted per GPU. If the sides have no phase in common, whole traces are compared.
+//! Table sums are exact and cover everything that ran. Numbers per step are means over the steps of the same phase, counted per GPU,
+//! without the last step of each GPU: nothing follows it, so its idle time is unknown. If the sides have no phase in common, whole
+//! traces are compared.
 
 mod charts;
 mod findings;
@@ -17,10 +18,10 @@ use crate::analysis::gpu::Tool;
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::sort;
 use crate::base::units::{Unit, counted, format_ns};
-use crate::compare::noise::{Sample, band};
+use crate::compare::noise::{MIN_SHARE, Sample, Verdict, band, verdict};
 use crate::report::{Facts, Report, Value};
 use sequence::AlignedStep;
-use side::{GpuSide, Slot, Stretch};
+use side::{GpuSide, Slot, Stretch, whole};
 use std::borrow::Cow;
 
 /// Id of the GPU comparison report.
@@ -36,6 +37,8 @@ pub(super) struct Pair<'a> {
     pub tools: [Tool; 2],
     /// Phases with activity or steps on either side that pass the filter; the one with the most time on both sides first.
     pub slots: Vec<Slot>,
+    /// See [`Pair::main`].
+    main: Option<Slot>,
     /// Whether whole traces are compared because the sides have no step kind in common.
     pub is_made_whole: bool,
     /// Whether idle time is left out on both sides because a side has missing device records. Time is then busy time.
@@ -89,6 +92,7 @@ impl<'a> Pair<'a> {
             labels: [a.label(), b.label()],
             tools: [a, b].map(tool_of),
             slots: Vec::new(),
+            main: None,
             is_made_whole,
             is_busy_only,
             filter,
@@ -104,6 +108,7 @@ impl<'a> Pair<'a> {
             (*slot == Slot::Outside, !is_common, std::cmp::Reverse(wall), *slot)
         });
         pair.slots = slots;
+        pair.main = pair.find_main();
         Ok(pair)
     }
 
@@ -122,23 +127,52 @@ impl<'a> Pair<'a> {
         self.side(side).of_slot(slot).map(get).sum_ns()
     }
 
-    /// Samples of one number per step, for both sides.
+    /// Samples of one number per step, for both sides, over [`whole`] steps.
     pub fn samples(&self, slot: Slot, get: impl Fn(usize, &Stretch) -> i64) -> [Sample; 2] {
-        [0, 1].map(|side| Sample::of(self.side(side).of_slot(slot).map(|stretch| get(side, stretch))))
+        samples_of([0, 1].map(|side| self.side(side).of_slot(slot)), get)
     }
 
     /// Samples of durations of steps, for both sides.
     pub fn durations(&self, slot: Slot) -> [Sample; 2] {
-        [0, 1].map(|side| {
-            let stretches = self.side(side).of_slot(slot);
-            Sample::of_durations(stretches.map(|stretch| (stretch.time.wall(), stretch.is_cut)))
-        })
+        self.samples(slot, |_, stretch| stretch.time.wall())
     }
 
-    /// The phase used for headlines: the first one on both sides.
+    /// The phase that headlines, the largest changes and measures are of: of the phases on both sides the one with the most time, or, if
+    /// that did not change, the next that changed significantly.
     pub fn main(&self) -> Option<Slot> {
-        let first = *self.slots.first()?;
-        (self.n(0, first) > 0 && self.n(1, first) > 0 && first != Slot::Outside).then_some(first)
+        self.main
+    }
+
+    /// Phases on both sides, the one with the most time first.
+    fn common(&self) -> impl Iterator<Item = Slot> {
+        let is_common =
+            move |slot: &Slot| *slot != Slot::Outside && self.n(0, *slot) > 0 && self.n(1, *slot) > 0;
+        self.slots.iter().copied().filter(is_common)
+    }
+
+    fn find_main(&self) -> Option<Slot> {
+        let first = self.common().next()?;
+        let [a, b] = self.durations(first);
+        let is_unchanged = match verdict(&a, &b) {
+            Verdict::Same | Verdict::Noise => true,
+            Verdict::MaybeMore | Verdict::MaybeLess => {
+                (b.mean - a.mean).abs() <= MIN_SHARE * a.mean.max(b.mean)
+            }
+            Verdict::More | Verdict::Less => false,
+        };
+        let changed = || self.common().find(|slot| self.is_changed(*slot));
+        if is_unchanged { changed().or(Some(first)) } else { Some(first) }
+    }
+
+    /// Whether steps of a phase take significantly more or less time.
+    fn is_changed(&self, slot: Slot) -> bool {
+        let [a, b] = self.durations(slot);
+        matches!(verdict(&a, &b), Verdict::More | Verdict::Less)
+    }
+
+    /// Phases that changed significantly besides the main one.
+    pub fn also_changed(&self) -> impl Iterator<Item = Slot> {
+        self.common().filter(move |slot| Some(*slot) != self.main && self.is_changed(*slot))
     }
 
     /// Names of the operations of both sides.
@@ -159,6 +193,18 @@ impl<'a> Pair<'a> {
             .find(|(number, ..)| operations.get(*number as usize).is_some_and(|name| name == operation));
         found.map_or((0, 0), |(_, ns, n)| (*ns, *n))
     }
+}
+
+/// Samples of one number per step of both sides, over [`whole`] steps.
+fn samples_of<'s>(
+    steps: [impl Iterator<Item = &'s Stretch> + Clone; 2],
+    get: impl Fn(usize, &Stretch) -> i64,
+) -> [Sample; 2] {
+    let mut side = 0..2;
+    Sample::of_kinds(steps.map(|steps| {
+        let side = side.next().unwrap_or(0);
+        whole(steps).map(|step| (step.kind(), get(side, step))).collect()
+    }))
 }
 
 /// `total / n`, rounded to the nearest nanosecond; `None` if `n` is 0.
@@ -186,9 +232,13 @@ pub(super) fn compare(
     let pair = Pair::new(a, b, query.phase)?;
     let mut report = Report::new(REPORT, "What changed");
     report.summary = words::headline(&pair);
-    if let Some((findings, chart)) = words::answer(&pair) {
+    if let Some(slot) = pair.main() {
+        let (findings, chart) = words::answer(&pair, slot);
         report.findings(findings);
         report.chart(chart);
+    }
+    for slot in pair.also_changed() {
+        report.findings(words::answer(&pair, slot).0);
     }
     // What is good to know comes behind the answer, and what limits it before.
     notes::add(&pair, &mut report);
@@ -225,8 +275,9 @@ fn facts(pair: &Pair<'_>, number: usize) -> Facts {
     let letter = if number == 0 { "A" } else { "B" };
     let mut facts = Facts::new(format!("{letter}: {}", pair.labels[number]));
     if let Some(slot) = pair.main() {
-        let n = pair.n(number, slot);
-        let mean = |get: fn(&Stretch) -> i64| per_step(pair.sum(number, slot, get), n);
+        let mean = |get: fn(&Stretch) -> i64| {
+            Some(pair.samples(slot, |_, stretch| get(stretch))[number].mean.round() as i64)
+        };
         let per = format!("per {}", slot.one());
         for (id, label, get) in [
             ("wall", "Wall time", (|stretch| stretch.time.wall()) as fn(&Stretch) -> i64),
@@ -237,11 +288,17 @@ fn facts(pair: &Pair<'_>, number: usize) -> Facts {
             let is_known = !pair.is_busy_only || !matches!(id, "wall" | "idle");
             facts.push(id, label, mean(get).filter(|_| is_known), Unit::Ns).hint(per.clone());
         }
-        let launches: u64 = side.of_slot(slot).map(Stretch::launches).sum();
+        let launches = pair.samples(slot, |_, stretch| stretch.launches() as i64)[number];
         facts
-            .push("launches", "Launches", launches as f64 / n.max(1) as f64, Unit::Plain)
+            .push("launches", "Launches", launches.mean, Unit::Plain)
             .hint(format!("kernels, copies and fills {per}"));
-        facts.push("steps", "Samples", n as u64, Unit::Count).hint(format!("one per {}", slot.one()));
+        let left_out = match launches.n < pair.n(number, slot) {
+            true => ", without the last step of each GPU: it has no end",
+            false => "",
+        };
+        facts
+            .push("steps", "Samples", launches.n as u64, Unit::Count)
+            .hint(format!("one per {}{left_out}", slot.one()));
     }
     facts
         .push("work", "Kernel time", side.work(pair.filter), Unit::Ns)
@@ -254,7 +311,10 @@ fn facts(pair: &Pair<'_>, number: usize) -> Facts {
 
 /// Measures for performance budgets that every GPU trace has.
 pub const MEASURES: &[(&str, &str)] = &[
-    ("gpu.per_step", "wall time per step of the phase with the most time"),
+    (
+        "gpu.per_step",
+        "wall time per step of the phase with the most time, or of the next that changed if it did not",
+    ),
     ("gpu.busy", "busy time per step"),
     ("gpu.idle", "idle time per step"),
     ("gpu.computation", "computation per step"),
@@ -291,11 +351,7 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
             _ => stretch.launches() as i64,
         };
         let unit = if *id == "gpu.launches" { Unit::Plain } else { Unit::Ns };
-        let samples = match *id {
-            "gpu.per_step" => pair.durations(slot),
-            _ => pair.samples(slot, |_, stretch| get(stretch)),
-        };
-        push((*id).to_string(), (*what).to_string(), unit, samples);
+        push((*id).to_string(), (*what).to_string(), unit, pair.samples(slot, |_, stretch| get(stretch)));
     }
     let on_both = |slot: &&Slot| pair.n(0, **slot) > 0 && pair.n(1, **slot) > 0;
     for slot in pair.slots.iter().filter(on_both).filter(|_| !pair.is_busy_only) {

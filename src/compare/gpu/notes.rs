@@ -14,6 +14,11 @@ const UNLIKE_TOKENS: f64 = 0.1;
 
 /// Adds notes and warnings.
 pub fn add(pair: &Pair<'_>, report: &mut Report) {
+    if let Some([a, b]) = different_gpus(pair) {
+        report.warning(format!(
+            "A and B ran on different GPUs: {a} in A, {b} in B. Differences are due to hardware as well as software."
+        ));
+    }
     for (number, letter) in ["A", "B"].into_iter().enumerate() {
         if let Some(missing) = missing(pair.side(number)) {
             let left_out = match pair.side(number).n_left_out_steps {
@@ -73,6 +78,15 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
         unknown(side, letter, report);
     }
     frames(pair, report);
+}
+
+/// GPU models of both sides, if they are known to differ.
+fn different_gpus<'a>(pair: &'a Pair<'_>) -> Option<[&'a str; 2]> {
+    let sides = [pair.side(0), pair.side(1)];
+    // Without a model, only the vendor is known.
+    let is_known = sides.iter().all(|side| side.has_models) || sides[0].is_amd != sides[1].is_amd;
+    let is_used = sides.iter().all(|side| !side.sums.is_empty());
+    (is_used && is_known && sides[0].gpus != sides[1].gpus).then(|| sides.map(|side| side.gpus.as_str()))
 }
 
 /// `20 of 40 kernel and graph launches have no timed device record`; `None` if all have one.

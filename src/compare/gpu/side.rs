@@ -1,7 +1,7 @@
 //! Input of the GPU comparison from one side: sums by phase and name, steps, and a typical step kernel by kernel.
 
 use super::super::PhaseFilter;
-use crate::analysis::gpu::annotation::Phase;
+use crate::analysis::gpu::annotation::{Phase, unknown_word};
 use crate::analysis::gpu::facts::Vendor;
 use crate::analysis::gpu::gaps::{self, Cause, Gap};
 use crate::analysis::gpu::model::NONE;
@@ -15,13 +15,14 @@ use crate::base::sort;
 use serde::{Deserialize, Serialize};
 
 /// Phase of a range of GPU time; only equal phases are compared.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub enum Slot {
     Prefill,
     Decode,
     Mixed,
     Idle,
     /// A step without a known phase.
+    #[default]
     Step,
     /// Outside steps, in a trace with steps.
     Outside,
@@ -102,6 +103,8 @@ pub struct Sum {
     pub count: u64,
     /// Nanoseconds.
     pub total: i64,
+    /// Those of [`Sum::count`] and [`Sum::total`] in steps that are cut off: [`Stretch::is_cut`].
+    pub cut: (u64, i64),
 }
 
 /// Index into [`GpuSide::operations`], nanoseconds, count.
@@ -113,10 +116,13 @@ pub struct Stretch {
     pub slot: Slot,
     /// GPU of the side, over all its files.
     pub device: u32,
+    /// Word of the annotation, if it has one: `DRAFT` of `step[DRAFT bs=4]`. Steps of a phase that have different words do different
+    /// things.
+    pub word: String,
     /// From the annotation.
     pub tokens: Option<u64>,
     pub time: Time,
-    /// Whether it ends with the last activity of the GPU, so that idle time at its end is missing.
+    /// Whether it is the last step of the GPU, so that idle time at its end is missing.
     pub is_cut: bool,
     /// Kernels and copies launched in the step: nanoseconds and count by operation.
     pub by_operation: Vec<OfOperation>,
@@ -131,7 +137,11 @@ pub struct Time {
     pub idle: i64,
     /// The host-bound part of [`Time::idle`]: the next kernel was not launched yet.
     pub idle_for_host: i64,
+    /// The part of [`Time::idle`] with an unknown cause: the launch of the next kernel is not recorded, or clocks disagree.
+    pub idle_unknown: i64,
     pub communication: i64,
+    /// The part of the busy time in which only kernels ran that were launched outside steps.
+    pub outside: i64,
 }
 
 impl Time {
@@ -153,20 +163,29 @@ impl Time {
             (&mut self.exposed_copies, other.exposed_copies),
             (&mut self.idle, other.idle),
             (&mut self.idle_for_host, other.idle_for_host),
+            (&mut self.idle_unknown, other.idle_unknown),
             (&mut self.communication, other.communication),
+            (&mut self.outside, other.outside),
         ] {
             *sum = sum.saturating_add(more);
         }
     }
 
-    fn of(parts: &Parts, idle_for_host: i64) -> Time {
+    /// The part of [`Time::idle`] before kernels that were launched in time: between kernels, or stalled after launch.
+    pub fn idle_queued(&self) -> i64 {
+        self.idle.saturating_sub(self.idle_for_host).saturating_sub(self.idle_unknown)
+    }
+
+    fn of(parts: &Parts, [idle_for_host, idle_unknown]: [i64; 2], outside: i64) -> Time {
         Time {
             computation: parts.computation,
             exposed_communication: parts.exposed_communication,
             exposed_copies: parts.exposed_copies,
             idle: parts.idle,
             idle_for_host,
+            idle_unknown,
             communication: parts.communication,
+            outside,
         }
     }
 }
@@ -181,6 +200,19 @@ impl Stretch {
     pub fn launches(&self) -> u64 {
         self.by_operation.iter().map(|(_, _, n)| n).sum()
     }
+
+    /// Steps of one kind do the same.
+    pub fn kind(&self) -> (&str, Option<u64>) {
+        (&self.word, self.tokens)
+    }
+}
+
+/// Steps for numbers per step: without those that are cut off, unless there are no others.
+pub fn whole<'a>(
+    steps: impl Iterator<Item = &'a Stretch> + Clone,
+) -> impl Iterator<Item = &'a Stretch> + Clone {
+    let is_any_whole = steps.clone().any(|step| !step.is_cut);
+    steps.filter(move |step| !(is_any_whole && step.is_cut))
 }
 
 /// A kernel or copy of a typical step.
@@ -222,6 +254,8 @@ pub const MAX_PIECES: usize = 200_000;
 pub struct GpuSide {
     /// GPU models, or the vendor.
     pub gpus: String,
+    /// Whether the models of all GPUs are known.
+    pub has_models: bool,
     pub is_amd: bool,
     /// Number of GPUs with activity, over all files.
     pub n_devices: u32,
@@ -251,17 +285,21 @@ impl GpuSide {
             return None;
         }
         let mut builder = Builder::default();
-        let mut vendors: Vec<String> = Vec::new();
+        let mut labels: Vec<String> = Vec::new();
+        let mut has_models = true;
         for gpu in traces {
             builder.add(gpu);
-            let label = gpu_label(gpu);
-            if !vendors.contains(&label) {
-                vendors.push(label);
+            let models = gpu_models(gpu);
+            has_models &= !models.is_empty();
+            let label = if models.is_empty() { format!("{} GPU", gpu.vendor.name()) } else { models };
+            if !labels.contains(&label) {
+                labels.push(label);
             }
             builder.side.is_amd |= gpu.vendor == Vendor::Amd;
         }
         let mut side = builder.finish();
-        side.gpus = vendors.join(", ");
+        side.gpus = labels.join(", ");
+        side.has_models = has_models;
         Some(side)
     }
 
@@ -269,7 +307,8 @@ impl GpuSide {
     pub fn busy_only(&self) -> GpuSide {
         let mut side = self.clone();
         for stretch in &mut side.stretches {
-            (stretch.time.idle, stretch.time.idle_for_host) = (0, 0);
+            let time = &mut stretch.time;
+            (time.idle, time.idle_for_host, time.idle_unknown) = (0, 0, 0);
         }
         side
     }
@@ -300,6 +339,7 @@ impl GpuSide {
             let Some(place) = by_device.get_mut(stretch.device as usize) else { continue };
             let whole = place.get_or_insert_with(|| Stretch {
                 slot: Slot::Whole,
+                word: String::new(),
                 tokens: None,
                 time: Time::default(),
                 is_cut: false,
@@ -307,13 +347,16 @@ impl GpuSide {
                 device: stretch.device,
             });
             whole.time.add(&stretch.time);
+            // Nothing is outside of the whole.
+            whole.time.outside = 0;
             for (operation, ns, n) in &stretch.by_operation {
                 add_operation(&mut whole.by_operation, *operation, *ns, *n);
             }
         }
         let mut sums: HashMap<u32, Sum> = HashMap::default();
         for sum in &self.sums {
-            let whole = sums.entry(sum.name).or_insert(Sum { slot: Slot::Whole, count: 0, total: 0, ..*sum });
+            let none = Sum { slot: Slot::Whole, count: 0, total: 0, cut: (0, 0), ..*sum };
+            let whole = sums.entry(sum.name).or_insert(none);
             whole.count += sum.count;
             whole.total = whole.total.saturating_add(sum.total);
         }
@@ -333,7 +376,8 @@ impl GpuSide {
     }
 }
 
-fn gpu_label(gpu: &GpuTrace<'_>) -> String {
+/// GPU models of a trace; empty if none is known.
+fn gpu_models(gpu: &GpuTrace<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for device in &gpu.devices {
         let name = device.number.and_then(|number| gpu.facts.gpu_of(number)).map_or("", |gpu| &gpu.name);
@@ -341,7 +385,7 @@ fn gpu_label(gpu: &GpuTrace<'_>) -> String {
             names.push(name);
         }
     }
-    if names.is_empty() { format!("{} GPU", gpu.vendor.name()) } else { names.join(", ") }
+    names.join(", ")
 }
 
 fn add_operation(list: &mut Vec<OfOperation>, operation: u32, ns: i64, n: u64) {
@@ -356,7 +400,7 @@ struct Builder {
     side: GpuSide,
     names: HashMap<(String, bool), u32>,
     operations: HashMap<String, u32>,
-    sums: HashMap<(Slot, u32), (u64, i64)>,
+    sums: HashMap<(Slot, u32), Sum>,
     layers: HashMap<(Slot, u32), Layer>,
     /// By name: how often each operator and frame launched it.
     launchers: HashMap<u32, HashMap<(String, String), u64>>,
@@ -375,43 +419,69 @@ impl Builder {
         self.side.n_missing += gpu.silent.iter().filter(|silent| silent.hides_work()).count() as u64;
         let left_out = self.steps_left_out(gpu);
         self.side.n_left_out_steps += left_out.len() as u64;
+        let activities: Vec<Activity> =
+            (0..gpu.devices.len() as u32).map(|device| Activity::new(gpu, device)).collect();
+        let windows: Vec<Vec<StepWindow>> = (activities.iter().zip(0..))
+            .map(|(activity, device)| activity.window.map_or(Vec::new(), |of| step_windows(gpu, device, of)))
+            .collect();
+        // A device has at most one, its last.
+        let cut: Vec<u32> =
+            windows.iter().map(|all| all.iter().find(|of| of.is_cut).map_or(NO_STEP, |of| of.step)).collect();
         let mut by_step: HashMap<(u32, u32), Vec<OfOperation>> = HashMap::default();
         for (work, name) in gpu.work.iter().zip(&names).filter(|(work, _)| !left_out.contains(&work.step)) {
             let slot = slot_of(work.step);
-            let sum = self.sums.entry((slot, *name)).or_default();
-            *sum = (sum.0 + 1, sum.1.saturating_add(work.dur()));
             let device = gpu.streams[work.stream as usize].device;
+            let none = Sum { slot, name: *name, count: 0, total: 0, cut: (0, 0) };
+            let sum = self.sums.entry((slot, *name)).or_insert(none);
+            (sum.count, sum.total) = (sum.count + 1, sum.total.saturating_add(work.dur()));
+            if work.step != NO_STEP && work.step == cut[device as usize] {
+                sum.cut = (sum.cut.0 + 1, sum.cut.1.saturating_add(work.dur()));
+            }
             let operation = self.side.names[*name as usize].operation;
             add_operation(by_step.entry((device, work.step)).or_default(), operation, work.dur(), 1);
             self.side.n_unlinked += u64::from(work.launch == NONE);
         }
         let gaps = gaps::of_devices(gpu);
-        for device in 0..gpu.devices.len() as u32 {
-            let activity = Activity::new(gpu, device);
+        for (device, (activity, mut windows)) in (0..).zip(activities.iter().zip(windows)) {
             let Some(whole) = activity.window else { continue };
             let number = self.side.n_devices;
             self.side.n_devices += 1;
-            let mut windows = step_windows(gpu, device, whole);
             let has_outside = windows.first().is_some_and(|first| first.step == NO_STEP);
             // Activity outside steps may run at any time, so it gets a range of its own, possibly empty.
             if windows.is_empty() || (!has_outside && by_step.contains_key(&(device, NO_STEP))) {
                 let window = if windows.is_empty() { whole } else { (whole.0, whole.0) };
                 windows.push(StepWindow::whole(NO_STEP, device, window));
             }
-            let waits = waits_for_host(gpu, &gaps, device);
+            let apart = Activity::in_steps_and_outside(gpu, device).filter(|_| has_steps);
+            let waits = [
+                gaps_of(gpu, &gaps, device, |cause| cause == Cause::Host),
+                gaps_of(gpu, &gaps, device, |cause| matches!(cause, Cause::Unknown | Cause::Clocks)),
+            ];
             for window in windows.into_iter().filter(|window| !left_out.contains(&window.step)) {
                 let (start, end) = window.window;
                 let parts = activity.parts(window.window);
                 self.side.is_busy_only |= parts.unrecorded > 0;
-                let from = waits.partition_point(|wait| wait.0 < start);
-                let idle_for_host =
-                    waits[from..].iter().take_while(|wait| wait.0 < end).map(|wait| wait.1).sum_ns();
+                let idle = [0, 1].map(|cause: usize| {
+                    let from = waits[cause].partition_point(|wait| wait.0 < start);
+                    let within = waits[cause][from..].iter().take_while(|wait| wait.0 < end);
+                    within.map(|wait| wait.1).sum_ns()
+                });
+                let outside = match &apart {
+                    Some([inside, outside]) if window.step != NO_STEP => {
+                        inside.parts_beside(outside, window.window)[1].total
+                    }
+                    _ => 0,
+                };
                 self.side.stretches.push(Stretch {
                     slot: slot_of(window.step),
                     device: number,
+                    word: gpu
+                        .step(window.step)
+                        .and_then(|step| unknown_word(gpu.name(step.slice)))
+                        .map_or(String::new(), str::to_string),
                     tokens: gpu.annotation(window.step).and_then(|what| what.tokens()),
-                    time: Time::of(&parts, idle_for_host),
-                    is_cut: end == whole.1,
+                    time: Time::of(&parts, idle, outside),
+                    is_cut: window.is_cut,
                     by_operation: by_step.remove(&(device, window.step)).unwrap_or_default(),
                 });
             }
@@ -563,11 +633,7 @@ impl Builder {
     }
 
     fn finish(mut self) -> GpuSide {
-        let mut sums: Vec<Sum> = self
-            .sums
-            .into_iter()
-            .map(|((slot, name), (count, total))| Sum { slot, name, count, total })
-            .collect();
+        let mut sums: Vec<Sum> = self.sums.into_values().collect();
         sums.sort_unstable_by_key(|sum| (sum.slot, sum.name));
         self.side.sums = sums;
         let mut layers: Vec<Layer> = self.layers.into_values().collect();
@@ -594,11 +660,16 @@ fn is_partial(gpu: &GpuTrace<'_>, step: u32) -> bool {
     })
 }
 
-/// Host-bound gaps of a device: start and duration, in order. No step starts inside one, since a step starts with a kernel.
-fn waits_for_host(gpu: &GpuTrace<'_>, gaps: &[Vec<Gap>], device: u32) -> Vec<(i64, i64)> {
+/// Gaps of a device with such a cause: start and duration, in order. No step starts inside one, since a step starts with a kernel.
+fn gaps_of(
+    gpu: &GpuTrace<'_>,
+    gaps: &[Vec<Gap>],
+    device: u32,
+    is: impl Fn(Cause) -> bool,
+) -> Vec<(i64, i64)> {
     let of_device = gaps[device as usize].iter().flat_map(|gap| gap.stretches(gpu));
-    let waits = of_device.filter(|stretch| stretch.cause == Cause::Host);
-    waits.map(|stretch| (stretch.span.0, stretch.ns())).collect()
+    let chosen = of_device.filter(|stretch| is(stretch.cause));
+    chosen.map(|stretch| (stretch.span.0, stretch.ns())).collect()
 }
 
 /// The operator and the innermost frame around a launch; the call itself without a recorded operator.

@@ -1,7 +1,7 @@
 //! Tables of time: breakdown, phases, equal tokens, layers.
 
-use super::side::{Slot, Stretch};
-use super::{Pair, per_step};
+use super::side::{Slot, Stretch, whole};
+use super::{Pair, per_step, samples_of};
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::units::Unit;
 use crate::compare::noise::{RULE, Sample, verdict};
@@ -10,26 +10,34 @@ use crate::report::{Column, Content, Table, TextCells};
 use std::collections::BTreeMap;
 
 /// A number on both sides, in total and per step.
+#[derive(Default)]
 pub struct Row {
     pub slot: Slot,
     pub name: String,
+    /// Of all steps.
     pub total: [i64; 2],
     pub count: [u64; 2],
     /// Number of steps of the phase.
     pub n: [usize; 2],
+    /// Per step, over [`whole`] steps.
     pub samples: [Sample; 2],
+    /// Kernels, copies and fills per step, over the same steps.
+    pub count_per_step: [f64; 2],
+    /// Whether the trace of a side does not tell the number.
+    pub is_unknown: [bool; 2],
 }
 
 impl Row {
     /// Nanoseconds per step on a side.
     pub fn per_step(&self, side: usize) -> Option<i64> {
         // Activity outside steps has no step count.
-        (self.slot != Slot::Outside).then_some(()).and_then(|()| per_step(self.total[side], self.n[side]))
+        let is_known = self.slot != Slot::Outside && self.n[side] > 0 && !self.is_unknown[side];
+        is_known.then(|| self.samples[side].mean.round() as i64)
     }
 
-    /// Whether the row counts kernels, and a side has none: its time is then missing, not 0.
+    /// Whether the time of a side is missing, not 0: it is unknown, or the row counts kernels, and the side has none.
     fn lacks(&self, side: usize) -> bool {
-        self.count != [0, 0] && self.count[side] == 0
+        self.is_unknown[side] || self.count != [0, 0] && self.count[side] == 0
     }
 
     /// B − A per step.
@@ -45,6 +53,9 @@ impl Row {
     /// Significance of the difference, or the side of one-sided rows.
     pub fn verdict(&self) -> &'static str {
         match (self.total[0], self.total[1]) {
+            _ if self.is_unknown == [true, true] => "unknown",
+            _ if self.is_unknown[0] => "unknown in A",
+            _ if self.is_unknown[1] => "unknown in B",
             (0, 0) => "= same",
             (_, 0) if self.n[1] > 0 => "▽ only in A",
             (0, _) if self.n[0] > 0 => "△ only in B",
@@ -132,7 +143,7 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
             "total_difference",
             "B − A, total",
             Unit::Ns,
-            integers(&|row| Some(row.total_difference())),
+            integers(&|row| (row.is_unknown == [false; 2]).then(|| row.total_difference())),
         )
         .adds_up(),
     ]
@@ -140,38 +151,55 @@ pub fn time_columns(rows: &[&Row]) -> Vec<Column> {
 
 /// Names of the parts of idle time.
 pub const IDLE_FOR_HOST: &str = "host-bound idle";
-pub const IDLE_OTHER: &str = "idle between queued kernels";
+pub const IDLE_QUEUED: &str = "idle between queued kernels";
+pub const IDLE_UNKNOWN: &str = "idle, cause unknown";
+pub const EXPOSED_COMMUNICATION: &str = "exposed communication";
 
 /// A part of the time of a step, in nanoseconds.
 type Part = fn(&Stretch) -> i64;
 
 /// Parts that add up to the total.
-pub const PARTS: [(&str, Part); 5] = [
+const PARTS: [(&str, Part); 6] = [
     ("computation", |stretch| stretch.time.computation),
-    ("exposed communication", |stretch| stretch.time.exposed_communication),
+    (EXPOSED_COMMUNICATION, |stretch| stretch.time.exposed_communication),
     ("exposed copies", |stretch| stretch.time.exposed_copies),
     (IDLE_FOR_HOST, |stretch| stretch.time.idle_for_host),
-    (IDLE_OTHER, |stretch| stretch.time.idle.saturating_sub(stretch.time.idle_for_host)),
+    (IDLE_QUEUED, |stretch| stretch.time.idle_queued()),
+    (IDLE_UNKNOWN, |stretch| stretch.time.idle_unknown),
 ];
 
+/// Whether a side does not tell the cause of any of the idle time in a phase, for instance because it has no launches.
+pub fn has_unknown_causes(pair: &Pair<'_>, side: usize, slot: Slot) -> bool {
+    let idle = pair.sum(side, slot, |stretch| stretch.time.idle);
+    idle > 0 && idle == pair.sum(side, slot, |stretch| stretch.time.idle_unknown)
+}
+
 fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -> Row {
+    let is_cause = [IDLE_FOR_HOST, IDLE_QUEUED].contains(&name);
     Row {
         slot,
         name: name.to_string(),
         total: [0, 1].map(|side| pair.sum(side, slot, &get)),
-        count: [0, 0],
         n: [0, 1].map(|side| pair.n(side, slot)),
         samples: pair.samples(slot, |_, stretch| get(stretch)),
+        is_unknown: [0, 1].map(|side| is_cause && has_unknown_causes(pair, side, slot)),
+        ..Row::default()
     }
 }
+
+/// The extent of steps, for captions.
+const STEP: &str = "A step lasts from its first kernel or copy to the first one of the next step, on each GPU, whatever runs in that \
+                    time. The last step of each GPU has no such end: it counts in totals, and in numbers per step only if the \
+                    phase has no other.";
 
 /// Time breakdown by phase.
 pub fn parts(pair: &Pair<'_>) -> Table {
     // Idle time is unknown then, and must not show as 0.
-    let is_known = |(name, _): &(&str, Part)| !pair.is_busy_only || !name.starts_with("idle");
+    let is_known = |(name, _): &(&str, Part)| !pair.is_busy_only || !name.contains("idle");
     let known: Vec<(&str, Part)> = PARTS.into_iter().filter(is_known).collect();
     let all = pair.slots.iter().flat_map(|slot| known.iter().map(|(name, get)| row(pair, *slot, name, *get)));
-    let all: Vec<Row> = all.filter(|row| row.slot != Slot::Outside || row.total != [0, 0]).collect();
+    let is_optional = |row: &Row| row.slot == Slot::Outside || row.name == IDLE_UNKNOWN;
+    let all: Vec<Row> = all.filter(|row| row.total != [0, 0] || !is_optional(row)).collect();
     let rows: Vec<&Row> = all.iter().collect();
     let mut columns = vec![Column::key(
         "part",
@@ -183,18 +211,14 @@ pub fn parts(pair: &Pair<'_>) -> Table {
     insert_phase(&mut columns, rows.iter().map(|row| row.slot.name()));
     Table::new("time", "GPU time", columns).caption(format!(
         "Parts add up to 100%. Computation counts first; communication and copies count only where nothing is computed. The GPU \
-         is waiting for the host if the next kernel wasn't launched before it ran out of work. A step lasts from its first kernel \
-         or copy to the first one of the next step, on each GPU. {RULE}"
+         is waiting for the host if the next kernel wasn't launched before it ran out of work. {STEP} {RULE}"
     ))
 }
 
 /// One row per phase.
 pub fn phases(pair: &Pair<'_>) -> Table {
-    let row = |slot: &Slot| Row {
-        samples: pair.durations(*slot),
-        ..row(pair, *slot, slot.name(), |stretch| stretch.time.wall())
-    };
-    let all: Vec<Row> = pair.slots.iter().map(row).collect();
+    let all: Vec<Row> =
+        pair.slots.iter().map(|slot| row(pair, *slot, slot.name(), |stretch| stretch.time.wall())).collect();
     let rows: Vec<&Row> = all.iter().collect();
     let tokens = |side: usize, slot: Slot| -> Option<u64> {
         let mut tokens: Vec<u64> =
@@ -203,7 +227,7 @@ pub fn phases(pair: &Pair<'_>) -> Table {
         tokens.get(tokens.len() / 2).copied()
     };
     let per_token = |side: usize, slot: Slot| -> Option<i64> {
-        let known = || pair.side(side).of_slot(slot).filter(|stretch| stretch.tokens.is_some());
+        let known = || whole(pair.side(side).of_slot(slot)).filter(|stretch| stretch.tokens.is_some());
         let n: u64 = known().filter_map(|stretch| stretch.tokens).fold(0, u64::saturating_add);
         per_step(known().map(|stretch| stretch.time.wall()).sum_ns(), usize::try_from(n).ok()?)
     };
@@ -253,7 +277,7 @@ pub fn phases(pair: &Pair<'_>) -> Table {
                         .collect(),
                 ),
             )
-            .hint("standard deviation over steps"),
+            .hint("standard deviation over steps of the same kind"),
             named(
                 "tokens",
                 Column::unsigned(
@@ -271,26 +295,26 @@ pub fn phases(pair: &Pair<'_>) -> Table {
                     &format!("{name}, per token"),
                     Unit::Ns,
                     rows.iter().map(|row| per_token(side, row.slot)).collect(),
-                ),
+                )
+                .hint("mean time of a step on a GPU divided by its tokens, however many GPUs work on it"),
             ),
         ]);
     }
     columns.extend(time_columns(&rows));
-    Table::new("phases", "Phases", columns).caption(
+    Table::new("phases", "Phases", columns).caption(format!(
         "Wall time of steps by phase. Steps are only comparable with similar token counts; see time per token, and steps with \
-         equal tokens.",
-    )
+         equal tokens. {STEP} Unlike in the report GPU time, that includes time when only kernels launched outside steps ran."
+    ))
 }
 
 /// Steps with equal numbers of tokens on both sides. `None` if there are none.
 pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
-    let mut groups: BTreeMap<(Slot, u64), [Vec<(i64, bool)>; 2]> = BTreeMap::new();
+    let mut groups: BTreeMap<(Slot, u64), [Vec<&Stretch>; 2]> = BTreeMap::new();
     for slot in &pair.slots {
         for side in [0, 1] {
             for stretch in pair.side(side).of_slot(*slot) {
                 if let Some(tokens) = stretch.tokens {
-                    groups.entry((*slot, tokens)).or_default()[side]
-                        .push((stretch.time.wall(), stretch.is_cut));
+                    groups.entry((*slot, tokens)).or_default()[side].push(stretch);
                 }
             }
         }
@@ -301,14 +325,15 @@ pub fn by_tokens(pair: &Pair<'_>) -> Option<Table> {
     }
     let all: Vec<(u64, Row)> = groups
         .into_iter()
-        .map(|((slot, tokens), values)| {
+        .map(|((slot, tokens), steps)| {
             let row = Row {
                 slot,
-                name: String::new(),
-                total: [0, 1].map(|side: usize| values[side].iter().map(|(ns, _)| *ns).sum_ns()),
-                count: [0, 0],
-                n: [0, 1].map(|side: usize| values[side].len()),
-                samples: [0, 1].map(|side: usize| Sample::of_durations(values[side].iter().copied())),
+                total: [0, 1].map(|side: usize| steps[side].iter().map(|step| step.time.wall()).sum_ns()),
+                n: [0, 1].map(|side: usize| steps[side].len()),
+                samples: samples_of([0, 1].map(|side: usize| steps[side].iter().copied()), |_, step| {
+                    step.time.wall()
+                }),
+                ..Row::default()
             };
             (tokens, row)
         })

@@ -1,0 +1,250 @@
+//! Steps of made traces: the last one, several phases and kinds, kernels outside of them, and causes of their idle time.
+//! Times are in microseconds.
+
+use crate::sides::{answer, compared, digest_of, number, table, text};
+use tracedrop::compare::limits::{Limit, Outcome};
+use tracedrop::compare::{Comparison, Digest};
+use tracedrop::report::{Block, NoteLevel};
+
+const GEMM: &str = "nvjet_hsh_128x64";
+const ATTENTION: &str = "void flash_fwd_kernel<float>(int)";
+const SAMPLING: &str = "void vllm::apply_repetition_penalties_kernel<float>(float*)";
+const REDUCE: &str = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int)";
+
+/// A trace in the making.
+#[derive(Default)]
+struct Made {
+    events: Vec<String>,
+}
+
+impl Made {
+    fn event(&mut self, category: &str, name: &str, track: i64, [start, dur]: [i64; 2], args: &str) {
+        self.events.push(format!(
+            r#"{{"ph":"X","cat":"{category}","name":"{name}","pid":0,"tid":{track},"ts":{start},"dur":{dur},"args":{{{args}}}}}"#
+        ));
+    }
+
+    fn step(&mut self, name: &str, start: i64, dur: i64) {
+        self.event("user_annotation", name, 1, [start, dur], "");
+    }
+
+    /// A kernel without a launch.
+    fn kernel(&mut self, name: &str, stream: i64, start: i64, dur: i64) {
+        let args = format!(r#""device":0,"stream":{stream},"correlation":{}"#, self.events.len());
+        self.event("kernel", name, stream, [start, dur], &args);
+    }
+
+    /// A kernel, and its launch that takes 5 µs.
+    fn launched(&mut self, name: &str, launch: i64, stream: i64, start: i64, dur: i64) {
+        let args = format!(r#""correlation":{}"#, self.events.len() + 1);
+        self.event("cuda_runtime", "cudaLaunchKernel", 1, [launch, 5], &args);
+        self.kernel(name, stream, start, dur);
+    }
+
+    fn digest_on(self, model: &str) -> Digest {
+        let events = self.events.join(",");
+        let content = format!(
+            r#"{{"schemaVersion":1,"deviceProperties":[{{"id":0,"name":"{model}"}}],"traceEvents":[{events}]}}"#
+        );
+        digest_of("made.json", &content)
+    }
+
+    fn digest(self) -> Digest {
+        self.digest_on("NVIDIA H100")
+    }
+}
+
+fn summary(comparison: &Comparison) -> &str {
+    &comparison.reports.iter().find(|report| report.id == "compare-gpu").unwrap().summary
+}
+
+fn is_exceeded(comparison: &Comparison, limit: &str) -> bool {
+    matches!(Limit::parse(limit).unwrap().check(comparison).unwrap(), Outcome::Passed(_))
+}
+
+const DECODE: &str = "execute_context_0(0)_generation_8(8)";
+const PREFILL: &str = "execute_context_1(64)_generation_0(0)";
+
+/// Steps that keep the GPU busy for 500 µs, and then wait for the host.
+fn host_bound(n: i64, idle: i64) -> Digest {
+    let mut made = Made::default();
+    for start in (0..n).map(|i| i * (500 + idle)) {
+        made.step(DECODE, start, 490 + idle);
+        made.launched(GEMM, start + idle, 7, start + idle + 6, 500);
+    }
+    made.digest()
+}
+
+/// Each step takes 500 µs and the idle time, also on average: what follows the last one is unknown, not 0.
+#[test]
+fn a_last_step_is_in_no_mean() {
+    let comparison = compared(&host_bound(6, 500), &host_bound(6, 1000));
+    assert_eq!(
+        summary(&comparison),
+        "B takes 50.0% more time per decode step: 1.000 ms per decode step in A, 1.500 ms in B, mostly host-bound idle (+500.0 µs)."
+    );
+    for (limit, exceeds) in [
+        ("gpu.per_step > 49%", true),
+        ("gpu.per_step > 51%", false),
+        ("gpu.idle > 499 us", true),
+        ("gpu.idle > 501 us", false),
+        ("gpu.busy > 0", false),
+    ] {
+        assert_eq!(is_exceeded(&comparison, limit), exceeds, "{limit}");
+    }
+    let phases = table(&comparison, "compare-gpu", "phases");
+    let cells = ["steps_a", "per_step_a", "per_step_b", "per_token_a", "total_a"];
+    // Totals have all that was recorded: five periods and the last kernel.
+    assert_eq!(cells.map(|id| number(phases, 0, id)), [6, 1_000_000, 1_500_000, 125_000, 5_500_000]);
+    assert_eq!(text(phases, 0, "status"), "▲ slower in B");
+    // A single step has nothing else to go by.
+    let single = compared(&host_bound(1, 500), &host_bound(1, 500));
+    assert_eq!(number(table(&single, "compare-gpu", "phases"), 0, "per_step_a"), 500_000);
+}
+
+/// Steps without gaps, each with its kernels.
+fn queued(steps: &[(&str, &[(&str, i64)])]) -> Made {
+    let mut made = Made::default();
+    let (mut cpu, mut at) = (0, 100);
+    for (name, kernels) in steps {
+        made.step(name, cpu, 10 * kernels.len() as i64 + 5);
+        for (kernel, dur) in *kernels {
+            at = at.max(cpu + 10);
+            made.launched(kernel, cpu + 1, 7, at, *dur);
+            (cpu, at) = (cpu + 10, at + dur);
+        }
+        cpu += 10;
+    }
+    made
+}
+
+/// The prefill step takes most of the time and did not change; decode steps did.
+#[test]
+fn every_phase_that_changed_is_told_first() {
+    let side = |attention: i64, prefill: i64| {
+        let decode: &[(&str, i64)] = &[(GEMM, 240), (ATTENTION, attention)];
+        let prefill: &[(&str, i64)] = &[(GEMM, prefill)];
+        let mut steps = vec![(PREFILL, prefill); 5];
+        steps.extend(vec![(DECODE, decode); 7]);
+        queued(&steps).digest()
+    };
+    let a = side(100, 3000);
+    let comparison = compared(&a, &side(150, 3000));
+    assert_eq!(
+        summary(&comparison),
+        "B takes 14.7% more time per decode step: 340.0 µs per decode step in A, 390.0 µs in B, mostly Attention (+50.00 µs); no \
+         significant change per prefill step."
+    );
+    assert!(is_exceeded(&comparison, "gpu.per_step > 3%") && is_exceeded(&comparison, "gpu.decode > 3%"));
+    assert!(!is_exceeded(&comparison, "gpu.prefill > 0"));
+    let both = compared(&a, &side(150, 2400));
+    assert!(
+        summary(&both).ends_with("; 14.7% more time per decode step (340.0 µs in A, 390.0 µs in B)."),
+        "{}",
+        summary(&both)
+    );
+    let lists = crate::sides::lists(&both.reports[0]).map(|list| list.title.clone()).collect::<Vec<_>>();
+    assert_eq!(lists, ["Largest changes", "Largest changes per decode step"]);
+}
+
+/// Speculative decoding drafts and verifies in turns. Steps of one kind take the same time, so what changed is no noise.
+#[test]
+fn steps_of_two_kinds_are_no_noise() {
+    let side = |verify: i64| {
+        let verify: &[(&str, i64)] = &[(ATTENTION, verify)];
+        let turn: [(&str, &[(&str, i64)]); 2] =
+            [("step[DRAFT bs=4]", &[(GEMM, 240)]), ("step[TARGET_VERIFY bs=4]", verify)];
+        queued(&turn.repeat(10)).digest()
+    };
+    let comparison = compared(&side(1500), &side(1800));
+    // 10 × 240 and 9 × 1500 or 1800, over 19 steps.
+    let wanted = "B takes 17.0% more time per decode step: 836.8 µs per decode step in A, 978.9 µs in B";
+    assert!(summary(&comparison).starts_with(wanted), "{}", summary(&comparison));
+}
+
+/// A sampler runs between steps: nothing overlaps.
+#[test]
+fn kernels_outside_steps_are_not_overlap() {
+    let side = |sampling: i64| {
+        let mut made = Made::default();
+        for start in (0..8).map(|i| i * (700 + sampling)) {
+            made.step(DECODE, start, 50);
+            made.launched(GEMM, start + 10, 7, start + 20, 700);
+            if sampling > 0 {
+                made.launched(SAMPLING, start + 60, 7, start + 720, sampling);
+            }
+        }
+        made.digest()
+    };
+    let comparison = compared(&side(0), &side(300));
+    let wanted = "mostly kernels launched outside steps (Sampling) (+300.0 µs).";
+    assert!(summary(&comparison).ends_with(wanted), "{}", summary(&comparison));
+    let lines: Vec<_> = answer(&comparison).unwrap().findings.iter().map(|line| line.time).collect();
+    assert_eq!(lines, [Some(300_000)]);
+}
+
+/// The all-reduce takes as long as before, but nothing is computed meanwhile.
+#[test]
+fn communication_that_is_no_longer_overlapped_is_exposed() {
+    let side = |is_exposed: bool| {
+        let mut made = Made::default();
+        for start in (0..7).map(|i| i * if is_exposed { 1300 } else { 1000 }) {
+            made.step(DECODE, start, 100);
+            made.launched(GEMM, start + 10, 7, start + 20, 980);
+            made.launched(REDUCE, start + 20, 22, start + if is_exposed { 1000 } else { 30 }, 290);
+        }
+        made.digest()
+    };
+    let (apart, together) = (side(true), side(false));
+    let comparison = compared(&together, &apart);
+    let wanted = "mostly exposed communication (+290.0 µs).";
+    assert!(summary(&comparison).ends_with(wanted), "{}", summary(&comparison));
+    let less = compared(&apart, &together);
+    let first = &answer(&less).unwrap().findings[0];
+    assert_eq!(first.text, "less exposed communication (more overlap with compute)");
+}
+
+/// Without launches, nothing tells what the GPU waited for.
+#[test]
+fn idle_time_of_unknown_cause_is_not_between_queued_kernels() {
+    let side = |gap: i64| {
+        let mut made = Made::default();
+        (0..20).for_each(|i| made.kernel([GEMM, ATTENTION][i as usize % 2], 7, i * (100 + gap), 100));
+        made.digest()
+    };
+    let comparison = compared(&side(10), &side(300));
+    assert!(
+        summary(&comparison).contains("mostly idle, cause unknown (+5.510 ms)"),
+        "{}",
+        summary(&comparison)
+    );
+    let time = table(&comparison, "compare-gpu", "time");
+    let row = |part: &str| (0..time.n_rows()).find(|row| text(time, *row, "part") == part).unwrap();
+    for part in ["host-bound idle", "idle between queued kernels"] {
+        let cells = ["per_step_a", "per_step_b", "total_a", "status"].map(|id| text(time, row(part), id));
+        assert_eq!(cells, ["", "", "", "unknown"], "{part}");
+    }
+    assert_eq!(number(time, row("idle, cause unknown"), "total_b"), 19 * 300_000);
+}
+
+/// What has one cause for all kernels is told by it.
+#[test]
+fn one_cause_for_all_kernels_is_told() {
+    let side = |percent: i64, model: &str| {
+        let kernels: Vec<(&str, i64)> =
+            [(GEMM, 200), (ATTENTION, 100), (SAMPLING, 20), ("layer_norm_kernel", 40)]
+                .map(|(name, dur)| (name, dur * percent / 100))
+                .to_vec();
+        queued(&vec![(DECODE, &kernels[..]); 7]).digest_on(model)
+    };
+    let a = side(100, "NVIDIA H100");
+    let comparison = compared(&a, &side(105, "NVIDIA H100"));
+    let wanted = ", nearly all kernels 5.0% slower. That suggests lower clocks in B.";
+    assert!(summary(&comparison).ends_with(wanted), "{}", summary(&comparison));
+    let other = compared(&a, &side(80, "NVIDIA B200"));
+    assert!(summary(&other).ends_with(", nearly all kernels 20.0% faster."), "{}", summary(&other));
+    let Block::Note(first) = &other.reports[0].blocks[0] else { panic!("a warning") };
+    assert_eq!(first.level, NoteLevel::Warning);
+    let wanted = "A and B ran on different GPUs: NVIDIA H100 in A, NVIDIA B200 in B.";
+    assert!(first.text.starts_with(wanted), "{}", first.text);
+}
