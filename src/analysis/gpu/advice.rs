@@ -1,5 +1,6 @@
 //! How to record what a trace of a GPU lacks, in the words of the tool that wrote it: the only place for such advice.
 
+use super::GpuTrace;
 use crate::base::text::capitalized;
 use crate::trace::Trace;
 
@@ -140,7 +141,11 @@ impl Tool {
 
     /// A sentence for a text that has said what is missing, with a blank before it; empty where nothing is known.
     pub fn advice(self, lack: Lack) -> String {
-        match self.way(lack) {
+        self.sentence(self.way(lack))
+    }
+
+    fn sentence(self, way: Way) -> String {
+        match way {
             Way::Do(what) => format!(" {what} to record them."),
             Way::Never => format!(" {} have none.", capitalized(self.files())),
             Way::Unknown => String::new(),
@@ -153,7 +158,33 @@ impl Tool {
     }
 }
 
+impl GpuTrace<'_> {
+    /// How to record `lack`: as [`Tool::way`], unless the option for it was on.
+    pub fn way(&self, lack: Lack) -> Way {
+        match Tool::of(self.trace).way(lack) {
+            Way::Do(_) if lack.options().iter().any(|option| self.facts.has_option(option)) => Way::Unknown,
+            way => way,
+        }
+    }
+
+    /// As [`Tool::advice`].
+    pub fn advice(&self, lack: Lack) -> String {
+        Tool::of(self.trace).sentence(self.way(lack))
+    }
+}
+
 impl Lack {
+    /// Options of the PyTorch profiler any of which records it.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Lack::Frames => &["with_stack"],
+            Lack::Modules => &["with_modules", "with_stack"],
+            Lack::Shapes => &["record_shapes"],
+            Lack::Allocations => &["profile_memory"],
+            _ => &[],
+        }
+    }
+
     /// In the order of the table of available data; without those that have no row in it.
     pub const ALL: [Lack; 8] = [
         Lack::Launches,

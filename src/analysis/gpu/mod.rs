@@ -9,6 +9,7 @@
 
 pub mod active;
 pub mod advice;
+pub mod alone;
 pub mod annotation;
 mod beside;
 pub mod captures;

@@ -128,12 +128,15 @@ fn layer_of(kind: Kind, class: &Class) -> u32 {
     }
 }
 
-/// Rank of a work among those that run at the same moment: 0 for computation, which decides what the moment counts as, 1 for
-/// communication, 2 for copies.
+/// Ranks of communication and of copies: see [`rank`].
+pub const COMMUNICATION_RANK: u8 = 1;
+pub const COPIES_RANK: u8 = 2;
+
+/// Rank of a work among those that run at the same moment: 0 for computation, which decides what the moment counts as.
 pub fn rank(gpu: &GpuTrace<'_>, work: &Work) -> u8 {
     match layer_of(work.kind, gpu.class(work)) {
-        COPIES => 2,
-        COMMUNICATION => 1,
+        COPIES => COPIES_RANK,
+        COMMUNICATION => COMMUNICATION_RANK,
         _ => 0,
     }
 }

@@ -1,6 +1,8 @@
 //! Communication of one rank: collectives with message size, bandwidth and overlap with compute.
 
+use super::gpu::alone::each_exposed;
 use super::gpu::collective::Collective;
+use super::gpu::parts::COMMUNICATION_RANK;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{GpuTrace, NamedTrace, Work, is_of_gpu};
@@ -11,13 +13,14 @@ use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::units::{Unit, counted, format_ns};
 use crate::report::{Column, Content, Report, Table};
+use crate::trace::Trace;
 use crate::trace::slices::SliceId;
-use crate::trace::{Run, Trace};
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
     id: "gpu-communication",
     title: "Communication",
-    applies,
+    // Which kernels communicate is up to the kernel rules; without any, there is no report.
+    applies: gpu_kernels::applies,
     run,
     group: Group::Gpu,
     is_late: true,
@@ -25,34 +28,6 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 /// Table that findings read.
 pub const COLLECTIVES: TableHandle = TableHandle { report: &INFO, id: "collectives" };
-
-/// Most traces are of a single GPU: the report needs one of these words in a name.
-fn applies(run: &Run) -> bool {
-    const WORDS: [&str; 19] = [
-        "nccl",
-        "rccl",
-        "reduce_scatter",
-        "all_gather",
-        "all_reduce",
-        "allreduce",
-        "allgather",
-        "alltoall",
-        "all2all",
-        "cross_device_reduce",
-        // Instructions of HLO, on TPUs.
-        "reduce-scatter",
-        "all-gather",
-        "all-reduce",
-        "all-to-all",
-        "async-collective",
-        "collective-broadcast",
-        "collective-permute",
-        "send-done",
-        "recv-done",
-    ];
-    let talks = |trace: &Trace| trace.strings.all().any(|text| WORDS.iter().any(|word| text.contains(word)));
-    gpu_kernels::applies(run) && run.traces.iter().any(talks)
-}
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
@@ -74,12 +49,6 @@ fn summary(all: &[Spent], n_traces: usize) -> String {
         1 => String::new(),
         n => format!(" in {n} files"),
     };
-    if n == 0 {
-        return match n_traces {
-            1 => "No communication between GPUs in this trace.".to_string(),
-            _ => "No communication between GPUs in these traces.".to_string(),
-        };
-    }
     format!(
         "{}{files} took {}; {:.1}% overlapped with compute.",
         counted(n, "collective", "collectives"),
@@ -118,6 +87,9 @@ struct Sums {
     collective: Collective,
     durations: Durations,
     hidden: i64,
+    exposed: i64,
+    /// Exposed time beyond the shortest of them, of each at most.
+    excess: i64,
     streams: Vec<u32>,
 }
 
@@ -125,17 +97,18 @@ struct Sums {
 fn add(named: &NamedTrace<'_, '_>, report: &mut Report) -> Spent {
     let gpu = named.gpu;
     let mut rows = sums(gpu);
+    if rows.is_empty() {
+        return (0, 0, 0);
+    }
     let total: i64 = rows.iter().map(|row| row.durations.total()).sum_ns();
     let hidden: i64 = rows.iter().map(|row| row.hidden).sum_ns();
     let n: u64 = rows.iter().map(|row| row.durations.count()).sum();
     let n_left_out = cut(&mut rows);
     report.table(with_left_out(table(named, &rows, total), n_left_out));
-    if n > 0 {
-        report.info(
-            "Times are of this rank only. A long collective may mean that another rank was late; the shortest of its kind is \
-             closest to the link speed.",
-        );
-    }
+    report.info(
+        "Times are of this rank only. A long collective may mean that another rank was late; the shortest of its kind is \
+         closest to the link speed.",
+    );
     (n, total, hidden)
 }
 
@@ -143,15 +116,20 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
     let is_computing = |work: &Work| !gpu.is_communication(work) && !gpu.is_copy(work);
     let computing: Vec<Vec<Span>> =
         (0..gpu.devices.len() as u32).map(|device| gpu.busy(device, is_computing)).collect();
-    let mut found: HashMap<Collective, (Vec<i64>, i64, Vec<u32>)> = HashMap::default();
+    let mut exposed: HashMap<u32, i64> = HashMap::default();
+    each_exposed(gpu, COMMUNICATION_RANK, &mut |work, ns| {
+        exposed.insert(work.slice, ns);
+    });
+    // Durations with their exposed part.
+    let mut found: HashMap<Collective, (Vec<(i64, i64)>, i64, Vec<u32>)> = HashMap::default();
     for work in gpu.work.iter().filter(|work| gpu.is_communication(work)) {
         let device = gpu.streams[work.stream as usize].device as usize;
         let mut hidden = 0i64;
         spans::pieces([&computing[device][..]], (work.start, work.end), |(start, end), mask| {
             hidden = hidden.saturating_add(if mask != 0 { end.saturating_sub(start) } else { 0 });
         });
-        let (durations, all_hidden, streams) = found.entry(Collective::of(gpu, work)).or_default();
-        durations.push(work.dur());
+        let (times, all_hidden, streams) = found.entry(Collective::of(gpu, work)).or_default();
+        times.push((work.dur(), exposed.get(&work.slice).copied().unwrap_or(0)));
         *all_hidden = all_hidden.saturating_add(hidden);
         if !streams.contains(&work.stream) {
             streams.push(work.stream);
@@ -159,11 +137,17 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
     }
     let mut rows: Vec<Sums> = found
         .into_iter()
-        .map(|(collective, (durations, hidden, streams))| Sums {
-            collective,
-            durations: Durations::new(durations),
-            hidden,
-            streams,
+        .map(|(collective, (times, hidden, streams))| {
+            let durations = Durations::new(times.iter().map(|(ns, _)| *ns).collect());
+            let min = durations.min().unwrap_or(0);
+            Sums {
+                collective,
+                durations,
+                hidden,
+                exposed: times.iter().map(|(_, exposed)| *exposed).sum_ns(),
+                excess: times.iter().map(|(ns, exposed)| ns.saturating_sub(min).min(*exposed)).sum_ns(),
+                streams,
+            }
         })
         .collect();
     sort::by(&mut rows, |a, b| {
@@ -209,6 +193,11 @@ fn table(named: &NamedTrace<'_, '_>, rows: &[Sums], total: i64) -> Table {
             Column::integer("max", "max", Unit::Ns, rows.iter().map(|row| row.durations.max()).collect()),
             Column::float("hidden", "overlap", Unit::Ratio, rows.iter().map(|row| share(row.hidden, row.durations.total())).collect())
                 .hint("share of the time overlapped with compute on the same GPU"),
+            integers("exposed", "exposed", Unit::Ns, rows.iter().map(|row| row.exposed))
+                .hint("time not overlapped with compute; divided equally among collectives that ran at once")
+                .adds_up(),
+            integers("excess", "excess", Unit::Ns, rows.iter().map(|row| row.excess))
+                .hint("exposed time of each collective beyond the shortest of its row"),
             Column::float("algorithm", "algorithm bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bandwidth(row, row.durations.quantile(0.5))).collect())
                 .hint("message size divided by p50 duration"),
             Column::float("bus", "bus bandwidth", Unit::BytesPerSecond, rows.iter().map(|row| bus(row, row.durations.quantile(0.5))).collect())
@@ -220,5 +209,4 @@ fn table(named: &NamedTrace<'_, '_>, rows: &[Sums], total: i64) -> Table {
         ],
     )
     .sorted_by("total", true)
-    .if_empty("No communication kernels in this trace.")
 }

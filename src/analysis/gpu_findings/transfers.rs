@@ -4,6 +4,7 @@ use super::reader::Row;
 use super::{Evidence, with_facts};
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::{gpu_breakdown, gpu_communication, gpu_memory};
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_bytes, format_decimal_prefix, format_ns};
 use crate::report::{Facts, Finding};
 
@@ -11,6 +12,8 @@ use crate::report::{Facts, Finding};
 const UNEVEN: i64 = 3;
 /// Minimum number of collectives for a meaningful comparison.
 const MIN_COLLECTIVES: i64 = 5;
+/// Share of exposed communication from which a collective is named.
+const MUCH_EXPOSED: f64 = 0.1;
 
 fn part(evidence: &Evidence<'_>, name: &str) -> i64 {
     let table = evidence.reader.table(gpu_breakdown::BREAKDOWN);
@@ -33,30 +36,33 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
         return;
     }
     let table = evidence.reader.table(gpu_communication::COLLECTIVES);
-    let open = |row: &Row<'_>| {
-        let total = row.integer("total").unwrap_or(0) as f64;
-        total * (1.0 - row.float("hidden").unwrap_or(0.0))
-    };
-    let most = table.and_then(|table| table.rows().max_by(|a, b| open(a).total_cmp(&open(b))));
+    let share_of = |row: &Row<'_>| row.integer("exposed").unwrap_or(0) as f64 / exposed as f64;
+    let mut rows: Vec<Row<'_>> = table.iter().flat_map(|table| table.rows()).collect();
+    sort::by(&mut rows, |a, b| share_of(b).total_cmp(&share_of(a)));
     let mut text = format!(
         "Exposed communication takes {} of the time (GPU communicating with no overlapping compute)",
         percent(evidence.share(exposed))
     );
     let mut facts = Facts::default();
     facts.push("exposed", "exposed communication", exposed, Unit::Ns);
-    let mut filter = String::new();
-    if let Some(row) = most {
-        let n = row.integer("count").unwrap_or(0).max(0) as u64;
-        let p50 = row.integer("p50").map_or(String::new(), |p50| format!(", p50 {}", format_ns(p50)));
-        let share = open(&row) / exposed as f64;
-        if (0.1..=1.0).contains(&share) && row.text("collective") != "not recorded" {
-            let n = counted(n, "call", "calls");
+    let mut filter: Vec<String> = Vec::new();
+    if let Some(row) = rows.first() {
+        let is_known = |row: &Row<'_>| row.text("collective") != "not recorded";
+        let share = share_of(row);
+        if share >= MUCH_EXPOSED && is_known(row) {
+            let n = counted(row.integer("count").unwrap_or(0).max(0) as u64, "call", "calls");
+            let p50 = row.integer("p50").map_or(String::new(), |p50| format!(", p50 {}", format_ns(p50)));
             text.push_str(&format!(
                 "; {} accounts for {} of that: {n}{p50}",
-                collective(&row),
-                percent(share)
+                collective(row),
+                percent(share.min(1.0))
             ));
-            filter = row.text("collective");
+            filter.push(row.text("collective"));
+            // Two that run at once share their time.
+            if let Some(second) = rows.get(1).filter(|row| 2.0 * share_of(row) >= share && is_known(row)) {
+                text.push_str(&format!("; {} for {}", collective(second), percent(share_of(second))));
+                filter.push(second.text("collective"));
+            }
         }
         if let Some(hidden) = row.float("hidden") {
             facts.push("hidden", "overlapped", hidden, Unit::Ratio);
@@ -64,7 +70,10 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
     }
     text.push('.');
     let mut finding = evidence.finding("exposed-communication", text, Some(exposed));
-    finding.rows = table.map(|table| table.rows_where(&[("collective", &filter)]));
+    finding.rows = table.map(|table| match filter.is_empty() {
+        true => table.all_rows(),
+        false => table.rows_of_any("collective", &filter),
+    });
     findings.push(with_facts(finding, facts));
 }
 
@@ -80,7 +89,8 @@ pub fn uneven_collectives(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
         row.integer("message")?;
         let (n, min, max) = (row.integer("count")?, row.integer("min")?, row.integer("max")?);
         let is_uneven = n >= MIN_COLLECTIVES && min > 0 && max >= min.saturating_mul(UNEVEN);
-        is_uneven.then(|| row.integer("total").map(|total| total.saturating_sub(n.saturating_mul(min))))?
+        // What overlaps with compute costs nothing.
+        is_uneven.then(|| row.integer("excess"))?
     };
     let Some(row) = table.rows().max_by_key(|row| excess(row).unwrap_or(i64::MIN)) else { return };
     let Some(excess) = excess(&row).filter(|excess| evidence.is_worth_saying(*excess)) else { return };
@@ -115,7 +125,7 @@ pub fn exposed_copies(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let table = evidence.reader.table(gpu_memory::COPIES);
     let copies = table.iter().flat_map(|table| table.rows()).filter(|row| row.text("name").contains("cpy"));
     let mut rows = table.map(|table| table.all_rows());
-    if let Some(most) = copies.max_by_key(|row| row.integer("total")) {
+    if let Some(most) = copies.max_by_key(|row| row.integer("exposed")) {
         let name = most.text("name");
         text.push_str(&format!(", mostly {name}"));
         if let Some(rate) = most.float("bandwidth") {

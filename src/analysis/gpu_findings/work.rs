@@ -29,7 +29,9 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table(gpu_ops::SHAPES) else { return };
     let lost = |row: &Row<'_>| {
         let reached = row.float("of_roofline").filter(|reached| (0.0..FAR).contains(reached))?;
-        Some((row.integer("direct")? as f64 * (1.0 - reached)) as i64)
+        let lost = (row.integer("direct")? as f64 * (1.0 - reached)) as i64;
+        // What runs beside other kernels costs nothing.
+        Some(lost.min(row.integer("alone").unwrap_or(lost)))
     };
     let mut rows: Vec<(i64, Row<'_>)> = table.rows().filter_map(|row| Some((lost(&row)?, row))).collect();
     rows.retain(|(lost, _)| evidence.is_worth_saying(*lost));
@@ -65,8 +67,10 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     }
     let sum = |column: &str| -> i64 { rows.iter().filter_map(|row| row.integer(column)).sum_ns() };
     let (total, count) = (sum("total"), sum("count"));
+    // What runs beside other kernels costs nothing.
+    let at_stake = sum("alone");
     // A single kernel has nothing to be fused with.
-    if !evidence.is_worth_saying(total) || count < 2 {
+    if !evidence.is_worth_saying(at_stake) || count < 2 {
         return;
     }
     let text = format!(
@@ -81,7 +85,7 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         let name = row.text("operation");
         facts.push(&name.to_lowercase(), &name, row.integer("total").unwrap_or(0), Unit::Ns);
     }
-    let mut finding = evidence.finding("unfused", text, Some(total));
+    let mut finding = evidence.finding("unfused", text, Some(at_stake));
     let names: Vec<String> = rows.iter().map(|row| row.text("operation")).collect();
     finding.rows = Some(table.rows_of_any("operation", &names));
     findings.push(with_facts(finding, facts));
@@ -90,35 +94,28 @@ pub fn unfused(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
 /// Kernels too small for the GPU: they launch fewer blocks than there are SMs or CUs.
 pub fn few_blocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table(gpu_kernels::CONFIGURATIONS) else { return };
-    let lost = |row: &Row<'_>| {
-        let unused = row.float("unused").filter(|unused| *unused > 0.0)?;
-        Some((row.integer("total")? as f64 * unused) as i64)
-    };
-    let rows: Vec<(i64, Row<'_>)> = table.rows().filter_map(|row| Some((lost(&row)?, row))).collect();
-    // Kernels on several streams overlap.
-    let at_stake = rows.iter().map(|(lost, _)| *lost).sum_ns().min(evidence.time);
-    let Some((_, most)) = rows.iter().max_by_key(|(lost, _)| *lost) else { return };
+    let rows: Vec<Row<'_>> = table.rows().filter(|row| row.integer("lost").is_some()).collect();
+    let sum = |column: &str| rows.iter().filter_map(|row| row.integer(column)).sum_ns();
+    let at_stake = sum("lost");
+    let Some(most) = rows.iter().max_by_key(|row| row.integer("lost")) else { return };
     if !evidence.is_worth_saying(at_stake) {
         return;
     }
-    let sum = |column: &str| rows.iter().filter_map(|(_, row)| row.integer(column)).sum_ns();
-    let (total, count) = (sum("total"), sum("count"));
-    let of_all = evidence.reader.table(gpu_kernels::OPERATIONS).map_or(0, |table| table.sum("total"));
+    let (alone, count) = (sum("alone"), sum("count"));
     let name = most.text("name");
     // The column has the vendor's word, such as `unused SMs`.
     let units = table.label("unused").trim_start_matches("unused ");
     let text = format!(
-        "{} fewer blocks than there are {units} and {} {} of kernel time, with {} of {units} unused; most in {} (grid {}). Use larger \
-         batches, smaller tiles, or concurrent streams.",
+        "{} fewer blocks than there are {units}. {} of the time nothing else runs, with {} of {units} unused; most in {} (grid {}). \
+         Use larger batches, smaller tiles, or concurrent streams.",
         counted(count.max(0) as u64, "kernel launches", "kernels launch"),
-        if count == 1 { "takes" } else { "take" },
-        percent(total as f64 / of_all.max(total).max(1) as f64),
-        percent(at_stake as f64 / total.max(1) as f64),
+        percent(evidence.share(alone)),
+        percent(at_stake as f64 / alone.max(1) as f64),
         in_a_sentence(&name),
         most.text("grid"),
     );
     let mut facts = Facts::default();
-    facts.push("total", "kernel time", total, Unit::Ns);
+    facts.push("total", "kernel time", sum("total"), Unit::Ns);
     facts.push("count", "kernels", count, Unit::Count);
     let mut finding = evidence.finding("few-blocks", text, Some(at_stake));
     finding.rows = Some(table.rows_where(&[("name", &name)]));

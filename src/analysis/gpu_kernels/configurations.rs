@@ -1,8 +1,9 @@
 //! Kernels by launch configuration: grid, block, registers, shared memory and occupancy.
 
+use crate::analysis::gpu::alone::{Alone, Role, each_alone};
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::stats::{Durations, share};
-use crate::analysis::gpu::{Kind, NamedTrace, kernel_names};
+use crate::analysis::gpu::{Kind, NamedTrace, Work, kernel_names};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::sort;
@@ -18,6 +19,8 @@ const MAX_READ: usize = 5_000;
 struct Group {
     name: StringId,
     class: u32,
+    /// Signature of the configuration; 0 if not recorded.
+    hash: u64,
     /// Slice whose arguments stand for the group.
     of: u32,
     /// The slice of the call that launched it, or [`NONE`].
@@ -109,14 +112,16 @@ pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
         let slice = Some(slice as usize).filter(|slice| *slice < trace.slices.len())?;
         trace.signatures.get(trace.slices.offset(slice))
     };
-    // By name, class and signature: durations, and the first kernel with its launch.
+    // Name, class and signature.
+    let key = |work: &Work| {
+        let hash = signature(work.slice).or_else(|| signature(work.launch)).unwrap_or(0);
+        (trace.slices.name[work.slice as usize], work.class, hash)
+    };
+    // Durations, and the first kernel with its launch.
     let mut found = HashMap::default();
     for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
-        let at = work.slice as usize;
-        let hash = signature(work.slice).or_else(|| signature(work.launch)).unwrap_or(0);
-        let (durations, ..) = found
-            .entry((trace.slices.name[at], work.class, hash))
-            .or_insert_with(|| (Vec::<i64>::new(), work.slice, work.launch));
+        let (durations, ..) =
+            found.entry(key(work)).or_insert_with(|| (Vec::<i64>::new(), work.slice, work.launch));
         durations.push(work.dur());
     }
     if found.keys().all(|(_, _, hash)| *hash == 0) {
@@ -124,9 +129,10 @@ pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
     }
     let mut rows: Vec<Group> = found
         .into_iter()
-        .map(|((name, class, _), (durations, of, by))| Group {
+        .map(|((name, class, hash), (durations, of, by))| Group {
             name,
             class,
+            hash,
             of,
             by,
             durations: Durations::new(durations),
@@ -154,13 +160,6 @@ pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
     if n_read == 0 {
         return None;
     }
-    let n_not_read = rows.len().saturating_sub(MAX_READ);
-    let n_left_out = cut(&mut rows);
-    let each = |get: &dyn Fn(&Durations) -> Option<i64>| {
-        rows.iter().map(|row| get(&row.durations)).collect::<Vec<_>>()
-    };
-    let count = |get: &dyn Fn(&Launch) -> Option<u64>| rows.iter().map(|row| get(&row.launch)).collect();
-    let number = |get: &dyn Fn(&Launch) -> Option<f64>| rows.iter().map(|row| get(&row.launch)).collect();
     let used = gpu.devices.iter().map(|device| device.number);
     let n_sms = gpu.facts.common(used, |gpu| gpu.n_sms).filter(|n| *n > 0);
     let unused = |row: &Group| {
@@ -170,6 +169,38 @@ pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
         let by_grid = || Some(product(&row.launch.grid)? as f64 / n_sms? as f64);
         Some((1.0 - row.launch.blocks_per_sm.or_else(by_grid)?).clamp(0.0, 1.0))
     };
+    // Time of each row alone: kernels that run beside large ones cost nothing, and several small ones may fill the GPU.
+    let small: HashMap<(StringId, u32, u64), (usize, f64)> = (rows.iter().zip(0..))
+        .filter_map(|(row, at)| {
+            let unused = unused(row).filter(|unused| *unused > 0.0)?;
+            Some(((row.name, row.class, row.hash), (at, unused)))
+        })
+        .collect();
+    let row_of = |work: &Work| (work.kind == Kind::Kernel).then(|| small.get(&key(work))).flatten();
+    let mut alone = vec![Alone::default(); rows.len()];
+    if !small.is_empty() {
+        let role = |work: &Work| match row_of(work) {
+            Some((_, unused)) => Role { group: 0, used: 1.0 - unused },
+            None => Role::of(1),
+        };
+        each_alone(gpu, &|work| Some(role(work)), &mut |work, ns| {
+            if let Some(sum) = row_of(work).and_then(|(at, _)| alone.get_mut(*at)) {
+                sum.add(ns);
+            }
+        });
+    }
+    let n_not_read = rows.len().saturating_sub(MAX_READ);
+    let n_left_out = cut(&mut rows);
+    let of_small = |get: fn(&Alone) -> f64| {
+        let cell =
+            |(row, alone)| unused(row).filter(|unused| *unused > 0.0).map(|_| get(alone).round() as i64);
+        rows.iter().zip(&alone).map(cell).collect::<Vec<_>>()
+    };
+    let each = |get: &dyn Fn(&Durations) -> Option<i64>| {
+        rows.iter().map(|row| get(&row.durations)).collect::<Vec<_>>()
+    };
+    let count = |get: &dyn Fn(&Launch) -> Option<u64>| rows.iter().map(|row| get(&row.launch)).collect();
+    let number = |get: &dyn Fn(&Launch) -> Option<f64>| rows.iter().map(|row| get(&row.launch)).collect();
     let mut caption = "One row per kernel and launch configuration. Grid and block come from the launch call if the kernel has \
                        none. Occupancy is the profiler's estimate."
         .to_string();
@@ -228,6 +259,14 @@ pub fn table(named: &NamedTrace<'_, '_>, total: i64) -> Option<Table> {
                 .hint(&format!(
                     "share of {unit}s that get no thread block; not for communication kernels, which use few {unit}s on purpose"
                 )),
+            Column::integer("alone", "not overlapped", Unit::Ns, of_small(|alone| alone.ns))
+                .hint(&format!(
+                    "time in which only kernels with unused {unit}s ran on the GPU; divided equally among those that ran at once"
+                ))
+                .adds_up(),
+            Column::integer("lost", &format!("unused {unit} time"), Unit::Ns, of_small(|alone| alone.unused))
+                .hint(&format!("that time × the share of {unit}s without a thread block of any of them"))
+                .adds_up(),
             Column::float(
                 "warps_per_sm",
                 &format!("{}s per {unit}", words.warp),

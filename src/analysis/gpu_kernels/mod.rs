@@ -7,6 +7,7 @@ mod counters;
 mod folded;
 
 use super::gpu::active::{ActiveSteps, PHASES, per_step};
+use super::gpu::alone::{Role, each_alone};
 use super::gpu::annotation::Phase;
 use super::gpu::facts::Vendor;
 use super::gpu::stats::{self, Durations, SumNs, share};
@@ -292,10 +293,30 @@ fn operation_table(
         let column = Column::integer("per_step", "per step", Unit::Ns, values);
         columns.insert(3, column.hint("time of kernels launched in steps, divided by the number of steps"));
     }
+    columns.push(
+        integers("alone", "not overlapped", Unit::Ns, alone(gpu, rows).into_iter())
+            .hint("time in which nothing else ran on the GPU: no kernel of another operation and no copy")
+            .adds_up(),
+    );
     Table::new(named.id(OPERATIONS.id), named.title("Operations"), columns).sorted_by("total", true).caption(
         "Kernels grouped by operation, based on their names. Durations are summed, so overlapping kernels count multiple times, \
          unlike in busy time.",
     )
+}
+
+/// Time in which only kernels of one operation ran, of each row, in nanoseconds.
+fn alone(gpu: &GpuTrace<'_>, rows: &[(&str, Durations)]) -> Vec<i64> {
+    let number = |class: &Class| rows.iter().position(|row| row.0 == class.operation);
+    let numbers: Vec<u32> =
+        gpu.classes.all().iter().map(|class| number(class).map_or(u32::MAX, |it| it as u32)).collect();
+    let group = |work: &Work| numbers[work.class as usize];
+    let mut sums = vec![0.0; rows.len()];
+    each_alone(gpu, &|work| Some(Role::of(group(work))), &mut |work, alone| {
+        if let Some(sum) = sums.get_mut(group(work) as usize) {
+            *sum += alone.ns;
+        }
+    });
+    sums.into_iter().map(|ns: f64| ns.round() as i64).collect()
 }
 
 /// Operations of each phase.

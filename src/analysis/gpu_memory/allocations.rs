@@ -1,7 +1,7 @@
 //! Allocations, from the instant events that the profiler writes with `profile_memory`.
 
 use crate::analysis::gpu::facts::integer;
-use crate::analysis::gpu::{GpuTrace, Kind, Lack, NamedTrace, Tool};
+use crate::analysis::gpu::{GpuTrace, Kind, Lack, NamedTrace};
 use crate::analysis::timeline::{self, cut, integers, texts, with_left_out};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
@@ -68,7 +68,7 @@ pub fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let owners = changes(gpu);
     if owners.is_empty() {
-        let advice = Tool::of(gpu.trace).advice(Lack::Allocations);
+        let advice = gpu.advice(Lack::Allocations);
         report.info(format!("No allocations in this trace.{advice}"));
         return;
     }

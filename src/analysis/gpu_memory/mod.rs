@@ -4,6 +4,8 @@ mod allocations;
 mod bandwidth;
 mod rates;
 
+use super::gpu::alone::each_exposed;
+use super::gpu::parts::COPIES_RANK;
 use super::gpu::stats::{Durations, SumNs, share};
 use super::gpu::{self, Kind, NamedTrace};
 use super::timeline::{cut, integers, texts, with_left_out};
@@ -81,6 +83,8 @@ struct Copies {
     n_without_bytes: u64,
     /// Time of those with a recorded size.
     timed: i64,
+    /// Time without compute or communication; 0 for fills, which count as compute.
+    exposed: i64,
 }
 
 fn copies(named: &NamedTrace<'_, '_>) -> Vec<Copies> {
@@ -99,6 +103,11 @@ fn copies(named: &NamedTrace<'_, '_>) -> Vec<Copies> {
             None => *n_without += 1,
         }
     }
+    let mut exposed: HashMap<StringId, i64> = HashMap::default();
+    each_exposed(gpu, COPIES_RANK, &mut |work, ns| {
+        let sum = exposed.entry(gpu.trace.slices.name[work.slice as usize]).or_default();
+        *sum = sum.saturating_add(ns);
+    });
     let mut rows: Vec<Copies> = by_name
         .into_iter()
         .map(|(name, (durations, bytes, n_without_bytes, timed))| Copies {
@@ -107,6 +116,7 @@ fn copies(named: &NamedTrace<'_, '_>) -> Vec<Copies> {
             bytes,
             n_without_bytes,
             timed,
+            exposed: exposed.get(&name).copied().unwrap_or(0),
         })
         .collect();
     let text = |name: StringId| gpu.trace.strings.get_opt(name).unwrap_or("");
@@ -144,6 +154,9 @@ fn copy_table(named: &NamedTrace<'_, '_>, mut rows: Vec<Copies>, total: i64) -> 
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.durations.total(), total)).collect(),
             ),
+            integers("exposed", "exposed", Unit::Ns, rows.iter().map(|row| row.exposed))
+                .hint("time of copies not overlapped with compute or communication; divided equally among copies that ran at once")
+                .adds_up(),
             Column::float(
                 "bandwidth",
                 "bandwidth",

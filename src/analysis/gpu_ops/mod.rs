@@ -6,7 +6,7 @@ mod shapes;
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
-use super::gpu::{GpuTrace, Kind, Lack, NamedTrace, Tool};
+use super::gpu::{GpuTrace, Kind, Lack, NamedTrace, Work};
 use super::gpu_kernels;
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
@@ -79,12 +79,15 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
     let mut launched: Vec<Launched> = Vec::with_capacity(gpu.work.len());
     let mut not_known = (0u64, 0i64);
     let pass_through = gpu.trace.strings.find(PASS_THROUGH);
+    let launcher = |work: &Work| {
+        let is_known = work.launch != NONE || work.op != NONE;
+        is_known.then(|| launcher(gpu, work.launch, work.op, pass_through))
+    };
     for (number, work) in (0..).zip(&gpu.work) {
-        if work.launch == NONE && work.op == NONE {
-            not_known = (not_known.0 + 1, not_known.1.saturating_add(work.dur()));
-            continue;
+        match launcher(work) {
+            Some(launcher) => launched.push(Launched { launcher, work: number }),
+            None => not_known = (not_known.0 + 1, not_known.1.saturating_add(work.dur())),
         }
-        launched.push(Launched { launcher: launcher(gpu, work.launch, work.op, pass_through), work: number });
     }
     launched.sort_unstable();
     let (rows, instances) = sums(gpu, &launched);
@@ -168,7 +171,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
             Peaks::builtin()
         }
     };
-    match shapes::blocks(named, &instances, &peaks) {
+    match shapes::blocks(named, &instances, &launcher, &peaks) {
         Some((table, chart)) => {
             if let Some(chart) = chart {
                 report.chart(chart);
@@ -177,7 +180,7 @@ fn add(named: &NamedTrace<'_, '_>, peaks: &str, report: &mut Report) {
         }
         None => report.info(format!(
             "No shapes of inputs in this trace, so no FLOPs, bytes and roofline of operators.{}",
-            Tool::of(gpu.trace).advice(Lack::Shapes)
+            gpu.advice(Lack::Shapes)
         )),
     }
 }

@@ -1,5 +1,7 @@
 //! Operators by input shapes: FLOPs, bytes and roofline, compared with measured busy time.
 
+use crate::analysis::gpu::alone::{Role, each_alone};
+use crate::analysis::gpu::model;
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
 use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
@@ -59,10 +61,12 @@ struct Inputs {
     work: Option<Work>,
 }
 
-/// One row per operator and inputs, with a roofline chart if the GPU's peaks are known. `None` if no inputs were recorded.
+/// One row per operator and inputs, with a roofline chart if the GPU's peaks are known. `None` if no inputs were recorded. `launcher`
+/// is the operator call that a kernel belongs to, as in `instances`.
 pub fn blocks(
     named: &NamedTrace<'_, '_>,
     instances: &[Instance],
+    launcher: &dyn Fn(&model::Work) -> Option<u32>,
     peaks: &Peaks,
 ) -> Option<(Table, Option<Chart>)> {
     let gpu = named.gpu;
@@ -77,6 +81,7 @@ pub fn blocks(
     let categories = Categories::builtin();
     let text = |id: StringId| gpu.group_text(id);
     let rates: Vec<Rates> = groups.iter().map(|group| Rates::new(group, peak)).collect();
+    let alone = alone(gpu, instances, launcher, (&groups, &rates));
     let inputs = |get: fn(&Inputs) -> &str| {
         texts(groups.iter().map(|group| group.inputs.as_ref().map(get).filter(|text| !text.is_empty())))
     };
@@ -145,6 +150,8 @@ pub fn blocks(
             .hint(
                 "shortest time at the GPU's peaks, divided by measured busy time; missing if that needs an unknown peak",
             ),
+            Column::integer("alone", "not overlapped", Unit::Ns, alone)
+                .hint("time in which only kernels of these operators ran on the GPU, where the roofline is known"),
             Column::unsigned(
                 "flops",
                 "FLOPs per call",
@@ -211,23 +218,51 @@ fn gpu_name(gpu: &GpuTrace<'_>) -> Option<String> {
     (alike && !first.is_empty()).then_some(first)
 }
 
-fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
+/// Time in which only kernels of one group ran, in nanoseconds; `None` where no roofline is known.
+fn alone(
+    gpu: &GpuTrace<'_>,
+    instances: &[Instance],
+    launcher: &dyn Fn(&model::Work) -> Option<u32>,
+    (groups, rates): (&[Group], &[Rates]),
+) -> Vec<Option<i64>> {
+    let mut sums: Vec<Option<f64>> = rates.iter().map(|rates| rates.of_roofline.map(|_| 0.0)).collect();
+    let of_key: HashMap<Key, u32> = (groups.iter().zip(&sums).zip(0..))
+        .filter_map(|((group, sum), number)| sum.map(|_| (group.key, number)))
+        .collect();
+    if !of_key.is_empty() {
+        let of_launcher: HashMap<u32, u32> =
+            instances.iter().filter_map(|it| Some((it.slice, *of_key.get(&key(gpu, it))?))).collect();
+        let group = |work: &model::Work| of_launcher.get(&launcher(work)?).copied();
+        let role = |work: &model::Work| Some(Role::of(group(work).unwrap_or(u32::MAX)));
+        each_alone(gpu, &role, &mut |work, alone| {
+            if let Some(Some(sum)) = group(work).and_then(|number| sums.get_mut(number as usize)) {
+                *sum += alone.ns;
+            }
+        });
+    }
+    sums.into_iter().map(|sum| sum.map(|ns| ns.round() as i64)).collect()
+}
+
+/// What the inputs of a call are grouped by.
+fn key(gpu: &GpuTrace<'_>, instance: &Instance) -> Key {
     let trace = gpu.trace;
+    let at = instance.slice as usize;
+    let name = gpu.group_name(at);
+    let needs_step = gpu.name(instance.slice).contains("attention");
+    let step = gpu.step(instance.step).filter(|_| needs_step).map_or(StringId::NONE, |step| step.name);
+    // The signature of a call is its launch configuration.
+    let is_op = gpu.kinds.get(trace.slices.category[at]) == Kind::Op;
+    let signature = trace.signatures.get(trace.slices.offset(at)).filter(|_| is_op);
+    // 0 stands for none.
+    let of_sizes = || gpu.sizes_of(instance.slice).map(|sizes| XxHash64::oneshot(0, sizes.as_bytes()) | 1);
+    Key { name, signature: signature.or_else(of_sizes).unwrap_or(0), step }
+}
+
+fn groups(gpu: &GpuTrace<'_>, instances: &[Instance]) -> Vec<Group> {
     let mut found: HashMap<Key, (Vec<i64>, u32, StringId)> = HashMap::default();
     for instance in instances {
-        let at = instance.slice as usize;
-        let name = gpu.group_name(at);
-        let needs_step = gpu.name(instance.slice).contains("attention");
-        let step = gpu.step(instance.step).filter(|_| needs_step).map_or(StringId::NONE, |step| step.name);
-        // The signature of a call is its launch configuration.
-        let is_op = gpu.kinds.get(trace.slices.category[at]) == Kind::Op;
-        let signature = trace.signatures.get(trace.slices.offset(at)).filter(|_| is_op);
-        // 0 stands for none.
-        let of_sizes =
-            || gpu.sizes_of(instance.slice).map(|sizes| XxHash64::oneshot(0, sizes.as_bytes()) | 1);
-        let signature = signature.or_else(of_sizes).unwrap_or(0);
-        let key = Key { name, signature, step };
-        let (busy, ..) = found.entry(key).or_insert_with(|| (Vec::new(), instance.slice, instance.kernel));
+        let new = || (Vec::new(), instance.slice, instance.kernel);
+        let (busy, ..) = found.entry(key(gpu, instance)).or_insert_with(new);
         busy.push(instance.busy);
     }
     let mut groups: Vec<Group> = found
