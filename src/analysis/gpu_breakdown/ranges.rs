@@ -2,13 +2,14 @@
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{Durations, deviation, share};
-use crate::analysis::gpu::{Kind, NamedTrace};
+use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
+use crate::trace::tracks::Place;
 
 /// Annotations of one name, on the CPU or on the GPU.
 struct Ranges {
@@ -88,24 +89,46 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
 /// Total duration and number of kernels and copies by annotation name; nested annotations of one name count once.
 fn work_in(named: &NamedTrace<'_, '_>) -> HashMap<StringId, (i64, u64)> {
     let gpu = named.gpu;
+    let around = names_around(gpu);
     let mut sums: HashMap<StringId, (i64, u64)> = HashMap::default();
-    let mut seen: HashMap<u32, Vec<StringId>> = HashMap::default();
     for work in gpu.work.iter().filter(|work| work.launch != NONE) {
-        let around = seen.entry(work.launch).or_insert_with(|| {
-            let mut names = Vec::new();
-            let mut at = work.launch;
-            while let Some(range) = gpu.around(at, |_, kind| kind == Kind::Annotation) {
-                names.push(gpu.trace.slices.name[range as usize]);
-                at = range;
-            }
-            names.sort_unstable();
-            names.dedup();
-            names
-        });
-        for name in around {
+        for name in around.get(&work.launch).into_iter().flatten() {
             let (time, n) = sums.entry(*name).or_default();
             (*time, *n) = (time.saturating_add(work.dur()), *n + 1);
         }
     }
     sums
+}
+
+/// Names of the annotations around each launch on its thread, each once. Annotations that overlap only in part are on tracks of their
+/// own, so not all of them are parents of the launch.
+fn names_around(gpu: &GpuTrace<'_>) -> HashMap<u32, Vec<StringId>> {
+    let (slices, tracks) = (&gpu.trace.slices, &gpu.trace.tracks);
+    let mut around: HashMap<u32, Vec<StringId>> = HashMap::default();
+    around.extend(gpu.work.iter().filter(|work| work.launch != NONE).map(|work| (work.launch, Vec::new())));
+    let place = |slice: u32| tracks.place(slices.track[slice as usize]);
+    // Annotations of each thread that may not have ended, in order of start, as slices are.
+    let mut open: HashMap<Place, Vec<u32>> = HashMap::default();
+    for slice in 0..slices.len() as u32 {
+        if gpu.kind_of(slice as usize) == Kind::Annotation {
+            open.entry(place(slice)).or_default().push(slice);
+        }
+        let Some(names) = around.get_mut(&slice) else { continue };
+        let mut at = slice;
+        while let Some(range) = gpu.around(at, |_, kind| kind == Kind::Annotation) {
+            names.push(slices.name[range as usize]);
+            at = range;
+        }
+        // Of a call on a track of its own, the thread that made it.
+        let caller = gpu.parent_of(slice).unwrap_or(slice);
+        if let Some(open) = open.get_mut(&place(caller)) {
+            let (start, end) = (slices.ts[slice as usize], gpu.end_of(slice));
+            open.retain(|range| gpu.end_of(*range) >= start);
+            let holding = open.iter().filter(|range| gpu.end_of(**range) >= end);
+            names.extend(holding.map(|range| slices.name[*range as usize]));
+        }
+        names.sort_unstable();
+        names.dedup();
+    }
+    around
 }
