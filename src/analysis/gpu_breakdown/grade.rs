@@ -15,6 +15,9 @@ use std::borrow::Cow;
 /// The row on what of the file was not read.
 pub const WHOLE_FILE: &str = "whole file";
 
+/// Note on frames that were recorded, but none of them around a launch.
+pub const NO_FRAMES_AROUND: &str = "with_stack was on, but no Python frame is around a launch";
+
 /// Meaning of the grades.
 pub const HINT: &str = "A: launches, operators, Python frames and steps for at least 95% of kernel time. B: launches and two of \
                         the others. C: launches for half of kernel time. D: less. A and B also need device records for 95% of \
@@ -53,10 +56,10 @@ impl Row {
     }
 
     /// Adds how to record it to the note.
-    fn add_advice(&mut self, tool: Tool) {
-        let advice = match self.lack.map(|lack| tool.way(lack)) {
+    fn add_advice(&mut self, gpu: &GpuTrace<'_>) {
+        let advice = match self.lack.map(|lack| gpu.way(lack)) {
             Some(Way::Do(how)) => how.to_string(),
-            Some(Way::Never) => tool.not_in_files(),
+            Some(Way::Never) => Tool::of(gpu.trace).not_in_files(),
             Some(Way::Unknown) | None => return,
         };
         self.note = if self.note.is_empty() { advice } else { format!("{}. {advice}", self.note) };
@@ -96,7 +99,7 @@ impl Grade {
         let mut not_in_window = 0u64;
         // Kernels of a graph come one after the other and share their launch.
         let mut around = Around::default();
-        for work in gpu.work.iter().filter(|work| work.kind == Kind::Kernel) {
+        for work in &gpu.work {
             let dur = work.dur();
             let add = |sum: &mut i64, counts: bool| *sum = sum.saturating_add(if counts { dur } else { 0 });
             add(&mut time, true);
@@ -135,7 +138,7 @@ impl Grade {
         };
         let flag = |lack: Lack, has, without| Row { has, ..of(lack, None, without, String::new()) };
         let launch_note = if not_in_window > 0 {
-            let kernels = counted(not_in_window, "kernel was", "kernels were");
+            let kernels = counted(not_in_window, "kernel or copy was", "kernels and copies were");
             format!("{kernels} launched before recording started, or by calls that were not recorded")
         } else {
             String::new()
@@ -155,6 +158,8 @@ impl Grade {
         };
         let are_of_no_kernel = !gpu.steps.is_empty() && coverage[3].unwrap_or(0.0) <= 0.0;
         let steps_note = if are_of_no_kernel { "no kernel is linked to a step" } else { "" }.to_string();
+        let are_of_no_launch = gpu.facts.has_option("with_stack") && coverage[2].unwrap_or(0.0) <= 0.0;
+        let frames_note = if are_of_no_launch { NO_FRAMES_AROUND } else { "" };
         let mut rows = vec![
             of(
                 Lack::Launches,
@@ -168,7 +173,7 @@ impl Grade {
                 ..of(Lack::DeviceRecords, recorded, "idle time, step time, time per token", records_note)
             },
             of(Lack::Operators, coverage[1], "PyTorch operator of each kernel", graph_note),
-            of(Lack::Frames, coverage[2], "Python line that launched each kernel", String::new()),
+            of(Lack::Frames, coverage[2], "Python line that launched each kernel", frames_note.to_string()),
             Row {
                 // Steps are useful even without GPU activity.
                 has: !gpu.steps.is_empty(),
@@ -196,9 +201,8 @@ impl Grade {
             // No recording brings more.
             rows[0].lack = None;
         }
-        let tool = Tool::of(gpu.trace);
         for row in rows.iter_mut().filter(|row| !row.is_complete()) {
-            row.add_advice(tool);
+            row.add_advice(gpu);
         }
         Grade { rows, has_work: time > 0, recorded: recorded.unwrap_or(1.0) }
     }

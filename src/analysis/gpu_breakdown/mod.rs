@@ -7,7 +7,7 @@ mod host_steps;
 mod ranges;
 mod records;
 
-pub use grade::{ENOUGH, WHOLE_FILE};
+pub use grade::{ENOUGH, NO_FRAMES_AROUND, WHOLE_FILE};
 
 use super::gpu::advice::Way;
 use super::gpu::annotation::Phase;
@@ -85,6 +85,13 @@ fn run(context: &Context<'_>) -> Report {
         folded::add(trace, &context.query.kernel_rules, &mut report);
     }
     report
+}
+
+/// GPU time of each step of a device, as this report has it. A row for what belongs to no step comes last, if any does.
+pub fn times_of_steps(named: &NamedTrace<'_, '_>, device: u32) -> Vec<(StepWindow, Parts)> {
+    let activity = Activity::new(named.gpu, device);
+    let report = TraceReport { gpu: named.gpu, named };
+    activity.window.map_or(Vec::new(), |whole| report.times_of_steps(device, whole, &activity))
 }
 
 /// The reports of one trace.
@@ -305,7 +312,7 @@ impl TraceReport<'_, '_> {
                 report.info(format!(
                     "No steps in this trace, so times cover all of it. Annotations such as ProfilerStep#3, \
                      execute_context_…_generation_… or step[DECODE bs=32] mark steps.{}",
-                    Tool::of(self.gpu.trace).advice(Lack::Steps)
+                    self.gpu.advice(Lack::Steps)
                 ));
             }
         }
@@ -333,7 +340,7 @@ impl TraceReport<'_, '_> {
         if gpu.trace.links.is_empty() {
             report.info("No GPU activity in this trace: it wasn't recorded, or the program used no GPU.");
         } else {
-            let how = match Tool::of(gpu.trace).way(Lack::Work) {
+            let how = match gpu.way(Lack::Work) {
                 Way::Do(how) => format!(" {how}."),
                 _ => String::new(),
             };

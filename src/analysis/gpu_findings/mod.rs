@@ -233,7 +233,8 @@ fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
             .float("coverage")
             .filter(|share| row.flag("there") == Some(true) || is_of_launches && *share > 0.0)
         else {
-            missing.push(name);
+            let is_elsewhere = row.text("note") == gpu_breakdown::NO_FRAMES_AROUND;
+            missing.push(if is_elsewhere { format!("{name} around launches") } else { name });
             continue;
         };
         let of = format!("{} of {}", percent(share), if is_of_launches { "launches" } else { "kernel time" });
@@ -266,8 +267,11 @@ fn grade_of(report: &Report, reports: &[Report], tool: Tool) -> Option<String> {
     if !never.is_empty() {
         text.push_str(&format!(" {}: {}.", tool.not_in_files(), never.join(", ")));
     }
-    // Of a file that is cut, nothing says how.
-    if other.iter().any(|row| row.text("what") != gpu_breakdown::WHOLE_FILE) {
+    // Of a file that is cut, and of what was recorded elsewhere, nothing says how.
+    let is_told = |row: &Row<'_>| {
+        row.text("what") != gpu_breakdown::WHOLE_FILE && row.text("note") != gpu_breakdown::NO_FRAMES_AROUND
+    };
+    if other.iter().any(is_told) {
         text.push_str(" See “Data available in this trace” in GPU time for how to record it.");
     }
     Some(text)

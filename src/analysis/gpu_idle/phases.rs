@@ -4,8 +4,9 @@ use super::{LATE_HINT, after_late_launch};
 use crate::analysis::gpu::NamedTrace;
 use crate::analysis::gpu::annotation::Phase;
 use crate::analysis::gpu::gaps::{Cause, Gap};
-use crate::analysis::gpu::parts::{StepWindow, step_windows};
+use crate::analysis::gpu::parts::StepWindow;
 use crate::analysis::gpu::stats::{Durations, SumNs, share};
+use crate::analysis::gpu_breakdown::times_of_steps;
 use crate::analysis::timeline::{integers, texts};
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Table};
@@ -15,7 +16,7 @@ struct Row {
     cause: Cause,
     gaps: Durations,
     after_late_launch: Option<i64>,
-    /// Time of all steps of the phase.
+    /// Time of all steps of the phase, as in GPU time.
     time: i64,
 }
 
@@ -27,22 +28,11 @@ pub fn table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table
     let mut phases: Vec<Option<Phase>> = Vec::with_capacity(by_device.iter().map(Vec::len).sum());
     let mut times: Vec<(Phase, i64)> = Vec::new();
     for (device, gaps) in by_device.iter().enumerate() {
-        let device = device as u32;
-        let of_device = |stream: u32| gpu.streams[stream as usize].device == device;
-        let work = || gpu.work.iter().filter(|work| of_device(work.stream));
-        let (Some(start), Some(end)) =
-            (work().map(|work| work.start).min(), work().map(|work| work.end).max())
-        else {
-            phases.extend(gaps.iter().map(|_| None));
-            continue;
-        };
-        let windows = step_windows(gpu, device, (start, end));
+        let steps = times_of_steps(named, device as u32);
         let phase = |step: &StepWindow| gpu.annotation(step.step).map(|what| what.phase);
-        times.extend(
-            windows
-                .iter()
-                .filter_map(|step| Some((phase(step)?, step.window.1.saturating_sub(step.window.0)))),
-        );
+        times.extend(steps.iter().filter_map(|(step, parts)| Some((phase(step)?, parts.total))));
+        let windows: Vec<StepWindow> =
+            steps.into_iter().map(|(step, _)| step).filter(|step| step.start().is_some()).collect();
         for gap in gaps {
             let behind = windows.partition_point(|step| step.window.0 <= gap.start(gpu));
             let step = behind.checked_sub(1).map(|at| &windows[at]);
@@ -59,7 +49,7 @@ pub fn table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table
             };
             let gaps: Vec<i64> = own().map(|stretch| stretch.ns()).collect();
             if !gaps.is_empty() {
-                let after_late_launch = after_late_launch(cause, own());
+                let after_late_launch = after_late_launch(cause, own()).map(|(_, ns)| ns);
                 rows.push(Row { phase, cause, gaps: Durations::new(gaps), after_late_launch, time });
             }
         }
@@ -91,7 +81,7 @@ pub fn table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Option<Table
                 Unit::Ratio,
                 rows.iter().map(|row| share(row.gaps.total(), row.time)).collect(),
             )
-            .hint("of the GPU time of the phase's steps"),
+            .hint("of the GPU time of the phase's steps, which excludes time when only kernels launched outside steps ran"),
             Column::integer(
                 "after_late_launch",
                 "after late launch",

@@ -8,7 +8,7 @@ mod tables;
 pub use attention::layers as by_attention;
 
 use super::gpu::spans;
-use super::gpu::{GpuTrace, Lack, NamedTrace, Tool};
+use super::gpu::{GpuTrace, Lack, NamedTrace};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context, Group};
 use crate::base::units::counted;
@@ -42,10 +42,8 @@ fn run(context: &Context<'_>) -> Report {
         }
         match modules {
             Some(tables) => tables.into_iter().for_each(|table| report.table(table)),
-            None => report.info(format!(
-                "No modules (nn.Module) in this trace.{}",
-                Tool::of(named.gpu.trace).advice(Lack::Modules)
-            )),
+            None => report
+                .info(format!("No modules (nn.Module) in this trace.{}", named.gpu.advice(Lack::Modules))),
         }
     });
     report
