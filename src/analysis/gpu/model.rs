@@ -8,7 +8,7 @@ use super::launched::{Launches, Recorded, Silence, Silent};
 use super::operator_ranges::OperatorRanges;
 use super::scope::{self, CLOCK_SLACK_NS, Candidate, Driver, HostId, Votes};
 use super::spans::{self, Span};
-use super::steps::{NO_STEP, Step, Steps};
+use super::steps::{self, NO_STEP, Step, Steps};
 use super::tensor::Tensor;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::json::Number;
@@ -863,6 +863,11 @@ impl<'a> GpuTrace<'a> {
     /// A step by index.
     pub fn step(&self, number: u32) -> Option<&Step> {
         self.steps.steps.get(number as usize)
+    }
+
+    /// Names of ranges that say when something was done, but not what: see [`steps::wrappers`].
+    pub fn wrappers(&self) -> HashSet<StringId> {
+        steps::wrappers(self.trace, &self.kinds, self.classes.phases())
     }
 
     /// The annotation of a step.

@@ -7,6 +7,7 @@ use crate::base::strings::StringId;
 use crate::gpu::phases::PhaseRule;
 use crate::trace::Trace;
 use crate::trace::emit_nvtx;
+use crate::trace::slices::SliceId;
 use crate::trace::tracks::{ProcessId, TrackId};
 
 /// One step.
@@ -68,6 +69,41 @@ fn lines_of_steps(trace: &Trace) -> HashSet<TrackId> {
     (0..trace.tracks.len() as u32).map(TrackId).filter(is_line).collect()
 }
 
+/// The step that a range of this kind and name marks, if it does.
+fn step_of(kind: Kind, name: &str, phases: &[PhaseRule]) -> Option<Annotation> {
+    let text = emit_nvtx::operator(name).unwrap_or(name);
+    // Until 2022, annotations had the category of operators.
+    let may_be = kind == Kind::Annotation || text.starts_with("ProfilerStep#");
+    may_be.then(|| Annotation::parse(text, phases)).flatten()
+}
+
+/// Names of ranges that mark steps, and of annotations around such: they say when something was done, but not what.
+pub fn wrappers(trace: &Trace, kinds: &Kinds, phases: &[PhaseRule]) -> HashSet<StringId> {
+    let slices = &trace.slices;
+    let mut known: HashMap<StringId, bool> = HashMap::default();
+    let mut wrappers = HashSet::default();
+    for i in 0..slices.len() {
+        let (kind, name) = (kinds.get(slices.category[i]), slices.name[i]);
+        if !matches!(kind, Kind::Annotation | Kind::Op) {
+            continue;
+        }
+        let marks_step =
+            || trace.strings.get_opt(name).is_some_and(|text| step_of(kind, text, phases).is_some());
+        if !*known.entry(name).or_insert_with(marks_step) {
+            continue;
+        }
+        wrappers.insert(name);
+        let mut at = slices.parent[i].some();
+        while let Some(outer) = at.map(|SliceId(outer)| outer as usize) {
+            if kinds.get(slices.category[outer]) == Kind::Annotation {
+                wrappers.insert(slices.name[outer]);
+            }
+            at = slices.parent[outer].some();
+        }
+    }
+    wrappers
+}
+
 /// No step.
 pub const NO_STEP: u32 = u32::MAX;
 
@@ -89,13 +125,7 @@ impl Steps {
             }
             let of_line = is_of_line.then(|| Annotation::of_line(trace.strings.get(name))).flatten();
             let what = of_line.or_else(|| {
-                *known.entry(name).or_insert_with(|| {
-                    let text = trace.strings.get(name);
-                    let text = emit_nvtx::operator(text).unwrap_or(text);
-                    (kind == Kind::Annotation || text.starts_with("ProfilerStep#"))
-                        .then(|| Annotation::parse(text, phases))
-                        .flatten()
-                })
+                *known.entry(name).or_insert_with(|| step_of(kind, trace.strings.get(name), phases))
             });
             if what.is_none() && kind == Kind::Annotation {
                 n_captures += usize::from(super::annotation::is_capture(trace.strings.get(name)));

@@ -4,7 +4,7 @@ use super::gpu::gaps::{self, Cause};
 use super::gpu::model::NONE;
 use super::gpu::spans::{self, Span};
 use super::gpu::stats::{SumNs, share};
-use super::gpu::{self, GpuTrace, Kind, Lack, NamedTrace, Tool};
+use super::gpu::{self, GpuTrace, Kind, Lack, NamedTrace};
 use super::timeline::{cut, integers, texts, with_left_out};
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::hash::HashMap;
@@ -27,6 +27,10 @@ pub const INFO: AnalysisInfo = AnalysisInfo {
 
 /// Table that findings read.
 pub const CPU: TableHandle = TableHandle { report: &INFO, id: "cpu" };
+/// Its row on waits in which the launching thread ran nothing that says what it did.
+pub const NOTHING: &str = "(nothing recorded)";
+/// Kind of its rows on the profiler's overhead.
+pub const PROFILER: &str = "profiler";
 
 fn run(context: &Context<'_>) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
@@ -43,6 +47,12 @@ struct Sums {
     waited: i64,
 }
 
+impl Sums {
+    fn add_wait(&mut self, ns: i64) {
+        self.waited = self.waited.saturating_add(ns);
+    }
+}
+
 /// Name of a kind; `None` for kinds that are not listed.
 fn kind_name(kind: Kind) -> Option<&'static str> {
     Some(match kind {
@@ -50,7 +60,7 @@ fn kind_name(kind: Kind) -> Option<&'static str> {
         Kind::Annotation => "range",
         Kind::Python => "Python",
         Kind::Call => "GPU call",
-        Kind::Overhead => "profiler",
+        Kind::Overhead => PROFILER,
         _ => return None,
     })
 }
@@ -58,13 +68,13 @@ fn kind_name(kind: Kind) -> Option<&'static str> {
 fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     let gpu = named.gpu;
     let waits = waits(gpu);
-    let waited: i64 = waits.values().map(|spans| spans::total(spans)).sum_ns();
+    let waited = waits.total();
     let mut rows: Vec<((StringId, Kind), Sums)> = sums(gpu, &waits);
     // Calls that nothing waited for are in the table of launches.
     if waited == 0 && rows.iter().all(|row| matches!(row.0.1, Kind::Call | Kind::Overhead)) {
         return;
     }
-    let text = |id: StringId| gpu.group_text(id).unwrap_or("");
+    let text = |id: StringId| gpu.group_text(id).unwrap_or(NOTHING);
     sort::by(&mut rows, |a, b| {
         let key = |row: &((StringId, Kind), Sums)| (row.1.waited, row.1.own);
         key(b).cmp(&key(a)).then_with(|| text(a.0.0).cmp(text(b.0.0)))
@@ -74,12 +84,18 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
         // More may have been a wait where launches have no device record.
         let hides_wait = gaps::of_devices(gpu).iter().flatten().any(|gap| gap.may_hide_work);
         let at_least = if hides_wait { "at least " } else { "" };
+        let part = |sums: &Sums| 100.0 * share(sums.waited, waited).unwrap_or(0.0);
         report.summary = match rows.first() {
+            Some(((StringId::NONE, _), sums)) => format!(
+                "The GPU waited {at_least}{} for the host; nothing was recorded on the launching thread in {:.1}% of that wait.",
+                format_ns(waited),
+                part(sums)
+            ),
             Some(((name, _), sums)) if sums.waited > 0 => format!(
                 "The GPU waited {at_least}{} for the host; `{}` accounts for {:.1}% of that wait.",
                 format_ns(waited),
                 visible(text(*name)),
-                100.0 * share(sums.waited, waited).unwrap_or(0.0)
+                part(sums)
             ),
             Some(((name, _), sums)) => {
                 format!("`{}` has the most self time: {}.", visible(text(*name)), format_ns(sums.own))
@@ -92,7 +108,7 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
         named.id(CPU.id),
         named.title("Frames, operators and calls"),
         vec![
-            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| gpu.group_text(row.0.0)))),
+            Column::key("name", "name", Content::Symbol, texts(rows.iter().map(|row| Some(text(row.0.0))))),
             Column::key("kind", "kind", Content::Plain, texts(rows.iter().map(|row| kind_name(row.0.1)))),
             integers("waited", "GPU waited", Unit::Ns, rows.iter().map(|row| row.1.waited))
                 .with_bar()
@@ -108,26 +124,45 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) {
     .sorted_by("waited", true)
     .caption(
         "Self time on CPU threads. “GPU waited” counts what the launching thread did during host-bound gaps, until its launch \
-         call ended.",
+         call ended. Overhead of the profiler inside a launch call counts as overhead, and steps don't say what was done in them.",
     )
     .if_empty("No CPU activity in this trace.");
     report.table(with_left_out(table, n_left_out));
     if !gpu.kinds.has(|kind| kind == Kind::Python) && !rows.is_empty() {
-        report.info(format!("No Python frames in this trace.{}", Tool::of(gpu.trace).advice(Lack::Frames)));
+        report.info(format!("No Python frames in this trace.{}", gpu.advice(Lack::Frames)));
     }
 }
 
 /// Host-bound gaps, by launching thread.
-fn waits(gpu: &GpuTrace<'_>) -> HashMap<Place, Vec<Span>> {
-    let slices = &gpu.trace.slices;
-    let mut waits: HashMap<Place, Vec<Span>> = HashMap::default();
+#[derive(Default)]
+struct Waits {
+    spans: HashMap<Place, Vec<Span>>,
+    /// The thread that made the calls of a track for calls only.
+    callers: HashMap<Place, Place>,
+}
+
+impl Waits {
+    /// Nanoseconds.
+    fn total(&self) -> i64 {
+        self.spans.values().map(|spans| spans::total(spans)).sum_ns()
+    }
+}
+
+fn waits(gpu: &GpuTrace<'_>) -> Waits {
+    let (slices, tracks) = (&gpu.trace.slices, &gpu.trace.tracks);
+    let mut waits = Waits::default();
     let gaps = gaps::of_devices(gpu);
     let stretches = gaps.iter().flatten().flat_map(|gap| gap.stretches(gpu));
     for stretch in stretches.filter(|stretch| stretch.cause == Cause::Host && stretch.ns() > 0) {
-        let launch = gpu.work[stretch.gap.next as usize].launch as usize;
-        waits.entry(gpu.trace.tracks.place(slices.track[launch])).or_default().push(stretch.span);
+        let launch = gpu.work[stretch.gap.next as usize].launch;
+        let place = |slice: u32| tracks.place(slices.track[slice as usize]);
+        let (own, caller) = (place(launch), place(gpu.parent_of(launch).unwrap_or(launch)));
+        if own != caller {
+            waits.callers.insert(own, caller);
+        }
+        waits.spans.entry(caller).or_default().push(stretch.span);
     }
-    for spans in waits.values_mut() {
+    for spans in waits.spans.values_mut() {
         // Several GPUs may wait for one thread at once.
         spans.sort_unstable();
         *spans = spans::union(std::mem::take(spans).into_iter());
@@ -136,26 +171,44 @@ fn waits(gpu: &GpuTrace<'_>) -> HashMap<Place, Vec<Span>> {
 }
 
 /// Self times by name and kind.
-fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<Place, Vec<Span>>) -> Vec<((StringId, Kind), Sums)> {
+fn sums(gpu: &GpuTrace<'_>, waits: &Waits) -> Vec<((StringId, Kind), Sums)> {
     let (slices, tracks) = (&gpu.trace.slices, &gpu.trace.tracks);
     let first = slices.ts.first().copied().unwrap_or(0);
     let mut waiting: Vec<(Cover<'_>, Sweep)> = Vec::new();
     let mut of_place: HashMap<Place, usize> = HashMap::default();
-    for (place, spans) in waits {
+    for (place, spans) in &waits.spans {
         of_place.insert(*place, waiting.len());
         waiting.push((Cover::new(spans), Sweep::default()));
     }
-    let of_track: Vec<Option<usize>> =
-        (0..tracks.len()).map(|track| of_place.get(&tracks.place(TrackId(track as u32))).copied()).collect();
+    let of_track: Vec<Option<usize>> = (0..tracks.len() as u32)
+        .map(|track| {
+            let place = tracks.place(TrackId(track));
+            of_place.get(waits.callers.get(&place).unwrap_or(&place)).copied()
+        })
+        .collect();
     let mut by_name = SumsByName::new(gpu.trace.strings.len());
+    let wrappers = gpu.wrappers();
+    let overhead = if waits.spans.is_empty() { HashMap::default() } else { overhead_in_calls(gpu) };
+    // Time in which what ran is of no kind that is listed.
+    let mut of_others = 0i64;
     // Wait time is attributed like self time: to the innermost slice running on the thread.
-    let wait = |by_name: &mut SumsByName, cover: &mut Cover<'_>, slice: u32, from: u64, to: u64| {
+    let mut wait = |by_name: &mut SumsByName, cover: &mut Cover<'_>, slice: u32, from: u64, to: u64| {
         let kind = gpu.kind_of(slice as usize);
-        let waited = cover.within(first.wrapping_add_unsigned(from), first.wrapping_add_unsigned(to));
-        if waited > 0 && kind_name(kind).is_some() {
-            let sums = by_name.of(gpu.group_name(slice as usize), kind);
-            sums.waited = sums.waited.saturating_add(waited);
+        let (from, to) = (first.wrapping_add_unsigned(from), first.wrapping_add_unsigned(to));
+        let mut waited = cover.within(from, to);
+        if waited <= 0 || wrappers.contains(&slices.name[slice as usize]) {
+            return;
         }
+        if kind_name(kind).is_none() {
+            of_others = of_others.saturating_add(waited);
+            return;
+        }
+        for ((start, end), name) in overhead.get(&slice).into_iter().flatten() {
+            let part = cover.within(from.max(*start), to.min(*end));
+            by_name.of(*name, Kind::Overhead).add_wait(part);
+            waited = waited.saturating_sub(part);
+        }
+        by_name.of(gpu.group_name(slice as usize), kind).add_wait(waited);
     };
     // Slices are in order of their starts.
     for i in 0..slices.len() {
@@ -176,7 +229,52 @@ fn sums(gpu: &GpuTrace<'_>, waits: &HashMap<Place, Vec<Span>>) -> Vec<((StringId
     for (cover, sweep) in &mut waiting {
         sweep.advance(u64::MAX, |slice, from, to| wait(&mut by_name, cover, slice, from, to));
     }
-    by_name.all
+    let mut all = by_name.all;
+    let told = all.iter().map(|(_, sums)| sums.waited).sum_ns().saturating_add(of_others);
+    let waited = waits.total().saturating_sub(told);
+    if waited > 0 {
+        all.push(((StringId::NONE, Kind::Other), Sums { waited, ..Sums::default() }));
+    }
+    all
+}
+
+/// Overhead of the profiler inside of calls, by call, in order of start and without overlaps. It has a track of its own, but the call
+/// lasts until it is done. What lies in the calls of several threads is left out, since nothing says which of them waited for it.
+fn overhead_in_calls(gpu: &GpuTrace<'_>) -> HashMap<u32, Vec<(Span, StringId)>> {
+    let slices = &gpu.trace.slices;
+    let mut found: HashMap<u32, Vec<(Span, StringId)>> = HashMap::default();
+    if !gpu.kinds.has(|kind| kind == Kind::Overhead) {
+        return found;
+    }
+    // Last call of each track; slices are in order of start.
+    let mut last: HashMap<TrackId, u32> = HashMap::default();
+    for i in 0..slices.len() {
+        let slice = i as u32;
+        let kind = gpu.kind_of(i);
+        if kind == Kind::Call {
+            last.insert(slices.track[i], slice);
+        }
+        // On the thread itself, it is inside of the call already.
+        if kind != Kind::Overhead || gpu.parent_of(slice).is_some() {
+            continue;
+        }
+        let (start, end) = (slices.ts[i], gpu.end_of(slice));
+        let holding = |last: &u32| {
+            let mut call = *last;
+            while gpu.end_of(call) < end {
+                call = gpu.around(call, |_, kind| kind == Kind::Call)?;
+            }
+            Some(call)
+        };
+        let mut calls = last.values().filter_map(holding);
+        let (Some(call), None) = (calls.next(), calls.next()) else { continue };
+        let of_call = found.entry(call).or_default();
+        let start = of_call.last().map_or(start, |((_, end), _)| start.max(*end));
+        if start < end {
+            of_call.push(((start, end), gpu.group_name(i)));
+        }
+    }
+    found
 }
 
 /// Sums by name and kind. Nearly all slices of a name have one kind, so most lookups need no hashing.

@@ -27,6 +27,8 @@ struct OfCause {
     /// Part of `time` after a late launch; 0 for [`HOST`].
     after_late_launch: i64,
     gaps: i64,
+    /// Those of `gaps` after a late launch.
+    late_gaps: i64,
     /// Median gap on the GPU with the most idle time.
     p50: i64,
 }
@@ -40,6 +42,7 @@ fn of_cause(evidence: &Evidence<'_>, cause: &str) -> Option<OfCause> {
         time: sum("time"),
         after_late_launch: sum("after_late_launch"),
         gaps: sum("gaps"),
+        late_gaps: sum("late_gaps"),
         p50: most.integer("p50").unwrap_or(0),
     })
 }
@@ -68,15 +71,23 @@ pub fn waits_for_host(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     }
     let mut rows = reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", HOST)]));
     let cpu = reader.table(gpu_cpu::CPU);
-    let most = cpu.and_then(|table| table.rows().max_by_key(|row| row.integer("waited")));
-    if let (Some(table), Some(most)) = (cpu, most)
-        && let Some(share) = share(most.integer("waited").unwrap_or(0), waited)
-        && (MUCH_OF_WAITING..=1.0).contains(&share)
-    {
+    let (nothing, ran): (Vec<Row<'_>>, Vec<Row<'_>>) =
+        cpu.iter().flat_map(|table| table.rows()).partition(|row| row.text("name") == gpu_cpu::NOTHING);
+    let of_wait = |row: Option<&Row<'_>>| share(row?.integer("waited")?, waited);
+    let is_much = |share: &f64| (MUCH_OF_WAITING..=1.0).contains(share);
+    let most = ran.iter().max_by_key(|row| row.integer("waited"));
+    let (unknown, known) = (of_wait(nothing.first()), of_wait(most).filter(is_much));
+    if let Some(share) = unknown.filter(|share| is_much(share) && *share >= known.unwrap_or(0.0)) {
+        let share = percent(share);
+        text.push_str(&format!("; nothing was recorded on the launching thread in {share} of that wait"));
+        rows = cpu.map(|table| table.all_rows());
+    }
+    if let (Some(share), Some(most)) = (known, most) {
         let name = most.text("name");
-        text.push_str(&format!("; `{}` accounts for {} of that wait", function(&name), percent(share)));
+        let kind = if most.text("kind") == gpu_cpu::PROFILER { " (profiler overhead)" } else { "" };
+        text.push_str(&format!("; `{}`{kind} accounts for {} of that wait", function(&name), percent(share)));
         facts.push("meanwhile", "CPU activity", name, Unit::None);
-        rows = Some(table.all_rows());
+        rows = cpu.map(|table| table.all_rows());
     }
     text.push('.');
     let mut finding = evidence.finding(HOST_BOUND, text, Some(waited));
@@ -123,19 +134,26 @@ pub fn waits_for_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
 /// Short gaps between queued kernels that add up.
 pub fn gaps_between_kernels(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(gaps) = of_cause(evidence, BETWEEN_KERNELS) else { return };
-    if evidence.share(gaps.time) < MANY_GAPS {
+    // After a late launch, nothing was queued.
+    let time = gaps.time.saturating_sub(gaps.after_late_launch);
+    let n = gaps.gaps.saturating_sub(gaps.late_gaps);
+    if evidence.share(time) < MANY_GAPS || n <= 0 {
         return;
     }
+    // The median of the table is of all of them.
+    let usual = match gaps.late_gaps {
+        0 => format!("p50 {}", format_ns(gaps.p50)),
+        _ => format!("mean {}", format_ns(time / n)),
+    };
     let text = format!(
-        "Gaps between queued kernels take {} of the time: {}, p50 {}. Fuse kernels to get fewer, larger ones.",
-        evidence.idle_share(gaps.time),
-        counted(gaps.gaps.max(0) as u64, "gap", "gaps"),
-        format_ns(gaps.p50),
+        "Gaps between queued kernels take {} of the time: {}, {usual}. Fuse kernels to get fewer, larger ones.",
+        evidence.idle_share(time),
+        counted(n as u64, "gap", "gaps"),
     );
     let mut facts = Facts::default();
-    facts.push("gaps", "gaps", gaps.gaps, Unit::Count);
-    facts.push("time", "total", gaps.time, Unit::Ns);
-    let mut finding = evidence.finding("gaps-between-kernels", text, Some(gaps.time));
+    facts.push("gaps", "gaps", n, Unit::Count);
+    facts.push("time", "total", time, Unit::Ns);
+    let mut finding = evidence.finding("gaps-between-kernels", text, Some(time));
     finding.rows =
         evidence.reader.table(gpu_idle::IDLE).map(|table| table.rows_where(&[("cause", BETWEEN_KERNELS)]));
     findings.push(with_facts(finding, facts));

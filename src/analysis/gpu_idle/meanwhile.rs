@@ -2,16 +2,17 @@
 
 use crate::analysis::gpu::GpuTrace;
 use crate::analysis::gpu::spans::Span;
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
+use crate::base::strings::StringId;
 use crate::trace::sweep::Sweep;
 use crate::trace::tracks::TrackId;
 
 /// Slices before the window among which those of a lane are looked for.
 const MAX_SEARCHED: usize = 1 << 16;
 
-/// The slice with the most self time within `window` on the thread of `launch`; `None` if nothing was open there. Cost is linear
-/// in the slices that start in the window, on any track.
-pub fn busiest(gpu: &GpuTrace<'_>, launch: u32, window: Span) -> Option<u32> {
+/// The slice with the most self time within `window` on the thread of `launch`; `None` if nothing was open there but the ranges of
+/// `wrappers`, or nothing else for most of the time. Cost is linear in the slices that start in the window, on any track.
+pub fn busiest(gpu: &GpuTrace<'_>, launch: u32, window: Span, wrappers: &HashSet<StringId>) -> Option<u32> {
     let slices = &gpu.trace.slices;
     let tracks = &gpu.trace.tracks;
     // Of a call on a track of its own, the thread that made it.
@@ -57,5 +58,5 @@ pub fn busiest(gpu: &GpuTrace<'_>, launch: u32, window: Span) -> Option<u32> {
     }
     sweep.advance(u64::MAX, &mut ran);
     let most = own.into_iter().max_by_key(|(slice, own)| (*own, std::cmp::Reverse(*slice)))?;
-    (most.1 > 0).then_some(most.0)
+    (most.1 > 0 && !wrappers.contains(&slices.name[most.0 as usize])).then_some(most.0)
 }

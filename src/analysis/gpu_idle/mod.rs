@@ -134,7 +134,7 @@ fn cause_table(
     gaps: &[Vec<Gap>],
 ) -> Table {
     let gpu = named.gpu;
-    let mut rows: Vec<(&str, &str, Durations, i64, Option<i64>)> = Vec::new();
+    let mut rows: Vec<(&str, &str, Durations, i64, Option<(u64, i64)>)> = Vec::new();
     for (label, gaps) in labels.iter().zip(gaps) {
         // Gaps that may hide unrecorded kernels are excluded.
         let total: i64 = gaps.iter().filter(|gap| !gap.may_hide_work).map(|gap| gap.ns(gpu)).sum_ns();
@@ -175,9 +175,15 @@ fn cause_table(
                 "after_late_launch",
                 "after late launch",
                 Unit::Ns,
-                rows.iter().map(|row| row.4).collect(),
+                rows.iter().map(|row| Some(row.4?.1)).collect(),
             )
             .hint(LATE_HINT),
+            Column::unsigned(
+                "late_gaps",
+                "gaps after late launch",
+                Unit::Count,
+                rows.iter().map(|row| Some(row.4?.0)).collect(),
+            ),
             Column::integer("p50", "p50", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.5)).collect()),
             Column::integer("p99", "p99", Unit::Ns, rows.iter().map(|row| row.2.quantile(0.99)).collect()),
             Column::integer("max", "longest", Unit::Ns, rows.iter().map(|row| row.2.max()).collect()),
@@ -186,10 +192,11 @@ fn cause_table(
     .if_empty("No gaps.")
 }
 
-/// Time of `stretches` after a late launch; `None` for causes that have none.
-fn after_late_launch(cause: Cause, stretches: impl Iterator<Item = Stretch>) -> Option<i64> {
-    let late = stretches.filter(|stretch| stretch.is_after_late_launch).map(|stretch| stretch.ns());
-    matches!(cause, Cause::Kernel | Cause::OnGpu).then(|| late.sum_ns())
+/// Number and time of `stretches` after a late launch; `None` for causes that have none.
+fn after_late_launch(cause: Cause, stretches: impl Iterator<Item = Stretch>) -> Option<(u64, i64)> {
+    let late = stretches.filter(|stretch| stretch.is_after_late_launch);
+    let add = |(n, ns): (u64, i64), stretch: Stretch| (n + 1, ns.saturating_add(stretch.ns()));
+    matches!(cause, Cause::Kernel | Cause::OnGpu).then(|| late.fold((0, 0), add))
 }
 
 /// The longest gaps, split by cause, with the next kernel and its launch.
@@ -206,9 +213,11 @@ fn gap_table(named: &NamedTrace<'_, '_>, by_device: &[Vec<Gap>]) -> Table {
     let start = gpu.trace.span().map_or(0, |(start, _)| start);
     let work = |number: u32| &gpu.work[number as usize];
     let name = |number: u32| gpu.shown_name(gpu.trace.slices.name[work(number).slice as usize]);
+    let wrappers = gpu.wrappers();
     let meanwhile = |stretch: &Stretch| {
         let launch = work(stretch.gap.next).launch;
-        let slice = meanwhile::busiest(gpu, launch, stretch.span).filter(|_| stretch.cause == Cause::Host)?;
+        let slice = meanwhile::busiest(gpu, launch, stretch.span, &wrappers)
+            .filter(|_| stretch.cause == Cause::Host)?;
         Some(gpu.name(slice).to_string())
     };
     let of_launch = |stretch: &Stretch, get: &dyn Fn(u32) -> Option<u32>| {
