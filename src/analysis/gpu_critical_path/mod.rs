@@ -32,8 +32,8 @@ pub use graph::EdgeKind;
 pub use path::{Bound, CriticalPath, MAX_EVENTS, Segment};
 
 use super::gpu::spans::Span;
-use super::gpu::stats::share;
-use super::gpu::{GpuTrace, Lack, NamedTrace, Tool};
+use super::gpu::stats::{percent, share};
+use super::gpu::{GpuTrace, Lack, NamedTrace};
 use super::gpu_kernels;
 use super::{AnalysisInfo, Context, Group};
 use crate::base::text::{IN_A_SENTENCE, shortened, visible};
@@ -57,11 +57,11 @@ fn run(context: &Context<'_>) -> Report {
 }
 
 fn add(named: &NamedTrace<'_, '_>, wanted: &str, report: &mut Report) {
-    let (what, path) = wanted_path(named.gpu, wanted, report).unwrap_or_else(|| choose(named.gpu));
+    let (what, window, path) = wanted_path(named.gpu, wanted, report).unwrap_or_else(|| choose(named.gpu));
     let path = path.split_at_launches(named.gpu);
     let what = if path.n_left_out > 0 { format!("the first part of {what}") } else { what };
     if report.summary.is_empty() {
-        report.summary = summary(&what, &path);
+        report.summary = summary(&what, window, &path);
     }
     report.facts(tables::facts(named, &path));
     report.table(tables::bounds(named, &what, &path));
@@ -70,8 +70,11 @@ fn add(named: &NamedTrace<'_, '_>, wanted: &str, report: &mut Report) {
     caveats(named.gpu, &path, report);
 }
 
+/// Words for a range, the range, and its path.
+type Chosen = (String, Span, CriticalPath);
+
 /// Path of the range chosen by the user, if any was chosen and exists.
-fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<(String, CriticalPath)> {
+fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<Chosen> {
     let wanted = Wanted::parse(wanted)?;
     match wanted.window(gpu) {
         Ok((window, n)) => {
@@ -81,7 +84,7 @@ fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<
                 (first, last) if first == last => format!("\"{name}\" {first} (of 0–{})", n - 1),
                 (first, last) => format!("\"{name}\" {first}–{} (of 0–{})", last.min(n - 1), n - 1),
             };
-            Some((what, CriticalPath::new(gpu, window)))
+            Some((what, window, CriticalPath::new(gpu, window)))
         }
         Err(problem) => {
             report.warning(format!(
@@ -93,7 +96,7 @@ fn wanted_path(gpu: &GpuTrace<'_>, wanted: &str, report: &mut Report) -> Option<
 }
 
 /// Path of the longest step (the first at equal length), or of the whole trace if there are no steps or the step is empty.
-fn choose(gpu: &GpuTrace<'_>) -> (String, CriticalPath) {
+fn choose(gpu: &GpuTrace<'_>) -> Chosen {
     let mut longest: Option<(i64, usize)> = None;
     for (i, step) in gpu.steps.steps.iter().enumerate() {
         let ns = step.end.saturating_sub(step.start);
@@ -109,27 +112,42 @@ fn choose(gpu: &GpuTrace<'_>) -> (String, CriticalPath) {
                 1 => format!("the only step ({name})"),
                 n => format!("the longest of {n} steps ({name})"),
             };
-            return (what, path);
+            return (what, (step.start, step.end), path);
         }
     }
     let window: Span = gpu.trace.extent().unwrap_or((0, 0));
     let what = if gpu.trace.part.is_some() { "the chosen time range" } else { "the whole trace" };
-    (what.to_string(), CriticalPath::new(gpu, window))
+    (what.to_string(), window, CriticalPath::new(gpu, window))
 }
 
-fn summary(what: &str, path: &CriticalPath) -> String {
+/// Share of the range from which the path counts as all of it.
+const MOST: f64 = 0.9;
+
+fn summary(what: &str, (start, end): Span, path: &CriticalPath) -> String {
     let largest = Bound::ALL
         .into_iter()
         .map(|bound| (path.sum(|segment| segment.bound == bound).0, bound))
         .reduce(|a, b| if b.0 > a.0 { b } else { a });
     match largest.and_then(|(ns, bound)| Some((bound, share(ns, path.length)?))) {
-        Some((bound, share)) => format!(
-            "The critical path of {what} takes {}; {} {} for {:.1}%.",
-            format_ns(path.length),
-            bound.phrase(),
-            bound.accounts(),
-            100.0 * share
-        ),
+        Some((bound, of_path)) => {
+            let whole = end.saturating_sub(start);
+            // Of a range whose path is cut off, it says nothing.
+            let covered = share(path.length, whole).filter(|covered| *covered < MOST && path.n_left_out == 0);
+            let (of_whole, rest) = match covered {
+                Some(covered) => (
+                    format!(", {} of its {}", percent(covered), format_ns(whole)),
+                    " of the path. The rest is time between operators, which the path doesn't count.",
+                ),
+                None => (String::new(), "."),
+            };
+            format!(
+                "The critical path of {what} takes {}{of_whole}; {} {} for {}{rest}",
+                format_ns(path.length),
+                bound.phrase(),
+                bound.accounts(),
+                percent(of_path),
+            )
+        }
         None => "No path through operators and kernels found.".to_string(),
     }
 }
@@ -146,7 +164,7 @@ fn caveats(gpu: &GpuTrace<'_>, path: &CriticalPath, report: &mut Report) {
     if !path.has_sync {
         report.warning(format!(
             "No synchronization events in this trace, so dependencies across streams and between GPU and host are guesses.{}",
-            Tool::of(gpu.trace).advice(Lack::Syncs)
+            gpu.advice(Lack::Syncs)
         ));
     }
     if path.n_circular > 0 {
