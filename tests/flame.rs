@@ -42,6 +42,10 @@ fn view(graphs: &[StackGraph], query: FlameQuery) -> FlameView {
     flame::view(graphs, &query, &mut flame::Cache::default()).unwrap().unwrap()
 }
 
+fn has_negative(graph: &StackGraph) -> bool {
+    graph.own.iter().any(|own| own.weight < 0.0)
+}
+
 fn is_near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-3)
 }
@@ -51,12 +55,16 @@ fn check_graph(what: &str, graph: &StackGraph) {
     assert!(graph.is_sound(), "{what}");
     let all = std::slice::from_ref(graph);
     let total = graph.total();
+    let query = StackQuery::default();
+    let mut drawn = Merged::new(graph, &query, (1.0, 1.0)).unwrap();
+    // What is below zero has no width.
+    let drawn_total = total - drawn.leave_out_negative();
     let directions = [Direction::Callers, Direction::Ends, Direction::Around, Direction::Time];
     for direction in directions {
         let shown = view(all, FlameQuery { direction, ..FlameQuery::default() });
         let what = format!("{what}, {}, {direction:?}", graph.title);
         if matches!(direction, Direction::Callers | Direction::Ends) {
-            assert!(is_near(shown.flame.total, total), "{what}: {} of {total}", shown.flame.total);
+            assert!(is_near(shown.flame.total, drawn_total), "{what}: {} of {total}", shown.flame.total);
         }
         // Each box is compared with all others.
         for it in shown.flame.boxes.iter().take(150) {
@@ -83,14 +91,13 @@ fn check_graph(what: &str, graph: &StackGraph) {
             );
         }
     }
-    let query = StackQuery::default();
     let merged = Merged::new(graph, &query, (1.0, 1.0)).unwrap();
     let sums = merged.sums();
     let own: f64 = sums.iter().map(|sum| sum.own.weight).sum();
     assert!(is_near(own, total), "{what}: self weights add up to {own} of {total}");
-    for (sum, label) in sums.iter().zip(merged.labels.iter()) {
+    for (sum, label) in drawn.sums().iter().zip(drawn.labels.iter()) {
         assert!(sum.own.weight <= sum.total.weight * (1.0 + 1e-9) + 1e-9, "{what}: {}", label.name);
-        assert!(sum.total.weight <= total * (1.0 + 1e-9) + 1e-9, "{what}: {}", label.name);
+        assert!(sum.total.weight <= drawn_total * (1.0 + 1e-9) + 1e-9, "{what}: {}", label.name);
     }
     // Merging otherwise and hiding frames loses no weight.
     for by in By::ALL {
@@ -322,6 +329,41 @@ fn graphs_of_one_kind_are_compared_whatever_their_unit_of_time() {
     assert_eq!(said(&a, &b).1, [""; 0]);
 }
 
+/// Summary and warnings of the flame graphs of folded stacks.
+fn told(stacks: &str) -> (String, Vec<String>) {
+    let report = flame::report(&graphs(&import("a.folded", stacks.as_bytes(), None).unwrap()));
+    let warnings = report.warnings().map(str::to_string).collect();
+    (report.summary, warnings)
+}
+
+/// Negative weights are added to those of the same stack, and samples without a stack are in no share, as in the report on functions.
+#[test]
+fn pictures_have_the_numbers_of_the_functions() {
+    // a: 5 − 3 = 2, so b has 8 of 10.
+    let (summary, warnings) = told("main;a 5\nmain;a -3\nmain;b 8\n");
+    assert_eq!(summary, "b is hottest: 80.0% self (8 of 10 samples).");
+    assert!(warnings.is_empty(), "{warnings:?}");
+    // 100 − 40 of 100 − 40 − 10; what is left of b cannot be drawn.
+    let netted = "main;a 100\nmain;a -40\nmain;b -10\n";
+    let (summary, warnings) = told(netted);
+    assert_eq!(summary, "a is hottest: 120.0% self (60 of 50 samples).");
+    let note = "Weights below zero are not drawn: −10 samples in all. Widths are shares of the rest.";
+    assert_eq!(warnings, [note]);
+    let shown = view(&graphs(&import("a.folded", netted.as_bytes(), None).unwrap()), FlameQuery::default());
+    assert_eq!((shown.flame.total, shown.total.0, &*shown.notes), (60.0, 50.0, &[note.to_string()][..]));
+    // 8 of 10 samples have no stack; a has both of the others.
+    let without = told("main;a 2\n 8\n");
+    assert_eq!(without.0, "a is hottest: 100.0% self (2 of 2 samples).");
+    // A comparison has what each stack has in all.
+    let side = |stacks: &[u8]| session(stacks).side().unwrap();
+    let (a, b) = (side(b"main;a 6\n 4\nmain;b 2\n"), side(b"main;a 5\nmain;a -3\nmain;b 8\n"));
+    let mut compared = Compared::new(a, b, &tracedrop::compare::CompareQuery::default()).unwrap();
+    let mut folded = Vec::new();
+    compared.write_folded(&mut folded).unwrap();
+    let text = String::from_utf8(folded).unwrap();
+    assert!(text.contains("main;a 6 2\n") && text.contains("main;b 2 8\n"), "{text}");
+}
+
 /// A recording that is twice as long has twice the weight, and the same weight per second.
 #[test]
 fn recordings_of_unlike_length_are_compared_by_the_second() {
@@ -394,7 +436,7 @@ fn own_exports_open_again_with_the_same_weights() {
             continue;
         }
         let all = graphs(&trace);
-        let Some(first) = all.first().filter(|graph| graph.negative == 0.0) else { continue };
+        let Some(first) = all.first().filter(|graph| !has_negative(graph)) else { continue };
         let wanted = own_by_name(&trace, &first.title);
         for (at, (id, name)) in [
             ("speedscope", "a.speedscope.json"),
@@ -510,7 +552,7 @@ fn graphs_say_what_the_independent_reader_says() {
             let total = profile["total_weight"].as_f64().unwrap();
             let Some(trace) = trace_of(&path).filter(|_| total > 0.0 && total < 9e15) else { continue };
             let all = graphs(&trace);
-            let Some(graph) = all.first().filter(|graph| graph.negative == 0.0) else { continue };
+            let Some(graph) = all.first().filter(|graph| !has_negative(graph)) else { continue };
             // Nanoseconds for any unit of time.
             let factor = (graph.total() / (total + profile["no_stack_weight"].as_f64().unwrap())).round();
             let is = |got: f64, wanted: &Value| is_near(got, wanted.as_f64().unwrap() * factor);

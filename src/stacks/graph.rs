@@ -100,7 +100,7 @@ pub struct Own {
     pub node: NodeId,
     /// Index into [`StackGraph::threads`].
     pub thread: u32,
-    /// Of B in a difference; negative only in graphs [for exports](GraphBuilder::with_negative).
+    /// Of B in a difference. Negative where frees and differences outweigh the rest.
     pub weight: f64,
     /// Of A in a difference, else 0.
     pub before: f64,
@@ -123,8 +123,6 @@ pub struct StackGraph {
     pub own: Vec<Own>,
     /// Each sample in order of time: node, thread, weight. Empty if there are no times, or too many samples.
     pub order: Vec<(NodeId, u32, f64)>,
-    /// Sum of negative weights, which no box can show; 0 or less.
-    pub negative: f64,
     /// `own` has weights of two sides.
     pub is_difference: bool,
     /// Steps of the trace, of A and of B; 0 if none are known.
@@ -220,7 +218,6 @@ impl StackGraph {
                 let lanes = if *is_before { (0.0, own.weight) } else { (own.weight, 0.0) };
                 builder.add_lanes(node, thread, lanes);
             }
-            builder.graph.negative += graph.negative;
         }
         builder.finish()
     }
@@ -267,7 +264,6 @@ impl StackGraph {
             let node = if own.node == ROOT { ROOT } else { nodes[own.node as usize] };
             builder.add_lanes(node, own.thread, (own.weight, own.before));
         }
-        builder.graph.negative = self.negative;
         builder.graph.is_difference = self.is_difference;
         builder.graph.n_steps = self.n_steps;
         builder.graph.seconds = self.seconds;
@@ -288,7 +284,6 @@ pub struct GraphBuilder {
     /// By node, for the first thread that ends in it; others are in `more`.
     first: Vec<Own>,
     more: HashMap<(NodeId, u32), (f64, f64)>,
-    keeps_negative: bool,
 }
 
 impl GraphBuilder {
@@ -304,7 +299,6 @@ impl GraphBuilder {
             parent: Vec::new(),
             own: Vec::new(),
             order: Vec::new(),
-            negative: 0.0,
             is_difference: false,
             n_steps: (0, 0),
             seconds: (0.0, 0.0),
@@ -317,13 +311,7 @@ impl GraphBuilder {
             children: ChildIndex::default(),
             first: Vec::new(),
             more: HashMap::default(),
-            keeps_negative: false,
         }
-    }
-
-    /// Adds negative weights as they are, for exports; no box can show them.
-    pub fn with_negative(self) -> GraphBuilder {
-        GraphBuilder { keeps_negative: true, ..self }
     }
 
     /// Number of steps that the weights are of.
@@ -384,11 +372,9 @@ impl GraphBuilder {
         node
     }
 
-    /// Adds weight that ends in a node. What is negative is only added up, unless the graph [has it](Self::with_negative).
+    /// Adds weight that ends in a node.
     pub fn add(&mut self, node: NodeId, thread: u32, weight: f64) {
-        if weight < 0.0 && !self.keeps_negative {
-            self.graph.negative += weight;
-        } else if weight != 0.0 && !weight.is_nan() {
+        if weight != 0.0 && !weight.is_nan() {
             self.add_lanes(node, thread, (weight, 0.0));
         }
     }

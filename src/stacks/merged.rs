@@ -3,6 +3,7 @@
 use super::divided::{Divided, Division, Item};
 use super::graph::{FrameClass, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph};
 use super::outermost::outermost;
+use super::pseudo::ALL_HIDDEN;
 use super::tree::{self, IGNORED, Place, Tree};
 use crate::base::hash::HashMap;
 use crate::base::pattern::Pattern;
@@ -64,9 +65,6 @@ pub const LIBRARIES: [&str; 14] = [
     "/lib/x86_64-linux-gnu/",
     "[kernel",
 ];
-
-/// Name of the frame for stacks all of whose frames are left out.
-const ALL_HIDDEN: &str = "(only hidden frames)";
 
 /// A kind of box.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -321,6 +319,20 @@ impl Merged {
                 self.totals[self.parent[node] as usize].add(within);
             }
         }
+    }
+
+    /// Leaves out the weights that are below zero once equal stacks are added, which no box can show. Returns their sum.
+    pub fn leave_out_negative(&mut self) -> f64 {
+        let mut negative = 0.0;
+        for weight in self.own.iter_mut().flat_map(|own| [&mut own.weight, &mut own.before]) {
+            if *weight < 0.0 {
+                negative += std::mem::take(weight);
+            }
+        }
+        if negative < 0.0 {
+            self.add_up();
+        }
+        negative
     }
 
     /// The nodes right below one, or below the root.

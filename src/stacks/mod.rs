@@ -12,4 +12,4 @@ pub mod tree;
 pub use call_tree::{
     CallTree, FileSums, Function, FunctionSum, NodeId, Sandwich, Weights, functions_in_order,
 };
-pub use pseudo::is_pseudo_frame;
+pub use pseudo::{ALL_HIDDEN, NO_STACK, is_pseudo_frame};

@@ -1,4 +1,10 @@
-//! Frames that profilers add to stacks and that are no functions: threads, processes, idle time.
+//! Frames that are no functions: those that profilers add to stacks, such as threads, processes and idle time, and those that stand
+//! for what has no frames to show.
+
+/// Name of the frame for samples without a stack.
+pub const NO_STACK: &str = "(no stack)";
+/// Name of the frame for stacks all of whose frames are left out.
+pub const ALL_HIDDEN: &str = "(only hidden frames)";
 
 /// Whether a frame without a file is none of a function.
 ///
@@ -16,7 +22,8 @@ pub fn is_pseudo_frame(name: &str) -> bool {
         let (number, _) = name.strip_prefix("process ")?.split_once(':')?;
         Some(is_number(number))
     };
-    matches!(name, "(root)" | "(idle)") || is_thread().or_else(is_process).unwrap_or(false)
+    matches!(name, "(root)" | "(idle)" | NO_STACK | ALL_HIDDEN)
+        || is_thread().or_else(is_process).unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -31,6 +38,7 @@ mod tests {
             "thread (0x7F3A): worker",
             "process 12:\"python a.py\"",
             "(idle)",
+            "(no stack)",
         ] {
             assert!(is_pseudo_frame(name), "{name}");
         }

@@ -10,13 +10,13 @@ mod sources;
 mod table;
 mod view;
 
+use super::stack_functions::amounts::is_of_time;
 use super::{AnalysisInfo, Context, Group, TO_HOLD_MORE};
 use crate::base::text;
 use crate::base::units::{counted, format_float, format_ratio, group_digits, in_words};
-use crate::report::chart::{FlameBox, Plot};
+use crate::report::chart::Plot;
 use crate::report::{Block, Chart, Report};
 use crate::stacks::graph::StackGraph;
-use crate::stacks::is_pseudo_frame;
 use crate::trace::{Run, Trace};
 use sources::MAX_SLICES;
 pub use sources::{compared_graphs, graphs, whole_graphs};
@@ -69,32 +69,41 @@ pub fn warn(report: &mut Report, run: &Run) {
 pub fn report(graphs: &[StackGraph]) -> Report {
     let mut report = Report::new(INFO.id, INFO.title);
     let mut cache = Cache::default();
+    let mut notes: Vec<String> = Vec::new();
     for (number, graph) in graphs.iter().enumerate() {
         let mut of = |direction| {
             // Queries without patterns have no errors.
             let query = FlameQuery { graph: number as u32, direction, ..FlameQuery::default() };
-            view(graphs, &query, &mut cache).ok().flatten().map(|view| view.flame)
+            view(graphs, &query, &mut cache).ok().flatten()
         };
         let (Some(down), Some(up)) = (of(Direction::Callers), of(Direction::Ends)) else { continue };
         let id = |what: &str| format!("flame_{what}_{}_chart", number + 1).into();
         if report.summary.is_empty() {
-            report.summary = summary(graph, &up.boxes);
+            report.summary = summary(graph, &down);
         }
+        notes.extend(down.notes);
         let caption = match graph.is_difference {
             true => format!("{} {DIFFERENCE}", graph.caption),
             false => graph.caption.clone(),
         };
-        report.chart(Chart { id: id("down"), title: graph.title.clone(), caption, plot: Plot::Flame(down) });
+        report.chart(Chart {
+            id: id("down"),
+            title: graph.title.clone(),
+            caption,
+            plot: Plot::Flame(down.flame),
+        });
         report.chart(Chart {
             id: id("up"),
             title: format!("{}, bottom-up", graph.title),
             caption: "Leaf frames at the top, callers below.".to_string(),
-            plot: Plot::Flame(up),
+            plot: Plot::Flame(up.flame),
         });
     }
     if report.summary.is_empty() {
         report.summary = "No stacks with any weight in this trace.".to_string();
     }
+    notes.dedup();
+    notes.into_iter().for_each(|note| report.warning(note));
     report
 }
 
@@ -119,31 +128,29 @@ const DIFFERENCE: &str = "Widths are B. Red: more than in A; teal: less.";
 
 /// The summary of a graph that nobody has looked at yet.
 fn summary_of(graph: &StackGraph) -> String {
-    let query = FlameQuery { direction: Direction::Ends, ..FlameQuery::default() };
     // Queries without patterns have no errors.
-    let ends = view(std::slice::from_ref(graph), &query, &mut Cache::default()).ok().flatten();
-    ends.map(|view| summary(graph, &view.flame.boxes)).unwrap_or_default()
+    let view =
+        view(std::slice::from_ref(graph), &FlameQuery::default(), &mut Cache::default()).ok().flatten();
+    view.map(|view| summary(graph, &view)).unwrap_or_default()
 }
 
-fn summary(graph: &StackGraph, ends: &[FlameBox]) -> String {
+fn summary(graph: &StackGraph, view: &FlameView) -> String {
     let amount = |weight: f64| in_words(weight, graph.unit);
     if graph.is_difference {
         let before: f64 = graph.own.iter().map(|own| own.before).sum();
         return format!("{} in A, {} in B.", amount(before), amount(graph.total()));
     }
-    let leaves = || ends.iter().filter(|it| it.depth == 0 && !it.is_rest);
-    let is_function = |it: &&FlameBox| !it.place.is_empty() || !is_pseudo_frame(&it.name);
-    let by_weight = |a: &&FlameBox, b: &&FlameBox| a.weight.total_cmp(&b.weight);
-    let hottest = leaves().filter(is_function).max_by(by_weight).or_else(|| leaves().max_by(by_weight));
-    match hottest {
-        Some(hottest) => format!(
-            "{} is hottest: {} self ({} of {}).",
+    let with_stack = amount(view.total.0 - view.no_stack);
+    match view.hottest() {
+        Some((hottest, share)) => format!(
+            "{} {}: {}self ({} of {with_stack}).",
             text::shortened(&hottest.name, text::IN_A_SENTENCE),
-            format_ratio(hottest.weight / graph.total()),
-            format_float(hottest.weight, graph.unit),
-            amount(graph.total())
+            if is_of_time(graph.unit) { "is hottest" } else { "has the most" },
+            share.map_or(String::new(), |share| format!("{} ", format_ratio(share))),
+            format_float(hottest.own, graph.unit),
         ),
-        None => format!("{} in all.", amount(graph.total())),
+        None if view.no_stack != 0.0 => format!("{}, none with a stack.", amount(view.no_stack)),
+        None => format!("{with_stack} in all."),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::analysis::stack_functions::amounts::Measure;
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_ns};
+use crate::stacks::NO_STACK;
 use crate::stacks::graph::{
     FrameClass, GraphBuilder, GraphFrame, MAX_ORDERED, NO_LINE, NO_TEXT, NodeId, ROOT, StackGraph,
 };
@@ -40,17 +41,10 @@ pub(super) const MAX_SLICES: usize = 20_000_000;
 /// What graphs have of the weights.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// What boxes can show: no negative weights, and samples without a stack below a frame that says so.
+    /// As boxes show them: samples without a stack below a frame that says so.
     Drawn,
-    /// All of them, as other programs read them: samples without a stack end in [`ROOT`].
+    /// As other programs read them: all weights of profiles, and samples without a stack end in [`ROOT`].
     Whole,
-}
-
-impl Extent {
-    fn builder(self, title: &str, caption: &str, unit: Unit) -> GraphBuilder {
-        let builder = GraphBuilder::new(title, caption, unit);
-        if self == Extent::Whole { builder.with_negative() } else { builder }
-    }
 }
 
 /// All graphs of a run with weight in them, each of one file.
@@ -58,7 +52,7 @@ pub fn graphs(context: &Context<'_>) -> Vec<StackGraph> {
     of_files(context, Extent::Drawn)
 }
 
-/// [`graphs`] for an export: with negative weights and with all weights of profiles; samples without a stack end in [`ROOT`].
+/// [`graphs`] for an export: with all weights of profiles; samples without a stack end in [`ROOT`].
 pub fn whole_graphs(context: &Context<'_>) -> Vec<StackGraph> {
     of_files(context, Extent::Whole)
 }
@@ -212,7 +206,7 @@ fn of_profiles(weight: &Weight<'_>, extent: Extent) -> StackGraph {
     let unit = Measure::of(weight.unit(), places).unit;
     let title = format!("Stacks by {}", weight.compared_name());
     let caption = "Width is the weight (time, samples, bytes); callers are above callees.";
-    let mut builder = extent.builder(&title, caption, unit);
+    let mut builder = GraphBuilder::new(&title, caption, unit);
     let mut nodes = StackNodes::new(trace, extent);
     for thread in weight.threads() {
         let number = builder.thread(&thread.label());
@@ -311,7 +305,7 @@ impl<'a> StackNodes<'a> {
             return ROOT;
         }
         if stack == StackId::NONE {
-            let frame = builder.named("(no stack)", FrameClass::Other);
+            let frame = builder.named(NO_STACK, FrameClass::Other);
             return builder.child(ROOT, frame);
         }
         let stacks = &self.frames.trace.stacks;
@@ -338,7 +332,7 @@ fn of_samples(trace: &Trace, extent: Extent) -> Option<StackGraph> {
         return None;
     }
     let caption = "Weight of samples, below their callers.";
-    let mut builder = extent.builder("Sampled stacks", caption, Unit::Count);
+    let mut builder = GraphBuilder::new("Sampled stacks", caption, Unit::Samples);
     let mut nodes = StackNodes::new(trace, extent);
     let mut threads: HashMap<u32, u32> = HashMap::default();
     for row in 0..table.len() {

@@ -62,8 +62,9 @@ fn table(graph: &StackGraph, all: &Merged, number: usize) -> Table {
         columns.push(amounts("change", "change", &change));
     } else {
         columns.push(amounts("total", "total", &|node| all.totals[node].weight).with_bar());
-        let share = |node: usize| all.totals[node].weight / all.total.weight;
-        columns.push(Column::float("share", "share", Unit::Ratio, floats(&share)));
+        let whole = Some(all.total.weight).filter(|whole| *whole > 0.0);
+        let share = |node: &NodeId| Some(all.totals[*node as usize].weight / whole?);
+        columns.push(Column::float("share", "share", Unit::Ratio, nodes.iter().map(share).collect()));
         columns.push(amounts("self", "self", &|node| all.own[node].weight));
     }
     let mut table = Table::new(format!("boxes_{}", number + 1), graph.title.clone(), columns)

@@ -3,11 +3,12 @@
 use super::boxes::{MAX_DEPTH, Picture, in_order};
 use crate::base::pattern::Pattern;
 use crate::base::sort;
-use crate::base::units::{format_float, format_ratio};
+use crate::base::units::{format_ratio, in_words};
 use crate::report::chart::Flame;
 use crate::stacks::graph::{FrameClass, ROOT, StackGraph};
 use crate::stacks::merged::{Label, LabelSum, Lanes, Merged, StackQuery};
 use crate::stacks::tree::IGNORED;
+use crate::stacks::{NO_STACK, is_pseudo_frame};
 use serde::{Deserialize, Serialize};
 
 /// Where a graph starts.
@@ -129,13 +130,33 @@ pub struct FlameView {
     pub callers: Option<Flame>,
     /// Weight of the stacks that the search finds, each counted once; `None` without a search.
     pub matched: Option<f64>,
-    /// Weight of all stacks that take part, of B and of A.
+    /// Weight of all stacks that take part, of B and of A; with negative weights, of which `flame` has none.
     pub total: (f64, f64),
+    /// Weight of the samples without a stack in `total`, of B. Shares of functions are of the others.
+    pub no_stack: f64,
     /// The first functions, and that of the box in full width or in the center.
     pub rows: Vec<FlameRow>,
     pub n_rows: u64,
     /// What should be known about the picture.
     pub notes: Vec<String>,
+}
+
+impl FlameView {
+    /// The function among `rows` with the most self weight, and its share of the samples with a stack; the share is `None` if their
+    /// weights add up to nothing or less. Threads and such only if nothing else has weight.
+    pub fn hottest(&self) -> Option<(&FlameRow, Option<f64>)> {
+        // Whatever the table is sorted by; the first of equals.
+        let is_function = |row: &FlameRow| !row.place.is_empty() || !is_pseudo_frame(&row.name);
+        let stacks = self.rows.iter().filter(|row| row.own > 0.0 && !is_no_stack(&row.name, &row.place));
+        let rank = |row: &&FlameRow| (is_function(row), row.own);
+        let first = stacks.reduce(|first, row| if rank(&row) > rank(&first) { row } else { first })?;
+        let whole = self.total.0 - self.no_stack;
+        Some((first, (whole > 0.0).then(|| first.own / whole)))
+    }
+}
+
+fn is_no_stack(name: &str, place: &str) -> bool {
+    place.is_empty() && name == NO_STACK
 }
 
 /// Functions in the table.
@@ -149,8 +170,11 @@ struct Kept {
     graph: usize,
     stacks: StackQuery,
     scale: Scale,
+    /// Without negative weights, whose sum is `negative`; `sums` and `total` have them.
     all: Merged,
+    negative: f64,
     sums: Vec<LabelSum>,
+    total: Lanes,
     /// From the ends, with the focus that it is for.
     inverted: Option<(Vec<u32>, Merged)>,
 }
@@ -172,13 +196,14 @@ pub fn view(
         stacks.thread = heaviest_thread(graph);
     }
     let known = cache.0.take().filter(|it| it.graph == at && it.stacks == stacks && it.scale == query.scale);
-    let Kept { all, sums, inverted, .. } = match known {
+    let Kept { all, negative, sums, total, inverted, .. } = match known {
         Some(known) => cache.0.insert(known),
         None => {
-            let all = Merged::new(graph, &stacks, scale_of(graph, query.scale))?;
-            let sums = all.sums();
+            let mut all = Merged::new(graph, &stacks, scale_of(graph, query.scale))?;
+            let (sums, total) = (all.sums(), all.total);
+            let negative = all.leave_out_negative();
             let (stacks, scale) = (stacks.clone(), query.scale);
-            cache.0.insert(Kept { graph: at, stacks, scale, all, sums, inverted: None })
+            cache.0.insert(Kept { graph: at, stacks, scale, all, negative, sums, total, inverted: None })
         }
     };
     let focus = all.labels_of(&query.focus);
@@ -236,7 +261,8 @@ pub fn view(
             picture(&below, None)
         }
     };
-    let total = all.total;
+    let no_stack = all.labels.iter().zip(&*sums).filter(|(label, _)| is_no_stack(&label.name, &label.place));
+    let no_stack = no_stack.map(|(_, sum)| sum.own.weight).sum();
     let matched = pattern.is_some().then(|| widths.of(all.weight_of(&is_hit)));
     let (rows, n_rows) = rows(all, sums, query.rows, pattern.is_some().then_some(&is_hit), looked_at);
     let info = |graph: &StackGraph| FlameInfo {
@@ -253,11 +279,12 @@ pub fn view(
         graphs: graphs.iter().map(info).collect(),
         graph: at as u32,
         thread: stacks.thread,
-        notes: notes(graph, all, &flame, query.scale),
+        notes: notes(graph, total.weight, *negative, &flame, query.scale),
         flame,
         callers,
         matched,
         total: (total.weight, total.before),
+        no_stack,
         rows,
         n_rows,
     }))
@@ -312,8 +339,9 @@ fn rows(
     };
     sort::by(&mut found, |a, b| {
         let (of_a, of_b) = (key(&sums[*a]), key(&sums[*b]));
+        let totals = || sums[*b].total.weight.total_cmp(&sums[*a].total.weight);
         let names = || all.labels[*a].name.cmp(&all.labels[*b].name);
-        of_b.0.total_cmp(&of_a.0).then(of_b.1.total_cmp(&of_a.1)).then_with(names)
+        of_b.0.total_cmp(&of_a.0).then(of_b.1.total_cmp(&of_a.1)).then_with(totals).then_with(names)
     });
     let row = |at: &usize| {
         let (LabelSum { own, total }, Label { name, place, .. }) = (sums[*at], all.labels[*at].clone());
@@ -333,16 +361,17 @@ fn rows(
     (found.iter().map(row).collect(), n_found)
 }
 
-fn notes(graph: &StackGraph, all: &Merged, flame: &Flame, scale: Scale) -> Vec<String> {
+/// Notes on a picture of stacks whose weights add up to `total`, without the `negative` ones.
+fn notes(graph: &StackGraph, total: f64, negative: f64, flame: &Flame, scale: Scale) -> Vec<String> {
     let mut notes = Vec::new();
-    if graph.negative < 0.0 {
+    if negative < 0.0 {
         notes.push(format!(
-            "Weights below zero are left out: {} in all.",
-            format_float(graph.negative, graph.unit)
+            "Weights below zero are not drawn: {} in all. Widths are shares of the rest.",
+            in_words(negative, graph.unit)
         ));
     }
     let graph_total = graph.total();
-    let left_out = graph_total - all.total.weight;
+    let left_out = graph_total - total;
     let is_scaled = graph.is_difference || scale != Scale::None;
     if !is_scaled && left_out > graph_total * 1e-9 && graph_total > 0.0 {
         notes.push(format!(

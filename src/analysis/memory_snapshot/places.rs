@@ -14,6 +14,7 @@
 use crate::base::hash::HashMap;
 use crate::base::text::visible;
 use crate::gpu::names;
+use crate::stacks::NO_STACK;
 use crate::trace::Trace;
 use crate::trace::samples::{Frame, NO_LINE, StackId};
 
@@ -37,7 +38,6 @@ pub struct Place {
     pub line: Option<i64>,
 }
 
-const NO_STACK: &str = "(no stack)";
 const ONLY_PYTORCH: &str = "(only PyTorch)";
 const BACKWARD: &str = "(backward pass)";
 

@@ -16,7 +16,7 @@ pub const INFO: AnalysisInfo =
     AnalysisInfo { id: "overview", title: "Overview", applies, run, group: Group::Trace, is_late: false };
 
 /// An empty timeline gets an overview too, which says that it is empty.
-fn applies(run: &Run) -> bool {
+pub fn applies(run: &Run) -> bool {
     timeline::applies(run) || run.traces.iter().any(|trace| !has_no_events(trace) && trace.text.is_empty())
 }
 
@@ -166,27 +166,27 @@ fn add_trace(
             .caption("Names as in the format, before begin/end pairing."),
         );
     }
-    if !trace.source.metadata.is_empty() {
-        report.table(Table::new(
+    if let Some(table) = metadata_table(trace) {
+        report.table(table);
+    }
+    (counts.slices, n_threads)
+}
+
+/// The facts that the file has about itself. `None` without any.
+pub fn metadata_table(trace: &Trace) -> Option<Table> {
+    let facts = &trace.source.metadata;
+    let names = facts.iter().map(|(name, _)| name.as_str()).collect();
+    let values = facts.iter().map(|(_, value)| value.as_str()).collect();
+    (!facts.is_empty()).then(|| {
+        Table::new(
             "metadata",
             "File metadata",
             vec![
-                Column::key(
-                    "name",
-                    "name",
-                    Content::Plain,
-                    trace.source.metadata.iter().map(|(name, _)| name.as_str()).collect(),
-                ),
-                Column::text(
-                    "value",
-                    "value",
-                    Content::Value,
-                    trace.source.metadata.iter().map(|(_, value)| value.as_str()).collect(),
-                ),
+                Column::key("name", "name", Content::Plain, names),
+                Column::text("value", "value", Content::Value, values),
             ],
-        ));
-    }
-    (counts.slices, n_threads)
+        )
+    })
 }
 
 /// The length of a trace, or its chosen range `span`, which is on the trace's clock.

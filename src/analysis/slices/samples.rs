@@ -19,7 +19,7 @@ struct Row<'a> {
     on_top: u64,
 }
 
-/// Totals of the frames of all samples, the largest self weight first, and the weight of all samples.
+/// Totals of the frames of all samples, the largest self weight first, and the weight of the samples with a stack.
 fn sums(run: &Run) -> (Vec<Row<'_>>, f64) {
     let mut rows: Vec<Row<'_>> = Vec::new();
     let mut by_key: HashMap<(&str, Option<&str>), usize> = HashMap::default();
@@ -44,7 +44,7 @@ pub fn hottest(run: &Run) -> Option<String> {
     let first = rows.first().filter(|row| row.self_weight > 0.0)?;
     let share = format_ratio(first.self_weight / all);
     let is_count = run.traces.iter().all(|trace| trace.samples.weight.iter().all(|weight| *weight == 1.0));
-    let n = || run.traces.iter().map(|trace| trace.samples.len() as u64).sum();
+    let n = || rows.iter().map(|row| row.on_top).sum();
     let of = match is_count {
         true => format!(" ({} of {})", group_digits(first.on_top.into()), counted(n(), "sample", "samples")),
         false => String::new(),
@@ -115,8 +115,8 @@ fn add_trace_samples<'a>(
     let mut n_samples = vec![0u64; stacks.len()];
     for (stack, weight) in trace.samples.stack.iter().zip(&trace.samples.weight) {
         let weight = if weight.is_finite() { *weight } else { 0.0 };
-        *all += weight;
         if let Some(sum) = self_weight.get_mut(stack.0 as usize) {
+            *all += weight;
             *sum += weight;
             n_samples[stack.0 as usize] += 1;
         }

@@ -4,6 +4,11 @@ use crate::base::units::Unit;
 use crate::report::{Column, Value};
 use crate::trace::stack_profiles::{Amount, nanoseconds_exponent};
 
+/// Whether weights in a unit are times, or samples in time.
+pub fn is_of_time(unit: Unit) -> bool {
+    matches!(unit, Unit::Ns | Unit::Samples)
+}
+
 /// How weights of a file's unit are shown.
 pub struct Measure {
     pub unit: Unit,
@@ -29,18 +34,13 @@ impl Measure {
         Measure { unit: shown, places, exponent: exponent.unwrap_or(0), is_fractional }
     }
 
-    /// Whether weights are times, or samples in time.
-    pub fn is_of_time(&self) -> bool {
-        matches!(self.unit, Unit::Ns | Unit::Samples)
-    }
-
     /// A weight as an integer of the unit shown; `None` if it is too large, or a fraction.
     fn whole(&self, digits: i128) -> Option<i64> {
         if self.is_fractional {
             return None;
         }
         let amount = Amount { digits, places: self.places };
-        i64::try_from(amount.at(self.exponent)?).ok()
+        amount.whole_times(self.exponent)
     }
 
     /// A weight as a double of the unit shown.

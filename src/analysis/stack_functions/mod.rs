@@ -4,18 +4,18 @@
 
 pub mod amounts;
 
-use super::{AnalysisInfo, Context, Group, TableHandle};
+use super::{AnalysisInfo, Context, Group, TableHandle, overview};
 use crate::analysis::several::{self, numbered};
 use crate::base::hash::HashMap;
 use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
 use crate::report::{Column, Content, Facts, Report, Table, TextCells, Value};
-use crate::stacks::{CallTree, FunctionSum, functions_in_order, is_pseudo_frame};
+use crate::stacks::{CallTree, FunctionSum, Weights, functions_in_order, is_pseudo_frame};
 use crate::trace::Trace;
 use crate::trace::labels::{numbered_thread, with_number};
 use crate::trace::stack_profiles::{Amount, StackProfile, namesakes, nanoseconds_exponent};
-use amounts::{Measure, ratio};
+use amounts::{Measure, is_of_time, ratio};
 use std::borrow::Cow;
 
 pub const INFO: AnalysisInfo = AnalysisInfo {
@@ -219,13 +219,26 @@ fn report(context: &Context<'_>) -> Report {
             with_stacks.len()
         ));
     }
+    let mut without = None;
     for (number, weight) in detailed.into_iter().enumerate() {
         let tree = CallTree::new(weight.trace, &weight.profiles);
-        add_weight(&mut report, weight, &tree, number, weights.len() > 1, context.run.traces.len());
+        match add_weight(&mut report, weight, &tree, number, weights.len() > 1, context.run.traces.len()) {
+            Ok(headline) if report.summary.is_empty() => report.summary = headline,
+            Ok(_) => {}
+            Err(why) => without = without.or(Some(why)),
+        }
+    }
+    if report.summary.is_empty() {
+        report.summary = without.unwrap_or_default();
+    }
+    // The overview, which has the metadata of traces, says nothing of files that are only profiles.
+    if !overview::applies(context.run) {
+        context.run.traces.iter().filter_map(overview::metadata_table).for_each(|table| report.table(table));
     }
     report
 }
 
+/// Adds facts and tables of a weight. Returns its [`headline`].
 fn add_weight(
     report: &mut Report,
     weight: &Weight<'_>,
@@ -233,18 +246,11 @@ fn add_weight(
     number: usize,
     is_one_of_many: bool,
     n_traces: usize,
-) {
+) -> Result<String, String> {
     let strings = &weight.trace.strings;
     let measure = Measure::of(weight.unit(), tree.weights.places);
     let mut functions = tree.functions();
     functions_in_order(&mut functions, strings);
-    if report.summary.is_empty() {
-        let headline = headline(weight, tree, &functions, &measure);
-        report.summary = match n_traces {
-            1 => headline,
-            _ => format!("{}: {headline}", weight.trace.source.file_name),
-        };
-    }
     let threads = weight.threads();
     let name = weight.name();
     let titled = |what: &str| {
@@ -304,32 +310,50 @@ fn add_weight(
     if threads.len() > 1 {
         report.table(thread_table(id("threads"), titled("Threads"), &threads, &measure, tree).of(&scope));
     }
+    headline(weight, tree, &functions, &measure, number > 0).map(|headline| match n_traces {
+        1 => headline,
+        _ => format!("{}: {headline}", weight.trace.source.file_name),
+    })
 }
 
-fn headline(weight: &Weight<'_>, tree: &CallTree, functions: &[FunctionSum], measure: &Measure) -> String {
+/// The function with the most self weight; with `says_which`, by what weight. An error, in words, if none has any.
+fn headline(
+    weight: &Weight<'_>,
+    tree: &CallTree,
+    functions: &[FunctionSum],
+    measure: &Measure,
+    says_which: bool,
+) -> Result<String, String> {
     let whole = tree.weights.total;
     let text = |id| weight.trace.strings.get_opt(id).unwrap_or_default();
     let is_pseudo =
         |sum: &&FunctionSum| text(sum.function.1).is_empty() && is_pseudo_frame(text(sum.function.0));
-    let mut with_weight = functions.iter().take_while(|sum| sum.self_weight > 0);
-    let first = with_weight.clone().find(|sum| !is_pseudo(sum)).or_else(|| with_weight.next());
+    let above = || functions.iter().take_while(|sum| sum.self_weight > 0);
+    // Where nothing has weight above zero, as in freed memory alone, the most is what is furthest below.
+    let below = || functions.iter().rev().take_while(|sum| sum.self_weight < 0);
+    let first = above().find(|sum| !is_pseudo(sum)).or_else(|| above().next());
+    let first = first.or_else(|| below().find(|sum| !is_pseudo(sum))).or_else(|| below().next());
     let Some(first) = first else {
-        return match tree.weights.n_samples {
-            0 => "The profile has no samples.".to_string(),
-            n => format!("{}, none with a stack.", counted(n, "sample", "samples")),
-        };
+        let n_samples = counted(tree.weights.n_samples, "sample", "samples");
+        return Err(match tree.weights {
+            Weights { n_samples: 0, .. } => "The profile has no samples.".to_string(),
+            weights if weights.n_no_stack == weights.n_samples => format!("{n_samples}, none with a stack."),
+            _ => format!("The weights of {n_samples} add up to 0."),
+        });
     };
     let name = text(first.function.0);
-    let share =
-        ratio(first.self_weight, whole).map_or(String::new(), |share| format!("{} ", format_ratio(share)));
-    format!(
-        "{} {}{}: {share}self ({} of {}).",
+    // A part of a sum of another sign is no share of it.
+    let share = ratio(first.self_weight, whole).filter(|share| *share > 0.0);
+    let share = share.map_or(String::new(), |share| format!("{} ", format_ratio(share)));
+    Ok(format!(
+        "{} {}{}{}: {share}self ({} of {}).",
         if name.is_empty() { "An unnamed function" } else { name },
-        if measure.is_of_time() { "is hottest" } else { "has the most" },
+        if is_of_time(measure.unit) && first.self_weight > 0 { "is hottest" } else { "has the most" },
+        if says_which { format!(" by {}", weight.name_of_kind()) } else { String::new() },
         weight.gpu().map_or(String::new(), |gpu| format!(" on {gpu}")),
         measure.number(first.self_weight),
         measure.display(whole)
-    )
+    ))
 }
 
 fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usize, title: String) -> Facts {

@@ -146,11 +146,9 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
             Some(match view.graphs.get(view.graph as usize)?.is_difference {
                 true => format!("A {}, B {}", amount(view.total.1), amount(view.total.0)),
                 false => {
-                    // Whatever the table is sorted by.
-                    let most = view.rows.iter().max_by(|a, b| a.own.total_cmp(&b.own));
-                    let share = |row: &FlameRow| (row.name.clone(), row.own / view.total.0);
                     // With a search the table has the found ones only.
-                    let most = most.map(share).filter(|(_, share)| *share > 0.0 && view.matched.is_none());
+                    let most = view.hottest().filter(|_| view.matched.is_none());
+                    let most = most.and_then(|(row, share)| Some((row.name.clone(), share?)));
                     (words().flame.summary)(&amount(view.total.0), most)
                 }
             })

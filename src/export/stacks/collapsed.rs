@@ -305,7 +305,7 @@ pub fn write_difference(graph: &StackGraph, out: &mut dyn Write) -> io::Result<(
         (*before, *after) = (*before + own.before, *after + own.weight);
     }
     let mut out = Out::new(out);
-    let weights = (0u32..).zip(weights).filter(|(_, (before, after))| *before > 0.0 || *after > 0.0);
+    let weights = (0u32..).zip(weights).filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
     for (node, (before, after)) in weights {
         tree.line(node, |out| out.raw(&format!("{before} {after}")), &mut out)?;
     }
