@@ -50,6 +50,11 @@ issue_kinds! {
     TWO_PARENTS = "stacks-two-parents", Note, "a node is the child of two others; the first one counts", "";
     NO_SAMPLES = "stacks-no-samples", Note, "no samples; the hits of each node are counted instead", "";
     NO_TIMES = "stacks-no-times", Note, "no times; samples are spread evenly", "";
+    COUNTED = "stacks-counted", Note, "no times; each sample counts once", "";
+    NO_PERIOD = "stacks-no-period", Note,
+        "samples of other threads have no period; periods leave them out, so samples are shown first", "";
+    DUPLICATE_TYPE = "stacks-duplicate-type", Note,
+        "two kinds of values have the same name and unit; each is shown apart", "";
     NO_STRINGS = "stacks-no-strings", Note,
         "the texts are missing, so functions have no names", "the file is probably cut off: copy it again";
     NO_SAMPLE_TYPE = "stacks-no-sample-type", Note, "the file does not say what its values are", "";

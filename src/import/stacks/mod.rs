@@ -15,6 +15,7 @@ pub mod v8;
 
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
+use crate::base::units::{counted, group_digits};
 use crate::trace::samples::{Frame, StackId};
 use crate::trace::stack_profiles::{Amount, StackProfile};
 use crate::trace::{IssueKind, Position, TraceBuilder};
@@ -27,6 +28,21 @@ const UNKNOWN: &str = "(unknown)";
 /// Reports an issue that has no single place in the file.
 fn note(out: &mut TraceBuilder, kind: &'static IssueKind, example: &str) {
     out.trace.ledger.file(kind, Position::NOWHERE, example.as_bytes());
+}
+
+/// Names in a list of counts; further ones are counted together.
+const MAX_NAMES: usize = 20;
+
+/// `b (3), a (1)`: names with how often they occur, the most frequent first, then by name.
+fn counts_in_words(counts: impl IntoIterator<Item = (String, u64)>) -> String {
+    let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let n_more = counts.len().saturating_sub(MAX_NAMES) as u64;
+    counts.truncate(MAX_NAMES);
+    let mut words: Vec<String> =
+        counts.iter().map(|(name, n)| format!("{name} ({})", group_digits(i128::from(*n)))).collect();
+    words.extend((n_more > 0).then(|| counted(n_more, "more name", "more names")));
+    words.join(", ")
 }
 
 /// Adds a sample, and notes a negative weight.

@@ -13,8 +13,8 @@ mod lines;
 
 use super::issues::*;
 use super::text::{TextLine, TextLines, TextReader, decoded};
-use super::{note, push_sample};
-use crate::base::hash::HashMap;
+use super::{counts_in_words, note, push_sample};
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::{StringId, StringTable};
 use crate::import::perf_text::tolerant;
 use crate::import::{Confidence, FormatInfo, ImportError, detect};
@@ -22,6 +22,7 @@ use crate::trace::TraceBuilder;
 use crate::trace::samples::{Frame, StackId};
 use crate::trace::stack_profiles::{Amount, StackProfile};
 use lines::{FrameLine, Head, frame_line, head, source_line};
+use std::collections::BTreeMap;
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "perf-stacks",
@@ -121,6 +122,8 @@ struct Samples {
     series: Vec<Series>,
     by_key: HashMap<(StringId, Option<i64>, Option<i64>), usize>,
     open: Option<Open>,
+    /// Records that are no samples, by kind.
+    others: BTreeMap<Vec<u8>, u64>,
     /// Symbol and module as printed, and the frames of those that were met.
     printed: StringTable,
     known: Vec<Option<Printed>>,
@@ -249,6 +252,11 @@ impl TextLines for Samples {
                 return self.frame(frame, out);
             }
         } else if let Some(head) = head(text) {
+            if let Some(kind) = head.record {
+                out.trace.ledger.keep_records(0, n_bytes);
+                *self.others.entry(kind.to_vec()).or_default() += 1;
+                return self.end_sample(out);
+            }
             out.trace.ledger.keep(n_bytes);
             return self.head(head, out);
         } else if let Some(source) = source_line(text)
@@ -267,6 +275,10 @@ impl TextLines for Samples {
         self.end_sample(out);
         out.trace.ledger.record_noun = "samples".into();
         out.trace.source.producer = Some("perf script".to_string());
+        if !self.others.is_empty() {
+            let others = self.others.iter().map(|(kind, n)| (String::from_utf8_lossy(kind).into_owned(), *n));
+            out.trace.source.metadata.push(("other records".to_string(), counts_in_words(others)));
+        }
         if self.series.is_empty() {
             return Err(ImportError {
                 code: "no-events",
@@ -277,7 +289,11 @@ impl TextLines for Samples {
         let units = ["samples", "nanoseconds", "events", "seconds", "period"];
         let [samples, nanoseconds, events, seconds, period] =
             units.map(|unit| out.trace.strings.intern(unit));
-        for series in std::mem::take(&mut self.series) {
+        let all = std::mem::take(&mut self.series);
+        // Events some of whose threads have no weight by period.
+        let lacking: HashSet<StringId> =
+            all.iter().filter(|series| series.period.is_none()).map(|series| series.event).collect();
+        for series in all {
             let mut text = |number: Option<i64>| {
                 number.map_or(StringId::NONE, |number| out.trace.strings.intern(&number.to_string()))
             };
@@ -300,8 +316,8 @@ impl TextLines for Samples {
             let mut by_period = StackProfile {
                 kind: period,
                 measure: period,
-                // The weight that counts where samples come at a rate.
-                is_default: true,
+                // The weight that counts where samples come at a rate, unless it leaves threads out.
+                is_default: !lacking.contains(&series.event),
                 unit: if series.has_clock { nanoseconds } else { events },
                 ..profile.clone()
             };
@@ -310,6 +326,10 @@ impl TextLines for Samples {
             }
             out.trace.stack_profiles.push(profile);
             if let Some(periods) = series.period {
+                if lacking.contains(&series.event) {
+                    let event = out.trace.strings.get_opt(series.event).unwrap_or_default().to_string();
+                    note(out, &NO_PERIOD, &event);
+                }
                 for (stack, period) in series.stack.iter().zip(periods) {
                     push_sample(&mut by_period, *stack, Amount::whole(period), out);
                 }

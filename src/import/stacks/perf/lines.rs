@@ -12,6 +12,8 @@ pub struct Head<'a> {
     pub time: Option<Amount>,
     pub period: Option<u64>,
     pub event: Option<&'a [u8]>,
+    /// The kind of a record that is no sample, such as `PERF_RECORD_COMM`, which `perf script` prints with `--show-…-events`.
+    pub record: Option<&'a [u8]>,
 }
 
 /// Line of a call chain.
@@ -75,9 +77,20 @@ pub fn head(line: &[u8]) -> Option<Head<'_>> {
             Some(at) => (Some(number(&word[..at])?), number(&word[at + 1..])?),
             None => (None, number(word)?),
         };
-        let (period, event) = period_and_event(trim(after));
-        Some(Head { command: rest, process, thread: Some(thread), time: Amount::parse(time), period, event })
+        let after = trim(after);
+        let record = record_kind(after);
+        let (period, event) = if record.is_some() { (None, None) } else { period_and_event(after) };
+        let time = Amount::parse(time);
+        Some(Head { command: rest, process, thread: Some(thread), time, period, event, record })
     })
+}
+
+/// `PERF_RECORD_FORK` of `PERF_RECORD_FORK(12:12):(1:1)`.
+fn record_kind(text: &[u8]) -> Option<&[u8]> {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let name = &text[..text.iter().position(|byte| !is_of_name(byte)).unwrap_or(text.len())];
+    let kind = name.strip_prefix(b"PERF_RECORD_")?;
+    (!kind.is_empty() && kind != b"SAMPLE").then_some(name)
 }
 
 /// `period event:`; what follows is text of the event.
@@ -203,6 +216,15 @@ mod tests {
             ("sh [x] y/z".into(), None, 77, None, event("sched:sched_switch"))
         );
         assert_eq!(of("a 1 1.5:"), ("a".into(), None, 1, None, None));
+        let record = |line: &'static str| head(line.as_bytes()).unwrap().record.map(<[u8]>::to_vec);
+        for (line, kind) in [
+            ("app 12 [000] 0.000000: PERF_RECORD_COMM exec: app:12/12", "PERF_RECORD_COMM"),
+            ("app 12 0.5: PERF_RECORD_FORK(12:12):(1:1)", "PERF_RECORD_FORK"),
+            ("app 0 [0] 0.5: PERF_RECORD_MMAP2 -1/0: [0x8(0x1) @ 0]: x [k]_text", "PERF_RECORD_MMAP2"),
+        ] {
+            assert_eq!(record(line).as_deref(), Some(kind.as_bytes()), "{line}");
+        }
+        assert_eq!(record("a 1 1.5: 10 cycles: PERF_RECORD_COMM"), None);
         for line in ["garbage without numbers", "a 1 15:", "a b 1.5: x:", "1.5: x:"] {
             assert_eq!(head(line.as_bytes()), None, "{line}");
         }
