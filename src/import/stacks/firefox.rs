@@ -8,7 +8,8 @@ mod processed;
 
 use super::issues::*;
 use super::json::{Document, JsonReader, Shape, Texts, amount, skip_sample};
-use super::{MISSING, StackRows, UNKNOWN, note, push_sample};
+use super::{MISSING, StackRows, UNKNOWN, counts_in_words, note, push_sample};
+use crate::base::hash::HashMap;
 use crate::base::json::tape::{Ending, Item, Tape};
 use crate::base::strings::StringId;
 use crate::import::{Confidence, FormatInfo, ImportError};
@@ -74,7 +75,17 @@ fn build(mut document: Document<'_>, out: &mut TraceBuilder) -> Result<(), Impor
             out.trace.source.metadata.push((key.to_string(), number.to_string()));
         }
     }
-    read_profile(root, &mut document.texts, (0, start_time(root)), out);
+    let mut markers = Markers::default();
+    read_profile(root, &mut document.texts, (0, start_time(root)), &mut markers, out);
+    if !markers.is_empty() {
+        let strings = &out.trace.strings;
+        let named = markers.into_iter().map(|(name, n)| match strings.get_opt(name) {
+            Some(name) if !name.is_empty() => (name.to_string(), n),
+            _ => (UNKNOWN.to_string(), n),
+        });
+        let words = counts_in_words(named);
+        out.trace.source.metadata.push(("markers".to_string(), words));
+    }
     Ok(())
 }
 
@@ -86,22 +97,37 @@ fn start_time(profile: Item<'_>) -> Option<Amount> {
 /// How deep in texts a profile is, and [`start_time`] of the profile around all.
 type Around = (u32, Option<Amount>);
 
+/// Number of markers by name, of all threads. They are no stacks.
+type Markers = HashMap<StringId, u64>;
+
 /// All threads of a profile and its processes.
-fn read_profile(root: Item<'_>, texts: &mut Texts, around: Around, out: &mut TraceBuilder) {
+fn read_profile(
+    root: Item<'_>,
+    texts: &mut Texts,
+    around: Around,
+    markers: &mut Markers,
+    out: &mut TraceBuilder,
+) {
     let mut left = vec![root];
     while let Some(profile) = left.pop() {
         if !profile.is_object() {
             note(out, &BAD_VALUE, "a process");
             continue;
         }
-        read_threads(profile, texts, around, out);
+        read_threads(profile, texts, around, markers, out);
         let first = left.len();
         left.extend(profile.get("processes").into_iter().flat_map(Item::items));
         left[first..].reverse();
     }
 }
 
-fn read_threads(profile: Item<'_>, texts: &mut Texts, around: Around, out: &mut TraceBuilder) {
+fn read_threads(
+    profile: Item<'_>,
+    texts: &mut Texts,
+    around: Around,
+    markers: &mut Markers,
+    out: &mut TraceBuilder,
+) {
     let offset = match (start_time(profile), around.1) {
         (Some(own), Some(of_all)) => own.minus(of_all),
         _ => Amount::ZERO,
@@ -121,7 +147,7 @@ fn read_threads(profile: Item<'_>, texts: &mut Texts, around: Around, out: &mut 
     let mut shared: Option<processed::Tables<'_>> = None;
     for thread in profile.get("threads").into_iter().flat_map(Item::items) {
         if let Some(text) = thread.text() {
-            read_text(text, around, out);
+            read_text(text, around, markers, out);
             continue;
         }
         if !thread.is_object() {
@@ -134,14 +160,16 @@ fn read_threads(profile: Item<'_>, texts: &mut Texts, around: Around, out: &mut 
             || thread.get("stackTable").is_some_and(|table| table.get("schema").is_some());
         if is_gecko {
             gecko::read(&mut about, profile, out);
+            gecko::count_markers(&mut about, markers, out);
         } else {
             processed::read(&mut about, profile, &mut shared, out);
+            processed::count_markers(&mut about, profile, markers, out);
         }
     }
 }
 
 /// A process that is a text of JSON, as in old profiles.
-fn read_text(text: &str, (n_nested, start): Around, out: &mut TraceBuilder) {
+fn read_text(text: &str, (n_nested, start): Around, markers: &mut Markers, out: &mut TraceBuilder) {
     if n_nested >= MAX_NESTED_TEXTS {
         return note(out, &BAD_VALUE, "a process in a text");
     }
@@ -153,7 +181,7 @@ fn read_text(text: &str, (n_nested, start): Around, out: &mut TraceBuilder) {
     let mut texts = Texts::new(&tape);
     let root = tape.root();
     if root.is_object() {
-        read_profile(root, &mut texts, (n_nested + 1, start), out);
+        read_profile(root, &mut texts, (n_nested + 1, start), markers, out);
     } else {
         note(out, &BAD_VALUE, "a process in a text");
     }

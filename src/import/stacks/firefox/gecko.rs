@@ -155,3 +155,14 @@ pub fn read<'a>(about: &mut Thread<'a, '_>, profile: Item<'a>, out: &mut TraceBu
     read.span_of_times();
     out.trace.stack_profiles.push(read);
 }
+
+/// Counts the markers of a thread by name.
+pub fn count_markers(about: &mut Thread<'_, '_>, markers: &mut Markers, out: &mut TraceBuilder) {
+    let table = Table::of(about.thread, "markers");
+    let name = table.column("name");
+    let strings: Vec<Item<'_>> = about.thread.get("stringTable").into_iter().flat_map(Item::items).collect();
+    for row in table.rows() {
+        let text = cell(row, name).and_then(index).and_then(|at| strings.get(at).copied());
+        *markers.entry(about.texts.id(text, out)).or_default() += 1;
+    }
+}

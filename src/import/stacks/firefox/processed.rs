@@ -61,15 +61,47 @@ pub struct Tables<'a> {
     known: Vec<Option<Frame>>,
 }
 
+/// A table of the thread, or else of all threads.
+fn table_of<'a>(name: &str, thread: Item<'a>, profile: Item<'a>) -> Option<Item<'a>> {
+    let own = thread.get(name).filter(|table| !table.is_null());
+    own.or_else(|| profile.get("shared")?.get(name))
+}
+
+/// Texts that other tables refer to.
+fn strings_of<'a>(thread: Item<'a>, profile: Item<'a>) -> Vec<Item<'a>> {
+    let list = |name| table_of(name, thread, profile).into_iter().flat_map(Item::items).collect::<Vec<_>>();
+    match list("stringArray") {
+        strings if strings.is_empty() => list("stringTable"),
+        strings => strings,
+    }
+}
+
+/// Counts the markers of a thread by name.
+pub fn count_markers<'a>(
+    about: &mut Thread<'a, '_>,
+    profile: Item<'a>,
+    markers: &mut Markers,
+    out: &mut TraceBuilder,
+) {
+    let table = about.thread.get("markers");
+    let name = Column::of(table, "name");
+    let n_markers = n_rows(table, &[&name]);
+    if n_markers == 0 {
+        return;
+    }
+    let strings = strings_of(about.thread, profile);
+    for row in 0..n_markers {
+        let text = name.index(row).and_then(|at| strings.get(at).copied());
+        *markers.entry(about.texts.id(text, out)).or_default() += 1;
+    }
+}
+
 const OF_THREAD: [&str; 5] = ["stackTable", "frameTable", "funcTable", "resourceTable", "stringArray"];
 
 impl<'a> Tables<'a> {
     fn of(thread: Item<'a>, profile: Item<'a>) -> Tables<'a> {
         let shared = profile.get("shared");
-        let table = |name: &str| {
-            let own = thread.get(name).filter(|table| !table.is_null());
-            own.or_else(|| shared.and_then(|shared| shared.get(name)))
-        };
+        let table = |name: &str| table_of(name, thread, profile);
         let list = |item: Option<Item<'a>>| item.into_iter().flat_map(Item::items).collect::<Vec<_>>();
         let (stack, frame, func, resource) =
             (table("stackTable"), table("frameTable"), table("funcTable"), table("resourceTable"));
@@ -94,10 +126,7 @@ impl<'a> Tables<'a> {
         let (frame_func, func_name) = (Column::of(frame, "func"), Column::of(func, "name"));
         let n_frames = n_rows(frame, &[&frame_func]);
         let libs = thread.get("libs").or_else(|| profile.get("libs"));
-        let strings = match list(table("stringArray")) {
-            strings if strings.is_empty() => list(table("stringTable")),
-            strings => strings,
-        };
+        let strings = strings_of(thread, profile);
         let sources = shared.and_then(|shared| shared.get("sources")).or_else(|| table("sources"));
         Tables {
             stacks: StackRows::new(below),
