@@ -149,7 +149,7 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
                     // With a search the table has the found ones only.
                     let most = view.hottest().filter(|_| view.matched.is_none());
                     let most = most.and_then(|(row, share)| Some((row.name.clone(), share?)));
-                    (words().flame.summary)(&amount(view.total.0), most)
+                    (words().flame.summary)(&amount(view.total.0 - view.no_stack), most)
                 }
             })
         })

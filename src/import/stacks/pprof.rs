@@ -422,14 +422,24 @@ impl Profile {
         let of_name = self.text(self.default_type, out);
         let default = names.iter().position(|(name, _)| *name == of_name && !of_name.is_none());
         let default = default.unwrap_or(names.len().saturating_sub(1));
-        let profile = |(number, (name, unit)): (usize, (StringId, StringId))| StackProfile {
-            name,
-            measure: name,
-            kind,
-            is_default: number == default,
-            ..StackProfile::new(unit)
-        };
-        names.into_iter().enumerate().map(profile).collect()
+        let mut profiles: Vec<StackProfile> = Vec::with_capacity(names.len());
+        for (number, (name, unit)) in names.into_iter().enumerate() {
+            // Weights of one measure and unit are added, which those of one file are not.
+            let n_before = profiles.iter().filter(|it| (it.name, it.unit) == (name, unit)).count();
+            let mut measure = name;
+            if n_before > 0 {
+                let numbered =
+                    format!("{} ({})", out.trace.strings.get_opt(name).unwrap_or_default(), n_before + 1);
+                measure = out.trace.strings.intern(&numbered);
+                // Without texts, none has a name.
+                if !self.strings.is_empty() {
+                    note(out, &DUPLICATE_TYPE, &numbered);
+                }
+            }
+            let is_default = number == default;
+            profiles.push(StackProfile { name, measure, kind, is_default, ..StackProfile::new(unit) });
+        }
+        profiles
     }
 
     /// Adds profiles to the trace. Returns how many samples have at least one value.

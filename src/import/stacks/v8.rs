@@ -345,11 +345,12 @@ fn clock_of_nodes(root: Item<'_>, n_samples: usize, out: &mut TraceBuilder) -> C
     let n_deltas = deltas.into_iter().flat_map(Item::items).count();
     let mut clock = Clock { n_samples, ..Clock::default() };
     if n_deltas == 0 && n_samples > 0 {
-        note(out, &NO_TIMES, "");
         let Some((start, end)) = start.zip(end).filter(|(start, end)| end >= start) else {
+            note(out, &COUNTED, "");
             clock.last = Amount::ONE;
             return clock;
         };
+        note(out, &NO_TIMES, "");
         let each = divided(end.minus(start), n_samples);
         let mut at = start;
         for _ in 0..n_samples {
@@ -405,7 +406,7 @@ fn clock_of_tree(root: Item<'_>, n_samples: usize, out: &mut TraceBuilder) -> Cl
         }
     }
     if n_times == 0 && n_samples > 0 {
-        note(out, &NO_TIMES, "");
+        note(out, &COUNTED, "");
         clock.last = Amount::ONE;
         return clock;
     }
