@@ -173,7 +173,7 @@ fn gpus_of_a_rank_are_one_rank() {
                 rows.iter_mut().filter(|row| row.rank == Some(5)).for_each(|row| row.host = host);
             }
             Some(FleetRows::Steps(rows)) => {
-                let others: Vec<_> = rows.iter().cloned().collect();
+                let others: Vec<_> = rows.to_vec();
                 rows.extend(others.into_iter().map(|row| StepRow { device, ..row }));
             }
             _ => {}

@@ -311,7 +311,7 @@ fn has_no_times(trace: &Trace) -> bool {
     trace.extent().is_none() && cut::profiles::first_time(trace).is_none()
 }
 
-/// Writes traces, of which it is said whether each was made by a conversion, cut and redacted.
+/// Writes traces; for each, the export states whether it was converted, cut or redacted.
 async fn render_part(
     exporter: &ExporterInfo,
     input: &Input<'_>,

@@ -67,7 +67,7 @@ fn label(trace: &Trace, name: StringId, key: Key) -> String {
     }
 }
 
-/// The name of a thread of a stack profile that has so many namesakes before it: `worker #2` of the second.
+/// The name of a thread of a stack profile with that number of namesakes before it: `worker #2` for the second.
 pub fn with_number(name: Option<&str>, n_before: u32) -> Option<Cow<'_, str>> {
     match (name, n_before) {
         (name, 0) => name.map(Cow::Borrowed),

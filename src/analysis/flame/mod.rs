@@ -166,7 +166,7 @@ pub fn differences(a: &[StackGraph], b: &[StackGraph]) -> Vec<StackGraph> {
     pairs.filter(is_whole).map(|(a, b)| StackGraph::difference(a, b)).collect()
 }
 
-/// The [report](report) of the [`differences`] of two sides, with the graphs that only one of them has.
+/// The [report] of the [`differences`] of two sides, with the graphs that only one of them has.
 pub fn report_of_differences(differences: &[StackGraph], a: &[StackGraph], b: &[StackGraph]) -> Report {
     let mut report = report(differences);
     if differences.is_empty() {

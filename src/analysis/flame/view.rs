@@ -130,7 +130,7 @@ pub struct FlameView {
     pub callers: Option<Flame>,
     /// Weight of the stacks that the search finds, each counted once; `None` without a search.
     pub matched: Option<f64>,
-    /// Weight of all stacks that take part, of B and of A; with negative weights, of which `flame` has none.
+    /// Weight of all stacks that take part, of B and of A; including negative weights, which `flame` leaves out.
     pub total: (f64, f64),
     /// Weight of the samples without a stack in `total`, of B. Shares of functions are of the others.
     pub no_stack: f64,

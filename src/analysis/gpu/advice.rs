@@ -174,7 +174,7 @@ impl GpuTrace<'_> {
 }
 
 impl Lack {
-    /// Options of the PyTorch profiler any of which records it.
+    /// Options of the PyTorch profiler: any one of them records it.
     fn options(self) -> &'static [&'static str] {
         match self {
             Lack::Frames => &["with_stack"],

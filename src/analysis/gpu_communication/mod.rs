@@ -112,6 +112,9 @@ fn add(named: &NamedTrace<'_, '_>, report: &mut Report) -> Spent {
     (n, total, hidden)
 }
 
+/// Kernels of a collective: durations with their exposed part, the time hidden by computation, and streams.
+type Found = (Vec<(i64, i64)>, i64, Vec<u32>);
+
 fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
     let is_computing = |work: &Work| !gpu.is_communication(work) && !gpu.is_copy(work);
     let computing: Vec<Vec<Span>> =
@@ -120,8 +123,7 @@ fn sums(gpu: &GpuTrace<'_>) -> Vec<Sums> {
     each_exposed(gpu, COMMUNICATION_RANK, &mut |work, ns| {
         exposed.insert(work.slice, ns);
     });
-    // Durations with their exposed part.
-    let mut found: HashMap<Collective, (Vec<(i64, i64)>, i64, Vec<u32>)> = HashMap::default();
+    let mut found: HashMap<Collective, Found> = HashMap::default();
     for work in gpu.work.iter().filter(|work| gpu.is_communication(work)) {
         let device = gpu.streams[work.stream as usize].device as usize;
         let mut hidden = 0i64;

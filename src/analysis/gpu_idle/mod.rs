@@ -126,6 +126,9 @@ fn summary(gpu: &GpuTrace<'_>, by_device: &[Vec<Gap>]) -> String {
     }
 }
 
+/// Place, cause, stretches, idle time of the place, and number and time of stretches after a late launch.
+type CauseRow<'a> = (&'a str, &'a str, Durations, i64, Option<(u64, i64)>);
+
 fn cause_table(
     named: &NamedTrace<'_, '_>,
     id: &'static str,
@@ -134,7 +137,7 @@ fn cause_table(
     gaps: &[Vec<Gap>],
 ) -> Table {
     let gpu = named.gpu;
-    let mut rows: Vec<(&str, &str, Durations, i64, Option<(u64, i64)>)> = Vec::new();
+    let mut rows: Vec<CauseRow<'_>> = Vec::new();
     for (label, gaps) in labels.iter().zip(gaps) {
         // Gaps that may hide unrecorded kernels are excluded.
         let total: i64 = gaps.iter().filter(|gap| !gap.may_hide_work).map(|gap| gap.ns(gpu)).sum_ns();

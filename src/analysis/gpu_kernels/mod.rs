@@ -294,7 +294,7 @@ fn operation_table(
         columns.insert(3, column.hint("time of kernels launched in steps, divided by the number of steps"));
     }
     columns.push(
-        integers("alone", "not overlapped", Unit::Ns, alone(gpu, rows).into_iter())
+        integers("alone", "not overlapped", Unit::Ns, alone(gpu, rows))
             .hint("time in which nothing else ran on the GPU: no kernel of another operation and no copy")
             .adds_up(),
     );

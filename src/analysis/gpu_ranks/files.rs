@@ -24,7 +24,7 @@ pub struct Rank<'a, 'b> {
     pub rank: i64,
     /// Whether the rank comes from the file name because the file has none.
     pub is_from_name: bool,
-    /// Nanoseconds to add to get times since the Unix epoch, by one of [`BASES`], or 0 if times already are.
+    /// Nanoseconds to add to get times since the Unix epoch, by one of `BASES`, or 0 if times already are.
     pub base: i64,
     /// Clock resolution in nanoseconds: 1000 if all times are whole microseconds, else 1.
     pub resolution: i64,

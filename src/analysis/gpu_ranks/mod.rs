@@ -380,7 +380,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
     }
 }
 
-/// In how many collectives a rank is last, of those of which the clocks tell the last rank.
+/// In how many collectives a rank is last, among those whose last rank the clocks can tell.
 pub fn last_in(n_last: u64, n_known: u64, n_collectives: u64) -> String {
     let text = format!("last in {n_last} of {}", counted(n_known, "collective", "collectives"));
     match n_collectives.saturating_sub(n_known) {

@@ -32,7 +32,7 @@ pub fn first_time(trace: &Trace) -> Option<i64> {
 /// its time in the range.
 pub fn within(trace: &Trace, profile: &StackProfile, range: (i64, i64)) -> Option<StackProfile> {
     let exponent = exponent_of(trace, profile)?;
-    // The digits of nanoseconds are those of the unit with so many places.
+    // The digits of nanoseconds are those of the unit with that number of places.
     let amount = |ns: i64| Amount { digits: i128::from(ns), places: exponent }.plus(Amount::ZERO);
     // On the clock of the profile.
     let on_own = |ns: i64| amount(ns).minus(profile.offset);
