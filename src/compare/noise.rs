@@ -94,28 +94,59 @@ impl Sample {
     }
 
     /// Samples of one number per step on both sides, with the kind of each step (in speculative decoding, steps that draft and steps
-    /// that verify take turns). If each kind has the same share of the steps on both sides, only the variation within the kinds is
-    /// noise: the variance is pooled over them, unless fewer than [`MIN_STEPS`] − 1 degrees of freedom remain.
-    pub fn of_kinds<K: Ord>(sides: [Vec<(K, i64)>; 2]) -> [Sample; 2] {
-        let mut samples = [0, 1].map(|side: usize| Sample::of(sides[side].iter().map(|(_, value)| *value)));
-        let mut kinds: BTreeMap<K, [Vec<i64>; 2]> = BTreeMap::new();
+    /// that verify take turns) and whether it is cut off. Cut ones are left out if their kind has others on that side; means weigh kinds
+    /// by all steps. If each kind has the same share of the steps on both sides, only the variation within the kinds is noise: the
+    /// variance is pooled over them, unless fewer than [`MIN_STEPS`] − 1 degrees of freedom remain.
+    pub fn of_kinds<K: Ord>(sides: [Vec<(K, bool, i64)>; 2]) -> [Sample; 2] {
+        let mut all = sides.iter().flatten().map(|(kind, ..)| kind);
+        let first = all.next();
+        if all.all(|kind| Some(kind) == first) {
+            return sides.map(|values| {
+                let is_any_whole = values.iter().any(|(_, is_cut, _)| !is_cut);
+                Sample::of(values.into_iter().filter(|it| !(is_any_whole && it.1)).map(|it| it.2))
+            });
+        }
+        let mut kinds: BTreeMap<K, [OfKind; 2]> = BTreeMap::new();
         for (side, values) in sides.into_iter().enumerate() {
-            for (kind, value) in values {
-                kinds.entry(kind).or_default()[side].push(value);
+            for (kind, is_cut, value) in values {
+                let of = &mut kinds.entry(kind).or_default()[side];
+                of.n += 1;
+                if is_cut { &mut of.cut } else { &mut of.values }.push(value);
             }
         }
-        let [n_a, n_b] = [0, 1].map(|side: usize| samples[side].n);
-        let is_same_mix = kinds.values().all(|[a, b]| a.len() * n_b == b.len() * n_a);
-        let is_enough = n_a.min(n_b) + 1 >= kinds.len() + MIN_STEPS;
-        if kinds.len() > 1 && is_same_mix && is_enough {
+        kinds
+            .values_mut()
+            .flatten()
+            .filter(|of| of.values.is_empty())
+            .for_each(|of| of.values.append(&mut of.cut));
+        let n_all = [0, 1].map(|side: usize| kinds.values().map(|of| of[side].n).sum::<usize>());
+        let is_same_mix = kinds.values().all(|[a, b]| a.n * n_all[1] == b.n * n_all[0]);
+        let mut samples = [0, 1].map(|side: usize| {
+            let of_kinds = || kinds.values().map(|of| &of[side]);
+            let weighed = of_kinds().map(|of| of.n as f64 * Sample::of(of.values.iter().copied()).mean);
+            let mean = weighed.sum::<f64>() / n_all[side].max(1) as f64;
+            Sample { mean, ..Sample::of(of_kinds().flat_map(|of| of.values.iter().copied())) }
+        });
+        let is_enough = samples[0].n.min(samples[1].n) + 1 >= kinds.len() + MIN_STEPS;
+        if is_same_mix && is_enough {
             for (side, sample) in samples.iter_mut().enumerate() {
-                let within = kinds.values().map(|values| Sample::of(values[side].iter().copied()));
+                let within = kinds.values().map(|of| Sample::of(of[side].values.iter().copied()));
                 let squares: f64 = within.map(|of| of.variance * of.n.saturating_sub(1) as f64).sum();
                 sample.variance = squares / (sample.n - kinds.len()) as f64;
             }
         }
         samples
     }
+}
+
+/// Steps of a kind on a side.
+#[derive(Default)]
+struct OfKind {
+    /// All of them.
+    n: usize,
+    /// Of those that are not cut off, unless there are none.
+    values: Vec<i64>,
+    cut: Vec<i64>,
 }
 
 /// Largest difference of means that counts as noise; `None` with too few steps.
@@ -144,7 +175,7 @@ pub fn verdict(a: &Sample, b: &Sample) -> Verdict {
 
 /// The rule, for captions.
 pub const RULE: &str = "A difference per step is significant if it exceeds 1% of the larger side and three standard errors of the \
-                        difference of means. With fewer than 5 steps per side it is not tested.";
+                        difference of means. With fewer than 5 steps per side, besides the last of each GPU, it is not tested.";
 
 /// Largest difference of means that counts as noise, with one value per file: the difference that repeated runs exceed with
 /// probability 1% (Welch's t-test, two-sided), and at least 1% of the larger mean. With one file on a side, the spread of the other
@@ -184,8 +215,8 @@ mod tests {
     #[test]
     fn steps_of_different_kinds_are_no_noise() {
         // Drafting takes 100, verifying 900 or 960, each ± 1.
-        let side = |verify: i64, n: i64| -> Vec<(&str, i64)> {
-            (0..n).flat_map(|i| [("draft", 100 + i % 2), ("verify", verify + i % 2)]).collect()
+        let side = |verify: i64, n: i64| -> Vec<(&str, bool, i64)> {
+            (0..n).flat_map(|i| [("draft", false, 100 + i % 2), ("verify", false, verify + i % 2)]).collect()
         };
         let [a, b] = Sample::of_kinds([side(900, 10), side(960, 20)]);
         assert_eq!((a.n, b.n, a.mean, b.mean), (20, 40, 500.5, 530.5));
@@ -194,11 +225,17 @@ mod tests {
         assert_eq!(verdict(&a, &b), Verdict::More);
         // Another mix has another mean.
         let mut more = side(960, 10);
-        more.push(("draft", 100));
+        more.push(("draft", false, 100));
         let [a, b] = Sample::of_kinds([side(900, 10), more]);
         assert!(a.variance > 100_000.0 && verdict(&a, &b) == Verdict::Noise, "{a:?}");
+        // A last step that is cut off weighs as the others of its kind.
+        let mut cut = side(900, 10);
+        (cut[19].1, cut[19].2) = (true, 300);
+        let [a, _] = Sample::of_kinds([cut, side(960, 20)]);
+        let verify = (5.0 * 900.0 + 4.0 * 901.0) / 9.0;
+        assert_eq!((a.n, a.mean), (19, (100.5 + verify) / 2.0));
         // One step of each kind says nothing of variation within it.
-        let each = |by: i64| (0..8).map(|i| (i, 100 * i + by)).collect::<Vec<_>>();
+        let each = |by: i64| (0..8).map(|i| (i, false, 100 * i + by)).collect::<Vec<_>>();
         assert_eq!(Sample::of_kinds([each(0), each(5)])[0], Sample::of((0..8).map(|i| 100 * i)));
     }
 

@@ -272,7 +272,7 @@ fn too_few_steps_are_said() {
     assert!(
         gpu(&comparison)
             .summary
-            .ends_with("Not enough to test significance: 1 step in A, 8 steps in B, not counting the last (need 5 per side)."),
+            .ends_with("Not enough to test significance: 1 step in A, 8 steps in B, not counting the last (need 5 whole ones per side)."),
         "{}",
         gpu(&comparison).summary
     );

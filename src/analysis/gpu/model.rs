@@ -905,7 +905,7 @@ impl<'a> GpuTrace<'a> {
     pub fn has_impossible_times(&self) -> bool {
         let of_work: i128 = self.work.iter().map(|work| i128::from(work.dur())).sum();
         let of_trace =
-            self.trace.span().map_or(0, |(start, end)| i128::from(end).saturating_sub(i128::from(start)));
+            self.trace.extent().map_or(0, |(start, end)| i128::from(end).saturating_sub(i128::from(start)));
         // Sums cover several streams and devices.
         of_work.max(of_trace) > i128::from(i64::MAX / 8)
     }

@@ -15,7 +15,7 @@ use super::gpu::captures;
 use super::gpu::facts::RunFacts;
 use super::gpu::parts::{Activity, NOT_RECORDED, OUTSIDE_STEPS, Parts, StepWindow, step_windows};
 use super::gpu::spans::Span;
-use super::gpu::stats::{self, Durations, share};
+use super::gpu::stats::{self, Durations, SumNs, share};
 use super::gpu::steps::NO_STEP;
 use super::gpu::{self, GpuTrace, Lack, NamedTrace, Tool};
 use super::timeline::{cut, integers, texts, with_left_out};
@@ -609,11 +609,16 @@ impl TraceReport<'_, '_> {
                 .map(|(window, ..)| window.step)
                 .collect();
             let mut whole = complete.clone();
-            whole.retain(|(window, ..)| !cut.contains(&window.step));
+            whole.retain(|(window, ..)| !window.is_cut);
             let leaves_out_cut = !whole.is_empty() && whole.len() < complete.len();
             let timed = if whole.is_empty() { &complete } else { &whole };
             let times = Durations::new(timed.iter().map(|(_, parts, _)| parts.total).collect());
-            let per_token = tokens_of(&steps(timed)).map(|tokens| times.total() as u64 / tokens);
+            // The tokens of a step are those of all of its GPUs.
+            let mut with_tokens = complete.clone();
+            with_tokens.retain(|(window, ..)| !cut.contains(&window.step));
+            let with_tokens = if with_tokens.is_empty() { &complete } else { &with_tokens };
+            let of_tokens = with_tokens.iter().map(|(_, parts, _)| parts.total).sum_ns();
+            let per_token = tokens_of(&steps(with_tokens)).map(|tokens| of_tokens as u64 / tokens);
             rows.push(PhaseRow {
                 phase,
                 name,

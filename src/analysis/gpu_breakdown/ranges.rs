@@ -2,7 +2,7 @@
 
 use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::stats::{Durations, deviation, share};
-use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace};
+use crate::analysis::gpu::{Kind, NamedTrace};
 use crate::analysis::timeline::{cut, integers, texts, with_left_out};
 use crate::base::hash::HashMap;
 use crate::base::sort;
@@ -89,31 +89,24 @@ pub fn table(named: &NamedTrace<'_, '_>) -> Option<Table> {
 /// Total duration and number of kernels and copies by annotation name; nested annotations of one name count once.
 fn work_in(named: &NamedTrace<'_, '_>) -> HashMap<StringId, (i64, u64)> {
     let gpu = named.gpu;
-    let around = names_around(gpu);
-    let mut sums: HashMap<StringId, (i64, u64)> = HashMap::default();
-    for work in gpu.work.iter().filter(|work| work.launch != NONE) {
-        for name in around.get(&work.launch).into_iter().flatten() {
-            let (time, n) = sums.entry(*name).or_default();
-            (*time, *n) = (time.saturating_add(work.dur()), *n + 1);
-        }
-    }
-    sums
-}
-
-/// Names of the annotations around each launch on its thread, each once. Annotations that overlap only in part are on tracks of their
-/// own, so not all of them are parents of the launch.
-fn names_around(gpu: &GpuTrace<'_>) -> HashMap<u32, Vec<StringId>> {
     let (slices, tracks) = (&gpu.trace.slices, &gpu.trace.tracks);
-    let mut around: HashMap<u32, Vec<StringId>> = HashMap::default();
-    around.extend(gpu.work.iter().filter(|work| work.launch != NONE).map(|work| (work.launch, Vec::new())));
+    let mut of_launch: HashMap<u32, (i64, u64)> = HashMap::default();
+    for work in gpu.work.iter().filter(|work| work.launch != NONE) {
+        let (time, n) = of_launch.entry(work.launch).or_default();
+        (*time, *n) = (time.saturating_add(work.dur()), *n + 1);
+    }
     let place = |slice: u32| tracks.place(slices.track[slice as usize]);
-    // Annotations of each thread that may not have ended, in order of start, as slices are.
+    // Annotations of each thread that may not have ended, in order of start, as slices are. Those that overlap only in part are on
+    // tracks of their own, so not all of them are parents of the launch.
     let mut open: HashMap<Place, Vec<u32>> = HashMap::default();
+    let mut sums: HashMap<StringId, (i64, u64)> = HashMap::default();
+    let mut names: Vec<StringId> = Vec::new();
     for slice in 0..slices.len() as u32 {
         if gpu.kind_of(slice as usize) == Kind::Annotation {
             open.entry(place(slice)).or_default().push(slice);
         }
-        let Some(names) = around.get_mut(&slice) else { continue };
+        let Some((time, n)) = of_launch.get(&slice) else { continue };
+        names.clear();
         let mut at = slice;
         while let Some(range) = gpu.around(at, |_, kind| kind == Kind::Annotation) {
             names.push(slices.name[range as usize]);
@@ -127,8 +120,12 @@ fn names_around(gpu: &GpuTrace<'_>) -> HashMap<u32, Vec<StringId>> {
             let holding = open.iter().filter(|range| gpu.end_of(**range) >= end);
             names.extend(holding.map(|range| slices.name[*range as usize]));
         }
-        names.sort_unstable();
+        sort::by(&mut names, Ord::cmp);
         names.dedup();
+        for name in &names {
+            let (of_name, n_of_name) = sums.entry(*name).or_default();
+            (*of_name, *n_of_name) = (of_name.saturating_add(*time), *n_of_name + n);
+        }
     }
-    around
+    sums
 }

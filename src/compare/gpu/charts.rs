@@ -62,7 +62,7 @@ pub fn differences<'a>(lines: impl Iterator<Item = (&'a str, i64)>) -> Chart {
 /// All steps of the main phase, A first, each side sorted by duration. `None` for a single step on each side.
 pub fn spread(pair: &Pair<'_>) -> Option<Chart> {
     let slot = pair.main()?;
-    if pair.n(0, slot) + pair.n(1, slot) < 3 {
+    if pair.durations(slot).iter().map(|of| of.n).sum::<usize>() < 3 {
         return None;
     }
     let (mut labels, mut parts) = (Vec::new(), Vec::new());

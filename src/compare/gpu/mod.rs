@@ -21,7 +21,7 @@ use crate::base::units::{Unit, counted, format_ns};
 use crate::compare::noise::{MIN_SHARE, Sample, Verdict, band, verdict};
 use crate::report::{Facts, Report, Value};
 use sequence::AlignedStep;
-use side::{GpuSide, Slot, Stretch, whole};
+use side::{GpuSide, Slot, Stretch};
 use std::borrow::Cow;
 
 /// Id of the GPU comparison report.
@@ -203,7 +203,7 @@ fn samples_of<'s>(
     let mut side = 0..2;
     Sample::of_kinds(steps.map(|steps| {
         let side = side.next().unwrap_or(0);
-        whole(steps).map(|step| (step.kind(), get(side, step))).collect()
+        steps.map(|step| (step.kind(), step.is_cut, get(side, step))).collect()
     }))
 }
 
@@ -337,7 +337,8 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
         let [a, b] = samples;
         out.push(Measure { id, what, unit, a: a.mean, b: b.mean, noise: band(&a, &b) });
     };
-    let Some(slot) = pair.main() else { return };
+    // A budget is always for the same phase, but for the time of a step, whichever kind changed.
+    let (Some(main), Some(slot)) = (pair.main(), pair.common().next()) else { return };
     let is_known = |id: &str| !pair.is_busy_only || !matches!(id, "gpu.per_step" | "gpu.idle");
     for (id, what) in MEASURES.iter().filter(|(id, _)| is_known(id)) {
         let get = |stretch: &Stretch| match *id {
@@ -351,7 +352,8 @@ fn measures(pair: &Pair<'_>, out: &mut Vec<Measure>) {
             _ => stretch.launches() as i64,
         };
         let unit = if *id == "gpu.launches" { Unit::Plain } else { Unit::Ns };
-        push((*id).to_string(), (*what).to_string(), unit, pair.samples(slot, |_, stretch| get(stretch)));
+        let of = if *id == "gpu.per_step" { main } else { slot };
+        push((*id).to_string(), (*what).to_string(), unit, pair.samples(of, |_, stretch| get(stretch)));
     }
     let on_both = |slot: &&Slot| pair.n(0, **slot) > 0 && pair.n(1, **slot) > 0;
     for slot in pair.slots.iter().filter(on_both).filter(|_| !pair.is_busy_only) {

@@ -290,7 +290,8 @@ impl GpuSide {
         for gpu in traces {
             builder.add(gpu);
             let models = gpu_models(gpu);
-            has_models &= !models.is_empty();
+            has_models &= !models.is_empty()
+                && gpu.devices.iter().all(|device| !model_of(gpu, device.number).is_empty());
             let label = if models.is_empty() { format!("{} GPU", gpu.vendor.name()) } else { models };
             if !labels.contains(&label) {
                 labels.push(label);
@@ -298,6 +299,8 @@ impl GpuSide {
             builder.side.is_amd |= gpu.vendor == Vendor::Amd;
         }
         let mut side = builder.finish();
+        // The order of files says nothing.
+        sort::by(&mut labels, Ord::cmp);
         side.gpus = labels.join(", ");
         side.has_models = has_models;
         Some(side)
@@ -380,12 +383,18 @@ impl GpuSide {
 fn gpu_models(gpu: &GpuTrace<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for device in &gpu.devices {
-        let name = device.number.and_then(|number| gpu.facts.gpu_of(number)).map_or("", |gpu| &gpu.name);
+        let name = model_of(gpu, device.number);
         if !name.is_empty() && !names.contains(&name) {
             names.push(name);
         }
     }
+    sort::by(&mut names, Ord::cmp);
     names.join(", ")
+}
+
+/// Model of a device; empty if unknown.
+fn model_of<'a>(gpu: &'a GpuTrace<'_>, number: Option<i64>) -> &'a str {
+    number.and_then(|number| gpu.facts.gpu_of(number)).map_or("", |gpu| &gpu.name)
 }
 
 fn add_operation(list: &mut Vec<OfOperation>, operation: u32, ns: i64, n: u64) {

@@ -170,8 +170,14 @@ const PARTS: [(&str, Part); 6] = [
 
 /// Whether a side does not tell the cause of any of the idle time in a phase, for instance because it has no launches.
 pub fn has_unknown_causes(pair: &Pair<'_>, side: usize, slot: Slot) -> bool {
+    unknown_share(pair, side, slot).is_some_and(|share| share == 1.0)
+}
+
+/// Share of the idle time of a phase whose cause is unknown. `None` without idle time.
+pub fn unknown_share(pair: &Pair<'_>, side: usize, slot: Slot) -> Option<f64> {
     let idle = pair.sum(side, slot, |stretch| stretch.time.idle);
-    idle > 0 && idle == pair.sum(side, slot, |stretch| stretch.time.idle_unknown)
+    let unknown = pair.sum(side, slot, |stretch| stretch.time.idle_unknown);
+    (idle > 0).then(|| unknown as f64 / idle as f64)
 }
 
 fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -> Row {
@@ -273,7 +279,9 @@ pub fn phases(pair: &Pair<'_>) -> Table {
                     &format!("{name}, deviation"),
                     Unit::Ns,
                     rows.iter()
-                        .map(|row| Some(row.samples[side].variance.sqrt()).filter(|_| row.n[side] > 1))
+                        .map(|row| {
+                            Some(row.samples[side].variance.sqrt()).filter(|_| row.samples[side].n > 1)
+                        })
                         .collect(),
                 ),
             )

@@ -4,7 +4,7 @@ use super::super::words::each;
 use super::kernels::operation_rows;
 use super::side::{Slot, Stretch};
 use super::steps::{
-    EXPOSED_COMMUNICATION, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, Row, has_unknown_causes, per,
+    EXPOSED_COMMUNICATION, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, Row, per, unknown_share,
 };
 use super::{Pair, REPORT, charts, faster, per_step_words, steps_words};
 use crate::analysis::gpu::kernel_names::readable;
@@ -83,7 +83,7 @@ fn difference(pair: &Pair<'_>) -> String {
             };
             let is_without_last = [&a, &b].iter().zip([0, 1]).any(|(of, side)| of.n < pair.n(side, slot));
             format!(
-                "{}: {numbers}{}{others}. Not enough to test significance: {} in A, {} in B{} (need {MIN_STEPS} per side).",
+                "{}: {numbers}{}{others}. Not enough to test significance: {} in A, {} in B{} (need {MIN_STEPS} whole ones per side).",
                 faster(slot, &a, &b),
                 mostly(),
                 n(&a),
@@ -188,8 +188,8 @@ const MIN_ALIKE: usize = 4;
 const NEARLY_ALL: f64 = 0.8;
 const ALIKE: f64 = 0.015;
 
-/// B / A of the mean duration of kernels, if it is about the same for nearly all kernels of a phase, and the busy time of a step
-/// changed by that.
+/// B / A of the mean duration of kernels, if it is about the same for nearly all kernels of a phase, the busy time of a step changed by
+/// that, and its whole time mostly by that.
 fn uniform(pair: &Pair<'_>, slot: Slot) -> Option<f64> {
     let mut sums: HashMap<&str, [(i64, u64); 2]> = HashMap::default();
     let mut all = [0.0; 2];
@@ -219,12 +219,16 @@ fn uniform(pair: &Pair<'_>, slot: Slot) -> Option<f64> {
     let [a, b] = pair.samples(slot, |_, stretch| stretch.time.busy());
     let is_changed = matches!(verdict(&a, &b), Verdict::More | Verdict::Less);
     let is_that = (b.mean - ratio * a.mean).abs() <= ALIKE * a.mean && (ratio - 1.0).abs() > ALIKE;
-    (total > 0.0 && alike().count() >= MIN_ALIKE && is_all && is_changed && is_that).then_some(ratio)
+    let [wall_a, wall_b] = pair.durations(slot);
+    let is_most = (b.mean - a.mean).abs() >= NEARLY_ALL * (wall_b.mean - wall_a.mean).abs();
+    let is_uniform =
+        total > 0.0 && alike().count() >= MIN_ALIKE && is_all && is_changed && is_that && is_most;
+    is_uniform.then_some(ratio)
 }
 
 /// [`uniform`], where GPUs of the same model leave other clocks as the likely reason.
 fn like_clocks(pair: &Pair<'_>, slot: Slot) -> Option<f64> {
-    let is_known = pair.side(0).gpus == pair.side(1).gpus;
+    let is_known = (0..2).all(|side| pair.side(side).has_models) && pair.side(0).gpus == pair.side(1).gpus;
     uniform(pair, slot).filter(|_| is_known && opposite(pair, slot).is_none())
 }
 
@@ -340,6 +344,9 @@ fn rest(lines: &[Line], wall_a: i64) -> Option<Finding> {
     })
 }
 
+/// Share of idle time of unknown cause from which idle time is not compared by cause.
+const MOSTLY_UNKNOWN: f64 = 0.5;
+
 /// Changes of the time of a step; they add up to its change.
 fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
@@ -363,7 +370,8 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     };
     let of_part = |name| LineOf { name, table: PARTS, column: "part", filter: name };
     let idle_unknown = |word: &str| format!("{word} idle time, cause unknown");
-    if [0, 1].iter().any(|side| has_unknown_causes(pair, *side, slot)) {
+    if [0, 1].iter().any(|side| unknown_share(pair, *side, slot).is_some_and(|share| share >= MOSTLY_UNKNOWN))
+    {
         // What is unknown on one side cannot be compared by cause.
         part(&idle_unknown, &|stretch| stretch.time.idle, of_part(IDLE_UNKNOWN));
     } else {
@@ -387,7 +395,10 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     let exposed = -change(pair.samples(slot, |_, stretch| {
         stretch.time.communication.saturating_sub(stretch.time.exposed_communication)
     }));
-    if less_overlap * exposed > 0.0 && exposed.abs() >= NEARLY_ALL * less_overlap.abs() {
+    // Hidden communication may also just have become shorter.
+    let more_exposed = change(pair.samples(slot, |_, stretch| stretch.time.exposed_communication));
+    let explains = |by: f64| less_overlap * by > 0.0 && by.abs() >= NEARLY_ALL * less_overlap.abs();
+    if explains(exposed) && explains(more_exposed) {
         let text = |word: &str| {
             let other = if word == "more" { "less" } else { "more" };
             format!("{word} exposed communication ({other} overlap with compute)")
@@ -403,6 +414,9 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
 
 /// The operation that changed most per step among the kernels launched outside steps: ` (Sampling)`. Empty if there is none.
 fn outside_operation(pair: &Pair<'_>, slot: Slot) -> String {
+    if !pair.slots.contains(&Slot::Outside) {
+        return String::new();
+    }
     let n = [0, 1].map(|side| pair.n(side, slot).max(1) as f64);
     let change = |row: &Row| (row.total[1] as f64 / n[1] - row.total[0] as f64 / n[0]).abs();
     let mut rows = operation_rows(pair);
