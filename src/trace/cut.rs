@@ -122,7 +122,7 @@ impl Cut {
             None => of_profiles.cloned().collect(),
         };
         if let Some(max_depth) = self.max_depth {
-            let mut outer = profiles::Outer::new(&trace.stacks, max_depth);
+            let outer = profiles::Outer::new(&trace.stacks, max_depth);
             let of_profiles = part.stack_profiles.iter_mut().flat_map(|profile| &mut profile.stack);
             of_profiles.chain(&mut part.samples.stack).for_each(|stack| *stack = outer.of(*stack));
         }

@@ -233,7 +233,14 @@ fn report(context: &Context<'_>) -> Report {
     }
     // The overview, which has the metadata of traces, says nothing of files that are only profiles.
     if !overview::applies(context.run) {
-        context.run.traces.iter().filter_map(overview::metadata_table).for_each(|table| report.table(table));
+        let traces = &context.run.traces;
+        for (number, trace) in traces.iter().enumerate() {
+            if let Some(mut table) = overview::metadata_table(trace) {
+                table.id = numbered("metadata", number);
+                table.title = several::titled(&table.title, trace, traces.len());
+                report.table(table);
+            }
+        }
     }
     report
 }

@@ -17,7 +17,7 @@ use crate::export::{ExporterInfo, Input, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
-use crate::trace::stack_profiles::{Amount, nanoseconds_exponent};
+use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
 use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
@@ -647,7 +647,17 @@ fn write_profile(
     let scaled = |amount: Amount, scale: i32| {
         Amount::with_exponent(amount.digits, scale - i32::from(amount.places)).unwrap_or(amount)
     };
-    let start = profile.span.map_or(Amount::ZERO, |(start, _)| start);
+    // Each counts from its own start, unless several processes share an axis.
+    let has_axis = |it: &StackProfile| it.time_unit == profile.time_unit && it.offset != Amount::ZERO;
+    let starts = || {
+        let of_unit = trace.stack_profiles.iter().filter(|it| it.time_unit == profile.time_unit);
+        of_unit.filter_map(StackProfile::span_of_file).map(|(start, _)| start)
+    };
+    let start = match trace.stack_profiles.iter().any(has_axis) {
+        true => starts().reduce(|a, b| if b < a { b } else { a }),
+        false => profile.span.map(|(start, _)| start),
+    };
+    let start = start.unwrap_or(Amount::ZERO);
     let mut stacks = Stacks::default();
     let mut known: HashMap<StackId, Option<u32>> = HashMap::default();
     known.insert(StackId::NONE, None);

@@ -145,6 +145,7 @@ fn read_threads(
         .map(|category| texts.id(category.get("name"), out))
         .collect();
     let mut shared: Option<processed::Tables<'_>> = None;
+    let mut shared_strings: Option<Vec<Item<'_>>> = None;
     for thread in profile.get("threads").into_iter().flat_map(Item::items) {
         if let Some(text) = thread.text() {
             read_text(text, around, markers, out);
@@ -163,7 +164,7 @@ fn read_threads(
             gecko::count_markers(&mut about, markers, out);
         } else {
             processed::read(&mut about, profile, &mut shared, out);
-            processed::count_markers(&mut about, profile, markers, out);
+            processed::count_markers(&mut about, profile, &mut shared_strings, markers, out);
         }
     }
 }

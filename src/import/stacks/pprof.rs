@@ -423,13 +423,14 @@ impl Profile {
         let default = names.iter().position(|(name, _)| *name == of_name && !of_name.is_none());
         let default = default.unwrap_or(names.len().saturating_sub(1));
         let mut profiles: Vec<StackProfile> = Vec::with_capacity(names.len());
+        let mut n_of: HashMap<(StringId, StringId), u32> = HashMap::default();
         for (number, (name, unit)) in names.into_iter().enumerate() {
             // Weights of one measure and unit are added, which those of one file are not.
-            let n_before = profiles.iter().filter(|it| (it.name, it.unit) == (name, unit)).count();
+            let n = n_of.entry((name, unit)).or_default();
+            *n += 1;
             let mut measure = name;
-            if n_before > 0 {
-                let numbered =
-                    format!("{} ({})", out.trace.strings.get_opt(name).unwrap_or_default(), n_before + 1);
+            if *n > 1 {
+                let numbered = format!("{} ({n})", out.trace.strings.get_opt(name).unwrap_or_default());
                 measure = out.trace.strings.intern(&numbered);
                 // Without texts, none has a name.
                 if !self.strings.is_empty() {
@@ -437,7 +438,13 @@ impl Profile {
                 }
             }
             let is_default = number == default;
-            profiles.push(StackProfile { name, measure, kind, is_default, ..StackProfile::new(unit) });
+            profiles.push(StackProfile {
+                name: measure,
+                measure,
+                kind,
+                is_default,
+                ..StackProfile::new(unit)
+            });
         }
         profiles
     }

@@ -1,6 +1,5 @@
 //! Parts of stack profiles: the samples in a time range, and the outer frames of stacks.
 
-use crate::base::hash::HashMap;
 use crate::trace::Trace;
 use crate::trace::samples::{StackId, StackTable};
 use crate::trace::stack_profiles::{Amount, Amounts, StackProfile, nanoseconds_exponent};
@@ -63,30 +62,27 @@ pub fn within(trace: &Trace, profile: &StackProfile, range: (i64, i64)) -> Optio
 }
 
 /// Stacks without their inner frames.
-pub struct Outer<'a> {
-    stacks: &'a StackTable,
-    /// Most frames of a stack.
-    most: usize,
-    known: HashMap<StackId, StackId>,
-}
+pub struct Outer(Vec<StackId>);
 
-impl<'a> Outer<'a> {
-    pub fn new(stacks: &'a StackTable, most: u32) -> Outer<'a> {
-        Outer { stacks, most: most as usize, known: HashMap::default() }
+impl Outer {
+    /// At most `most` frames of each stack.
+    pub fn new(stacks: &StackTable, most: u32) -> Outer {
+        let n = stacks.parent.len();
+        let mut depths: Vec<u32> = Vec::with_capacity(n);
+        let mut outer: Vec<StackId> = Vec::with_capacity(n);
+        // Callers come before what they call.
+        for (number, parent) in (0..).zip(&stacks.parent) {
+            let parent = parent.0 as usize;
+            let depth = depths.get(parent).map_or(1, |depth| depth + 1);
+            let of_parent = outer.get(parent).copied();
+            depths.push(depth);
+            outer.push(if depth <= most { StackId(number) } else { of_parent.unwrap_or(StackId::NONE) });
+        }
+        Outer(outer)
     }
 
     /// The outer frames of a stack.
-    pub fn of(&mut self, stack: StackId) -> StackId {
-        let (stacks, most) = (self.stacks, self.most);
-        *self.known.entry(stack).or_insert_with(|| {
-            // From the innermost frame to the outermost.
-            let mut path = Vec::new();
-            let mut at = stack;
-            while let Some(parent) = stacks.parent.get(at.0 as usize) {
-                path.push(at);
-                at = *parent;
-            }
-            path.len().checked_sub(most).and_then(|inner| path.get(inner)).copied().unwrap_or(stack)
-        })
+    pub fn of(&self, stack: StackId) -> StackId {
+        self.0.get(stack.0 as usize).copied().unwrap_or(stack)
     }
 }

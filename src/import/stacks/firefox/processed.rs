@@ -76,10 +76,11 @@ fn strings_of<'a>(thread: Item<'a>, profile: Item<'a>) -> Vec<Item<'a>> {
     }
 }
 
-/// Counts the markers of a thread by name.
+/// Counts the markers of a thread by name. `shared` has the texts of all threads, once one has needed them.
 pub fn count_markers<'a>(
     about: &mut Thread<'a, '_>,
     profile: Item<'a>,
+    shared: &mut Option<Vec<Item<'a>>>,
     markers: &mut Markers,
     out: &mut TraceBuilder,
 ) {
@@ -89,7 +90,14 @@ pub fn count_markers<'a>(
     if n_markers == 0 {
         return;
     }
-    let strings = strings_of(about.thread, profile);
+    let own = ["stringArray", "stringTable"]
+        .iter()
+        .any(|name| about.thread.get(name).is_some_and(|it| !it.is_null()));
+    let of_thread = own.then(|| strings_of(about.thread, profile));
+    let strings = match &of_thread {
+        Some(strings) => strings,
+        None => shared.get_or_insert_with(|| strings_of(about.thread, profile)),
+    };
     for row in 0..n_markers {
         let text = name.index(row).and_then(|at| strings.get(at).copied());
         *markers.entry(about.texts.id(text, out)).or_default() += 1;
