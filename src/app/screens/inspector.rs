@@ -1,6 +1,7 @@
 //! Beside a report in a wide window: all columns of the row that has the focus, and the events that it stands for.
 
 use super::timeline::details::BoxDetails;
+use crate::app::browser::Pause;
 use crate::app::client::Answer;
 use crate::app::erased::{Show, effect, memo};
 use crate::app::state::{Inspected, Tab};
@@ -10,6 +11,9 @@ use std::sync::Arc;
 use tracedrop::base::units::{format_ns, group_digits};
 use tracedrop::engine::protocol::Request;
 use tracedrop::timeline::answers::{BoxLink, Lengths, Named, TimelineAnswer, TimelineAsk};
+
+/// How long a row has the focus before its events are looked for.
+const PAUSE_MS: u32 = 120;
 
 #[component]
 pub fn Inspector(
@@ -23,9 +27,7 @@ pub fn Inspector(
     };
     let is_there = memo(move || of_shown().is_some());
     let named = RwSignal::new(None::<Arc<Named>>);
-    effect(move || {
-        named.set(None);
-        let Some(inspected) = of_shown() else { return };
+    let ask = move |inspected: Arc<Inspected>| {
         let text = inspected.text.clone();
         tab.ask(
             move |ticket| Request::Timeline { ticket, of: None, ask: TimelineAsk::Named { text } },
@@ -41,6 +43,15 @@ pub fn Inspector(
                 }
             },
         );
+    };
+    // Keys may pass many rows, and each is looked for in all of the trace.
+    let pause = Pause::new();
+    effect(move || {
+        named.set(None);
+        match of_shown() {
+            Some(inspected) => pause.start(PAUSE_MS, move || ask(inspected)),
+            None => pause.cancel(),
+        }
     });
     view! {
         <Show when=move || is_there.get()>

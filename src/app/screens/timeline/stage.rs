@@ -365,7 +365,7 @@ impl Stage {
         let view = match state.view.get_untracked() {
             Some(view) if (view.width - width).abs() < 0.5 => return self.draw_soon(),
             Some(view) => view.resized(width),
-            None => Viewport::whole(span, width),
+            None => self.all_of(Viewport::whole(span, width)),
         };
         state.view.set(Some(view));
     }
@@ -480,7 +480,16 @@ impl Stage {
     }
 
     pub fn show_all(self) {
-        self.change(|view| Viewport::whole(view.span_ns as u64, view.width));
+        self.change(|view| self.all_of(view));
+    }
+
+    /// All of the timeline, or the time range that was chosen when the file was read.
+    fn all_of(self, view: Viewport) -> Viewport {
+        let range = self.tab.document.with_untracked(|it| it.as_ref().and_then(|it| it.range.chosen));
+        match range.map(|(from, to)| (from.max(0) as f64, (to as f64).min(view.span_ns))) {
+            Some((from, to)) if to > from => view.exactly(from, to),
+            _ => Viewport::whole(view.span_ns as u64, view.width),
+        }
     }
 
     pub fn fold(self, number: u32) {
