@@ -652,7 +652,10 @@ fn read_table(content: TableContent<'_>) -> Result<Table, Refusal> {
             push_cell(&mut cells, read_value(&kind, row[at])?);
         }
         let marks = marks.unwrap_or(0);
-        let mut column = Column::new("", &label, unit_of(&unit), content_of(&id), cells);
+        // Names in the table of metadata are no names of the traced program.
+        let is_key_of_metadata = id == "name" && content.id.0.starts_with("metadata");
+        let means = if is_key_of_metadata { Content::Plain } else { content_of(&id) };
+        let mut column = Column::new("", &label, unit_of(&unit), means, cells);
         column.id = id.into();
         (column.key, column.bar) = (marks & 1 != 0, marks & 2 != 0);
         made.push(column);

@@ -52,7 +52,7 @@ issue_kinds! {
     NO_TIMES = "stacks-no-times", Note, "no times; samples are spread evenly", "";
     COUNTED = "stacks-counted", Note, "no times; each sample counts once", "";
     NO_PERIOD = "stacks-no-period", Note,
-        "samples of other threads have no period; periods leave them out, so samples are shown first", "";
+        "some threads have no periods, so weights by period miss them; sample counts are shown first", "";
     DUPLICATE_TYPE = "stacks-duplicate-type", Note,
         "two kinds of values have the same name and unit; each is shown apart", "";
     NO_STRINGS = "stacks-no-strings", Note,
