@@ -322,10 +322,7 @@ impl Timeline {
         let part = &self.parts[number];
         let trace = &run.traces[part.trace];
         let names = part.names(trace);
-        let length = |id: usize| {
-            let (start, end) = part.span(trace, id);
-            end.wrapping_sub(start) as u64
-        };
+        let length = |id: usize| part.length(trace, id);
         let (name, own) = (names[id], length(id));
         let mut sums = SameName { min_ns: u64::MAX, ..SameName::default() };
         for other in (0..names.len()).filter(|other| names[*other] == name) {

@@ -68,11 +68,6 @@ impl Sums {
     }
 }
 
-fn length(part: &Part, trace: &Trace, id: usize) -> u64 {
-    let (start, end) = part.span(trace, id);
-    end.wrapping_sub(start).max(0) as u64
-}
-
 /// Name of the box directly around a box.
 fn around(part: &Part, trace: &Trace, id: usize) -> Option<StringId> {
     let parents = part.own.as_ref().map_or(&trace.slices.parent, |boxes| &boxes.parent);
@@ -93,7 +88,7 @@ impl Timeline {
             let trace = &run.traces[part.trace];
             let mut of_part: HashMap<StringId, u64> = HashMap::default();
             matches.for_each(part, trace, |id| {
-                sums.add(length(part, trace, id), BoxName { part: number as u32, id: id as u32 });
+                sums.add(part.length(trace, id), BoxName { part: number as u32, id: id as u32 });
                 if let Some(name) = around(part, trace, id) {
                     *of_part.entry(name).or_default() += 1;
                 }
@@ -105,7 +100,7 @@ impl Timeline {
         let mut lengths = Lengths::new(sums.min_ns, sums.max_ns);
         for (_, (part, matches)) in parts() {
             let trace = &run.traces[part.trace];
-            matches.for_each(part, trace, |id| lengths.add(length(part, trace, id)));
+            matches.for_each(part, trace, |id| lengths.add(part.length(trace, id)));
         }
         let mut callers: Vec<(String, u64)> = callers.into_iter().collect();
         sort::by(&mut callers, |(a_name, a), (b_name, b)| b.cmp(a).then_with(|| a_name.cmp(b_name)));

@@ -300,6 +300,15 @@ impl Part {
         }
     }
 
+    /// Length of a box in nanoseconds, also where its end is beyond the last time there is.
+    pub fn length(&self, trace: &Trace, id: usize) -> u64 {
+        let length = match &self.own {
+            Some(boxes) => boxes.length(id),
+            None => SliceBoxes::new(trace).length(id),
+        };
+        length.max(0) as u64
+    }
+
     pub fn len(&self, trace: &Trace) -> usize {
         self.own.as_ref().map_or(trace.slices.len(), |boxes| boxes.start.len())
     }

@@ -183,8 +183,10 @@ impl<'a> Weight<'a> {
 
     /// Name of the thread, or of the profile where that is no measure.
     fn thread_name(&self, profile: &StackProfile) -> Option<&'a str> {
-        let name = Some(profile.name).filter(|name| *name != profile.measure);
-        self.text(profile.thread).or_else(|| self.text(name?))
+        // Measures of one name are numbered.
+        let measure = self.text(profile.measure).unwrap_or_default();
+        let name = self.text(profile.name).filter(|name| !measure.starts_with(name));
+        self.text(profile.thread).or(name)
     }
 }
 

@@ -438,13 +438,7 @@ impl Profile {
                 }
             }
             let is_default = number == default;
-            profiles.push(StackProfile {
-                name: measure,
-                measure,
-                kind,
-                is_default,
-                ..StackProfile::new(unit)
-            });
+            profiles.push(StackProfile { name, measure, kind, is_default, ..StackProfile::new(unit) });
         }
         profiles
     }
