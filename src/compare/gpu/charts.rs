@@ -2,7 +2,6 @@
 
 use super::super::words::differences_drawn;
 use super::Pair;
-use super::kernels::operation_rows;
 use super::side::whole;
 use crate::base::units::Unit;
 use crate::report::Chart;
@@ -19,7 +18,7 @@ fn sides(pair: &Pair<'_>) -> [String; 2] {
 
 /// One bar per operation and side.
 pub fn operations(pair: &Pair<'_>) -> Chart {
-    let rows = operation_rows(pair);
+    let rows = pair.operation_rows();
     let shown: Vec<_> = rows.iter().filter(|row| Some(row.slot) == pair.main()).take(MAX_BARS).collect();
     let mut labels = Vec::new();
     let mut values = [Vec::new(), Vec::new()];

@@ -22,7 +22,7 @@ fn sort(rows: &mut [Row]) {
     });
 }
 
-/// Operations of all phases.
+/// See [`Pair::operation_rows`].
 pub fn operation_rows(pair: &Pair<'_>) -> Vec<Row> {
     let mut sums: HashMap<(Slot, &str), [(i64, u64); 2]> = HashMap::default();
     for number in [0, 1] {
@@ -101,7 +101,7 @@ fn share_column(rows: &[&Row]) -> Column {
 
 /// One row per phase and operation.
 pub fn operations(pair: &Pair<'_>) -> Table {
-    let all = operation_rows(pair);
+    let all = pair.operation_rows();
     let rows: Vec<&Row> = all.iter().collect();
     let mut columns = vec![Column::key(
         "operation",

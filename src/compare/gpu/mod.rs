@@ -23,6 +23,7 @@ use crate::report::{Facts, Report, Value};
 use sequence::AlignedStep;
 use side::{GpuSide, Slot, Stretch};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// Id of the GPU comparison report.
 const REPORT: &str = "compare-gpu";
@@ -44,6 +45,8 @@ pub(super) struct Pair<'a> {
     /// Whether idle time is left out on both sides because a side has missing device records. Time is then busy time.
     pub is_busy_only: bool,
     pub filter: PhaseFilter,
+    /// See [`Pair::operation_rows`].
+    operation_rows: OnceCell<Vec<steps::Row>>,
 }
 
 /// The tool that wrote a side; [`Tool::Other`] if there are several.
@@ -96,6 +99,7 @@ impl<'a> Pair<'a> {
             is_made_whole,
             is_busy_only,
             filter,
+            operation_rows: OnceCell::new(),
         };
         let mut slots: Vec<Slot> = pair.a.slots().into_iter().chain(pair.b.slots()).collect();
         slots.sort_unstable();
@@ -173,6 +177,11 @@ impl<'a> Pair<'a> {
     /// Phases that changed significantly besides the main one.
     pub fn also_changed(&self) -> impl Iterator<Item = Slot> {
         self.common().filter(move |slot| Some(*slot) != self.main && self.is_changed(*slot))
+    }
+
+    /// Operations of all phases, made once: tables, charts and texts need them.
+    pub fn operation_rows(&self) -> &[steps::Row] {
+        self.operation_rows.get_or_init(|| kernels::operation_rows(self))
     }
 
     /// Names of the operations of both sides.

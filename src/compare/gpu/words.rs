@@ -1,7 +1,6 @@
 //! Largest changes from A to B, as lines that add up to the total difference.
 
 use super::super::words::each;
-use super::kernels::operation_rows;
 use super::side::{Slot, Stretch};
 use super::steps::{
     EXPOSED_COMMUNICATION, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, Row, per, unknown_share,
@@ -350,7 +349,7 @@ const MOSTLY_UNKNOWN: f64 = 0.5;
 /// Changes of the time of a step; they add up to its change.
 fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    for row in operation_rows(pair).iter().filter(|row| row.slot == slot) {
+    for row in pair.operation_rows().iter().filter(|row| row.slot == slot) {
         lines.push(operation_line(row));
     }
     let mut part = |text: &dyn Fn(&str) -> String, get: &dyn Fn(&Stretch) -> i64, of: LineOf<'_>| {
@@ -419,7 +418,7 @@ fn outside_operation(pair: &Pair<'_>, slot: Slot) -> String {
     }
     let n = [0, 1].map(|side| pair.n(side, slot).max(1) as f64);
     let change = |row: &Row| (row.total[1] as f64 / n[1] - row.total[0] as f64 / n[0]).abs();
-    let mut rows = operation_rows(pair);
+    let mut rows: Vec<&Row> = pair.operation_rows().iter().collect();
     rows.retain(|row| row.slot == Slot::Outside && change(row) > 0.0);
     sort::by(&mut rows, |a, b| change(b).total_cmp(&change(a)));
     match &rows[..] {
