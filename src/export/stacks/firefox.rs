@@ -17,7 +17,7 @@ use crate::export::{ExporterInfo, Input, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
-use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
+use crate::trace::stack_profiles::{Amount, nanoseconds_exponent};
 use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
@@ -211,10 +211,11 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
             write_samples(run, trace, number, (thread, &rows), &mut shared, &mut out)?;
             pause().await;
         }
+        let axes = starts_of_axes(trace);
         let of_units = profiles(trace, kind_of).into_iter().filter(|it| it.is_first_of_unit);
         for (at, of) in of_units.enumerate() {
             separate(&mut out);
-            write_profile(run, trace, (number, at), &of, &mut shared, &mut out)?;
+            write_profile(run, trace, (number, at), &of, &axes, &mut shared, &mut out)?;
             pause().await;
         }
         for (at, profile) in trace.profiles.iter().enumerate() {
@@ -615,12 +616,29 @@ fn kind_of(unit: &str) -> &str {
     }
 }
 
+/// Where the time axis starts that the profiles of several processes share, by unit of time. Other profiles count from their own start.
+fn starts_of_axes(trace: &Trace) -> HashMap<StringId, Amount> {
+    let mut starts: HashMap<StringId, Amount> = HashMap::default();
+    let shared = trace.stack_profiles.iter().filter(|it| it.offset != Amount::ZERO);
+    let units: HashSet<StringId> = shared.map(|it| it.time_unit).collect();
+    for profile in trace.stack_profiles.iter().filter(|it| units.contains(&it.time_unit)) {
+        if let Some((start, _)) = profile.span_of_file() {
+            let of_unit = starts.entry(profile.time_unit).or_insert(start);
+            if start < *of_unit {
+                *of_unit = start;
+            }
+        }
+    }
+    starts
+}
+
 /// A stack profile as a thread. Samples without times follow each other in steps of a millisecond.
 fn write_profile(
     run: &Run,
     trace: &Trace,
     (number, at): (usize, usize),
     of: &Profile<'_>,
+    axes: &HashMap<StringId, Amount>,
     shared: &mut Shared,
     out: &mut Out<'_>,
 ) -> io::Result<()> {
@@ -647,17 +665,8 @@ fn write_profile(
     let scaled = |amount: Amount, scale: i32| {
         Amount::with_exponent(amount.digits, scale - i32::from(amount.places)).unwrap_or(amount)
     };
-    // Each counts from its own start, unless several processes share an axis.
-    let has_axis = |it: &StackProfile| it.time_unit == profile.time_unit && it.offset != Amount::ZERO;
-    let starts = || {
-        let of_unit = trace.stack_profiles.iter().filter(|it| it.time_unit == profile.time_unit);
-        of_unit.filter_map(StackProfile::span_of_file).map(|(start, _)| start)
-    };
-    let start = match trace.stack_profiles.iter().any(has_axis) {
-        true => starts().reduce(|a, b| if b < a { b } else { a }),
-        false => profile.span.map(|(start, _)| start),
-    };
-    let start = start.unwrap_or(Amount::ZERO);
+    let own_start = || profile.span.map(|(start, _)| start);
+    let start = axes.get(&profile.time_unit).copied().or_else(own_start).unwrap_or(Amount::ZERO);
     let mut stacks = Stacks::default();
     let mut known: HashMap<StackId, Option<u32>> = HashMap::default();
     known.insert(StackId::NONE, None);
