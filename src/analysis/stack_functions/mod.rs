@@ -185,7 +185,10 @@ impl<'a> Weight<'a> {
     fn thread_name(&self, profile: &StackProfile) -> Option<&'a str> {
         // Measures of one name are numbered.
         let measure = self.text(profile.measure).unwrap_or_default();
-        let name = self.text(profile.name).filter(|name| !measure.starts_with(name));
+        let is_measure = |name: &str| {
+            measure.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
+        };
+        let name = self.text(profile.name).filter(|name| !is_measure(name));
         self.text(profile.thread).or(name)
     }
 }
