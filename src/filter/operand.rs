@@ -48,12 +48,13 @@ impl Why {
             Why::AboveWhole(number) => {
                 format!("{number} is more than 100%: for {number}%, write {name}{op}{number}%.")
             }
+            Why::Comma(number) if number.matches([',', '.']).count() == 1 => format!(
+                "{number} has a comma that doesn't group three digits: write decimals with a point, {}.",
+                number.replace(',', ".")
+            ),
             Why::Comma(number) => {
-                let is_decimal = number.matches([',', '.']).count() == 1;
-                let example =
-                    if is_decimal { format!(": {}", number.replace(',', ".")) } else { String::new() };
                 format!(
-                    "{number} has commas that don't group three digits. Write decimals with a point{example}."
+                    "{number} has commas that don't group three digits: write decimals with a point, 1,000.5."
                 )
             }
         }
