@@ -233,7 +233,8 @@ mod tests {
         (cut[19].1, cut[19].2) = (true, 300);
         let [a, _] = Sample::of_kinds([cut, side(960, 20)]);
         let verify = (5.0 * 900.0 + 4.0 * 901.0) / 9.0;
-        assert_eq!((a.n, a.mean), (19, (100.5 + verify) / 2.0));
+        assert_eq!(a.n, 19);
+        assert!((a.mean - (100.5 + verify) / 2.0).abs() < 1e-9, "{a:?}");
         // One step of each kind says nothing of variation within it.
         let each = |by: i64| (0..8).map(|i| (i, false, 100 * i + by)).collect::<Vec<_>>();
         assert_eq!(Sample::of_kinds([each(0), each(5)])[0], Sample::of((0..8).map(|i| 100 * i)));
