@@ -10,7 +10,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trace", &["base", "trace"]),
     ("timeline", &["base", "trace", "timeline"]),
     ("stacks", &["base", "trace", "stacks"]),
-    ("archive", &["trace", "archive"]),
+    ("archive", &["base", "trace", "archive"]),
     ("memory", &["base", "trace", "memory"]),
     ("parquet", &["base", "parquet"]),
     ("sqlite", &["base", "sqlite"]),

@@ -424,7 +424,7 @@ fn most<T: Copy, W: Ord>(all: impl Iterator<Item = T>, n: usize, weight: impl Fn
     let mut chosen: Vec<(W, Reverse<usize>, T)> = Vec::new();
     let cut = |chosen: &mut Vec<(W, Reverse<usize>, T)>| {
         if chosen.len() > n && n > 0 {
-            chosen.select_nth_unstable_by(n - 1, |a, b| (&b.0, b.1).cmp(&(&a.0, a.1)));
+            sort::by(chosen, |a, b| (&b.0, b.1).cmp(&(&a.0, a.1)));
             chosen.truncate(n);
         }
     };

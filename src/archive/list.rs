@@ -1,5 +1,6 @@
 //! The central directory of an archive.
 
+use crate::base::sort;
 use crate::trace::args::Content;
 use rawzip::{CompressionMethod, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive, ZipLocator};
 use std::collections::BTreeMap;
@@ -125,7 +126,7 @@ fn place(
 /// Files that share bytes are made up to unpack to more than any archive of that size could hold.
 fn leave_out_overlaps(found: &mut Archive) {
     let mut order: Vec<usize> = (0..found.files.len()).collect();
-    order.sort_by_key(|at| (found.files[*at].range.start, *at));
+    sort::by_key(&mut order, |at| (found.files[*at].range.start, *at));
     let mut end = 0;
     let mut lies_over = vec![false; found.files.len()];
     for at in order {

@@ -23,6 +23,15 @@ pub fn by_cached_key<T, K: Ord>(items: &mut [T], key: impl FnMut(&T) -> K) {
     arrange(items, &mut order);
 }
 
+/// Sorts numbers of rows by `compare`. As fast as the standard library, but for one indirect call per comparison.
+pub fn rows(rows: &mut [u32], compare: impl Fn(u32, u32) -> Ordering) {
+    rows_by(rows, &compare);
+}
+
+fn rows_by(rows: &mut [u32], compare: &dyn Fn(u32, u32) -> Ordering) {
+    rows.sort_by(|a, b| compare(*a, *b));
+}
+
 /// Puts `items[order[i]]` at `i`. `order` holds each place once.
 fn arrange<T>(items: &mut [T], order: &mut [usize]) {
     for start in 0..items.len() {
@@ -62,6 +71,10 @@ mod tests {
             expected.sort_by_cached_key(|item| item.1 % 7);
             super::by_cached_key(&mut items, |item| item.1 % 7);
             assert_eq!(items, expected);
+            let mut rows: Vec<u32> = (0..n as u32).collect();
+            super::rows(&mut rows, |a, b| items[b as usize].0.cmp(&items[a as usize].0));
+            expected.sort_by_key(|item| std::cmp::Reverse(item.0));
+            assert_eq!(rows.iter().map(|row| items[*row as usize]).collect::<Vec<_>>(), expected);
         }
     }
 }

@@ -11,6 +11,8 @@
 //! Long sequences are searched only in a band of [`MAX_CELLS`] cells around the diagonal. Traces of one model repeat the same
 //! layers, so paths stay near it. The result is the best path within the band, and globally optimal if the band covers everything.
 
+use crate::base::sort;
+
 /// Maximum cells visited in the first pass; the recursion visits about as many again.
 pub const MAX_CELLS: u64 = 80_000_000;
 
@@ -67,7 +69,7 @@ pub fn align_within(n_a: usize, n_b: usize, scores: &impl Scores, max_cells: u64
     while at < steps.len() {
         let end = steps[at..].iter().position(|step| matches!(step, Step::Pair(..)));
         let end = end.map_or(steps.len(), |n| at + n);
-        steps[at..end].sort_by_key(|step| matches!(step, Step::OnlyB(_)));
+        sort::by_key(&mut steps[at..end], |step| matches!(step, Step::OnlyB(_)));
         at = end + 1;
     }
     steps

@@ -4,6 +4,7 @@
 
 use super::gpu::sequence::{AlignedKernel, AlignedStep, Change};
 use crate::analysis::tracks::{Drawn, INFO};
+use crate::base::sort;
 use crate::base::units::{counted, format_ns};
 use crate::report::Report;
 use crate::report::chart::{Chart, Plot, Spans, Stretch, Tone};
@@ -51,7 +52,7 @@ fn step_chart(step: &AlignedStep, offset: i64) -> Chart {
         let mut kernels: Vec<(i64, i64, &AlignedKernel)> = (step.kernels.iter())
             .filter_map(|kernel| kernel.spans[side].map(|(start, dur)| (start, dur, kernel)))
             .collect();
-        kernels.sort_by_key(|(start, ..)| *start);
+        sort::by_key(&mut kernels, |(start, ..)| *start);
         let first_row = labels.len() as u32;
         // By lane: where its last kernel ends.
         let mut ends: Vec<i64> = Vec::new();

@@ -1,6 +1,7 @@
 //! Phases of a run: lookup by timestamp.
 
 use super::settings::{self, Problem};
+use crate::base::sort;
 use std::collections::BTreeSet;
 
 /// One time range of a phase, nanoseconds on the trace clock, end exclusive.
@@ -173,7 +174,7 @@ impl Phases {
         let all = self.boundaries.iter().enumerate().filter(|(_, phase)| phase.start_ns < phase.end_ns);
         let edges = all.flat_map(|(at, phase)| [(phase.start_ns, at, true), (phase.end_ns, at, false)]);
         let mut edges: Vec<(i64, usize, bool)> = edges.collect();
-        edges.sort_unstable();
+        sort::by(&mut edges, Ord::cmp);
         let mut open = BTreeSet::new();
         let mut from: Vec<(i64, Option<usize>)> = Vec::new();
         for (ns, at, is_start) in edges {

@@ -4,6 +4,7 @@
 //! [`Line::at_most`]).
 
 use super::address_map::AddressMap;
+use crate::base::sort;
 use crate::base::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -237,7 +238,7 @@ impl Spans {
         let start = self.spans.iter().map(|span| span.start).min().unwrap_or(0);
         let end = self.spans.iter().map(Stretch::end).max().unwrap_or(0);
         let least = end.saturating_sub(start) / (n.max(1) as i64);
-        self.spans.sort_by_key(|span| (span.row, span.start, span.end()));
+        sort::by_key(&mut self.spans, |span| (span.row, span.start, span.end()));
         let mut joined: Vec<Stretch> = Vec::new();
         // For the last merged range: time by tone, and the name of the last member.
         let mut tones: Vec<(Tone, i64)> = Vec::new();

@@ -5,6 +5,7 @@
 use super::table::{Cells, Column, Compared, Sort, Table};
 use super::value::Value;
 use super::{Block, Report};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::filter::{self, CellRef, ColumnInfo, Filter, FilterError, Kind, Misfit};
 use serde::{Deserialize, Serialize};
@@ -230,7 +231,7 @@ fn sort_rows<T>(
     value: impl Fn(usize) -> Option<T>,
     compare: impl Fn(&T, &T) -> Ordering,
 ) {
-    rows.sort_by(|a, b| match (value(*a as usize), value(*b as usize)) {
+    sort::rows(rows, |a, b| match (value(a as usize), value(b as usize)) {
         (Some(a), Some(b)) if sort.descending => compare(&b, &a),
         (Some(a), Some(b)) => compare(&a, &b),
         (None, None) => Ordering::Equal,

@@ -3,6 +3,7 @@
 use super::tree::{self, Place};
 use crate::base::children::ChildIndex;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::units::Unit;
 use serde::{Deserialize, Serialize};
 
@@ -241,7 +242,7 @@ impl StackGraph {
         }
         let mut ranked: Vec<u32> = (0..n_nodes as u32).collect();
         // Callers are as heavy as what they call, and come first.
-        ranked.sort_by(|a, b| totals[*b as usize].total_cmp(&totals[*a as usize]).then(a.cmp(b)));
+        sort::rows(&mut ranked, |a, b| totals[b as usize].total_cmp(&totals[a as usize]).then(a.cmp(&b)));
         let mut is_kept = vec![false; n_nodes];
         ranked[..max_nodes].iter().for_each(|node| is_kept[*node as usize] = true);
         let mut builder = GraphBuilder::new(&self.title, &self.caption, self.unit);
@@ -415,7 +416,7 @@ impl GraphBuilder {
             tree.sources.iter().map(|node| self.first[*node as usize]).filter(|own| own.thread != u32::MAX);
         let mut own: Vec<Own> = own.map(|own| Own { node: place(own.node), ..own }).collect();
         let mut more: Vec<_> = self.more.into_iter().collect();
-        more.sort_unstable_by_key(|(key, _)| *key);
+        sort::by_key(&mut more, |(key, _)| *key);
         own.extend(more.into_iter().map(|((node, thread), (weight, before))| Own {
             node: place(node),
             thread,

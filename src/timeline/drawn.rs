@@ -4,6 +4,7 @@ use super::answers::RowName;
 use super::boxes::{BoxTable, SliceBoxes};
 use super::line::{Pixel, RowLine, Window};
 use super::tracks::{Part, Timeline};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::Run;
 
@@ -50,7 +51,7 @@ impl Timeline {
                 }
             }
         }
-        drawn.sort_by_key(|it| (it.row, it.start_ns));
+        sort::by_key(&mut drawn, |it| (it.row, it.start_ns));
         drawn
     }
 

@@ -1,6 +1,7 @@
 //! Values over time. A value is valid until the next one of its series.
 
 use super::tracks::ProcessId;
+use crate::base::sort;
 use crate::base::strings::StringId;
 
 /// One series: a member of a counter's arguments.
@@ -41,7 +42,7 @@ impl CounterTable {
             return;
         }
         let mut order: Vec<u32> = (0..self.ts.len() as u32).collect();
-        order.sort_by_key(|row| self.ts[*row as usize]);
+        sort::rows(&mut order, |a, b| self.ts[a as usize].cmp(&self.ts[b as usize]));
         self.ts = order.iter().map(|row| self.ts[*row as usize]).collect();
         self.series = order.iter().map(|row| self.series[*row as usize]).collect();
         self.value = order.iter().map(|row| self.value[*row as usize]).collect();

@@ -2,6 +2,7 @@
 
 use super::view::Widths;
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::sort;
 use crate::base::units::{Unit, counted};
 use crate::report::chart::{Flame, FlameBox};
 use crate::stacks::graph::{NodeId, ROOT};
@@ -68,7 +69,7 @@ impl Picture<'_> {
                 merged.end[node as usize]
             };
         }
-        order.sort_by(|a, b| width_of(*b).total_cmp(&width_of(*a)).then(a.cmp(b)));
+        sort::rows(&mut order, |a, b| width_of(b).total_cmp(&width_of(a)).then(a.cmp(&b)));
         // As wide as the last box that fits: all of them or none.
         let least = order.get(MAX_BOXES).map_or(0.0, |node| width_of(*node));
         if order.len() > MAX_BOXES {
@@ -98,9 +99,9 @@ impl Picture<'_> {
         }
         if self.is_difference {
             // So that the same box is at the same place whichever side gives the widths.
-            let label = |node: &NodeId| &merged.labels[merged.key[*node as usize] as usize];
+            let label = |node: NodeId| &merged.labels[merged.key[node as usize] as usize];
             shown.values_mut().for_each(|children| {
-                children.sort_by(|a, b| {
+                sort::rows(children, |a, b| {
                     (&label(a).name, &label(a).place).cmp(&(&label(b).name, &label(b).place))
                 });
             });
@@ -135,7 +136,7 @@ impl Picture<'_> {
                     ..rest_box(*n, at, self.width(*sum), depth)
                 });
             }
-            below.sort_by_key(|(node, _, _)| Reverse(*node));
+            sort::by_key(&mut below, |(node, _, _)| Reverse(*node));
             waiting.extend(below);
         }
         Flame { boxes, total, unit: self.unit }

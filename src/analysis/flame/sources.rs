@@ -12,6 +12,7 @@ use crate::analysis::memory_snapshot;
 use crate::analysis::stack_functions::Weight;
 use crate::analysis::stack_functions::amounts::Measure;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, format_ns};
 use crate::stacks::NO_STACK;
@@ -250,7 +251,7 @@ fn in_order_of_time(profile: &StackProfile) -> Option<Vec<u32>> {
     };
     let times: Vec<i128> = (0..profile.len()).map(of_row).collect();
     let mut rows: Vec<u32> = (0..profile.len() as u32).collect();
-    rows.sort_by_key(|row| times[*row as usize]);
+    sort::rows(&mut rows, |a, b| times[a as usize].cmp(&times[b as usize]));
     Some(rows)
 }
 

@@ -1,6 +1,7 @@
 //! The widest boxes of flame graphs as tables, for documents without pictures, such as links.
 
 use super::{INFO, summary_of};
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::{Column, Content, Report, Table, TextCells};
 use crate::stacks::graph::{NodeId, StackGraph};
@@ -31,7 +32,7 @@ fn table(graph: &StackGraph, all: &Merged, number: usize) -> Table {
     let mut nodes: Vec<NodeId> = (0..all.key.len() as NodeId).collect();
     let total = |node: &NodeId| &all.totals[*node as usize];
     // Callers come before what they call.
-    nodes.sort_by(|a, b| width(total(b)).total_cmp(&width(total(a))).then(a.cmp(b)));
+    sort::rows(&mut nodes, |a, b| width(total(&b)).total_cmp(&width(total(&a))).then(a.cmp(&b)));
     let n_left_out = nodes.len().saturating_sub(MAX_ROWS) as u64;
     nodes.truncate(MAX_ROWS);
     let label = |node: NodeId| &all.labels[all.key[node as usize] as usize];

@@ -9,6 +9,7 @@ use super::super::gpu::scope::{gpu_label, gpu_number};
 use super::{
     BREAKDOWN, BREAKDOWN_TITLE, DeviceTime, Missing, breakdown, charts, push_rank, push_times, summary,
 };
+use crate::base::sort;
 use crate::base::units::Unit;
 use crate::report::{Facts, Report};
 use crate::trace::Trace;
@@ -28,7 +29,7 @@ fn work_of(trace: &Trace) -> Option<&WorkSpans> {
 pub fn add(trace: &Trace, kernel_rules: &str, report: &mut Report) {
     let Some(work) = work_of(trace) else { return };
     let mut order: Vec<u32> = (0..work.start.len() as u32).collect();
-    order.sort_by_key(|at| work.start[*at as usize]);
+    sort::rows(&mut order, |a, b| work.start[a as usize].cmp(&work.start[b as usize]));
     let mut classes = Classes::new(kernel_rules);
     let kind = |at: usize| trace.strings.get_opt(work.category[at]).map_or(Kind::Other, Kind::of);
     // Classes are resolved first, since lookups borrow them immutably.

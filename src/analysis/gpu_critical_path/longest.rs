@@ -1,6 +1,7 @@
 //! Longest path of a graph: one pass in topological order, linear in the number of edges.
 
 use super::graph::{Edge, Graph, Node};
+use crate::base::sort;
 use std::collections::VecDeque;
 
 /// The edges of a path, in order.
@@ -121,7 +122,7 @@ impl<'a> Search<'a> {
     fn nodes_left(&self) -> Vec<Node> {
         let all = 0..self.graph.n_nodes() as Node;
         let mut left: Vec<Node> = all.filter(|node| !self.is_queued[*node as usize]).collect();
-        left.sort_unstable_by_key(|node| (self.graph.time(*node), *node));
+        sort::rows(&mut left, |a, b| (self.graph.time(a), a).cmp(&(self.graph.time(b), b)));
         left
     }
 

@@ -8,6 +8,7 @@ use super::graph::{EventId, Graph};
 use crate::analysis::gpu::facts::integer;
 use crate::analysis::gpu::model::{NONE, Stream};
 use crate::analysis::gpu::{GpuTrace, Kind};
+use crate::base::sort;
 use crate::trace::builder::for_each_member;
 use crate::trace::links::LinkTable;
 use crate::trace::tracks::TrackId;
@@ -75,8 +76,8 @@ impl Waits {
                 waits.add(graph, gpu, launches, i as u32);
             }
         }
-        waits.host.sort_by_key(|wait| wait.end);
-        waits.streams.sort_unstable();
+        sort::by_key(&mut waits.host, |wait| wait.end);
+        sort::by(&mut waits.streams, Ord::cmp);
         waits.streams.dedup();
         waits
     }

@@ -8,6 +8,7 @@ use crate::analysis::gpu::model::NONE;
 use crate::analysis::gpu::{GpuTrace, Kind, NamedTrace, kernel_names};
 use crate::analysis::timeline::{cut, texts, with_left_out};
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted};
 use crate::report::{Column, Content, Report, Table};
@@ -54,7 +55,8 @@ pub fn table(named: &NamedTrace<'_, '_>, report: &mut Report) -> Option<Table> {
     if ranges.is_empty() {
         return None;
     }
-    ranges.sort_by_key(|i| (trace.slices.ts[*i as usize], trace.slices.offset(*i as usize)));
+    let place = |i: u32| (trace.slices.ts[i as usize], trace.slices.offset(i as usize));
+    sort::rows(&mut ranges, |a, b| place(a).cmp(&place(b)));
     let launches = launches(gpu);
     let are_paired = launches.len() == ranges.len();
     if !are_paired {

@@ -140,7 +140,7 @@ fn changes(gpu: &GpuTrace<'_>) -> Vec<(Owner, Vec<Change>)> {
         by_owner.entry(owner).or_default().push(change);
     }
     let mut owners: Vec<(Owner, Vec<Change>)> = by_owner.into_iter().collect();
-    owners.sort_by_key(|(owner, _)| *owner);
+    sort::by_key(&mut owners, |(owner, _)| *owner);
     owners
 }
 

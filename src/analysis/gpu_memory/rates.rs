@@ -56,7 +56,7 @@ fn claimed(gpu: &GpuTrace<'_>, work: &Work) -> Option<f64> {
 /// Total bandwidth after each start and end, without zeros.
 fn running(mut changes: Vec<(i64, bool, f64)>) -> Vec<f64> {
     // Ends before starts.
-    changes.sort_by_key(|change| (change.0, change.1));
+    sort::by_key(&mut changes, |change| (change.0, change.1));
     let (mut n, mut sum) = (0u64, 0.0);
     let mut values = Vec::new();
     for (_, starts, rate) in changes {
@@ -110,7 +110,7 @@ fn summary(named: &NamedTrace<'_, '_>) -> Option<Table> {
     let gpu = named.gpu;
     // In file order, for the read cache.
     let mut order: Vec<&Work> = moves(gpu).collect();
-    order.sort_by_key(|work| gpu.trace.slices.offset(work.slice as usize));
+    sort::by_key(&mut order, |work| gpu.trace.slices.offset(work.slice as usize));
     let mut found: HashMap<&str, Vec<(i64, bool, f64)>> = HashMap::default();
     for work in order {
         let Some(rate) = claimed(gpu, work) else { continue };

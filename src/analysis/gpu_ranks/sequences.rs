@@ -367,7 +367,7 @@ fn best_move(a: &[Found], b: &[Found]) -> Option<isize> {
     let n = MAX_MOVE as isize;
     let mut tried: Vec<(i64, usize, isize)> =
         (-n..=n).filter_map(|by| Some((spread(a, b, by)?, by.unsigned_abs(), by))).collect();
-    tried.sort_unstable();
+    sort::by(&mut tried, Ord::cmp);
     let (best, _, by) = *tried.first()?;
     let is_clear = tried.get(1).is_none_or(|(next, _, _)| *next > best.saturating_mul(2));
     is_clear.then_some(by)

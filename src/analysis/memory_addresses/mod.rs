@@ -148,7 +148,7 @@ fn blocks(snapshot: &Snapshot<'_>, pictures: &[Picture], id: String, title: Stri
         let own = picture.blocks.iter();
         rows.extend(own.map(|it| (picture.device, places.number(it.stack), *it)));
     }
-    rows.sort_by_key(|(device, _, it)| (*device, it.address, it.start));
+    sort::by_key(&mut rows, |(device, _, it)| (*device, it.address, it.start));
     allocations::table_of(snapshot, id, title, &places, &rows)
         .caption("One row per block that is large and lasting enough to have a rectangle of its own.")
 }

@@ -103,7 +103,7 @@ impl Picture {
             }
         });
         let mut blocks: Vec<Lifetime> = large.into_values().collect();
-        blocks.sort_by_key(|it| (it.address, it.start));
+        sort::by_key(&mut blocks, |it| (it.address, it.start));
 
         let mut texts = Texts::default();
         let mut to_block = |it: &Lifetime| {

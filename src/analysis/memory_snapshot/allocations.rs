@@ -15,6 +15,7 @@ use super::places::{Choice, Place, Places};
 use super::usage::Axis;
 use super::{Snapshot, device_column, label, signed};
 use crate::analysis::timeline::texts;
+use crate::base::sort;
 use crate::base::units::{Unit, counted, format_bytes};
 use crate::report::chart::{Boxes, Plot, Tone, ValueBox};
 use crate::report::{Chart, Column, Content, Table};
@@ -81,7 +82,7 @@ impl Shown {
                 allocations.push(it);
             }
         });
-        allocations.sort_by_key(key_of);
+        sort::by_key(&mut allocations, key_of);
         Shown { axis, allocations, n_all }
     }
 }
@@ -156,7 +157,7 @@ fn boxes(snapshot: &Snapshot<'_>, number: usize, shown: &Shown) -> (Boxes, u64) 
             changes.push((it.end, false, at));
         }
     }
-    changes.sort_unstable();
+    sort::by(&mut changes, Ord::cmp);
     let mut drawn: Vec<ValueBox> = Vec::new();
     // The stack: number of the allocation, start of its current box, and where that lies.
     let mut stack: Vec<(usize, i64, u64)> = Vec::new();
@@ -219,7 +220,7 @@ impl Palette {
                 None => sums.push((it.size, Reverse(*place))),
             }
         }
-        sums.sort_unstable_by(|a, b| b.cmp(a));
+        sort::by(&mut sums, |a, b| b.cmp(a));
         let named = sums.iter().take(N_COLORS).map(|(_, Reverse(place))| places.get(*place).clone());
         Palette { named: named.collect(), has_others: sums.len() > N_COLORS }
     }
@@ -311,7 +312,7 @@ pub fn table(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
         n_left_out += shown.n_all.saturating_sub(shown.allocations.len() as u64);
         rows.extend(shown.allocations.iter().map(|it| (number, places.number(it.stack), *it)));
     }
-    rows.sort_by_key(|(number, _, it)| (Reverse(it.size), *number, key_of(it)));
+    sort::by_key(&mut rows, |(number, _, it)| (Reverse(it.size), *number, key_of(it)));
     let table = table_of(snapshot, id, title, &places, &rows).sorted_by("size", true).caption(
         "One row per allocation with its own box in the charts: the largest at the peak, then the most bytes × time.",
     );

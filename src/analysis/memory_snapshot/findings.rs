@@ -218,7 +218,7 @@ impl LeftAtEnd {
                 allocations.extend(it.start.map(|event| (event, it.size)));
             }
         });
-        allocations.sort_unstable();
+        sort::by(&mut allocations, Ord::cmp);
         LeftAtEnd { allocations }
     }
 

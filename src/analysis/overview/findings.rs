@@ -123,7 +123,7 @@ fn outliers(number: usize, trace: &Trace, sums: &SliceSums<'_>) -> Vec<Finding> 
     }
     let key = |i: usize| (slices.name[i], slices.category[i]);
     let mut keys: Vec<_> = candidates.iter().map(|i| key(*i)).collect();
-    keys.sort_unstable();
+    sort::by(&mut keys, Ord::cmp);
     keys.dedup();
     let mut durations: Vec<Vec<i64>> = vec![Vec::new(); keys.len()];
     for i in (0..slices.len()).filter(|i| is_of_thread(*i) && slices.dur.get(*i) != UNFINISHED) {

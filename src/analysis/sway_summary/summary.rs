@@ -261,7 +261,7 @@ fn find_slowest(run: &Run, top: usize) -> Vec<CallRef> {
             calls.push(CallRef { trace, row });
             // Truncate only at twice the size, so that the cost per call stays small.
             if calls.len() >= top.saturating_mul(2).max(1024) {
-                calls.select_nth_unstable_by(top, by_time);
+                sort::by(&mut calls, by_time);
                 calls.truncate(top);
             }
         }

@@ -102,7 +102,7 @@ impl<'a> Pair<'a> {
             operation_rows: OnceCell::new(),
         };
         let mut slots: Vec<Slot> = pair.a.slots().into_iter().chain(pair.b.slots()).collect();
-        slots.sort_unstable();
+        sort::by(&mut slots, Ord::cmp);
         slots.dedup();
         slots.retain(|slot| slot.passes(filter));
         sort::by_key(&mut slots, |slot| {

@@ -325,7 +325,7 @@ impl GpuSide {
     pub fn slots(&self) -> Vec<Slot> {
         let mut slots: Vec<Slot> = self.sums.iter().map(|sum| sum.slot).collect();
         slots.extend(self.stretches.iter().map(|stretch| stretch.slot));
-        slots.sort_unstable();
+        sort::by(&mut slots, Ord::cmp);
         slots.dedup();
         slots
     }
@@ -597,7 +597,7 @@ impl Builder {
             *length = length.saturating_add(work.dur());
         }
         let mut lengths: Vec<((u32, u32), i64)> = lengths.into_iter().collect();
-        lengths.sort_unstable();
+        sort::by(&mut lengths, Ord::cmp);
         for ((device, step), ns) in lengths {
             by_slot.entry(slot_of(step)).or_default().push((ns, step, device));
         }
@@ -608,13 +608,13 @@ impl Builder {
             if slot == Slot::Outside || is_known {
                 continue;
             }
-            steps.sort_unstable();
+            sort::by(&mut steps, Ord::cmp);
             let middle = (steps.len() - 1) / 2;
             if let Some((_, step, device)) = steps.get(middle) {
                 chosen.push((slot, *step, *device));
             }
         }
-        chosen.sort_unstable();
+        sort::by(&mut chosen, Ord::cmp);
         let trace_start = gpu.trace.span().map_or(0, |(start, _)| start);
         for (slot, step, device) in chosen {
             let is_of = |work: &Work| work.step == step && gpu.streams[work.stream as usize].device == device;
@@ -633,7 +633,7 @@ impl Builder {
                     (launched, work.stream, work.start, Piece { name: *name, dur: work.dur(), start })
                 })
                 .collect();
-            pieces.sort_by_key(|(launched, stream, start, _)| (*launched, *stream, *start));
+            sort::by_key(&mut pieces, |(launched, stream, start, _)| (*launched, *stream, *start));
             let n_left_out = pieces.len().saturating_sub(MAX_PIECES) as u64;
             pieces.truncate(MAX_PIECES);
             let pieces = pieces.into_iter().map(|(.., piece)| piece).collect();
@@ -643,10 +643,10 @@ impl Builder {
 
     fn finish(mut self) -> GpuSide {
         let mut sums: Vec<Sum> = self.sums.into_values().collect();
-        sums.sort_unstable_by_key(|sum| (sum.slot, sum.name));
+        sort::by_key(&mut sums, |sum| (sum.slot, sum.name));
         self.side.sums = sums;
         let mut layers: Vec<Layer> = self.layers.into_values().collect();
-        layers.sort_unstable_by_key(|layer| (layer.slot, layer.number));
+        sort::by_key(&mut layers, |layer| (layer.slot, layer.number));
         self.side.layers = layers;
         for (number, launchers) in self.launchers {
             let most = launchers.into_iter().max_by(|a, b| (a.1, &b.0).cmp(&(b.1, &a.0)));

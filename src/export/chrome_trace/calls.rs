@@ -17,6 +17,7 @@ use super::ids::Numbers;
 use super::writer::Writer;
 use crate::base::hash::HashMap;
 use crate::base::json::{is_number, write};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::scoring_calls::{ProbeKind, ScoringCallTable};
@@ -119,7 +120,7 @@ fn place_calls(table: &ScoringCallTable, origin_s: f64) -> (Vec<Call>, usize) {
             calls.push(Call { row, start: end - dur.round() as i64, end, lane: 0 });
         }
     }
-    calls.sort_by_key(|call| (call.start, call.row));
+    sort::by_key(&mut calls, |call| (call.start, call.row));
     let n_left_out = table.len() - calls.len();
     (calls, n_left_out)
 }
@@ -180,7 +181,7 @@ fn assign_lanes(
 fn write_probes(trace: &Trace, calls: &[Call], pid: u64, tid: u64, w: &mut Writer<'_>) {
     let table = &trace.scoring_calls;
     let mut by_row: Vec<&Call> = calls.iter().collect();
-    by_row.sort_by_key(|call| call.row);
+    sort::by_key(&mut by_row, |call| call.row);
     let probe = |call: &Call| (table.probe_kind[call.row], table.probe[call.row]);
     let mut runs: Vec<(i64, i64, usize)> = by_row
         .chunk_by(|a, b| probe(a) == probe(b))
@@ -190,7 +191,7 @@ fn write_probes(trace: &Trace, calls: &[Call], pid: u64, tid: u64, w: &mut Write
             Some((start, end, run.first()?.row))
         })
         .collect();
-    runs.sort_unstable();
+    sort::by(&mut runs, Ord::cmp);
     let mut until = i64::MIN;
     for (start, end, row) in runs {
         // Runs don't overlap; where the clock went back, the later one is cut.
@@ -261,7 +262,7 @@ fn push_digits(text: &str, w: &mut Writer<'_>) {
 /// The cache over time, at the end of each call.
 fn write_cache(table: &ScoringCallTable, calls: &[Call], pid: u64, tid: u64, w: &mut Writer<'_>) {
     let mut by_end: Vec<&Call> = calls.iter().collect();
-    by_end.sort_by_key(|call| (call.end, call.row));
+    sort::by_key(&mut by_end, |call| (call.end, call.row));
     let mut hits = 0u64;
     for (n, call) in (1u64..).zip(by_end) {
         hits += u64::from(table.hit[call.row]);
@@ -315,7 +316,7 @@ fn write_flows(
     if !options.flows.unwrap_or(arrows.len() <= MAX_CALL_FLOWS) {
         return arrows.len();
     }
-    arrows.sort_by_key(|(miss, hit)| (miss.row, hit.row));
+    sort::by_key(&mut arrows, |(miss, hit)| (miss.row, hit.row));
     let mut started = None;
     for (miss, hit) in arrows {
         if started != Some(miss.row) {

@@ -27,6 +27,7 @@ use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::analysis::gpu;
 use crate::base::json::write::push_string;
 use crate::base::protobuf::PushFields;
+use crate::base::sort;
 use crate::base::steps::{Steps, pause};
 use crate::base::units::counted;
 use crate::trace::args::ArgsTable;
@@ -250,7 +251,7 @@ impl Slices<'_> {
         let flows = &trace.flows;
         let by = |ends: &[SliceId]| {
             let mut order: Vec<u32> = (0..ends.len() as u32).collect();
-            order.sort_by_key(|flow| ends[*flow as usize]);
+            sort::rows(&mut order, |a, b| ends[a as usize].cmp(&ends[b as usize]));
             order
         };
         // Of two slices that start together, the one that is written first has the start of the arrow.

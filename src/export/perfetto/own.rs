@@ -83,7 +83,7 @@ pub fn write(input: &Input<'_>, gpus: &[Origin], start: i64, numbers: &mut Numbe
     let group = numbers.new_track();
     tracks::describe_own(group, None, GROUP, OWN_TRACK, out);
     for mut track in all {
-        track.marks.sort();
+        sort::by(&mut track.marks, Ord::cmp);
         write_track(&track, group, numbers, out);
     }
 }

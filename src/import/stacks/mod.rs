@@ -14,6 +14,7 @@ mod text;
 pub mod v8;
 
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{counted, group_digits};
 use crate::trace::samples::{Frame, StackId};
@@ -36,7 +37,7 @@ const MAX_NAMES: usize = 20;
 /// `b (3), a (1)`: names with how often they occur, the most frequent first, then by name.
 fn counts_in_words(counts: impl IntoIterator<Item = (String, u64)>) -> String {
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
-    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    sort::by(&mut counts, |a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let n_more = counts.len().saturating_sub(MAX_NAMES) as u64;
     counts.truncate(MAX_NAMES);
     let mut words: Vec<String> =

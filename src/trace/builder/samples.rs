@@ -7,6 +7,7 @@ use super::pairing::Walk;
 use crate::base::children::ChildIndex;
 use crate::base::hash::HashMap;
 use crate::base::json::{Number, unescape_to_string};
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::time::parse_ns;
 use crate::trace::Trace;
@@ -302,12 +303,12 @@ pub(super) fn finish(builder: &mut TraceBuilder) {
     }
     let samples = &mut builder.trace.samples;
     if !samples.ts.is_sorted() {
-        let mut order: Vec<usize> = (0..samples.ts.len()).collect();
-        order.sort_by_key(|index| samples.ts[*index]);
-        samples.ts = order.iter().map(|index| samples.ts[*index]).collect();
-        samples.thread = order.iter().map(|index| samples.thread[*index]).collect();
-        samples.stack = order.iter().map(|index| samples.stack[*index]).collect();
-        samples.weight = order.iter().map(|index| samples.weight[*index]).collect();
-        samples.name = order.iter().map(|index| samples.name[*index]).collect();
+        let mut order: Vec<u32> = (0..samples.ts.len() as u32).collect();
+        sort::rows(&mut order, |a, b| samples.ts[a as usize].cmp(&samples.ts[b as usize]));
+        samples.ts = order.iter().map(|row| samples.ts[*row as usize]).collect();
+        samples.thread = order.iter().map(|row| samples.thread[*row as usize]).collect();
+        samples.stack = order.iter().map(|row| samples.stack[*row as usize]).collect();
+        samples.weight = order.iter().map(|row| samples.weight[*row as usize]).collect();
+        samples.name = order.iter().map(|row| samples.name[*row as usize]).collect();
     }
 }

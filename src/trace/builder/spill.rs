@@ -6,6 +6,7 @@
 use super::{TraceBuilder, Ways, issues, joined, nesting, pairing, renumbered, samples};
 use crate::base::bytepack;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::trace::Trace;
 use crate::trace::aggregated::Aggregator;
@@ -324,7 +325,7 @@ impl TraceBuilder {
         }
         // Threads of a process together, so that its busy time can be computed.
         let mut order: Vec<usize> = (0..n_threads).filter(|thread| n_by_owner[*thread] > 0).collect();
-        order.sort_by_key(|thread| threads.process.get(*thread).map(|process| process.0));
+        sort::by_key(&mut order, |thread| threads.process.get(*thread).map(|process| process.0));
         let mut n_by_process = vec![0u64; self.trace.processes.len() + 1];
         let process = |thread: usize| threads.process.get(thread).map_or(0, |process| process.0 as usize);
         for thread in &order {

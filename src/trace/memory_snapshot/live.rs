@@ -157,7 +157,7 @@ impl MemorySnapshot {
         }
         let mut left: Vec<Lifetime> =
             live.by_address.iter().map(|(address, it)| Lifetime::new(*address, it, None)).collect();
-        left.sort_unstable_by_key(|it| it.address);
+        sort::by_key(&mut left, |it| it.address);
         left.into_iter().for_each(each);
     }
 }

@@ -4,6 +4,7 @@ use super::super::OwnFacts;
 use super::super::writer::Writer;
 use super::layout::Layout;
 use crate::base::hash::HashMap;
+use crate::base::sort;
 use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 
 /// How a slice takes part in flows.
@@ -48,7 +49,7 @@ impl Layout<'_> {
         let place = |slice: SliceId| ends.get(&slice.0).map_or(u32::MAX, |end| end.place);
         let mut order: Vec<usize> = (0..flows.len()).collect();
         // Sort flows, so that a file that is read back produces the same output.
-        order.sort_by_cached_key(|flow| {
+        sort::by_cached_key(&mut order, |flow| {
             let text = |id| self.text(id).map(str::to_string);
             (
                 place(flows.from[*flow]),
