@@ -10,7 +10,8 @@ use tracedrop::import::Import;
 use tracedrop::report::{Block, Report, Value};
 use tracedrop::trace::Trace;
 use tracedrop::trace::builder::TimeRange;
-use tracedrop::trace::cut::Cut;
+use tracedrop::trace::cut::{Cut, profiles};
+use tracedrop::trace::stack_profiles::{Amount, StackProfile};
 use tracedrop::trace::sums::Counts;
 
 fn inputs() -> Vec<PathBuf> {
@@ -129,6 +130,74 @@ fn what_is_held_is_what_touches_it() {
         n_checked += 1;
     }
     assert!(n_checked >= 10 && n_folded >= 10, "{n_checked}, {n_folded}");
+}
+
+/// Weights of all samples of a trace's profiles, by profile.
+fn weights(trace: &Trace) -> Vec<Amount> {
+    let of_profile = |profile: &StackProfile| {
+        let weights = (0..profile.len()).filter_map(|row| profile.weight.get(row));
+        weights.fold(Amount::ZERO, Amount::plus)
+    };
+    trace.stack_profiles.iter().map(of_profile).collect()
+}
+
+#[test]
+fn stack_profiles_have_their_samples_in_the_range() {
+    let (mut n_checked, mut n_without) = (0, 0);
+    let all = data_dirs("stacks").into_iter().flat_map(|dir| files(&dir, &[""]));
+    for path in all.filter(|path| path.metadata().unwrap().len() < 2 << 20) {
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        let bytes = std::fs::read(&path).unwrap();
+        let import = |range: Option<TimeRange>| {
+            let mut import = Import::new(&file, bytes.len() as u64);
+            range.map(|range| import.hold_only(range));
+            bytes.chunks(5000).for_each(|chunk| import.feed(chunk));
+            import.finish()
+        };
+        let Ok(whole) = import(None) else { continue };
+        let Some((start, end)) = profiles::span(&whole) else {
+            // Nothing says which samples are in the range, so all are kept.
+            let part = import(Some(TimeRange::FromStart(0, 1))).unwrap();
+            assert_eq!(weights(&part), weights(&whole), "{file}");
+            assert!(part.part.is_none_or(|part| part.whole.is_none()), "{file}");
+            n_without += 1;
+            continue;
+        };
+        let n_samples = |trace: &Trace| trace.stack_profiles.iter().map(StackProfile::len).sum::<usize>();
+        let third = end.saturating_sub(start) / 3;
+        let (from, to) = (start + third, start + 2 * third);
+        let mut expected = whole.clone();
+        Cut { window: Some((third, 2 * third)), max_depth: None }.apply_to(&mut expected);
+        for range in [TimeRange::OnClock(from, to), TimeRange::FromStart(third, 2 * third)] {
+            let part = import(Some(range)).unwrap();
+            assert_eq!(part.stack_profiles, expected.stack_profiles, "{file}, {range:?}");
+            assert_eq!((part.span(), part.reported()), (Some((start, end)), Some((from, to))), "{file}");
+            let n_left_out = n_samples(&whole).saturating_sub(n_samples(&part)) as u64;
+            assert_eq!(part.ledger.count_of("outside-range"), n_left_out, "{file}");
+            assert_eq!(part.ledger.n_records(), whole.ledger.n_records(), "{file}");
+            // A part of the part is on the same clock.
+            let mut again = part.clone();
+            Cut { window: Some((third, 2 * third)), max_depth: None }.apply_to(&mut again);
+            assert_eq!(weights(&again), weights(&part), "{file}");
+        }
+        // What all parts weigh is what the whole weighs: samples that last are split where a part ends, others are in one.
+        let is_lasting = |profile: &StackProfile| profile.unit == profile.time_unit;
+        let has_all_times = |it: &StackProfile| (0..it.len()).all(|row| it.time.get(row).is_some());
+        let is_whole_ns = |it: &StackProfile| {
+            it.exponent_of_times(&whole.strings).is_some_and(|exponent| it.time.places() <= exponent)
+        };
+        let is_simple =
+            whole.stack_profiles.iter().all(|it| !is_lasting(it) && is_whole_ns(it) && has_all_times(it));
+        let parts = [(0, third), (third + 1, 2 * third), (2 * third + 1, i64::MAX)];
+        if is_simple {
+            let parts = parts.map(|(from, to)| import(Some(TimeRange::FromStart(from, to))).unwrap());
+            let sums = (0..whole.stack_profiles.len())
+                .map(|at| parts.iter().map(|part| weights(part)[at]).fold(Amount::ZERO, Amount::plus));
+            assert_eq!(sums.collect::<Vec<_>>(), weights(&whole), "{file}");
+        }
+        n_checked += 1;
+    }
+    assert!(n_checked >= 20 && n_without >= 10, "{n_checked}, {n_without}");
 }
 
 #[test]

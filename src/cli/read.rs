@@ -250,10 +250,15 @@ fn parse(
         return complain(place, &error);
     }
     let trace = session.run().traces.last()?;
-    if args.only.is_some()
-        && !FORMATS.iter().any(|format| format.id == trace.source.format && format.has_events)
-    {
-        return complain(place, &"--only needs a format with events");
+    if args.only.is_some() {
+        if !FORMATS.iter().any(|format| format.id == trace.source.format && format.has_events) {
+            return complain(place, &"--only is for formats whose events or samples have times");
+        }
+        // What has none is whole.
+        let has_times = trace.part.is_some_and(|part| part.whole.is_some());
+        if !has_times && !trace.stack_profiles.is_empty() {
+            return complain(place, &"--only needs times, and this file has none");
+        }
     }
     issues.add(&place.shown(), &trace.ledger);
     // Files next to a trace are shown without it; the caller reports the error.

@@ -29,7 +29,7 @@ use crate::trace::args::Content;
 use crate::trace::builder::TimeRange;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::sidecar_files::SidecarFile;
-use crate::trace::{Run, Severity, Trace};
+use crate::trace::{Run, Severity, Trace, cut};
 use std::io;
 use std::rc::{Rc, Weak};
 
@@ -505,9 +505,11 @@ impl Session {
             [trace] if !self.is_partial() && self.chosen.is_none() => Some(trace),
             _ => None,
         };
-        let has_events =
-            |trace: &&Trace| FORMATS.iter().any(|it| it.id == trace.source.format && it.has_events);
-        let only = only.filter(has_events);
+        let has_times = |trace: &&Trace| {
+            FORMATS.iter().any(|it| it.id == trace.source.format && it.has_events)
+                && (trace.stack_profiles.is_empty() || trace.has_timed_profiles())
+        };
+        let only = only.filter(has_times);
         RangeView {
             start_ns: self.choosable_from(),
             chosen: self.chosen,
@@ -830,7 +832,8 @@ impl Session {
         if self.unread_index().is_some() {
             return None;
         }
-        let spans = self.run.traces.iter().filter_map(Trace::span);
+        let spans =
+            self.run.traces.iter().filter_map(|trace| trace.span().or_else(|| cut::profiles::span(trace)));
         let (start, end) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         end.checked_sub(start)
     }

@@ -438,7 +438,8 @@ fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> St
 fn parts_ns(run: &Run) -> Option<u64> {
     let length = |trace: &Trace| {
         trace.part?;
-        trace.extent().map(|(start, end)| end.wrapping_sub(start) as u64)
+        let extent = trace.extent().or_else(|| sampled::span_of_profiles(trace));
+        extent.map(|(start, end)| end.wrapping_sub(start) as u64)
     };
     run.traces.iter().map(length).reduce(|a, b| Some(a?.max(b?)))?
 }
@@ -448,7 +449,9 @@ pub(super) fn span_of(trace: &Trace) -> Option<(i64, i64)> {
     let calls = (0..trace.scoring_calls.len()).filter_map(|row| call_span(trace, row));
     // A part of a trace is on the clock of the whole.
     let events = trace.extent().and_then(|_| trace.span());
-    let all = calls.chain(events).chain(sampled::span_of_profiles(trace)).chain(trace.accesses.span());
+    let whole = trace.part.and_then(|part| part.whole);
+    let profiles = sampled::span_of_profiles(trace).map(|own| whole.unwrap_or(own));
+    let all = calls.chain(events).chain(profiles).chain(trace.accesses.span());
     all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 

@@ -44,10 +44,12 @@ impl Cut {
         self.part_of(trace, true).0
     }
 
-    /// Reduces `trace` to its part, including tables that reports use; returns the number of slices dropped.
+    /// Reduces `trace` to its part, including tables that reports use; returns how many slices and samples of profiles were dropped.
     pub fn apply_to(&self, trace: &mut Trace) -> u64 {
         let (part, is_kept) = self.part_of(trace, false);
-        let n_left_out = is_kept.iter().filter(|number| **number == SliceId::NONE).count();
+        let n_slices = is_kept.iter().filter(|number| **number == SliceId::NONE).count();
+        let n_samples = |trace: &Trace| trace.stack_profiles.iter().map(StackProfile::len).sum::<usize>();
+        let n_left_out = n_slices + n_samples(trace).saturating_sub(n_samples(&part));
         let all = std::mem::replace(trace, part);
         trace.links = all.links;
         trace.signatures = all.signatures;
@@ -61,7 +63,7 @@ impl Cut {
     /// profiles without times.
     fn part_of(&self, trace: &Trace, is_export: bool) -> (Trace, Vec<SliceId>) {
         let whole = trace.span();
-        let start = whole.map(|(start, _)| start).or_else(|| profiles::first_time(trace)).unwrap_or(0);
+        let start = whole.map(|(start, _)| start).or_else(|| Some(profiles::span(trace)?.0)).unwrap_or(0);
         let chosen = self.window.map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)));
         // A part of a part is of the same whole.
         let time = match (chosen, trace.part) {

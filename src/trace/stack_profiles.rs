@@ -208,7 +208,7 @@ impl std::fmt::Display for Amount {
 }
 
 /// A column of exact numbers with common decimal places; some may be missing.
-#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct Amounts {
     /// Decimal places of all rows.
     places: u8,
@@ -320,7 +320,7 @@ pub fn namesakes<'a>(profiles: impl Iterator<Item = &'a StackProfile>) -> Vec<u3
 }
 
 /// Samples of one thread, or of one kind of weight.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StackProfile {
     /// Name in the file; [`StringId::NONE`] if it has none.
     pub name: StringId,

@@ -386,6 +386,25 @@ pageTest('one click excludes events that are years away', async (page) => {
   await panel(page).getByTestId('range').getByText('cover 0 to 1 ms only').waitFor();
 });
 
+pageTest('a stack profile is limited to a time range afterwards', async (page) => {
+  await pick(page, new URL('../data/stacks/real_node.cpuprofile.gz', import.meta.url).pathname);
+  await verdict(page);
+  await panel(page).getByRole('button', { name: 'Parsing details', exact: true }).click();
+  await panel(page).locator('summary').filter({ hasText: 'Report on a time range' }).click();
+  await panel(page).getByLabel('From').fill('100');
+  await panel(page).getByLabel('to', { exact: true }).fill('400');
+  await panel(page).getByLabel('to', { exact: true }).press('Enter');
+  await panel(page).getByTestId('range').getByText('cover 100 to 400 ms only').waitFor();
+  await showReport(page, 'Functions by stack');
+  // As `tracedrop report --only 100..400` says it.
+  await report(page).getByText('(garbage collector) is hottest: 92.0% self (275.9 ms of 300.0 ms).').waitFor();
+  await report(page).getByText('300.0 ms (100.0 ms to 400.0 ms)').waitFor();
+  // The timeline shows the range where it lies in the whole.
+  await showReport(page, 'Timeline');
+  await page.locator('ul[aria-label="Widest events in view"] li').first().waitFor({ state: 'attached' });
+  await page.getByText(/over 1\.684 s/).first().waitFor({ state: 'attached' });
+});
+
 pageTest('a file that changes while it is parsed is reported, and what was parsed is kept', async (page) => {
   const path = `${OUTPUT}/changing.json`;
   await copyFile(LARGE, path);

@@ -190,7 +190,7 @@ pub fn metadata_table(trace: &Trace) -> Option<Table> {
 }
 
 /// The length of a trace, or its chosen range `span`, which is on the trace's clock.
-fn time_of(trace: &Trace, span: (i64, i64)) -> String {
+pub fn time_of(trace: &Trace, span: (i64, i64)) -> String {
     let length = format_ns(span.1.saturating_sub(span.0));
     match trace.part {
         Some(part) => {

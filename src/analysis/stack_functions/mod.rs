@@ -5,6 +5,7 @@
 pub mod amounts;
 
 use super::{AnalysisInfo, Context, Group, TableHandle, overview};
+use crate::analysis::overview::time_of;
 use crate::analysis::several::{self, numbered};
 use crate::base::hash::HashMap;
 use crate::base::sort;
@@ -348,6 +349,9 @@ fn headline(
     let Some(first) = first else {
         let n_samples = counted(tree.weights.n_samples, "sample", "samples");
         return Err(match tree.weights {
+            Weights { n_samples: 0, .. } if weight.trace.part.is_some() => {
+                "No samples in the chosen time range.".to_string()
+            }
             Weights { n_samples: 0, .. } => "The profile has no samples.".to_string(),
             weights if weights.n_no_stack == weights.n_samples => format!("{n_samples}, none with a stack."),
             _ => format!("The weights of {n_samples} add up to 0."),
@@ -400,6 +404,11 @@ fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usi
         .push("stacks", "Stacks", tree.len() as u64, Unit::Count)
         .hint("distinct paths of functions from the root, including those that pass on");
     facts.push("max_depth", "Deepest stack", u64::from(tree.max_depth), Unit::Count).hint("in frames");
+    if let Some(range) = weight.trace.part.and_then(|_| weight.trace.reported()) {
+        facts
+            .push("range", "Time range", time_of(weight.trace, range), Unit::None)
+            .hint("everything here is of it alone");
+    }
     if let Some(ns) = weight.duration_ns() {
         facts
             .push("duration_ns", "Duration", ns, Unit::Ns)

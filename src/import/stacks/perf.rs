@@ -32,7 +32,7 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff,
     reader: || Box::new(TextReader::new(Samples::default())),
     parts: None,
-    has_events: false,
+    has_events: true,
     issues: super::issues::ALL,
 };
 

@@ -25,7 +25,7 @@ pub static INFO: FormatInfo = FormatInfo {
     },
     reader: || Box::new(Binary::default()),
     parts: None,
-    has_events: false,
+    has_events: true,
     issues: super::issues::ALL,
 };
 

@@ -18,7 +18,7 @@ pub static INFO: FormatInfo = FormatInfo {
     sniff,
     reader: || Box::new(JsonReader::new(build)),
     parts: None,
-    has_events: false,
+    has_events: true,
     issues: super::issues::ALL,
 };
 

@@ -21,7 +21,7 @@ pub static CPU: FormatInfo = FormatInfo {
     sniff: sniff_cpu,
     reader: || Box::new(JsonReader::new(build_cpu)),
     parts: None,
-    has_events: false,
+    has_events: true,
     issues: super::issues::ALL,
 };
 

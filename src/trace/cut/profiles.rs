@@ -18,13 +18,21 @@ pub fn n_without_times(trace: &Trace) -> usize {
     of_stacks.count() + trace.profiles.len()
 }
 
-/// Time of the first sample of all profiles, in nanoseconds.
-pub fn first_time(trace: &Trace) -> Option<i64> {
+/// Times of the first and the last sample of all profiles, in nanoseconds. Samples that last as long as they weigh count with their
+/// ends.
+pub fn span(trace: &Trace) -> Option<(i64, i64)> {
+    let join = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
     let of_profile = |profile: &StackProfile| {
         let exponent = exponent_of(trace, profile)?;
-        (0..profile.len()).filter_map(|row| profile.nanoseconds_of(row, exponent)).min()
+        let is_lasting = profile.unit == profile.time_unit;
+        let of_row = |row| {
+            let start = profile.nanoseconds_of(row, exponent)?;
+            let end = || profile.time_of(row)?.plus(profile.weight.get(row)?).nanoseconds(exponent);
+            Some((start, if is_lasting { end().unwrap_or(start).max(start) } else { start }))
+        };
+        (0..profile.len()).filter_map(of_row).reduce(join)
     };
-    trace.stack_profiles.iter().filter_map(of_profile).min()
+    trace.stack_profiles.iter().filter_map(of_profile).reduce(join)
 }
 
 /// The samples of a profile in a range of nanoseconds; `None` if it has no times. The weight of one that lasts as long as it weighs is
