@@ -11,7 +11,7 @@ mod support;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use support::{Random, changed, data_dirs, files, own_dir};
+use support::{Random, all_files, changed, data_dirs, files, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Options};
@@ -224,7 +224,7 @@ fn check_sums(file: &str, document: &Value, tables: &HashMap<(&str, &str), Table
 }
 
 fn corpus() -> Vec<PathBuf> {
-    let mut all = files(&own_dir("situations"), &[".json", ".jsonl"]);
+    let mut all = all_files(&own_dir("situations"), &[".json", ".jsonl"]);
     for system in ["chrome", "pytorch", "sway", "pysampling", "mrm"] {
         for dir in data_dirs(system) {
             all.extend(files(&dir, &[".json", ".jsonl", ".gz", ".bin", ".csv", ".parquet"]));

@@ -15,7 +15,7 @@ use tracedrop::archive::tar::list_tar;
 fn zip(folders: &[(&str, &Path)], is_packed: bool) -> Vec<u8> {
     let mut archive = ZipArchiveWriter::new(Vec::new());
     for (name, dir) in folders {
-        for path in support::files(dir, &["parquet", "json", "csv"]) {
+        for path in support::all_files(dir, &["parquet", "json", "csv"]) {
             let file = path.file_name().unwrap().to_str().unwrap();
             let inside = if name.is_empty() { file.to_string() } else { format!("{name}/{file}") };
             add(&mut archive, &inside, &std::fs::read(&path).unwrap(), is_packed);

@@ -9,7 +9,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use support::{Random, changed, data_dirs, files, import, own_dir};
+use support::{Random, all_files, changed, data_dirs, files, import, own_dir};
 use tracedrop::import::{FormatInfo, chrome_trace};
 use tracedrop::trace::Trace;
 use tracedrop::trace::builder::Ways;
@@ -120,7 +120,7 @@ fn check_parents(what: &str, trace: &Trace) {
 }
 
 fn traces() -> Vec<PathBuf> {
-    let mut all = files(&own_dir("situations"), &[".json"]);
+    let mut all = all_files(&own_dir("situations"), &[".json"]);
     for system in ["chrome", "pytorch", "sway"] {
         for dir in data_dirs(system) {
             all.extend(files(&dir, &[".json", ".jsonl", ".gz"]));

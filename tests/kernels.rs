@@ -3,7 +3,7 @@
 mod support;
 
 use std::path::PathBuf;
-use support::{data_dirs, files, own_dir, stem};
+use support::{all_files, data_dirs, files, own_dir, stem};
 use tracedrop::gpu::kernels::{BUILTIN, Rules};
 use tracedrop::gpu::names;
 use tracedrop::gpu::reference::{Platform, operation, simple_type};
@@ -78,7 +78,7 @@ fn golden_recording(path: &PathBuf) -> Option<Recording> {
 fn recordings() -> Vec<Recording> {
     let own = own_dir("kernels");
     let mut all: Vec<Recording> =
-        files(&own, &[".amd.tsv", ".nvidia.tsv"]).iter().map(own_recording).collect();
+        all_files(&own, &[".amd.tsv", ".nvidia.tsv"]).iter().map(own_recording).collect();
     for dir in data_dirs("pytorch").iter().skip(1) {
         all.extend(files(&dir.join("golden/wafer"), &[".json"]).iter().filter_map(golden_recording));
     }

@@ -461,7 +461,7 @@ fn parquet_traces_are_imported() {
             let cut = &bytes[..bytes.len() / 2];
             assert_eq!(support::import(name, cut, None).err().unwrap().code, "parquet-unreadable");
         }
-        for path in support::files(&run_dirs(&dir.join("runs"))[0], &["map.parquet"]) {
+        for path in support::all_files(&run_dirs(&dir.join("runs"))[0], &["map.parquet"]) {
             let error = support::import("x.parquet", &std::fs::read(path).unwrap(), None).err().unwrap();
             assert_eq!(error.code, "parquet-other-table");
         }

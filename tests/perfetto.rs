@@ -6,7 +6,7 @@ mod support;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use support::{Random, data_dirs, files, for_each_cut, import, own_dir};
+use support::{Random, all_files, data_dirs, files, for_each_cut, import, own_dir};
 use tracedrop::analysis::gpu::GpuTrace;
 use tracedrop::base::protobuf::PushFields;
 use tracedrop::base::strings::StringId;
@@ -787,7 +787,7 @@ fn more_events_than_memory_have_the_same_kernels() {
 #[test]
 fn damage_is_survived() {
     let mut random = Random(7);
-    for path in files(&own_dir("perfetto"), &[".pftrace"]) {
+    for path in all_files(&own_dir("perfetto"), &[".pftrace"]) {
         let bytes = std::fs::read(&path).unwrap();
         for round in 0..30 {
             let mut bytes = bytes.clone();

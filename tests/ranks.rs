@@ -168,7 +168,7 @@ fn check_breakdown(ranks: &Ranks<'_, '_>, golden: &Value) {
 #[test]
 fn dlrm_is_as_in_tracelens_and_hta() {
     for dir in data_dirs("pytorch") {
-        let paths: Vec<PathBuf> = support::files(&dir.join("dlrm8"), &[".json.gz"]);
+        let paths: Vec<PathBuf> = support::all_files(&dir.join("dlrm8"), &[".json.gz"]);
         let n = paths.len();
         let nccl = golden(&dir, "tracelens/nccl-dlrm8.json");
         with_ranks(paths.iter().map(|path| read(path)).collect(), |ranks, report| {

@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use support::{files, own_dir};
+use support::{all_files, own_dir};
 use tracedrop::analysis::{ANALYSES, CONCLUSIONS, Query};
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::event_tables;
@@ -75,8 +75,10 @@ fn described() -> BTreeMap<String, Described> {
         "memsnapshot",
         "situations",
     ] {
-        paths
-            .extend(files(&own_dir(dir), &[".json", ".jsonl", ".gz", ".bin", ".parquet", ".pickle", ".txt"]));
+        paths.extend(all_files(
+            &own_dir(dir),
+            &[".json", ".jsonl", ".gz", ".bin", ".parquet", ".pickle", ".txt"],
+        ));
     }
     for report in paths.iter().filter_map(|path| reports_of(path)).flatten() {
         let described = all.entry(report.id.to_string()).or_default();

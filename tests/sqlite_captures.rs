@@ -5,7 +5,9 @@ mod support;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::{Slice, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked};
+use support::{
+    Slice, all_files, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked,
+};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
 use tracedrop::analysis::{self, Query};
@@ -402,10 +404,10 @@ fn captures_do_not_depend_on_how_they_are_cut() {
         "odd_loop",
         "odd_damaged_page",
     ];
-    let nsys = files(&own_dir("nsys"), &[".sqlite", ".gz"])
+    let nsys = all_files(&own_dir("nsys"), &[".sqlite", ".gz"])
         .into_iter()
         .filter(|path| small.contains(&stem(path).as_str()));
-    for path in nsys.chain(files(&own_dir("rocpd"), &[".db", ".rpd", ".gz"])) {
+    for path in nsys.chain(all_files(&own_dir("rocpd"), &[".db", ".rpd", ".gz"])) {
         assert_cuts_do_not_matter(&path);
     }
 }
@@ -780,11 +782,12 @@ fn parquet_exports() -> Vec<(PathBuf, PathBuf)> {
     let pair = |path: PathBuf| {
         let endings = ["sqlite", "sqlite.gz"].map(|ending| format!("/{}.{ending}", stem(&path)));
         let endings = endings.each_ref().map(String::as_str);
-        let of = ["nsys_parquet", "nsys"].into_iter().find_map(|dir| files(&own_dir(dir), &endings).pop());
+        let of =
+            ["nsys_parquet", "nsys"].into_iter().find_map(|dir| all_files(&own_dir(dir), &endings).pop());
         let of = of.unwrap_or_else(|| panic!("{}: no SQLite export", path.display()));
         (path, of)
     };
-    let pairs: Vec<_> = files(&own_dir("nsys_parquet"), &[".tar.gz"]).into_iter().map(pair).collect();
+    let pairs: Vec<_> = all_files(&own_dir("nsys_parquet"), &[".tar.gz"]).into_iter().map(pair).collect();
     assert!(!pairs.is_empty());
     pairs
 }
@@ -908,7 +911,7 @@ fn other_databases_are_refused_with_their_tables() {
 #[test]
 fn changed_databases_never_panic() {
     for system in ["nsys", "nsys_parquet", "rocpd"] {
-        for path in files(&own_dir(system), &[".sqlite", ".gz", ".db", ".rpd"]) {
+        for path in all_files(&own_dir(system), &[".sqlite", ".gz", ".db", ".rpd"]) {
             let bytes = unpacked(&path);
             let mut random = support::Random(7);
             for _ in 0..12 {

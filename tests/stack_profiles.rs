@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use support::{data_dirs, files, for_each_cut, import, own_dir};
+use support::{all_files, data_dirs, files, for_each_cut, import, own_dir};
 use tracedrop::analysis::Query;
 use tracedrop::analysis::stack_functions::Weight;
 use tracedrop::base::strings::{StringId, StringTable};
@@ -298,7 +298,7 @@ fn exported(session: &mut Session, id: &str) -> Vec<u8> {
 
 #[test]
 fn an_index_says_the_same() {
-    for path in files(&own_dir("stacks"), &[".txt", ".json", ".cpuprofile", ".pb.gz"]) {
+    for path in all_files(&own_dir("stacks"), &[".txt", ".json", ".cpuprofile", ".pb.gz"]) {
         let name = name_of(&path);
         let bytes = std::fs::read(&path).unwrap();
         let mut session = Session::new(name, bytes.len() as u64, None, Query::default());

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
-use support::{Slice, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked};
+use support::{
+    Slice, all_files, data_dirs, dump, files, for_each_cut, import, own_dir, slices, stem, unpacked,
+};
 use tracedrop::analysis::gpu::model::NONE;
 use tracedrop::analysis::gpu::{GpuTrace, Kind};
 use tracedrop::analysis::{self, Query};
@@ -176,7 +178,7 @@ fn profiles_have_the_numbers_of_another_decoder() {
 
 #[test]
 fn profiles_do_not_depend_on_how_they_are_cut() {
-    for path in files(&own_dir("xplane"), &[".pb", ".gz"]) {
+    for path in all_files(&own_dir("xplane"), &[".pb", ".gz"]) {
         let name = stem(&path);
         let mut first: Option<String> = None;
         for_each_cut("unknown", &unpacked(&path), None, &mut |way, trace| {
@@ -505,7 +507,7 @@ fn profiles_that_were_converted_as_text_are_named() {
 
 #[test]
 fn changed_and_cut_profiles_never_panic() {
-    for path in files(&own_dir("xplane"), &["made_odd.xplane.pb", "made_times_zero.xplane.pb"]) {
+    for path in all_files(&own_dir("xplane"), &["made_odd.xplane.pb", "made_times_zero.xplane.pb"]) {
         let bytes = unpacked(&path);
         let mut random = support::Random(7);
         for i in 0..150 {

@@ -1,7 +1,7 @@
 //! Alignment compared with a brute-force version, and comparisons of traces without a GPU.
 
 use crate::sides::{compared, digest, digest_of, lists, number, sum, table, text};
-use crate::support::{Random, data_dirs, files, import};
+use crate::support::{Random, all_files, data_dirs, import};
 use proptest::prelude::*;
 use tracedrop::compare::align::{GAP_EXTEND, GAP_OPEN, Scores, Step, align, align_within, score};
 use tracedrop::compare::{Digest, compare};
@@ -273,7 +273,7 @@ fn changes_lead_to_their_rows() {
         ("mrm", ".txt"),
     ] {
         for dir in data_dirs(system) {
-            let traces = files(&dir, &[ending])
+            let traces = all_files(&dir, &[ending])
                 .into_iter()
                 .filter(|path| path.metadata().unwrap().len() < 400_000)
                 .filter_map(|path| {

@@ -2,7 +2,7 @@
 
 use crate::others::{call, profile};
 use crate::sides::{compared, digest, lists, table, text};
-use crate::support::{data_dirs, files, import};
+use crate::support::{all_files, data_dirs, import};
 use tracedrop::compare::{Comparison, Digest};
 
 /// One side of files with this content.
@@ -83,7 +83,7 @@ fn files_add_up_to_their_side() {
     let mut n = 0;
     for (system, ending) in [("sway", ".jsonl"), ("pysampling", ".jsonl"), ("chrome", ".json")] {
         for dir in data_dirs(system) {
-            let traces: Vec<_> = files(&dir, &[ending])
+            let traces: Vec<_> = all_files(&dir, &[ending])
                 .into_iter()
                 // Sums with a time that is no number are no number.
                 .filter(|path| {

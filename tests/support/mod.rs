@@ -33,8 +33,23 @@ pub fn data_dirs(name: &str) -> Vec<PathBuf> {
     vec![own]
 }
 
-/// Files directly in `dir` whose name ends with one of `endings`, sorted by name.
+/// [`all_files`] without those of `tests/data` that lie in the corpus too, with the same content: whoever goes over [`data_dirs`] meets
+/// them there.
 pub fn files(dir: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_in_corpus = |path: &PathBuf| {
+        let Ok(place) = path.strip_prefix(root.join("tests/data")) else { return false };
+        let twin = root.join("../shared/corpus").join(place);
+        let n_bytes = |path: &Path| path.metadata().map(|it| it.len()).ok();
+        n_bytes(&twin) == n_bytes(path) && std::fs::read(&twin).ok() == std::fs::read(path).ok()
+    };
+    let mut files = all_files(dir, endings);
+    files.retain(|path| !is_in_corpus(path));
+    files
+}
+
+/// Files directly in `dir` whose name ends with one of `endings`, sorted by name.
+pub fn all_files(dir: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(dir)
         .unwrap_or_else(|error| panic!("{}: {error}", dir.display()))
         .map(|entry| entry.unwrap().path())

@@ -407,7 +407,7 @@ fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usi
     if let Some(range) = weight.trace.part.and_then(|_| weight.trace.reported()) {
         facts
             .push("range", "Time range", time_of(weight.trace, range), Unit::None)
-            .hint("everything here is of it alone");
+            .hint("all numbers here are of this range only");
     }
     if let Some(ns) = weight.duration_ns() {
         facts
