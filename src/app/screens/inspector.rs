@@ -67,16 +67,21 @@ pub fn Inspector(
 #[component]
 fn Cells(inspected: Arc<Inspected>) -> impl IntoView {
     let columns = inspected.table.columns.iter().zip(&inspected.values);
-    let title = columns.clone().find(|(column, _)| column.is_symbol).map(|(_, value)| value.plain());
-    let cells: Vec<(String, String)> = columns
-        .filter(|(column, _)| !column.is_symbol)
-        .map(|(column, value)| (column.label.clone(), value.display(column.unit)))
+    let cells: Vec<_> = columns
+        .map(|(column, value)| (column, value.display(column.unit)))
         .filter(|(_, value)| !value.is_empty() && value != "–")
         .collect();
+    // The others are of events beside it, such as the next kernel.
+    let title = cells.iter().position(|(column, _)| column.is_symbol && column.key);
     view! {
-        <h3>{title}</h3>
+        {title.map(|at| view! { <h3>{cells[at].1.clone()}</h3> })}
         <dl>
-            {cells.into_iter().map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> }).collect_view()}
+            {cells.into_iter().enumerate().filter(|(at, _)| Some(*at) != title).map(|(_, (column, value))| view! {
+                <div class:inspector-wide=column.is_symbol>
+                    <dt>{column.label.clone()}</dt>
+                    <dd>{value}</dd>
+                </div>
+            }).collect_view()}
         </dl>
     }
 }
