@@ -506,8 +506,7 @@ impl Session {
             _ => None,
         };
         let has_times = |trace: &&Trace| {
-            FORMATS.iter().any(|it| it.id == trace.source.format && it.has_events)
-                && (trace.stack_profiles.is_empty() || trace.has_timed_profiles())
+            FORMATS.iter().any(|it| it.id == trace.source.format && it.has_events) && self.has_timeline()
         };
         let only = only.filter(has_times);
         RangeView {

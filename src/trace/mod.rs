@@ -188,7 +188,7 @@ impl Trace {
     }
 
     /// Whether some stack profile can be drawn over time.
-    pub fn has_timed_profiles(&self) -> bool {
+    fn has_timed_profiles(&self) -> bool {
         self.stack_profiles.iter().any(|it| !it.is_empty() && it.exponent_of_times(&self.strings).is_some())
     }
 
