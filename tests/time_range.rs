@@ -175,7 +175,7 @@ fn stack_profiles_have_their_samples_in_the_range() {
             let n_left_out = n_samples(&whole).saturating_sub(n_samples(&part)) as u64;
             assert_eq!(part.ledger.count_of("outside-range"), n_left_out, "{file}");
             assert_eq!(part.ledger.n_records(), whole.ledger.n_records(), "{file}");
-            // In pieces that several workers read.
+            // In other pieces.
             let mut held = Import::new(&file, bytes.len() as u64);
             held.hold_only(range);
             let in_parts = finish_in_parts(held, &bytes, &mut Random(7), bytes.len() as u64 / 5 + 1).unwrap();

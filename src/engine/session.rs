@@ -29,7 +29,7 @@ use crate::trace::args::Content;
 use crate::trace::builder::TimeRange;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::sidecar_files::SidecarFile;
-use crate::trace::{Run, Severity, Trace, cut};
+use crate::trace::{Run, Severity, Trace};
 use std::io;
 use std::rc::{Rc, Weak};
 
@@ -831,8 +831,7 @@ impl Session {
         if self.unread_index().is_some() {
             return None;
         }
-        let spans =
-            self.run.traces.iter().filter_map(|trace| trace.span().or_else(|| cut::profiles::span(trace)));
+        let spans = self.run.traces.iter().filter_map(|trace| trace.span().or_else(|| trace.profiles_span()));
         let (start, end) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         end.checked_sub(start)
     }

@@ -63,7 +63,7 @@ impl Cut {
     /// profiles without times.
     fn part_of(&self, trace: &Trace, is_export: bool) -> (Trace, Vec<SliceId>) {
         let whole = trace.span();
-        let start = whole.map(|(start, _)| start).or_else(|| Some(profiles::span(trace)?.0)).unwrap_or(0);
+        let start = whole.map(|(start, _)| start).or_else(|| Some(trace.profiles_span()?.0)).unwrap_or(0);
         let chosen = self.window.map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)));
         // A part of a part is of the same whole.
         let time = match (chosen, trace.part) {

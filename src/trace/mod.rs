@@ -95,6 +95,8 @@ pub struct Trace {
     pub part: Option<TimePart>,
     /// See [`Trace::extent`].
     extent: OnceCell<Option<(i64, i64)>>,
+    /// See [`Trace::profiles_span`].
+    profiles_span: OnceCell<Option<(i64, i64)>>,
     /// See [`Trace::slice_categories`].
     slice_categories: OnceCell<Vec<StringId>>,
 }
@@ -130,6 +132,11 @@ impl Trace {
             }
             (start <= end).then_some((start, end))
         })
+    }
+
+    /// First and last time of the samples of stack profiles: [`cut::profiles::span`]. Computed once, so only valid for a finished trace.
+    pub fn profiles_span(&self) -> Option<(i64, i64)> {
+        *self.profiles_span.get_or_init(|| cut::profiles::span(self))
     }
 
     /// The categories that slices have, each once, in order of their first slice. Computed once, so only valid for a finished

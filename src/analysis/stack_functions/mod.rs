@@ -5,7 +5,6 @@
 pub mod amounts;
 
 use super::{AnalysisInfo, Context, Group, TableHandle, overview};
-use crate::analysis::overview::time_of;
 use crate::analysis::several::{self, numbered};
 use crate::base::hash::HashMap;
 use crate::base::sort;
@@ -406,7 +405,7 @@ fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usi
     facts.push("max_depth", "Deepest stack", u64::from(tree.max_depth), Unit::Count).hint("in frames");
     if let Some(range) = weight.trace.part.and_then(|_| weight.trace.reported()) {
         facts
-            .push("range", "Time range", time_of(weight.trace, range), Unit::None)
+            .push("range", "Time range", overview::time_of(weight.trace, range), Unit::None)
             .hint("all numbers here are of this range only");
     }
     if let Some(ns) = weight.duration_ns() {
