@@ -82,9 +82,9 @@ fn check_rows(name: &str, trace: &Trace, index: &TimelineIndex) {
     let mut seen = HashSet::new();
     assert!(index.rows.is_sorted());
     for (at, row) in index.rows.iter().enumerate() {
-        let order = index.row(at).order;
+        let order: Vec<u32> = index.row(at).numbers.iter_from(0).collect();
         assert!(!order.is_empty() && order.is_sorted(), "{name}");
-        for id in order {
+        for id in &order {
             assert!(seen.insert(*id));
             assert_eq!(trace.slices.track[*id as usize].0, row.track);
             assert_eq!(trace.slices.depth.get(*id as usize), row.depth);
@@ -105,7 +105,7 @@ fn check_window(name: &str, trace: &Trace, index: &TimelineIndex, at: usize, win
     let window = &Window { n_pixels: n_pixels as u32, ..window };
     let row = index.row(at);
     let boxes = SliceBoxes::new(trace);
-    let wanted = plain(trace, row.order, index.origin, window);
+    let wanted = plain(trace, &row.numbers.iter_from(0).collect::<Vec<_>>(), index.origin, window);
     let mut lines: Vec<RowLine> = Vec::new();
     for read in [read_all_boxes::<SliceBoxes<'_>>, read_by_groups] {
         read(index, boxes, &[at], window, &mut lines);
@@ -134,7 +134,7 @@ fn every_trace_is_drawn_as_a_plain_painter_draws_it() {
             let bits = (random.below(u64::from(span_bits) + 2) as u32).min(62);
             let n_pixels = 1 + random.below(200) as u32;
             // Around a box, where there is something to see.
-            let order = index.row(at).order;
+            let order: Vec<u32> = index.row(at).numbers.iter_from(0).collect();
             let near = trace.slices.ts[order[random.below(order.len() as u64) as usize] as usize]
                 .wrapping_sub(index.origin) as u64;
             let first_pixel = (near >> bits).saturating_sub(random.below(u64::from(n_pixels)));
@@ -152,11 +152,11 @@ fn events_by_row(run: &Run, timeline: &Timeline) -> Events {
         let Content::Rows { part, rows: of_track } = &track.content else { continue };
         let part = &timeline.parts[*part];
         for (row, at) in of_track.iter().zip(0..) {
-            let of_box = |id: &u32| {
-                let (start, end) = part.span(&run.traces[part.trace], *id as usize);
+            let of_box = |id: u32| {
+                let (start, end) = part.span(&run.traces[part.trace], id as usize);
                 (timeline.from_start(part, start), end.wrapping_sub(start) as u64)
             };
-            let events = part.index.row(*row).order.iter().map(of_box).collect();
+            let events = part.index.row(*row).numbers.iter_from(0).map(of_box).collect();
             rows.push((RowName { track: number, row: at }, events));
         }
     }

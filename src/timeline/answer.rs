@@ -304,7 +304,7 @@ impl Timeline {
         let below = below.filter(|row| part.index.rows[*row].depth == boxes.depth(id) + 1);
         let children = below.flat_map(|row| {
             let source = part.index.row(row);
-            let inside = source.order[source.lower_bound(boxes, start)..].iter().map(|id| *id as usize);
+            let inside = source.numbers.iter_from(source.lower_bound(boxes, start)).map(|id| id as usize);
             inside.take_while(|inside| boxes.start(*inside) <= end)
         });
         children.filter(|child| boxes.parent.get(*child).is_some_and(|it| it.0 as usize == id)).collect()
@@ -359,14 +359,14 @@ impl Timeline {
         let Some((number, id)) = self.part_of(run, of) else { return Found::default() };
         let part = &self.parts[number];
         let row = part.row_of(&run.traces[part.trace], id);
-        let order = part.index.row(row).order;
+        let numbers = part.index.row(row).numbers;
         let at = part.index.position_of(row, id);
         let next = at.and_then(|at| if is_back { at.checked_sub(1) } else { Some(at + 1) });
-        let next = next.and_then(|next| order.get(next));
+        let next = next.and_then(|next| numbers.get(next));
         Found {
-            n: order.len() as u64,
+            n: numbers.len() as u64,
             number: at.map_or(0, |at| at as u64 + 1),
-            link: next.map(|next| self.link(run, number, *next as usize)),
+            link: next.map(|next| self.link(run, number, next as usize)),
             ..Found::default()
         }
     }

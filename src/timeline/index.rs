@@ -3,6 +3,7 @@
 use super::boxes::BoxTable;
 use super::levels::{Density, Levels, LevelsBuilder, MIN_ROW};
 use super::line::RowSource;
+use super::numbers::Numbers;
 use crate::base::hash::HashMap;
 use crate::base::steps;
 
@@ -37,8 +38,8 @@ pub struct TimelineIndex {
     pub sums: Vec<RowSums>,
     /// By row, and one more: its first position in the order.
     first: Vec<u32>,
-    /// Numbers of boxes, row by row, each by start.
-    order: Vec<u32>,
+    /// Of boxes, each row by start.
+    numbers: Numbers,
     /// By row.
     levels: Vec<Levels>,
     places: Places,
@@ -150,7 +151,7 @@ impl<B: BoxTable> Assigner<B> {
 }
 
 impl TimelineIndex {
-    /// Index of boxes that start at `origin` or later: 4 bytes a box, and up to 5 for the levels of dense rows.
+    /// Index of boxes that start at `origin` or later: 2 to 4 bytes a box, and up to 5 for the levels of dense rows.
     pub fn new(boxes: impl BoxTable, origin: i64) -> TimelineIndex {
         steps::run(TimelineIndex::in_steps(boxes, origin))
     }
@@ -194,14 +195,14 @@ impl TimelineIndex {
         let mut builders: Vec<Option<LevelsBuilder>> =
             densities.into_iter().enumerate().map(builder).collect();
         // Then every box to its place.
-        let mut order = vec![0_u32; n_before as usize];
+        let mut numbers = Numbers::new(&first);
         assigner.restart();
         for id in 0..n {
             if id % PAUSE_EVERY == 0 {
                 steps::pause().await;
             }
             let (row, before) = assigner.assign(id);
-            order[(first[shown_at[row] as usize] + before.n) as usize] = id as u32;
+            numbers.set((first[shown_at[row] as usize] + before.n) as usize, id as u32);
             if let Some(builder) = &mut builders[row] {
                 builder.push(id as u32, boxes.start(id).wrapping_sub(origin) as u64, boxes.length(id));
             }
@@ -221,13 +222,13 @@ impl TimelineIndex {
         for row in places.row.iter_mut().filter(|row| **row != u32::MAX).chain(lanes) {
             *row = shown_at[*row as usize];
         }
-        TimelineIndex { origin, rows, sums, first, order, levels, places }
+        TimelineIndex { origin, rows, sums, first, numbers, levels, places }
     }
 
     /// The boxes of a row.
     pub fn row(&self, row: usize) -> RowSource<'_> {
         let range = self.first[row] as usize..self.first[row + 1] as usize;
-        RowSource { order: &self.order[range], levels: &self.levels[row], origin: self.origin }
+        RowSource { numbers: self.numbers.row(range), levels: &self.levels[row], origin: self.origin }
     }
 
     /// Rows of a track.
@@ -244,7 +245,7 @@ impl TimelineIndex {
 
     fn lane_of(&self, place: u32, row: usize, id: usize) -> usize {
         let Some(lanes) = self.places.further.get(&place) else { return row };
-        let is_there = |lane: &&u32| self.row(**lane as usize).order.binary_search(&(id as u32)).is_ok();
+        let is_there = |lane: &&u32| self.row(**lane as usize).numbers.position_of(id as u32).is_some();
         lanes.iter().find(is_there).map_or(row, |lane| *lane as usize)
     }
 
@@ -262,14 +263,14 @@ impl TimelineIndex {
 
     /// Position of a box in its row.
     pub fn position_of(&self, row: usize, id: usize) -> Option<usize> {
-        self.row(row).order.binary_search(&(id as u32)).ok()
+        self.row(row).numbers.position_of(id as u32)
     }
 
     /// Bytes in memory.
     pub fn n_bytes(&self) -> usize {
         let levels: usize = self.levels.iter().map(Levels::n_bytes).sum();
         let rows = self.rows.len() * (size_of::<Row>() + size_of::<u32>() + size_of::<Levels>());
-        self.order.capacity() * size_of::<u32>() + levels + rows
+        self.numbers.n_bytes() + levels + rows
     }
 }
 

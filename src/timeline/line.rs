@@ -3,6 +3,8 @@
 use super::boxes::BoxTable;
 use super::index::TimelineIndex;
 use super::levels::{Group, Levels};
+use super::numbers::RowNumbers;
+use std::ops::Range;
 
 /// A window of time: `n_pixels` pixels of 2^`bits` nanoseconds each.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
@@ -70,8 +72,8 @@ pub struct RowLine {
 /// A row to be read: its boxes in order, and its levels.
 #[derive(Clone, Copy)]
 pub struct RowSource<'a> {
-    /// Numbers of its boxes by start.
-    pub order: &'a [u32],
+    /// Of its boxes, by start.
+    pub numbers: RowNumbers<'a>,
     pub levels: &'a Levels,
     /// Start of the trace, on its clock.
     pub origin: i64,
@@ -81,19 +83,19 @@ impl RowSource<'_> {
     /// Start of the box at a position, in nanoseconds from the start of the trace.
     #[inline]
     pub fn at(&self, boxes: impl BoxTable, position: usize) -> u64 {
-        boxes.start(self.order[position] as usize).wrapping_sub(self.origin) as u64
+        boxes.start(self.numbers.at(position) as usize).wrapping_sub(self.origin) as u64
     }
 
     /// Position of the first box that starts at `ns` or later.
     pub fn lower_bound(&self, boxes: impl BoxTable, ns: u64) -> usize {
-        let at = |id: &u32| boxes.start(*id as usize).wrapping_sub(self.origin) as u64;
-        self.order.partition_point(|id| at(id) < ns)
+        let at = |id: u32| boxes.start(id as usize).wrapping_sub(self.origin) as u64;
+        self.numbers.partition_point(|id| at(id) < ns)
     }
 
     /// The last of its boxes with a number below `id`: of those that start earlier, the only one that may reach beyond.
     pub fn last_before(&self, id: usize) -> Option<u32> {
-        let before = self.order.partition_point(|other| (*other as usize) < id).checked_sub(1)?;
-        Some(self.order[before])
+        let before = self.numbers.partition_point(|other| (other as usize) < id).checked_sub(1)?;
+        Some(self.numbers.at(before))
     }
 
     /// Number of the box at `ns`, and of the boxes that overlap the `around_ns` from there on. Of several, the longest.
@@ -102,12 +104,12 @@ impl RowSource<'_> {
         let to = self.lower_bound(boxes, ns.saturating_add(around_ns.max(1)));
         // The one before may reach into it; no other can.
         let before = from.checked_sub(1).filter(|before| {
-            let length = boxes.length(self.order[*before] as usize) as u64;
+            let length = boxes.length(self.numbers.at(*before) as usize) as u64;
             self.at(boxes, *before).saturating_add(length) > ns
         });
         let range = before.unwrap_or(from)..to;
-        let longest = range.clone().rev().max_by_key(|at| boxes.length(self.order[*at] as usize))?;
-        Some((self.order[longest], range.len() as u32))
+        let longest = range.clone().rev().max_by_key(|at| boxes.length(self.numbers.at(*at) as usize))?;
+        Some((self.numbers.at(longest), range.len() as u32))
     }
 }
 
@@ -201,18 +203,18 @@ impl RowLine {
         let (from, to) = (window.start_ns(), window.end_ns());
         let mut position = row.lower_bound(boxes, from);
         if let Some(before) = position.checked_sub(1) {
-            self.add_box(row.origin, boxes, window, row.order[before]);
+            self.add_box(row.origin, boxes, window, row.numbers.at(before));
         }
         let groups = row.levels.for_pixels(window.bits);
         let mut next = groups.partition_point(|group| (group.first as usize) < position);
-        while position < row.order.len() {
-            let alone_to = groups.get(next).map_or(row.order.len(), |group| group.first as usize);
+        while position < row.numbers.len() {
+            let alone_to = groups.get(next).map_or(row.numbers.len(), |group| group.first as usize);
             if position < alone_to {
-                let batch = &row.order[position..alone_to.min(position + BATCH)];
-                if !self.add_batch(row.origin, boxes, window, batch) {
+                let batch = position..alone_to.min(position + BATCH);
+                position = batch.end;
+                if !self.add_batch(row, boxes, window, batch) {
                     break;
                 }
-                position += batch.len();
                 continue;
             }
             let group = &groups[next];
@@ -228,18 +230,26 @@ impl RowLine {
 
     /// Adds up to [`BATCH`] boxes. Returns whether all start before the end of the window. Boxes of a row are far from each other
     /// in their table: looked up first, the processor fetches several at a time.
-    fn add_batch(&mut self, origin: i64, boxes: impl BoxTable, window: &Window, ids: &[u32]) -> bool {
-        let mut found = [(0_u64, 0_i64); BATCH];
-        for (id, (start, length)) in ids.iter().zip(&mut found) {
-            *start = boxes.start(*id as usize).wrapping_sub(origin) as u64;
+    fn add_batch(
+        &mut self,
+        row: &RowSource<'_>,
+        boxes: impl BoxTable,
+        window: &Window,
+        positions: Range<usize>,
+    ) -> bool {
+        let mut found = [(0_u32, 0_u64, 0_i64); BATCH];
+        let found = &mut found[..positions.len()];
+        for (position, (id, start, length)) in positions.zip(found.iter_mut()) {
+            *id = row.numbers.at(position);
+            *start = boxes.start(*id as usize).wrapping_sub(row.origin) as u64;
             *length = boxes.length(*id as usize);
         }
         let to = window.end_ns();
-        for (id, (start, length)) in ids.iter().zip(found) {
+        for (id, start, length) in found.iter().copied() {
             if start >= to {
                 return false;
             }
-            self.cover(window, *id, start, start.saturating_add(length as u64), length);
+            self.cover(window, id, start, start.saturating_add(length as u64), length);
         }
         true
     }
@@ -297,7 +307,7 @@ impl RowLine {
     /// Adds a group, which starts in one pixel; its last box may reach beyond.
     #[inline]
     fn add_group(&mut self, row: &RowSource<'_>, boxes: impl BoxTable, window: &Window, group: &Group) {
-        let last_id = || row.order[group.end() as usize - 1];
+        let last_id = || row.numbers.at(group.end() as usize - 1);
         let last_at = group.last_at();
         let last_ns = group.last_ns().unwrap_or_else(|| boxes.length(last_id() as usize));
         let last_end = last_at.saturating_add(last_ns as u64);

@@ -25,6 +25,7 @@ pub mod levels;
 pub mod line;
 pub mod load;
 mod named;
+pub mod numbers;
 mod sampled;
 mod search;
 pub mod tracks;

@@ -167,8 +167,8 @@ impl Timeline {
             let process = shown.process(trace);
             // Annotations of kernels are on rows of their own.
             let is_device = rows.iter().any(|row| {
-                let first = index.row(*row).order.first();
-                let category = first.and_then(|id| trace.slices.category.get(*id as usize));
+                let first = index.row(*row).numbers.get(0);
+                let category = first.and_then(|id| trace.slices.category.get(id as usize));
                 category.is_some_and(|id| WORK_CATEGORIES.contains(&trace.strings.get_opt(*id).unwrap_or("")))
             });
             let view = TrackView {

@@ -134,7 +134,7 @@ fn half_of_a_file_is_drawn_as_a_plain_painter_draws_it() {
         for _ in 0..6 {
             let at = random.below(index.rows.len() as u64) as usize;
             let bits = random.below(40) as u32;
-            let order = index.row(at).order;
+            let order: Vec<u32> = index.row(at).numbers.iter_from(0).collect();
             let near = trace.slices.ts[order[random.below(order.len() as u64) as usize] as usize];
             let first_pixel = (near.wrapping_sub(index.origin) as u64 >> bits).saturating_sub(20);
             check_window(&name, trace, &index, at, Window { first_pixel, bits, n_pixels: 60 });
