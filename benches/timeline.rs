@@ -1,12 +1,13 @@
 //! Native benchmark of the timeline: time and memory of its index, and time for one view at any zoom.
 //!
 //! `cargo bench --bench timeline` makes its own traces of 10 and 28 million slices: 20 threads of three depths, whose slices come
-//! in bursts. `TRACEDROP_BENCH_SLICES` names other numbers, separated by colons. A view is 60 rows of 1,600 pixels, at a random
-//! place and zoom; times are over 400 of them.
+//! in bursts. `TRACEDROP_BENCH_SLICES` names other numbers, separated by colons, `TRACEDROP_BENCH_FILES` traces that are measured
+//! after them. A view is 60 rows of 1,600 pixels, at a random place and zoom; times are over 400 of them.
 
 use std::hint::black_box;
 use std::time::Instant;
 use tracedrop::base::strings::StringId;
+use tracedrop::import::Import;
 use tracedrop::timeline::{RowLine, SliceBoxes, TimelineIndex, Window, read_rows};
 use tracedrop::trace::Trace;
 use tracedrop::trace::slices::{SliceId, SliceKind};
@@ -21,6 +22,19 @@ fn main() {
     for n in counts.split(':').filter_map(|n| n.parse().ok()) {
         measure(&made(n));
     }
+    let files = std::env::var("TRACEDROP_BENCH_FILES").unwrap_or_default();
+    for path in files.split(':').filter(|path| !path.is_empty()) {
+        match std::fs::read(path).map(|bytes| read_trace(path, &bytes)) {
+            Ok(Some(trace)) => measure(&trace),
+            _ => eprintln!("{path} could not be read"),
+        }
+    }
+}
+
+fn read_trace(path: &str, bytes: &[u8]) -> Option<Trace> {
+    let mut import = Import::new(path, bytes.len() as u64);
+    import.feed(bytes);
+    import.finish().ok()
 }
 
 fn random(state: &mut u64) -> u64 {

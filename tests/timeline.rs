@@ -330,7 +330,7 @@ fn answers_equal_a_plain_loop() {
 
 /// Bursts of slices with gaps and lengths of all sizes, on one thread.
 fn burst() -> impl Strategy<Value = Vec<(u64, u64)>> {
-    let burst = (0..40_u32, 0..30_u32, 1..200_usize);
+    let burst = (0..40_u32, 0..36_u32, 1..200_usize);
     prop::collection::vec(burst, 1..12).prop_map(|bursts| {
         let mut boxes = Vec::new();
         for (gap_bits, length_bits, n) in bursts {
@@ -343,29 +343,44 @@ fn burst() -> impl Strategy<Value = Vec<(u64, u64)>> {
     })
 }
 
+/// A trace of slices on one thread; gaps before them, and lengths, in nanoseconds.
+fn trace_of(boxes: &[(u64, u64)]) -> Trace {
+    let mut at = 0;
+    let mut text = String::from("[");
+    for (gap, length) in boxes {
+        at += gap;
+        // Microseconds with three digits.
+        let us = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
+        text += &format!(r#"{{"ph":"X","pid":1,"tid":1,"name":"n","ts":{},"dur":{}}},"#, us(at), us(*length));
+        at += length;
+    }
+    text.pop();
+    text.push(']');
+    import("made.json", text.as_bytes(), None).unwrap()
+}
+
+#[test]
+fn more_slices_in_a_pixel_than_a_group_holds_are_all_drawn() {
+    let mut boxes: Vec<(u64, u64)> = (0..140_000).map(|i| (1 + i % 3, 2 + i % 5)).collect();
+    // They end in the middle of a pixel, and the last one reaches far beyond.
+    boxes.extend([(3, 20_000_000_000), (1, 7)]);
+    let trace = trace_of(&boxes);
+    let index = index_of(&trace);
+    for (bits, first_pixel, n_pixels) in [(18, 0, 12), (20, 0, 4), (30, 0, 30), (34, 1, 3), (12, 150, 9)] {
+        check_window("made", &trace, &index, 0, Window { first_pixel, bits, n_pixels });
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
     fn groups_are_what_their_boxes_are(boxes in burst(), bits in 0..44_u32, near in any::<prop::sample::Index>()) {
-        let mut at = 0;
-        let mut text = String::from("[");
-        let mut starts = Vec::new();
-        for (gap, length) in &boxes {
-            at += gap;
-            starts.push(at);
-            // Microseconds with three digits.
-            let us = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
-            text += &format!(r#"{{"ph":"X","pid":1,"tid":1,"name":"n","ts":{},"dur":{}}},"#, us(at), us(*length));
-            at += length;
-        }
-        text.pop();
-        text.push(']');
-        let trace = import("made.json", text.as_bytes(), None).unwrap();
+        let trace = trace_of(&boxes);
         prop_assert_eq!(trace.slices.len(), boxes.len());
         let index = index_of(&trace);
         check_rows("made", &trace, &index);
         let row = near.index(index.rows.len());
-        let near = starts[near.index(starts.len())] - starts[0];
+        let near = trace.slices.ts[near.index(boxes.len())].wrapping_sub(index.origin) as u64;
         let window = Window { first_pixel: (near >> bits).saturating_sub(50), bits, n_pixels: 100 };
         check_window("made", &trace, &index, row, window);
     }

@@ -100,9 +100,9 @@ struct Assigner<B> {
 }
 
 impl<B: BoxTable> Assigner<B> {
-    /// The row of a box, as it was before the box was added.
+    /// Number of the row of a box, how many boxes it had before, and where the last of them started.
     #[inline]
-    fn assign(&mut self, id: usize) -> (usize, Draft) {
+    fn assign(&mut self, id: usize) -> (usize, u32, i64) {
         let place = self.places.of(self.boxes, id);
         let start = self.boxes.start(id);
         let row = self.places.row[place as usize];
@@ -115,12 +115,12 @@ impl<B: BoxTable> Assigner<B> {
             }
         };
         let draft = &mut self.drafts[row];
-        let before = *draft;
+        let (n_before, last_start) = (draft.n, draft.last_start);
         let length = self.boxes.length(id);
         draft.n += 1;
         draft.covered_ns = draft.covered_ns.saturating_add(length as u64);
         (draft.last_start, draft.last_end) = (start, start.saturating_add(length));
-        (row, before)
+        (row, n_before, last_start)
     }
 
     fn add_row(&mut self, id: usize, lane: u32) -> usize {
@@ -142,16 +142,25 @@ impl<B: BoxTable> Assigner<B> {
         self.add_row(id, lane)
     }
 
-    /// Empties all rows; they stay known.
+    /// The row of a box in the second pass: the same as in the first.
+    #[inline]
+    fn again(&mut self, id: usize) -> usize {
+        if self.places.further.is_empty() {
+            return self.places.row[self.places.of(self.boxes, id) as usize] as usize;
+        }
+        self.assign(id).0
+    }
+
+    /// Back to the first box; rows stay known.
     fn restart(&mut self) {
         for draft in &mut self.drafts {
-            *draft = Draft { n: 0, covered_ns: 0, last_start: i64::MIN, last_end: i64::MIN, ..*draft };
+            (draft.last_start, draft.last_end) = (i64::MIN, i64::MIN);
         }
     }
 }
 
 impl TimelineIndex {
-    /// Index of boxes that start at `origin` or later: 2 to 4 bytes a box, and up to 5 for the levels of dense rows.
+    /// Index of boxes that start at `origin` or later: 2 to 4 bytes a box, and about 2 for the levels of dense rows.
     pub fn new(boxes: impl BoxTable, origin: i64) -> TimelineIndex {
         steps::run(TimelineIndex::in_steps(boxes, origin))
     }
@@ -166,12 +175,12 @@ impl TimelineIndex {
             if id % PAUSE_EVERY == 0 {
                 steps::pause().await;
             }
-            let (row, before) = assigner.assign(id);
-            if before.n >= MIN_ROW {
+            let (row, n_before, last_start) = assigner.assign(id);
+            if n_before >= MIN_ROW {
                 if row >= densities.len() {
                     densities.resize_with(assigner.drafts.len(), || None);
                 }
-                let distance = boxes.start(id).wrapping_sub(before.last_start) as u64;
+                let distance = boxes.start(id).wrapping_sub(last_start) as u64;
                 densities[row].get_or_insert_default().add(distance);
             }
         }
@@ -194,25 +203,28 @@ impl TimelineIndex {
         };
         let mut builders: Vec<Option<LevelsBuilder>> =
             densities.into_iter().enumerate().map(builder).collect();
-        // Then every box to its place.
-        let mut numbers = Numbers::new(&first);
-        assigner.restart();
-        for id in 0..n {
-            if id % PAUSE_EVERY == 0 {
-                steps::pause().await;
-            }
-            let (row, before) = assigner.assign(id);
-            numbers.set((first[shown_at[row] as usize] + before.n) as usize, id as u32);
-            if let Some(builder) = &mut builders[row] {
-                builder.push(id as u32, boxes.start(id).wrapping_sub(origin) as u64, boxes.length(id));
-            }
-        }
         let rows = by_place.iter().map(|row| assigner.drafts[*row as usize].row).collect();
         let sums = |row: &u32| {
             let Draft { n, covered_ns, .. } = assigner.drafts[*row as usize];
             RowSums { n, covered_ns }
         };
         let sums = by_place.iter().map(sums).collect();
+        // Then every box to its place.
+        let mut numbers = Numbers::new(&first);
+        let mut next: Vec<u32> = shown_at.iter().map(|at| first[*at as usize]).collect();
+        assigner.restart();
+        for id in 0..n {
+            if id % PAUSE_EVERY == 0 {
+                steps::pause().await;
+            }
+            let row = assigner.again(id);
+            let at = &mut next[row];
+            numbers.set(*at as usize, id as u32);
+            *at += 1;
+            if let Some(builder) = &mut builders[row] {
+                builder.push(boxes.start(id).wrapping_sub(origin) as u64, boxes.length(id));
+            }
+        }
         let levels = by_place
             .iter()
             .map(|row| builders[*row as usize].take().map_or_else(Levels::default, LevelsBuilder::finish))

@@ -2,7 +2,7 @@
 
 use super::boxes::BoxTable;
 use super::index::TimelineIndex;
-use super::levels::{Group, Levels};
+use super::levels::{Level, Levels};
 use super::numbers::RowNumbers;
 use std::ops::Range;
 
@@ -205,7 +205,9 @@ impl RowLine {
         if let Some(before) = position.checked_sub(1) {
             self.add_box(row.origin, boxes, window, row.numbers.at(before));
         }
-        let groups = row.levels.for_pixels(window.bits);
+        let none = Level::default();
+        let level = row.levels.for_pixels(window.bits).unwrap_or(&none);
+        let groups = &level.groups;
         let mut next = groups.partition_point(|group| (group.first as usize) < position);
         while position < row.numbers.len() {
             let alone_to = groups.get(next).map_or(row.numbers.len(), |group| group.first as usize);
@@ -217,13 +219,12 @@ impl RowLine {
                 }
                 continue;
             }
-            let group = &groups[next];
-            // It starts in one pixel, with all of its boxes.
-            if group.last_at() >= to {
+            // All of its boxes start in one pixel.
+            if level.interval(&groups[next]).0 >= to {
                 break;
             }
-            self.add_group(row, boxes, window, group);
-            position = group.end() as usize;
+            self.add_group(row, boxes, window, (level, next));
+            position = groups[next].end() as usize;
             next += 1;
         }
     }
@@ -280,7 +281,7 @@ impl RowLine {
             // Nearly always, where there are many.
             let at = first.wrapping_sub(window.first_pixel);
             if at < n {
-                self.add(at as usize, id, length, 1, end.saturating_sub(start));
+                self.add(at as usize, || id, length, 1, end.saturating_sub(start));
             }
             return;
         }
@@ -289,36 +290,50 @@ impl RowLine {
         for pixel in from..=to {
             let pixel_start = pixel << bits;
             let covered = end.min(pixel_start + (1 << bits)).saturating_sub(start.max(pixel_start));
-            self.add((pixel - window.first_pixel) as usize, id, length, 1, covered);
+            self.add((pixel - window.first_pixel) as usize, || id, length, 1, covered);
         }
     }
 
     #[inline]
-    fn add(&mut self, at: usize, id: u32, length: i64, count: u32, covered: u64) {
+    fn add(&mut self, at: usize, id: impl FnOnce() -> u32, length: i64, count: u32, covered: u64) {
         let pixel = &mut self.pixels[at];
         pixel.count = pixel.count.saturating_add(count);
         pixel.covered_ns += covered;
         if length > self.longest_ns[at] {
             self.longest_ns[at] = length;
-            pixel.longest = id;
+            pixel.longest = id();
         }
     }
 
-    /// Adds a group, which starts in one pixel; its last box may reach beyond.
+    /// Adds group number `at` of a level, which starts in one pixel; its last box may reach beyond.
     #[inline]
-    fn add_group(&mut self, row: &RowSource<'_>, boxes: impl BoxTable, window: &Window, group: &Group) {
+    fn add_group(
+        &mut self,
+        row: &RowSource<'_>,
+        boxes: impl BoxTable,
+        window: &Window,
+        (level, at): (&Level, usize),
+    ) {
+        let group = &level.groups[at];
         let last_id = || row.numbers.at(group.end() as usize - 1);
-        let last_at = group.last_at();
-        let last_ns = group.last_ns().unwrap_or_else(|| boxes.length(last_id() as usize));
-        let last_end = last_at.saturating_add(last_ns as u64);
-        let pixel = last_at >> window.bits;
+        let (interval_start, interval_end) = level.interval(group);
+        let pixel = interval_start >> window.bits;
         let pixel_end = (pixel << window.bits) + (1 << window.bits);
+        let beyond_interval = group.beyond_ns().unwrap_or_else(|| {
+            let last_id = last_id() as usize;
+            let start = boxes.start(last_id).wrapping_sub(row.origin) as u64;
+            start.saturating_add(boxes.length(last_id) as u64).saturating_sub(interval_end)
+        });
+        let last_end = interval_end.saturating_add(beyond_interval);
         let beyond = last_end.saturating_sub(pixel_end);
-        let at = (pixel - window.first_pixel) as usize;
-        let longest_ns = group.longest_ns().unwrap_or_else(|| boxes.length(group.longest as usize));
-        self.add(at, group.longest, longest_ns, group.count, group.sum().saturating_sub(beyond));
+        let longest_id = || row.numbers.at(group.longest() as usize);
+        let longest_ns = group.longest_ns().unwrap_or_else(|| boxes.length(longest_id() as usize));
+        let at_pixel = (pixel - window.first_pixel) as usize;
+        let covered = level.inside_ns(at) + beyond_interval.saturating_sub(beyond);
+        self.add(at_pixel, longest_id, longest_ns, group.count(), covered);
         if beyond > 0 {
-            self.cover(window, last_id(), pixel_end, last_end, last_ns);
+            let last_id = last_id();
+            self.cover(window, last_id, pixel_end, last_end, boxes.length(last_id as usize));
         }
     }
 }
