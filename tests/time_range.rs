@@ -5,14 +5,15 @@ mod support;
 use std::path::PathBuf;
 use support::{Random, data_dirs, files, finish_in_parts};
 use tracedrop::analysis::{self, Query};
+use tracedrop::base::strings::StringId;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::import::Import;
 use tracedrop::report::{Block, Report, Value};
-use tracedrop::trace::Trace;
 use tracedrop::trace::builder::TimeRange;
 use tracedrop::trace::cut::{Cut, profiles};
 use tracedrop::trace::stack_profiles::{Amount, StackProfile};
 use tracedrop::trace::sums::Counts;
+use tracedrop::trace::{Run, Trace};
 
 fn inputs() -> Vec<PathBuf> {
     let folders = [("chrome", ""), ("chrome", "ours"), ("pytorch", "")];
@@ -205,6 +206,67 @@ fn stack_profiles_have_their_samples_in_the_range() {
     assert!(n_checked >= 20 && n_without >= 10, "{n_checked}, {n_without}");
 }
 
+/// All columns of the forward passes of a trace that touch a range of nanoseconds.
+fn calls(trace: &Trace, (from, to): (i64, i64)) -> Vec<String> {
+    let all = &trace.scoring_calls;
+    let text = |id: StringId| trace.strings.get_opt(id).map(str::to_string);
+    let touches = |row: &usize| all.span_of(*row).is_some_and(|(start, end)| start <= to && end >= from);
+    let call = |row: usize| {
+        let texts = [all.probe[row], all.view_id[row], all.prompt_hash[row], all.op[row]].map(text);
+        let numbers = (all.ts[row], all.wall_ms[row], all.top_k[row], all.wide_top_k(row).map(text));
+        format!("{texts:?} {:?} {numbers:?} {} {}", all.probe_kind[row], all.hit[row], all.offset[row])
+    };
+    (0..all.len()).filter(touches).map(call).collect()
+}
+
+#[test]
+fn forward_passes_in_a_range_are_those_that_touch_it() {
+    const ALL: (i64, i64) = (i64::MIN, i64::MAX);
+    let (mut n_checked, mut n_without) = (0, 0);
+    for path in data_dirs("sway").into_iter().flat_map(|dir| files(&dir, &[".jsonl", ".jsonl.gz"])) {
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        let bytes = std::fs::read(&path).unwrap();
+        if bytes.len() > 4 << 20 {
+            continue;
+        }
+        let mut whole = Import::new(&file, bytes.len() as u64);
+        bytes.chunks(5000).for_each(|chunk| whole.feed(chunk));
+        let Ok(whole) = whole.finish() else { continue };
+        let Some((start, end)) = whole.span_beside_events() else {
+            n_without += 1;
+            continue;
+        };
+        let third = end.saturating_sub(start) / 3;
+        let (from, to) = (start + third, start + 2 * third);
+        let expected = calls(&whole, (from, to));
+        let n_left_out = (whole.scoring_calls.len() - expected.len()) as u64;
+        for range in [TimeRange::OnClock(from, to), TimeRange::FromStart(third, 2 * third)] {
+            let held = || import(&bytes, |import| assert!(import.hold_only(range)));
+            let mut pieces = held();
+            bytes.chunks(777).for_each(|chunk| pieces.feed(chunk));
+            let max_stretch = bytes.len() as u64 / 5 + 1;
+            let in_parts = finish_in_parts(held(), &bytes, &mut Random(7), max_stretch);
+            for part in [pieces.finish().unwrap(), in_parts.unwrap()] {
+                assert_eq!(calls(&part, ALL), expected, "{file}, {range:?}");
+                assert_eq!((part.span(), part.reported()), (Some((start, end)), Some((from, to))), "{file}");
+                assert_eq!(part.ledger.count_of("outside-range"), n_left_out, "{file}");
+                assert_eq!(part.ledger.n_records(), whole.ledger.n_records(), "{file}");
+                let reports = analysis::reports(&Run::single(part), &Query::default());
+                let report = reports.iter().find(|it| it.id == "sway-summary").unwrap();
+                let facts = report.blocks.iter().find_map(|block| match block {
+                    Block::Facts(facts) => Some(&facts.facts),
+                    _ => None,
+                });
+                let fact = |id: &str| facts.unwrap().iter().find(|it| it.id == id).map(|it| it.value.plain());
+                assert_eq!(fact("events"), Some(expected.len().to_string()), "{file}");
+                assert!(fact("range").is_some(), "{file}");
+            }
+        }
+        n_checked += 1;
+    }
+    assert!(n_checked >= 10, "{n_checked}, {n_without}");
+}
+
 #[test]
 fn a_partial_report_tells_the_times() {
     let event = |i: u64| {
@@ -230,8 +292,8 @@ fn a_partial_report_tells_the_times() {
 
 #[test]
 fn what_has_no_events_is_held_whole() {
-    for dir in data_dirs("sway") {
-        let Some(path) = files(&dir, &[".jsonl"]).into_iter().next() else { continue };
+    for dir in data_dirs("mrm") {
+        let Some(path) = files(&dir, &[".txt"]).into_iter().next() else { continue };
         let bytes = std::fs::read(path).unwrap();
         let mut held = import(&bytes, |import| {
             import.hold_only(TimeRange::FromStart(0, 1));
@@ -240,7 +302,7 @@ fn what_has_no_events_is_held_whole() {
         assert!(!held.can_hold_only() || held.snapshot().is_none());
         let mut whole = import(&bytes, |_| {});
         whole.feed(&bytes);
-        assert_eq!(held.finish().unwrap().scoring_calls.len(), whole.finish().unwrap().scoring_calls.len());
+        assert_eq!(held.finish().unwrap().accesses.len(), whole.finish().unwrap().accesses.len());
     }
 }
 

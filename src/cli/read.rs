@@ -252,11 +252,15 @@ fn parse(
     let trace = session.run().traces.last()?;
     if args.only.is_some() {
         if !FORMATS.iter().any(|format| format.id == trace.source.format && format.has_events) {
-            return complain(place, &"--only is for formats whose events or samples have times");
+            return complain(
+                place,
+                &"--only is for formats whose events, samples or forward passes have times",
+            );
         }
         // What has none is whole.
         let has_times = trace.part.is_some_and(|part| part.whole.is_some());
-        if !has_times && !trace.stack_profiles.is_empty() {
+        let has_rows = !trace.stack_profiles.is_empty() || !trace.scoring_calls.is_empty();
+        if has_rows && !has_times {
             return complain(place, &"--only needs times, and this file has none");
         }
     }

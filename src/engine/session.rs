@@ -831,7 +831,8 @@ impl Session {
         if self.unread_index().is_some() {
             return None;
         }
-        let spans = self.run.traces.iter().filter_map(|trace| trace.span().or_else(|| trace.profiles_span()));
+        let of_trace = |trace: &Trace| trace.span().or_else(|| trace.span_beside_events());
+        let spans = self.run.traces.iter().filter_map(of_trace);
         let (start, end) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         end.checked_sub(start)
     }

@@ -308,7 +308,7 @@ async fn render_all(exporter: &ExporterInfo, input: &Input<'_>, out: &mut dyn Wr
 
 /// Whether no part of a trace has a time.
 fn has_no_times(trace: &Trace) -> bool {
-    trace.extent().is_none() && trace.profiles_span().is_none()
+    trace.extent().is_none() && trace.span_beside_events().is_none()
 }
 
 /// Writes traces; for each, the export states whether it was converted, cut or redacted.

@@ -91,7 +91,7 @@ pub struct FormatInfo {
     pub reader: fn() -> Box<dyn Reader>,
     /// How several workers read it; `None` if it has to be read front to back.
     pub parts: Option<&'static parts::PartsInfo>,
-    /// The format has events or samples with times, so a time range can be chosen: see [`Import::hold_only`].
+    /// The format has events, samples or forward passes with times, so a time range can be chosen: see [`Import::hold_only`].
     pub has_events: bool,
     /// Parsing issues of the format.
     pub issues: &'static [&'static IssueKind],

@@ -3,7 +3,7 @@
 use super::answers::{DeviceBusy, Load, LoadSort};
 use super::boxes::{BoxTable, SliceBoxes};
 use super::sampled;
-use super::tracks::{Clock, call_span};
+use super::tracks::Clock;
 use crate::trace::accesses::Wanted;
 use crate::trace::labels::process_label;
 use crate::trace::links::WORK_CATEGORIES;
@@ -116,7 +116,7 @@ pub fn devices_in(run: &Run, starts: &[i64], range: Range<u64>) -> Vec<DeviceBus
 
 /// Forward passes.
 fn calls(trace: &Trace) -> Vec<(i64, i64)> {
-    (0..trace.scoring_calls.len()).filter_map(|row| call_span(trace, row)).collect()
+    (0..trace.scoring_calls.len()).filter_map(|row| trace.scoring_calls.span_of(row)).collect()
 }
 
 /// Outermost slices of the thread that has the most time in them, without points in time; without slices, when a stack profile has

@@ -438,7 +438,8 @@ fn group_of(trace: &Trace, process: Option<ProcessId>, file: Option<&str>) -> St
 fn parts_ns(run: &Run) -> Option<u64> {
     let length = |trace: &Trace| {
         trace.part?;
-        let extent = trace.extent().or_else(|| sampled::span_of_profiles(trace));
+        let calls = || trace.scoring_calls.span();
+        let extent = trace.extent().or_else(|| sampled::span_of_profiles(trace)).or_else(calls);
         extent.map(|(start, end)| end.wrapping_sub(start) as u64)
     };
     run.traces.iter().map(length).reduce(|a, b| Some(a?.max(b?)))?
@@ -446,26 +447,13 @@ fn parts_ns(run: &Run) -> Option<u64> {
 
 /// First and last time on the trace's clock, of forward passes, stack profiles and memory accesses too.
 pub(super) fn span_of(trace: &Trace) -> Option<(i64, i64)> {
-    let calls = (0..trace.scoring_calls.len()).filter_map(|row| call_span(trace, row));
     // A part of a trace is on the clock of the whole.
     let events = trace.extent().and_then(|_| trace.span());
     let whole = trace.part.and_then(|part| part.whole);
-    let profiles = sampled::span_of_profiles(trace).map(|own| whole.unwrap_or(own));
-    let all = calls.chain(events).chain(profiles).chain(trace.accesses.span());
+    let others = sampled::span_of_profiles(trace).into_iter().chain(trace.scoring_calls.span());
+    let others = others.map(|own| whole.unwrap_or(own));
+    let all = events.into_iter().chain(others).chain(trace.accesses.span());
     all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-}
-
-/// Start and end of a forward pass in nanoseconds, if it has usable times: the file has its end in seconds and its duration in
-/// milliseconds.
-pub(super) fn call_span(trace: &Trace, row: usize) -> Option<(i64, i64)> {
-    let (ts, wall_ms) = (trace.scoring_calls.ts[row], trace.scoring_calls.wall_ms[row]);
-    // Seconds up to the year 2200 fit in nanoseconds of 64 bits.
-    let is_usable =
-        ts.is_finite() && ts.abs() < 7.2e9 && wall_ms.is_finite() && (0.0..1e12).contains(&wall_ms);
-    is_usable.then(|| {
-        let end = (ts * 1e9) as i64;
-        (end.saturating_sub((wall_ms * 1e6) as i64), end)
-    })
 }
 
 /// Tracks of boxes that are no slices: process and title.
@@ -475,7 +463,7 @@ type Own = (Boxes, Vec<(Option<ProcessId>, String)>);
 fn calls(trace: &Trace) -> Option<Own> {
     let table = &trace.scoring_calls;
     let mut rows: Vec<(i64, i64, usize)> =
-        (0..table.len()).filter_map(|row| call_span(trace, row).map(|span| (span.0, span.1, row))).collect();
+        (0..table.len()).filter_map(|row| table.span_of(row).map(|span| (span.0, span.1, row))).collect();
     rows.sort_unstable();
     let mut views: HashMap<StringId, u32> = HashMap::default();
     let (mut boxes, mut titles) = (Boxes::default(), Vec::new());

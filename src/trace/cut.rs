@@ -6,7 +6,7 @@
 //!     [B]  [C    ]  [D        ]  B is dropped
 //! ```
 //! Slices keep their own times, so that durations stay true. Self times are those within the window, as slices outside of it are not
-//! there. Stack profiles are cut to their samples in the window. In exports, counters have the values at the start of the window,
+//! there. Stack profiles are cut to their samples in the window; forward passes are kept whole, as slices are. In exports, counters have the values at the start of the window,
 //! which were set before it.
 
 pub mod profiles;
@@ -22,6 +22,12 @@ use std::cmp::Ordering;
 /// Appends row `row` of `all` to each of the columns.
 macro_rules! push_row {
     ($part:expr, $all:expr, $row:expr; $($column:ident),+) => { $( $part.$column.push($all.$column[$row]); )+ };
+}
+
+/// First and last time in nanoseconds of what is no event: samples of stack profiles and forward passes.
+pub fn span_beside_events(trace: &Trace) -> Option<(i64, i64)> {
+    let spans = profiles::span(trace).into_iter().chain(trace.scoring_calls.span());
+    spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// Part of a trace to keep.
@@ -44,12 +50,15 @@ impl Cut {
         self.part_of(trace, true).0
     }
 
-    /// Reduces `trace` to its part, including tables that reports use; returns how many slices and samples of profiles were dropped.
+    /// Reduces `trace` to its part, including tables that reports use; returns how many slices, samples of profiles and forward passes
+    /// were dropped.
     pub fn apply_to(&self, trace: &mut Trace) -> u64 {
         let (part, is_kept) = self.part_of(trace, false);
         let n_slices = is_kept.iter().filter(|number| **number == SliceId::NONE).count();
         let n_samples = |trace: &Trace| trace.stack_profiles.iter().map(StackProfile::len).sum::<usize>();
-        let n_left_out = n_slices + n_samples(trace).saturating_sub(n_samples(&part));
+        let n_left_out = n_slices
+            + n_samples(trace).saturating_sub(n_samples(&part))
+            + (trace.scoring_calls.len() - part.scoring_calls.len());
         let all = std::mem::replace(trace, part);
         trace.links = all.links;
         trace.signatures = all.signatures;
@@ -63,7 +72,8 @@ impl Cut {
     /// profiles without times.
     fn part_of(&self, trace: &Trace, is_export: bool) -> (Trace, Vec<SliceId>) {
         let whole = trace.span();
-        let start = whole.map(|(start, _)| start).or_else(|| Some(trace.profiles_span()?.0)).unwrap_or(0);
+        let start =
+            whole.map(|(start, _)| start).or_else(|| Some(trace.span_beside_events()?.0)).unwrap_or(0);
         let chosen = self.window.map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)));
         // A part of a part is of the same whole.
         let time = match (chosen, trace.part) {
@@ -86,7 +96,8 @@ impl Cut {
             frames: trace.frames.clone(),
             stacks: trace.stacks.clone(),
             args: trace.args.clone(),
-            scoring_calls: trace.scoring_calls.clone(),
+            scoring_calls: chosen
+                .map_or_else(|| trace.scoring_calls.clone(), |it| trace.scoring_calls.within(it)),
             profiles: if is_export && chosen.is_some() { Vec::new() } else { trace.profiles.clone() },
             memory_snapshot: trace.memory_snapshot.clone(),
             fleet: trace.fleet.clone(),

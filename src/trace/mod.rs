@@ -95,8 +95,8 @@ pub struct Trace {
     pub part: Option<TimePart>,
     /// See [`Trace::extent`].
     extent: OnceCell<Option<(i64, i64)>>,
-    /// See [`Trace::profiles_span`].
-    profiles_span: OnceCell<Option<(i64, i64)>>,
+    /// See [`Trace::span_beside_events`].
+    span_beside_events: OnceCell<Option<(i64, i64)>>,
     /// See [`Trace::slice_categories`].
     slice_categories: OnceCell<Vec<StringId>>,
 }
@@ -134,9 +134,9 @@ impl Trace {
         })
     }
 
-    /// First and last time of the samples of stack profiles: [`cut::profiles::span`]. Computed once, so only valid for a finished trace.
-    pub fn profiles_span(&self) -> Option<(i64, i64)> {
-        *self.profiles_span.get_or_init(|| cut::profiles::span(self))
+    /// First and last time of what is no event: [`cut::span_beside_events`]. Computed once, so only valid for a finished trace.
+    pub fn span_beside_events(&self) -> Option<(i64, i64)> {
+        *self.span_beside_events.get_or_init(|| cut::span_beside_events(self))
     }
 
     /// The categories that slices have, each once, in order of their first slice. Computed once, so only valid for a finished

@@ -93,6 +93,46 @@ impl ScoringCallTable {
         self.wide_top_k.extend(other.wide_top_k.into_iter().map(|(row, id)| (row + n_before, text(id))));
     }
 
+    /// Start and end of a call in nanoseconds, if it has usable times.
+    pub fn span_of(&self, row: usize) -> Option<(i64, i64)> {
+        let (ts, wall_ms) = (self.ts[row], self.wall_ms[row]);
+        // Seconds up to the year 2200 fit in nanoseconds of 64 bits.
+        let is_usable =
+            ts.is_finite() && ts.abs() < 7.2e9 && wall_ms.is_finite() && (0.0..1e12).contains(&wall_ms);
+        is_usable.then(|| {
+            let end = (ts * 1e9) as i64;
+            (end.saturating_sub((wall_ms * 1e6) as i64), end)
+        })
+    }
+
+    /// First start and last end of all calls with usable times, in nanoseconds.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        let spans = (0..self.len()).filter_map(|row| self.span_of(row));
+        spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// The calls that touch a range of nanoseconds, whole; those without usable times are not among them.
+    pub fn within(&self, (from, to): (i64, i64)) -> ScoringCallTable {
+        let mut part = ScoringCallTable::default();
+        let is_in = |row: &usize| self.span_of(*row).is_some_and(|(start, end)| start <= to && end >= from);
+        for row in (0..self.len()).filter(is_in) {
+            if let Some(digits) = self.wide_top_k(row) {
+                part.wide_top_k.push((part.len() as u64, digits));
+            }
+            part.ts.push(self.ts[row]);
+            part.wall_ms.push(self.wall_ms[row]);
+            part.probe_kind.push(self.probe_kind[row]);
+            part.probe.push(self.probe[row]);
+            part.view_id.push(self.view_id[row]);
+            part.prompt_hash.push(self.prompt_hash[row]);
+            part.op.push(self.op[row]);
+            part.top_k.push(self.top_k[row]);
+            part.hit.push(self.hit[row]);
+            part.offset.push(self.offset[row]);
+        }
+        part
+    }
+
     /// Decimal digits of a `top_k` that does not fit in `i64`.
     pub fn wide_top_k(&self, row: usize) -> Option<StringId> {
         let at = self.wide_top_k.binary_search_by_key(&(row as u64), |(row, _)| *row).ok()?;

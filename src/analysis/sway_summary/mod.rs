@@ -9,6 +9,7 @@ pub mod summary;
 
 use self::summary::{Bucket, CallRef, Summary, find_repeated_misses, probe_of, top_k_of};
 use super::findings::quoted;
+use super::overview::time_of;
 use super::{AnalysisInfo, Context, Group, TableHandle};
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_ratio};
@@ -112,6 +113,13 @@ fn report(context: &Context<'_>) -> Report {
     facts
         .push("repeated_ms", "Time in duplicate misses", repeated_ms, Unit::Ms)
         .hint("misses whose result was already computed earlier in the same file");
+    for (trace, range) in
+        run.traces.iter().filter_map(|it| it.part.and(it.reported()).map(|range| (it, range)))
+    {
+        facts
+            .push("range", "Time range", time_of(trace, range), Unit::None)
+            .hint("everything here is of the calls that touch it");
+    }
     facts.push("first_ts", "First call ended", clock.first, Unit::UnixSeconds);
     facts.push("last_ts", "Last call ended", clock.last, Unit::UnixSeconds);
     if let Some(span_ms) = clock.span_ms {

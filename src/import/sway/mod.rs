@@ -36,7 +36,7 @@ pub static INFO: FormatInfo = FormatInfo {
         min_readers: 2,
         max_bytes: MAX_PART_BYTES,
     }),
-    has_events: false,
+    has_events: true,
     issues: issues::ALL,
 };
 

@@ -32,7 +32,7 @@ issue_kinds! {
         "open the file with the tracedrop command, which can use all of the computer's memory";
     /// Events outside the chosen time range.
     OUTSIDE_RANGE = "outside-range", Note,
-        "events and samples outside the chosen time range are in no report; slices that reach into it keep their full duration, but only their self time within it",
+        "events, samples and forward passes outside the chosen time range are in no report; what reaches into it keeps its full duration, but slices only their self time within it",
         "reopen the file to see all of it";
     /// Files of a run directory that differ from its manifest.
     MANIFEST_DIFFERS = "manifest-differs", Note,

@@ -7,7 +7,7 @@ use super::issues::OUTSIDE_RANGE;
 use super::{TraceBuilder, Ways};
 use crate::base::units::format_ns;
 use crate::trace::TimePart;
-use crate::trace::cut::{Cut, profiles};
+use crate::trace::cut::{Cut, span_beside_events};
 use crate::trace::events::{Event, EventExtra, Phase};
 use crate::trace::ledger::{Issue, Position};
 use crate::trace::slices::UNFINISHED;
@@ -157,8 +157,8 @@ impl TraceBuilder {
     pub(super) fn cut_to_range(&mut self) {
         let Some(held) = &mut self.range else { return };
         let known = held.whole;
-        let of_profiles = || profiles::span(&self.trace);
-        let on_clock = held.of_span(known.or_else(|| self.trace.extent()).or_else(of_profiles));
+        let beside_events = || span_beside_events(&self.trace);
+        let on_clock = held.of_span(known.or_else(|| self.trace.extent()).or_else(beside_events));
         let TimeRange::OnClock(from, to) = on_clock.range else { return };
         let start = on_clock.whole.map_or(0, |(start, _)| start);
         // Slices without an end reach the end of the whole trace.
