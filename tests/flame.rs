@@ -225,9 +225,13 @@ fn a_session_answers_questions_about_stacks() {
     let mut session = Session::of_trace(trace, Query::default());
     let query = FlameQuery { search: "work".to_string(), ..FlameQuery::default() };
     let view = session.flame(&query).unwrap().unwrap();
-    assert_eq!((view.total.0, view.matched), (15.0, Some(10.0)));
+    assert_eq!((view.total.0, view.matched), (15.0, Some((10.0, 10.0 / 15.0))));
     assert_eq!(view.rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["work"]);
     assert!(session.flame(&FlameQuery { search: "/(/".to_string(), ..FlameQuery::default() }).is_err());
+    // Shares are of what is drawn: weights below zero are not.
+    let trace = import("a.folded", b"main;work 8\nmain;freed -5\n", None).unwrap();
+    let view = Session::of_trace(trace, Query::default()).flame(&query).unwrap().unwrap();
+    assert_eq!((view.total.0, view.matched), (3.0, Some((8.0, 1.0))));
 }
 
 fn exported(shown: &mut dyn Shown, id: &str) -> String {

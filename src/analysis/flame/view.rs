@@ -128,8 +128,9 @@ pub struct FlameView {
     pub flame: Flame,
     /// For [`Direction::Around`]: the callers; `flame` is what it calls.
     pub callers: Option<Flame>,
-    /// Weight of the stacks that the search finds, each counted once; `None` without a search.
-    pub matched: Option<f64>,
+    /// Weight of the stacks that the search finds, each counted once, and its share of all that can be drawn; `None` without a
+    /// search.
+    pub matched: Option<(f64, f64)>,
     /// Weight of all stacks that take part, of B and of A; including negative weights, which `flame` leaves out.
     pub total: (f64, f64),
     /// Weight of the samples without a stack in `total`, of B. Shares of functions are of the others.
@@ -263,7 +264,10 @@ pub fn view(
     };
     let no_stack = all.labels.iter().zip(&*sums).filter(|(label, _)| is_no_stack(&label.name, &label.place));
     let no_stack = no_stack.map(|(_, sum)| sum.own.weight).sum();
-    let matched = pattern.is_some().then(|| widths.of(all.weight_of(&is_hit)));
+    let matched = pattern.is_some().then(|| {
+        let (found, drawn) = (widths.of(all.weight_of(&is_hit)), widths.of(all.total));
+        (found, if drawn > 0.0 { found / drawn } else { 0.0 })
+    });
     let (rows, n_rows) = rows(all, sums, query.rows, pattern.is_some().then_some(&is_hit), looked_at);
     let info = |graph: &StackGraph| FlameInfo {
         title: graph.title.clone(),

@@ -233,8 +233,8 @@ fn Tools(look: Look, problem: RwSignal<Option<String>>) -> impl IntoView {
         }
         view.with(|view| {
             let view = view.as_ref()?;
-            let share = view.matched? / shown_total(view, query.with(|query| query.widths));
-            Some((words().matched)(&in_words(view.matched?, view.flame.unit), &format_ratio(share)))
+            let (weight, share) = view.matched?;
+            Some((words().matched)(&in_words(weight, view.flame.unit), &format_ratio(share)))
         })
     };
     view! {
@@ -354,16 +354,6 @@ fn Tools(look: Look, problem: RwSignal<Option<String>>) -> impl IntoView {
             </search>
         </div>
     }
-}
-
-/// Weight of all boxes by the widths that show.
-fn shown_total(view: &FlameView, widths: Widths) -> f64 {
-    let total = match widths {
-        Widths::Weight => view.total.0,
-        Widths::Before => view.total.1,
-        Widths::Change => view.flame.total,
-    };
-    if total > 0.0 { total } else { 1.0 }
 }
 
 /// Which frames take part.
