@@ -206,9 +206,10 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts the slices of `trace`.
+    /// Counts the slices of `trace`; of a part, only the time within its range is busy.
     pub fn of(trace: &Trace) -> Counts {
         let trace_end = trace.span().map_or(0, |(_, end)| end);
+        let range = trace.part.map(|part| part.range);
         let mut counts = Counts {
             processes: vec![Activity::NONE; trace.processes.len()],
             threads: vec![Activity::NONE; trace.threads.len()],
@@ -260,7 +261,12 @@ impl Counts {
                 if on_thread && class == Class::Thread {
                     activity.max_depth = activity.max_depth.max(slices.depth.get(i).saturating_add(1));
                     // Not only outermost slices: one without an end outlasts its parent.
-                    activity.work(ts, slices.length(i, trace_end));
+                    match range {
+                        Some((from, to)) => {
+                            activity.work(ts.max(from), end.min(to).saturating_sub(ts.max(from)).max(0))
+                        }
+                        None => activity.work(ts, slices.length(i, trace_end)),
+                    }
                 }
             }
         }

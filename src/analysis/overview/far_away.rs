@@ -19,9 +19,9 @@ const FEW: u64 = 3;
 /// Events far from nearly all others in a trace.
 pub struct FarAway {
     pub n: u64,
-    /// Nanoseconds from the other events to the nearest outlier, and whether outliers come after the others.
+    /// Nanoseconds from the other events to the farthest outlier, and whether outliers come after the others; `None` if on both sides.
     pub gap_ns: i64,
-    pub is_after: bool,
+    pub is_after: Option<bool>,
     /// Name of the first slice among the outliers.
     pub name: Option<StringId>,
     /// First and last nanosecond of the other events, from the start of the trace.
@@ -44,17 +44,19 @@ impl FarAway {
         if !is_few || outside / MIN_TIMES < length {
             return None;
         }
-        let others = stretches.iter().filter(|stretch| stretch.start != main.start);
-        let gap = |stretch: &Stretch| match stretch.start > main.start {
+        let others = || stretches.iter().filter(|stretch| stretch.start != main.start);
+        let is_after = |stretch: &Stretch| stretch.start > main.start;
+        let gap = |stretch: &Stretch| match is_after(stretch) {
             true => stretch.start.saturating_sub(main.end),
             false => main.start.saturating_sub(stretch.end),
         };
-        let farthest = others.max_by_key(|stretch| gap(stretch))?;
+        let farthest = others().max_by_key(|stretch| gap(stretch))?;
+        let are_on_one_side = others().all(|stretch| is_after(stretch) == is_after(farthest));
         let (origin, _) = trace.span()?;
         Some(FarAway {
             n,
             gap_ns: gap(farthest),
-            is_after: farthest.start > main.start,
+            is_after: are_on_one_side.then_some(is_after(farthest)),
             name: farthest.name,
             others: (main.start.saturating_sub(origin), main.end.saturating_sub(origin)),
         })
@@ -64,8 +66,8 @@ impl FarAway {
     /// for readability, with one extra before, as the command parses them as doubles.
     pub fn stretch_without(&self) -> (i64, i64) {
         let (from, to) = self.others;
-        let (from, to) = ((from / 1_000_000 - i64::from(from > 0)).max(0), to.div_euclid(1_000_000) + 1);
-        (from * 1_000_000, to * 1_000_000)
+        let from = (from / 1_000_000 - i64::from(from > 0)).max(0) * 1_000_000;
+        (from, (to.div_euclid(1_000_000) + 1).saturating_mul(1_000_000))
     }
 
     /// Text of the warning in the report.
@@ -75,7 +77,12 @@ impl FarAway {
             1 => ("event", "is"),
             _ => ("events", "are"),
         };
-        let side = if self.is_after { "after" } else { "before" };
+        let gap = long_time(self.gap_ns);
+        let far = match self.is_after {
+            Some(true) => format!("{gap} after"),
+            Some(false) => format!("{gap} before"),
+            None => format!("up to {gap} from"),
+        };
         let (from, to) = self.stretch_without();
         let (from, to) = (from / 1_000_000, to / 1_000_000);
         let named = match (name, self.n) {
@@ -84,11 +91,10 @@ impl FarAway {
             (None, _) => String::new(),
         };
         format!(
-            "{} {what}{named} {verb} {} {side} all others, which span {}. This inflates the trace span and unfinished slices, and \
+            "{} {what}{named} {verb} {far} all others, which span {}. This inflates the trace span and unfinished slices, and \
              distorts percentages of the span. To exclude them, use `--only {from}ms..{to}ms`, or \
              \u{201c}Report on a time range\u{201d} on the page.",
             group_digits(i128::from(self.n)),
-            long_time(self.gap_ns),
             format_ns(self.others.1.saturating_sub(self.others.0)),
         )
     }
@@ -146,14 +152,32 @@ mod tests {
         let year = 8766 * MIN_GAP_NS;
         let far = trace((0..20).chain([14 * year]));
         let found = FarAway::of(&far).unwrap();
-        assert_eq!((found.n, found.is_after, found.others), (1, true, (0, 19)));
+        assert_eq!((found.n, found.is_after, found.others), (1, Some(true), (0, 19)));
         assert!(
             found.words(&far).starts_with("1 event is 14.0 years after all others"),
             "{}",
             found.words(&far)
         );
         let before = FarAway::of(&trace([0].into_iter().chain((0..20).map(|i| 51 * year + i)))).unwrap();
-        assert_eq!((before.n, before.is_after), (1, false));
+        assert_eq!((before.n, before.is_after), (1, Some(false)));
+        let both = trace([0].into_iter().chain((0..20).map(|i| year + i)).chain([3 * year]));
+        let found = FarAway::of(&both).unwrap();
+        assert_eq!((found.n, found.is_after), (2, None));
+        assert!(
+            found.words(&both).starts_with("2 events are up to 2.0 years from all others"),
+            "{}",
+            found.words(&both)
+        );
+    }
+
+    #[test]
+    fn the_range_without_outliers_may_reach_the_end_of_all_time() {
+        let others = i64::MAX - 100;
+        let far = trace([0].into_iter().chain((0..20).map(|i| others + i)));
+        let found = FarAway::of(&far).unwrap();
+        let (from, to) = found.stretch_without();
+        assert!(from <= others && to == i64::MAX, "{from} to {to}");
+        assert!(found.words(&far).contains("--only"));
     }
 
     #[test]
