@@ -420,3 +420,35 @@ fn what_many_files_have_in_common_is_said_once() {
     assert!(text.starts_with("16 files\n  Files     table=collectives/run=monday/part-"), "{text}");
     assert_eq!(text.matches("  Format    ").count(), 1, "{text}");
 }
+
+/// A Tracedrop file with its index opens with the settings it was made with.
+#[test]
+fn a_tracedrop_file_keeps_the_settings_of_its_sender() {
+    let dir = folder("sent-settings");
+    let access = |at: u64, page: u64, op: &str| {
+        format!("app 100 [000] {at}.000000000: cpu/mem-{op}/P: {:x} f (/usr/lib/l.so)\n", page << 12)
+    };
+    let text: String = (1..5).map(|at| access(at, 0x30 + at % 2, "stores")).collect();
+    fs::write(dir.join("m.txt"), text).unwrap();
+    let ranges = r#"[{"addr_start": 196608, "addr_end": 204800, "region_type": "weight"}]"#;
+    fs::write(dir.join("ranges.json"), ranges).unwrap();
+    let run = |args: &[&str]| tracedrop(&dir).args(args).output().unwrap();
+    let of_range = ["--report", "mrm", "--format", "csv", "--table", "kinds"];
+    let made = run(&[
+        "export",
+        "m.txt",
+        "--address-ranges",
+        "ranges.json",
+        "--to",
+        "tracedrop",
+        "--with-index",
+        "-o",
+        "m.tracedrop",
+    ]);
+    assert!(made.status.success(), "{}", said(&made));
+    let sent = run(&[&["report", "m.txt", "--address-ranges", "ranges.json"], &of_range[..]].concat());
+    let got = run(&[&["report", "m.tracedrop"], &of_range[..]].concat());
+    assert!(String::from_utf8_lossy(&sent.stdout).contains("weight"), "{}", said(&sent));
+    assert_eq!(String::from_utf8_lossy(&got.stdout), String::from_utf8_lossy(&sent.stdout), "{}", said(&got));
+    assert!(!said(&got).contains("have no effect"), "{}", said(&got));
+}

@@ -346,7 +346,8 @@ impl ReportTables {
     /// Settings of memory reports, or the error message.
     fn memory_query(&self) -> Result<MemoryQuery, String> {
         let unknown = match self.unknown {
-            Unknown::Keep => "keep",
+            // As without the option: a Tracedrop file then keeps the settings of its sender.
+            Unknown::Keep => "",
             Unknown::Skip => "skip",
             Unknown::Error => "error",
             Unknown::Runtime => "runtime",

@@ -325,7 +325,11 @@ pub const TABLES: &[EventTable] = &[
             column("address", Unit::Address, "address of the data"),
             column("op", Unit::None, "load, store, or another text of the file"),
             column("region", Unit::None, "kind of memory as the file labels it; missing if it does not"),
-            column("region_id", Unit::Id, "number of the region"),
+            column(
+                "region_id",
+                Unit::Id,
+                "number of the region; missing if the file does not label accesses",
+            ),
             column("phase", Unit::None, "phase of the run; missing if not given"),
             column("symbol", Unit::None, "function that made the access; missing if not given"),
             column("dso", Unit::None, "its object file; missing if not given"),
@@ -589,6 +593,7 @@ fn stacks(trace: &Trace) -> Vec<Data<'_>> {
 
 fn accesses(trace: &Trace) -> Vec<Data<'_>> {
     let n = trace.accesses.len();
+    let is_labelled = trace.accesses.is_labelled();
     let (mut ts, mut address) = (Vec::with_capacity(n), Vec::with_capacity(n));
     let (mut ops, mut regions) = (Vec::with_capacity(n), Vec::with_capacity(n));
     let (mut op_words, mut region_words): (Vec<String>, Vec<String>) = Default::default();
@@ -615,8 +620,9 @@ fn accesses(trace: &Trace) -> Vec<Data<'_>> {
             };
             ops.push(Some(code(&mut op_words, op)));
             let region = row.region.name().or_else(|| row.region_text.map(|text| trace.strings.get(text)));
+            let region = region.filter(|_| is_labelled);
             regions.push(region.map(|region| code(&mut region_words, region)));
-            region_ids.push(row.region_id);
+            region_ids.push(is_labelled.then_some(row.region_id));
             let none = StringId::NONE;
             for (column, text) in texts.iter_mut().zip([row.phase, row.symbol, row.dso, row.cache_level]) {
                 column.push(text.unwrap_or(none));
@@ -628,6 +634,7 @@ fn accesses(trace: &Trace) -> Vec<Data<'_>> {
             }
         }
     }
+    let (region_ids, has_region_id) = split(region_ids.into_iter());
     let name = |column: &mut Vec<StringId>| Data::all(Values::Names(std::mem::take(column).into()));
     let [phase, symbol, dso, cache_level] = &mut texts;
     let [cpu, thread, token, context] = numbers;
@@ -636,7 +643,7 @@ fn accesses(trace: &Trace) -> Vec<Data<'_>> {
         Data::all(Values::Unsigned(address.into())),
         Data::words(ops.into_iter(), op_words),
         Data::words(regions.into_iter(), region_words),
-        Data::all(Values::Unsigned32(region_ids.into())),
+        Data { values: Values::Unsigned32(region_ids.into()), valid: has_region_id },
         name(phase),
         name(symbol),
         name(dso),

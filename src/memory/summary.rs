@@ -11,6 +11,8 @@ use crate::base::hash::HashMap;
 pub struct KindSummary {
     pub kind: Kind,
     pub n_regions: u64,
+    /// Of any operation.
+    pub n_accesses: u64,
     pub retention_p50_s: f64,
     pub retention_p90_s: f64,
     pub retention_p99_s: f64,
@@ -85,6 +87,7 @@ fn of_kind(kind: Kind, regions: &[&RegionMetrics], thresholds: &Thresholds) -> O
     Some(KindSummary {
         kind,
         n_regions: regions.len() as u64,
+        n_accesses: regions.iter().map(|region| region.n_accesses).sum(),
         retention_p50_s: p50,
         retention_p90_s: p90,
         retention_p99_s: p99,

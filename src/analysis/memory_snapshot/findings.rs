@@ -128,13 +128,17 @@ fn cause(snapshot: &Snapshot<'_>, it: &OutOfMemory) -> String {
 
 /// What to say where everything unused and free would not have been enough.
 fn full(snapshot: &Snapshot<'_>, it: &OutOfMemory) -> String {
-    if it.usage.reserved.max(0).saturating_add(it.device_free) < it.requested {
+    let is_least = snapshot.snapshot.devices.get(it.device).is_some_and(|device| device.is_reserved_least);
+    if !is_least && it.usage.reserved.max(0).saturating_add(it.device_free) < it.requested {
         return format!(
             ", {} reserved by this process. The request is larger than both together, so freeing this process's memory would not have been enough.",
             bytes(it.usage.reserved)
         );
     }
-    let mut text = format!(", {} reserved but not active. The memory was full.", bytes(it.unused()));
+    let mut text = match is_least {
+        true => format!(", at least {} reserved but not active.", bytes(it.unused())),
+        false => format!(", {} reserved but not active. The memory was full.", bytes(it.unused())),
+    };
     let rounding = snapshot.at_end.get(it.device).map_or(0, Fragmentation::rounding);
     if it.inactive.is_some() && signed(rounding) >= it.requested {
         text.push_str(&format!(

@@ -189,7 +189,8 @@ fn summary(snapshot: &Snapshot<'_>, sites: &[sites::Site]) -> String {
         (Some(row), None) => format!("at event {row}"),
     };
     let of_device = sites.iter().filter(|site| site.device == number);
-    let most = of_device.max_by_key(|site| site.at_peak.bytes).filter(|site| site.at_peak.bytes > 0);
+    // Of equal ones the first, as in the findings.
+    let most = of_device.rev().max_by_key(|site| site.at_peak.bytes).filter(|site| site.at_peak.bytes > 0);
     let most = most.and_then(|site| Some((site, ratio(site.at_peak.bytes, device.peak.bytes)?)));
     let most = most.map_or(String::new(), |(site, share)| {
         format!("; {} was allocated {}", format_ratio(share), site.place.phrase())
@@ -225,12 +226,14 @@ fn facts(snapshot: &Snapshot<'_>, title: String) -> Option<Facts> {
         .push("peak_allocated", "Peak allocated", signed(device.peak_allocated), Unit::Bytes)
         .hint("most allocated bytes at once: from allocation until the program frees the memory");
     facts.push("at_end", "Active at end", signed(device.active_at_end), Unit::Bytes);
-    facts
-        .push("reserved", "Reserved at end", signed(end.total), Unit::Bytes)
-        .hint("segments that the allocator holds");
-    facts
-        .push("inactive", "Inactive at end", signed(end.inactive), Unit::Bytes)
-        .hint("reserved, but in no active block");
+    if let Some(reserved) = snapshot.snapshot.reserved_at_end(number) {
+        facts
+            .push("reserved", "Reserved at end", signed(reserved), Unit::Bytes)
+            .hint("segments that the allocator holds");
+        facts
+            .push("inactive", "Inactive at end", signed(end.inactive), Unit::Bytes)
+            .hint("reserved, but in no active block");
+    }
     let n_oom: usize = snapshot.devices().map(|(_, device)| n_of(device, Action::Oom)).sum();
     if n_oom > 0 {
         facts
@@ -253,8 +256,15 @@ fn notes(snapshot: &Snapshot<'_>, report: &mut Report) {
         report.info(
             "The snapshot has no events, so it shows only what was live when it was taken. Call torch.cuda.memory._record_memory_history() first to record them.",
         );
+    } else if snapshot.snapshot.is_cut {
+        report.warning(
+            "The file ends early, so the last events are missing. The peak is that of the events that are there; reserved memory over \
+             time is the least that they need.",
+        );
     } else if !has_segments {
-        report.info("The snapshot has no segments, so fragmentation is unknown.");
+        report.info(
+            "The snapshot has no segments, so fragmentation is unknown. Reserved memory over time is the least that its events need.",
+        );
     }
     let before = devices().fold(0u64, |sum, (_, device)| sum.saturating_add(device.live_before));
     if before > 0 && n_events > 0 {
@@ -283,6 +293,12 @@ fn devices(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
         device.uses.iter().fold(0u64, |sum, it| sum.saturating_add(get(it)))
     };
     let end = &snapshot.at_end;
+    let at_end = |id: &'static str, label: &str, get: &dyn Fn(usize) -> u64| {
+        let bytes = |(number, _): &(usize, &Device)| {
+            snapshot.snapshot.reserved_at_end(*number).map(|_| signed(get(*number)))
+        };
+        Column::integer(id, label, Unit::Bytes, rows.iter().map(bytes).collect())
+    };
     let peak_at = |device: &Device| device.peak.time_us.and_then(|time| snapshot.offset(time));
     Table::new(
         id,
@@ -323,8 +339,8 @@ fn devices(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
                 .by_row(),
             bytes("allocated_total", "allocated in total", &|_, device| device.allocated_total.bytes)
                 .by_row(),
-            bytes("reserved", "reserved at end", &|number, _| end[number].total).by_row(),
-            bytes("inactive", "inactive at end", &|number, _| end[number].inactive)
+            at_end("reserved", "reserved at end", &|number| end[number].total).by_row(),
+            at_end("inactive", "inactive at end", &|number| end[number].inactive)
                 .hint("reserved, but in no active block")
                 .by_row(),
             Column::float(

@@ -120,7 +120,7 @@ fn reason(thresholds: &Thresholds, row: &KindSummary, clock: Clock) -> String {
 pub fn table(source: &Source<'_, '_>, thresholds: &Thresholds) -> Table {
     let rows = source.kinds;
     let all: u64 = source.view.coverage.n_rows.max(1);
-    let share = |row: &KindSummary| Some((row.reads + row.writes) as f64 / all as f64);
+    let share = |row: &KindSummary| Some(row.n_accesses as f64 / all as f64);
     let clock = trust::clock_of(source.view);
     let kept = |row: &KindSummary| Some(row.retention_p50_s).filter(|s| clock.can_tell(ns_of(*s)));
     let reason = |row: &KindSummary| reason(thresholds, row, clock);

@@ -197,7 +197,12 @@ fn tell_ranges(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Rep
     match run_files::ranges_beside(view.trace) {
         Some(Ok(ranges)) => {
             let n = counted(ranges.len() as u64, "address range", "address ranges");
-            report.info(format!("Using {n} from {KV_RANGES} next to the trace."));
+            report.info(match view.has_labels_of_source {
+                true => format!(
+                    "The {n} in {KV_RANGES} next to the trace are not used, since kinds come from the trace."
+                ),
+                false => format!("Using {n} from {KV_RANGES} next to the trace."),
+            });
         }
         Some(Err(problem)) => report
             .warning(format!("Ignored {KV_RANGES} next to the trace, which cannot be parsed: {problem}.")),
@@ -251,7 +256,7 @@ fn add_facts(view: &LabelledTrace<'_>, report: &mut Report) {
         .push("classified", "Known kind", coverage.share(coverage.classified), Unit::Ratio)
         .hint("share of accesses classified by the file, their page, or a rule");
     add_phases(view, &mut facts);
-    if view.n_registered_pages > 0 {
+    if view.n_registered_pages > 0 && !view.has_labels_of_source {
         facts.push("registered_pages", "Pages from address ranges", view.n_registered_pages, Unit::Count);
     }
     report.facts(facts);

@@ -75,6 +75,7 @@ impl Reader for SnapshotReader {
             State::Stopped => machine.position(),
             State::Running | State::Broken(_) => machine.cut(),
         };
+        machine.rows.snapshot.is_cut = !matches!(state, State::Stopped);
         let ledger = &mut machine.rows.ledger;
         let rest = self.n_bytes.saturating_sub(end);
         let at = Position { byte: end, line: None };

@@ -115,7 +115,7 @@ impl Live {
 impl MemorySnapshot {
     /// Adds what the events of each device add up to. Devices that only segments name are added.
     pub fn add_up(&mut self) {
-        let MemorySnapshot { devices, segments, .. } = self;
+        let MemorySnapshot { devices, segments, is_cut, .. } = self;
         if let Some(last) = segments.iter().map(|segment| segment.device as usize).max() {
             while devices.len() <= last {
                 devices.push(Device::default());
@@ -123,7 +123,7 @@ impl MemorySnapshot {
         }
         for (number, device) in devices.iter_mut().enumerate() {
             let own: Vec<&Segment> = segments.iter().filter(|it| it.device as usize == number).collect();
-            add_up_device(device, &own);
+            add_up_device(device, &own, *is_cut);
         }
     }
 
@@ -131,7 +131,7 @@ impl MemorySnapshot {
     pub fn replay(&self, number: usize, mut each: impl FnMut(Option<usize>, Usage)) {
         let Some(device) = self.devices.get(number) else { return };
         let own: Vec<&Segment> = self.segments_of(number).collect();
-        let mut live = before_first_event(&device.events, &own);
+        let mut live = before_first_event(&device.events, of_the_end(&own, self.is_cut));
         let mut reserved = device.reserved_at_start;
         each(None, live.usage(reserved));
         for row in 0..device.events.len() {
@@ -146,7 +146,7 @@ impl MemorySnapshot {
         let Some(device) = self.devices.get(number) else { return };
         let events = &device.events;
         let own: Vec<&Segment> = self.segments_of(number).collect();
-        let mut live = before_first_event(events, &own);
+        let mut live = before_first_event(events, of_the_end(&own, self.is_cut));
         for row in 0..events.len() {
             let address = events.address[row];
             let ends = matches!(events.action[row], Action::Alloc | Action::FreeCompleted | Action::Free);
@@ -171,8 +171,9 @@ fn change_of_reserved(events: &EventColumns, row: usize) -> i64 {
     }
 }
 
-fn add_up_device(device: &mut Device, segments: &[&Segment]) {
-    let before = before_first_event(&device.events, segments);
+fn add_up_device(device: &mut Device, segments: &[&Segment], is_cut: bool) {
+    let before = before_first_event(&device.events, of_the_end(segments, is_cut));
+    let (mut balance, mut least) = (0_i64, bytes(before.in_blocks));
     device.live_before = before.active;
     let uses = &mut Uses::default();
     let at_start: Vec<(i64, Allocation)> = before.by_address.iter().map(|(at, it)| (*at, *it)).collect();
@@ -187,6 +188,8 @@ fn add_up_device(device: &mut Device, segments: &[&Segment]) {
             Oddity::AllocOverLive => n_over += 1,
             Oddity::FreeOfUnknown => n_unknown += 1,
         }
+        balance = balance.saturating_add(change_of_reserved(&device.events, row));
+        least = least.max(bytes(live.in_blocks).saturating_sub(balance));
         if live.active > peak.bytes {
             let time = device.events.time_us[row];
             let time_us = (time != NO_TIME).then_some(time);
@@ -220,9 +223,18 @@ fn add_up_device(device: &mut Device, segments: &[&Segment]) {
     device.allocated_total = device.uses.iter().fold(Amount::default(), |sum, it| sum.plus(it.allocated));
 
     let reserved = segments.iter().fold(0i64, |sum, it| sum.saturating_add_unsigned(it.total_size));
-    let balance = (0..device.events.len())
-        .fold(0i64, |sum, row| sum.saturating_add(change_of_reserved(&device.events, row)));
-    device.reserved_at_start = reserved.saturating_sub(balance);
+    let start = reserved.saturating_sub(balance);
+    device.is_reserved_least = is_cut || (segments.is_empty() && (device.active_at_end > 0 || start < least));
+    device.reserved_at_start = if device.is_reserved_least { least } else { start };
+}
+
+fn bytes(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// The segments after the last event; none if events are missing between, which may have allocated what is in them.
+fn of_the_end<'a, 'b>(segments: &'a [&'b Segment], is_cut: bool) -> &'a [&'b Segment] {
+    if is_cut { &[] } else { segments }
 }
 
 enum Oddity {

@@ -28,6 +28,8 @@ pub struct MemorySnapshot {
     pub keys: Vec<StringId>,
     /// Settings of the allocator: name and value.
     pub settings: Vec<(StringId, StringId)>,
+    /// The file ends early, so events may be missing between the last one and the segments, which are of the end.
+    pub is_cut: bool,
 }
 
 /// Meaning of an event.
@@ -182,6 +184,8 @@ pub struct Device {
     pub uses: Vec<Use>,
     /// Reserved bytes before the first event, so that they are the sum of the segments at the end.
     pub reserved_at_start: i64,
+    /// Segments or events are missing, so `reserved_at_start` is the least that the events need.
+    pub is_reserved_least: bool,
 }
 
 /// When the most bytes are active.
@@ -341,6 +345,14 @@ impl MemorySnapshot {
     /// Whether several devices have memory in use at some time.
     pub fn has_several_devices(&self) -> bool {
         self.devices.iter().filter(|device| !device.uses.is_empty()).nth(1).is_some()
+    }
+
+    /// Bytes of the segments of a device at the end; `None` if the file does not have them.
+    pub fn reserved_at_end(&self, number: usize) -> Option<u64> {
+        let is_missing = self.devices.get(number).is_some_and(|device| device.is_reserved_least)
+            && self.segments_of(number).next().is_none();
+        let sum = || self.segments_of(number).fold(0u64, |sum, it| sum.saturating_add(it.total_size));
+        (!is_missing).then(sum)
     }
 
     /// Segments of a device.
