@@ -526,15 +526,15 @@ fn whether_a_run_was_disturbed_is_marked_and_said() {
 /// Address ranges that lie beside a trace are known without being given; those that are given count in their place.
 #[test]
 fn address_ranges_beside_a_trace_are_used() {
-    let notes = |content: &str, query: Query| -> Vec<String> {
-        let trace =
-            std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
+    let labelled =
+        std::fs::read(support::own_dir("mrm").join("parquet-variants/codec-none.parquet")).unwrap();
+    let notes_on = |trace: &[u8], content: &str, query: Query| -> Vec<String> {
         let mut session = Session::new("run", trace.len() as u64, None, query);
         session.lies_in_run(
             TRACE,
             vec![sidecar_file("kv_ranges.json".to_string(), content.as_bytes().to_vec())],
         );
-        session.feed(&trace);
+        session.feed(trace);
         session.finish().unwrap();
         let mrm = session.reports().iter().find(|report| report.id == "mrm").unwrap();
         let notes = mrm.blocks.iter().filter_map(|block| match block {
@@ -545,6 +545,11 @@ fn address_ranges_beside_a_trace_are_used() {
     };
     let ranges = r#"[{"addr_start": 0, "addr_end": 4096, "region_type": "kv_cache"}]"#;
     let has = |notes: &[String], what: &str| notes.iter().any(|note| note.contains(what));
+    // Without kinds of its own.
+    let text = b"app 100 [000] 1.000000000: cpu/mem-stores/P: 10 f (/usr/lib/l.so)\n";
+    let notes = |content: &str, query: Query| notes_on(text, content, query);
+    let of_labelled = notes_on(&labelled, ranges, Query::default());
+    assert!(has(&of_labelled, "has 1 address range, not used because kinds"), "{of_labelled:?}");
     let found = notes(ranges, Query::default());
     assert!(has(&found, "Using 1 address range from kv_ranges.json next to the trace."), "{found:?}");
     let broken = notes("[{}]", Query::default());

@@ -199,7 +199,7 @@ fn tell_ranges(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Rep
             let n = counted(ranges.len() as u64, "address range", "address ranges");
             report.info(match view.has_labels_of_source {
                 true => format!(
-                    "The {n} in {KV_RANGES} next to the trace are not used, since kinds come from the trace."
+                    "{KV_RANGES} next to the trace has {n}, not used because kinds come from the trace."
                 ),
                 false => format!("Using {n} from {KV_RANGES} next to the trace."),
             });
