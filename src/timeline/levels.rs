@@ -18,7 +18,7 @@ const STEP_BITS: u32 = 2;
 const LOWEST_BITS: u32 = 7;
 /// Rows with fewer boxes have no levels.
 pub const MIN_ROW: u32 = 64;
-/// Lengths within intervals of so many bits may not fit into 32 bits.
+/// Lengths within intervals of this many bits or more may not fit into 32 bits.
 const WIDE_BITS: u32 = 32;
 
 /// Neighboring boxes of a row that start in one interval. What a pixel needs is here, because looking at the boxes themselves

@@ -32,7 +32,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Room for rows that start at the places `first`, of which the last is the end of the last row.
+    /// Room for rows that start at the places `first`; the last one is the end of the last row.
     pub fn new(first: &[u32]) -> Numbers {
         let n = first.last().map_or(0, |end| *end as usize);
         let block = Block { base: Block::UNSET, wide: Block::NARROW };

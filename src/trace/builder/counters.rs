@@ -14,6 +14,8 @@ use crate::trace::tracks::ProcessId;
 pub(super) struct Counters {
     /// Series by process, name, id, key.
     series: HashMap<(ProcessId, StringId, StringId, StringId), u32>,
+    /// By series: its last point.
+    last: Vec<u32>,
     key: String,
 }
 
@@ -32,6 +34,7 @@ impl Counters {
             return walk.drop_event(i, &COUNTER_WITHOUT_ARGS);
         };
         let (mut n_used, mut n_bad) = (0, 0);
+        let first = trace.counters.len();
         for_each_member(&raw, |key, value| {
             let Some(value) = counter_value(value) else {
                 n_bad += 1;
@@ -51,8 +54,16 @@ impl Counters {
                 table.name.push(name);
                 table.id.push(id);
                 table.key.push(key);
+                self.last.push(u32::MAX);
                 table.name.len() as u32 - 1
             });
+            // Of members with one name, the last one counts.
+            let last = &mut self.last[series as usize];
+            if *last != u32::MAX && *last as usize >= first {
+                trace.counters.value[*last as usize] = value;
+                return;
+            }
+            *last = trace.counters.len() as u32;
             trace.counters.ts.push(ts);
             trace.counters.series.push(series);
             trace.counters.value.push(value);
