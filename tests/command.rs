@@ -392,6 +392,48 @@ fn sql_and_agents_have_instructions() {
     assert!(check.stdout.starts_with(b"cannot tell, because "));
 }
 
+/// Answers of the server for agents to these questions, in order, about the situations.
+fn answers(asks: &[(&str, String)]) -> Vec<String> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/situations");
+    let ask = |(name, arguments): &(&str, String)| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#
+        )
+    };
+    let lines: Vec<String> = asks.iter().map(ask).collect();
+    let mut command = tracedrop(&dir);
+    command.args(["mcp", "."]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut server = command.spawn().unwrap();
+    server.stdin.take().unwrap().write_all(lines.join("\n").as_bytes()).unwrap();
+    let out = String::from_utf8(server.wait_with_output().unwrap().stdout).unwrap();
+    let text = |line: &str| {
+        let reply: serde_json::Value = serde_json::from_str(line).unwrap();
+        reply["result"]["content"][0]["text"].as_str().unwrap().to_string()
+    };
+    out.lines().map(text).collect()
+}
+
+/// What a comparison says first on the page comes first for agents too.
+#[test]
+fn agents_read_the_headline_and_warnings_of_a_comparison() {
+    let open = |name: &str| ("open", format!(r#"{{"paths":["{name}.json"]}}"#));
+    let files = ["graphs-all-recorded", "graphs-every-second-recorded"];
+    let opened = answers(&files.map(open));
+    let [a, b] = [0, 1].map(|side| opened[side].split([' ', ':']).nth(1).unwrap().to_string());
+    // The warning of the findings is that of another report too.
+    assert_eq!(opened[1].matches("have no timed device record").count(), 1, "{}", opened[1]);
+    let compare = |a: &str, b: &str| ("compare", format!(r#"{{"a":"{a}","b":"{b}","max_bytes":20000}}"#));
+    let all = answers(&[open(files[0]), open(files[1]), compare(&a, &b), compare(&a, &a)]);
+    let [.., changed, same] = &all[..] else { panic!("{all:?}") };
+    let lines: Vec<&str> = changed.lines().collect();
+    assert!(lines[2].starts_with("compare-gpu: \""), "{changed}");
+    assert!(lines[3].starts_with("warning: \"B is incomplete: "), "{changed}");
+    let first = lines.iter().position(|line| line.starts_with("difference: ")).unwrap();
+    assert!(lines[first - 1].starts_with("Largest changes: \"Differences "), "{changed}");
+    assert!(lines[first].contains("a = ") || lines[first].contains("b = "), "{changed}");
+    assert!(same.starts_with("nothing found: \"No changes.\"\ncompare-gpu: \"No change: "), "{same}");
+}
+
 /// Limits as a test report: names of traces and limits are text, not markup.
 #[test]
 fn limits_are_a_test_report() {

@@ -18,7 +18,9 @@ use tracedrop::base::units::{Unit, format_ns, format_signed_ns, group_digits};
 use tracedrop::engine::{Compared, Session, Shown};
 use tracedrop::export::csv;
 use tracedrop::report::view::{self, TableQuery};
-use tracedrop::report::{Compared as Adds, Report, RowsOf, Sort, Stakes, Table, Value};
+use tracedrop::report::{
+    Block, Compared as Adds, Finding, Findings, Report, RowsOf, Sort, Stakes, Table, Value,
+};
 use tracedrop::timeline::answers::{Stretch, TimelineAnswer, TimelineAsk};
 use tracedrop::timeline::{self, Timeline};
 use tracedrop::trace::Run;
@@ -29,6 +31,8 @@ const MAX_OPEN: usize = 8;
 const MAX_COLUMNS: usize = 9;
 /// Events that an explanation lists.
 const MAX_EVENTS: usize = 5;
+/// Warnings that an answer lists.
+const MAX_WARNINGS: usize = 5;
 /// Part of an id that stands for a stretch of time.
 const WINDOW: &str = "window";
 /// Table of the data that a trace has, in the report on GPU time.
@@ -270,8 +274,7 @@ impl Desk {
     /// What is slow, with evidence.
     pub fn findings(&mut self, ask: &FindingsAsk) -> Answered {
         let open = self.find(&ask.handle)?;
-        let handle = open.handle.clone();
-        Ok(findings(&handle, open.document.shown(), ask.offset, bounded(ask.max_bytes)))
+        Ok(findings(open, ask.offset, bounded(ask.max_bytes)))
     }
 
     /// Rows of a table.
@@ -298,8 +301,7 @@ impl Desk {
         self.compared(&ask.a, &ask.b, &ask.phase)?.map_or_else(
             |why| Ok(Answer::CannotTell(why)),
             |open| {
-                let findings = findings(&handle, open.document.shown(), 0, bounded(ask.max_bytes));
-                Ok(match findings {
+                Ok(match findings(open, 0, bounded(ask.max_bytes)) {
                     Answer::Found(text) => {
                         Answer::Found(format!("{text}handle of the comparison: {handle} (times are B − A)\n"))
                     }
@@ -537,9 +539,7 @@ fn overview(open: &mut Open, max_bytes: usize) -> Answer {
             lines.push(&format!("times: 0 to {}; window takes them", format_ns(span)));
         }
     }
-    for warning in shown.reports().iter().flat_map(Report::warnings).take(5) {
-        lines.push(&format!("warning: {}", sentence(warning)));
-    }
+    warnings(shown.reports(), &mut lines);
     can_answer(shown.reports(), &mut lines);
     let n_findings = values::findings(shown.reports()).len();
     lines.push(&format!("findings: {n_findings}"));
@@ -587,44 +587,77 @@ fn can_answer(reports: &[Report], lines: &mut Lines) {
     }
 }
 
-fn findings(handle: &str, shown: &mut dyn Shown, offset: usize, max_bytes: usize) -> Answer {
-    let reports = shown.reports();
+/// The first warnings of the reports, each once.
+fn warnings(reports: &[Report], lines: &mut Lines) {
+    let mut said: Vec<&str> = Vec::new();
+    for warning in reports.iter().flat_map(Report::warnings) {
+        if said.len() < MAX_WARNINGS && !said.contains(&warning) {
+            lines.push(&format!("warning: {}", sentence(warning)));
+            said.push(warning);
+        }
+    }
+}
+
+/// What comes before the changes of a comparison: its headline and warnings, then the summaries of its other reports.
+fn headline(reports: &[Report], max_bytes: usize) -> String {
+    let mut lines = Lines::new(max_bytes);
+    let summary = |report: &Report, lines: &mut Lines| {
+        if !report.summary.is_empty() {
+            lines.push(&format!("{}: {}", report.id, sentence(&report.summary)));
+        }
+    };
+    reports.iter().take(1).for_each(|report| summary(report, &mut lines));
+    warnings(reports, &mut lines);
+    reports.iter().skip(1).for_each(|report| summary(report, &mut lines));
+    lines.finish_or_say()
+}
+
+/// Findings from the one at `offset` on, under the title and caption of their block, which say what their times are.
+fn findings(open: &mut Open, offset: usize, max_bytes: usize) -> Answer {
+    let handle = open.handle.clone();
+    // The answer to opening has the warnings of a trace.
+    let is_first_answer = matches!(open.document, Document::Compared(_)) && offset == 0;
+    let reports = open.document.shown().reports();
+    let head = match is_first_answer {
+        true => headline(reports, (max_bytes - LEAST_BYTES) / 2),
+        false => String::new(),
+    };
     let all = values::findings(reports);
     if all.is_empty() {
-        let has_block = reports
-            .iter()
-            .flat_map(|report| &report.blocks)
-            .any(|block| matches!(block, tracedrop::report::Block::Findings(_)));
-        return match has_block {
-            true => {
-                Answer::NothingFound("nothing takes a share of the time that is worth a finding".to_string())
-            }
-            false => Answer::CannotTell(
+        let blocks = reports.iter().flat_map(|report| &report.blocks).filter_map(|block| match block {
+            Block::Findings(findings) => Some(sentence(&findings.empty)),
+            _ => None,
+        });
+        let mut empty: Vec<String> = blocks.collect();
+        empty.dedup();
+        let and_head = |why: String| format!("{why}\n{head}").trim_end().to_string();
+        return match empty.is_empty() {
+            true => Answer::CannotTell(and_head(
                 "this format has no findings; the tables of its reports have the numbers".to_string(),
-            ),
+            )),
+            false => Answer::NothingFound(and_head(empty.join(" "))),
         };
     }
     if offset >= all.len() {
         return Answer::NothingFound(format!("there are {} findings", all.len()));
     }
-    let mut lines = Lines::new(max_bytes.saturating_sub(200));
+    let mut lines = Lines::new(max_bytes.saturating_sub(220 + head.len()));
     let mut n_shown = 0;
+    let mut last: Option<&Findings> = None;
     for (name, finding, block) in &all[offset..] {
-        let time = finding.time.map(|ns| match block.stakes {
-            Stakes::Difference => format_signed_ns(ns),
-            _ => format_ns(ns),
-        });
-        let share = finding.share.map(|share| format!(", {:.1}%", share * 100.0)).unwrap_or_default();
-        let rows = finding.rows.as_ref().map(|rows| format!(" → {}", rows_with(rows)));
-        let line = format!(
-            "{name}: {}{share}: {}{}",
-            time.unwrap_or_else(|| "time unknown".to_string()),
-            sentence(&finding.text),
-            rows.unwrap_or_default()
-        );
-        if !lines.push(&line) {
+        let line = finding_line(name, finding, block);
+        let is_under_title = last.is_some_and(|last| std::ptr::eq(last, *block));
+        let with_title = match (is_under_title, block.caption.as_str()) {
+            (true, _) => line.clone(),
+            (false, "") => format!("{}:\n{line}", block.title),
+            (false, caption) => format!("{}: {}\n{line}", block.title, sentence(caption)),
+        };
+        // Where there is no room for both, a finding is worth more than its title.
+        let is_too_long = n_shown == 0 && with_title.len() >= lines.room();
+        if !lines.push(if is_too_long { &line } else { &with_title }) {
             break;
         }
+        last = Some(block);
         n_shown += 1;
     }
     if n_shown == 0 {
@@ -633,10 +666,32 @@ fn findings(handle: &str, shown: &mut dyn Shown, offset: usize, max_bytes: usize
     let next = offset + n_shown;
     let next = if next < all.len() { format!("; next: offset={next}") } else { String::new() };
     Answer::Found(format!(
-        "{}{next}\nid of a number: {handle}/{FINDING}/NAME/time_ns (or share)\n{}",
+        "{}{next}\nid of a number: {handle}/{FINDING}/NAME/time_ns (or share, or a name in brackets)\n{head}{}",
         rows_of(offset, n_shown, all.len()),
         lines.finish()
     ))
+}
+
+/// A finding with the evidence that its sentence doesn't have.
+fn finding_line(name: &str, finding: &Finding, block: &Findings) -> String {
+    let time = finding.time.map(|ns| match block.stakes {
+        Stakes::Difference => format_signed_ns(ns),
+        _ => format_ns(ns),
+    });
+    let time = time.unwrap_or_else(|| "time unknown".to_string());
+    let share = finding.share.map(|share| format!(", {}", Value::Float(share).display(Unit::Ratio)));
+    let evidence: Vec<String> = finding
+        .further_evidence()
+        .map(|fact| format!("{} = {}", fact.id, cell(&fact.value, fact.unit)))
+        .collect();
+    let evidence = if evidence.is_empty() { String::new() } else { format!(" ({})", evidence.join("; ")) };
+    let rows = finding.rows.as_ref().map(|rows| format!(" → {}", rows_with(rows)));
+    format!(
+        "{name}: {time}{}: {}{evidence}{}",
+        share.unwrap_or_default(),
+        sentence(&finding.text),
+        rows.unwrap_or_default()
+    )
 }
 
 /// Columns to show: those that were asked for, else names and amounts before the rest.
