@@ -86,8 +86,10 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let traces: Vec<&Trace> =
         run.traces.iter().filter(|trace| crate::analysis::gpu::is_of_gpu(trace)).collect();
     let n_traces = traces.len();
-    let mut largest = Vec::new();
-    let mut gains = ranks::findings(reports);
+    // Findings with the number of their file.
+    let mut largest: Vec<(usize, Finding)> = Vec::new();
+    let mut gains: Vec<(usize, Finding)> = Vec::new();
+    let mut are_all_ranks = true;
     let mut can_tell_launches = true;
     let mut any_ambiguous = false;
     let mut any_idle_unknown = false;
@@ -122,22 +124,22 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
         if n_traces > 1 {
             let file = &trace.source.file_name;
             // As charts and the headline call it.
-            let name = ranks::rank_of(reports, file).unwrap_or_else(|| file.clone());
+            let rank = ranks::rank_of(reports, file);
+            are_all_ranks &= rank.is_some();
+            let name = rank.unwrap_or_else(|| file.clone());
             let all = spent.iter_mut().chain(&mut saved);
             all.for_each(|finding| finding.text = format!("{name}: {}", finding.text));
         }
-        largest.extend(spent);
-        gains.extend(saved);
+        largest.extend(spent.into_iter().map(|finding| (number, finding)));
+        gains.extend(saved.into_iter().map(|finding| (number, finding)));
     }
     if n_with_work == 0 {
         return None;
     }
-    if n_traces > 1 {
-        // An operation is known by the rows that it leads to.
-        let rows = |finding: &Finding| finding.rows.as_ref().map(|rows| rows.filter.clone());
-        worst_of_each(&mut largest, |finding| rows(finding).unwrap_or_default());
-        worst_of_each(&mut gains, |finding| finding.id.clone());
-    }
+    let words = if are_all_ranks { ["other rank", "other ranks"] } else { ["other file", "other files"] };
+    let mut largest = worst_of_each(largest, words);
+    let mut gains = worst_of_each(gains, words);
+    gains.extend(ranks::findings(reports));
     for findings in [&mut largest, &mut gains] {
         findings.retain(|finding| finding.share.is_none_or(|share| share >= LEAST));
         // Findings without a known gain come last.
@@ -286,33 +288,43 @@ fn enumerated(names: &[String], word: &str) -> String {
     }
 }
 
-/// Keeps the largest of findings that several traces share: those with the same key.
-fn worst_of_each(findings: &mut Vec<Finding>, key: impl Fn(&Finding) -> String) {
-    sort::by_key(findings, |finding| std::cmp::Reverse(finding.time));
-    // Times of each, the longest first.
-    let mut seen: Vec<(String, Vec<Option<i64>>)> = Vec::new();
-    for finding in findings.iter() {
-        let key = key(finding);
-        match seen.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, times)) => times.push(finding.time),
-            None => seen.push((key, vec![finding.time])),
+/// What makes findings of several files the same: the kind, of which a file has one, but for operations and operators, which are known
+/// by their rows and types.
+fn key(finding: &Finding) -> (&str, &str, String) {
+    let is_one_of_several = [work::LARGEST_OPERATION, work::FAR_FROM_ROOFLINE].contains(&finding.id.as_str());
+    let rows = finding.rows.as_ref().filter(|_| is_one_of_several);
+    let types = finding.evidence.iter().find(|fact| fact.id == "types" && is_one_of_several);
+    let types = types.map_or(String::new(), |fact| fact.value.plain());
+    (&finding.id, rows.map_or("", |rows| &rows.filter), types)
+}
+
+/// A finding with its file, and the files and times of the same one elsewhere.
+type Shared = (usize, Finding, Vec<(usize, Option<i64>)>);
+
+/// The largest of findings that several files share, with the number of others in `words` (of one, of several). Findings come with
+/// the number of their file.
+fn worst_of_each(mut findings: Vec<(usize, Finding)>, words: [&str; 2]) -> Vec<Finding> {
+    sort::by_key(&mut findings, |(_, finding)| std::cmp::Reverse(finding.time));
+    let mut kept: Vec<Shared> = Vec::new();
+    for (file, finding) in findings {
+        let is_same = |(first, known, others): &&mut Shared| {
+            let is_of_other_file = *first != file && others.iter().all(|(other, _)| *other != file);
+            is_of_other_file && key(known) == key(&finding)
+        };
+        match kept.iter_mut().find(is_same) {
+            Some((.., others)) => others.push((file, finding.time)),
+            None => kept.push((file, finding, Vec::new())),
         }
     }
-    let mut kept: Vec<String> = Vec::new();
-    findings.retain_mut(|finding| {
-        let key = key(finding);
-        if kept.contains(&key) {
-            return false;
-        }
-        let others =
-            seen.iter().find(|(known, _)| *known == key).and_then(|(_, times)| times.get(1..)).unwrap_or(&[]);
-        kept.push(key);
+    let with_others = |(_, mut finding, others): Shared| {
         if !others.is_empty() {
-            let n = counted(others.len() as u64, "other rank", "other ranks");
-            finding.text.push_str(&format!(" Also in {n}{}.", in_others(finding.time, others)));
+            let n = counted(others.len() as u64, words[0], words[1]);
+            let times: Vec<Option<i64>> = others.into_iter().map(|(_, time)| time).collect();
+            finding.text.push_str(&format!(" Also in {n}{}.", in_others(finding.time, &times)));
         }
-        true
-    });
+        finding
+    };
+    kept.into_iter().map(with_others).collect()
 }
 
 /// Clause on how large a finding is in other ranks, next to the largest. Empty if that is unknown.
@@ -367,6 +379,7 @@ fn with_facts(mut finding: Finding, facts: Facts) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::RowsOf;
 
     #[test]
     fn of_several_traces_the_worst_is_kept() {
@@ -378,10 +391,24 @@ mod tests {
             evidence: Vec::new(),
             rows: None,
         };
-        let mut findings = vec![finding("a", 1), finding("b", 5), finding("a", 3), finding("a", 2)];
-        worst_of_each(&mut findings, |finding| finding.id.clone());
-        let texts: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
-        assert_eq!(texts, ["5", "3 Also in 2 other ranks, smaller."]);
+        let findings =
+            vec![(0, finding("a", 1)), (0, finding("b", 5)), (1, finding("a", 3)), (2, finding("a", 2))];
+        let words = ["other rank", "other ranks"];
+        let texts =
+            |findings| worst_of_each(findings, words).into_iter().map(|it| it.text).collect::<Vec<_>>();
+        assert_eq!(texts(findings), ["5", "3 Also in 2 other ranks, smaller."]);
+        // One file has two operators far from the roofline, the other has one of them.
+        let far = |time, filter: &str| Finding {
+            rows: Some(RowsOf {
+                filter: filter.to_string(),
+                report: String::new(),
+                table: String::new(),
+                label: String::new(),
+            }),
+            ..finding(work::FAR_FROM_ROOFLINE, time)
+        };
+        let findings = vec![(0, far(5, "a")), (0, far(4, "b")), (1, far(6, "b"))];
+        assert_eq!(texts(findings), ["6 Also in 1 other rank, smaller.", "5"]);
         let of = |times: &[i64]| in_others(Some(1000), &times.iter().map(|ns| Some(*ns)).collect::<Vec<_>>());
         assert_eq!(of(&[1000, 995]), ", about as large");
         assert_eq!(of(&[1000, 500]), ", not larger");

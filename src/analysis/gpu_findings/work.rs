@@ -11,6 +11,10 @@ use crate::gpu::kernels::OTHER;
 use crate::gpu::names::readable;
 use crate::report::{Content, Facts, Finding};
 
+/// IDs of findings of which a file may have several.
+pub const FAR_FROM_ROOFLINE: &str = "far-from-roofline";
+pub const LARGEST_OPERATION: &str = "largest-operation";
+
 /// Operators below this share of the roofline are reported if they take [`super::WORTH`].
 const FAR: f64 = 0.5;
 /// Maximum number of such operators.
@@ -50,7 +54,7 @@ pub fn far_from_roofline(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
         facts.push("direct", "busy time", direct, Unit::Ns);
         facts.push("calls", "calls", row.integer("calls").unwrap_or(0), Unit::Count);
         facts.push("types", "types", row.text("types"), Unit::None).content(Content::Argument);
-        let mut finding = evidence.finding("far-from-roofline", text, Some(lost));
+        let mut finding = evidence.finding(FAR_FROM_ROOFLINE, text, Some(lost));
         finding.rows = Some(table.rows_where(&[("name", &name), ("shapes", &shapes)]));
         findings.push(with_facts(finding, facts));
     }
@@ -163,7 +167,7 @@ fn operation(evidence: &Evidence<'_>, row: &Row<'_>, share: f64) -> Option<Findi
         }
     }
     text.push('.');
-    let mut finding = evidence.finding("largest-operation", text, Some(total));
+    let mut finding = evidence.finding(LARGEST_OPERATION, text, Some(total));
     finding.rows = kernels.map(|table| table.rows_where(&[("operation", &operation)]));
     Some(with_facts(finding, facts))
 }
@@ -185,7 +189,7 @@ fn unclassified(evidence: &Evidence<'_>, kernel: &Row<'_>) -> Option<Finding> {
         facts.push("p50", "kernel p50", p50, Unit::Ns);
     }
     // Kernels on several streams overlap.
-    let mut finding = evidence.finding("largest-operation", text, Some(total.min(evidence.time)));
+    let mut finding = evidence.finding(LARGEST_OPERATION, text, Some(total.min(evidence.time)));
     let kernels = evidence.reader.table(gpu_kernels::KERNELS);
     finding.rows = kernels.map(|table| table.rows_where(&[("name", &name)]));
     Some(with_facts(finding, facts))
