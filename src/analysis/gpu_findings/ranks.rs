@@ -5,17 +5,28 @@ use crate::analysis::gpu::stats::percent;
 use crate::analysis::gpu_ranks;
 use crate::base::text::capitalized;
 use crate::base::units::{Unit, format_ns};
-use crate::report::{Facts, Finding, Report};
+use crate::report::{Block, Facts, Finding, Report, Value};
 
 /// Minimum share of collective time, over all ranks, spent waiting for a rank that makes it a straggler.
 const WORTH: f64 = 0.05;
 /// Minimum excess of the longest compute time over the shortest, relative to the shortest.
 const UNEVEN: f64 = 0.1;
 
+/// Column of the table of ranks where they recorded different numbers of steps.
+const PER_STEP: &str = "computation_per_step";
+
 /// Findings across ranks that were opened together.
 pub fn findings(reports: &[Report]) -> Vec<Finding> {
     let reader = Reader::new(reports, 0);
-    [straggler(&reader), uneven(&reader)].into_iter().flatten().collect()
+    // Recordings that cannot be compared have no such value.
+    let facts =
+        reports.iter().filter(|report| report.id == gpu_ranks::INFO.id).flat_map(|report| &report.blocks);
+    let is_balance_known = facts
+        .filter_map(|block| if let Block::Facts(facts) = block { Some(&facts.facts) } else { None })
+        .flatten()
+        .any(|fact| fact.id == "imbalance" && fact.value != Value::Missing);
+    let uneven = if is_balance_known { uneven(&reader) } else { None };
+    [straggler(&reader), uneven].into_iter().flatten().collect()
 }
 
 fn rank(row: &Row<'_>) -> String {
@@ -66,7 +77,11 @@ fn straggler(reader: &Reader<'_>) -> Option<Finding> {
 /// Compute imbalance between ranks.
 fn uneven(reader: &Reader<'_>) -> Option<Finding> {
     let table = reader.table(gpu_ranks::RANKS)?;
-    let computation = |row: &Row<'_>| row.integer("computation");
+    let (column, per_step) = match table.label(PER_STEP) {
+        "" => ("computation", ""),
+        _ => (PER_STEP, " per step"),
+    };
+    let computation = |row: &Row<'_>| row.integer(column);
     let most = table.rows().filter(|row| computation(row).is_some()).max_by_key(computation)?;
     let least = table.rows().filter(|row| computation(row).is_some()).min_by_key(computation)?;
     let (high, low) = (computation(&most)?, computation(&least)?);
@@ -74,20 +89,24 @@ fn uneven(reader: &Reader<'_>) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "Compute imbalance: {} computes for {}, {} for {}.",
+        "Compute imbalance: {} computes for {}{per_step}, {} for {}.",
         rank(&most),
         format_ns(high),
         rank(&least),
         format_ns(low)
     );
     let mut facts = Facts::default();
-    facts.push("difference", "difference", high.saturating_sub(low), Unit::Ns);
+    let difference = high.saturating_sub(low);
+    facts.push("difference", &format!("difference{per_step}"), difference, Unit::Ns);
+    // In as much of its computation.
+    let of_most = difference as f64 / high as f64;
+    let lost = (most.integer("computation").unwrap_or(0) as f64 * of_most).round() as i64;
     let total = most.integer("total").unwrap_or(0).max(1);
     Some(Finding {
         id: "uneven-ranks".to_string(),
         text,
-        time: Some(high.saturating_sub(low)),
-        share: Some(high.saturating_sub(low) as f64 / total as f64),
+        time: Some(lost),
+        share: Some(lost as f64 / total as f64),
         evidence: facts.facts,
         rows: Some(table.all_rows()),
     })

@@ -26,6 +26,9 @@ pub const INFO: AnalysisInfo =
 pub const RANKS: TableHandle = TableHandle { report: &INFO, id: "ranks" };
 pub const STRAGGLERS: TableHandle = TableHandle { report: &INFO, id: "stragglers" };
 
+/// Share of the longest recording from which another is as long, so that their totals can be compared.
+const ALIKE: f64 = 0.9;
+
 fn applies(run: &Run) -> bool {
     let has_work = |trace: &&Trace| gpu::has_work(trace);
     run.traces.iter().filter(has_work).nth(1).is_some()
@@ -123,11 +126,29 @@ impl<'a, 'b> Ranks<'a, 'b> {
         })
     }
 
+    /// Compute time of each GPU in nanoseconds, and whether it is per step, as where ranks recorded different numbers of steps. `None`
+    /// if recordings differ in length and have no steps: then totals say nothing about balance.
+    pub(self) fn computation(&self) -> Option<(Vec<i64>, bool)> {
+        let all = || self.times.iter().map(|time| time.parts.computation);
+        let steps: Vec<usize> = self.files.ranks.iter().map(|rank| rank.gpu.steps.len()).collect();
+        if steps.windows(2).all(|pair| pair[0] == pair[1]) {
+            let lengths = || self.times.iter().map(|time| time.parts.total);
+            let (longest, shortest) = (lengths().max()?, lengths().min()?);
+            let is_alike = steps.iter().any(|n| *n > 0) || shortest as f64 >= ALIKE * longest as f64;
+            return is_alike.then(|| (all().collect(), false));
+        }
+        let per_step = |time: &RankTime| {
+            let n = steps.get(time.rank).filter(|n| **n > 0)?;
+            Some(time.parts.computation / *n as i64)
+        };
+        Some((self.times.iter().map(per_step).collect::<Option<Vec<i64>>>()?, true))
+    }
+
     /// Longest compute time of a GPU divided by the mean of all: 1 if even.
     pub fn imbalance(&self) -> Option<f64> {
-        let all = || self.times.iter().map(|time| time.parts.computation);
-        let sum: i64 = all().fold(0, i64::saturating_add);
-        share(all().max()?, sum).map(|share| share * self.times.len() as f64)
+        let (all, _) = self.computation()?;
+        let sum: i64 = all.iter().copied().fold(0, i64::saturating_add);
+        share(all.iter().copied().max()?, sum).map(|share| share * all.len() as f64)
     }
 
     fn summary(&self) -> String {
@@ -175,7 +196,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
             .hint("share of collective time, over all ranks, before the last rank arrived");
         facts
             .push("imbalance", "Compute imbalance", self.imbalance(), Unit::Plain)
-            .hint("longest compute time of a GPU divided by the mean; 1 is balanced");
+            .hint("longest compute time of a GPU divided by the mean, per step where ranks recorded different numbers of steps; 1 is balanced");
         let clocks = || self.clocks.clocks.iter().flatten();
         facts
             .push(

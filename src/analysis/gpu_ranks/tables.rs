@@ -59,6 +59,13 @@ impl Ranks<'_, '_> {
             part("exposed_copies", "exposed copies", |parts| parts.exposed_copies),
             part("idle", "idle", |parts| parts.idle),
         ];
+        let compared = self.computation();
+        if let Some((per_step, true)) = &compared {
+            columns.push(
+                integers("computation_per_step", "computation per step", Unit::Ns, per_step.iter().copied())
+                    .hint("computation divided by the steps of the rank, since ranks recorded different numbers of steps"),
+            );
+        }
         let has_unrecorded = rows.iter().any(|row| row.parts.unrecorded > 0);
         if has_unrecorded {
             columns.push(
