@@ -10,7 +10,7 @@ mod queue;
 use super::gpu::captures;
 use super::gpu::gaps::{self, Cause, Gap, NO_DEVICE_RECORD, Stretch};
 use super::gpu::model::NONE;
-use super::gpu::stats::{Durations, SumNs, share};
+use super::gpu::stats::{Durations, SumNs, percent, share};
 use super::gpu::{GpuTrace, NamedTrace};
 use super::gpu_kernels;
 use super::timeline::{integers, texts};
@@ -114,16 +114,25 @@ fn summary(gpu: &GpuTrace<'_>, by_device: &[Vec<Gap>]) -> String {
         (_, false) => format!("{n_gpus} GPUs were"),
     };
     let in_total = if n_gpus > 1 { " in total" } else { "" };
-    let stretches = by_device.iter().flatten().flat_map(|gap| gap.stretches(gpu));
-    let host = stretches.filter(|stretch| stretch.cause == Cause::Host).map(|stretch| stretch.ns()).sum_ns();
-    match share(host, idle) {
-        Some(share) => format!(
-            "{who} idle for {}{in_total}; {:.1}% of that is host-bound (next kernel not launched yet).",
-            format_ns(idle),
-            100.0 * share
-        ),
-        None => format!("{who} never idle."),
-    }
+    let of = |causes: &[Cause]| {
+        let stretches = by_device.iter().flatten().flat_map(|gap| gap.stretches(gpu));
+        stretches.filter(|stretch| causes.contains(&stretch.cause)).map(|stretch| stretch.ns()).sum_ns()
+    };
+    let (host, unknown) = (of(&[Cause::Host]), of(&[Cause::Unknown, Cause::Clocks]));
+    let (Some(host), Some(unknown)) = (share(host, idle), share(unknown, idle)) else {
+        return format!("{who} never idle.");
+    };
+    let idle = format_ns(idle);
+    let of_host = |at_least: &str| {
+        format!("{at_least}{} of that is host-bound (next kernel not launched yet)", percent(host))
+    };
+    let causes = match (percent(unknown).as_str(), percent(host).as_str()) {
+        ("0.0%", _) => of_host(""),
+        ("100.0%", "0.0%") => "the cause is unknown".to_string(),
+        (unknown, "0.0%") => format!("the cause of {unknown} of that is unknown"),
+        (unknown, _) => format!("{}; the cause of {unknown} is unknown", of_host("at least ")),
+    };
+    format!("{who} idle for {idle}{in_total}; {causes}.")
 }
 
 /// Place, cause, stretches, idle time of the place, and number and time of stretches after a late launch.
