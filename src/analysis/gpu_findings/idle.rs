@@ -3,13 +3,13 @@
 use super::reader::Row;
 use super::{Evidence, with_facts};
 use crate::analysis::gpu::Tool;
-use crate::analysis::gpu::gaps::{BETWEEN_KERNELS, HOST, ON_GPU, UNKNOWN};
+use crate::analysis::gpu::gaps::{BETWEEN_KERNELS, CLOCKS, HOST, ON_GPU, UNKNOWN};
 use crate::analysis::gpu::stats::{SumNs, percent, share};
 use crate::analysis::{gpu_cpu, gpu_idle};
 use crate::base::units::{Unit, counted, format_ns, group_digits};
 use crate::report::{Facts, Finding};
 
-/// Gaps between queued kernels stay below this share of time in ordinary back-to-back execution.
+/// Gaps between such kernels stay below this share of time in ordinary back-to-back execution.
 const MANY_GAPS: f64 = 0.03;
 /// Share of time with unknown cause that justifies recording again.
 const MUCH_UNKNOWN: f64 = 0.05;
@@ -131,7 +131,7 @@ pub fn waits_for_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) 
     findings.push(with_facts(finding, facts));
 }
 
-/// Short gaps between queued kernels that add up.
+/// Short gaps before kernels whose launch call had begun that add up. Whether it had ended too, and the kernel was queued, isn't said.
 pub fn gaps_between_kernels(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(gaps) = of_cause(evidence, BETWEEN_KERNELS) else { return };
     // After a late launch, nothing was queued.
@@ -146,7 +146,8 @@ pub fn gaps_between_kernels(evidence: &Evidence<'_>, findings: &mut Vec<Finding>
         _ => format!("mean {}", format_ns(time / n)),
     };
     let text = format!(
-        "Gaps between queued kernels take {} of the time: {}, {usual}. Fuse kernels to get fewer, larger ones.",
+        "Short gaps between kernels take {} of the time, with the next launch already begun: {}, {usual}. Fuse kernels to get \
+         fewer, larger ones.",
         evidence.idle_share(time),
         counted(n as u64, "gap", "gaps"),
     );
@@ -206,6 +207,24 @@ pub fn unknown_launches(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     facts.push("time", "total", unknown.time, Unit::Ns);
     let mut finding = evidence.finding("launches-not-recorded", text, Some(unknown.time));
     finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", UNKNOWN)]));
+    findings.push(with_facts(finding, facts));
+}
+
+/// Idle time before kernels that start before their own launch.
+pub fn unknown_clocks(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let Some(clocks) = of_cause(evidence, CLOCKS) else { return };
+    if evidence.share(clocks.time) < MUCH_UNKNOWN {
+        return;
+    }
+    let text = format!(
+        "The GPU was idle for unknown reasons {} of the time: the kernels that follow start before their own launch, so the clocks \
+         of CPU and GPU disagree.",
+        evidence.idle_share(clocks.time)
+    );
+    let mut facts = Facts::default();
+    facts.push("gaps", "gaps", clocks.gaps, Unit::Count);
+    let mut finding = evidence.finding("clocks-disagree", text, Some(clocks.time));
+    finding.rows = evidence.reader.table(gpu_idle::GAPS).map(|table| table.rows_where(&[("cause", CLOCKS)]));
     findings.push(with_facts(finding, facts));
 }
 

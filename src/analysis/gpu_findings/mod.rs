@@ -14,10 +14,11 @@ use super::ConclusionInfo;
 use super::findings::{LEAST, consumers, opportunities};
 use super::gpu::advice::Way;
 use super::gpu::captures::captures_graphs;
+use super::gpu::gaps::NO_DEVICE_RECORD;
 use super::gpu::parts::NOT_RECORDED;
-use super::gpu::stats::percent;
+use super::gpu::stats::{SumNs, percent};
 use super::gpu::{Lack, Tool};
-use super::{gpu_breakdown, gpu_ranks};
+use super::{gpu_breakdown, gpu_idle, gpu_ranks};
 use crate::base::sort;
 use crate::base::text::capitalized;
 use crate::base::units::counted;
@@ -68,6 +69,7 @@ const IDLE_RULES: &[Rule] = &[
     idle::gaps_between_kernels,
     idle::waits_on_gpu,
     idle::unknown_launches,
+    idle::unknown_clocks,
 ];
 
 /// Rules for what else could be saved.
@@ -94,6 +96,8 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     let mut any_ambiguous = false;
     let mut any_idle_unknown = false;
     let mut any_capture = false;
+    // Largest share of a file.
+    let mut idle = 0f64;
     let mut n_gpus = 0;
     let mut n_with_work = 0usize;
     for (number, trace) in traces.iter().enumerate() {
@@ -112,6 +116,14 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
             .table(gpu_breakdown::BREAKDOWN)
             .is_some_and(|table| table.rows().any(|row| row.text("part") == NOT_RECORDED));
         any_idle_unknown |= idle_is_partial;
+        let of_idle = reader.table(gpu_idle::IDLE).map_or(0, |table| {
+            table
+                .rows()
+                .filter(|row| row.text("cause") != NO_DEVICE_RECORD)
+                .filter_map(|row| row.integer("time"))
+                .sum_ns()
+        });
+        idle = idle.max(of_idle as f64 / time as f64);
         let (is_one_of_several, tool) = (n_traces > 1, Tool::of(trace));
         let evidence = Evidence { reader, time, idle_is_partial, is_one_of_several, tool };
         let (mut spent, mut saved) = (Vec::new(), Vec::new());
@@ -180,14 +192,19 @@ fn run(run: &Run, reports: &[Report]) -> Option<Report> {
     }
     report.findings(Findings {
         empty: if any_capture {
-            "Nothing stands out. Idle time while graphs are captured is no opportunity."
+            "Nothing stands out. Idle time while graphs are captured is no opportunity.".to_string()
         } else if any_idle_unknown {
             "Nothing stands out, but idle time is unknown: no wait, gap, copy or communication that was recorded takes 2% of the \
              time."
+                .to_string()
+        } else if idle >= WORTH {
+            format!(
+                "Nothing stands out: no copy or communication takes 2% of the time, and idle time ({}) has no large known cause.",
+                percent(idle)
+            )
         } else {
-            "Nothing stands out: no wait, gap, copy or communication takes 2% of the time."
-        }
-        .to_string(),
+            "Nothing stands out: no wait, gap, copy or communication takes 2% of the time.".to_string()
+        },
         ..opportunities
     });
     if !can_tell_launches {
