@@ -2,6 +2,7 @@
 
 use super::reader::Row;
 use super::{Evidence, with_facts};
+use crate::analysis::gpu::annotation::unknown_word;
 use crate::analysis::gpu::stats::{SumNs, percent};
 use crate::analysis::gpu_breakdown;
 use crate::base::units::{Unit, format_ns};
@@ -20,22 +21,24 @@ const PARTS: [(&str, &str); 4] = [
     ("exposed_copies", "copies"),
 ];
 
-/// Device, phase and tokens: steps that should take the same time.
-type Kind = (String, String, Option<i64>);
+/// Device, phase, the annotation's own word if it has one (such as `DRAFT` and `TARGET_VERIFY` of one phase), and tokens: steps that
+/// should take the same time.
+type Kind = (String, String, String, Option<i64>);
 
-/// Steps with the same phase and tokens that are far above the median.
+/// Steps of one kind that are far above the median.
 pub fn slow_steps(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let Some(table) = evidence.reader.table(gpu_breakdown::STEPS) else { return };
     let mut kinds: Vec<(Kind, Vec<Row<'_>>)> = Vec::new();
     for row in table.rows().filter(|row| row.integer("gpu_time").is_some()) {
-        let kind = (row.text("device"), row.text("phase"), row.integer("tokens"));
+        let word = unknown_word(&row.text("step")).map_or(String::new(), str::to_string);
+        let kind = (row.text("device"), row.text("phase"), word, row.integer("tokens"));
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, rows)) => rows.push(row),
             None => kinds.push((kind, vec![row])),
         }
     }
     let mut worst: Option<(i64, Finding)> = None;
-    for ((_, phase, tokens), rows) in kinds.iter().filter(|(_, rows)| rows.len() >= MIN_STEPS) {
+    for ((_, phase, _, tokens), rows) in kinds.iter().filter(|(_, rows)| rows.len() >= MIN_STEPS) {
         let time = |row: &Row<'_>| row.integer("gpu_time").unwrap_or(0);
         let median = median(rows.iter().map(time).collect());
         let is_slow = |row: &&Row<'_>| time(row).saturating_mul(4) > median.saturating_mul(SLOW_QUARTERS);
