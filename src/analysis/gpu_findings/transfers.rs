@@ -64,9 +64,13 @@ pub fn exposed_communication(evidence: &Evidence<'_>, findings: &mut Vec<Finding
                 filter.push(second.text("collective"));
             }
         }
-        if let Some(hidden) = row.float("hidden") {
-            facts.push("hidden", "overlapped", hidden, Unit::Ratio);
-        }
+    }
+    // As the summary of the report on communication has it.
+    let total = |row: &Row<'_>| row.integer("total").unwrap_or(0) as f64;
+    let hidden: f64 = rows.iter().map(|row| row.float("hidden").unwrap_or(0.0) * total(row)).sum();
+    let all: f64 = rows.iter().map(total).sum();
+    if all > 0.0 {
+        facts.push("hidden", "overlapped", hidden / all, Unit::Ratio);
     }
     text.push('.');
     let mut finding = evidence.finding("exposed-communication", text, Some(exposed));
@@ -127,7 +131,11 @@ pub fn exposed_copies(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let mut rows = table.map(|table| table.all_rows());
     if let Some(most) = copies.max_by_key(|row| row.integer("exposed")) {
         let name = most.text("name");
-        text.push_str(&format!(", mostly {name}"));
+        let of_all = most.integer("exposed").unwrap_or(0) as f64 / exposed as f64;
+        text.push_str(&match of_all > 0.5 {
+            true => format!(", mostly {name}"),
+            false => format!("; {} of that is {name}", percent(of_all)),
+        });
         if let Some(rate) = most.float("bandwidth") {
             text.push_str(&format!(" at {}", format_decimal_prefix(rate, "B/s")));
         }

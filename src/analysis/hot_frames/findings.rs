@@ -114,9 +114,10 @@ pub fn of(
     let waiting: Vec<&Total<FunctionKey>> =
         functions.iter().filter(|total| is_waiting(names(total))).collect();
     let waited: u128 = waiting.iter().map(|total| total.self_samples).sum();
-    if let Some(most) = waiting.first().and_then(|total| names(total).1) {
+    if let Some((first, most)) = waiting.first().and_then(|total| Some((total, names(total).1?))) {
+        let mostly = if first.self_samples > waited / 2 { "mostly" } else { "most often" };
         found.extend(finding("waiting", waited, LEAST, most, &|share| {
-            format!("Threads were waiting in {share} of samples, mostly in \u{201c}{most}\u{201d}.")
+            format!("Threads were waiting in {share} of samples, {mostly} in \u{201c}{most}\u{201d}.")
         }));
     }
 
