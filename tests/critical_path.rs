@@ -340,7 +340,7 @@ fn the_path_goes_from_thread_to_stream_and_back() {
     assert_eq!(stretches, wanted);
     let report = report(trace);
     assert!(
-        report.summary.contains("the longest of 2 steps (ProfilerStep#2) takes 140"),
+        report.summary.contains("the longest of 2 steps on the CPU (ProfilerStep#2) takes 140"),
         "{}",
         report.summary
     );

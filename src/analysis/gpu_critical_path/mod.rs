@@ -110,6 +110,10 @@ fn choose(gpu: &GpuTrace<'_>) -> Chosen {
             let name = visible(gpu.trace.strings.get_opt(step.name).unwrap_or(""));
             let what = match gpu.steps.len() {
                 1 => format!("the only step ({name})"),
+                // Its kernels may take longer or shorter than others.
+                n if gpu.steps.cpu_ns(step).is_some() => {
+                    format!("the longest of {n} steps on the CPU ({name})")
+                }
                 n => format!("the longest of {n} steps ({name})"),
             };
             return (what, (step.start, step.end), path);
@@ -136,9 +140,9 @@ fn summary(what: &str, (start, end): Span, path: &CriticalPath) -> String {
             let (of_whole, rest) = match covered {
                 Some(covered) => (
                     format!(", {} of its {}", percent(covered), format_ns(whole)),
-                    " of the path. The rest is time between operators, which the path doesn't count.",
+                    format!(" of the path. {}", of_rest(whole, path.length, path.passed().unwrap_or(0))),
                 ),
-                None => (String::new(), "."),
+                None => (String::new(), ".".to_string()),
             };
             format!(
                 "The critical path of {what} takes {}{of_whole}; {} {} for {}{rest}",
@@ -149,6 +153,22 @@ fn summary(what: &str, (start, end): Span, path: &CriticalPath) -> String {
             )
         }
         None => "No path through operators and kernels found.".to_string(),
+    }
+}
+
+/// Where the time of a range of `whole` nanoseconds is that its path of `length` doesn't count: between operators while the path
+/// passed, and before and after it.
+fn of_rest(whole: i64, length: i64, passed: i64) -> String {
+    let between = passed.saturating_sub(length).clamp(0, whole.saturating_sub(length).max(0));
+    let outside = whole.saturating_sub(length).saturating_sub(between);
+    match (between, outside) {
+        (_, ..=0) => "The rest is time between operators, which the path doesn't count.".to_string(),
+        (0, _) => "The rest is before or after the path.".to_string(),
+        _ => format!(
+            "Of the rest, {} is between operators, which the path doesn't count, and {} before or after the path.",
+            format_ns(between),
+            format_ns(outside)
+        ),
     }
 }
 

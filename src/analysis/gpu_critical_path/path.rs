@@ -126,6 +126,11 @@ impl CriticalPath {
         path
     }
 
+    /// Time from the start of the path to its end, in nanoseconds; `None` if it is empty.
+    pub fn passed(&self) -> Option<i64> {
+        Some(self.segments.last()?.end.saturating_sub(self.segments.first()?.start))
+    }
+
     fn push(&mut self, gpu: &GpuTrace<'_>, graph: &Graph, edge: u32) {
         let edge = &graph.edges[edge as usize];
         let weight = graph.weight(edge);

@@ -38,8 +38,7 @@ impl Bound {
 pub fn facts(named: &NamedTrace<'_, '_>, path: &CriticalPath) -> Facts {
     let mut facts = Facts::new(named.title("Path"));
     facts.push("length", "Length", path.length, Unit::Ns);
-    if let (Some(first), Some(last)) = (path.segments.first(), path.segments.last()) {
-        let passed = last.end.saturating_sub(first.start);
+    if let Some(passed) = path.passed() {
         facts
             .push("passed", "Elapsed", passed, Unit::Ns)
             .hint("from the start of the path to its end; includes time the path doesn't count, such as between operators");
