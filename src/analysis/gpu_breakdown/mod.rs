@@ -124,7 +124,7 @@ struct PhaseRow<'a> {
     leaves_out_cut: bool,
     /// Breakdown of the complete steps, over all GPUs.
     parts: Parts,
-    /// Total of the complete steps; `None` if any of them has no count.
+    /// Total of all its steps, since annotations count tokens whatever was recorded; `None` if any of them has no count.
     tokens: Option<u64>,
     /// Nanoseconds over all GPUs per token, of the steps of [`PhaseRow::times`].
     per_token: Option<u64>,
@@ -627,7 +627,7 @@ impl TraceReport<'_, '_> {
                 times,
                 leaves_out_cut,
                 parts,
-                tokens: tokens_of(&steps(&complete)),
+                tokens: tokens_of(&steps(&of_phase)),
                 per_token,
             });
         }
