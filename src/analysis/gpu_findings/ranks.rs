@@ -19,9 +19,9 @@ const PER_STEP: &str = "computation_per_step";
 pub fn findings(reports: &[Report]) -> Vec<Finding> {
     let reader = Reader::new(reports, 0);
     // Recordings that cannot be compared have no such value.
-    let facts =
+    let blocks =
         reports.iter().filter(|report| report.id == gpu_ranks::INFO.id).flat_map(|report| &report.blocks);
-    let is_balance_known = facts
+    let is_balance_known = blocks
         .filter_map(|block| if let Block::Facts(facts) = block { Some(&facts.facts) } else { None })
         .flatten()
         .any(|fact| fact.id == "imbalance" && fact.value != Value::Missing);

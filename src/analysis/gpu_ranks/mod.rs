@@ -128,7 +128,7 @@ impl<'a, 'b> Ranks<'a, 'b> {
 
     /// Compute time of each GPU in nanoseconds, and whether it is per step, as where ranks recorded different numbers of steps. `None`
     /// if recordings differ in length and have no steps: then totals say nothing about balance.
-    pub(self) fn computation(&self) -> Option<(Vec<i64>, bool)> {
+    fn computation(&self) -> Option<(Vec<i64>, bool)> {
         let all = || self.times.iter().map(|time| time.parts.computation);
         let steps: Vec<usize> = self.files.ranks.iter().map(|rank| rank.gpu.steps.len()).collect();
         if steps.windows(2).all(|pair| pair[0] == pair[1]) {
