@@ -305,8 +305,8 @@ fn enumerated(names: &[String], word: &str) -> String {
     }
 }
 
-/// What makes findings of several files the same: the kind, of which a file has one, but for operations and operators, which are known
-/// by their rows and types.
+/// Key that findings of several files share: the kind; for operations and operators, which a file may have several of, also their
+/// rows and types.
 fn key(finding: &Finding) -> (&str, &str, String) {
     let is_one_of_several = [work::LARGEST_OPERATION, work::FAR_FROM_ROOFLINE].contains(&finding.id.as_str());
     let rows = finding.rows.as_ref().filter(|_| is_one_of_several);

@@ -11,7 +11,7 @@ use crate::gpu::kernels::OTHER;
 use crate::gpu::names::readable;
 use crate::report::{Content, Facts, Finding};
 
-/// IDs of findings of which a file may have several.
+/// IDs of findings that a file may have several times.
 pub const FAR_FROM_ROOFLINE: &str = "far-from-roofline";
 pub const LARGEST_OPERATION: &str = "largest-operation";
 
