@@ -48,6 +48,14 @@ pub fn push_visible(c: char, out: &mut String) {
     }
 }
 
+/// Whether a word is a plain decimal number: digits with an optional sign and point, the point not first.
+pub fn is_decimal(word: &str) -> bool {
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    let (whole, places) = digits.split_once('.').unwrap_or((digits, ""));
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    !whole.is_empty() && are_digits(whole) && are_digits(places)
+}
+
 /// With a capital as its first letter.
 pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();

@@ -13,6 +13,7 @@ use super::{note, push_sample};
 use crate::base::children::{ChildIndex, NONE as ROOT};
 use crate::base::hash::HashMap;
 use crate::base::strings::{StringId, StringTable};
+use crate::base::text::is_decimal;
 use crate::import::{Confidence, FormatInfo, ImportError, detect};
 use crate::trace::labels::numbers_of_thread;
 use crate::trace::samples::{Frame, FrameId, NO_LINE, StackId};
@@ -46,20 +47,13 @@ fn trim_start(text: &[u8]) -> &[u8] {
     &text[start..]
 }
 
-/// Whether a word is a count: digits with an optional sign and point.
-fn is_count(word: &[u8]) -> bool {
-    let digits = word.strip_prefix(b"-").unwrap_or(word);
-    let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let rest = &digits[whole..];
-    whole > 0 && (rest.is_empty() || rest[0] == b'.' && rest[1..].iter().all(|byte| byte.is_ascii_digit()))
-}
-
 /// What precedes the last word of a text, and that word; `None` unless it is a count behind white space.
 fn split_count(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = trim_end(text);
     let blank = text.iter().rposition(|byte| is_blank(*byte))?;
     let word = &text[blank + 1..];
-    is_count(word).then(|| (trim_end(&text[..blank]), word))
+    let is_count = std::str::from_utf8(word).is_ok_and(is_decimal);
+    is_count.then(|| (trim_end(&text[..blank]), word))
 }
 
 /// Starts of JSON and HTML; a frame can be `[unknown]` or `<module>`.
@@ -87,9 +81,9 @@ fn sniff(head: &[u8]) -> Confidence {
     let mut n_seen = 0;
     while let Some(line) = lines.next() {
         let is_last = lines.peek().is_none();
-        let line = trim_start(line);
+        let start = trim_start(line);
         let has_frames = memchr(b';', line).is_some();
-        if line.is_empty() || line[0] == b'#' && !has_frames || is_last && is_cut {
+        if start.is_empty() || start[0] == b'#' && !has_frames || is_last && is_cut {
             continue;
         }
         match split_count(line) {
@@ -97,7 +91,8 @@ fn sniff(head: &[u8]) -> Confidence {
                 n_stacks += 1;
                 n_deep += i32::from(has_frames);
             }
-            Some(_) => n_stacks += 1,
+            // A sample without a stack could be a number of anything.
+            Some(_) => {}
             None if has_frames => n_bare += 1,
             None => n_other += 1,
         }
