@@ -397,16 +397,24 @@ impl StackProfile {
         }
     }
 
-    /// The [`nanoseconds_exponent`] of the times, if its stacks can be drawn over time. They cannot without times, and where weights
+    /// 10^this nanoseconds are one in the unit of its times; `None` without times in a known unit.
+    pub fn time_exponent(&self, strings: &StringTable) -> Option<u8> {
+        if self.time.is_empty() {
+            return None;
+        }
+        nanoseconds_exponent(strings.get_opt(self.time_unit)?)
+    }
+
+    /// The [`StackProfile::time_exponent`], if its stacks can be drawn over time. They cannot without times, and where weights
     /// are no times or samples, such as allocated bytes. Of profiles of one event, only the first is drawn.
     pub fn exponent_of_times(&self, strings: &StringTable) -> Option<u8> {
         let text = |id: StringId| strings.get_opt(id).unwrap_or_default();
         let is_of_time = text(self.unit) == "samples" || nanoseconds_exponent(text(self.unit)).is_some();
         let is_first = matches!(text(self.measure), "" | "samples");
-        if self.time.is_empty() || !is_of_time || !is_first {
+        if !is_of_time || !is_first {
             return None;
         }
-        nanoseconds_exponent(text(self.time_unit))
+        self.time_exponent(strings)
     }
 
     /// Time of a sample on the axis of all profiles of the file; `None` if it is missing.

@@ -3,21 +3,23 @@
 //! One thread per track: each interval of self time becomes a sample weighted by its milliseconds, as in that format's
 //! tracing profiles. Idle time becomes a sample without a stack. Instants, states and async slices become markers.
 //! Times are from the start of the run with nanosecond precision; counters and flows are left out.
-//! Samples of the file get separate threads, with the weights of the file; counts without timestamps are all at time 0.
+//! Samples of the file get separate threads, with the weights of the file; those without times are all at time 0. The format can say
+//! that nothing has a time, but not that of one thread among others.
 
 use super::{ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, walk};
 use super::{Profile, other_weights_of_units, place_of, profiles};
-use super::{frame_name, place_name, profile_name};
+use super::{place_name, profile_name};
 use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
-use crate::export::{ExporterInfo, Input, TextsIn, WriteFn};
+use crate::base::units::counted;
+use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, StackId};
 use crate::trace::slices::{Class, UNFINISHED};
-use crate::trace::stack_profiles::{Amount, nanoseconds_exponent};
+use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
 use crate::trace::tracks::{ThreadId, TrackKind};
 use crate::trace::{Run, Trace};
 use std::io::{self, Write};
@@ -31,9 +33,11 @@ pub const INFO: ExporterInfo = ExporterInfo {
     needs: "slices or samples with stacks",
     applies: |run| has_slices(run) || has_samples(run),
     write: WriteFn::InSteps(|input, out| {
-        Steps::new(
-            async move { write(input, out).await.map(|()| other_weights_of_units(input.run, kind_of)) },
-        )
+        Steps::new(async move {
+            let mut missing = write(input, out).await?.words();
+            missing.append(&mut other_weights_of_units(input.run, kind_of).0);
+            Ok(LeftOut(missing))
+        })
     }),
     reference: None,
     converts: None,
@@ -190,9 +194,39 @@ impl Known {
     }
 }
 
-async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// What is known of the times of the threads written so far.
+#[derive(Default)]
+struct Times {
+    /// Milliseconds from the start to the end.
+    end: Amount,
+    n_threads_with: u64,
+    n_threads_without: u64,
+    /// Samples without a time in threads with times.
+    n_samples_without: u64,
+}
+
+impl Times {
+    /// What the format cannot say about them.
+    fn words(&self) -> Vec<String> {
+        let mut missing = Vec::new();
+        if self.n_threads_with > 0 && self.n_threads_without > 0 {
+            let threads = counted(self.n_threads_without, "thread has", "threads have");
+            missing.push(format!("that {threads} no times (their samples are at 0)"));
+        }
+        if self.n_samples_without > 0 {
+            let samples = counted(self.n_samples_without, "sample has", "samples have");
+            missing.push(format!("that {samples} no time (written with the time of the sample before)"));
+        }
+        missing
+    }
+}
+
+async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<Times> {
     let (run, mut out) = (input.run, Out::new(out));
     let mut shared = Shared::new();
+    let mut times = Times::default();
+    let (start, end) = span(run);
+    times.end = Amount { digits: i128::from(end) - i128::from(start), places: 6 };
     let mut is_first = true;
     let mut separate = |out: &mut Out<'_>| {
         out.raw(if std::mem::take(&mut is_first) { "\n" } else { ",\n" });
@@ -203,23 +237,26 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
         let mut known = Known::default();
         for entry in entries(run, trace, number, &by_track) {
             separate(&mut out);
+            times.n_threads_with += 1;
             write_thread(run, trace, &entry, &by_track, &mut known, &mut shared, &mut out)?;
             pause().await;
         }
         for (thread, rows) in samples_by_thread(trace) {
             separate(&mut out);
+            times.n_threads_with += 1;
             write_samples(run, trace, number, (thread, &rows), &mut shared, &mut out)?;
             pause().await;
         }
-        let axes = starts_of_axes(trace);
+        let start = times.start_of_profiles(trace);
         let of_units = profiles(trace, kind_of).into_iter().filter(|it| it.is_first_of_unit);
         for (at, of) in of_units.enumerate() {
             separate(&mut out);
-            write_profile(run, trace, (number, at), &of, &axes, &mut shared, &mut out)?;
+            write_profile(run, trace, (number, at), &of, (start, &mut times), &mut shared, &mut out)?;
             pause().await;
         }
         for (at, profile) in trace.profiles.iter().enumerate() {
             separate(&mut out);
+            times.n_threads_without += 1;
             write_counts(run, trace, (number, at), profile, &mut shared, &mut out)?;
         }
     }
@@ -234,26 +271,29 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
     column("filename", &shared.sources, &mut out, |text, out| out.integer(i64::from(*text)))?;
     length(shared.sources.len(), &mut out);
     out.raw("},\n\"meta\":");
-    write_meta(input, &shared, &mut out);
+    write_meta(input, &shared, &times, &mut out);
     out.raw("}\n");
-    out.flush()
+    out.flush()?;
+    Ok(times)
 }
 
-fn write_meta(input: &Input<'_>, shared: &Shared, out: &mut Out<'_>) {
-    let (start, end) = span(input.run);
+fn write_meta(input: &Input<'_>, shared: &Shared, times: &Times, out: &mut Out<'_>) {
     out.raw("{\"version\":");
     out.integer(i64::from(GECKO_VERSION));
     out.raw(",\"preprocessedProfileVersion\":");
     out.integer(i64::from(VERSION));
     out.raw(",\"interval\":1,\"startTime\":0,\"profilingStartTime\":0,\"profilingEndTime\":");
-    out.millis(end.saturating_sub(start));
+    out.raw(&times.end.to_string());
     out.raw(",\"processType\":0,\"stackwalk\":0,\"debug\":false,\"product\":");
     out.string(&input.document.title);
     out.raw(",\"importedFrom\":\"Tracedrop\",\"symbolicated\":true,\"symbolicationNotSupported\":true,");
     out.raw(
         "\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,\"keepProfileThreadOrder\":true,",
     );
-    out.raw("\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},");
+    // The format's other unit stands for an axis that is no time.
+    out.raw("\"sampleUnits\":{\"time\":\"");
+    out.raw(if times.n_threads_with > 0 { "ms" } else { "bytes" });
+    out.raw("\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},");
     out.raw("\"markerSchema\":[{\"name\":\"Event\",\"display\":[\"marker-chart\",\"marker-table\"],");
     out.raw(
         "\"chartLabel\":\"{marker.name}\",\"tableLabel\":\"{marker.name}\",\"fields\":[]}],\"categories\":[",
@@ -570,7 +610,8 @@ fn write_samples(
     out.raw(",\"samples\":{\"weightType\":\"samples\",");
     column("stack", rows(), out, |row, out| {
         let stack = stack_of(trace, samples.stack[row], &mut stacks, &mut known, |frame| {
-            named_frame(trace, frame, shared)
+            // The module is also the color.
+            sampled_frame(trace, frame, trace.frames.get(frame).module, shared)
         });
         integer_or_null(stack, out);
     })?;
@@ -616,29 +657,41 @@ fn kind_of(unit: &str) -> &str {
     }
 }
 
-/// Where the time axis starts that the profiles of several processes share, by unit of time. Other profiles count from their own start.
-fn starts_of_axes(trace: &Trace) -> HashMap<StringId, Amount> {
-    let mut starts: HashMap<StringId, Amount> = HashMap::default();
-    let shared = trace.stack_profiles.iter().filter(|it| it.offset != Amount::ZERO);
-    let units: HashSet<StringId> = shared.map(|it| it.time_unit).collect();
-    for profile in trace.stack_profiles.iter().filter(|it| units.contains(&it.time_unit)) {
-        if let Some((start, _)) = profile.span_of_file() {
-            let of_unit = starts.entry(profile.time_unit).or_insert(start);
-            if start < *of_unit {
-                *of_unit = start;
-            }
-        }
+/// An amount times 10^`scale`; as it is if that is too large.
+fn scaled(amount: Amount, scale: i32) -> Amount {
+    if scale == 0 {
+        return amount;
     }
-    starts
+    Amount::with_exponent(amount.digits, scale - i32::from(amount.places)).unwrap_or(amount)
 }
 
-/// A stack profile as a thread. Samples without times follow each other in steps of a millisecond.
+/// 10^this milliseconds are one in the unit of a profile's times; `None` without times.
+fn time_scale(trace: &Trace, profile: &StackProfile) -> Option<i32> {
+    profile.time_exponent(&trace.strings).map(|exponent| i32::from(exponent) - 6)
+}
+
+impl Times {
+    /// Start of the profiles of a trace, in milliseconds on their common axis; their end counts from there.
+    fn start_of_profiles(&mut self, trace: &Trace) -> Amount {
+        let span = |profile: &StackProfile| {
+            let (scale, (start, end)) = (time_scale(trace, profile)?, profile.span_of_file()?);
+            Some((scaled(start, scale), scaled(end, scale)))
+        };
+        let spans = trace.stack_profiles.iter().filter_map(span);
+        let whole = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let Some((start, end)) = whole else { return Amount::ZERO };
+        self.end = self.end.max(end.minus(start));
+        start
+    }
+}
+
+/// A stack profile as a thread. Times count from `start`; a sample without one has that of the sample before.
 fn write_profile(
     run: &Run,
     trace: &Trace,
     (number, at): (usize, usize),
     of: &Profile<'_>,
-    axes: &HashMap<StringId, Amount>,
+    (start, times): (Amount, &mut Times),
     shared: &mut Shared,
     out: &mut Out<'_>,
 ) -> io::Result<()> {
@@ -661,12 +714,11 @@ fn write_profile(
     let kind = kind_of(of.unit);
     // Times are milliseconds.
     let scale = nanoseconds_exponent(of.unit).map_or(0, |exponent| i32::from(exponent) - 6);
-    let time_scale = text(profile.time_unit).and_then(nanoseconds_exponent).map(|it| i32::from(it) - 6);
-    let scaled = |amount: Amount, scale: i32| {
-        Amount::with_exponent(amount.digits, scale - i32::from(amount.places)).unwrap_or(amount)
-    };
-    let own_start = || profile.span.map(|(start, _)| start);
-    let start = axes.get(&profile.time_unit).copied().or_else(own_start).unwrap_or(Amount::ZERO);
+    let time_scale = time_scale(trace, profile);
+    match time_scale {
+        Some(_) => times.n_threads_with += 1,
+        None => times.n_threads_without += 1,
+    }
     let mut stacks = Stacks::default();
     let mut known: HashMap<StackId, Option<u32>> = HashMap::default();
     known.insert(StackId::NONE, None);
@@ -675,36 +727,36 @@ fn write_profile(
     out.raw(kind);
     out.raw("\",");
     column("stack", &profile.stack, out, |stack, out| {
-        let stack =
-            stack_of(trace, *stack, &mut stacks, &mut known, |frame| placed_frame(trace, frame, shared));
+        let stack = stack_of(trace, *stack, &mut stacks, &mut known, |frame| {
+            sampled_frame(trace, frame, trace.frames.get(frame).category, shared)
+        });
         integer_or_null(stack, out);
     })?;
-    column("time", 0..profile.len(), out, |row, out| match (profile.time_of(row), time_scale) {
-        (Some(time), Some(scale)) => out.raw(&scaled(time.minus(start), scale).to_string()),
-        _ => out.integer(row as i64),
+    let mut last = Amount::ZERO;
+    column("time", 0..profile.len(), out, |row, out| {
+        if let Some(scale) = time_scale {
+            match profile.time_of(row) {
+                Some(time) => last = scaled(time, scale).minus(start),
+                None => times.n_samples_without += 1,
+            }
+        }
+        out.raw(&last.to_string());
     })?;
     column("weight", 0..profile.len(), out, |row, out| {
         let weight = profile.weight.get(row).unwrap_or(Amount::ZERO);
-        out.raw(&if scale == 0 { weight } else { scaled(weight, scale) }.to_string());
+        out.raw(&scaled(weight, scale).to_string());
     })?;
     length(profile.len(), out);
     out.raw(NO_MARKERS);
     write_stacks(&stacks, out)
 }
 
-/// A sampled frame: its name, with the module as its category.
-fn named_frame(trace: &Trace, frame: FrameId, shared: &mut Shared) -> Frame {
-    let module = trace.frames.module.get(frame.0 as usize).and_then(|id| trace.strings.get_opt(*id));
-    let (text, category) = (shared.text(frame_name(trace, frame)), shared.category(module));
-    Frame { text, category, source: None, line: None, column: None }
-}
-
-/// A frame of a stack profile, with its file and line.
-fn placed_frame(trace: &Trace, frame: FrameId, shared: &mut Shared) -> Frame {
+/// A sampled frame, with its file or module and its line.
+fn sampled_frame(trace: &Trace, frame: FrameId, category: StringId, shared: &mut Shared) -> Frame {
     let place = place_of(trace, frame);
     Frame {
         text: shared.text(&place.name),
-        category: shared.category(trace.strings.get_opt(trace.frames.get(frame).category)),
+        category: shared.category(trace.strings.get_opt(category)),
         source: place.file.as_deref().map(|file| shared.source(file)),
         line: place.line,
         column: place.column,

@@ -2,19 +2,12 @@
 
 use crate::trace::Trace;
 use crate::trace::samples::{StackId, StackTable};
-use crate::trace::stack_profiles::{Amount, Amounts, StackProfile, nanoseconds_exponent};
-
-/// 10^this nanoseconds are one in the unit of a profile's times; `None` without times in a known unit.
-fn exponent_of(trace: &Trace, profile: &StackProfile) -> Option<u8> {
-    if profile.time.is_empty() {
-        return None;
-    }
-    nanoseconds_exponent(trace.strings.get_opt(profile.time_unit)?)
-}
+use crate::trace::stack_profiles::{Amount, Amounts, StackProfile};
 
 /// The profiles of a trace that have no times, so no range of time is a part of them.
 pub fn n_without_times(trace: &Trace) -> usize {
-    let of_stacks = trace.stack_profiles.iter().filter(|profile| exponent_of(trace, profile).is_none());
+    let of_stacks =
+        trace.stack_profiles.iter().filter(|profile| profile.time_exponent(&trace.strings).is_none());
     of_stacks.count() + trace.profiles.len()
 }
 
@@ -23,7 +16,7 @@ pub fn n_without_times(trace: &Trace) -> usize {
 pub fn span(trace: &Trace) -> Option<(i64, i64)> {
     let join = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
     let of_profile = |profile: &StackProfile| {
-        let exponent = exponent_of(trace, profile)?;
+        let exponent = profile.time_exponent(&trace.strings)?;
         let is_lasting = profile.unit == profile.time_unit;
         let of_row = |row| {
             let start = profile.nanoseconds_of(row, exponent)?;
@@ -38,7 +31,7 @@ pub fn span(trace: &Trace) -> Option<(i64, i64)> {
 /// The samples of a profile in a range of nanoseconds; `None` if it has no times. The weight of one that lasts as long as it weighs is
 /// its time in the range.
 pub fn within(trace: &Trace, profile: &StackProfile, range: (i64, i64)) -> Option<StackProfile> {
-    let exponent = exponent_of(trace, profile)?;
+    let exponent = profile.time_exponent(&trace.strings)?;
     // The digits of nanoseconds are those of the unit with that number of places.
     let amount = |ns: i64| Amount { digits: i128::from(ns), places: exponent }.plus(Amount::ZERO);
     // On the clock of the profile.
