@@ -282,7 +282,7 @@ fn differences_are_folded_stacks_with_two_weights() {
     let (a, b) = (side(b"main;work 8\nmain;old 1\n"), side(b"main 2\nmain;work 4\nmain;new 3\n"));
     let mut compared = Compared::new(a, b, &tracedrop::compare::CompareQuery::default()).unwrap();
     let mut folded = Vec::new();
-    assert_eq!(compared.write_folded(&mut folded).unwrap(), ["Stacks by samples"]);
+    assert_eq!(compared.write_folded(&mut folded).unwrap().0, ["Stacks by samples"]);
     let text = String::from_utf8(folded.clone()).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
@@ -366,6 +366,22 @@ fn pictures_have_the_numbers_of_the_functions() {
     compared.write_folded(&mut folded).unwrap();
     let text = String::from_utf8(folded).unwrap();
     assert!(text.contains("main;a 6 2\n") && text.contains("main;b 2 8\n"), "{text}");
+}
+
+#[test]
+fn folded_differences_have_the_decimals_of_the_files() {
+    let folded = |a: &[u8], b: &[u8]| {
+        let (a, b) = (session(a).side().unwrap(), session(b).side().unwrap());
+        let mut compared = Compared::new(a, b, &tracedrop::compare::CompareQuery::default()).unwrap();
+        let mut folded = Vec::new();
+        let (_, left_out) = compared.write_folded(&mut folded).unwrap();
+        (String::from_utf8(folded).unwrap(), left_out.0)
+    };
+    // 0.1 + 0.2
+    let (text, left_out) = folded(b"main;a 0.1\nmain;a 0.2\n", b"main;a 0.25\n");
+    assert_eq!((&*text, &left_out[..]), ("main;a 0.3 0.25\n", &[][..]));
+    let (_, left_out) = folded(b"main;a 9007199254740993\n", b"main;a 1\n");
+    assert_eq!(left_out, ["the last digits of 1 weight of 2^53 or more"]);
 }
 
 /// A recording that is twice as long has twice the weight, and the same weight per second.

@@ -520,15 +520,113 @@ fn facts_of_stacks_say_each_number_once() {
     );
 }
 
-/// Collapsed stacks of a part of a profile, by line, or why there are none.
-fn part_of(name: &str, text: &str, cut: Cut) -> Result<Vec<String>, String> {
+/// A file as an exporter writes it, and what is missing there; or why it cannot.
+fn written_as(name: &str, text: &str, exporter: &str, cut: Cut) -> Result<(Vec<u8>, Vec<String>), String> {
     let mut session = Session::new(name, text.len() as u64, None, Query::default());
     session.feed(text.as_bytes());
     session.finish().unwrap();
     let (mut out, options) = (Vec::new(), Options { cut, ..Options::default() });
-    let exporter = export::find("collapsed-samples").unwrap();
-    session.export(exporter, &options, &mut out).map_err(|error| error.to_string())?;
+    let exporter = export::find(exporter).unwrap();
+    let left_out = session.export(exporter, &options, &mut out).map_err(|error| error.to_string())?;
+    Ok((out, left_out.0))
+}
+
+/// Collapsed stacks of a part of a profile, by line, or why there are none.
+fn part_of(name: &str, text: &str, cut: Cut) -> Result<Vec<String>, String> {
+    let (out, _) = written_as(name, text, "collapsed-samples", cut)?;
     Ok(String::from_utf8(out).unwrap().lines().map(|line| line.trim().to_string()).collect())
+}
+
+/// A file as the Firefox Profiler has it, and what is missing there.
+fn as_firefox(name: &str, text: &str) -> (Value, Vec<String>) {
+    let (bytes, left_out) = written_as(name, text, "firefox", Cut::default()).unwrap();
+    (serde_json::from_slice(&bytes).unwrap(), left_out)
+}
+
+/// Times of the samples of each thread.
+fn times_of(profile: &Value) -> Vec<Value> {
+    profile["threads"].as_array().unwrap().iter().map(|thread| thread["samples"]["time"].clone()).collect()
+}
+
+#[test]
+fn threads_share_the_time_axis_of_a_firefox_export() {
+    // From 10 s on, in milliseconds: the second thread has its sample 0.5 ms after the first, the third 4 ms after.
+    let perf = "a 1/1 10.000000: 1 cycles:\n\t1 f+0x0 (/a)\n\na 1/1 10.001000: 1 cycles:\n\t1 f+0x0 (/a)\n\n\
+                a 1/2 10.000500: 1 cycles:\n\t1 f+0x0 (/a)\n\nb 3/3 10.004000: 1 cycles:\n\t1 f+0x0 (/a)\n\n";
+    let (profile, left_out) = as_firefox("a.txt", perf);
+    assert_eq!(times_of(&profile), [serde_json::json!([0, 1]), [0.5].into(), [4].into()]);
+    assert_eq!(profile["meta"]["profilingEndTime"], 4);
+    assert_eq!(left_out, ["weights by cycles, samples"]);
+    // Other units are on it too: 90 ms is 85 ms after 0.005 s.
+    let text = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[
+        {"type":"sampled","name":"s","unit":"seconds","startValue":0.005,"endValue":0.007,"samples":[[0]],"weights":[0.002]},
+        {"type":"sampled","name":"t","unit":"milliseconds","startValue":90,"endValue":97,"samples":[[0]],"weights":[7]}]}"#;
+    let (profile, _) = as_firefox("a.json", text);
+    assert_eq!(times_of(&profile)[0], serde_json::json!([0]));
+    assert_eq!(profile["meta"]["profilingEndTime"], 92);
+}
+
+#[test]
+fn a_firefox_export_invents_no_times() {
+    let (profile, left_out) = as_firefox("a.txt", "main;f 3\nmain;g 4\nmain 1\n");
+    assert_eq!(times_of(&profile), [serde_json::json!([0, 0, 0])]);
+    assert_eq!((&profile["meta"]["sampleUnits"]["time"], &left_out[..]), (&"bytes".into(), &[][..]));
+    let again = import("a.json", profile.to_string().as_bytes(), None).unwrap();
+    let first = &again.stack_profiles[0];
+    assert_eq!((first.span, first.time.is_empty(), first.len()), (None, true, 3));
+    assert_eq!(Weight::all(&again)[0].duration_ns(), None);
+    // The time of the second sample is no number.
+    let gecko = r#"{"meta":{"version":36,"interval":1,"startTime":0,"processType":0},"libs":[],"threads":[{"name":"T","pid":1,"tid":1,
+        "samples":{"schema":{"stack":0,"time":1},"data":[[0,1.0],[0,"x"],[0,2.5]]},"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0]]},
+        "frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["main"]}],"processes":[]}"#;
+    let (profile, left_out) = as_firefox("a.json", gecko);
+    assert_eq!(times_of(&profile), [serde_json::json!([0, 0, 1.5])]);
+    assert_eq!(left_out, ["that 1 sample has no time (written with the time of the sample before)"]);
+}
+
+#[test]
+fn a_line_with_only_a_count_is_a_sample_without_a_stack() {
+    let trace = import("a.txt", b"a 5\nb 3\n 9\n", None).unwrap();
+    let weights = CallTree::new(&trace, &trace.stack_profiles.iter().collect::<Vec<_>>()).weights;
+    assert_eq!((weights.total, weights.no_stack, weights.n_no_stack), (8, 9, 1));
+    // Numbers alone could be anything.
+    assert!(import("a.txt", b" 5\n 9\n", None).is_err());
+}
+
+#[test]
+fn exports_say_which_digits_they_lack() {
+    let all = Cut::default();
+    let missing = |text: &str| written_as("a.txt", text, "pprof", all).unwrap().1;
+    assert_eq!(missing("main;a 9007199254740993\n"), ["the last digits of 1 weight of 2^53 or more"]);
+    assert_eq!(missing("main;a 9007199254740991\n"), [""; 0]);
+    let beyond = "main;a 9223372036854775808\nmain;b 1.5\n";
+    assert_eq!(missing(beyond), ["fractions of 1 weight", "the part of 1 weight beyond 64 bits"]);
+    let deep = |n: usize| format!("{} 1\nf 2\n", vec!["f"; n].join(";"));
+    let missing = |text: &str| written_as("a.txt", text, "collapsed-samples", all).unwrap().1;
+    assert_eq!(missing(&deep(2000)), [""; 0]);
+    assert_eq!(missing(&deep(2001)), ["frames deeper than 2,000, in 1 line"]);
+}
+
+#[test]
+fn collapsed_stacks_read_back_as_what_they_were() {
+    let frames = |names: &str, weights: &str| {
+        format!(
+            r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{{"frames":[{names}]}},
+            "profiles":[{{"type":"sampled","name":"t","unit":"none","startValue":0,"endValue":12,"samples":[[0],[1]],"weights":[{weights}]}}]}}"#
+        )
+    };
+    let all = Cut::default();
+    // Two numbers at the end of all lines would be a difference, and a number sign starts a comment.
+    let numbered = frames(r#"{"name":"worker 1"},{"name":"worker 2"}"#, "5,7");
+    let lines = part_of("a.json", &numbered, all).unwrap();
+    assert_eq!(lines, ["worker\u{a0}1 5", "worker\u{a0}2 7"]);
+    let again = import("a.txt", lines.join("\n").as_bytes(), None).unwrap();
+    assert_eq!(again.stack_profiles.len(), 1);
+    let lines = part_of("a.json", &frames(r##"{"name":"#inc"},{"name":"f"}"##, "5,7"), all).unwrap();
+    assert_eq!(n_rows_of("a.txt", &lines.join("\n"), "functions"), 2, "{lines:?}");
+    // Functions of two modules or files stay two.
+    let placed = frames(r#"{"name":"f","file":"a.so"},{"name":"f","file":"b.so"}"#, "5,7");
+    assert_eq!(part_of("a.json", &placed, all).unwrap(), ["f (a.so) 5", "f (b.so) 7"]);
 }
 
 /// A speedscope file of two sampled profiles with one name: 3 s of `main;a` and 1 s of `main`; then 4 s of `main`.
@@ -546,10 +644,13 @@ fn a_part_of_a_profile_has_its_samples_and_outer_frames() {
                 app 7/8 [000] 100.001000: 3000 cycles:u:\n\t1000 main+0x5 (/app)\n\n\
                 app 7/8 [001] 100.002000: 2000 cycles:u:\n\t1000 main+0x0 (/app)\n\n\
                 app 7/8 [001] 100.004000: 500 cycles:u:\n\n";
-    assert_eq!(part_of("a.txt", perf, window(0, ms)).unwrap(), ["main 3000", "main;parse 1000"]);
-    assert_eq!(part_of("a.txt", perf, window(2 * ms, 9 * ms)).unwrap(), ["main 2000", "500"]);
+    assert_eq!(
+        part_of("a.txt", perf, window(0, ms)).unwrap(),
+        ["main (/app) 3000", "main (/app);parse (/app) 1000"]
+    );
+    assert_eq!(part_of("a.txt", perf, window(2 * ms, 9 * ms)).unwrap(), ["main (/app) 2000", "500"]);
     let outer = Cut { window: None, max_depth: Some(1) };
-    assert_eq!(part_of("a.txt", perf, outer).unwrap()[0], "main 6000");
+    assert_eq!(part_of("a.txt", perf, outer).unwrap()[0], "main (/app) 6000");
     // A sample that lasts has its time in the range: 2 s of 3, half a second of 1, and 2.5 s of 4.
     let lines = part_of("a.json", OF_ONE_NAME, window(1_000 * ms, 3_500 * ms)).unwrap();
     assert_eq!(lines, ["t;main 0.5", "t;main;a 2", "t #2;main 2.5"]);

@@ -56,7 +56,13 @@ fn traces() -> Vec<(String, Trace)> {
 
 /// As the collapsed format writes a name.
 fn as_written(name: &str) -> String {
-    tracedrop::base::text::visible(&name.replace(';', ":"))
+    let name = tracedrop::base::text::visible(&name.replace(';', ":"));
+    match name.rsplit_once(' ') {
+        Some((before, number)) if tracedrop::base::text::is_decimal(number) => {
+            format!("{before}\u{a0}{number}")
+        }
+        _ => name,
+    }
 }
 
 /// Self time of thread slices by name, as the report says.
@@ -477,6 +483,26 @@ fn negative_weights_and_samples_without_a_stack_come_back() {
     }
     let folded = written("collapsed-samples", &run).unwrap();
     assert_eq!(String::from_utf8(folded).unwrap(), "main;x 6\nmain;y -3\n 5\n");
+}
+
+#[test]
+fn samples_of_one_name_in_two_modules_stay_two_functions() {
+    let text = br#"{"traceEvents":[],"stackFrames":{"1":{"category":"libA","name":"f"},"2":{"category":"libB","name":"f"}},
+        "samples":[{"cpu":0,"tid":1,"ts":1,"name":"cycles","sf":1,"weight":3},{"cpu":0,"tid":1,"ts":2,"name":"cycles","sf":2,"weight":4}]}"#;
+    let run = Run::single(import("a.json", text, None).unwrap());
+    for (id, name) in [
+        ("pprof", "a.pb.gz"),
+        ("speedscope", "a.speedscope.json"),
+        ("firefox", "b.json"),
+        ("collapsed-samples", "a.folded"),
+    ] {
+        let again = import(name, &written(id, &run).unwrap(), None).unwrap();
+        let tree = tracedrop::stacks::CallTree::new(&again, &again.stack_profiles.iter().collect::<Vec<_>>());
+        let mut sums: Vec<i128> = tree.functions().iter().map(|sum| sum.self_weight).collect();
+        sums.retain(|sum| *sum > 0);
+        sums.sort_unstable();
+        assert_eq!(sums, [3, 4], "{id}");
+    }
 }
 
 #[test]

@@ -257,8 +257,11 @@ fn write(args: &CompareArgs, compared: &mut Compared) -> io::Result<()> {
 /// Writes folded stacks of the difference. False, with the reason as a message, if the sides have no stacks in common.
 fn write_folded(args: &CompareArgs, compared: &mut Compared) -> io::Result<bool> {
     let mut out = io::BufWriter::new(output::stdout());
-    let titles = compared.write_folded(&mut out)?;
+    let (titles, left_out) = compared.write_folded(&mut out)?;
     out.flush()?;
+    for what in &left_out.0 {
+        say!("tracedrop: note: not in this format: {what}");
+    }
     match &titles[..] {
         [] => {
             say!("tracedrop: no stacks to compare: A and B need flame graphs of the same kind");

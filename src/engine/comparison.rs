@@ -11,7 +11,7 @@ use crate::analysis::flame::{self, FlameQuery, FlameView};
 use crate::analysis::tracks::Drawn;
 use crate::compare::{self, AlignedStep, CompareQuery, Comparison, Digest, PhaseFilter, Problem, timelines};
 use crate::export::link::{LinkOptions, LinkedFile, LinkedSide};
-use crate::export::{self, ExporterInfo, Options};
+use crate::export::{self, ExporterInfo, LeftOut, Options};
 use crate::report::{Document, Report};
 use crate::stacks::graph::StackGraph;
 use crate::trace::Run;
@@ -121,13 +121,15 @@ impl Compared {
     }
 
     /// Writes the difference of the first stacks that both sides have, as folded stacks with two weights, those of A and of B.
-    /// Returns the titles of all such stacks; without any, nothing is written. Errors are those of `out`.
-    pub fn write_folded(&mut self, out: &mut dyn io::Write) -> io::Result<Vec<String>> {
+    /// Returns the titles of all such stacks, and what is missing of those written; without any, nothing is written. Errors are those
+    /// of `out`.
+    pub fn write_folded(&mut self, out: &mut dyn io::Write) -> io::Result<(Vec<String>, LeftOut)> {
         let graphs = &self.differences().0;
-        if let Some(first) = graphs.first() {
-            export::stacks::collapsed::write_difference(first, out)?;
-        }
-        Ok(graphs.iter().map(|graph| graph.title.clone()).collect())
+        let left_out = match graphs.first() {
+            Some(first) => export::stacks::collapsed::write_difference(first, out)?,
+            None => LeftOut::default(),
+        };
+        Ok((graphs.iter().map(|graph| graph.title.clone()).collect(), left_out))
     }
 
     /// Reports, and metrics for limits.

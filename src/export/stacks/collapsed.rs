@@ -2,17 +2,20 @@
 //!
 //! The first frame is process and thread. The format has no units, so there is one exporter for each:
 //! self times of slices in nanoseconds, and samples with the weights of the file.
-//! Semicolons separate frames, so those in names become colons; control characters become visible.
+//! Semicolons separate frames, so those in names become colons; control characters become visible. In a name that ends in a number,
+//! such as `worker 1`, the last blank becomes a no-break space: readers take two numbers for a difference.
 //! Samples without a stack are one line with a weight only, as py-spy writes them; it is the last one, and of no thread.
 
 use super::{ByTrack, Out, file_prefix, has_samples, has_thread_slices};
 use super::{Place, Profile, is_first, other_weights, profiles};
+use super::{last_digits_of, may_be_rounded};
 use super::{place_name, profile_name, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
 use crate::base::steps::{Steps, pause};
 use crate::base::strings::StringId;
-use crate::base::text::push_visible;
+use crate::base::text::{is_decimal, push_visible};
+use crate::base::units::{counted, group_digits};
 use crate::export::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn};
 use crate::stacks::graph::{ROOT, StackGraph};
 use crate::stacks::merged::{Label, Merged, StackQuery};
@@ -31,9 +34,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     in_menu: true,
     needs: "thread slices",
     applies: has_thread_slices,
-    write: WriteFn::InSteps(|input, out| {
-        Steps::new(async move { write_slices(input, out).await.map(LeftOut::nothing) })
-    }),
+    write: WriteFn::InSteps(|input, out| Steps::new(async move { write_slices(input, out).await })),
     reference: None,
     converts: None,
     texts: TextsIn::Stacks,
@@ -51,9 +52,11 @@ pub const SAMPLES_INFO: ExporterInfo = ExporterInfo {
     needs: "samples with stacks",
     applies: has_samples,
     write: WriteFn::InSteps(|input, out| {
-        Steps::new(
-            async move { write_samples(input, out).await.map(|()| other_weights(input.run, is_first)) },
-        )
+        Steps::new(async move {
+            let mut left_out = write_samples(input, out).await?;
+            left_out.0.append(&mut other_weights(input.run, is_first).0);
+            Ok(left_out)
+        })
     }),
     reference: None,
     converts: None,
@@ -72,6 +75,9 @@ const FURTHER_IN: &str = "[deeper frames]";
 /// Samples per step.
 const SAMPLES_A_STEP: usize = 4096;
 
+/// Stands for the last blank of a name that ends in a number.
+const NO_BREAK_SPACE: &str = "\u{a0}";
+
 /// Parent of the outermost frames.
 const NO_NODE: u32 = u32::MAX;
 
@@ -83,6 +89,8 @@ struct Tree {
     /// By node: number of the name, parent node ([`NO_NODE`] at the root), depth.
     nodes: Vec<(u32, u32, u32)>,
     by_place: HashMap<(u32, u32), u32>,
+    /// Nodes that stand for the frames beyond [`MAX_FRAMES`].
+    n_cut: u64,
 }
 
 impl Tree {
@@ -92,6 +100,7 @@ impl Tree {
             by_name: HashMap::default(),
             nodes: Vec::new(),
             by_place: HashMap::default(),
+            n_cut: 0,
         }
     }
 
@@ -99,6 +108,11 @@ impl Tree {
         let mut name = String::with_capacity(text.len());
         for c in text.chars() {
             push_visible(if c == ';' { ':' } else { c }, &mut name);
+        }
+        // A number at the end of a stack would be its weight in A.
+        if let Some((before, _)) = name.rsplit_once(' ').filter(|(_, word)| is_decimal(word)) {
+            let blank = before.len();
+            name.replace_range(blank..=blank, NO_BREAK_SPACE);
         }
         let next = self.names.len() as u32;
         let number = *self.by_name.entry(name.clone()).or_insert(next);
@@ -119,8 +133,16 @@ impl Tree {
         let node = *self.by_place.entry((parent, name)).or_insert(next);
         if node == next {
             self.nodes.push((name, parent, depth + 1));
+            self.n_cut += u64::from(depth == MAX_FRAMES);
         }
         node
+    }
+
+    /// What is missing of the stacks.
+    fn left_out(&self) -> Option<String> {
+        let lines = || counted(self.n_cut, "line", "lines");
+        (self.n_cut > 0)
+            .then(|| format!("frames deeper than {}, in {}", group_digits(i128::from(MAX_FRAMES)), lines()))
     }
 
     fn root(&mut self, text: &str) -> u32 {
@@ -140,6 +162,12 @@ impl Tree {
             out.raw(if i > 0 { ";" } else { "" });
             out.raw(&self.names[*name as usize]);
         }
+        // Without a semicolon, it would be a comment.
+        if let [only] = path[..]
+            && self.names[only as usize].starts_with('#')
+        {
+            out.raw(";");
+        }
         out.raw(" ");
         weight(out);
         out.raw("\n");
@@ -147,7 +175,7 @@ impl Tree {
     }
 }
 
-async fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+async fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let mut tree = Tree::new();
     let mut self_ns: Vec<i64> = Vec::new();
     for trace in &input.run.traces {
@@ -186,10 +214,11 @@ async fn write_slices(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> 
     for (node, ns) in self_ns.iter().enumerate().filter(|(_, ns)| **ns > 0) {
         tree.line(node as u32, |out| out.integer(*ns), &mut out)?;
     }
-    out.flush()
+    out.flush()?;
+    Ok(LeftOut(tree.left_out().into_iter().collect()))
 }
 
-async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()> {
+async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     let mut tree = Tree::new();
     let mut exact: Vec<Amount> = Vec::new();
     let mut weights: Vec<f64> = Vec::new();
@@ -247,12 +276,9 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
                     exact_without = exact_without.plus(weight);
                     continue;
                 }
-                let node = *nodes.entry((root, *stack)).or_insert_with(|| {
-                    super::stack_frames(trace, *stack).iter().fold(root, |node, frame| {
-                        let name = tree.name(&line_name(&super::place_of(trace, *frame)));
-                        tree.node(node, name)
-                    })
-                });
+                let node = *nodes
+                    .entry((root, *stack))
+                    .or_insert_with(|| stack_node(trace, *stack, root, &mut tree));
                 exact.resize(tree.nodes.len(), Amount::ZERO);
                 exact[node as usize] = exact[node as usize].plus(weight);
             }
@@ -280,12 +306,15 @@ async fn write_samples(input: &Input<'_>, out: &mut dyn Write) -> io::Result<()>
     if without != 0.0 {
         tree.line(NO_NODE, |out| out.float(without), &mut out)?;
     }
-    out.flush()
+    out.flush()?;
+    Ok(LeftOut(tree.left_out().into_iter().collect()))
 }
 
 /// Writes a difference as `difffolded.pl` does: a line per stack with its weight in A and in B. Frames are functions, with file or
 /// module in brackets.
-pub fn write_difference(graph: &StackGraph, out: &mut dyn Write) -> io::Result<()> {
+///
+/// Weights are doubles of the graph: fractions have 15 digits, and what may be rounded is said.
+pub fn write_difference(graph: &StackGraph, out: &mut dyn Write) -> io::Result<LeftOut> {
     let mut tree = Tree::new();
     // Queries without patterns have no errors.
     let merged = Merged::new(graph, &StackQuery::default(), (1.0, 1.0)).unwrap_or_default();
@@ -306,17 +335,27 @@ pub fn write_difference(graph: &StackGraph, out: &mut dyn Write) -> io::Result<(
     }
     let mut out = Out::new(out);
     let weights = (0u32..).zip(weights).filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
+    let mut n_large = 0;
     for (node, (before, after)) in weights {
-        tree.line(node, |out| out.raw(&format!("{before} {after}")), &mut out)?;
+        n_large += u64::from(may_be_rounded(before)) + u64::from(may_be_rounded(after));
+        let number = |weight: f64| without_noise(weight).to_string();
+        tree.line(node, |out| out.raw(&format!("{} {}", number(before), number(after))), &mut out)?;
     }
-    out.flush()
+    out.flush()?;
+    Ok(LeftOut(tree.left_out().into_iter().chain(last_digits_of(n_large)).collect()))
 }
 
-/// `function (file:line)`, as py-spy writes it; what has no line is its name.
+/// A fraction as 15 digits: sums of doubles differ from those of the decimals beyond.
+fn without_noise(weight: f64) -> f64 {
+    if weight.fract() == 0.0 { weight } else { format!("{weight:.14e}").parse().unwrap_or(weight) }
+}
+
+/// `function (file:line)` or `function (module)`, as py-spy writes it; what has no place is its name.
 fn line_name(place: &Place) -> String {
     match (&place.file, place.line) {
         (Some(file), Some(line)) => format!("{} ({file}:{line})", place.name),
-        _ => place.name.clone(),
+        (Some(file), None) => format!("{} ({file})", place.name),
+        (None, _) => place.name.clone(),
     }
 }
 
@@ -324,7 +363,7 @@ fn line_name(place: &Place) -> String {
 fn stack_node(trace: &Trace, stack: StackId, root: u32, tree: &mut Tree) -> u32 {
     let frames = super::stack_frames(trace, stack);
     frames.iter().fold(root, |node, frame| {
-        let name = tree.name(super::frame_name(trace, *frame));
+        let name = tree.name(&line_name(&super::place_of(trace, *frame)));
         tree.node(node, name)
     })
 }

@@ -20,6 +20,7 @@ use crate::analysis::timeline::{process_label, shown, thread_label};
 use crate::base::hash::HashMap;
 use crate::base::json::write::{push_f64, push_string};
 use crate::base::strings::StringId;
+use crate::base::units::counted;
 use crate::export::LeftOut;
 use crate::trace::profiles::ProfileRun;
 use crate::trace::samples::{FrameId, NO_LINE, StackId};
@@ -172,6 +173,19 @@ fn other_weights(run: &Run, is_written: impl Fn(usize, &[Weight<'_>]) -> bool) -
 /// What is missing where each unit, as it is written, has its first weight only.
 fn other_weights_of_units(run: &Run, written: fn(&str) -> &str) -> LeftOut {
     other_weights(run, |number, weights| is_first_of_unit(number, weights, written))
+}
+
+/// Whether a weight may have lost digits as a double: 2^53 and more.
+fn may_be_rounded(weight: f64) -> bool {
+    weight.abs() >= 9_007_199_254_740_992.0
+}
+
+/// What is missing of weights that [`may_be_rounded`].
+fn last_digits_of(n_weights: u64) -> Option<String> {
+    (n_weights > 0).then(|| {
+        let weights = counted(n_weights, "weight", "weights");
+        format!("the last digits of {weights} of 2^53 or more")
+    })
 }
 
 /// Whether it is the weight that shows first, of any GPU: GPUs are threads of their own.
@@ -428,10 +442,6 @@ fn stack_frames(trace: &Trace, stack: StackId) -> Vec<FrameId> {
     }
     frames.reverse();
     frames
-}
-
-fn frame_name(trace: &Trace, frame: FrameId) -> &str {
-    shown(trace.frames.name.get(frame.0 as usize).and_then(|name| trace.strings.get_opt(*name)))
 }
 
 /// Display name of a sampling profile among `n_runs`.

@@ -4,7 +4,7 @@
 //! for the others. Frames are locations without addresses, each with a function; a sample without a stack has none. Threads are
 //! labels.
 
-use super::is_whole;
+use super::{is_whole, last_digits_of, may_be_rounded};
 use crate::analysis::flame;
 use crate::analysis::{Context, Query};
 use crate::base::hash::HashMap;
@@ -110,7 +110,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
     }
     push_number(fields::COMMENT, texts.get(concat!("Tracedrop ", env!("CARGO_PKG_VERSION"))), &mut whole);
     let mut places = Places::default();
-    let (mut n_rounded, mut n_too_large) = (0u64, 0u64);
+    let (mut n_rounded, mut n_too_large, mut n_large) = (0u64, 0u64, 0u64);
     for (at, graph) in graphs.iter().enumerate() {
         // Location of each frame.
         let ids: Vec<u64> = graph.frames.iter().map(|frame| places.get(graph, frame, &mut texts)).collect();
@@ -121,7 +121,9 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
                 pause().await;
             }
             n_rounded += u64::from(own.weight.fract() != 0.0);
-            n_too_large += u64::from(own.weight >= i64::MAX as f64 || own.weight < i64::MIN as f64);
+            let is_too_large = own.weight >= i64::MAX as f64 || own.weight < i64::MIN as f64;
+            n_too_large += u64::from(is_too_large);
+            n_large += u64::from(!is_too_large && may_be_rounded(own.weight));
             message.clear();
             let mut packed = Vec::new();
             let mut node = own.node;
@@ -161,10 +163,10 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
         left_out.0.push(format!("fractions of {}", counted(n_rounded, "weight", "weights")));
     }
     if n_too_large > 0 {
-        left_out
-            .0
-            .push(format!("what {} more than 64 bits", counted(n_too_large, "weight has", "weights have")));
+        let weights = counted(n_too_large, "weight", "weights");
+        left_out.0.push(format!("the part of {weights} beyond 64 bits"));
     }
+    left_out.0.extend(last_digits_of(n_large));
     if flame::lacks_slices(input.run) {
         left_out.0.push("slices by thread".to_string());
     }

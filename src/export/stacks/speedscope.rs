@@ -8,7 +8,7 @@ use super::{
     ByTrack, Out, Step, file_prefix, has_samples, has_slices, samples_by_thread, span, track_path, walk,
 };
 use super::{Place, other_weights_of_units, place_of, profiles};
-use super::{frame_name, place_name, profile_name, stack_frames, thread_path};
+use super::{place_name, profile_name, stack_frames, thread_path};
 use crate::analysis::timeline::shown;
 use crate::base::hash::HashMap;
 use crate::base::steps::{Steps, pause};
@@ -189,7 +189,7 @@ async fn write_samples(
             out.raw(if i > 0 { ",[" } else { "[" });
             for (depth, frame) in stack_frames(trace, samples.stack[row]).into_iter().enumerate() {
                 out.raw(if depth > 0 { "," } else { "" });
-                out.integer(i64::from(frames.get(frame_name(trace, frame))));
+                out.integer(i64::from(frames.place(place_of(trace, frame))));
             }
             out.raw("]");
             out.pass_on()?;
