@@ -8,7 +8,7 @@ use crate::base::strings::StringId;
 use crate::import::{Confidence, FormatInfo, ImportError};
 use crate::trace::TraceBuilder;
 use crate::trace::samples::{Frame, NO_LINE, StackId};
-use crate::trace::stack_profiles::{Amount, StackProfile};
+use crate::trace::stack_profiles::{Amount, StackProfile, nanoseconds_exponent};
 
 pub static INFO: FormatInfo = FormatInfo {
     id: "speedscope",
@@ -160,8 +160,25 @@ fn read_samples(
         profile.time.push(at);
         at = at.plus(weight);
     }
+    // Values of other units are no times.
+    let is_time = out.trace.strings.get_opt(profile.unit).and_then(nanoseconds_exponent).is_some();
+    let end = end.map(|end| {
+        if end >= at || !is_time {
+            return end;
+        }
+        // Writers add up doubles, so an end can be off by their rounding.
+        let lacking = at.minus(end).to_f64();
+        if lacking <= at.to_f64().abs() * ROUNDING {
+            return end;
+        }
+        note(out, &END_BEFORE_LAST, &end.to_string());
+        at
+    });
     profile.span = start.zip(end);
 }
+
+/// Share of a sum of weights that is rounding.
+const ROUNDING: f64 = 1e-9;
 
 /// Frames that begin and end; between two times, what is open lasts.
 fn read_events(
