@@ -13,7 +13,7 @@ use tracedrop::base::units::counted;
 use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{Options, csv};
 use tracedrop::import::FormatInfo;
-use tracedrop::report::{Amounts, Notes};
+use tracedrop::report::{Amounts, Notes, Report};
 
 pub fn run(args: &ReportArgs) -> io::Result<ExitCode> {
     if args.list {
@@ -187,6 +187,10 @@ const MAX_TITLES: usize = 5;
 /// is wrong.
 pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str, is_quiet: bool) -> bool {
     let Some(filter) = filter else { return true };
+    if session.reports().iter().all(|report| report.tables().next().is_none()) {
+        say!("tracedrop: {name}: --where: no table to filter; it filters rows of tables");
+        return false;
+    }
     match session.keep_rows(filter) {
         Ok(left_out) => {
             if !left_out.is_empty() && !is_quiet {
@@ -312,6 +316,11 @@ fn write_report(
         }
         None => drop(session.export(args.format.exporter(), &options, &mut out)?),
     }
+    if args.table.is_none() && matches!(args.format, Format::Json | Format::Csv) && !args.input.quiet {
+        for undrawn in session.reports().iter().filter_map(Report::undrawn) {
+            say!("tracedrop: note: {undrawn}");
+        }
+    }
     // The reference writes JSON without a final line end; a shell needs one.
     if out.last != b'\n' && args.format.exporter().is_text() {
         out.write_all(b"\n")?;
@@ -322,5 +331,8 @@ fn write_report(
 fn no_table(session: &dyn Shown, id: &str) -> String {
     let ids: Vec<&str> =
         session.reports().iter().flat_map(|report| report.tables()).map(|table| table.id.as_ref()).collect();
-    format!("unknown table '{id}'; tables in this report: {}", ids.join(", "))
+    match &ids[..] {
+        [] => format!("unknown table '{id}'; there are no tables in this report"),
+        ids => format!("unknown table '{id}'; tables in this report: {}", ids.join(", ")),
+    }
 }

@@ -151,9 +151,9 @@ impl Report {
     pub fn undrawn(&self) -> Option<String> {
         let is_flame = |chart: &&Chart| matches!(chart.plot, chart::Plot::Flame(_));
         let titles: Vec<&str> = self.charts().filter(is_flame).map(|chart| chart.title.as_str()).collect();
-        let graphs = if titles.len() == 1 { "Flame graph" } else { "Flame graphs" };
+        let (graphs, them) = if titles.len() == 1 { ("Flame graph", "it") } else { ("Flame graphs", "them") };
         (!titles.is_empty()).then(|| {
-            format!("{graphs} not drawn here: {}. Export as HTML or SVG to see it.", titles.join("; "))
+            format!("{graphs} not drawn here: {}. Export as HTML or SVG to see {them}.", titles.join("; "))
         })
     }
 

@@ -212,10 +212,22 @@ impl Folded {
         self.texts.get(self.nodes.text[node as usize])
     }
 
+    /// A stack as written.
+    fn stack_text(&self, node: u32) -> String {
+        let mut frames = Vec::new();
+        let mut at = node;
+        while at != ROOT {
+            frames.push(self.text(at));
+            at = self.nodes.parent[at as usize];
+        }
+        frames.reverse();
+        frames.join(";")
+    }
+
     /// Lines without a count are no stacks once another line has one.
     fn give_up_uncounted(&mut self, out: &mut TraceBuilder) {
         for (node, n_bytes) in std::mem::take(&mut self.uncounted) {
-            let example = self.text(node).to_string();
+            let example = self.stack_text(node);
             out.trace.ledger.skip_record(&BAD_LINE, self.first_uncounted, n_bytes, example.as_bytes());
         }
     }
