@@ -660,6 +660,86 @@ fn a_part_of_a_profile_has_its_samples_and_outer_frames() {
     assert_eq!(part_of("a.txt", "main;f 3\nmain;g 4\n", outer).unwrap(), ["main 7"]);
 }
 
+/// The report on functions of a range of a profile, in milliseconds from its start.
+fn report_of_range(text: &str, (from, to): (i64, i64)) -> tracedrop::report::Report {
+    let mut session = Session::new("a.json", text.len() as u64, None, Query::default());
+    session.hold_only_from_start(from * 1_000_000, to * 1_000_000);
+    session.feed(text.as_bytes());
+    session.finish().unwrap();
+    let reports = tracedrop::analysis::reports(session.run(), &Query::default());
+    reports.into_iter().find(|report| report.id == "stack-functions").unwrap()
+}
+
+/// A fact by its label, of each weight that has it.
+fn facts_with(report: &tracedrop::report::Report, label: &str) -> Vec<String> {
+    let facts = report.blocks.iter().filter_map(|block| match block {
+        Block::Facts(facts) => Some(&facts.facts),
+        _ => None,
+    });
+    facts.flatten().filter(|fact| fact.label == label).map(|fact| fact.display()).collect()
+}
+
+/// Speedscope profiles by unit, each with 2 of `f` from 0 on and 3 of `g`.
+fn profiles_by_unit(units: &[&str]) -> String {
+    let profile = |unit: &&str| {
+        format!(
+            r#"{{"type":"sampled","name":"{unit}","unit":"{unit}","startValue":0,"endValue":5,"samples":[[0],[1]],"weights":[2,3]}}"#
+        )
+    };
+    format!(
+        r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{{"frames":[{{"name":"f"}},{{"name":"g"}}]}},
+        "profiles":[{}]}}"#,
+        units.iter().map(profile).collect::<Vec<_>>().join(",")
+    )
+}
+
+#[test]
+fn a_range_is_of_what_has_times() {
+    // The first millisecond has half of f; bytes have no times.
+    let report = report_of_range(&profiles_by_unit(&["milliseconds", "bytes"]), (0, 1));
+    assert_eq!(facts_with(&report, "Total"), ["1.000 ms", "5 B"]);
+    let ranges = facts_with(&report, "Time range");
+    assert_eq!(ranges.last().map(String::as_str), Some("whole file (no times)"), "{ranges:?}");
+    // Only T's sample at 2 ms is in the range from 1 ms on; U has one at 0.
+    let gecko = r#"{"meta":{"version":36,"interval":1,"startTime":0,"processType":0},"libs":[],"threads":[
+        {"name":"T","pid":1,"tid":1,"samples":{"schema":{"stack":0,"time":1},"data":[[0,0.5],[0,2.0]]},"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0]]},
+        "frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["main"]},
+        {"name":"U","pid":1,"tid":2,"samples":{"schema":{"stack":0,"time":1},"data":[[0,0.0]]},"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0]]},
+        "frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["main"]}],"processes":[]}"#;
+    assert_eq!(facts_with(&report_of_range(gecko, (1, 3)), "Threads"), ["1"]);
+    assert_eq!(report_of_range(gecko, (1, 1)).summary, "No samples in the chosen time range.");
+}
+
+#[test]
+fn the_last_sample_ends_a_profile() {
+    // 1 + 7 s from 0 on, though the file ends at 0.03 s.
+    let text = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[
+        {"type":"sampled","name":"s","unit":"seconds","startValue":0,"endValue":0.03,"samples":[[0],[0]],"weights":[1,7]}]}"#;
+    let trace = import("a.json", text.as_bytes(), None).unwrap();
+    assert_eq!(Weight::all(&trace)[0].duration_ns(), Some(8_000_000_000));
+    assert_eq!(trace.ledger.count_of("stacks-end-before-last"), 1);
+    // Sums of doubles are off by less.
+    let rounded = text.replace("0.03", "7.9999999999");
+    assert_eq!(
+        import("a.json", rounded.as_bytes(), None).unwrap().ledger.count_of("stacks-end-before-last"),
+        0
+    );
+}
+
+#[test]
+fn weights_in_other_units_of_time_have_names_of_their_own() {
+    let trace = import("a.json", profiles_by_unit(&["milliseconds", "seconds"]).as_bytes(), None).unwrap();
+    let names: Vec<String> = Weight::all(&trace).iter().map(Weight::compared_name).collect();
+    assert_eq!(names, ["time", "time (seconds)"]);
+}
+
+#[test]
+fn a_skipped_stack_is_shown_whole() {
+    let trace = import("a.txt", b"main;f;g\nmain;f 3\n", None).unwrap();
+    let examples: Vec<String> = trace.ledger.issues.iter().map(|issue| format!("{:?}", issue)).collect();
+    assert!(examples.iter().any(|issue| issue.contains("main;f;g")), "{examples:?}");
+}
+
 /// Rows of a table of the report on functions.
 fn n_rows_of(name: &str, text: &str, table: &str) -> usize {
     let run = Run::single(import(name, text.as_bytes(), None).unwrap());

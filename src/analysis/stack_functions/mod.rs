@@ -6,7 +6,7 @@ pub mod amounts;
 
 use super::{AnalysisInfo, Context, Group, TableHandle, overview};
 use crate::analysis::several::{self, numbered};
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
 use crate::base::strings::StringId;
 use crate::base::units::{Unit, counted, format_ratio, group_digits};
@@ -36,8 +36,8 @@ const MAX_DETAILED: usize = 16;
 const MAX_OF_GPUS: usize = 32;
 /// Frames at which perf stops by default.
 const PERF_LIMIT: u32 = 127;
-/// Name of a function that perf has no symbol for.
-const UNKNOWN: &str = "[unknown]";
+/// Names of functions without one: those that perf has no symbol for, and those of other formats.
+const UNKNOWN: [&str; 2] = ["[unknown]", "(unknown)"];
 /// Share of self weight in functions without a name from which the report says so.
 const MUCH_UNKNOWN: f64 = 0.1;
 const SYMBOLS_ADVICE: &str =
@@ -52,6 +52,8 @@ pub struct Weight<'a> {
     namesakes: Vec<u32>,
     /// Name of the GPU, if several have weights of this kind; else [`StringId::NONE`].
     gpu: StringId,
+    /// Another weight before it has the same name in comparisons, with another unit of time.
+    is_in_other_unit: bool,
 }
 
 impl<'a> Weight<'a> {
@@ -67,6 +69,12 @@ impl<'a> Weight<'a> {
         end.minus(start).nanoseconds(nanoseconds_exponent(self.text(first)?)?)
     }
 
+    /// Whether samples have no times, so that they are in any range of time.
+    fn has_untimed_samples(&self) -> bool {
+        let strings = &self.trace.strings;
+        self.profiles.iter().any(|profile| !profile.is_empty() && profile.time_exponent(strings).is_none())
+    }
+
     /// All weights of a trace; the one that the file shows first comes first.
     pub fn all(trace: &'a Trace) -> Vec<Weight<'a>> {
         let mut weights: Vec<Weight<'a>> = Vec::new();
@@ -77,13 +85,18 @@ impl<'a> Weight<'a> {
             let gpu = if is_by_gpu { profile.thread } else { StringId::NONE };
             let key = (profile.event, profile.measure, profile.unit, gpu);
             let number = *number_of.entry(key).or_insert_with(|| {
-                weights.push(Weight { trace, profiles: Vec::new(), namesakes: Vec::new(), gpu });
+                let (profiles, namesakes) = (Vec::new(), Vec::new());
+                weights.push(Weight { trace, profiles, namesakes, gpu, is_in_other_unit: false });
                 weights.len() - 1
             });
             weights[number].profiles.push(profile);
             weights[number].namesakes.push(namesake);
         }
         sort::by_key(&mut weights, |weight| !weight.profiles.iter().any(|profile| profile.is_default));
+        let mut names = HashSet::default();
+        for weight in &mut weights {
+            weight.is_in_other_unit = !names.insert((weight.compared_name(), weight.compared_unit()));
+        }
         weights
     }
 
@@ -154,10 +167,12 @@ impl<'a> Weight<'a> {
         if nanoseconds_exponent(unit).is_some() { "time" } else { unit }
     }
 
-    /// The name for comparisons, the same in files with other units of time.
+    /// The name for comparisons, the same in files with other units of time. Weights of one trace have different ones, as they are
+    /// never added.
     pub fn compared_name(&self) -> String {
         let name = self.name();
-        if name == self.unit() { self.compared_unit().to_string() } else { name }
+        let name = if name == self.unit() { self.compared_unit().to_string() } else { name };
+        if self.is_in_other_unit { format!("{name} ({})", self.unit()) } else { name }
     }
 
     pub fn threads(&self) -> Vec<Thread<'a>> {
@@ -214,7 +229,8 @@ fn report(context: &Context<'_>) -> Report {
     let with_stacks: Vec<_> =
         weights.iter().filter(|weight| weight.profiles.iter().any(|profile| !profile.is_empty())).collect();
     if with_stacks.is_empty() {
-        report.summary = "The profile has no samples.".to_string();
+        let is_part = context.run.traces.iter().any(|trace| trace.part.is_some());
+        report.summary = no_samples(is_part).to_string();
     }
     let detailed: Vec<_> = Weight::of_first_kinds(with_stacks.iter().copied(), MAX_DETAILED).collect();
     if with_stacks.len() > detailed.len() {
@@ -263,14 +279,18 @@ fn add_weight(
     let measure = Measure::of(weight.unit(), tree.weights.places);
     let mut functions = tree.functions();
     functions_in_order(&mut functions, strings);
-    let threads = weight.threads();
+    let mut threads = weight.threads();
+    if weight.trace.part.is_some() {
+        threads.retain(|thread| thread.profiles.iter().any(|profile| !profile.is_empty()));
+    }
     let name = weight.name();
     let titled = |what: &str| {
         let title = if is_one_of_many { format!("{what} by {name}") } else { what.to_string() };
         several::titled(&title, weight.trace, n_traces)
     };
     report.facts(facts(weight, tree, &measure, threads.len(), titled("Stacks")));
-    warn(report, weight, tree, &functions);
+    let which = if is_one_of_many { format!(" by {name}") } else { String::new() };
+    warn(report, weight, tree, &functions, &which);
     let whole = tree.weights.total;
     let id = |name| numbered(name, number);
     // Weights of other kinds or units are never added to these.
@@ -328,6 +348,10 @@ fn add_weight(
     })
 }
 
+fn no_samples(is_part: bool) -> &'static str {
+    if is_part { "No samples in the chosen time range." } else { "The profile has no samples." }
+}
+
 /// The function with the most self weight; with `says_which`, by what weight. An error, in words, if none has any.
 fn headline(
     weight: &Weight<'_>,
@@ -348,10 +372,7 @@ fn headline(
     let Some(first) = first else {
         let n_samples = counted(tree.weights.n_samples, "sample", "samples");
         return Err(match tree.weights {
-            Weights { n_samples: 0, .. } if weight.trace.part.is_some() => {
-                "No samples in the chosen time range.".to_string()
-            }
-            Weights { n_samples: 0, .. } => "The profile has no samples.".to_string(),
+            Weights { n_samples: 0, .. } => no_samples(weight.trace.part.is_some()).to_string(),
             weights if weights.n_no_stack == weights.n_samples => format!("{n_samples}, none with a stack."),
             _ => format!("The weights of {n_samples} add up to 0."),
         });
@@ -403,7 +424,11 @@ fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usi
         .push("stacks", "Stacks", tree.len() as u64, Unit::Count)
         .hint("distinct paths of functions from the root, including those that pass on");
     facts.push("max_depth", "Deepest stack", u64::from(tree.max_depth), Unit::Count).hint("in frames");
-    if let Some(range) = weight.trace.part.and_then(|_| weight.trace.reported()) {
+    if weight.trace.part.is_some() && weight.has_untimed_samples() {
+        facts
+            .push("range", "Time range", "whole file (no times)", Unit::None)
+            .hint("these samples have no times, so the chosen range leaves none of them out");
+    } else if let Some(range) = weight.trace.part.and_then(|_| weight.trace.reported()) {
         facts
             .push("range", "Time range", overview::time_of(weight.trace, range), Unit::None)
             .hint("all numbers here are of this range only");
@@ -411,17 +436,17 @@ fn facts(weight: &Weight<'_>, tree: &CallTree, measure: &Measure, n_threads: usi
     if let Some(ns) = weight.duration_ns() {
         facts
             .push("duration_ns", "Duration", ns, Unit::Ns)
-            .hint("from the first to the last time in the file");
+            .hint("from the start to the end of the profile, as in the file; samples can start later");
     }
     facts
 }
 
-/// What can mislead in a profile.
-fn warn(report: &mut Report, weight: &Weight<'_>, tree: &CallTree, functions: &[FunctionSum]) {
+/// What can mislead in a profile; `which` are the weights, if there are several: ` by bytes`.
+fn warn(report: &mut Report, weight: &Weight<'_>, tree: &CallTree, functions: &[FunctionSum], which: &str) {
     if functions.iter().any(|sum| sum.self_weight < 0) {
-        report.warning(
-            "Some weights are below zero, as in differences and freed memory. Shares are of the sum, so they can exceed 100%.",
-        );
+        report.warning(format!(
+            "Some weights{which} are below zero, as in differences and freed memory. Shares are of the sum, so they can exceed 100%.",
+        ));
     }
     let strings = &weight.trace.strings;
     let is_address =
@@ -435,13 +460,13 @@ fn warn(report: &mut Report, weight: &Weight<'_>, tree: &CallTree, functions: &[
         ));
     } else {
         let is_nameless = |sum: &&FunctionSum| {
-            is_address(sum) || strings.get_opt(sum.function.0).is_none_or(|name| name == UNKNOWN)
+            is_address(sum) || strings.get_opt(sum.function.0).is_none_or(|name| UNKNOWN.contains(&name))
         };
         let of_nameless = functions.iter().filter(is_nameless).map(|sum| sum.self_weight).sum();
         let share = ratio(of_nameless, tree.weights.total).filter(|share| *share >= MUCH_UNKNOWN);
         if let Some(share) = share {
             report.info(format!(
-                "{} of self weight is in functions without a name ({UNKNOWN} or an address): the profile has no symbols for \
+                "{} of self weight{which} is in functions without a name (unknown or an address): the profile has no symbols for \
                  them. {SYMBOLS_ADVICE}",
                 format_ratio(share)
             ));
