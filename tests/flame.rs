@@ -358,6 +358,7 @@ fn pictures_have_the_numbers_of_the_functions() {
     // 8 of 10 samples have no stack; a has both of the others.
     let without = told("main;a 2\n 8\n");
     assert_eq!(without.0, "a is hottest: 100.0% self (2 of 2 samples).");
+    assert_eq!(without.1, ["Widths include samples without a stack: 8 samples."]);
     // A comparison has what each stack has in all.
     let side = |stacks: &[u8]| session(stacks).side().unwrap();
     let (a, b) = (side(b"main;a 6\n 4\nmain;b 2\n"), side(b"main;a 5\nmain;a -3\nmain;b 8\n"));
@@ -366,6 +367,16 @@ fn pictures_have_the_numbers_of_the_functions() {
     compared.write_folded(&mut folded).unwrap();
     let text = String::from_utf8(folded).unwrap();
     assert!(text.contains("main;a 6 2\n") && text.contains("main;b 2 8\n"), "{text}");
+}
+
+#[test]
+fn summaries_of_differences_are_of_samples_with_a_stack() {
+    let side = |stacks: &[u8]| session(stacks).side().unwrap();
+    let (a, b) = (side(b"main;a 42\n 3\n"), side(b"main;a 41\n 4\n"));
+    let report = flame::report(&flame::differences(&a.graphs, &b.graphs));
+    assert_eq!(report.summary, "42 samples in A, 41 samples in B.");
+    let notes: Vec<&str> = report.warnings().collect();
+    assert_eq!(notes, ["Widths include samples without a stack: 3 samples in A, 4 samples in B."]);
 }
 
 #[test]

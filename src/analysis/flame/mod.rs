@@ -137,10 +137,10 @@ fn summary_of(graph: &StackGraph) -> String {
 fn summary(graph: &StackGraph, view: &FlameView) -> String {
     let amount = |weight: f64| in_words(weight, graph.unit);
     if graph.is_difference {
-        let before: f64 = graph.own.iter().map(|own| own.before).sum();
-        return format!("{} in A, {} in B.", amount(before), amount(graph.total()));
+        let (b, a) = (view.total.0 - view.no_stack.0, view.total.1 - view.no_stack.1);
+        return format!("{} in A, {} in B.", amount(a), amount(b));
     }
-    let with_stack = amount(view.total.0 - view.no_stack);
+    let with_stack = amount(view.total.0 - view.no_stack.0);
     match view.hottest() {
         Some((hottest, share)) => format!(
             "{} {}: {}self ({} of {with_stack}).",
@@ -149,7 +149,7 @@ fn summary(graph: &StackGraph, view: &FlameView) -> String {
             share.map_or(String::new(), |share| format!("{} ", format_ratio(share))),
             format_float(hottest.own, graph.unit),
         ),
-        None if view.no_stack != 0.0 => format!("{}, none with a stack.", amount(view.no_stack)),
+        None if view.no_stack.0 != 0.0 => format!("{}, none with a stack.", amount(view.no_stack.0)),
         None => format!("{with_stack} in all."),
     }
 }

@@ -133,8 +133,8 @@ pub struct FlameView {
     pub matched: Option<(f64, f64)>,
     /// Weight of all stacks that take part, of B and of A; including negative weights, which `flame` leaves out.
     pub total: (f64, f64),
-    /// Weight of the samples without a stack in `total`, of B. Shares of functions are of the others.
-    pub no_stack: f64,
+    /// Weight of the samples without a stack in `total`, of B and of A. Shares of functions are of the others.
+    pub no_stack: (f64, f64),
     /// The first functions, and that of the box in full width or in the center.
     pub rows: Vec<FlameRow>,
     pub n_rows: u64,
@@ -151,7 +151,7 @@ impl FlameView {
         let stacks = self.rows.iter().filter(|row| row.own > 0.0 && !is_no_stack(&row.name, &row.place));
         let rank = |row: &&FlameRow| (is_function(row), row.own);
         let first = stacks.reduce(|first, row| if rank(&row) > rank(&first) { row } else { first })?;
-        let whole = self.total.0 - self.no_stack;
+        let whole = self.total.0 - self.no_stack.0;
         Some((first, (whole > 0.0).then(|| first.own / whole)))
     }
 }
@@ -263,7 +263,7 @@ pub fn view(
         }
     };
     let no_stack = all.labels.iter().zip(&*sums).filter(|(label, _)| is_no_stack(&label.name, &label.place));
-    let no_stack = no_stack.map(|(_, sum)| sum.own.weight).sum();
+    let no_stack = no_stack.fold((0.0, 0.0), |(b, a), (_, sum)| (b + sum.own.weight, a + sum.own.before));
     let matched = pattern.is_some().then(|| {
         let (found, drawn) = (widths.of(all.weight_of(&is_hit)), widths.of(all.total));
         (found, if drawn > 0.0 { found / drawn } else { 0.0 })
@@ -283,7 +283,7 @@ pub fn view(
         graphs: graphs.iter().map(info).collect(),
         graph: at as u32,
         thread: stacks.thread,
-        notes: notes(graph, total.weight, *negative, &flame, query.scale),
+        notes: notes(graph, (total.weight, no_stack), *negative, &flame, query.scale),
         flame,
         callers,
         matched,
@@ -366,8 +366,22 @@ fn rows(
 }
 
 /// Notes on a picture of stacks whose weights add up to `total`, without the `negative` ones.
-fn notes(graph: &StackGraph, total: f64, negative: f64, flame: &Flame, scale: Scale) -> Vec<String> {
+fn notes(
+    graph: &StackGraph,
+    (total, no_stack): (f64, (f64, f64)),
+    negative: f64,
+    flame: &Flame,
+    scale: Scale,
+) -> Vec<String> {
     let mut notes = Vec::new();
+    if no_stack.0 > 0.0 || no_stack.1 > 0.0 {
+        let amount = |weight: f64| in_words(weight, graph.unit);
+        let without = match graph.is_difference {
+            true => format!("{} in A, {} in B", amount(no_stack.1), amount(no_stack.0)),
+            false => amount(no_stack.0),
+        };
+        notes.push(format!("Widths include samples without a stack: {without}."));
+    }
     if negative < 0.0 {
         notes.push(format!(
             "Weights below zero are not drawn: {} in all. Widths are shares of the rest.",

@@ -144,12 +144,16 @@ pub fn FlameScreen(tab: Tab) -> impl IntoView {
             let view = view.as_ref()?;
             let amount = |weight| in_words(weight, view.flame.unit);
             Some(match view.graphs.get(view.graph as usize)?.is_difference {
-                true => format!("A {}, B {}", amount(view.total.1), amount(view.total.0)),
+                true => format!(
+                    "A {}, B {}",
+                    amount(view.total.1 - view.no_stack.1),
+                    amount(view.total.0 - view.no_stack.0)
+                ),
                 false => {
                     // With a search the table has the found ones only.
                     let most = view.hottest().filter(|_| view.matched.is_none());
                     let most = most.and_then(|(row, share)| Some((row.name.clone(), share?)));
-                    (words().flame.summary)(&amount(view.total.0 - view.no_stack), most)
+                    (words().flame.summary)(&amount(view.total.0 - view.no_stack.0), most)
                 }
             })
         })
