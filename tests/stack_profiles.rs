@@ -755,8 +755,10 @@ fn profiles_of_one_name_are_threads_of_their_own() {
 
 #[test]
 fn own_collapsed_stacks_have_their_threads_again() {
-    let text = "T1 (thread 1, process 1);main (app.py:10) 5\nT1 (thread 1, process 1);f 2\nT1 (thread 1, process 2);f 4\n 3\n";
+    let text = "T1 (thread 1, process 1);main (app.py:10) 5\nT1 (thread 1, process 1);f (lib.so) 2\nT1 (thread 1, process 2);f (lib.so) 4\n 3\n";
     assert_eq!((n_rows_of("a.txt", text, "threads"), n_rows_of("a.txt", text, "functions")), (3, 2));
+    // app.py and lib.so
+    assert_eq!(n_rows_of("a.txt", text, "files"), 2);
     let all = Cut { window: None, max_depth: None };
     // The samples without a stack are of no thread.
     let lines = part_of("a.txt", text, all).unwrap();

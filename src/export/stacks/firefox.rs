@@ -226,7 +226,8 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<Times> {
     let mut shared = Shared::new();
     let mut times = Times::default();
     let (start, end) = span(run);
-    times.end = Amount { digits: i128::from(end) - i128::from(start), places: 6 };
+    // Without zeros at the end.
+    times.end = Amount { digits: i128::from(end) - i128::from(start), places: 6 }.plus(Amount::ZERO);
     let mut is_first = true;
     let mut separate = |out: &mut Out<'_>| {
         out.raw(if std::mem::take(&mut is_first) { "\n" } else { ",\n" });

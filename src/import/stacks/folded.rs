@@ -315,7 +315,7 @@ enum Style {
     PySpyThreads,
     /// `P<pid>`, `T<tid>`, then `file:function:line`.
     Austin,
-    /// `name (thread N, process N)`, then as `PySpy` or plain names.
+    /// `name (thread N, process N)`, then `function (file:line)`, `function (module)` or plain names.
     Own,
 }
 
@@ -613,7 +613,7 @@ fn frame_of(text: &str, style: Style, strings: &mut StringTable) -> Frame {
         let (name, file) = (strings.intern(name), strings.intern(file));
         return Frame { file, line, ..Frame::named(name) };
     }
-    if matches!(style, Style::PySpy | Style::PySpyThreads)
+    if matches!(style, Style::PySpy | Style::PySpyThreads | Style::Own)
         && let Some((name, module)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("))
     {
         let (name, module) = (strings.intern(name), strings.intern(module));
