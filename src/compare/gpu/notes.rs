@@ -23,7 +23,15 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
         if let Some(missing) = missing(pair.side(number)) {
             let left_out = match pair.side(number).n_left_out_steps {
                 0 => String::new(),
-                n => format!(" {} left out.", counted(n, "affected step is", "affected steps are")),
+                n => {
+                    let phases = &pair.side(number).left_out_slots;
+                    let phases: Vec<String> = phases.iter().map(|slot| format!("{}s", slot.one())).collect();
+                    let all = match phases[..] {
+                        [] => String::new(),
+                        _ => format!(", among them all {}", phases.join(" and ")),
+                    };
+                    format!(" {} left out{all}.", counted(n, "affected step is", "affected steps are"))
+                }
             };
             let consequence = match (pair.side(number).is_busy_only, pair.side(number).n_left_out_steps) {
                 (true, _) => {
@@ -70,9 +78,11 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
     for (number, letter) in ["A", "B"].into_iter().enumerate() {
         let side = pair.side(number);
         if side.sums.is_empty() {
-            report.warning(format!(
-                "No kernels in {letter}: it was recorded without GPU activities, or its GPU was idle."
-            ));
+            let why = match side.n_missing {
+                0 => "it was recorded without GPU activities, or its GPU was idle",
+                _ => "no launch has a timed device record",
+            };
+            report.warning(format!("No kernels in {letter}: {why}."));
             continue;
         }
         unknown(side, letter, report);

@@ -58,6 +58,8 @@ pub struct Aligned<'a> {
     pub steps: Vec<Step>,
     /// Kernels beyond the maximum that were not aligned.
     pub n_left_out: u64,
+    /// Whether launches of the step of a side have no device record.
+    pub are_partial: [bool; 2],
 }
 
 impl<'a> Aligned<'a> {
@@ -102,6 +104,7 @@ impl<'a> Aligned<'a> {
             pieces: [&a.pieces, &b.pieces],
             steps,
             n_left_out: a.n_left_out + b.n_left_out,
+            are_partial: [a.is_partial, b.is_partial],
         })
     }
 
@@ -248,6 +251,14 @@ pub(super) fn report(pair: &Pair<'_>) -> Option<Report> {
             "Steps are too long to align completely: {} not aligned.",
             counted(n_left_out, "kernel was", "kernels were")
         ));
+    }
+    for (side, letters) in [["A", "B"], ["B", "A"]].iter().enumerate() {
+        if let Some(aligned) = all.iter().find(|aligned| aligned.are_partial[side]) {
+            let ([letter, other], what) = (letters, aligned.slot.one());
+            report.warning(format!(
+                "Launches in the {what} of {letter} have no device record: kernels only in {other} may have run in {letter} too."
+            ));
+        }
     }
     report.table(findings::blocks(&all));
     report.table(findings::choices(&all));

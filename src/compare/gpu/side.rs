@@ -233,6 +233,8 @@ pub struct Sequence {
     pub pieces: Vec<Piece>,
     /// Number of kernels beyond the maximum.
     pub n_left_out: u64,
+    /// Whether launches of the step have no device record, so that it may have run more kernels.
+    pub is_partial: bool,
 }
 
 /// A layer of the model, over all steps of a phase.
@@ -272,6 +274,8 @@ pub struct GpuSide {
     pub n_missing: u64,
     /// Steps affected by missing records, which are excluded.
     pub n_left_out_steps: u64,
+    /// Phases in which all steps were excluded, in order.
+    pub left_out_slots: Vec<Slot>,
     /// Whether too many steps are affected, so idle time is unknown and only busy time is compared.
     pub is_busy_only: bool,
     /// Whether Python frames are recorded.
@@ -428,6 +432,7 @@ impl Builder {
         self.side.n_missing += gpu.silent.iter().filter(|silent| silent.hides_work()).count() as u64;
         let left_out = self.steps_left_out(gpu);
         self.side.n_left_out_steps += left_out.len() as u64;
+        self.side.left_out_slots.extend(left_out.iter().map(|step| slot_of(*step)));
         let activities: Vec<Activity> =
             (0..gpu.devices.len() as u32).map(|device| Activity::new(gpu, device)).collect();
         let windows: Vec<Vec<StepWindow>> = (activities.iter().zip(0..))
@@ -495,8 +500,9 @@ impl Builder {
                 });
             }
         }
-        self.sequences(gpu, &names, &slot_of);
-        for layer in gpu_layers::by_attention(gpu) {
+        self.sequences(gpu, &names, &slot_of, &left_out);
+        let layers = gpu_layers::by_attention(gpu);
+        for layer in layers.iter().filter(|layer| !left_out.contains(&layer.step)) {
             let of = self.layers.entry((slot_of(layer.step), layer.number)).or_insert(Layer {
                 slot: slot_of(layer.step),
                 number: layer.number,
@@ -510,19 +516,25 @@ impl Builder {
         }
     }
 
-    /// Steps to exclude: those with missing records, and those whose duration is therefore unknown, unless fewer than half of them
-    /// would remain.
+    /// Steps to exclude: those with missing records, unless no others ran anything, and those whose duration is therefore unknown,
+    /// unless fewer than half of the rest would remain. What is not excluded is compared by busy time only.
     fn steps_left_out(&mut self, gpu: &GpuTrace<'_>) -> HashSet<u32> {
+        if !gpu.hides_work() {
+            return HashSet::default();
+        }
         let mut left_out: HashSet<u32> =
             (0..gpu.steps.len() as u32).filter(|step| is_partial(gpu, *step)).collect();
-        if !gpu.hides_work() {
-            return left_out;
-        }
-        let windows: Vec<StepWindow> = (0..gpu.devices.len() as u32)
+        let mut windows: Vec<StepWindow> = (0..gpu.devices.len() as u32)
             .filter_map(|device| Some(step_windows(gpu, device, Activity::new(gpu, device).window?)))
             .flatten()
-            .filter(|window| gpu.step(window.step).is_some() && !left_out.contains(&window.step))
+            .filter(|window| gpu.step(window.step).is_some())
             .collect();
+        if windows.iter().all(|window| left_out.contains(&window.step)) {
+            self.side.is_busy_only |= !windows.is_empty();
+            left_out.clear();
+            return left_out;
+        }
+        windows.retain(|window| !left_out.contains(&window.step));
         let incomplete = || windows.iter().filter(|window| !window.is_complete);
         if 2 * incomplete().count() <= windows.len() {
             left_out.extend(incomplete().map(|window| window.step));
@@ -587,11 +599,17 @@ impl Builder {
         number
     }
 
-    /// Adds a typical step of each phase: the one with the median total duration.
-    fn sequences(&mut self, gpu: &GpuTrace<'_>, names: &[u32], slot_of: &dyn Fn(u32) -> Slot) {
+    /// Adds a typical step of each phase: of those that are not excluded, the one with the median total duration.
+    fn sequences(
+        &mut self,
+        gpu: &GpuTrace<'_>,
+        names: &[u32],
+        slot_of: &dyn Fn(u32) -> Slot,
+        left_out: &HashSet<u32>,
+    ) {
         let mut by_slot: HashMap<Slot, Vec<(i64, u32, u32)>> = HashMap::default();
         let mut lengths: HashMap<(u32, u32), i64> = HashMap::default();
-        for work in &gpu.work {
+        for work in gpu.work.iter().filter(|work| !left_out.contains(&work.step)) {
             let device = gpu.streams[work.stream as usize].device;
             let length = lengths.entry((device, work.step)).or_default();
             *length = length.saturating_add(work.dur());
@@ -637,13 +655,18 @@ impl Builder {
             let n_left_out = pieces.len().saturating_sub(MAX_PIECES) as u64;
             pieces.truncate(MAX_PIECES);
             let pieces = pieces.into_iter().map(|(.., piece)| piece).collect();
-            self.side.sequences.push(Sequence { slot, pieces, n_left_out });
+            let is_partial = is_partial(gpu, step);
+            self.side.sequences.push(Sequence { slot, pieces, n_left_out, is_partial });
         }
     }
 
     fn finish(mut self) -> GpuSide {
         let mut sums: Vec<Sum> = self.sums.into_values().collect();
         sort::by_key(&mut sums, |sum| (sum.slot, sum.name));
+        let is_left = |slot: &Slot| sums.iter().all(|sum| sum.slot != *slot);
+        self.side.left_out_slots.retain(is_left);
+        sort::by(&mut self.side.left_out_slots, Ord::cmp);
+        self.side.left_out_slots.dedup();
         self.side.sums = sums;
         let mut layers: Vec<Layer> = self.layers.into_values().collect();
         sort::by_key(&mut layers, |layer| (layer.slot, layer.number));
@@ -658,9 +681,9 @@ impl Builder {
     }
 }
 
-/// Whether a step has launches without a device record.
+/// Whether a step has launches without a device record; in a trace without steps, whether the trace has.
 fn is_partial(gpu: &GpuTrace<'_>, step: u32) -> bool {
-    let Some(of) = gpu.step(step) else { return false };
+    let Some(of) = gpu.step(step) else { return step == NO_STEP && gpu.hides_work() };
     let within = gpu.silent.partition_point(|silent| silent.ts < of.start);
     let rest = gpu.silent[within..].iter().take_while(|silent| silent.ts <= of.end);
     rest.into_iter().any(|silent| {
