@@ -374,3 +374,38 @@ fn damaged_files_are_no_trouble() {
         }
     }
 }
+
+/// The last two kernels of a step are one in B, and the first one is new.
+#[test]
+fn fusion_at_the_ends_of_a_step_is_found() {
+    const ADD: Kernel =
+        ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>", 3_000);
+    const FUSED: Kernel = ("triton_poi_fused_add_mul_0", 2_000);
+    let comparison = compared(
+        &decode(8, &[GEMM, ATTENTION, ADD, ADD], 500, 0, 1),
+        &decode(8, &[NORM, GEMM, ATTENTION, FUSED], 500, 0, 1),
+    );
+    let fusion = table(&comparison, "compare-sequence", "fusion");
+    let row = |row: usize| {
+        ["before", "only_a", "only_b", "after", "finding"].map(|id| text(fusion, row, id)).join("|")
+    };
+    let mut rows: Vec<String> = (0..fusion.n_rows()).map(row).collect();
+    rows.sort();
+    assert_eq!(
+        rows,
+        [
+            "(start)||Normalisation|GEMM|Added in B (same neighbors)",
+            "Attention|Elementwise + Elementwise|Triton fused pointwise|(end)|Replaced by other kernels"
+        ]
+    );
+    // An operation of one side has the same status in the finding and in the table.
+    let operations = table(&comparison, "compare-gpu", "operations");
+    let status = |name: &str| {
+        let row = (0..operations.n_rows()).find(|row| text(operations, *row, "operation") == name).unwrap();
+        text(operations, row, "status")
+    };
+    let found = answer(&comparison).unwrap().findings.iter();
+    let added = found.clone().find(|finding| finding.text.starts_with("Normalisation")).unwrap();
+    let last = added.evidence.last().unwrap();
+    assert_eq!((last.display(), status("Normalisation")), ("△ only in B".into(), "△ only in B".into()));
+}

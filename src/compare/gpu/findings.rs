@@ -1,7 +1,7 @@
 //! Fusion and kernel substitution, from aligned steps.
 //!
-//! Places where one side runs kernels that the other doesn't are only considered between two aligned pairs, so that both sides are
-//! known to be at the same point. A trace doesn't show whether a neighbor was fused with them, but a neighbor that is the same
+//! Places where one side runs kernels that the other doesn't are only considered between two aligned pairs, or between one and the
+//! start or end of the step, so that both sides are known to be at the same point. A trace doesn't show whether a neighbor was fused with them, but a neighbor that is the same
 //! kernel on both sides was not.
 
 use super::sequence::Aligned;
@@ -29,6 +29,8 @@ struct Block {
     around: [i64; 2],
     /// Whether a neighbor differs between A and B, in all of the places.
     neighbour_differs: bool,
+    /// Whether the step of a side may have run more kernels than were recorded.
+    are_partial: [bool; 2],
     first_row: u64,
 }
 
@@ -39,6 +41,7 @@ type BlockKey = (&'static str, String, String, String, String);
 pub fn blocks(all: &[Aligned<'_>]) -> Table {
     let mut groups: HashMap<BlockKey, Block> = HashMap::default();
     let mut row_before = 0u64;
+    let mut n_long = 0u64;
     for aligned in all {
         let steps = &aligned.steps;
         let mut at = 0;
@@ -48,12 +51,18 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
                 at += 1;
                 continue;
             }
-            let before = at.checked_sub(1).and_then(|before| steps.get(before));
-            if let (Some(Step::Pair(a0, b0)), Some(Step::Pair(a1, b1))) = (before, steps.get(at + run))
-                && run <= MAX_RUN
-            {
-                let place = Place { steps: &steps[at..at + run], before: (*a0, *b0), after: (*a1, *b1) };
+            let pair = |at: Option<usize>| match steps.get(at?)? {
+                Step::Pair(a, b) => Some((*a, *b)),
+                _ => None,
+            };
+            let (before, after) = (pair(at.checked_sub(1)), pair(Some(at + run)));
+            // The end of what was aligned is not the end of the step if kernels were left out.
+            let is_bounded = after.is_some() || before.is_some() && aligned.n_left_out == 0;
+            if is_bounded && run <= MAX_RUN {
+                let place = Place { steps: &steps[at..at + run], before, after };
                 place.add(aligned, row_before + at as u64 + 1, &mut groups);
+            } else {
+                n_long += 1;
             }
             at += run;
         }
@@ -105,15 +114,21 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
     insert_phase(&mut columns, rows.iter().map(|row| row.0.0));
     let mut table = Table::new("fusion", "Fused, split and removed kernels", columns)
         .caption(
-            "Places where one side runs kernels that the other doesn't, between two aligned pairs of kernels.",
+            "Places where one side runs kernels that the other doesn't, between aligned pairs of kernels or at the start or end \
+             of the step.",
         )
-        .if_empty("No unmatched kernels between aligned pairs.");
+        .if_empty(match n_long {
+            0 => "No unmatched kernels.".to_string(),
+            _ => format!("Only runs of more than {MAX_RUN} unmatched kernels: different code, not fusion."),
+        });
     table.n_left_out = n_left_out;
     table
 }
 
 fn finding(key: &BlockKey, block: &Block) -> &'static str {
     match (key.2.is_empty(), key.3.is_empty(), block.neighbour_differs) {
+        (false, true, _) if block.are_partial[1] => "Not recorded or removed in B",
+        (true, false, _) if block.are_partial[0] => "Not recorded in A or added in B",
         (false, true, true) => "Possibly fused in B or removed in B",
         (false, true, false) => "Removed in B (same neighbors)",
         (true, false, true) => "Possibly fused in A or added in B",
@@ -126,9 +141,9 @@ fn finding(key: &BlockKey, block: &Block) -> &'static str {
 struct Place<'a> {
     /// Unpaired kernels.
     steps: &'a [Step],
-    /// The pairs around it.
-    before: (u32, u32),
-    after: (u32, u32),
+    /// The pairs around it; `None` at the start or end of the step.
+    before: Option<(u32, u32)>,
+    after: Option<(u32, u32)>,
 }
 
 impl Place<'_> {
@@ -145,23 +160,25 @@ impl Place<'_> {
             alone[side] = i64::saturating_add(alone[side], aligned.dur(side, at));
         }
         let [only_a, only_b] = operations.map(|names| names.join(" + "));
-        let key = (
-            aligned.slot.name(),
-            aligned.operation(0, self.before.0).to_string(),
-            only_a,
-            only_b,
-            aligned.operation(0, self.after.0).to_string(),
-        );
-        let differs = |(a, b): (u32, u32)| aligned.name(0, a) != aligned.name(1, b);
+        let operation = |pair: Option<(u32, u32)>, edge: &str| {
+            pair.map_or(edge, |(a, _)| aligned.operation(0, a)).to_string()
+        };
+        let before = operation(self.before, "(start)");
+        let key = (aligned.slot.name(), before, only_a, only_b, operation(self.after, "(end)"));
+        let differs =
+            |pair: Option<(u32, u32)>| pair.is_some_and(|(a, b)| aligned.name(0, a) != aligned.name(1, b));
         let block = groups.entry(key).or_insert(Block {
             neighbour_differs: true,
+            are_partial: aligned.are_partial,
             first_row: row,
             ..Block::default()
         });
         block.times += 1;
         block.neighbour_differs &= differs(self.before) || differs(self.after);
         for side in [0, 1] {
-            let of = |pair: (u32, u32)| aligned.dur(side, if side == 0 { pair.0 } else { pair.1 });
+            let of = |pair: Option<(u32, u32)>| {
+                pair.map_or(0, |pair| aligned.dur(side, if side == 0 { pair.0 } else { pair.1 }))
+            };
             block.alone[side] = block.alone[side].saturating_add(alone[side]);
             block.around[side] =
                 [block.around[side], alone[side], of(self.before), of(self.after)].into_iter().sum_ns();
