@@ -93,25 +93,17 @@ impl Sample {
         }
     }
 
-    /// Samples of one number per step on both sides, with the kind of each step (in speculative decoding, steps that draft and steps
-    /// that verify take turns) and whether it is cut off. Cut ones are left out if their kind has others on that side; means weigh kinds
+    /// Samples of one number per step on both sides. Cut steps are left out if their kind has others on that side; means weigh kinds
     /// by all steps. If each kind has the same share of the steps on both sides, only the variation within the kinds is noise: the
-    /// variance is pooled over them, unless fewer than [`MIN_STEPS`] − 1 degrees of freedom remain.
-    pub fn of_kinds<K: Ord>(sides: [Vec<(K, bool, i64)>; 2]) -> [Sample; 2] {
-        let mut all = sides.iter().flatten().map(|(kind, ..)| kind);
-        let first = all.next();
-        if all.all(|kind| Some(kind) == first) {
-            return sides.map(|values| {
-                let is_any_whole = values.iter().any(|(_, is_cut, _)| !is_cut);
-                Sample::of(values.into_iter().filter(|it| !(is_any_whole && it.1)).map(|it| it.2))
-            });
-        }
+    /// variance is pooled over them, unless fewer than [`MIN_STEPS`] − 1 degrees of freedom remain. Where the same holds for the kinds
+    /// on each GPU, a difference between GPUs is no noise either.
+    pub fn of_kinds<K: Ord>(sides: [Vec<OfStep<K>>; 2]) -> [Sample; 2] {
         let mut kinds: BTreeMap<K, [OfKind; 2]> = BTreeMap::new();
-        for (side, values) in sides.into_iter().enumerate() {
-            for (kind, is_cut, value) in values {
-                let of = &mut kinds.entry(kind).or_default()[side];
+        for (side, steps) in sides.into_iter().enumerate() {
+            for step in steps {
+                let of = &mut kinds.entry(step.kind).or_default()[side];
                 of.n += 1;
-                if is_cut { &mut of.cut } else { &mut of.values }.push(value);
+                if step.is_cut { &mut of.cut } else { &mut of.values }.push((step.gpu, step.value));
             }
         }
         kinds
@@ -120,23 +112,51 @@ impl Sample {
             .filter(|of| of.values.is_empty())
             .for_each(|of| of.values.append(&mut of.cut));
         let n_all = [0, 1].map(|side: usize| kinds.values().map(|of| of[side].n).sum::<usize>());
-        let is_same_mix = kinds.values().all(|[a, b]| a.n * n_all[1] == b.n * n_all[0]);
         let mut samples = [0, 1].map(|side: usize| {
-            let of_kinds = || kinds.values().map(|of| &of[side]);
-            let weighed = of_kinds().map(|of| of.n as f64 * Sample::of(of.values.iter().copied()).mean);
-            let mean = weighed.sum::<f64>() / n_all[side].max(1) as f64;
-            Sample { mean, ..Sample::of(of_kinds().flat_map(|of| of.values.iter().copied())) }
+            let all = Sample::of(kinds.values().flat_map(|of| of[side].values()));
+            if kinds.len() < 2 {
+                return all;
+            }
+            let weighed = kinds.values().map(|of| of[side].n as f64 * Sample::of(of[side].values()).mean);
+            Sample { mean: weighed.sum::<f64>() / n_all[side].max(1) as f64, ..all }
         });
-        let is_enough = samples[0].n.min(samples[1].n) + 1 >= kinds.len() + MIN_STEPS;
-        if is_same_mix && is_enough {
+        if kinds.values().any(|[a, b]| a.n * n_all[1] != b.n * n_all[0]) {
+            return samples;
+        }
+        let mut by_gpu: BTreeMap<(usize, u32), [Vec<i64>; 2]> = BTreeMap::new();
+        for (kind, of_sides) in kinds.values().enumerate() {
+            for (side, of) in of_sides.iter().enumerate() {
+                for (gpu, value) in &of.values {
+                    by_gpu.entry((kind, *gpu)).or_default()[side].push(*value);
+                }
+            }
+        }
+        let n = samples.map(|sample| sample.n);
+        let is_same_mix = by_gpu.values().all(|[a, b]| a.len() * n[1] == b.len() * n[0]);
+        let by_gpu = by_gpu.into_values().filter(|_| is_same_mix).collect();
+        let by_kind =
+            kinds.values().map(|of| [0, 1].map(|side: usize| of[side].values().collect())).collect();
+        let is_enough =
+            |groups: &Vec<[Vec<i64>; 2]>| groups.len() > 1 && n[0].min(n[1]) + 1 >= groups.len() + MIN_STEPS;
+        if let Some(groups) = [by_gpu, by_kind].into_iter().find(is_enough) {
             for (side, sample) in samples.iter_mut().enumerate() {
-                let within = kinds.values().map(|of| Sample::of(of[side].values.iter().copied()));
+                let within = groups.iter().map(|of| Sample::of(of[side].iter().copied()));
                 let squares: f64 = within.map(|of| of.variance * of.n.saturating_sub(1) as f64).sum();
-                sample.variance = squares / (sample.n - kinds.len()) as f64;
+                sample.variance = squares / (sample.n - groups.len()) as f64;
             }
         }
         samples
     }
+}
+
+/// One number of a step.
+pub struct OfStep<K> {
+    /// Steps of one kind do the same: in speculative decoding, steps that draft and steps that verify take turns.
+    pub kind: K,
+    pub gpu: u32,
+    /// Whether it is cut off.
+    pub is_cut: bool,
+    pub value: i64,
 }
 
 /// Steps of a kind on a side.
@@ -144,9 +164,15 @@ impl Sample {
 struct OfKind {
     /// All of them.
     n: usize,
-    /// Of those that are not cut off, unless there are none.
-    values: Vec<i64>,
-    cut: Vec<i64>,
+    /// GPU and value of those that are not cut off, unless there are none.
+    values: Vec<(u32, i64)>,
+    cut: Vec<(u32, i64)>,
+}
+
+impl OfKind {
+    fn values(&self) -> impl Iterator<Item = i64> {
+        self.values.iter().map(|(_, value)| *value)
+    }
 }
 
 /// Largest difference of means that counts as noise; `None` with too few steps.
@@ -215,8 +241,9 @@ mod tests {
     #[test]
     fn steps_of_different_kinds_are_no_noise() {
         // Drafting takes 100, verifying 900 or 960, each ± 1.
-        let side = |verify: i64, n: i64| -> Vec<(&str, bool, i64)> {
-            (0..n).flat_map(|i| [("draft", false, 100 + i % 2), ("verify", false, verify + i % 2)]).collect()
+        let step = |kind, value| OfStep { kind, gpu: 0, is_cut: false, value };
+        let side = |verify: i64, n: i64| -> Vec<OfStep<&str>> {
+            (0..n).flat_map(|i| [step("draft", 100 + i % 2), step("verify", verify + i % 2)]).collect()
         };
         let [a, b] = Sample::of_kinds([side(900, 10), side(960, 20)]);
         assert_eq!((a.n, b.n, a.mean, b.mean), (20, 40, 500.5, 530.5));
@@ -225,19 +252,46 @@ mod tests {
         assert_eq!(verdict(&a, &b), Verdict::More);
         // Another mix has another mean.
         let mut more = side(960, 10);
-        more.push(("draft", false, 100));
+        more.push(step("draft", 100));
         let [a, b] = Sample::of_kinds([side(900, 10), more]);
         assert!(a.variance > 100_000.0 && verdict(&a, &b) == Verdict::Noise, "{a:?}");
         // A last step that is cut off weighs as the others of its kind.
         let mut cut = side(900, 10);
-        (cut[19].1, cut[19].2) = (true, 300);
+        (cut[19].is_cut, cut[19].value) = (true, 300);
         let [a, _] = Sample::of_kinds([cut, side(960, 20)]);
         let verify = (5.0 * 900.0 + 4.0 * 901.0) / 9.0;
         assert_eq!(a.n, 19);
         assert!((a.mean - (100.5 + verify) / 2.0).abs() < 1e-9, "{a:?}");
         // One step of each kind says nothing of variation within it.
-        let each = |by: i64| (0..8).map(|i| (i, false, 100 * i + by)).collect::<Vec<_>>();
+        let number = |kind, value| OfStep { kind, gpu: 0, is_cut: false, value };
+        let each = |by: i64| (0..8).map(|i| number(i, 100 * i + by)).collect::<Vec<_>>();
         assert_eq!(Sample::of_kinds([each(0), each(5)])[0], Sample::of((0..8).map(|i| 100 * i)));
+    }
+
+    #[test]
+    fn gpus_that_differ_are_no_noise() {
+        // Six steps on each of two GPUs, GPU 1 takes longer.
+        let side = |gpus: [i64; 2], n: i64| -> Vec<OfStep<()>> {
+            let gpus = || gpus.into_iter().zip(0..);
+            let steps = gpus().flat_map(|(value, gpu)| {
+                (0..n).map(move |i| OfStep { kind: (), gpu, is_cut: false, value: value + i % 2 })
+            });
+            steps.collect()
+        };
+        let [a, b] = Sample::of_kinds([side([50, 70], 6), side([50, 170], 6)]);
+        assert_eq!((a.mean, b.mean), (60.5, 110.5));
+        // Six values on each GPU that are 0.5 from their mean, and 10 degrees of freedom.
+        assert!((b.variance - 12.0 * 0.25 / 10.0).abs() < 1e-9, "{b:?}");
+        assert_eq!(verdict(&a, &b), Verdict::More);
+        // GPUs of other shares: what is due to them is not known.
+        let mut more = side([50, 170], 6);
+        more.push(OfStep { kind: (), gpu: 1, is_cut: false, value: 170 });
+        let [a, b] = Sample::of_kinds([side([50, 70], 6), more]);
+        assert!(a.variance > 100.0 && b.variance > 3_000.0, "{a:?} {b:?}");
+        // One GPU against two.
+        let one: Vec<OfStep<()>> = side([50, 70], 6).into_iter().filter(|step| step.gpu == 0).collect();
+        let [a, b] = Sample::of_kinds([one, side([50, 170], 6)]);
+        assert!((a.variance - 6.0 * 0.25 / 5.0).abs() < 1e-9 && b.variance > 3_000.0, "{a:?} {b:?}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::analysis::gpu::Tool;
 use crate::analysis::gpu::stats::SumNs;
 use crate::base::sort;
 use crate::base::units::{Unit, counted, format_ns};
-use crate::compare::noise::{MIN_SHARE, Sample, Verdict, band, verdict};
+use crate::compare::noise::{MIN_SHARE, OfStep, Sample, Verdict, band, verdict};
 use crate::report::{Facts, Report, Value};
 use sequence::AlignedStep;
 use side::{GpuSide, Slot, Stretch};
@@ -212,7 +212,13 @@ fn samples_of<'s>(
     let mut side = 0..2;
     Sample::of_kinds(steps.map(|steps| {
         let side = side.next().unwrap_or(0);
-        steps.map(|step| (step.kind(), step.is_cut, get(side, step))).collect()
+        let of = |step: &'s Stretch| OfStep {
+            kind: step.kind(),
+            gpu: step.device,
+            is_cut: step.is_cut,
+            value: get(side, step),
+        };
+        steps.map(of).collect()
     }))
 }
 

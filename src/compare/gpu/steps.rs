@@ -285,7 +285,7 @@ pub fn phases(pair: &Pair<'_>) -> Table {
                         .collect(),
                 ),
             )
-            .hint("standard deviation over steps of the same kind"),
+            .hint("standard deviation over steps of the same kind on the same GPU"),
             named(
                 "tokens",
                 Column::unsigned(
