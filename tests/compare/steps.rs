@@ -4,6 +4,7 @@
 use crate::sides::{answer, compared, digest_of, number, table, text};
 use tracedrop::compare::limits::{Limit, Outcome};
 use tracedrop::compare::{Comparison, Digest};
+use tracedrop::report::view::{TableQuery, row_order};
 use tracedrop::report::{Block, NoteLevel};
 
 const GEMM: &str = "nvjet_hsh_128x64";
@@ -30,14 +31,26 @@ impl Made {
 
     /// A kernel without a launch.
     fn kernel(&mut self, name: &str, stream: i64, start: i64, dur: i64) {
-        let args = format!(r#""device":0,"stream":{stream},"correlation":{}"#, self.events.len());
-        self.event("kernel", name, stream, [start, dur], &args);
+        self.kernel_on(0, name, stream, start, dur);
+    }
+
+    fn kernel_on(&mut self, device: i64, name: &str, stream: i64, start: i64, dur: i64) {
+        let args = format!(r#""device":{device},"stream":{stream},"correlation":{}"#, self.events.len());
+        let event = format!(
+            r#"{{"ph":"X","cat":"kernel","name":"{name}","pid":{device},"tid":{stream},"ts":{start},"dur":{dur},"args":{{{args}}}}}"#
+        );
+        self.events.push(event);
+    }
+
+    /// A launch that takes 5 µs, of the next event.
+    fn launch(&mut self, start: i64) {
+        let args = format!(r#""correlation":{}"#, self.events.len() + 1);
+        self.event("cuda_runtime", "cudaLaunchKernel", 1, [start, 5], &args);
     }
 
     /// A kernel, and its launch that takes 5 µs.
     fn launched(&mut self, name: &str, launch: i64, stream: i64, start: i64, dur: i64) {
-        let args = format!(r#""correlation":{}"#, self.events.len() + 1);
-        self.event("cuda_runtime", "cudaLaunchKernel", 1, [launch, 5], &args);
+        self.launch(launch);
         self.kernel(name, stream, start, dur);
     }
 
@@ -203,6 +216,11 @@ fn communication_that_is_no_longer_overlapped_is_exposed() {
     let comparison = compared(&together, &apart);
     let wanted = "mostly exposed communication (+290.0 µs).";
     assert!(summary(&comparison).ends_with(wanted), "{}", summary(&comparison));
+    // The same numbers as in the row that it leads to: 290 µs run behind the GEMM, or within it.
+    let first = &answer(&comparison).unwrap().findings[0];
+    let evidence: Vec<String> =
+        first.evidence.iter().map(|fact| format!("{} {}", fact.label, fact.display())).collect();
+    assert_eq!(evidence, ["A 0 ns", "B 290.0 µs", "status △ only in B"]);
     let less = compared(&apart, &together);
     let first = &answer(&less).unwrap().findings[0];
     assert_eq!(first.text, "less exposed communication (more overlap with compute)");
@@ -229,6 +247,116 @@ fn idle_time_of_unknown_cause_is_not_between_queued_kernels() {
         assert_eq!(cells, ["", "", "", "unknown"], "{part}");
     }
     assert_eq!(number(time, row("idle, cause unknown"), "total_b"), 19 * 300_000);
+}
+
+/// If only B has no launches, idle time is compared as a whole, and the finding leads to all its parts.
+#[test]
+fn idle_time_of_unknown_cause_on_one_side_is_compared_as_a_whole() {
+    let side = |gap: i64, has_launches: bool| {
+        let mut made = Made::default();
+        for start in (0..20).map(|i| i * (100 + gap)) {
+            if has_launches {
+                made.launch(start - 6);
+            }
+            made.kernel(GEMM, 7, start, 100);
+        }
+        made.digest()
+    };
+    let comparison = compared(&side(10, true), &side(300, false));
+    let first = &answer(&comparison).unwrap().findings[0];
+    assert_eq!(first.text, "more idle time, cause unknown in B");
+    // 19 gaps on each side.
+    assert_eq!(first.time, Some(19 * 290_000));
+    let rows = first.rows.clone().unwrap();
+    let time = table(&comparison, &rows.report, &rows.table);
+    let query = TableQuery { filter: rows.filter, ..TableQuery::default() };
+    let found = row_order(time, &query).unwrap();
+    let total = |id: &str| found.iter().map(|row| number(time, *row as usize, id)).sum::<i128>();
+    assert_eq!([total("total_a"), total("total_b")], [19 * 10_000, 19 * 300_000]);
+}
+
+/// Steps of 50, 100 and 50 µs; of the second kernel of some of them, only the launch is recorded.
+fn incomplete(n: i64, missing: &[i64]) -> Digest {
+    let mut made = Made::default();
+    for i in 0..n {
+        made.step(DECODE, i * 220, 40);
+        let mut start = i * 220 + 50;
+        for (at, (name, dur)) in [("rms_norm_kernel", 50), (GEMM, 100), (ATTENTION, 50)].iter().enumerate() {
+            made.launch(i * 220 + 1 + 10 * at as i64);
+            if at != 1 || !missing.contains(&i) {
+                made.kernel(name, 7, start, *dur);
+            }
+            start += dur;
+        }
+    }
+    made.digest()
+}
+
+fn all_text(comparison: &Comparison, report: &str) -> String {
+    let report = comparison.reports.iter().find(|known| known.id == report).unwrap();
+    let notes = report.blocks.iter().filter_map(|block| match block {
+        Block::Note(note) => Some(note.text.as_str()),
+        _ => None,
+    });
+    std::iter::once(&*report.summary).chain(notes).collect::<Vec<_>>().join("\n")
+}
+
+/// If all steps lack a record, what is recorded is compared, but no idle time.
+#[test]
+fn steps_that_all_lack_a_record_are_compared_by_busy_time() {
+    let comparison = compared(&incomplete(8, &[]), &incomplete(8, &[0, 1, 2, 3, 4, 5, 6, 7]));
+    let said = all_text(&comparison, "compare-gpu");
+    assert!(said.starts_with("B is incomplete, so only busy time is compared. "), "{said}");
+    assert!(said.contains("200.0 µs per decode step in A, 100.0 µs in B"), "{said}");
+    assert!(said.contains("8 of 24 kernel and graph launches have no timed device record"), "{said}");
+    assert!(!said.contains("No kernels in B"), "{said}");
+    assert!(is_exceeded(&comparison, "gpu.busy < -49%"));
+    let fusion = table(&comparison, "compare-sequence", "fusion");
+    assert_eq!(text(fusion, 0, "finding"), "Not recorded or removed in B");
+    let said = all_text(&comparison, "compare-sequence");
+    assert!(said.contains("kernels only in A may have run in B too"), "{said}");
+}
+
+/// Steps that lack a record are left out if there are others, and the typical step is one of those.
+#[test]
+fn a_typical_step_lacks_no_record() {
+    let comparison = compared(&incomplete(9, &[]), &incomplete(9, &[0, 2, 4, 6, 8]));
+    let said = all_text(&comparison, "compare-gpu");
+    assert!(
+        said.contains("200.0 µs per decode step in A, 220.0 µs in B") || said.contains("No change: 220.0 µs"),
+        "{said}"
+    );
+    assert!(said.contains("5 affected steps are left out."), "{said}");
+    let said = all_text(&comparison, "compare-sequence");
+    assert!(said.starts_with("3 kernels aligned; 3 identical; 0 only in A, 0 only in B."), "{said}");
+}
+
+/// In B, attention of GPU 1 takes 170 µs in every step instead of 70. Nothing varies from step to step.
+#[test]
+fn a_constant_difference_between_gpus_is_no_noise() {
+    let side = |attention: i64| {
+        let mut made = Made::default();
+        for start in (0..7).map(|i| i * 400) {
+            made.step(DECODE, start, 40);
+            for (device, dur) in [(0, 50), (1, attention)] {
+                for (at, name, start, dur) in [(0, GEMM, start + 50, 100), (1, ATTENTION, start + 150, dur)] {
+                    made.launch(start - 45 - 100 * at + 10 * device + 5 * at);
+                    made.kernel_on(device, name, 7, start, dur);
+                }
+            }
+        }
+        made.digest()
+    };
+    let comparison = compared(&side(70), &side(170));
+    // (50 + 70) / 2 and (50 + 170) / 2 on each GPU, besides 100 of the other kernel.
+    for limit in ["gpu.op.Attention > 83%", "gpu.busy > 31%", "gpu.computation > 31%"] {
+        assert!(is_exceeded(&comparison, limit), "{limit}");
+    }
+    let time = table(&comparison, "compare-gpu", "time");
+    assert_eq!(
+        (text(time, 0, "part"), text(time, 0, "status")),
+        ("computation".into(), "▲ slower in B".into())
+    );
 }
 
 /// What has one cause for all kernels is told by it.

@@ -180,7 +180,8 @@ pub fn unknown_share(pair: &Pair<'_>, side: usize, slot: Slot) -> Option<f64> {
     (idle > 0).then(|| unknown as f64 / idle as f64)
 }
 
-fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -> Row {
+/// A part of the time of a phase.
+pub fn row(pair: &Pair<'_>, slot: Slot, name: &str, get: impl Fn(&Stretch) -> i64) -> Row {
     let is_cause = [IDLE_FOR_HOST, IDLE_QUEUED].contains(&name);
     Row {
         slot,

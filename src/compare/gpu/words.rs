@@ -3,7 +3,7 @@
 use super::super::words::each;
 use super::side::{Slot, Stretch};
 use super::steps::{
-    EXPOSED_COMMUNICATION, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, Row, per, unknown_share,
+    EXPOSED_COMMUNICATION, IDLE_FOR_HOST, IDLE_QUEUED, IDLE_UNKNOWN, Row, per, row, unknown_share,
 };
 use super::{Pair, REPORT, charts, faster, per_step_words, steps_words};
 use crate::analysis::gpu::kernel_names::readable;
@@ -237,13 +237,15 @@ struct Line {
     name: String,
     /// Text without the time.
     text: String,
-    /// Nanoseconds per step, of A and B.
+    /// Nanoseconds per step, of A and B. Overlap counts as negative time.
     sides: [i64; 2],
+    /// Whether [`Line::sides`] are overlap.
+    is_overlap: bool,
     verdict: Verdict,
+    /// As in the tables.
+    status: &'static str,
     /// Table with its rows, and their filter; empty for all.
     table: (&'static str, &'static str),
-    /// Column of the filter.
-    column: &'static str,
     filter: String,
 }
 
@@ -251,8 +253,7 @@ struct Line {
 struct LineOf<'a> {
     name: &'a str,
     table: (&'static str, &'static str),
-    column: &'static str,
-    filter: &'a str,
+    filter: String,
 }
 
 impl Line {
@@ -298,11 +299,17 @@ pub fn answer(pair: &Pair<'_>, slot: Slot) -> (Findings, Chart) {
 
 fn finding(line: Line, wall_a: i64) -> Finding {
     let mut evidence = Facts::new("");
-    evidence.push("a", "A", line.sides[0], Unit::Ns);
-    evidence.push("b", "B", line.sides[1], Unit::Ns);
+    if line.is_overlap {
+        let [a, b] = line.sides.map(i64::saturating_neg);
+        evidence.push("overlap_a", "overlap in A", a, Unit::Ns);
+        evidence.push("overlap_b", "overlap in B", b, Unit::Ns);
+    } else {
+        evidence.push("a", "A", line.sides[0], Unit::Ns);
+        evidence.push("b", "B", line.sides[1], Unit::Ns);
+    }
     // The headline says it if nothing was tested, and the sign of the time which side is slower.
     if !matches!(line.verdict, Verdict::MaybeMore | Verdict::MaybeLess) {
-        evidence.push("status", "status", line.verdict.name(), Unit::None);
+        evidence.push("status", "status", line.status, Unit::None);
     }
     let (table, title) = line.table;
     Finding {
@@ -314,7 +321,7 @@ fn finding(line: Line, wall_a: i64) -> Finding {
             report: REPORT.to_string(),
             table: table.to_string(),
             label: if line.table == KERNELS { format!("{title}: {}", line.name) } else { title.to_string() },
-            filter: filter::is(line.column, &line.filter),
+            filter: line.filter,
         }),
         text: line.text,
     }
@@ -325,8 +332,11 @@ fn rest(lines: &[Line], wall_a: i64) -> Option<Finding> {
     let sides = [0, 1].map(|side: usize| lines.iter().map(|line| line.sides[side]).sum_ns());
     let difference = lines.iter().map(Line::difference).sum_ns();
     let mut evidence = Facts::new("");
-    evidence.push("a", "A", sides[0], Unit::Ns);
-    evidence.push("b", "B", sides[1], Unit::Ns);
+    // Times less overlap are times of nothing.
+    if !lines.iter().any(|line| line.is_overlap) {
+        evidence.push("a", "A", sides[0], Unit::Ns);
+        evidence.push("b", "B", sides[1], Unit::Ns);
+    }
     let changes = counted(lines.len() as u64, "smaller change", "smaller changes");
     (!lines.is_empty()).then(|| Finding {
         id: "difference".to_string(),
@@ -353,26 +363,36 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
         lines.push(operation_line(row));
     }
     let mut part = |text: &dyn Fn(&str) -> String, get: &dyn Fn(&Stretch) -> i64, of: LineOf<'_>| {
-        let samples = pair.samples(slot, |_, stretch| get(stretch));
-        let sides = samples.map(|sample| sample.mean.round() as i64);
+        let row = row(pair, slot, of.name, get);
+        let sides = row.samples.map(|sample| sample.mean.round() as i64);
         if sides != [0, 0] {
             lines.push(Line {
                 text: text(if sides[1] > sides[0] { "more" } else { "less" }),
                 sides,
-                verdict: verdict(&samples[0], &samples[1]),
+                is_overlap: false,
+                verdict: verdict(&row.samples[0], &row.samples[1]),
+                status: row.verdict(),
                 name: of.name.to_string(),
                 table: of.table,
-                column: of.column,
-                filter: of.filter.to_string(),
+                filter: of.filter,
             });
         }
     };
-    let of_part = |name| LineOf { name, table: PARTS, column: "part", filter: name };
+    let of_part = |name| LineOf { name, table: PARTS, filter: filter::is("part", name) };
     let idle_unknown = |word: &str| format!("{word} idle time, cause unknown");
-    if [0, 1].iter().any(|side| unknown_share(pair, *side, slot).is_some_and(|share| share >= MOSTLY_UNKNOWN))
-    {
-        // What is unknown on one side cannot be compared by cause.
-        part(&idle_unknown, &|stretch| stretch.time.idle, of_part(IDLE_UNKNOWN));
+    let is_unknown =
+        |side: usize| unknown_share(pair, side, slot).is_some_and(|share| share >= MOSTLY_UNKNOWN);
+    let unknown = [0, 1].map(is_unknown);
+    if unknown != [false; 2] {
+        // What is unknown on one side cannot be compared by cause: all of the idle time.
+        let (name, side) = match unknown {
+            [true, true] => (IDLE_UNKNOWN, ""),
+            [true, false] => ("idle", " in A"),
+            [false, _] => ("idle", " in B"),
+        };
+        let text = |word: &str| format!("{word} idle time, cause unknown{side}");
+        let of_idle = LineOf { name, table: PARTS, filter: "part:idle".to_string() };
+        part(&text, &|stretch| stretch.time.idle, of_idle);
     } else {
         let for_host = |word: &str| format!("{word} host-bound idle time");
         part(&for_host, &|stretch| stretch.time.idle_for_host, of_part(IDLE_FOR_HOST));
@@ -383,31 +403,46 @@ fn lines(pair: &Pair<'_>, slot: Slot) -> Vec<Line> {
     let outside = format!("kernels launched outside steps{}", outside_operation(pair, slot));
     // A filter by phase leaves them out of the table.
     let filter = if pair.slots.contains(&Slot::Outside) { Slot::Outside.name() } else { "" };
-    let of_outside = LineOf { name: &outside, table: OPERATIONS, column: "phase", filter };
+    let of_outside = LineOf { name: &outside, table: OPERATIONS, filter: filter::is("phase", filter) };
     part(&|_| outside.clone(), &|stretch| stretch.time.outside, of_outside);
     // Overlapping kernels take less wall time than the sum of their durations.
     let overlap = |stretch: &Stretch| {
         stretch.time.busy().saturating_sub(stretch.time.outside).saturating_sub(stretch.work())
     };
     let change = |[a, b]: [Sample; 2]| b.mean - a.mean;
-    let less_overlap = change(pair.samples(slot, |_, stretch| overlap(stretch)));
+    let overlaps = pair.samples(slot, |_, stretch| overlap(stretch));
+    let less_overlap = change(overlaps);
     let exposed = -change(pair.samples(slot, |_, stretch| {
         stretch.time.communication.saturating_sub(stretch.time.exposed_communication)
     }));
     // Hidden communication may also just have become shorter.
-    let more_exposed = change(pair.samples(slot, |_, stretch| stretch.time.exposed_communication));
+    let row = row(pair, slot, EXPOSED_COMMUNICATION, |stretch| stretch.time.exposed_communication);
+    let more_exposed = change(row.samples);
     let explains = |by: f64| less_overlap * by > 0.0 && by.abs() >= NEARLY_ALL * less_overlap.abs();
+    let rounded = |samples: [Sample; 2]| samples.map(|sample| sample.mean.round() as i64);
+    let mut line = Line {
+        name: if less_overlap > 0.0 { "less overlap" } else { "more overlap" }.to_string(),
+        text: String::new(),
+        sides: rounded(overlaps),
+        is_overlap: true,
+        verdict: verdict(&overlaps[0], &overlaps[1]),
+        status: verdict(&overlaps[0], &overlaps[1]).name(),
+        table: OPERATIONS,
+        filter: String::new(),
+    };
+    line.text = format!("{} between kernels", line.name);
     if explains(exposed) && explains(more_exposed) {
-        let text = |word: &str| {
-            let other = if word == "more" { "less" } else { "more" };
-            format!("{word} exposed communication ({other} overlap with compute)")
-        };
-        part(&text, &overlap, of_part(EXPOSED_COMMUNICATION));
-    } else {
-        let name = if less_overlap > 0.0 { "less overlap" } else { "more overlap" };
-        let of_overlap = LineOf { name, table: OPERATIONS, column: "", filter: "" };
-        part(&|_| format!("{name} between kernels"), &overlap, of_overlap);
+        let (word, other) = if less_overlap > 0.0 { ("more", "less") } else { ("less", "more") };
+        line.text = format!("{word} exposed communication ({other} overlap with compute)");
+        line.name = EXPOSED_COMMUNICATION.to_string();
+        (line.table, line.filter) = (PARTS, filter::is("part", EXPOSED_COMMUNICATION));
+        let [a, b] = rounded(row.samples);
+        // Else a part of the change is a change of communication itself, which has a line of its own.
+        if b.saturating_sub(a) == line.difference() {
+            (line.sides, line.is_overlap, line.status) = ([a, b], false, row.verdict());
+        }
     }
+    lines.push(line);
     lines
 }
 
@@ -453,11 +488,12 @@ fn operation_line(row: &Row) -> Line {
     Line {
         text: format!("{} ({why})", readable(&row.name)),
         sides: [0, 1].map(|side| row.per_step(side).unwrap_or(0)),
+        is_overlap: false,
         verdict: verdict(&row.samples[0], &row.samples[1]),
+        status: row.verdict(),
         name: row.name.clone(),
         table: KERNELS,
-        column: "operation",
-        filter: row.name.clone(),
+        filter: filter::is("operation", &row.name),
     }
 }
 
