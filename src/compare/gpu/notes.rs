@@ -59,11 +59,15 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
     if let Some(slot) = pair.main() {
         let n = [pair.n(0, slot), pair.n(1, slot)];
         if n[0] != n[1] {
+            let what = match slot {
+                Slot::Whole => "samples (one per GPU)".to_string(),
+                slot => format!("{}s", slot.one()),
+            };
             report.info(format!(
-                "Different number of samples (one per {}): {} in A, {} in B. Compare numbers per step, not totals.",
-                slot.one(),
+                "Different number of {what}: {} in A, {} in B. Compare numbers {}, not totals.",
                 n[0],
-                n[1]
+                n[1],
+                if slot == Slot::Whole { "per GPU" } else { "per step" }
             ));
         }
         tokens(pair, slot, report);
