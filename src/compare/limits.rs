@@ -63,6 +63,9 @@ impl Limit {
         let (digits, size) = with_unit.unwrap_or((number, Size::Units));
         let value: f64 = digits.trim().parse().map_err(|_| wrong("the value is not a number"))?;
         let measure = measure.trim();
+        if measure.ends_with('=') {
+            return Err(wrong("write >= for => and <= for =<"));
+        }
         if measure.is_empty() || !value.is_finite() {
             return Err(wrong("the metric is missing or the number is not finite"));
         }
@@ -232,7 +235,7 @@ mod tests {
         assert_eq!(held("gpu.per_step >= 100"), Ok(true));
         assert_eq!(held("n < 1"), Ok(true));
         assert!(held("gpu.per_step > 3%").is_err() && held("n > 1 s").is_err() && held("m > 1").is_err());
-        for wrong in ["", "a", "a >", "> 3", "a > x%", "a > inf", "a = 3"] {
+        for wrong in ["", "a", "a >", "> 3", "a > x%", "a > inf", "a = 3", "a => 3%", "a =< 3"] {
             assert!(Limit::parse(wrong).is_err(), "{wrong}");
         }
     }
