@@ -276,6 +276,22 @@ fn html_reports_draw_flame_graphs_and_others_name_them() {
     assert!(!exported(&mut compared, "html").contains("flame-graph"));
 }
 
+/// Widths are B, so stacks without any weight there have no box: `main;c;d` and `only_a`.
+#[test]
+fn what_only_a_has_is_said_beside_a_difference() {
+    let side = |stacks: &[u8]| session(stacks).side().unwrap();
+    let (a, b) = (side(b"main;a 10\nmain;c;d 5\nonly_a 7\n"), side(b"main;a 15\nmain;c;e 6\nonly_b 3\n"));
+    let query = tracedrop::compare::CompareQuery::default();
+    let mut compared = Compared::new(a, b, &query).unwrap();
+    compared.add_flame_graphs();
+    compared.keep_reports(&|id| id == "flame-graph");
+    for format in ["html", "svg"] {
+        let text = exported(&mut compared, format);
+        assert!(text.contains("Stacks that only A has are not drawn: 12 samples in all."), "{text}");
+        assert!(text.contains("Widths are B."), "{text}");
+    }
+}
+
 #[test]
 fn differences_are_folded_stacks_with_two_weights() {
     let side = |stacks: &[u8]| session(stacks).side().unwrap();

@@ -6,6 +6,7 @@
 use super::{ExporterInfo, Input, LeftOut, TextsIn, WriteFn, always};
 use crate::base::text::{shortened, visible};
 use crate::base::units::counted;
+use crate::report::chart::Plot;
 use crate::report::{Block, Chart, Facts, Findings, NoteLevel, Report, Table};
 use crate::scene::{layout, svg};
 use std::fmt::Write as _;
@@ -193,6 +194,10 @@ impl Picture {
     fn chart(&mut self, chart: &Chart) {
         let scene = layout(chart, INNER);
         self.heading(&chart.title, 14.0);
+        // Nothing else says what widths and colors are.
+        if matches!(chart.plot, Plot::Flame(_)) {
+            self.paragraph(&chart.caption, SOFT);
+        }
         if !scene.legend.is_empty() {
             self.y += LINE;
             let mut x = MARGIN;

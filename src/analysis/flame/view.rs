@@ -268,6 +268,7 @@ pub fn view(
         let (found, drawn) = (widths.of(all.weight_of(&is_hit)), widths.of(all.total));
         (found, if drawn > 0.0 { found / drawn } else { 0.0 })
     });
+    let undrawn = if is_difference { undrawn(all, widths) } else { None };
     let (rows, n_rows) = rows(all, sums, query.rows, pattern.is_some().then_some(&is_hit), looked_at);
     let info = |graph: &StackGraph| FlameInfo {
         title: graph.title.clone(),
@@ -283,7 +284,7 @@ pub fn view(
         graphs: graphs.iter().map(info).collect(),
         graph: at as u32,
         thread: stacks.thread,
-        notes: notes(graph, (total.weight, no_stack), *negative, &flame, query.scale),
+        notes: notes(graph, (total.weight, no_stack), *negative, undrawn, &flame, query.scale),
         flame,
         callers,
         matched,
@@ -365,11 +366,25 @@ fn rows(
     (found.iter().map(row).collect(), n_found)
 }
 
-/// Notes on a picture of stacks whose weights add up to `total`, without the `negative` ones.
+/// The side of a difference that is not in all boxes, and its weight in those that have no width. `None` if nothing is lost.
+fn undrawn(all: &Merged, widths: Widths) -> Option<(&'static str, f64)> {
+    type Own = fn(&Lanes) -> f64;
+    let (side, own): (_, Own) = match widths {
+        Widths::Weight => ("A", |own| own.before),
+        Widths::Before => ("B", |own| own.weight),
+        Widths::Change => return None,
+    };
+    let without = all.own.iter().zip(&all.totals).filter(|(_, total)| widths.of(**total) <= 0.0);
+    let weight: f64 = without.map(|(of, _)| own(of)).sum();
+    (weight > 0.0).then_some((side, weight))
+}
+
+/// Notes on a picture of stacks whose weights add up to `total`, without the `negative` ones. See [`undrawn`].
 fn notes(
     graph: &StackGraph,
     (total, no_stack): (f64, (f64, f64)),
     negative: f64,
+    undrawn: Option<(&str, f64)>,
     flame: &Flame,
     scale: Scale,
 ) -> Vec<String> {
@@ -381,6 +396,12 @@ fn notes(
             false => amount(no_stack.0),
         };
         notes.push(format!("Widths include samples without a stack: {without}."));
+    }
+    if let Some((side, weight)) = undrawn {
+        notes.push(format!(
+            "Stacks that only {side} has are not drawn: {} in all.",
+            in_words(weight, graph.unit)
+        ));
     }
     if negative < 0.0 {
         notes.push(format!(
