@@ -117,7 +117,7 @@ fn write_findings(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     }
     for (i, finding) in findings.findings.iter().enumerate() {
         write!(out, "{}. **{}**", i + 1, escape(&findings.line(finding)))?;
-        for fact in finding.further_evidence() {
+        for fact in finding.further_evidence(None) {
             write!(out, "; {}: {}", escape(&fact.label), escape(&fact.display()))?;
         }
         if let Some(rows) = &finding.rows {

@@ -168,7 +168,7 @@ impl Terminal<'_> {
         for (i, finding) in findings.findings.iter().enumerate() {
             self.paragraph("", &format!("{}. {}", i + 1, findings.line(finding)))?;
             let mut parts: Vec<String> = Vec::new();
-            for fact in finding.further_evidence() {
+            for fact in finding.further_evidence(None) {
                 parts.push(format!("{}: {}", fact.label, fact.display()));
             }
             if let Some(rows) = &finding.rows {

@@ -63,11 +63,12 @@ pub enum Stakes {
 }
 
 impl Finding {
-    /// The supporting numbers that neither the sentence nor the time says already.
-    pub fn further_evidence(&self) -> impl Iterator<Item = &Fact> {
-        let is_said = |fact: &&Fact| {
+    /// The supporting numbers that neither the sentence nor the time beside it, in nanoseconds, says already. A difference is not the
+    /// value of a side, however equal.
+    pub fn further_evidence(&self, beside: Option<i64>) -> impl Iterator<Item = &Fact> {
+        let is_said = move |fact: &&Fact| {
             let shown = fact.display();
-            self.time.is_some_and(|ns| shown == format_ns(ns)) || says(&self.text, &shown)
+            beside.is_some_and(|ns| shown == format_ns(ns)) || says(&self.text, &shown)
         };
         self.evidence.iter().filter(move |fact| !is_said(fact))
     }
@@ -86,7 +87,9 @@ fn says(sentence: &str, value: &str) -> bool {
             matches!(letters.next(), Some('.' | ','))
                 && letters.next().is_some_and(|digit| digit.is_ascii_digit())
         };
-        let starts = before.is_none_or(|letter| !letter.is_alphanumeric() && !matches!(letter, '.' | ','));
+        // A signed value is a difference.
+        let is_other = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | ',' | '+' | '−');
+        let starts = before.is_none_or(|letter| !is_other(letter));
         starts && !is_part(next) && !goes_on(behind)
     })
 }
@@ -122,7 +125,12 @@ mod tests {
             evidence: facts.facts,
             rows: None,
         };
-        let left: Vec<&str> = finding.further_evidence().map(|fact| &*fact.label).collect();
-        assert_eq!(left, ["calls"]);
+        let left = |beside: Option<i64>| -> Vec<&str> {
+            finding.further_evidence(beside).map(|fact| &*fact.label).collect()
+        };
+        assert_eq!(left(finding.time), ["calls"]);
+        assert_eq!(left(None), ["GPU time", "calls"]);
+        // A has as much as the difference.
+        assert!(!says("+12 samples work", "12 samples") && says("work: 12 samples", "12 samples"));
     }
 }

@@ -55,7 +55,7 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes) -> impl IntoView {
         }
     });
     let evidence = finding
-        .further_evidence()
+        .further_evidence(finding.time.filter(|_| stakes != Stakes::Difference))
         .map(|fact| {
             view! {
                 <div>

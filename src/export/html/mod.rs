@@ -279,7 +279,7 @@ impl Page<'_> {
             self.raw("<li>");
             self.escaped(&findings.line(finding));
             self.raw("<br><span class=\"soft\">");
-            for (at, fact) in finding.further_evidence().enumerate() {
+            for (at, fact) in finding.further_evidence(None).enumerate() {
                 self.raw(if at > 0 { " · " } else { "" });
                 self.escaped(&fact.label);
                 self.raw(" ");
