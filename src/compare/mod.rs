@@ -343,6 +343,25 @@ pub fn compare(a: &Digest, b: &Digest, query: &CompareQuery) -> Result<Compariso
 /// Reports that the GPU report replaces.
 const IN_GPU_REPORT: [&str; 2] = [analysis::gpu_breakdown::INFO.id, analysis::gpu_kernels::INFO.id];
 
+/// Tables that split up what a side has anyway, by something that not every file records: those of a report, or all of it. A side
+/// without one has not 0 of it.
+const BREAKDOWNS: [(&str, Option<&str>); 4] = [
+    (analysis::stack_functions::INFO.id, Some("files")),
+    (analysis::stack_functions::INFO.id, Some("threads")),
+    (analysis::memory_snapshot::INFO.id, Some("metadata")),
+    (analysis::gpu_ops::INFO.id, None),
+];
+
+/// The only side that has such a table, if it is of [`BREAKDOWNS`].
+fn only_side_of_breakdown(pair: [Option<&Report>; 2], report: &str, id: &str) -> Option<&'static str> {
+    let is = |(of, table): &(&str, Option<&str>)| *of == report && table.is_none_or(|table| table == id);
+    match pair.map(|report| tables_of(report, id).is_empty()) {
+        [false, true] if BREAKDOWNS.iter().any(is) => Some("A"),
+        [true, false] if BREAKDOWNS.iter().any(is) => Some("B"),
+        _ => None,
+    }
+}
+
 /// The id of the comparison of a report.
 fn compared_id(id: &str) -> String {
     format!("compare-{id}")
@@ -429,6 +448,11 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
     report.id = compared_id(&like.id).into();
     let mut all = Vec::new();
     for id in &ids {
+        if let Some(only) = only_side_of_breakdown(pair, &like.id, id) {
+            let what = pair.into_iter().find_map(|report| tables_of(report, id).first().copied());
+            report.info(words::only_on_one_side(what, "", only));
+            continue;
+        }
         for (number, (scope, is_in)) in scopes(pair, id).into_iter().enumerate() {
             let scope = scope.as_deref();
             if let Some((only, of)) = (is_in != [true; 2]).then(|| (if is_in[0] { "A" } else { "B" }, scope))
@@ -485,6 +509,10 @@ fn general(like: &Report, pair: [Option<&Report>; 2], sides: [&Digest; 2], compa
         };
         report.summary =
             all.iter().filter(|joined| joined.table.n_rows() > 0).map(of).collect::<Vec<_>>().join(" ");
+    }
+    let is_said = |joined: &Joined| joined.unlike_units.is_empty();
+    if report.summary.is_empty() && !(report.blocks.is_empty() && all.iter().all(is_said)) {
+        report.summary = "A and B have nothing in common to compare.".to_string();
     }
     for joined in all {
         add(joined, &like.id, n_files, &mut report, comparison);

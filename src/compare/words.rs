@@ -74,9 +74,12 @@ pub fn unlike_groups(n_files: [usize; 2]) -> Option<String> {
     ))
 }
 
-/// Why a table of one side has no counterpart: only that side has what its amounts are of.
+/// Why a table of one side has no counterpart: only that side has what its amounts are of, or its rows.
 pub fn only_on_one_side(like: Option<&Table>, of: &str, side: &str) -> String {
     let title = like.map_or("Table", |table| table.title.split(" by ").next().unwrap_or(&table.title));
+    if of.is_empty() {
+        return format!("{title}: only {side} has this table, so it is not compared.");
+    }
     format!("{title}: only {side} has \u{201c}{of}\u{201d}, so there is nothing to compare it with.")
 }
 

@@ -324,3 +324,30 @@ fn a_truncated_side_is_named_first() {
     assert_eq!(first(&whole, &cut), said);
     assert_eq!(first(&whole, &whole), None);
 }
+
+/// What B has by file is not 0: nothing tells it. The same with operators.
+#[test]
+fn what_one_side_did_not_record_is_not_compared() {
+    let a = digest_of("a.txt", "main (a.py:1);work (a.py:2) 10\nmain (a.py:1) 5\n");
+    let b = digest_of("b.txt", "main;work 12\nmain 5\n");
+    for (a, b, only) in [(&a, &b, "A"), (&b, &a, "B")] {
+        let comparison = compared(a, b);
+        let report = comparison.reports.iter().find(|report| report.id == "compare-stack-functions").unwrap();
+        assert!(report.tables().all(|table| !table.id.starts_with("files")));
+        let is_said = |block: &Block| matches!(block, Block::Note(note) if note.text == format!("Files: only {only} has this table, so it is not compared."));
+        assert!(report.blocks.iter().any(is_said));
+        let mut measures = comparison.measures.iter();
+        assert!(measures.all(|measure| !measure.id.starts_with("stack-functions.files")));
+    }
+    let kernel = r#"{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":20,"dur":5,"args":{"device":0,"stream":7,"correlation":1}}"#;
+    let launch = r#"{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":10,"dur":5,"args":{"correlation":1}}"#;
+    let op = r#"{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":9,"dur":7,"args":{}}"#;
+    let with = digest_of("a.json", &format!("[{op},{launch},{kernel}]"));
+    let without = digest_of("b.json", &format!("[{kernel}]"));
+    for (a, b) in [(&with, &without), (&without, &with)] {
+        let comparison = compared(a, b);
+        let report = comparison.reports.iter().find(|report| report.id == "compare-gpu-ops").unwrap();
+        assert_eq!(report.summary, "A and B have nothing in common to compare.");
+        assert_eq!(report.tables().count(), 0);
+    }
+}
