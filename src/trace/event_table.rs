@@ -225,14 +225,8 @@ impl EventPlaces {
     fn push(&mut self, place: EventPlace) {
         let EventPlace { offset, len, args_at, args_len, category } = place;
         self.places.push(offset, (args_at, args_len));
-        let is_narrow = len >> Self::LEN_BITS == 0 && (category.is_none() || category.0 < Self::NO_CATEGORY);
-        self.rest.push(match is_narrow {
-            true => len | category.some().map_or(Self::NO_CATEGORY, |category| category.0) << Self::LEN_BITS,
-            false => self.wide.len() as u32 | Self::IS_WIDE,
-        });
-        if !is_narrow {
-            self.wide.push((len, category));
-        }
+        let rest = self.packed(len, category);
+        self.rest.push(rest);
     }
 
     fn reserve_exact(&mut self, n: usize) {
@@ -258,6 +252,27 @@ impl EventPlaces {
             (rest & ((1 << Self::LEN_BITS) - 1), category)
         };
         EventPlace { offset, len, args_at, args_len, category }
+    }
+
+    /// Replaces the category of an event.
+    pub fn set_category(&mut self, index: u32, category: StringId) {
+        let EventPlace { len, .. } = self.get(index);
+        let rest = self.rest[index as usize];
+        if rest & Self::IS_WIDE != 0 {
+            self.wide[(rest & !Self::IS_WIDE) as usize].1 = category;
+            return;
+        }
+        self.rest[index as usize] = self.packed(len, category);
+    }
+
+    /// Length and category as in [`EventPlaces::rest`].
+    fn packed(&mut self, len: u32, category: StringId) -> u32 {
+        let is_narrow = len >> Self::LEN_BITS == 0 && (category.is_none() || category.0 < Self::NO_CATEGORY);
+        if is_narrow {
+            return len | category.some().map_or(Self::NO_CATEGORY, |category| category.0) << Self::LEN_BITS;
+        }
+        self.wide.push((len, category));
+        (self.wide.len() as u32 - 1) | Self::IS_WIDE
     }
 
     /// Place of the last event.

@@ -58,7 +58,8 @@ pub struct LinkTable {
     pub stream: SplitColumn<u8>,
     /// Sparse, sorted by row: see [`Link::bytes`].
     pub bytes: Vec<(u32, i64)>,
-    /// Sparse, sorted by row: kernels and copies without a time, with their names. They have no slice.
+    /// Sparse, sorted by row: kernels and copies without a time, with their names. They have no slice, or one of length 0 if only their
+    /// end is missing.
     pub untimed: Vec<(u64, StringId)>,
 }
 
@@ -118,6 +119,26 @@ impl LinkTable {
         let untimed = more.untimed.into_iter();
         self.untimed.extend(untimed.map(|(row, name)| (row.saturating_add(u64::from(n_before)), text(name))));
         self.bytes.extend(more.bytes.into_iter().map(|(row, bytes)| (row.saturating_add(n_before), bytes)));
+    }
+
+    /// Inserts the links of other events of the file; those of the same event stay as they are. Neither table has any without a time.
+    pub fn insert(&mut self, more: LinkTable) {
+        if self.is_empty() {
+            *self = more;
+            return;
+        }
+        let own = std::mem::take(self);
+        let (mut a, mut b) = (0, 0);
+        while a < own.len() || b < more.len() {
+            if a < own.len() && b < more.len() && own.offset.get(a) == more.offset.get(b) {
+                b += 1;
+                continue;
+            }
+            let is_own = b >= more.len() || a < own.len() && own.offset.get(a) < more.offset.get(b);
+            let (from, row) = if is_own { (&own, &mut a) } else { (&more, &mut b) };
+            self.push(from.offset.get(*row) as u64, from.get(*row));
+            *row += 1;
+        }
     }
 
     /// Row of the event at `offset`. The search starts at `near`, the last row found: events are mostly looked up in file
@@ -204,6 +225,26 @@ impl SignatureTable {
     pub fn append(&mut self, more: SignatureTable) {
         more.offset.iter().for_each(|offset| self.offset.push(offset));
         self.hash.extend(more.hash);
+    }
+
+    /// Inserts the signatures of other events of the file; those of the same event stay as they are.
+    pub fn insert(&mut self, more: SignatureTable) {
+        if self.hash.is_empty() {
+            *self = more;
+            return;
+        }
+        let own = std::mem::take(self);
+        let (mut a, mut b) = (0, 0);
+        while a < own.hash.len() || b < more.hash.len() {
+            if a < own.hash.len() && b < more.hash.len() && own.offset.get(a) == more.offset.get(b) {
+                b += 1;
+                continue;
+            }
+            let is_own = b >= more.hash.len() || a < own.hash.len() && own.offset.get(a) < more.offset.get(b);
+            let (from, row) = if is_own { (&own, &mut a) } else { (&more, &mut b) };
+            self.push(from.offset.get(*row) as u64, from.hash[*row]);
+            *row += 1;
+        }
     }
 
     /// Signature of the event at `offset`, if it has one.

@@ -207,13 +207,14 @@ pub fn gpu_label(trace: &Trace, process: ProcessId) -> String {
     }
 }
 
-/// Number of the GPU of a process: its id, or the part after the prefix.
+/// Number of the GPU of a process: its id, or the part after the prefix or after `GPU`.
 pub fn gpu_number(trace: &Trace, process: ProcessId) -> Option<i64> {
     match trace.processes.key.get(process.0 as usize)? {
         Key::Number(number) => Some(*number),
         Key::Text(_) => {
-            let text = key_text(trace, process)?;
-            text.trim_start().strip_prefix(prefix(text)?)?.trim().parse().ok()
+            let text = key_text(trace, process)?.trim_start();
+            let number = prefix(text).or(text.starts_with("GPU ").then_some("GPU "))?;
+            text.strip_prefix(number)?.trim().parse().ok()
         }
         Key::Digits(_) => None,
     }

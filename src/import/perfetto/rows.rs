@@ -105,6 +105,8 @@ pub struct Rows {
     layouts: Layouts,
     /// Role of each track with events, once looked up.
     roles: HashMap<TrackIndex, Role>,
+    /// Events whose category is decided at the end, in file order.
+    late: Vec<Late>,
     linked: LinkedCategories,
     samples: Samples,
     heaps: Heaps,
@@ -115,12 +117,25 @@ pub struct Rows {
     json: Vec<u8>,
 }
 
-/// What is known of the place of an event.
+/// Place of an event.
 #[derive(Clone, Copy)]
-struct On {
-    /// `None` for events of older writers on the thread of their ids.
-    track: Option<TrackIndex>,
-    thread: ThreadId,
+enum On {
+    Track(TrackIndex),
+    /// The thread of its ids, in older writers.
+    Thread(ThreadId),
+}
+
+/// An event whose category depends on what may follow: descriptors, or the first event by which a layout is known.
+struct Late {
+    row: u32,
+    of: LateOf,
+}
+
+enum LateOf {
+    /// It has no category, and is on that track.
+    Track(TrackIndex),
+    /// Its category may be one of rocprofv3.
+    Category(StringId),
 }
 
 impl Rows {
@@ -341,7 +356,7 @@ impl Rows {
         if packet.sequence == 0 {
             return Err(&NO_SEQUENCE);
         }
-        let (ts, late) = self.time(event, time, sequence)?;
+        let (ts, late_clock) = self.time(event, time, sequence)?;
         let name = self.text(event.name, |sequence| &sequence.names, sequence, place, out);
         let phase = match event.kind {
             Type::Legacy => event.legacy.as_ref().map_or(0, |legacy| legacy.phase),
@@ -349,11 +364,11 @@ impl Rows {
         };
         let machine = packet.machine;
         let track = event.track.or(sequence.defaults.track);
-        self.extra_counters(event, (ts, late), machine, sequence, place, out);
+        self.extra_counters(event, (ts, late_clock), machine, sequence, place, out);
         if event.kind == Type::Counter {
             let value = event.value.ok_or(&COUNTER_WITHOUT_VALUE)?.as_f64();
             let track = self.tracks.track(machine, track.unwrap_or(0), place.offset);
-            self.counter(track, value, (ts, late), sequence, place, true)?;
+            self.counter(track, value, (ts, late_clock), sequence, place, true)?;
             out.trace.ledger.keep(place.len);
             return Ok(());
         }
@@ -363,8 +378,9 @@ impl Rows {
             out.trace.ledger.keep(place.len);
             return Ok(());
         }
-        let on = self.place(event, name, machine, sequence, place, out);
-        if event.kind == Type::State && !on.track.is_some_and(|track| self.tracks.has_states(track)) {
+        let on = self.place(event, machine, sequence, place, out);
+        let has_states = || matches!(on, On::Track(track) if self.tracks.has_states(track));
+        if event.kind == Type::State && !has_states() {
             return Err(&STATE_ELSEWHERE);
         }
         let (phase, dur) = match (event.kind, phase) {
@@ -389,7 +405,16 @@ impl Rows {
             _ => return Err(&UNKNOWN_EVENT),
         };
         let args = self.arguments(event, phase, sequence, place, out);
-        let (category, linked) = self.category(event, on, name, sequence, place, out);
+        let (category, late) = self.category(event, on, name, sequence, place, out);
+        let linked = self.linked.get(category, &out.trace.strings);
+        let agent = (phase == Phase::Begin).then(|| self.agent(category, name, out)).flatten();
+        let thread = match on {
+            On::Track(track) => {
+                let is_end = phase == Phase::End;
+                self.tracks.thread_of_event(track, agent, is_end, name, out)
+            }
+            On::Thread(thread) => thread,
+        };
         let mut flags = flag::HAS_PID | flag::HAS_TID;
         let legacy = event.legacy.as_ref().filter(|_| event.kind == Type::Legacy);
         let mut extra = None;
@@ -406,8 +431,12 @@ impl Rows {
         if let Some(stack) = self.stack(event, sequence, place, out) {
             extra.get_or_insert_default().stack = stack;
         }
-        if matches!(phase, Phase::Begin | Phase::Complete) && linked != Linked::No && !out.is_spilling() {
-            self.link(linked, args, place, out);
+        if matches!(phase, Phase::Begin | Phase::Complete)
+            && linked != Linked::No
+            && !args.is_none()
+            && !out.is_spilling()
+        {
+            link(linked, self.layouts, &self.json, place.offset, out);
         }
         out.trace.ledger.keep(place.len);
         let row = Row {
@@ -417,7 +446,7 @@ impl Rows {
             len: u32::try_from(place.len).unwrap_or(u32::MAX),
             args_at: u32::from(!args.is_none()),
             args_len: args.len,
-            thread: on.thread,
+            thread,
             name: name.some().unwrap_or(StringId::EMPTY),
             category,
             extra: NO_EXTRA,
@@ -426,9 +455,10 @@ impl Rows {
             flags,
         };
         let row = out.events.push(row, extra);
-        if let Some(clock) = late {
+        if let Some(clock) = late_clock {
             self.untimed.push(Untimed { clock, row, of: Of::Event, place });
         }
+        self.late.extend(late.map(|of| Late { row, of }));
         if matches!(phase, Phase::Begin | Phase::End)
             && out.events.writers.last().is_none_or(|(_, writer)| *writer != sequence.number)
         {
@@ -497,7 +527,6 @@ impl Rows {
     fn place(
         &mut self,
         event: &Event<'_>,
-        name: StringId,
         machine: u32,
         sequence: &Sequence,
         place: Place,
@@ -515,11 +544,10 @@ impl Rows {
             let pid = legacy.and_then(|legacy| legacy.pid).or(sequence.ids.map(|ids| ids.0));
             let tid = legacy.and_then(|legacy| legacy.tid).or(sequence.ids.map(|ids| ids.1)).or(pid);
             if let Some((pid, tid)) = pid.zip(tid).filter(|_| is_of_ids) {
-                return On { track: None, thread: self.tracks.thread_of_ids(machine, pid, tid, out) };
+                return On::Thread(self.tracks.thread_of_ids(machine, pid, tid, out));
             }
         }
-        let track = self.tracks.track(machine, track.unwrap_or(0), place.offset);
-        On { track: Some(track), thread: self.tracks.thread_of(track, name, out) }
+        On::Track(self.tracks.track(machine, track.unwrap_or(0), place.offset))
     }
 
     /// Takes values of counters that an event has beside its own.
@@ -620,7 +648,7 @@ impl Rows {
         ArgsPlace { offset: place.offset + 1, len: self.json.len() as u32 }
     }
 
-    /// Category of an event, and what its arguments are needed for.
+    /// Category of an event, and what it depends on if it is decided at the end.
     fn category(
         &mut self,
         event: &Event<'_>,
@@ -629,7 +657,7 @@ impl Rows {
         sequence: &Sequence,
         place: Place,
         out: &mut TraceBuilder,
-    ) -> (StringId, Linked) {
+    ) -> (StringId, Option<LateOf>) {
         let mut category = StringId::NONE;
         for text in &event.categories {
             let next = self.text(Some(*text), |sequence| &sequence.categories, sequence, place, out);
@@ -644,32 +672,90 @@ impl Rows {
         }
         if let Some(given) = category.some() {
             let known = gpu::category_of_rocprof(out.trace.strings.get(given));
-            if let Some(known) =
-                known.filter(|_| self.layouts.is_rocprof || self.is_rocprof(event, out, given))
-            {
-                category = out.trace.strings.intern(known);
-            }
-        } else if matches!(event.kind, Type::Begin | Type::Legacy)
-            && let Some(track) = on.track
-        {
-            let role = *self.roles.entry(track).or_insert_with(|| self.tracks.role(track, &out.trace));
-            self.layouts.is_torch |= matches!(role, Role::Stream | Role::Calls);
-            if self.layouts.is_torch || (role == Role::Thread && self.has_gpu(out)) {
-                let text = out.trace.strings.get_opt(name).unwrap_or_default();
-                let is_operator = || {
-                    [&b"\"Sequence number\""[..], b"\"Input Dims\"", b"\"Ev Idx\""]
-                        .iter()
-                        .any(|key| memchr::memmem::find(&self.json, key).is_some())
-                };
-                let known = gpu::category(role, text);
-                let known = known.map(|known| match known {
-                    "user_annotation" if is_operator() => "cpu_op",
-                    known => known,
-                });
-                category = known.map_or(StringId::NONE, |known| out.trace.strings.intern(known));
+            return match known {
+                Some(known) if self.layouts.is_rocprof || self.is_rocprof(event, out, given) => {
+                    (out.trace.strings.intern(known), None)
+                }
+                // Markers come before kernels, by whose arguments the layout is known. Ends are found by their category.
+                Some(_) if matches!(event.kind, Type::Begin | Type::End) => {
+                    (given, Some(LateOf::Category(given)))
+                }
+                _ => (given, None),
+            };
+        }
+        let On::Track(track) = on else { return (StringId::NONE, None) };
+        if !matches!(event.kind, Type::Begin | Type::Legacy) {
+            return (StringId::NONE, None);
+        }
+        let role = *self.roles.entry(track).or_insert_with(|| self.tracks.role(track, &out.trace));
+        self.layouts.is_torch |= matches!(role, Role::Stream | Role::Calls);
+        let is_torch = self.layouts.is_torch || (role == Role::Thread && self.has_gpu(out));
+        // Descriptors that make the track another one, or the trace one of PyTorch, may follow.
+        let is_late = role == Role::Thread && !(is_torch && self.tracks.is_named(track));
+        let category = if is_torch { category_of_torch(role, name, &self.json, out) } else { StringId::NONE };
+        (category, is_late.then_some(LateOf::Track(track)))
+    }
+
+    /// Decides categories that depend on the whole file.
+    fn decide_categories(&mut self, out: &mut TraceBuilder) {
+        let late = std::mem::take(&mut self.late);
+        // Packed away, where there are too many.
+        if out.is_spilling() || late.is_empty() {
+            return;
+        }
+        self.roles.clear();
+        for Late { of, .. } in &late {
+            if let LateOf::Track(track) = of {
+                let role = self.roles.entry(*track).or_insert_with(|| self.tracks.role(*track, &out.trace));
+                self.layouts.is_torch |= matches!(role, Role::Stream | Role::Calls);
             }
         }
-        (category, self.linked.get(category, &out.trace.strings))
+        let is_torch = self.has_gpu(out);
+        // What is found of their arguments goes between that of the others.
+        let links = std::mem::take(&mut out.trace.links);
+        let signatures = std::mem::take(&mut out.trace.signatures);
+        for Late { row, of } in late {
+            let at = out.events.places.get(row);
+            let json = out.trace.args.kept(at.args()).map(|json| json.into_owned()).unwrap_or_default();
+            let category = match of {
+                LateOf::Track(track) if is_torch => {
+                    let role = self.roles.get(&track).copied().unwrap_or_default();
+                    category_of_torch(role, out.events.rows.name[row as usize], &json, out)
+                }
+                LateOf::Category(given) if self.layouts.is_rocprof => {
+                    let known = gpu::category_of_rocprof(out.trace.strings.get(given));
+                    known.map_or(given, |known| out.trace.strings.intern(known))
+                }
+                _ => continue,
+            };
+            if category == at.category {
+                continue;
+            }
+            out.events.places.set_category(row, category);
+            let linked = self.linked.get(category, &out.trace.strings);
+            if linked != Linked::No && !json.is_empty() && out.events.rows.phase(row) != Phase::End {
+                link(linked, self.layouts, &json, at.offset, out);
+            }
+        }
+        out.trace.links.insert(links);
+        out.trace.signatures.insert(signatures);
+    }
+
+    /// The GPU of a kernel or copy of rocprofv3, by its arguments: tracks of streams don't say which it is.
+    fn agent(&self, category: StringId, name: StringId, out: &TraceBuilder) -> Option<i64> {
+        let strings = &out.trace.strings;
+        let of = match strings.get_opt(category).filter(|_| self.layouts.is_rocprof)? {
+            "kernel" => "agent",
+            "gpu_memcpy" => gpu::agent_of_copy(strings.get_opt(name)?)?,
+            _ => return None,
+        };
+        let mut agent = None;
+        for_each_member(&self.json, |key, value| {
+            if key.bytes == of.as_bytes() {
+                agent = gpu::agent(value);
+            }
+        });
+        agent
     }
 
     /// Whether an event of that category is one of rocprofv3, by its arguments.
@@ -709,36 +795,6 @@ impl Rows {
         let has = |name: &str| facts.iter().any(|(key, _)| key == name);
         self.layouts.is_kineto |=
             has("schemaVersion") && PROFILER_MEMBERS.iter().filter(|name| has(name)).count() > 1;
-    }
-
-    /// Extracts what GPU reports need of each event.
-    fn link(&mut self, linked: Linked, args: ArgsPlace, place: Place, out: &mut TraceBuilder) {
-        if args.is_none() {
-            return;
-        }
-        let taken = if self.layouts.is_rocprof {
-            // The same arguments under the names of Kineto.
-            let mut json = b"{".to_vec();
-            for_each_member(&self.json, |key, value| {
-                let name = std::str::from_utf8(key.bytes).unwrap_or_default();
-                if json.len() > 1 {
-                    json.push(b',');
-                }
-                push_string(gpu::argument_of_rocprof(name).unwrap_or(name), &mut json);
-                json.push(b':');
-                json.extend_from_slice(value);
-            });
-            json.push(b'}');
-            taken_of(linked, &json)
-        } else {
-            taken_of(linked, &self.json)
-        };
-        if let Some(link) = taken.link {
-            out.trace.links.push(place.offset, link);
-        }
-        if let Some(signature) = taken.signature {
-            out.trace.signatures.push(place.offset, signature);
-        }
     }
 
     /// Members that only events in the form of Chrome traces have.
@@ -852,6 +908,7 @@ impl Rows {
 
     /// Decides what needed the whole file.
     pub fn finish(&mut self, out: &mut TraceBuilder) {
+        self.decide_categories(out);
         let mut dropped = self.decide_counters(out);
         self.convert_late(&mut dropped, out);
         let mut row = 0;
@@ -926,6 +983,34 @@ impl Rows {
                 }
             }
         }
+    }
+}
+
+/// Category of an event of PyTorch that has none, with its arguments.
+fn category_of_torch(role: Role, name: StringId, json: &[u8], out: &mut TraceBuilder) -> StringId {
+    let is_operator = || {
+        [&b"\"Sequence number\""[..], b"\"Input Dims\"", b"\"Ev Idx\""]
+            .iter()
+            .any(|key| memchr::memmem::find(json, key).is_some())
+    };
+    let known = match gpu::category(role, out.trace.strings.get_opt(name).unwrap_or_default()) {
+        Some("user_annotation") if is_operator() => Some("cpu_op"),
+        known => known,
+    };
+    known.map_or(StringId::NONE, |known| out.trace.strings.intern(known))
+}
+
+/// Extracts what GPU reports need of the arguments of an event.
+fn link(linked: Linked, layouts: Layouts, json: &[u8], offset: u64, out: &mut TraceBuilder) {
+    let taken = match layouts.is_rocprof {
+        true => taken_of(linked, &gpu::arguments_of_rocprof(json)),
+        false => taken_of(linked, json),
+    };
+    if let Some(link) = taken.link {
+        out.trace.links.push(offset, link);
+    }
+    if let Some(signature) = taken.signature {
+        out.trace.signatures.push(offset, signature);
     }
 }
 

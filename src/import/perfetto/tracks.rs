@@ -166,6 +166,12 @@ pub struct Tracks {
     has_own: bool,
     /// Threads that only the kernel named so far, by machine and id.
     of_kernel: HashMap<(u32, i64), KernelThread>,
+    /// GPUs of rocprofv3, by machine and number.
+    agents: HashMap<(u32, i64), ProcessRow>,
+    /// Threads of tracks of rocprofv3 on each of its GPUs.
+    on_agents: HashMap<(TrackIndex, i64), ThreadId>,
+    /// That of the last event of such a track that began: rocprofv3 writes its end right behind.
+    last_on_agent: HashMap<TrackIndex, ThreadId>,
     /// Thread ids that turned out to be those of others.
     aliases: Vec<(ThreadId, ThreadId)>,
 }
@@ -515,6 +521,26 @@ impl Tracks {
         matches!(self.rows[track as usize].kind, Kind::State | Kind::Undescribed)
     }
 
+    /// The thread of an event of a track that begins, or ends, with the GPU of rocprofv3 where it begins on one: the track's own there.
+    pub fn thread_of_event(
+        &mut self,
+        track: TrackIndex,
+        agent: Option<i64>,
+        is_end: bool,
+        name: StringId,
+        out: &mut TraceBuilder,
+    ) -> ThreadId {
+        if let Some(agent) = agent {
+            let thread = self.thread_on_agent(track, agent, out);
+            self.last_on_agent.insert(track, thread);
+            return thread;
+        }
+        match self.last_on_agent.get(&track) {
+            Some(thread) if is_end => *thread,
+            _ => self.thread_of(track, name, out),
+        }
+    }
+
     /// The thread of a track, for an event of that name.
     pub fn thread_of(&mut self, track: TrackIndex, name: StringId, out: &mut TraceBuilder) -> ThreadId {
         let row = &mut self.rows[track as usize];
@@ -531,6 +557,24 @@ impl Tracks {
             }
         };
         self.rows[track as usize].thread = Some(thread);
+        thread
+    }
+
+    fn thread_on_agent(&mut self, track: TrackIndex, agent: i64, out: &mut TraceBuilder) -> ThreadId {
+        if let Some(thread) = self.on_agents.get(&(track, agent)) {
+            return *thread;
+        }
+        let machine = self.rows[track as usize].machine;
+        let process = *self.agents.entry((machine, agent)).or_insert_with(|| {
+            let name = out.trace.strings.intern(&format!("GPU {agent}"));
+            let labels = StringId::NONE;
+            self.processes.push(Process { pid: agent, name, labels, rank: None, uuid: None, id: None });
+            self.processes.len() as u32 - 1
+        });
+        let process = self.process_id(process, out);
+        let key = self.key_of(track, out);
+        let thread = out.trace.threads.push(process, key);
+        self.on_agents.insert((track, agent), thread);
         thread
     }
 
@@ -632,8 +676,15 @@ impl Tracks {
 
     /// Whether a process is a GPU of PyTorch's layout.
     pub fn has_gpu(&self, trace: &Trace) -> bool {
-        let mut names = self.processes.iter().filter_map(|process| trace.strings.get_opt(process.name));
-        names.any(|name| gpu::role(name, "stream ") == Role::Stream)
+        let is_agent = |row: usize| self.agents.values().any(|agent| *agent as usize == row);
+        let is_gpu = |process: &Process| trace.strings.get_opt(process.name).and_then(gpu::number_of_gpu);
+        self.processes.iter().enumerate().any(|(row, process)| is_gpu(process).is_some() && !is_agent(row))
+    }
+
+    /// Whether a track and its process have names.
+    pub fn is_named(&self, track: TrackIndex) -> bool {
+        let process = self.process_row(track).map(|row| self.processes[row as usize].name);
+        self.rows[track as usize].kind != Kind::Undescribed && process.and_then(given).is_some()
     }
 
     /// Series of a counter: its process, name, a text that tells it from others of that name, and unit.
@@ -681,6 +732,11 @@ impl Tracks {
             processes.name[id] = given(row.name).unwrap_or(processes.name[id]);
             processes.labels[id] = given(row.labels).unwrap_or(processes.labels[id]);
             processes.sort_index[id] = row.rank.or(processes.sort_index[id]);
+        }
+        self.number_gpus(out);
+        for ((track, _), thread) in &self.on_agents {
+            out.trace.threads.name[thread.0 as usize] =
+                given(self.rows[*track as usize].name).unwrap_or(StringId::NONE);
         }
         // Those of older writers have no track.
         for Thread { name, rank, id } in &self.threads {
@@ -761,6 +817,23 @@ impl Tracks {
             threads.sort_index[id.0 as usize] = rank;
             if !name.is_none() {
                 threads.name[id.0 as usize] = name;
+            }
+        }
+    }
+
+    /// Gives processes that stand for GPUs the numbers of these, as in profiles of Kineto: PyTorch gives all the id 0. Where a program
+    /// has that id, the name tells them apart.
+    fn number_gpus(&self, out: &mut TraceBuilder) {
+        let number_of =
+            |process: &Process| out.trace.strings.get_opt(process.name).and_then(gpu::number_of_gpu);
+        let numbers: Vec<Option<i64>> = self.processes.iter().map(number_of).collect();
+        let programs = self.processes.iter().zip(&numbers).filter(|(_, number)| number.is_none());
+        let pids: HashSet<i64> = programs.map(|(process, _)| process.pid).collect();
+        for (process, number) in self.processes.iter().zip(&numbers) {
+            if let (Some(id), Some(number)) = (process.id, number)
+                && let Some(key) = out.trace.processes.key.get_mut(id.0 as usize)
+            {
+                *key = if pids.contains(number) { Key::Text(process.name) } else { Key::Number(*number) };
             }
         }
     }
