@@ -2,6 +2,7 @@
 
 use super::annotation::{Annotation, Phase, unknown_word};
 use super::kind::{Kind, Kinds};
+use super::spans::Span;
 use crate::base::hash::{HashMap, HashSet};
 use crate::base::strings::StringId;
 use crate::gpu::phases::PhaseRule;
@@ -17,7 +18,7 @@ pub struct Step {
     pub slice: u32,
     pub name: StringId,
     pub what: Annotation,
-    /// Time range on the CPU, or on the device that recorded it, in nanoseconds on the trace's clock.
+    /// Time range on the CPU, or on the devices that recorded it, in nanoseconds on the trace's clock.
     pub start: i64,
     pub end: i64,
     pub process: Option<ProcessId>,
@@ -46,8 +47,8 @@ pub struct Steps {
     are_of_one_process: bool,
     /// Whether steps of one process overlap: those of several threads that work on their own.
     overlap: bool,
-    /// Devices that recorded steps of their own.
-    devices: HashSet<ProcessId>,
+    /// Steps that devices recorded themselves, by device, in order of start: when the device was in them, and the index of each.
+    of_devices: HashMap<ProcessId, Vec<(Span, u32)>>,
 }
 
 fn is_device(trace: &Trace, process: ProcessId) -> bool {
@@ -142,13 +143,14 @@ impl Steps {
         let overlap = any_overlap(&steps);
         let of_lines = steps.iter().filter(|step| lines.contains(&slices.track[step.slice as usize]));
         let devices = of_lines.filter_map(|step| step.process).filter(|process| is_device(trace, *process));
-        let devices = devices.collect();
-        Steps { steps, n_captures, are_of_one_process, overlap, devices }
+        let devices: HashSet<ProcessId> = devices.collect();
+        let (steps, of_devices) = join(steps, &devices);
+        Steps { steps, n_captures, are_of_one_process, overlap, of_devices }
     }
 
     /// Whether `process` is a device that recorded steps of its own.
     pub fn has_device(&self, process: ProcessId) -> bool {
-        self.devices.contains(&process)
+        self.of_devices.contains_key(&process)
     }
 
     /// Duration of the annotation of a step on the CPU, in nanoseconds; `None` if a device recorded the step.
@@ -168,6 +170,12 @@ impl Steps {
     /// The step of a call at `ts` on a track of `process`; [`NO_STEP`] if none. Where several threads of a process have steps of
     /// their own, it is that of the track, or else the one that began last.
     pub fn at(&self, ts: i64, process: Option<ProcessId>, track: Option<TrackId>) -> u32 {
+        if let Some(own) = process.and_then(|process| self.of_devices.get(&process)) {
+            let behind = own.partition_point(|((start, _), _)| *start <= ts);
+            let holds = |((start, end), _): &&(Span, u32)| ts < *end || ts == *start;
+            let found = own[..behind].iter().rev().take(MAX_PROCESSES).find(holds);
+            return found.map_or(NO_STEP, |(_, step)| *step);
+        }
         let behind = self.steps.partition_point(|step| step.start <= ts);
         let mut found = NO_STEP;
         // Steps of other processes may lie between those of one process.
@@ -185,6 +193,40 @@ impl Steps {
         }
         found
     }
+}
+
+/// Joins the steps of one number that several devices recorded: it is one step, however many GPUs work on it. Also returns when each
+/// device was in which step.
+fn join(steps: Vec<Step>, devices: &HashSet<ProcessId>) -> (Vec<Step>, HashMap<ProcessId, Vec<(Span, u32)>>) {
+    let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
+    let mut of_devices: HashMap<ProcessId, Vec<(Span, u32)>> = HashMap::default();
+    // The last step of each name, and the devices that it has.
+    let mut last: HashMap<StringId, (u32, HashSet<ProcessId>)> = HashMap::default();
+    for step in steps {
+        let Some(process) = step.process.filter(|process| devices.contains(process)) else {
+            joined.push(step);
+            continue;
+        };
+        let span = (step.start, step.end);
+        // A device that has the number again begins another step.
+        let known = last.get_mut(&step.name).filter(|(_, of)| !of.contains(&process));
+        let at = match known {
+            Some((at, of)) => {
+                of.insert(process);
+                let step = &mut joined[*at as usize];
+                step.end = step.end.max(span.1);
+                *at
+            }
+            None => {
+                let at = joined.len() as u32;
+                last.insert(step.name, (at, HashSet::from_iter([process])));
+                joined.push(step);
+                at
+            }
+        };
+        of_devices.entry(process).or_default().push((span, at));
+    }
+    (joined, of_devices)
 }
 
 /// Whether steps of one process overlap.
