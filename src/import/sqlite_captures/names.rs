@@ -53,7 +53,16 @@ pub struct Names {
     texts: Vec<u8>,
     /// Start and length in [`Names::texts`].
     places: IdMap<(usize, u32)>,
-    interned: IdMap<StringId>,
+    /// By [`Shown`].
+    interned: [IdMap<StringId>; 2],
+}
+
+/// The part of a text that is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shown {
+    Whole,
+    /// A call of the runtime without its version.
+    Call,
 }
 
 impl Names {
@@ -71,26 +80,40 @@ impl Names {
 
     /// The name of an id; `(missing)`, with an issue at `offset`, if there is none.
     pub fn intern(&mut self, id: Option<i64>, offset: u64, out: &mut TraceBuilder) -> StringId {
-        self.intern_as(id, offset, out, |text| text)
+        self.intern_as(id, offset, out, Shown::Whole)
     }
 
-    /// Like [`Names::intern`], with what `shown` makes of the text.
+    /// Like [`Names::intern`], with the part of the text that is shown.
     pub fn intern_as(
         &mut self,
         id: Option<i64>,
         offset: u64,
         out: &mut TraceBuilder,
-        shown: impl Fn(&[u8]) -> &[u8],
+        shown: Shown,
     ) -> StringId {
-        if let Some(known) = id.and_then(|id| self.interned.get(id)) {
+        // One text may be the name of a call and of something else.
+        if let Some(known) = id.and_then(|id| self.interned[shown as usize].get(id)) {
             return *known;
         }
         let Some((id, text)) = id.and_then(|id| Some((id, self.get(id)?))) else {
             return missing(id, offset, out);
         };
-        let interned = out.trace.strings.intern_bytes(shown(text));
-        self.interned.insert(id, interned);
+        let text = match shown {
+            Shown::Whole => text,
+            Shown::Call => without_version(text),
+        };
+        let interned = out.trace.strings.intern_bytes(text);
+        self.interned[shown as usize].insert(id, interned);
         interned
+    }
+}
+
+/// `cudaLaunchKernel` of `cudaLaunchKernel_v7000`. Versions of calls of the driver (`_v2`) tell different calls apart.
+fn without_version(name: &[u8]) -> &[u8] {
+    let at = memchr::memmem::rfind(name, b"_v").filter(|_| name.starts_with(b"cuda"));
+    match at {
+        Some(at) if name.len() - at >= 6 && name[at + 2..].iter().all(u8::is_ascii_digit) => &name[..at],
+        _ => name,
     }
 }
 
@@ -115,5 +138,17 @@ mod tests {
             assert_eq!(map.get(id), Some(&(id.wrapping_mul(2) % 1000)), "{id}");
         }
         assert!(map.get(0).is_none() && map.get(5).is_none() && map.get(i64::MIN).is_none());
+    }
+
+    #[test]
+    fn versions_of_runtime_calls_are_left_out() {
+        let shown = |name: &str| String::from_utf8_lossy(without_version(name.as_bytes())).into_owned();
+        assert_eq!(shown("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
+        assert_eq!(shown("cudaGraphInstantiate_v12000"), "cudaGraphInstantiate");
+        for kept in
+            ["cuMemcpyHtoDAsync_v2", "cudaMalloc", "cudaX_v2", "my_v3020", "cuda_v30a0", "cuCtx_v3020"]
+        {
+            assert_eq!(shown(kept), kept);
+        }
     }
 }

@@ -247,12 +247,12 @@ type Stream = (ProcessId, i64, i64, &'static str);
 pub struct Gpus {
     processes: HashMap<(i64, i64), ProcessId>,
     /// GPUs known only by a process and its number for them.
-    unknown: HashMap<(Option<i64>, i64), ProcessId>,
+    unknown: HashMap<(Option<i64>, Option<i64>), ProcessId>,
     streams: HashMap<Stream, ThreadId>,
     /// The last one: that of the next row, often.
     last: Option<(Stream, ThreadId)>,
-    /// Streams of a GPU with a number, by kind.
-    n_alike: HashMap<(ProcessId, i64, &'static str), u32>,
+    /// Scopes that have streams of a number on a GPU.
+    scopes: HashMap<(ProcessId, i64), Vec<i64>>,
     hosts: HashMap<i64, i64>,
 }
 
@@ -279,14 +279,15 @@ impl Gpus {
         process
     }
 
-    /// The process of a GPU that is known only as device `number` of the process with that id.
-    pub fn unknown(&mut self, pid: Option<i64>, number: i64, out: &mut TraceBuilder) -> ProcessId {
+    /// The process of a GPU that is known only as device `number` of the process with that id, if at all.
+    pub fn unknown(&mut self, pid: Option<i64>, number: Option<i64>, out: &mut TraceBuilder) -> ProcessId {
         if let Some(process) = self.unknown.get(&(pid, number)) {
             return *process;
         }
+        let gpu = number.map_or("unknown GPU".to_string(), |number| format!("GPU {number}"));
         let text = match pid {
-            Some(pid) => format!("GPU {number} of process {pid}"),
-            None => format!("GPU {number} of an unknown process"),
+            Some(pid) => format!("{gpu} of process {pid}"),
+            None => format!("{gpu} of an unknown process"),
         };
         let name = out.trace.strings.intern(&text);
         let process = out.trace.processes.push(Key::Text(name));
@@ -316,14 +317,17 @@ impl Gpus {
             self.last = Some((stream, *thread));
             return *thread;
         }
-        let n_alike = self.n_alike.entry((gpu, number, kind)).or_default();
-        *n_alike = n_alike.saturating_add(1);
-        let text = match *n_alike {
+        let scopes = self.scopes.entry((gpu, number)).or_default();
+        let at = scopes.iter().position(|known| *known == scope).unwrap_or_else(|| {
+            scopes.push(scope);
+            scopes.len() - 1
+        });
+        let text = match at + 1 {
             1 => format!("stream {number}{kind}"),
             n => format!("stream {number}{kind} #{n}"),
         };
         let name = out.trace.strings.intern(&text);
-        let is_plain = kind.is_empty() && *n_alike == 1;
+        let is_plain = kind.is_empty() && at == 0;
         let thread =
             out.trace.threads.push(gpu, if is_plain { Key::Number(number) } else { Key::Text(name) });
         out.trace.threads.name[thread.0 as usize] = name;
