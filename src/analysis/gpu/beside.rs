@@ -8,6 +8,7 @@
 //! nothing says which of them made the call, and it stays without.
 
 use super::kind::{Kind, Kinds};
+use super::spans::{self, Span};
 use crate::base::hash::HashMap;
 use crate::trace::Trace;
 use crate::trace::links::CALL_TRACKS;
@@ -80,4 +81,18 @@ pub fn slices_around(trace: &Trace, kinds: &Kinds) -> HashMap<u32, u32> {
         }
     }
     around
+}
+
+/// Time that each slice spent in calls on such tracks, in nanoseconds. `around` has the slice around each call.
+pub fn time_in_calls(trace: &Trace, around: &HashMap<u32, u32>) -> HashMap<u32, i64> {
+    let slices = &trace.slices;
+    let span_of = |call: u32| {
+        let start = slices.ts[call as usize];
+        (start, start.saturating_add(slices.dur.get(call as usize).max(0)))
+    };
+    let mut calls: Vec<(u32, Span)> = around.iter().map(|(call, around)| (*around, span_of(*call))).collect();
+    calls.sort_unstable();
+    // Calls of the driver, on another track, lie in those of the runtime.
+    let time = |calls: &[(u32, Span)]| spans::total(&spans::union(calls.iter().map(|(_, span)| *span)));
+    calls.chunk_by(|a, b| a.0 == b.0).filter_map(|of| Some((of.first()?.0, time(of)))).collect()
 }

@@ -19,7 +19,7 @@ use crate::trace::builder::for_each_member;
 use crate::trace::builder::issues::OUTSIDE_RANGE;
 use crate::trace::emit_nvtx;
 use crate::trace::links::{Link, LinkTable};
-use crate::trace::slices::{SliceId, SliceKind};
+use crate::trace::slices::{SliceId, SliceKind, UNFINISHED};
 use crate::trace::tracks::{Key, ProcessId};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -73,6 +73,18 @@ pub struct Stream {
     pub device: u32,
     /// Stream number; `None` if not recorded.
     pub number: Option<i64>,
+    /// Its place among the streams of that number, counted from 1: programs that share a GPU number their streams on their own.
+    pub alike: u32,
+}
+
+/// A kernel, copy or fill whose end is missing, as in a file that was cut off. How long it ran is unknown, so it is no [`Work`].
+#[derive(Clone, Copy, Debug)]
+pub struct Unfinished {
+    pub slice: u32,
+    /// Row of its link; [`NONE`] if it has none.
+    pub link: u32,
+    /// Its stream; `None` if nothing on it has an end.
+    pub stream: Option<u32>,
 }
 
 /// A GPU as the file numbers it.
@@ -151,6 +163,11 @@ pub struct GpuModel {
     pub streams: Vec<Stream>,
     /// In order of start.
     pub work: Vec<Work>,
+    /// In order of start.
+    pub unfinished: Vec<Unfinished>,
+    /// By [`GpuModel::devices`]: times in which [`GpuModel::unfinished`] may have run, each from its start to that of the next
+    /// kernel or copy on its stream. Disjoint, in order.
+    unfinished_spans: Vec<Vec<Span>>,
     /// Programs that made calls, in order of their first one.
     pub hosts: Vec<ProcessId>,
     /// Host program of each of [`GpuModel::devices`].
@@ -161,6 +178,8 @@ pub struct GpuModel {
     pub ambiguous: Ambiguous,
     /// Slices around calls on tracks of their own, by call: see [`super::beside`].
     around_calls: HashMap<u32, u32>,
+    /// Time that slices spent in these calls, in nanoseconds, by slice.
+    time_beside: HashMap<u32, i64>,
     /// Launches without a timed device record, in order of time.
     pub silent: Vec<Silent>,
     /// Of each of [`GpuModel::devices`], the time from which launches without a device record may have run although they come after
@@ -235,11 +254,14 @@ impl<'a> GpuTrace<'a> {
             devices: Vec::new(),
             streams: Vec::new(),
             work: Vec::new(),
+            unfinished: Vec::new(),
+            unfinished_spans: Vec::new(),
             hosts: Vec::new(),
             drivers: Vec::new(),
             calls: Vec::new(),
             ambiguous: Ambiguous::default(),
             around_calls: HashMap::default(),
+            time_beside: HashMap::default(),
             silent: Vec::new(),
             unknown_from: Vec::new(),
             recorded: Recorded::default(),
@@ -250,6 +272,7 @@ impl<'a> GpuTrace<'a> {
         };
         let mut gpu = GpuTrace { trace, model };
         gpu.around_calls = super::beside::slices_around(trace, &gpu.kinds);
+        gpu.time_beside = super::beside::time_in_calls(trace, &gpu.around_calls);
         gpu.collect();
         gpu.link();
         gpu.find_silent();
@@ -262,8 +285,10 @@ impl<'a> GpuTrace<'a> {
         let trace = self.trace;
         let slices = &trace.slices;
         let mut near = 0;
-        let mut streams: HashMap<(ProcessId, Option<i64>), u32> = HashMap::default();
+        let mut streams: HashMap<(ProcessId, Option<i64>, u32), u32> = HashMap::default();
+        let mut unfinished: Vec<(Unfinished, (ProcessId, Option<i64>, u32))> = Vec::new();
         let mut devices: HashMap<ProcessId, u32> = HashMap::default();
+        let untimed: HashSet<u32> = trace.links.untimed.iter().map(|(row, _)| *row as u32).collect();
         let mut call_names: HashSet<StringId> = HashSet::default();
         let mut hosts: HashMap<ProcessId, HostId> = HashMap::default();
         let n_of =
@@ -299,13 +324,20 @@ impl<'a> GpuTrace<'a> {
             let Some((process, key)) = self.thread_of(i) else { continue };
             let given =
                 row.map(|row| trace.links.stream(row)).filter(|stream| *stream != LinkTable::NO_STREAM);
-            let number = given.map(i64::from).or_else(|| stream_number(trace, key));
-            let stream = *streams.entry((process, number)).or_insert_with(|| {
+            let (own, alike) = stream_number(trace, key);
+            let number = given.map(i64::from).or(own);
+            let of = (process, number, alike);
+            let link = row.map_or(NONE, |row| row as u32);
+            if slices.dur.get(i) == UNFINISHED || untimed.contains(&link) {
+                unfinished.push((Unfinished { slice: i as u32, link, stream: None }, of));
+                continue;
+            }
+            let stream = *streams.entry(of).or_insert_with(|| {
                 let device = *devices.entry(process).or_insert_with(|| {
                     self.devices.push(Device { process, number: scope::gpu_number(trace, process) });
                     self.devices.len() as u32 - 1
                 });
-                self.streams.push(Stream { device, number });
+                self.streams.push(Stream { device, number, alike });
                 self.streams.len() as u32 - 1
             });
             let class = self.classes.of(trace, slices.name[i], kind);
@@ -320,10 +352,13 @@ impl<'a> GpuTrace<'a> {
                 launch: NONE,
                 op: NONE,
                 step: NO_STEP,
-                link: row.map_or(NONE, |row| row as u32),
+                link,
                 is_before_launch: false,
             });
         }
+        let on = |(one, of): (Unfinished, _)| Unfinished { stream: streams.get(&of).copied(), ..one };
+        self.unfinished = unfinished.into_iter().map(on).collect();
+        self.unfinished_spans = self.find_unfinished_spans();
         self.calls.sort_unstable_by_key(|call| (call.correlation, call.host, call.slice));
         // Of nested calls with one correlation id (a driver call in a runtime call), the outer one is kept.
         self.calls.dedup_by(|later, first| {
@@ -335,6 +370,23 @@ impl<'a> GpuTrace<'a> {
             is_same
         });
         self.calls.shrink_to_fit();
+    }
+
+    /// See [`GpuModel::unfinished_spans`].
+    fn find_unfinished_spans(&self) -> Vec<Vec<Span>> {
+        let mut spans: Vec<Vec<Span>> = vec![Vec::new(); self.devices.len()];
+        let mut next = vec![i64::MAX; self.streams.len()];
+        let mut later = self.work.iter().rev().peekable();
+        for Unfinished { slice, stream, .. } in self.unfinished.iter().rev() {
+            let start = self.trace.slices.ts[*slice as usize];
+            while let Some(work) = later.next_if(|work| work.start >= start) {
+                next[work.stream as usize] = work.start;
+            }
+            if let Some(stream) = stream.map(|stream| stream as usize) {
+                spans[self.streams[stream].device as usize].push((start, next[stream]));
+            }
+        }
+        spans.into_iter().map(|spans| spans::union(spans.into_iter().rev())).collect()
     }
 
     /// Host program of each GPU.
@@ -377,7 +429,8 @@ impl<'a> GpuTrace<'a> {
         &self.calls[from..from + n]
     }
 
-    fn thread_of(&self, slice: usize) -> Option<(ProcessId, Key)> {
+    /// Process and key of a slice's thread.
+    pub fn thread_of(&self, slice: usize) -> Option<(ProcessId, Key)> {
         let track = self.trace.slices.track[slice].0 as usize;
         let thread = self.trace.tracks.thread.get(track).copied().flatten()?.0 as usize;
         Some((*self.trace.threads.process.get(thread)?, *self.trace.threads.key.get(thread)?))
@@ -431,6 +484,8 @@ impl<'a> GpuTrace<'a> {
         let links = &trace.links;
         let mut untimed: Vec<i64> =
             links.untimed.iter().map(|(row, _)| links.correlation.get(*row as usize)).collect();
+        let unfinished = self.unfinished.iter().filter(|unfinished| unfinished.link != NONE);
+        untimed.extend(unfinished.map(|unfinished| links.correlation.get(unfinished.link as usize)));
         untimed.sort_unstable();
         let captures = self.captures();
         // In a time range of a trace, kernels of the last launches lie after its end.
@@ -489,7 +544,16 @@ impl<'a> GpuTrace<'a> {
         }
         let first = self.hidden_launches(device, last_launch, i64::MAX).next().map(|silent| silent.ts);
         let first_done = done.into_iter().filter(|done| *done != i64::MIN).min();
-        first.zip(first_done).map_or(i64::MAX, |(launched, done)| launched.max(done))
+        let launched = first.zip(first_done).map_or(i64::MAX, |(launched, done)| launched.max(done));
+        let open = self.unfinished_spans[device as usize].last().filter(|(_, end)| *end == i64::MAX);
+        open.map_or(launched, |(start, _)| launched.min(*start))
+    }
+
+    /// Whether kernels whose end is missing may have run on `device` in `span`.
+    pub fn may_have_been_unfinished(&self, device: u32, (from, to): Span) -> bool {
+        let spans = self.unfinished_spans.get(device as usize).map_or(&[][..], Vec::as_slice);
+        let at = spans.partition_point(|(_, end)| *end <= from);
+        spans.get(at).is_some_and(|(start, _)| *start < to)
     }
 
     /// Whether unrecorded kernels may have run on `device` before `end`, after everything that was recorded on their stream.
@@ -541,7 +605,7 @@ impl<'a> GpuTrace<'a> {
 
     /// Whether anything ran on a GPU that the trace does not show.
     pub fn hides_work(&self) -> bool {
-        self.silent.iter().any(Silent::hides_work)
+        !self.unfinished.is_empty() || self.silent.iter().any(Silent::hides_work)
     }
 
     /// Launches without a device record that may have run on `device`, called from `from` to `to` (nanoseconds, inclusive).
@@ -555,8 +619,12 @@ impl<'a> GpuTrace<'a> {
     }
 
     /// Whether unrecorded kernels may have run between two kernels of a device: there is a launch without a device record between
-    /// their launches, and kernels run in launch order; or it comes after all recorded ones, and another stream was done before.
+    /// their launches, and kernels run in launch order; or it comes after all recorded ones, and another stream was done before; or a
+    /// kernel without an end began before.
     pub fn may_have_worked(&self, device: u32, previous: &Work, next: &Work) -> bool {
+        if self.may_have_been_unfinished(device, (previous.end, next.start)) {
+            return true;
+        }
         if self.silent.is_empty() {
             return false;
         }
@@ -799,6 +867,12 @@ impl<'a> GpuTrace<'a> {
         parent.or_else(|| self.around_calls.get(&slice).copied())
     }
 
+    /// Time that a slice took itself, in nanoseconds: also without the calls in it that are on tracks of their own.
+    pub fn self_ns(&self, slice: usize) -> i64 {
+        let beside = self.time_beside.get(&(slice as u32)).copied().unwrap_or(0);
+        self.trace.slices.self_ns.get(slice).saturating_sub(beside).max(0)
+    }
+
     /// The innermost operator around a call.
     pub fn op_of(&self, call: u32) -> Option<u32> {
         self.around(call, |_, kind| kind == Kind::Op)
@@ -895,9 +969,10 @@ impl<'a> GpuTrace<'a> {
 
     /// Name of a stream.
     pub fn stream_label(&self, stream: u32) -> String {
-        match self.streams.get(stream as usize).and_then(|stream| stream.number) {
-            Some(number) => number.to_string(),
-            None => "?".to_string(),
+        match self.streams.get(stream as usize) {
+            Some(Stream { number: Some(number), alike: ..=1, .. }) => number.to_string(),
+            Some(Stream { number: Some(number), alike, .. }) => format!("{number} #{alike}"),
+            _ => "?".to_string(),
         }
     }
 
@@ -972,11 +1047,20 @@ pub fn is_copy(kind: Kind, class: &Class) -> bool {
     kind == Kind::Copy || (kind == Kind::Kernel && class.is_copy)
 }
 
-/// `7` of `stream 7`, as old profilers name the thread.
-fn stream_number(trace: &Trace, key: Key) -> Option<i64> {
+/// 7 and 1 of `stream 7`, as old profilers name the thread, and 7 and 2 of `stream 7 #2` or `stream 7 waits #2`, the stream of that
+/// number of a second program: see [`Stream`].
+pub fn stream_number(trace: &Trace, key: Key) -> (Option<i64>, u32) {
     match key {
-        Key::Number(number) => Some(number),
-        Key::Text(id) => trace.strings.get(id).trim().strip_prefix("stream ")?.trim().parse().ok(),
-        Key::Digits(_) => None,
+        Key::Number(number) => (Some(number), 1),
+        Key::Text(id) => {
+            let text = trace.strings.get(id).trim();
+            let Some(rest) = text.strip_prefix("stream ").map(str::trim) else { return (None, 1) };
+            let (number, alike) = match rest.rsplit_once(" #") {
+                Some((number, alike)) => (number, alike.parse().unwrap_or(1)),
+                None => (rest, 1),
+            };
+            (number.parse().ok(), alike)
+        }
+        Key::Digits(_) => (None, 1),
     }
 }

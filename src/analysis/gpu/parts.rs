@@ -284,16 +284,18 @@ pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWin
         let window = gpu.step(step).map(|step| (step.start, step.end));
         window.map_or(0, |(start, end)| gpu.hidden_launches(device, start, end).count() as u64)
     };
-    let is_complete = |step: Option<u32>, next: Option<u32>, end: i64| {
+    let is_complete = |step: Option<u32>, next: Option<u32>, (start, end): Span| {
         let from = step.and_then(|step| gpu.step(step)).map_or(i64::MIN, |step| step.start);
         let until = next.map_or(i64::MAX, |next| first[next as usize].1);
-        gpu.hidden_launches(device, from, until).next().is_none() && !gpu.may_have_worked_before(device, end)
+        gpu.hidden_launches(device, from, until).next().is_none()
+            && !gpu.may_have_worked_before(device, end)
+            && !gpu.may_have_been_unfinished(device, (start, end))
     };
     let mut windows = Vec::with_capacity(starts.len() + 1);
     if let Some((start, _)) = starts.first()
         && *start > whole.0
     {
-        let is_complete = is_complete(None, starts.first().map(|(_, step)| *step), *start);
+        let is_complete = is_complete(None, starts.first().map(|(_, step)| *step), (whole.0, *start));
         windows.push(StepWindow {
             step: NO_STEP,
             device,
@@ -305,7 +307,7 @@ pub fn step_windows(gpu: &GpuTrace<'_>, device: u32, whole: Span) -> Vec<StepWin
     }
     for (i, (start, step)) in starts.iter().enumerate() {
         let end = starts.get(i + 1).map_or(whole.1, |(next, _)| *next);
-        let is_complete = is_complete(Some(*step), starts.get(i + 1).map(|(_, step)| *step), end);
+        let is_complete = is_complete(Some(*step), starts.get(i + 1).map(|(_, step)| *step), (*start, end));
         windows.push(StepWindow {
             step: *step,
             device,

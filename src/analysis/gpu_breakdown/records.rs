@@ -3,8 +3,9 @@
 use crate::analysis::gpu::facts::Vendor;
 use crate::analysis::gpu::model::Ambiguous;
 use crate::analysis::gpu::{GpuTrace, Tool};
-use crate::base::hash::HashMap;
+use crate::base::hash::{HashMap, HashSet};
 use crate::base::sort;
+use crate::base::strings::StringId;
 use crate::base::units::{counted, format_ns, group_digits};
 use crate::report::Report;
 
@@ -59,28 +60,42 @@ pub fn missing(gpu: &GpuTrace<'_>) -> Option<String> {
     ))
 }
 
-/// Adds warnings on untimed kernels, clock skew and ambiguous correlation ids.
+/// Names of kernels and how many there are of each, the most frequent first.
+fn names(gpu: &GpuTrace<'_>, all: &[StringId]) -> String {
+    let mut by_name: HashMap<&str, u64> = HashMap::default();
+    for name in all {
+        *by_name.entry(gpu.shown_name(*name).unwrap_or("")).or_default() += 1;
+    }
+    let mut by_name: Vec<(&str, u64)> = by_name.into_iter().collect();
+    sort::by(&mut by_name, |a, b| (b.1, a.0).cmp(&(a.1, b.0)));
+    let text: Vec<String> = by_name.iter().take(N_NAMES).map(|(name, n)| format!("{name} ({n})")).collect();
+    let more = match by_name.len().saturating_sub(N_NAMES) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    text.join(", ") + &more
+}
+
+/// Adds warnings on untimed kernels, kernels without an end, clock skew and ambiguous correlation ids.
 pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
     let slices = &gpu.trace.slices;
-    let untimed = &gpu.trace.links.untimed;
+    let unfinished: HashSet<u64> =
+        gpu.unfinished.iter().map(|unfinished| u64::from(unfinished.link)).collect();
+    let untimed = gpu.trace.links.untimed.iter().filter(|(row, _)| !unfinished.contains(row));
+    let untimed: Vec<StringId> = untimed.map(|(_, name)| *name).collect();
     if !untimed.is_empty() {
-        let mut by_name: HashMap<&str, u64> = HashMap::default();
-        for (_, name) in untimed {
-            *by_name.entry(gpu.shown_name(*name).unwrap_or("")).or_default() += 1;
-        }
-        let mut by_name: Vec<(&str, u64)> = by_name.into_iter().collect();
-        sort::by(&mut by_name, |a, b| (b.1, a.0).cmp(&(a.1, b.0)));
-        let names: Vec<String> =
-            by_name.iter().take(N_NAMES).map(|(name, n)| format!("{name} ({n})")).collect();
-        let more = match by_name.len().saturating_sub(N_NAMES) {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
         report.warning(format!(
-            "{} no timestamps (start and duration 0): {}{more}. Not timed by the driver, so excluded from means, counts and the \
-             time range.",
+            "{} no timestamps (start and duration 0): {}. Not timed by the driver, so excluded from means, counts and the time range.",
             counted(untimed.len() as u64, "kernel or copy has", "kernels and copies have"),
-            names.join(", "),
+            names(gpu, &untimed),
+        ));
+    }
+    let unfinished: Vec<StringId> = gpu.unfinished.iter().map(|it| slices.name[it.slice as usize]).collect();
+    if !unfinished.is_empty() {
+        report.warning(format!(
+            "{} no end in this file: {}. Their durations are unknown, so they are excluded from counts, means, busy and idle time.",
+            counted(unfinished.len() as u64, "kernel or copy has", "kernels and copies have"),
+            names(gpu, &unfinished),
         ));
     }
     let before: Vec<i64> = gpu

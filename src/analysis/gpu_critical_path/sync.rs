@@ -6,7 +6,7 @@
 
 use super::graph::{EventId, Graph};
 use crate::analysis::gpu::facts::integer;
-use crate::analysis::gpu::model::{NONE, Stream};
+use crate::analysis::gpu::model::{NONE, Stream, stream_number};
 use crate::analysis::gpu::{GpuTrace, Kind};
 use crate::base::sort;
 use crate::trace::builder::for_each_member;
@@ -137,11 +137,14 @@ impl Row {
                 _ => {}
             });
         }
-        let process = gpu.process_of(i)?;
+        let (process, key) = gpu.thread_of(i)?;
+        let (_, alike) = stream_number(gpu.trace, key);
         let device = gpu.devices.iter().position(|device| device.process == process).map(|at| at as u32);
         let stream_of = |number: Option<i64>| {
             let is = |stream: &Stream| {
-                Some(stream.device) == device && stream.number.is_some() && stream.number == number
+                Some(stream.device) == device
+                    && stream.number.is_some()
+                    && (stream.number, stream.alike) == (number, alike)
             };
             gpu.streams.iter().position(is).map(|at| at as u32)
         };

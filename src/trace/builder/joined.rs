@@ -18,6 +18,7 @@ use crate::trace::Position;
 use crate::trace::args::ArgsPlace;
 use crate::trace::event_table::{EventRow, EventTable, IS_JOINED};
 use crate::trace::events::{Phase, flag};
+use crate::trace::links::WORK_CATEGORIES;
 use crate::trace::slices::{SliceId, UNFINISHED};
 use crate::trace::tracks::ThreadId;
 
@@ -167,6 +168,13 @@ pub(super) fn join(builder: &mut TraceBuilder, events: &mut EventTable) -> Ends 
         note(builder, events, begin, &UNFINISHED_SLICE);
         let flags = row.flags | flag::NO_DURATION;
         events.rows.replace(begin, EventRow { phase: Phase::Complete, dur: 0, flags, ..row });
+        let place = events.places.get(begin);
+        let trace = &mut builder.trace;
+        let is_work =
+            trace.strings.get_opt(place.category).is_some_and(|text| WORK_CATEGORIES.contains(&text));
+        if is_work && let Some(link) = trace.links.find(place.offset, 0) {
+            trace.links.untimed.push((link as u64, row.name));
+        }
     }
     join_rest(builder, events, &in_chain, &mut ends);
     events.end_args.sort_unstable_by_key(|row| row.0);
