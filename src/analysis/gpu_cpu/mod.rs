@@ -223,7 +223,7 @@ fn sums(gpu: &GpuTrace<'_>, waits: &Waits) -> Vec<((StringId, Kind), Sums)> {
         if kind_name(kind).is_some() && dur >= 0 {
             let sums = by_name.of(gpu.group_name(i), kind);
             sums.count += 1;
-            sums.own = sums.own.saturating_add(slices.self_ns.get(i).max(0));
+            sums.own = sums.own.saturating_add(gpu.self_ns(i));
         }
     }
     for (cover, sweep) in &mut waiting {

@@ -234,7 +234,7 @@ fn sums(gpu: &GpuTrace<'_>, launched: &[Launched]) -> (HashMap<StringId, Sums>, 
         sums.direct = sums.direct.saturating_add(busy);
         let kernel = slices.name[first.slice as usize];
         instances.push(Instance { slice, busy, kernel, step: first.step });
-        sums.cpu_own = sums.cpu_own.saturating_add(slices.self_ns.get(slice as usize).max(0));
+        sums.cpu_own = sums.cpu_own.saturating_add(gpu.self_ns(slice as usize));
         for_each_around(gpu, slice, |op| {
             for span in &spans {
                 let new = || Covered { last: *span, ns: 0, is_out_of_order: false };
