@@ -743,9 +743,8 @@ impl Capture for Nsys {
         }
         let (thread, name, category): (ThreadId, StringId, &'static str) = match kind {
             Kind::Kernel => {
-                let ids = [columns.name, columns.short_name].map(|column| row.int(column));
-                let named = ids.into_iter().flatten().find(|id| self.names.get(*id).is_some());
-                let name = self.names.intern(named.or(ids[0]), place.offset, out);
+                let id = row.int(columns.name).or_else(|| row.int(columns.short_name));
+                let name = self.names.intern(id, place.offset, out);
                 let thread = self.on_gpu(table, "", row, place, out);
                 let columns = &self.tables[table].columns;
                 let args = &mut self.rows.args;
