@@ -18,8 +18,8 @@ issue_kinds! {
 #[derive(Clone, Default)]
 pub struct Hidden {
     strings: Vec<(StringId, String)>,
-    /// By metadata row.
-    metadata: Vec<(usize, String)>,
+    /// By metadata row: name and value.
+    metadata: Vec<(usize, (String, String))>,
     file_name: Option<String>,
     producer: Option<String>,
     /// By profile number.
@@ -81,11 +81,18 @@ impl Trace {
         let mut places = Places::default();
         known.look_at(&self.strings);
         self.hide_strings(&known.found, &mut places);
-        for (number, (name, value)) in self.source.metadata.iter_mut().enumerate() {
-            if let Some(without) = hide_value(name, value) {
-                places.add(name.clone(), without.n);
-                self.hidden.metadata.push((number, std::mem::replace(value, without.text)));
+        for (number, row) in self.source.metadata.iter_mut().enumerate() {
+            // A name may hold a secret too: `password=…` as a key.
+            let (name, value) = (hide(&row.0), hide_value(&row.0, &row.1));
+            let n = name.iter().chain(&value).map(|without| without.n).sum();
+            if n == 0 {
+                continue;
             }
+            let shown = row.clone();
+            row.0 = name.map_or_else(|| shown.0.clone(), |without| without.text);
+            row.1 = value.map_or_else(|| shown.1.clone(), |without| without.text);
+            places.add(row.0.clone(), n);
+            self.hidden.metadata.push((number, shown));
         }
         if let Some(Without { text, n }) = hide(&self.source.file_name) {
             places.add("file name", n);
@@ -137,9 +144,9 @@ impl Trace {
         if !hidden.strings.is_empty() {
             self.strings.replace(&hidden.strings);
         }
-        for (number, text) in hidden.metadata {
-            if let Some((_, value)) = self.source.metadata.get_mut(number) {
-                *value = text;
+        for (number, shown) in hidden.metadata {
+            if let Some(row) = self.source.metadata.get_mut(number) {
+                *row = shown;
             }
         }
         if let Some(name) = hidden.file_name {

@@ -1,7 +1,7 @@
 //! Secrets in raw JSON, including broken or truncated JSON.
 
 use super::names::{Telling, telling};
-use super::{HIDDEN, hide_value, is_harmless, may_hold};
+use super::{HIDDEN, hide, hide_value, is_harmless, may_hold};
 use crate::base::json::write::push_string;
 use crate::base::json::{RawStr, unescape_to_string};
 
@@ -65,11 +65,12 @@ pub fn hide_under(key: &str, raw: &[u8]) -> Option<(Vec<u8>, u64)> {
                 let text = unescape_to_string(RawStr { bytes, escaped: bytes.contains(&b'\\') });
                 let is_key = raw[at..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
                 let Some(around) = open.last_mut() else { break };
-                if is_key {
-                    around.key = text;
-                    continue;
-                }
-                if let Some((hidden, found)) = around.judge(&text) {
+                // A key announces nothing about itself, but may be a setting with its value, or a key of a service.
+                let judged = match is_key {
+                    true => hide(&text).map(|without| (without.text, without.n)),
+                    false => around.judge(&text),
+                };
+                if let Some((hidden, found)) = judged {
                     out.extend_from_slice(&raw[copied..start - 1]);
                     push_string(&hidden, &mut out);
                     // A truncated text stays truncated.
@@ -79,7 +80,10 @@ pub fn hide_under(key: &str, raw: &[u8]) -> Option<(Vec<u8>, u64)> {
                     copied = at;
                     n += found;
                 }
-                around.take(text);
+                match is_key {
+                    true => around.key = text,
+                    false => around.take(text),
+                }
             }
             byte if byte.is_ascii_digit() || byte == b'-' => {
                 let start = at;

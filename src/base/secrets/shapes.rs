@@ -15,46 +15,46 @@ enum Of {
     Dotted,
 }
 
-/// Start, characters that follow, and their minimum number.
-const SHAPES: [(&str, Of, usize); 38] = [
-    ("sk-", Of::Words, 16),
-    ("sk_live_", Of::Letters, 12),
-    ("sk_test_", Of::Letters, 12),
-    ("rk_live_", Of::Letters, 12),
-    ("whsec_", Of::Letters, 20),
-    ("ghp_", Of::Letters, 16),
-    ("gho_", Of::Letters, 16),
-    ("ghu_", Of::Letters, 16),
-    ("ghs_", Of::Letters, 16),
-    ("ghr_", Of::Letters, 16),
-    ("github_pat_", Of::Words, 20),
-    ("glpat-", Of::Words, 16),
-    ("AKIA", Of::Capitals, 16),
-    ("ASIA", Of::Capitals, 16),
-    ("xoxb-", Of::Words, 10),
-    ("xoxp-", Of::Words, 10),
-    ("xoxa-", Of::Words, 10),
-    ("xoxr-", Of::Words, 10),
-    ("xoxs-", Of::Words, 10),
-    ("xoxe-", Of::Words, 10),
-    ("xapp-", Of::Words, 10),
-    ("hf_", Of::Letters, 20),
-    ("AIza", Of::Words, 30),
-    ("ya29.", Of::Words, 20),
-    ("npm_", Of::Letters, 30),
-    ("pypi-", Of::Words, 40),
-    ("SG.", Of::Dotted, 40),
-    ("nvapi-", Of::Words, 20),
-    ("gsk_", Of::Letters, 30),
-    ("r8_", Of::Letters, 30),
-    ("dop_v1_", Of::Letters, 40),
-    ("hvs.", Of::Words, 20),
-    ("tskey-", Of::Words, 16),
-    ("shpat_", Of::Letters, 20),
-    ("dapi", Of::Letters, 32),
-    ("sk_", Of::Letters, 32),
-    ("xai-", Of::Letters, 30),
-    ("pplx-", Of::Letters, 30),
+/// Start, characters that follow, their minimum number, and the number that the issuer always gives out; 0 if it varies.
+const SHAPES: [(&str, Of, usize, usize); 38] = [
+    ("sk-", Of::Words, 16, 0),
+    ("sk_live_", Of::Letters, 12, 24),
+    ("sk_test_", Of::Letters, 12, 24),
+    ("rk_live_", Of::Letters, 12, 24),
+    ("whsec_", Of::Letters, 20, 0),
+    ("ghp_", Of::Letters, 16, 36),
+    ("gho_", Of::Letters, 16, 36),
+    ("ghu_", Of::Letters, 16, 36),
+    ("ghs_", Of::Letters, 16, 36),
+    ("ghr_", Of::Letters, 16, 36),
+    ("github_pat_", Of::Words, 20, 0),
+    ("glpat-", Of::Words, 16, 20),
+    ("AKIA", Of::Capitals, 16, 16),
+    ("ASIA", Of::Capitals, 16, 16),
+    ("xoxb-", Of::Words, 10, 0),
+    ("xoxp-", Of::Words, 10, 0),
+    ("xoxa-", Of::Words, 10, 0),
+    ("xoxr-", Of::Words, 10, 0),
+    ("xoxs-", Of::Words, 10, 0),
+    ("xoxe-", Of::Words, 10, 0),
+    ("xapp-", Of::Words, 10, 0),
+    ("hf_", Of::Letters, 20, 34),
+    ("AIza", Of::Words, 30, 35),
+    ("ya29.", Of::Words, 20, 0),
+    ("npm_", Of::Letters, 30, 36),
+    ("pypi-", Of::Words, 40, 0),
+    ("SG.", Of::Dotted, 40, 0),
+    ("nvapi-", Of::Words, 20, 0),
+    ("gsk_", Of::Letters, 30, 52),
+    ("r8_", Of::Letters, 30, 37),
+    ("dop_v1_", Of::Letters, 40, 0),
+    ("hvs.", Of::Words, 20, 0),
+    ("tskey-", Of::Words, 16, 0),
+    ("shpat_", Of::Letters, 20, 0),
+    ("dapi", Of::Letters, 32, 0),
+    ("sk_", Of::Letters, 32, 0),
+    ("xai-", Of::Letters, 30, 0),
+    ("pplx-", Of::Letters, 30, 0),
 ];
 
 impl Of {
@@ -87,14 +87,18 @@ pub fn find(text: &str, word: Range<usize>, found: &mut Vec<Range<usize>>) {
             }
             continue;
         }
-        for (opening, of, min) in SHAPES {
+        for (opening, of, min, exact) in SHAPES {
             let Some(body) = rest.strip_prefix(opening) else { continue };
             let len = body.bytes().take_while(|byte| of.has(*byte)).count();
             // Words of a name have hardly any digits. Account ids have an exact length.
-            let n_digits = body.as_bytes()[..len].iter().filter(|byte| byte.is_ascii_digit()).count();
-            let longest = body[..len].split(['-', '_', '.']).map(str::len).max().unwrap_or(0);
-            let is_exact = !matches!(of, Of::Capitals) || len == min;
-            if len >= min && is_exact && n_digits >= 2 && longest >= 8 {
+            let key = &body[..len];
+            let count = |is: fn(&u8) -> bool| key.bytes().filter(is).count();
+            let longest = key.split(['-', '_', '.']).map(str::len).max().unwrap_or(0);
+            let is_exact = len == exact
+                && (matches!(of, Of::Capitals)
+                    || count(u8::is_ascii_uppercase) >= 4 && count(u8::is_ascii_lowercase) >= 4);
+            let looks_random = !matches!(of, Of::Capitals) && count(u8::is_ascii_digit) >= 2 && longest >= 8;
+            if len >= min && (is_exact || looks_random) {
                 found.push(at..at + opening.len() + len);
                 return;
             }

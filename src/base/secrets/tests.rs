@@ -40,6 +40,25 @@ fn secrets_are_hidden_in_text() {
     check("password: FAKE", "password: (hidden)");
 }
 
+/// Issuers give these a fixed length, so they need no digits: a Hugging Face token is 34 letters, and 17% of AWS key ids (16 of
+/// A–Z and 2–7) have at most one digit.
+#[test]
+fn keys_of_a_known_length_need_no_digits() {
+    for (opening, body) in [
+        ("hf_", "kQwErTyUiOpAsDfGhJkLzXcVbNmQwErTyU"),
+        ("AKIA", "IOSFODNNFEXAMPLE"),
+        ("ASIA", "IOSFODNN7EXAMPLE"),
+        ("glpat-", "aBcDeF-hIjKlMnOpQ_sT"),
+        ("ghp_", "aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgHiJ"),
+    ] {
+        let key = format!("{opening}{body}");
+        assert_eq!(hidden(&format!("HF: {key}")), "HF: (hidden)");
+        // One character less: no key of this issuer.
+        let shorter = &key[..key.len() - 1];
+        assert_eq!(hidden(shorter), shorter);
+    }
+}
+
 #[test]
 fn what_is_no_secret_stays() {
     for text in [
@@ -61,6 +80,8 @@ fn what_is_no_secret_stays() {
         "ssh://git@github.com/x",
         "sk-learn-pipeline-of-transformers",
         "hf_transformers_model_runner",
+        "hf_transformersmodelrunnerforwardpassab",
+        "glpat-of-words-with-dash",
         "pass=3 bypass: x compass=12",
         "password=(hidden) token=(hidden 2) secret=$SECRET api_key=<key> password=***",
         "wrong password: try again later",
@@ -100,6 +121,11 @@ fn members_and_elements_are_judged_by_those_before_them() {
     check(
         r#"{"HF_TOKEN": "hf_a\"b", "n_tokens":"7","env":{"PATH":"/bin"}}"#,
         r#"{"HF_TOKEN": "(hidden)", "n_tokens":"7","env":{"PATH":"/bin"}}"#,
+    );
+    // Keys are texts as well.
+    check(
+        r#"{"password=FAKE0000":1,"a":{"url https://u:FAKE0000@h/":"z"}}"#,
+        r#"{"password=(hidden)":1,"a":{"url https://u:(hidden)@h/":"z"}}"#,
     );
     check(r#"{"token":"the","piece":"ing"}"#, r#"{"token":"the","piece":"ing"}"#);
     check(r#"{"correlation":12,"grid":[1,2,3],"key":"a"}"#, r#"{"correlation":12,"grid":[1,2,3],"key":"a"}"#);
