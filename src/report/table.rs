@@ -69,6 +69,8 @@ pub enum Content {
     Record,
     /// Values whose meaning is the name or key in their row.
     Value,
+    /// Files, folders and libraries, whatever their form: `Makefile`, `libm`.
+    Path,
 }
 
 /// Treatment of a column's values in a comparison of two tables.

@@ -54,7 +54,7 @@ fn table(graph: &StackGraph, all: &Merged, number: usize) -> Table {
     let mut columns = vec![
         Column::key("function", "function", Content::Symbol, texts(&|node| label(node).name.clone())),
         Column::key("callers", "called by", Content::Symbol, texts(&|node| callers(all, node))),
-        Column::text("file", "file", Content::Plain, texts(&place)),
+        Column::text("file", "file", Content::Path, texts(&place)),
     ];
     if graph.is_difference {
         columns.push(amounts("total_a", "total in A", &|node| all.totals[node].before));

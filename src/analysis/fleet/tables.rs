@@ -41,7 +41,7 @@ pub fn ranks(runs: &[RunOfFleet<'_>]) -> Table {
     }
     columns.extend([
         Column::text("host", "host", Content::Plain, file(|file| file.host)),
-        Column::text("file", "file", Content::Plain, file(|file| file.file)),
+        Column::text("file", "file", Content::Path, file(|file| file.file)),
         Column::counts("steps", "steps", Unit::Count, rows.iter().map(|(_, rank)| rank.steps.len() as u64)),
         time("gpu_time", "GPU time", |row| Some(row.gpu_time))
             .hint("wall time of its steps on the GPU")

@@ -43,7 +43,7 @@ impl Ranks<'_, '_> {
             Column::text(
                 "file",
                 "file",
-                Content::Plain,
+                Content::Path,
                 texts(rows.iter().map(|row| Some(rank(row)?.gpu.trace.source.file_name.as_str()))),
             ),
             Column::key(
@@ -110,7 +110,7 @@ impl Ranks<'_, '_> {
             "left_out",
             "Files not compared",
             vec![
-                Column::key("file", "file", Content::Plain, texts(rows.iter().map(|row| Some(row.file)))),
+                Column::key("file", "file", Content::Path, texts(rows.iter().map(|row| Some(row.file)))),
                 Column::integer("rank", "rank", Unit::Id, rows.iter().map(|row| row.rank).collect()),
                 Column::text(
                     "why",

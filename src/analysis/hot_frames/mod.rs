@@ -149,7 +149,7 @@ fn runs_table(all: &[(&Trace, &ProfileRun)]) -> Table {
             Column::key(
                 "file",
                 "file",
-                Content::Plain,
+                Content::Path,
                 texts(&|trace, _| Some(trace.source.file_name.clone())),
             ),
             Column::text("mode", "mode", Content::Plain, texts(&|_, profile| profile.mode.clone())),
@@ -387,7 +387,7 @@ impl<'a> ProfileTables<'a> {
             title,
             vec![
                 Column::key("function", "function", Content::Symbol, functions).hint("qualified name"),
-                Column::text("file", "file", Content::Plain, names),
+                Column::text("file", "file", Content::Path, names),
                 Column::key("place", "place", Content::Plain, spans)
                     .hint("line:columns, or line–last line; columns are 0-based byte offsets, end exclusive"),
                 self_count,
@@ -409,7 +409,7 @@ impl<'a> ProfileTables<'a> {
                 .hint(SHARE_HINT),
                 self_time,
                 Column::text("kind", "kind", Content::Plain, kinds).hint(KIND_HINT),
-                Column::key("path", "path", Content::Plain, paths),
+                Column::key("path", "path", Content::Path, paths),
                 Column::counts("frame_id", "frame", Unit::Id, rows.iter().map(|row| frames.frame_id[*row]))
                     .hint("frame number in the file"),
             ],
@@ -462,7 +462,7 @@ impl<'a> ProfileTables<'a> {
             Column::text(
                 "file",
                 "file",
-                Content::Plain,
+                Content::Path,
                 names().map(|(path, _)| path.map(places::display_name)).collect(),
             ),
         ];
@@ -476,7 +476,7 @@ impl<'a> ProfileTables<'a> {
             )
             .hint(KIND_HINT),
         );
-        columns.push(Column::key("path", "path", Content::Plain, names().map(|(path, _)| path).collect()));
+        columns.push(Column::key("path", "path", Content::Path, names().map(|(path, _)| path).collect()));
         Table::new(id, title, columns)
             .sorted_by("self", true)
             .caption("Sums over the frames with the same name and file.")
@@ -497,7 +497,7 @@ impl<'a> ProfileTables<'a> {
             functions.push(function.as_deref().filter(|_| total.key.1.is_some() || total.n_frames == 1));
         }
         let mut columns = vec![
-            Column::text("file", "file", Content::Plain, names),
+            Column::text("file", "file", Content::Path, names),
             Column::new("line", "line", Unit::Id, Content::Plain, line_cells(&totals))
                 .as_key()
                 .hint("0: no source"),
@@ -505,7 +505,7 @@ impl<'a> ProfileTables<'a> {
                 .hint("function of the first frame on the line"),
         ];
         columns.extend(self.totals(&totals));
-        columns.push(Column::key("path", "path", Content::Plain, paths));
+        columns.push(Column::key("path", "path", Content::Path, paths));
         Table::new(id, title, columns)
             .sorted_by("self", true)
             .caption("Sums over the frames that start on the same line.")
@@ -517,11 +517,11 @@ impl<'a> ProfileTables<'a> {
         let mut columns = vec![Column::text(
             "file",
             "file",
-            Content::Plain,
+            Content::Path,
             totals.iter().map(|t| path(t).map(places::display_name)).collect(),
         )];
         columns.extend(self.totals(totals));
-        columns.push(Column::key("path", "path", Content::Plain, totals.iter().map(path).collect()));
+        columns.push(Column::key("path", "path", Content::Path, totals.iter().map(path).collect()));
         Table::new(id, title, columns)
             .sorted_by("self", true)
             .caption("Sums over the frames of a file.")

@@ -349,7 +349,7 @@ pub fn table_of(
             Column::text(
                 "file",
                 "file",
-                Content::Plain,
+                Content::Path,
                 texts(rows.iter().map(|row| Some(&*place(row.1).file))),
             ),
             Column::integer("line", "line", Unit::Id, rows.iter().map(|row| place(row.1).line).collect()),

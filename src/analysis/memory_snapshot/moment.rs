@@ -82,7 +82,7 @@ pub fn table(
                 Content::Symbol,
                 texts(rows.iter().map(|row| Some(&*row.place.function))),
             ),
-            Column::key("file", "file", Content::Plain, texts(rows.iter().map(|row| Some(&*row.place.file)))),
+            Column::key("file", "file", Content::Path, texts(rows.iter().map(|row| Some(&*row.place.file)))),
             Column::integer("line", "line", Unit::Id, rows.iter().map(|row| row.place.line).collect())
                 .as_key(),
             Column::integer(

@@ -304,7 +304,7 @@ pub fn out_of_memory(snapshot: &Snapshot<'_>, id: String, title: String) -> Tabl
             Column::text(
                 "file",
                 "file",
-                Content::Plain,
+                Content::Path,
                 texts(place_of.iter().map(|at| Some(&*places.get(*at).file))),
             ),
             Column::integer(

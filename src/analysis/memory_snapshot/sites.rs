@@ -107,7 +107,7 @@ pub fn table(id: String, title: String, sites: &[Site]) -> Table {
             Content::Symbol,
             texts(rows.iter().map(|site| Some(&*site.place.function))),
         ),
-        Column::key("file", "file", Content::Plain, texts(rows.iter().map(|site| Some(&*site.place.file)))),
+        Column::key("file", "file", Content::Path, texts(rows.iter().map(|site| Some(&*site.place.file)))),
         Column::integer("line", "line", Unit::Id, rows.iter().map(|site| site.place.line).collect()).as_key(),
     ];
     columns.extend(amounts(

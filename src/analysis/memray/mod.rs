@@ -199,7 +199,7 @@ impl Sites {
         let line = |frame: &Option<Frame>| frame.map(|it| it.line).filter(|line| *line != NO_LINE);
         let mut columns = vec![
             Column::key("function", "function", Content::Symbol, text(|frame| frame.name)),
-            Column::key("file", "file", Content::Plain, text(|frame| frame.file)),
+            Column::key("file", "file", Content::Path, text(|frame| frame.file)),
             Column::integer("line", "line", Unit::Id, self.rows.iter().map(|(it, _)| line(it)).collect())
                 .as_key(),
         ];

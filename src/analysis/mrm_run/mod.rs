@@ -167,7 +167,7 @@ fn files_table(directory: &RunDirectory, trace: &Trace) -> Table {
         "files",
         "Files",
         vec![
-            Column::key("path", "file", Content::Plain, names.iter().map(|(name, _)| *name).collect()),
+            Column::key("path", "file", Content::Path, names.iter().map(|(name, _)| *name).collect()),
             Column::text(
                 "state",
                 "compared with the manifest",

@@ -305,7 +305,7 @@ fn add_weight(
     };
     let mut columns = vec![
         Column::key("function", "function", Content::Symbol, texts(&|sum| sum.function.0)),
-        Column::key("file", "file", Content::Plain, texts(&|sum| sum.function.1))
+        Column::key("file", "file", Content::Path, texts(&|sum| sum.function.1))
             .hint("source file, or else the module (library, package)"),
     ];
     let sums = |self_weight: Vec<i128>, total: Vec<i128>| sum_columns(&measure, self_weight, total, whole);
@@ -325,7 +325,7 @@ fn add_weight(
     if files.iter().any(|(file, ..)| !file.is_none()) {
         let names: TextCells = files.iter().map(|(file, ..)| strings.get_opt(*file)).collect();
         let mut columns = vec![
-            Column::key("file", "file", Content::Plain, names)
+            Column::key("file", "file", Content::Path, names)
                 .hint("source file, or else the module (library, package)"),
         ];
         columns.extend(sums(

@@ -672,7 +672,7 @@ fn read_table(content: TableContent<'_>) -> Result<Table, Refusal> {
 
 /// Content of columns and facts by id, as links don't store it; that of others is plain. `tests/link.rs` compares it with that
 /// of the reports. An id with two meanings has the one that redacts more.
-const CONTENTS: [(&str, Content); 31] = [
+const CONTENTS: [(&str, Content); 33] = [
     ("name", Content::Symbol),
     ("function", Content::Symbol),
     ("frame", Content::Symbol),
@@ -704,6 +704,8 @@ const CONTENTS: [(&str, Content); 31] = [
     ("args", Content::Record),
     ("example", Content::Record),
     ("value", Content::Value),
+    ("file", Content::Path),
+    ("path", Content::Path),
 ];
 
 /// Content of a column or fact with this id.

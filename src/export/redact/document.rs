@@ -37,7 +37,15 @@ impl Redacted {
         }
         if redactor.classes.arguments {
             let is_long = |text: &String| text.len() >= MIN_ARGUMENT_IN_SENTENCE;
-            names.extend(arguments_of(document).into_iter().filter(is_long).map(|text| (ARGUMENT, text)));
+            let arguments = cells_of(document, Content::Argument);
+            names.extend(arguments.into_iter().filter(is_long).map(|text| (ARGUMENT, text)));
+        }
+        if redactor.classes.paths {
+            // Without a dot or a folder it may be an ordinary word: `main`.
+            let is_file =
+                |text: &String| text.contains(['.', '/', '\\']) || text.len() >= MIN_ARGUMENT_IN_SENTENCE;
+            let files = cells_of(document, Content::Path);
+            names.extend(files.into_iter().filter(is_file).map(|text| (PATH, text)));
         }
         // Longest first, so that no name is split by a shorter one inside it.
         sort::by(&mut names, |(a_class, a), (b_class, b)| (b.len(), a, b_class).cmp(&(a.len(), b, a_class)));
@@ -83,6 +91,7 @@ impl Redacted {
 /// Token classes of values found by their text.
 const SYMBOL: &str = "symbol";
 const ARGUMENT: &str = "argument";
+const PATH: &str = "path";
 
 /// File names of the document, longest first.
 fn files_of(document: &Document<'_>) -> Vec<String> {
@@ -99,10 +108,10 @@ fn files_of(document: &Document<'_>) -> Vec<String> {
     names
 }
 
-/// All argument values in tables.
-fn arguments_of(document: &Document<'_>) -> HashSet<String> {
+/// All texts in columns with this content.
+fn cells_of(document: &Document<'_>, content: Content) -> HashSet<String> {
     let columns = document.reports.iter().flat_map(Report::tables).flat_map(|table| &table.columns);
-    texts_of(columns.filter(|column| column.content == Content::Argument)).collect()
+    texts_of(columns.filter(|column| column.content == content)).collect()
 }
 
 fn texts_of<'a>(columns: impl Iterator<Item = &'a Column>) -> impl Iterator<Item = String> {
@@ -121,9 +130,7 @@ fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
         let distinct: HashSet<_> = ids.chain(functions).copied().collect();
         names.extend(distinct.into_iter().filter_map(|id| trace.strings.get_opt(id)).map(str::to_string));
     }
-    let tables = document.reports.iter().flat_map(Report::tables);
-    let columns = tables.flat_map(|table| &table.columns);
-    names.extend(texts_of(columns.filter(|column| column.content == Content::Symbol)));
+    names.extend(cells_of(document, Content::Symbol));
     names.into_iter().filter(|name| !name.trim().is_empty()).collect()
 }
 
@@ -217,13 +224,8 @@ impl<'a> Work<'a> {
                     for (id, value) in key {
                         match table.and_then(|table| table.column(id)) {
                             Some(column) if !matches!(column.cells, Cells::Text(_)) => {}
-                            Some(column) if column.content == Content::Symbol => {
-                                *value = self.redactor.symbol(value);
-                            }
-                            Some(column) if self.takes_out(column.content, value) => {
-                                *value = self.redactor.token(ARGUMENT, value);
-                            }
-                            _ => *value = self.sentence(value),
+                            Some(column) => *value = self.cell(column.content, value, None),
+                            None => *value = self.sentence(value),
                         }
                     }
                 }
@@ -319,6 +321,7 @@ impl<'a> Work<'a> {
             }
             (Content::Value, Some(key)) => self.redactor.value_of(key, text),
             (Content::Symbol, _) => self.redactor.symbol(text),
+            (Content::Path, _) => self.redactor.file(text),
             (Content::Argument, _) if self.takes_out(content, text) => {
                 let class = self.whole.get(text).copied().unwrap_or(ARGUMENT);
                 self.redactor.token(class, text)
@@ -331,6 +334,9 @@ impl<'a> Work<'a> {
         let mut chart = chart.clone();
         chart.title = self.own(&chart.title);
         chart.caption = self.own(&chart.caption);
+        if let Plot::Flame(flame) = &mut chart.plot {
+            flame.boxes.iter_mut().for_each(|it| it.place = self.redactor.file(&it.place));
+        }
         let texts: Vec<&mut String> = match &mut chart.plot {
             Plot::Bars(bars) => of_bars(bars),
             // Threshold names come from Tracedrop itself.
@@ -345,9 +351,7 @@ impl<'a> Work<'a> {
                 let names = spans.spans.iter_mut().map(|span| &mut span.name);
                 spans.labels.iter_mut().chain(names).collect()
             }
-            Plot::Flame(flame) => {
-                flame.boxes.iter_mut().flat_map(|it| [&mut it.name, &mut it.place]).collect()
-            }
+            Plot::Flame(flame) => flame.boxes.iter_mut().map(|it| &mut it.name).collect(),
             Plot::Boxes(boxes) => {
                 let legend = boxes.legend.iter_mut().map(|(name, _)| name);
                 legend.chain(boxes.boxes.iter_mut().map(|it| &mut it.name)).collect()

@@ -15,6 +15,8 @@ use std::rc::Rc;
 enum Role {
     /// Name of a slice, frame or flow.
     Symbol,
+    /// File or library of a frame.
+    File,
     /// Anything else.
     Text,
 }
@@ -35,6 +37,7 @@ impl Texts<'_> {
         }
         let text = match role {
             Role::Symbol => self.redactor.symbol(text),
+            Role::File => self.redactor.file(text),
             Role::Text => self.redactor.text(text),
         };
         let new = self.new.intern(&text);
@@ -81,8 +84,6 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
         &mut out.counter_series.key,
         &mut out.flows.category,
         &mut out.objects.id,
-        &mut out.frames.module,
-        &mut out.frames.file,
         &mut out.frames.category,
         &mut out.samples.name,
         &mut out.scoring_calls.probe,
@@ -101,6 +102,8 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
     ] {
         texts.all(ids, Role::Symbol);
     }
+    texts.all(&mut out.frames.module, Role::File);
+    texts.all(&mut out.frames.file, Role::File);
     for (_, id) in &mut out.links.untimed {
         *id = texts.id(*id, Role::Symbol);
     }
@@ -109,7 +112,7 @@ pub fn redacted(trace: &Trace, classes: Classes, redactor: &Rc<RefCell<Redactor>
     }
     for profile in &mut out.profiles {
         texts.all(&mut profile.frames.func, Role::Symbol);
-        texts.all(&mut profile.frames.path, Role::Text);
+        texts.all(&mut profile.frames.path, Role::File);
         profile.run_id = texts.redactor.text(&profile.run_id);
     }
     for profile in &mut out.stack_profiles {
