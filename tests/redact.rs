@@ -227,6 +227,13 @@ fn own_sentences_are_no_prompts() {
         let words = line.trim_matches(['|', ' ', '_', '*']);
         assert!(words.contains("---") || redacted.contains(words) || words.is_empty(), "{line}\n{redacted}");
     }
+    // The preview calls only what has the prompt one.
+    let prompts = texts_of("markdown", &run, Classes::default()).texts;
+    let prompts: Vec<_> = prompts.into_iter().filter(|(sort, ..)| *sort == Sort::Prompt).collect();
+    assert!(!prompts.is_empty());
+    for (_, text, _) in &prompts {
+        assert!(text.contains("Write a long story"), "{text}");
+    }
 }
 
 #[test]
@@ -261,6 +268,25 @@ fn symbols_alone_are_not_left_in_arguments_and_arguments_not_in_tables() {
         }
     }
     assert!(n_names > 1000 && n_shapes > 20, "{n_names} {n_shapes}");
+}
+
+/// Files of frames and columns of files go by what they are, and a path in quotes of a sentence by its form.
+#[test]
+fn files_are_paths_whatever_their_form() {
+    let paths = Classes { paths: true, ..Classes::default() };
+    let stacks = "a (f.c:3);b (libm:4);c (lib m.so:5);d (foo.rs:1);e (Makefile:2);g (main.go:7) 3";
+    let run = Run::single(import("rd.txt", stacks.as_bytes(), None).unwrap());
+    for id in ["speedscope", "csv", "json", "markdown", "firefox"] {
+        let text = written(id, &run, paths);
+        for file in ["f.c", "libm", "lib m", "foo.rs", "Makefile", "main.go"] {
+            assert!(!text.contains(file), "{id}: {file}: {text}");
+        }
+    }
+    let calls = r#"{"ts": 1.0, "probe": "/home/bob/probe", "view_id": "base", "prompt_hash": "b", "top_k": 5, "op": "x", "wall_ms": 200.0, "hit": false}"#;
+    let run = Run::single(import("a.jsonl", calls.as_bytes(), None).unwrap());
+    for id in ["markdown", "json", "csv", "html", "terminal"] {
+        assert!(!written(id, &run, paths).contains("/home/bob"), "{id}");
+    }
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn names_of(document: &Document<'_>, run: &Run) -> Vec<String> {
 }
 
 /// Beginnings of all trace texts that could be prompts, to find them in slice names and quotes.
-fn prose_of(document: &Document<'_>, run: &Run) -> Vec<String> {
+pub(super) fn prose_of(document: &Document<'_>, run: &Run) -> Vec<String> {
     let mut starts: HashSet<String> = HashSet::default();
     let mut add = |text: &str| {
         if is_prose(text) {

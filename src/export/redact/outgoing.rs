@@ -4,6 +4,7 @@ use super::super::{
     ExporterInfo, Input, Options, TextsIn, chrome_trace, json as json_export, link, render_in_steps,
     tracedrop_file,
 };
+use super::document::prose_of;
 use super::{Classes, Redactor};
 use crate::base::hash::HashMap;
 use crate::base::json::write::push_string;
@@ -175,12 +176,21 @@ pub async fn outgoing_in_steps(exporter: &ExporterInfo, input: &Input<'_>) -> io
     picker.settle(false);
     let every = Classes { paths: true, hosts: true, prompts: true, ..Classes::default() };
     let mut judge = Redactor::new(every);
+    let mut judge_of_own = Redactor::new(Classes { prompts: false, ..every });
+    // Sentences of reports are long, but no prompts, unless they quote one.
+    let is_report = matches!(exporter.texts, TextsIn::Document | TextsIn::Link);
+    let prose = is_report.then(|| prose_of(input.document, input.run));
     let mut texts: Vec<(Sort, String, u64)> = picker
         .counts
         .into_iter()
         .map(|((is_key, text), n)| {
             let text = unescape_to_string(RawStr { bytes: &text, escaped: text.contains(&b'\\') });
-            (if is_key { Sort::Key } else { sort_of(&text, &mut judge) }, text, n)
+            let may_be_prompt = match &prose {
+                Some(prose) => prose.iter().any(|start| text.contains(start.as_str())),
+                None => true,
+            };
+            let judge = if may_be_prompt { &mut judge } else { &mut judge_of_own };
+            (if is_key { Sort::Key } else { sort_of(&text, judge) }, text, n)
         })
         .collect();
     sort::by(&mut texts, |a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
