@@ -211,18 +211,19 @@ fn scale_of(suffix: &str, number: &str, value: f64, unit: Unit) -> Result<Scale,
             "" => Ok(Times(1.0)),
             _ => bad("share", "%"),
         },
-        Unit::None
-        | Unit::Count
-        | Unit::Id
-        | Unit::Address
-        | Unit::Samples
-        | Unit::UnixSeconds
-        | Unit::Plain => match size_of(COUNT, suffix) {
-            Some(size) => Ok(Times(size)),
-            None if suffix.is_empty() => Ok(Times(1.0)),
-            None if starts_as_number(suffix) || unit == Unit::None => bad("", ""),
-            None => bad("count", "k, M or G"),
+        // Seconds since 1970, which tables show as dates.
+        Unit::UnixSeconds => match suffix {
+            "" | "s" => Ok(Times(1.0)),
+            _ => bad("time since 1970", "s"),
         },
+        Unit::None | Unit::Count | Unit::Id | Unit::Address | Unit::Samples | Unit::Plain => {
+            match size_of(COUNT, suffix) {
+                Some(size) => Ok(Times(size)),
+                None if suffix.is_empty() => Ok(Times(1.0)),
+                None if starts_as_number(suffix) || unit == Unit::None => bad("", ""),
+                None => bad("count", "k, M or G"),
+            }
+        }
     }
 }
 
@@ -238,6 +239,12 @@ mod tests {
     fn units_of_columns() {
         assert_eq!(number("1.5ms", Unit::Ns), Ok(1_500_000.0));
         assert_eq!(number("1.5ms", Unit::Ms), Ok(1.5));
+        assert_eq!(number("1700000001s", Unit::UnixSeconds), Ok(1_700_000_001.0));
+        assert_eq!(number("1700000001", Unit::UnixSeconds), Ok(1_700_000_001.0));
+        assert_eq!(
+            number("5ms", Unit::UnixSeconds).map_err(|why| why.sentence("ts", ">")),
+            Err("“ms” is not a unit of time since 1970: use s.".to_string())
+        );
         assert_eq!(number("250us", Unit::Ms), Ok(0.25));
         assert_eq!(number("2µs", Unit::NsOffset), Ok(2000.0));
         assert_eq!(number("90s", Unit::Seconds), Ok(90.0));
