@@ -1,6 +1,7 @@
 //! Page ranges of known kind: tensors, mappings of model files, key/value buffers.
 
 use super::settings::{self, Problem};
+use crate::base::units::counted;
 use crate::trace::accesses::PAGE_BITS;
 use std::collections::BTreeMap;
 
@@ -31,6 +32,16 @@ pub fn parse(json: &str) -> Result<Vec<AddressRange>, Problem> {
         Ok(())
     })?;
     Ok(ranges)
+}
+
+/// A warning of ranges that end before they start; `None` if there are none.
+pub fn inverted_warning(ranges: &[AddressRange]) -> Option<String> {
+    let n = ranges.iter().filter(|range| range.addr_end < range.addr_start).count() as u64;
+    let (its, label) = if n == 1 { ("its", "labels") } else { ("their", "label") };
+    (n > 0).then(|| {
+        let ranges = counted(n, "address range ends", "address ranges end");
+        format!("{ranges} before {its} start and {label} only the page there, as in mrm-trace. Check addr_start and addr_end.")
+    })
 }
 
 impl AddressRange {
@@ -180,5 +191,13 @@ mod tests {
         assert_eq!(pages.mark(u64::MAX, u64::MAX, 'e'), 1);
         let range = AddressRange { addr_start: 4096, addr_end: 0, region_type: String::new() };
         assert_eq!(range.pages(), (1, 1));
+        // The rule of mrm-trace; hardly what was meant.
+        let empty = AddressRange { addr_end: 4096, ..range.clone() };
+        assert_eq!(inverted_warning(std::slice::from_ref(&empty)), None);
+        let warning = inverted_warning(&[range, empty]).unwrap();
+        assert!(
+            warning.starts_with("1 address range ends before its start and labels only the page"),
+            "{warning}"
+        );
     }
 }

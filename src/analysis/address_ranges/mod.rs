@@ -56,6 +56,9 @@ fn add(trace: &Trace, report: &mut Report) -> String {
         "This isn't a trace: it lists what the addresses of a trace contain. Open it together with its memory trace, or drop \
          it onto the page while that trace is open. On the command line, use --address-ranges.",
     );
+    if let Some(warning) = ranges::inverted_warning(&rows) {
+        report.warning(warning);
+    }
     let n_left_out = cut(&mut rows);
     let address = |id, label: &str, value: fn(&ranges::AddressRange) -> u64| {
         let digits: Vec<String> = rows.iter().map(|row| format!("{:#x}", value(row))).collect();
@@ -69,7 +72,8 @@ fn add(trace: &Trace, report: &mut Report) -> String {
             texts(rows.iter().map(|row| Some(row.region_type.as_str()))),
         ),
         address("addr_start", "start", |row| row.addr_start).as_key(),
-        address("addr_end", "end", |row| row.addr_end).hint("first address after the range"),
+        address("addr_end", "end", |row| row.addr_end)
+            .hint("first address after the range; an empty range labels the page of its start"),
         Column::counts(
             "bytes",
             "size",
