@@ -7,6 +7,7 @@ use crate::analysis::run_files::{metadata_of, n_differing};
 use crate::base::hash::HashMap;
 use crate::base::json::{Dialect, Number, Parser, Token, unescape_to_string};
 use crate::base::strings::StringId;
+use crate::base::text::visible;
 use crate::base::units::{Unit, counted};
 use crate::memory::quality::{Collector, Coverage, Grade};
 use crate::memory::telemetry::{RunValidity, StoredSummary, validity};
@@ -41,9 +42,9 @@ pub fn judge(view: &LabelledTrace<'_>, context: &Context<'_>, n_differing: usize
         None => (!is_exact).then_some(Mark::Fair),
     });
     let source = match (judgement, is_derived) {
-        (None, _) => "the profiler overhead was not recorded",
-        (_, true) => "derived from the profiler overhead in the file",
-        (_, false) => "from the file",
+        (None, _) => why_unknown(view.trace),
+        (_, true) => "derived from the profiler overhead in the file".to_string(),
+        (_, false) => "from the file".to_string(),
     };
     validity.hint(source);
     if !reasons.is_empty() {
@@ -210,13 +211,8 @@ fn collector_of(view: &LabelledTrace<'_>) -> Collector {
 
 /// Run validity from the file or derived from its telemetry; the reasons, and whether it was derived.
 pub fn run_validity(trace: &Trace, query: &MemoryQuery) -> (Option<RunValidity>, Vec<String>, bool) {
-    let beside = metadata_of(trace).as_ref().map(metadata::observer).unwrap_or_default();
-    let told = || trace.source.metadata.iter().chain(&beside);
-    let raw = |name: &str| told().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    let plain = |value: &str| match Parser::new(value.as_bytes(), Dialect::Lenient).token() {
-        Ok(Token::String(text)) => unescape_to_string(text),
-        _ => value.to_string(),
-    };
+    let told = told_of(trace);
+    let raw = |name: &str| told.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     if let Some(stored) = raw("run_validity").and_then(|value| RunValidity::of_name(&plain(value))) {
         return (Some(stored), Vec::new(), false);
     }
@@ -239,6 +235,36 @@ pub fn run_validity(trace: &Trace, query: &MemoryQuery) -> (Option<RunValidity>,
     let target = number("target_rss_mb_peak").unwrap_or(0.0);
     let (judgement, reasons) = validity(&stored.conditions(target, rules), rules);
     (Some(judgement), reasons, true)
+}
+
+/// Names and JSON values of what the file and the metadata of its run say.
+fn told_of(trace: &Trace) -> Vec<(String, String)> {
+    let beside = metadata_of(trace).as_ref().map(metadata::observer).unwrap_or_default();
+    trace.source.metadata.iter().cloned().chain(beside).collect()
+}
+
+/// The text of a JSON string; other values as they are.
+fn plain(value: &str) -> String {
+    match Parser::new(value.as_bytes(), Dialect::Lenient).token() {
+        Ok(Token::String(text)) => unescape_to_string(text),
+        _ => value.to_string(),
+    }
+}
+
+/// The reason why [`run_validity`] is unknown.
+fn why_unknown(trace: &Trace) -> String {
+    let told = told_of(trace);
+    let is_told = |value: &str| !matches!(value, "" | "null" | "\"\"");
+    let find = |is: &dyn Fn(&str) -> bool| {
+        told.iter().find(|(name, value)| is(name) && is_told(value)).map(|(name, value)| (name, plain(value)))
+    };
+    if let Some((_, value)) = find(&|name| name == "run_validity") {
+        return format!("“{}” in the file is neither clean, marginal nor contaminated", visible(&value));
+    }
+    match find(&|name| name.starts_with("observer_") && name != "observer_effect_summary") {
+        Some((name, value)) => format!("{name} in the file is no number: “{}”", visible(&value)),
+        None => "the profiler overhead was not recorded".to_string(),
+    }
 }
 
 /// Size that functions rarely exceed.
@@ -271,4 +297,28 @@ fn look_like_instructions(view: &LabelledTrace<'_>) -> bool {
     }
     // A few accesses are not enough evidence.
     n >= 50 && of_symbols.len() >= 5 && of_symbols.len() as u64 * 4 <= n * 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_recorded_but_of_no_use_is_named() {
+        let of = |name: &str, value: &str| {
+            let mut trace = Trace::default();
+            trace.source.metadata.push((name.to_string(), value.to_string()));
+            (run_validity(&trace, &MemoryQuery::default()).0, why_unknown(&trace))
+        };
+        let unknown = |why: &str| (None, why.to_string());
+        assert_eq!(
+            of("run_validity", "\"weird\""),
+            unknown("“weird” in the file is neither clean, marginal nor contaminated")
+        );
+        assert_eq!(
+            of("observer_cpu_overhead_pct_max", "\"11\""),
+            unknown("observer_cpu_overhead_pct_max in the file is no number: “11”")
+        );
+        assert_eq!(of("run_validity", "null"), unknown("the profiler overhead was not recorded"));
+    }
 }
