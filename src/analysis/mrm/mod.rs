@@ -9,8 +9,9 @@ pub mod tables;
 pub mod trust;
 
 use super::{AnalysisInfo, Context, Group, run_files};
-use crate::base::units::{Unit, counted, group_digits};
+use crate::base::units::{Unit, counted, format_integer, group_digits};
 use crate::memory::labelling::Stopped;
+use crate::memory::ranges::{self, AddressRange};
 use crate::memory::suitability::Thresholds;
 use crate::memory::summary::{self, KindSummary};
 use crate::memory::{Kind, LabelledTrace};
@@ -192,10 +193,12 @@ fn tell_of_labels(view: &LabelledTrace<'_>, report: &mut Report) {
 /// Notes the source of address ranges that come from the run directory.
 fn tell_ranges(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Report) {
     if !context.query.memory.ranges.trim().is_empty() {
+        warn_of_inverted(&context.query.memory.options().ranges, report);
         return;
     }
     match run_files::ranges_beside(view.trace) {
         Some(Ok(ranges)) => {
+            warn_of_inverted(&ranges, report);
             let n = counted(ranges.len() as u64, "address range", "address ranges");
             report.info(match view.has_labels_of_source {
                 true => format!(
@@ -207,6 +210,12 @@ fn tell_ranges(view: &LabelledTrace<'_>, context: &Context<'_>, report: &mut Rep
         Some(Err(problem)) => report
             .warning(format!("Ignored {KV_RANGES} next to the trace, which cannot be parsed: {problem}.")),
         None => {}
+    }
+}
+
+fn warn_of_inverted(ranges: &[AddressRange], report: &mut Report) {
+    if let Some(warning) = ranges::inverted_warning(ranges) {
+        report.warning(warning);
     }
 }
 
@@ -268,9 +277,10 @@ fn add_phases(view: &LabelledTrace<'_>, facts: &mut Facts) {
     if phases.is_empty() {
         return;
     }
+    let clock = |ns: i64| format_integer(i128::from(ns), Unit::NsClock);
     let told = phases.boundaries.iter().map(|phase| match phase.end_ns {
-        i64::MAX => format!("{} from {} ns on", phase.phase, phase.start_ns),
-        end_ns => format!("{} {}–{end_ns} ns", phase.phase, phase.start_ns),
+        i64::MAX => format!("{} from {} on", phase.phase, clock(phase.start_ns)),
+        end_ns => format!("{} {}–{}", phase.phase, clock(phase.start_ns), clock(end_ns)),
     });
     let told: Vec<String> = told.collect();
     facts.push("phases", "Phases", told.join(", "), Unit::None).hint("on the capture clock");
