@@ -88,7 +88,8 @@ fn plan(path: &Path) -> io::Result<ExitCode> {
             run.batch_size,
             run.output_tokens,
             if run.is_warm_up { "yes" } else { "no" },
-            run.repetition,
+            // Warm-ups have no number.
+            if run.is_warm_up { String::new() } else { run.repetition.to_string() },
             text::visible(&run.output_dir)
         )?;
     }
