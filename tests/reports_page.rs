@@ -210,7 +210,8 @@ fn of_fleets() -> String {
 fn the_page_lists_all_tables() {
     let mut page = String::from(
         "# Tables\n\nEvery table for `tracedrop sql` and for Python, with its columns and units. Times are integer nanoseconds. Missing \
-         values are `NULL`. This page is generated: `UPDATE=1 cargo test --test reports_page`.\n\n## Events\n\n\
+         values are `NULL`. In SQL, write the columns `from`, `to` and `offset` in double quotes, since they are reserved words: \
+         `select \"from\" …`. This page is generated: `UPDATE=1 cargo test --test reports_page`.\n\n## Events\n\n\
          In SQL `slices`, in Python `t.events(\"slices\")`. With several files opened together, each table starts with the column \
          `file`, the number of the file from 0.\n\n",
     );
