@@ -67,7 +67,7 @@ impl Tool {
         match self {
             Tool::PyTorch => "PyTorch profiles",
             Tool::Nsight => "Nsight Systems captures",
-            Tool::Rocprof => "rocprofv3 captures",
+            Tool::Rocprof => "captures of rocprofv3",
             Tool::Rpd => "RPD captures",
             Tool::Xprof => "XPlane files",
             Tool::Other => "files of this kind",
@@ -237,6 +237,8 @@ mod tests {
         );
         assert_eq!(of("nsys-sqlite", "").advice(Lack::Frames), " Nsight Systems captures have none.");
         assert_eq!(of("xplane", "").advice(Lack::Modules), " XPlane files have none.");
+        // The name of the tool has a small letter, also where a sentence starts.
+        assert_eq!(of("rocpd", "rocprofv3").advice(Lack::Frames), " Captures of rocprofv3 have none.");
         assert_eq!(of("chrome-trace", "").advice(Lack::Frames), "");
     }
 
