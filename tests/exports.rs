@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use support::{assert_same_text, data_dirs, files, import};
 use tracedrop::analysis::{self, Query};
 use tracedrop::base::units::Unit;
+use tracedrop::engine::{Session, Shown};
 use tracedrop::export::{self, Input, Options};
 use tracedrop::parquet::{ParquetFile, Values};
 use tracedrop::report::{Cells, Column, Content, Document, Facts, Report, Table, Value};
@@ -54,6 +55,43 @@ fn write(id: &str, document: &Document<'_>) -> String {
     let (query, options) = (Query::default(), Options::default());
     let input = Input::new(&run, document, &query, &options);
     String::from_utf8(export::to_bytes(export::find(id).unwrap(), &input)).unwrap()
+}
+
+/// Three calls: one without a duration, one with both times, one without a timestamp.
+const CALLS: &str = r#"{"ts": 100.0, "probe": "a", "view_id": "base", "prompt_hash": "h", "top_k": 1, "op": "x", "wall_ms": NaN, "hit": false}
+{"ts": 101.0, "probe": "a", "view_id": "base", "prompt_hash": "h", "top_k": 1, "op": "x", "wall_ms": 5.0, "hit": true}
+{"ts": NaN, "probe": "a", "view_id": "base", "prompt_hash": "h", "top_k": 1, "op": "x", "wall_ms": 7.0, "hit": false}
+"#;
+
+/// A call without a valid time and one without a valid duration are told apart, as in the table of calls.
+#[test]
+fn what_calls_lack_is_named() {
+    let mut session = Session::new("a.jsonl", CALLS.len() as u64, None, Query::default());
+    session.feed(CALLS.as_bytes());
+    session.finish().unwrap();
+    let mut export =
+        |id: &str| session.export(export::find(id).unwrap(), &Options::default(), &mut Vec::new());
+    assert_eq!(
+        export("chrome-trace").unwrap().0,
+        ["1 call without a valid timestamp", "1 call without a valid duration"]
+    );
+    // Calls have times, but are no slices.
+    let why = export("perfetto").unwrap_err().to_string();
+    let is_right = why.contains("needs slices, counters or memory accesses; this file");
+    assert!(is_right && why.contains("Export a Chrome trace"), "{why}");
+    let run = Run::single(import("a.jsonl", CALLS.as_bytes(), None).unwrap());
+    let reports = analysis::reports(&run, &Query::default());
+    let text = write("markdown", &document(&reports));
+    assert!(text.contains("1 call has a non-finite duration, so sums that include it are"), "{text}");
+}
+
+/// A file of our own is not taken for a trace that lacks something.
+#[test]
+fn tables_of_our_own_are_known_as_such() {
+    let report = hostile_report();
+    let bytes = export::parquet::table_file(report.tables().next().unwrap(), "");
+    let error = import("r.t.parquet", &bytes, None).err().unwrap();
+    assert_eq!(error.code, "parquet-own-table");
 }
 
 #[test]

@@ -251,11 +251,10 @@ fn parse(
     }
     let trace = session.run().traces.last()?;
     if args.only.is_some() {
-        if !FORMATS.iter().any(|format| format.id == trace.source.format && format.has_events) {
-            return complain(
-                place,
-                &"--only is for formats whose events, samples or forward passes have times",
-            );
+        let format = FORMATS.iter().find(|format| format.id == trace.source.format);
+        if let Some(format) = format.filter(|format| !format.has_events) {
+            let what = format!("--only limits events, samples and forward passes, not {}", format.title);
+            return complain(place, &what);
         }
         // What has none is whole.
         let has_times = trace.part.is_some_and(|part| part.whole.is_some());

@@ -1047,7 +1047,13 @@ impl Shown for Session {
             let formats = self.run.traces.iter().map(|trace| super::format_title(trace.source.format));
             let formats: Vec<String> = formats.collect();
             let needs = if exporter.needs.is_empty() { "something to write" } else { exporter.needs };
-            format!("{} needs {needs}; this file ({}) has none", exporter.title, formats.join(", "))
+            // Perfetto opens Chrome traces too, which have more kinds of events.
+            let chrome = &export::chrome_trace::INFO;
+            let instead = match exporter.id == "perfetto" && (chrome.applies)(&self.run) {
+                true => format!(". Export a {}", chrome.title),
+                false => String::new(),
+            };
+            format!("{} needs {needs}; this file ({}) has none{instead}", exporter.title, formats.join(", "))
         }
     }
 

@@ -143,8 +143,9 @@ fn report(context: &Context<'_>) -> Report {
     }
     if clock.n_not_finite > 0 {
         report.warning(format!(
-            "{} a non-finite time, so the sums that include them are non-finite too.",
-            counted(clock.n_not_finite, "call has", "calls have")
+            "{} a non-finite duration, so sums that include {} are non-finite too.",
+            counted(clock.n_not_finite, "call has", "calls have"),
+            if clock.n_not_finite == 1 { "it" } else { "them" }
         ));
     }
 

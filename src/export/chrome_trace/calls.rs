@@ -52,6 +52,31 @@ struct Lane {
     tid: u64,
 }
 
+/// Calls that are not written, by the reason.
+#[derive(Clone, Copy, Default)]
+pub struct CallsLeftOut {
+    /// Without a valid timestamp.
+    pub no_time: u64,
+    /// With a valid timestamp, but without a valid duration.
+    pub no_duration: u64,
+    /// Beyond the threads of their view, at the same time as the calls on them.
+    pub overlapping: u64,
+}
+
+impl CallsLeftOut {
+    pub fn sum(self) -> u64 {
+        self.no_time + self.no_duration + self.overlapping
+    }
+}
+
+impl std::ops::AddAssign for CallsLeftOut {
+    fn add_assign(&mut self, more: CallsLeftOut) {
+        self.no_time += more.no_time;
+        self.no_duration += more.no_duration;
+        self.overlapping += more.overlapping;
+    }
+}
+
 /// Writes the calls of `trace`; returns how many are left out.
 pub fn write(
     trace: &Trace,
@@ -59,16 +84,16 @@ pub fn write(
     numbers: &mut Numbers,
     w: &mut Writer<'_>,
     notes: &mut Vec<(&'static str, String)>,
-) -> u64 {
+) -> CallsLeftOut {
     let table = &trace.scoring_calls;
     if table.is_empty() {
-        return 0;
+        return CallsLeftOut::default();
     }
     let origin_s = origin_seconds(table);
-    let (mut calls, mut n_left_out) = place_calls(table, origin_s);
+    let (mut calls, mut left_out) = place_calls(table, origin_s);
     let pid = numbers.new_pid();
     let probes_tid = numbers.new_tid();
-    let lanes = assign_lanes(table, &mut calls, numbers, &mut n_left_out);
+    let lanes = assign_lanes(table, &mut calls, numbers, &mut left_out.overlapping);
 
     let name = format!("sway: {}", trace.source.file_name);
     w.name_and_index(pid, None, Some(probes_tid), Some(&name), 0);
@@ -91,13 +116,13 @@ pub fn write(
 
     notes.push(("clock", "\"unix\"".to_string()));
     notes.push(("origin_unix_us", format!("{}", (origin_s as i128) * 1_000_000)));
-    if n_left_out > 0 {
-        notes.push(("calls_left_out", n_left_out.to_string()));
+    if left_out.sum() > 0 {
+        notes.push(("calls_left_out", left_out.sum().to_string()));
     }
     if n_flows > 0 {
         notes.push(("flows_not_written", n_flows.to_string()));
     }
-    n_left_out as u64
+    left_out
 }
 
 /// The whole second before the first call. Timestamps are doubles in seconds since 1970; subtracting it first loses no
@@ -108,21 +133,26 @@ fn origin_seconds(table: &ScoringCallTable) -> f64 {
     if first.is_finite() && first.abs() < 1e18 { first.floor() } else { 0.0 }
 }
 
-/// Calls with valid times, by start; and the number of others.
-fn place_calls(table: &ScoringCallTable, origin_s: f64) -> (Vec<Call>, usize) {
+/// Calls with valid times, by start; and the numbers of others.
+fn place_calls(table: &ScoringCallTable, origin_s: f64) -> (Vec<Call>, CallsLeftOut) {
     let mut calls = Vec::with_capacity(table.len());
+    let mut left_out = CallsLeftOut::default();
     for row in 0..table.len() {
         let end = (table.ts[row] - origin_s) * 1e9;
         let dur = table.wall_ms[row].max(0.0) * 1e6;
         // A comparison with NaN is false, so NaN is left out too.
-        if end.abs() < MAX_NS && dur < MAX_NS && table.wall_ms[row].is_finite() {
+        let (has_time, has_duration) = (end.abs() < MAX_NS, dur < MAX_NS && table.wall_ms[row].is_finite());
+        if has_time && has_duration {
             let end = end.round() as i64;
             calls.push(Call { row, start: end - dur.round() as i64, end, lane: 0 });
+        } else if has_time {
+            left_out.no_duration += 1;
+        } else {
+            left_out.no_time += 1;
         }
     }
     sort::by_key(&mut calls, |call| (call.start, call.row));
-    let n_left_out = table.len() - calls.len();
-    (calls, n_left_out)
+    (calls, left_out)
 }
 
 /// Assigns each call a lane of its view without overlaps; moves starts within the clock slack.
@@ -130,7 +160,7 @@ fn assign_lanes(
     table: &ScoringCallTable,
     calls: &mut Vec<Call>,
     numbers: &mut Numbers,
-    n_left_out: &mut usize,
+    n_overlapping: &mut u64,
 ) -> Vec<Lane> {
     // Views in order of first appearance in the file, not in time.
     let mut views: Vec<StringId> = Vec::new();
@@ -156,7 +186,7 @@ fn assign_lanes(
         } else if lanes.len() < MAX_LANES {
             lanes.len()
         } else {
-            *n_left_out += 1;
+            *n_overlapping += 1;
             return false;
         };
         lanes.push(Reverse((call.end, number)));

@@ -46,7 +46,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json",
     media_type: "application/json",
     in_menu: true,
-    needs: "events with timestamps",
+    needs: "slices, counters, samples, memory accesses or forward passes",
     applies,
     write: WriteFn::InSteps(|input, out| Steps::new(write_checked(input, out))),
     reference: None,
@@ -64,7 +64,7 @@ pub const PACKED_INFO: ExporterInfo = ExporterInfo {
     extension: "trace.json.gz",
     media_type: "application/gzip",
     in_menu: false,
-    needs: "events with timestamps",
+    needs: "slices, counters, samples, memory accesses or forward passes",
     applies: has_times,
     write: WriteFn::InSteps(|input, out| {
         Steps::new(async move {
@@ -183,8 +183,7 @@ struct OwnFacts {
     /// Memory regions and block lifetimes beyond the limits.
     regions_left_out: u64,
     blocks_left_out: u64,
-    /// Calls with invalid times.
-    calls_left_out: u64,
+    calls_left_out: calls::CallsLeftOut,
     /// Event arguments are only in the original trace.
     are_args_missing: bool,
     /// Additional members: name and JSON value.
@@ -240,6 +239,7 @@ impl OwnFacts {
 
     /// Description of what is not in the file, for the user.
     fn left_out(&self) -> LeftOut {
+        let calls = self.calls_left_out;
         let counts = [
             ("the ", self.regions_left_out, "least accessed memory region", "least accessed memory regions"),
             (
@@ -250,7 +250,9 @@ impl OwnFacts {
             ),
             ("", self.flows_left_out, "flow that couldn't be placed", "flows that couldn't be placed"),
             ("", self.values_left_out, "non-finite counter value", "non-finite counter values"),
-            ("", self.calls_left_out, "call without a valid timestamp", "calls without a valid timestamp"),
+            ("", calls.no_time, "call without a valid timestamp", "calls without a valid timestamp"),
+            ("", calls.no_duration, "call without a valid duration", "calls without a valid duration"),
+            ("", calls.overlapping, "call during many others", "calls during many others"),
         ];
         let counts = counts.iter().filter(|(_, n, ..)| *n > 0);
         let counts = counts.map(|(before, n, one, many)| format!("{before}{}", counted(*n, one, many)));

@@ -45,7 +45,7 @@ pub const INFO: ExporterInfo = ExporterInfo {
     extension: "pftrace",
     media_type: "application/octet-stream",
     in_menu: true,
-    needs: "slices, counters or memory accesses with timestamps",
+    needs: "slices, counters or memory accesses",
     applies,
     write: WriteFn::InSteps(|input, out| Steps::new(write(input, out))),
     reference: None,
@@ -188,7 +188,7 @@ async fn write(input: &Input<'_>, out: &mut dyn Write) -> io::Result<LeftOut> {
         (n_unaligned, "clock offset of a rank", "clock offsets of ranks"),
         (n_values, "non-finite counter value", "non-finite counter values"),
         (n_samples, "sample of call stacks", "samples of call stacks"),
-        (n_objects, "object snapshot", "object snapshots"),
+        (n_objects, "object or marker", "objects and markers"),
         // Arrows have a number in this format, and nothing else.
         (n_named, "name of an arrow", "names of arrows"),
     ];

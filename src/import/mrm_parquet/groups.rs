@@ -252,6 +252,14 @@ fn other_version(what: String) -> ImportError {
 
 /// Error for a table that lacks the columns `missing`.
 fn other_table<S: Source>(file: &ParquetFile<S>, missing: &[&str]) -> ImportError {
+    // Written by the exports of tables.
+    if file.key_values().iter().any(|(key, _)| key == "tracedrop.title") {
+        return ImportError {
+            code: "parquet-own-table",
+            what: "this Parquet file is a table of a Tracedrop report, not a trace".to_string(),
+            hint: "open the trace itself, or save the report as a .tracedrop file".to_string(),
+        };
+    }
     let (without, with): (Vec<&str>, Vec<&str>) = NEEDED.iter().partition(|needed| missing.contains(needed));
     // Other tables of a run have one of them too.
     let what = if with.len() < 2 {
