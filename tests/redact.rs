@@ -289,6 +289,25 @@ fn files_are_paths_whatever_their_form() {
     }
 }
 
+/// Arguments in a table, cut or whole, are redacted as those of the event.
+#[test]
+fn arguments_in_tables_go_by_their_names_too() {
+    let all = Classes { paths: true, hosts: true, prompts: true, ..Classes::default() };
+    let long = "x".repeat(5000);
+    let json = format!(
+        r#"[{{"ph":"X","ts":1,"dur":9,"name":"x","pid":1,"tid":1,"args":{{"cwd":"/Users/Jane Doe/proj","n":1.50}}}},
+        {{"ph":"X","ts":20,"dur":8,"name":"y","pid":1,"tid":1,"args":{{"hostname":"harbour","prompt":"Tell me","long":"{long}"}}}}]"#
+    );
+    let run = Run::single(import("a.json", json.as_bytes(), None).unwrap());
+    for id in ["chrome-trace", "markdown", "json", "csv", "html"] {
+        let text = written(id, &run, all);
+        for secret in ["Doe", "harbour", "Tell me"] {
+            assert!(!text.contains(secret), "{id}: {secret}: {text}");
+        }
+        assert!(text.contains("1.50") && text.contains("xxx"), "{id}: {text}");
+    }
+}
+
 #[test]
 fn metadata_stays_text_under_its_name() {
     let text =

@@ -253,7 +253,8 @@ fn parse(
     if args.only.is_some() {
         let format = FORMATS.iter().find(|format| format.id == trace.source.format);
         if let Some(format) = format.filter(|format| !format.has_events) {
-            let what = format!("--only limits events, samples and forward passes, not {}", format.title);
+            let has_none = format!("this file ({}) has none", format.title);
+            let what = format!("--only needs events, samples or forward passes; {has_none}");
             return complain(place, &what);
         }
         // What has none is whole.

@@ -1,7 +1,9 @@
 //! Redaction of cells and sentences in reports.
 
+use super::trace::json;
 use super::{Redactor, is_prose};
 use crate::base::hash::{HashMap, HashSet};
+use crate::base::json::write::push_if_json;
 use crate::base::sort;
 use crate::report::chart::{Bars, Plot};
 use crate::report::{
@@ -319,6 +321,10 @@ impl<'a> Work<'a> {
             (Content::Record, _) if self.redactor.classes.arguments && !text.is_empty() => {
                 self.redactor.token("example", text)
             }
+            (Content::Record, _) if !self.redactor.classes.is_none() && text.starts_with('{') => {
+                let redacted = self.record(text);
+                self.sentence(&redacted)
+            }
             (Content::Value, Some(key)) => self.redactor.value_of(key, text),
             (Content::Symbol, _) => self.redactor.symbol(text),
             (Content::Path, _) => self.redactor.file(text),
@@ -327,6 +333,24 @@ impl<'a> Work<'a> {
                 self.redactor.token(class, text)
             }
             _ => self.sentence(text),
+        }
+    }
+
+    /// Redacts the texts of a JSON object by their names and bounds: a prompt, or a path with spaces, has no form in a sentence.
+    fn record(&mut self, text: &str) -> String {
+        let (whole, closing) = closed(text);
+        let mut shown = Vec::new();
+        if !push_if_json(whole.as_bytes(), &mut shown) {
+            return self.redactor.token("example", text);
+        }
+        let redacted = json(whole.as_bytes(), self.redactor);
+        if redacted == shown {
+            return text.to_string();
+        }
+        let redacted = String::from_utf8_lossy(&redacted);
+        match text.ends_with('…') {
+            true => format!("{}…", redacted.strip_suffix(closing.as_str()).unwrap_or(&redacted)),
+            false => redacted.into_owned(),
         }
     }
 
@@ -446,6 +470,27 @@ impl<'a> Work<'a> {
     }
 }
 
+/// JSON that was cut, which an ellipsis at the end shows, with what closes it; and what was added.
+fn closed(text: &str) -> (String, String) {
+    let mut open = Vec::new();
+    let (mut in_text, mut escaped) = (false, false);
+    let cut = text.strip_suffix('…').unwrap_or(text);
+    for byte in cut.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' if !in_text => open.push('}'),
+            b'[' if !in_text => open.push(']'),
+            b'}' | b']' if !in_text => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let cut = if escaped { &cut[..cut.len() - 1] } else { cut };
+    let closing: String = in_text.then_some('"').into_iter().chain(open.into_iter().rev()).collect();
+    (format!("{cut}{closing}"), closing)
+}
+
 /// Redacts the texts of bars.
 fn of_bars(bars: &mut Bars) -> Vec<&mut String> {
     bars.labels.iter_mut().chain(bars.parts.iter_mut().map(|part| &mut part.name)).collect()
@@ -455,6 +500,14 @@ fn of_bars(bars: &mut Bars) -> Vec<&mut String> {
 mod tests {
     use super::super::Classes;
     use super::*;
+
+    #[test]
+    fn cut_json_is_closed() {
+        let check = |text: &str, wanted: &str| assert_eq!(closed(text).0, wanted, "{text}");
+        check(r#"{"a":[1,{"b":"x\"}…"#, r#"{"a":[1,{"b":"x\"}"}]}"#);
+        check(r#"{"a":"x\…"#, r#"{"a":"x"}"#);
+        check(r#"{"a":1}"#, r#"{"a":1}"#);
+    }
 
     #[test]
     fn names_are_found_among_words_and_where_they_were_cut() {

@@ -161,7 +161,7 @@ fn metadata(name: &str, value: &str, redactor: &mut Redactor) -> String {
 }
 
 /// Arguments with redacted texts.
-fn json(raw: &[u8], redactor: &mut Redactor) -> Vec<u8> {
+pub(super) fn json(raw: &[u8], redactor: &mut Redactor) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
     push_value_with(raw, &mut |key, text| redactor.argument(key, text), &mut out);
     out
