@@ -66,6 +66,9 @@ const CALLS_NEAR: usize = 16;
 /// No slice, no row.
 pub const NONE: u32 = u32::MAX;
 
+/// Process of the GPU, number, and place among the streams of that number.
+type StreamKey = (ProcessId, Option<i64>, u32);
+
 /// A stream of a GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Stream {
@@ -285,8 +288,8 @@ impl<'a> GpuTrace<'a> {
         let trace = self.trace;
         let slices = &trace.slices;
         let mut near = 0;
-        let mut streams: HashMap<(ProcessId, Option<i64>, u32), u32> = HashMap::default();
-        let mut unfinished: Vec<(Unfinished, (ProcessId, Option<i64>, u32))> = Vec::new();
+        let mut streams: HashMap<StreamKey, u32> = HashMap::default();
+        let mut unfinished: Vec<(Unfinished, StreamKey)> = Vec::new();
         let mut devices: HashMap<ProcessId, u32> = HashMap::default();
         let untimed: HashSet<u32> = trace.links.untimed.iter().map(|(row, _)| *row as u32).collect();
         let mut call_names: HashSet<StringId> = HashSet::default();

@@ -48,7 +48,7 @@ pub struct Steps {
     /// Whether steps of one process overlap: those of several threads that work on their own.
     overlap: bool,
     /// Steps that devices recorded themselves, by device, in order of start: when the device was in them, and the index of each.
-    of_devices: HashMap<ProcessId, Vec<(Span, u32)>>,
+    of_devices: StepsOfDevices,
 }
 
 fn is_device(trace: &Trace, process: ProcessId) -> bool {
@@ -195,11 +195,14 @@ impl Steps {
     }
 }
 
+/// By device: when it was in which step.
+type StepsOfDevices = HashMap<ProcessId, Vec<(Span, u32)>>;
+
 /// Joins the steps of one number that several devices recorded: it is one step, however many GPUs work on it. Also returns when each
 /// device was in which step.
-fn join(steps: Vec<Step>, devices: &HashSet<ProcessId>) -> (Vec<Step>, HashMap<ProcessId, Vec<(Span, u32)>>) {
+fn join(steps: Vec<Step>, devices: &HashSet<ProcessId>) -> (Vec<Step>, StepsOfDevices) {
     let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
-    let mut of_devices: HashMap<ProcessId, Vec<(Span, u32)>> = HashMap::default();
+    let mut of_devices = StepsOfDevices::default();
     // The last step of each name, and the devices that it has.
     let mut last: HashMap<StringId, (u32, HashSet<ProcessId>)> = HashMap::default();
     for step in steps {

@@ -681,7 +681,7 @@ fn finding_line(name: &str, finding: &Finding, block: &Findings) -> String {
     let time = time.unwrap_or_else(|| "time unknown".to_string());
     let share = finding.share.map(|share| format!(", {}", Value::Float(share).display(Unit::Ratio)));
     let evidence: Vec<String> = finding
-        .further_evidence()
+        .further_evidence(finding.time.filter(|_| block.stakes != Stakes::Difference))
         .map(|fact| format!("{} = {}", fact.id, cell(&fact.value, fact.unit)))
         .collect();
     let evidence = if evidence.is_empty() { String::new() } else { format!(" ({})", evidence.join("; ")) };
