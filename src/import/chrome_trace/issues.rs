@@ -46,7 +46,7 @@ issue_kinds! {
         "kernel or copy with start and duration 0: the driver could not time it; only its launch is kept",
         "durations, means and the time span exclude it; record again, or count it by name in the GPU reports", 4;
     NO_DURATION = "no-duration", Repaired, "complete event without a duration (dur), kept with 0", "";
-    BAD_DURATION = "bad-duration", Skipped, "duration (dur) is not a number, or it or the end of the event is out of range, event skipped", "";
+    BAD_DURATION = "bad-duration", Skipped, "duration (dur) is not a number or out of range, event skipped", "";
     NEGATIVE_DURATION = "negative-duration", Repaired, "negative duration, event kept with 0", "";
     BAD_THREAD_TIME = "bad-thread-time", Repaired, "thread time (tts or tdur) is not a number, member dropped", "";
     NOT_USED = "phase-not-used", Skipped, "event of an unsupported phase", "";

@@ -134,7 +134,6 @@ impl Rows {
             Time::Bad => return Err(&BAD_TIME),
         };
         let dur = match event.dur {
-            Time::Ns(dur) if ts.checked_add(dur).is_none() => return Err(&BAD_DURATION),
             Time::Ns(dur) => Some(dur),
             Time::Absent => None,
             Time::Bad => return Err(&BAD_DURATION),
