@@ -188,7 +188,7 @@ const MAX_TITLES: usize = 5;
 pub fn keep_rows(filter: Option<&str>, session: &mut dyn Shown, name: &str, is_quiet: bool) -> bool {
     let Some(filter) = filter else { return true };
     if session.reports().iter().all(|report| report.tables().next().is_none()) {
-        say!("tracedrop: {name}: --where: no table to filter; it filters rows of tables");
+        say!("tracedrop: {name}: --where filters rows of tables, and the chosen reports have none");
         return false;
     }
     match session.keep_rows(filter) {

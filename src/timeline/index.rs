@@ -160,7 +160,7 @@ impl<B: BoxTable> Assigner<B> {
 }
 
 impl TimelineIndex {
-    /// Index of boxes that start at `origin` or later: 2 to 4 bytes a box, and about 2 for the levels of dense rows.
+    /// Index of boxes that start at `origin` or later: 2 bytes a box where those of a row are near each other in the table and 6 elsewhere, and about 2 for the levels of dense rows.
     pub fn new(boxes: impl BoxTable, origin: i64) -> TimelineIndex {
         steps::run(TimelineIndex::in_steps(boxes, origin))
     }
@@ -225,6 +225,7 @@ impl TimelineIndex {
                 builder.push(boxes.start(id).wrapping_sub(origin) as u64, boxes.length(id));
             }
         }
+        numbers.shrink();
         let levels = by_place
             .iter()
             .map(|row| builders[*row as usize].take().map_or_else(Levels::default, LevelsBuilder::finish))

@@ -1,4 +1,4 @@
-//! Numbers of boxes, row by row, in 2 bytes each where those of a row are near each other.
+//! Numbers of boxes, row by row, in 2 bytes each where those of a row are near each other, and 6 elsewhere.
 //!
 //! ```text
 //! blocks   [base 70,000      ][base 70,300      ][in `wide`        ]     of 64 numbers
@@ -84,6 +84,11 @@ impl Numbers {
             Block::NARROW => block.base.wrapping_add(u32::from(self.low[at])),
             wide => self.wide[wide as usize + at % BLOCK],
         }
+    }
+
+    /// Gives back memory that was reserved for more.
+    pub fn shrink(&mut self) {
+        self.wide.shrink_to_fit();
     }
 
     /// The row from one place up to another.

@@ -264,6 +264,12 @@ pub fn view(
     };
     let no_stack = all.labels.iter().zip(&*sums).filter(|(label, _)| is_no_stack(&label.name, &label.place));
     let no_stack = no_stack.fold((0.0, 0.0), |(b, a), (_, sum)| (b + sum.own.weight, a + sum.own.before));
+    // A part of the stacks has none of these.
+    let drawn_without_stack = match query.direction {
+        Direction::Around => (0.0, 0.0),
+        Direction::Time if is_in_time => (0.0, 0.0),
+        _ => no_stack,
+    };
     let matched = pattern.is_some().then(|| {
         let (found, drawn) = (widths.of(all.weight_of(&is_hit)), widths.of(all.total));
         (found, if drawn > 0.0 { found / drawn } else { 0.0 })
@@ -284,7 +290,7 @@ pub fn view(
         graphs: graphs.iter().map(info).collect(),
         graph: at as u32,
         thread: stacks.thread,
-        notes: notes(graph, (total.weight, no_stack), *negative, undrawn, &flame, query.scale),
+        notes: notes(graph, (total.weight, drawn_without_stack), *negative, undrawn, &flame, query.scale),
         flame,
         callers,
         matched,

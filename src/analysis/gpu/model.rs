@@ -88,6 +88,8 @@ pub struct Unfinished {
     pub link: u32,
     /// Its stream; `None` if nothing on it has an end.
     pub stream: Option<u32>,
+    /// Its device; `None` if nothing on it has an end.
+    device: Option<u32>,
 }
 
 /// A GPU as the file numbers it.
@@ -332,7 +334,7 @@ impl<'a> GpuTrace<'a> {
             let of = (process, number, alike);
             let link = row.map_or(NONE, |row| row as u32);
             if slices.dur.get(i) == UNFINISHED || untimed.contains(&link) {
-                unfinished.push((Unfinished { slice: i as u32, link, stream: None }, of));
+                unfinished.push((Unfinished { slice: i as u32, link, stream: None, device: None }, of));
                 continue;
             }
             let stream = *streams.entry(of).or_insert_with(|| {
@@ -359,7 +361,11 @@ impl<'a> GpuTrace<'a> {
                 is_before_launch: false,
             });
         }
-        let on = |(one, of): (Unfinished, _)| Unfinished { stream: streams.get(&of).copied(), ..one };
+        let on = |(one, of): (Unfinished, StreamKey)| Unfinished {
+            stream: streams.get(&of).copied(),
+            device: devices.get(&of.0).copied(),
+            ..one
+        };
         self.unfinished = unfinished.into_iter().map(on).collect();
         self.unfinished_spans = self.find_unfinished_spans();
         self.calls.sort_unstable_by_key(|call| (call.correlation, call.host, call.slice));
@@ -380,13 +386,15 @@ impl<'a> GpuTrace<'a> {
         let mut spans: Vec<Vec<Span>> = vec![Vec::new(); self.devices.len()];
         let mut next = vec![i64::MAX; self.streams.len()];
         let mut later = self.work.iter().rev().peekable();
-        for Unfinished { slice, stream, .. } in self.unfinished.iter().rev() {
+        for Unfinished { slice, stream, device, .. } in self.unfinished.iter().rev() {
             let start = self.trace.slices.ts[*slice as usize];
             while let Some(work) = later.next_if(|work| work.start >= start) {
                 next[work.stream as usize] = work.start;
             }
-            if let Some(stream) = stream.map(|stream| stream as usize) {
-                spans[self.streams[stream].device as usize].push((start, next[stream]));
+            if let Some(device) = device {
+                // Alone on its stream, it may run to the end.
+                let end = stream.map_or(i64::MAX, |stream| next[stream as usize]);
+                spans[*device as usize].push((start, end));
             }
         }
         spans.into_iter().map(|spans| spans::union(spans.into_iter().rev())).collect()

@@ -93,7 +93,7 @@ pub fn say_more(gpu: &GpuTrace<'_>, report: &mut Report) {
     let unfinished: Vec<StringId> = gpu.unfinished.iter().map(|it| slices.name[it.slice as usize]).collect();
     if !unfinished.is_empty() {
         report.warning(format!(
-            "{} no end in this file: {}. Their durations are unknown, so they are excluded from counts, means, busy and idle time.",
+            "{} no end in this file: {}. Without durations, they are excluded from counts, means, busy and idle time.",
             counted(unfinished.len() as u64, "kernel or copy has", "kernels and copies have"),
             names(gpu, &unfinished),
         ));

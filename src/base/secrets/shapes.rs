@@ -90,12 +90,12 @@ pub fn find(text: &str, word: Range<usize>, found: &mut Vec<Range<usize>>) {
         for (opening, of, min, exact) in SHAPES {
             let Some(body) = rest.strip_prefix(opening) else { continue };
             let len = body.bytes().take_while(|byte| of.has(*byte)).count();
-            // Words of a name have hardly any digits. Account ids have an exact length.
+            // Words of a name have hardly any digits. Account ids have an exact length; one without digits may be a word after ASIA.
             let key = &body[..len];
             let count = |is: fn(&u8) -> bool| key.bytes().filter(is).count();
             let longest = key.split(['-', '_', '.']).map(str::len).max().unwrap_or(0);
             let is_exact = len == exact
-                && (matches!(of, Of::Capitals)
+                && (matches!(of, Of::Capitals) && (opening != "ASIA" || count(u8::is_ascii_digit) > 0)
                     || count(u8::is_ascii_uppercase) >= 4 && count(u8::is_ascii_lowercase) >= 4);
             let looks_random = !matches!(of, Of::Capitals) && count(u8::is_ascii_digit) >= 2 && longest >= 8;
             if len >= min && (is_exact || looks_random) {

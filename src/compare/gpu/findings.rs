@@ -1,8 +1,8 @@
 //! Fusion and kernel substitution, from aligned steps.
 //!
 //! Places where one side runs kernels that the other doesn't are only considered between two aligned pairs, or between one and the
-//! start or end of the step, so that both sides are known to be at the same point. A trace doesn't show whether a neighbor was fused with them, but a neighbor that is the same
-//! kernel on both sides was not.
+//! start or end of the step, so that both sides are known to be at the same point. A trace doesn't show whether a neighbor was fused
+//! with them, but a neighbor that is the same kernel on both sides was not.
 
 use super::sequence::Aligned;
 use super::steps::{column_of, insert_phase};
@@ -41,7 +41,7 @@ type BlockKey = (&'static str, String, String, String, String);
 pub fn blocks(all: &[Aligned<'_>]) -> Table {
     let mut groups: HashMap<BlockKey, Block> = HashMap::default();
     let mut row_before = 0u64;
-    let mut n_long = 0u64;
+    let (mut n_long, mut n_alone) = (0u64, 0u64);
     for aligned in all {
         let steps = &aligned.steps;
         let mut at = 0;
@@ -61,8 +61,10 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
             if is_bounded && run <= MAX_RUN {
                 let place = Place { steps: &steps[at..at + run], before, after };
                 place.add(aligned, row_before + at as u64 + 1, &mut groups);
-            } else {
+            } else if run > MAX_RUN {
                 n_long += 1;
+            } else {
+                n_alone += 1;
             }
             at += run;
         }
@@ -117,8 +119,9 @@ pub fn blocks(all: &[Aligned<'_>]) -> Table {
             "Places where one side runs kernels that the other doesn't, between aligned pairs of kernels or at the start or end \
              of the step.",
         )
-        .if_empty(match n_long {
-            0 => "No unmatched kernels.".to_string(),
+        .if_empty(match (n_long, n_alone) {
+            (0, 0) => "No unmatched kernels.".to_string(),
+            (0, _) => "No aligned kernels beside the unmatched ones.".to_string(),
             _ => format!("Only runs of more than {MAX_RUN} unmatched kernels: different code, not fusion."),
         });
     table.n_left_out = n_left_out;

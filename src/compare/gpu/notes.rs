@@ -28,7 +28,7 @@ pub fn add(pair: &Pair<'_>, report: &mut Report) {
                     let phases: Vec<String> = phases.iter().map(|slot| format!("{}s", slot.one())).collect();
                     let all = match phases[..] {
                         [] => String::new(),
-                        _ => format!(", among them all {}", phases.join(" and ")),
+                        _ => format!(", including all {}", phases.join(" and ")),
                     };
                     format!(" {} left out{all}.", counted(n, "affected step is", "affected steps are"))
                 }
@@ -103,15 +103,17 @@ fn different_gpus<'a>(pair: &'a Pair<'_>) -> Option<[&'a str; 2]> {
     (is_used && is_known && sides[0].gpus != sides[1].gpus).then(|| sides.map(|side| side.gpus.as_str()))
 }
 
-/// `20 of 40 kernel and graph launches have no timed device record`; `None` if all have one.
+/// `20 of 40 kernel and graph launches have no timed device record`, or how many kernels have no end; `None` if nothing is missing.
 pub fn missing(side: &GpuSide) -> Option<String> {
-    (side.n_missing > 0).then(|| {
-        format!(
+    match (side.n_missing, side.n_unfinished) {
+        (0, 0) => None,
+        (0, n) => Some(format!("{} no end", counted(n, "kernel or copy has", "kernels and copies have"))),
+        (n, _) => Some(format!(
             "{} of {} kernel and graph launches have no timed device record",
-            group_digits(i128::from(side.n_missing)),
+            group_digits(i128::from(n)),
             group_digits(i128::from(side.n_launches))
-        )
-    })
+        )),
+    }
 }
 
 /// Warns if steps of A and B have different numbers of tokens.

@@ -272,14 +272,25 @@ pub struct GpuSide {
     /// Kernel and graph launches, and those without a timed device record.
     pub n_launches: u64,
     pub n_missing: u64,
+    /// Kernels and copies without an end.
+    pub n_unfinished: u64,
     /// Steps affected by missing records, which are excluded.
     pub n_left_out_steps: u64,
     /// Phases in which all steps were excluded, in order.
     pub left_out_slots: Vec<Slot>,
+    /// What was recorded in the excluded steps: whole traces have it.
+    left_out: LeftOut,
     /// Whether too many steps are affected, so idle time is unknown and only busy time is compared.
     pub is_busy_only: bool,
     /// Whether Python frames are recorded.
     pub has_frames: bool,
+}
+
+/// Recorded work of steps that lack records, so no step time can be told.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+struct LeftOut {
+    sums: Vec<Sum>,
+    stretches: Vec<Stretch>,
 }
 
 impl GpuSide {
@@ -339,10 +350,10 @@ impl GpuSide {
         self.stretches.iter().filter(move |stretch| stretch.slot == slot)
     }
 
-    /// A copy as if the trace had no steps.
+    /// A copy as if the trace had no steps. What excluded steps lack is then lacking in the whole, so only busy time is compared.
     pub fn as_a_whole(&self) -> GpuSide {
         let mut by_device: Vec<Option<Stretch>> = vec![None; self.n_devices as usize];
-        for stretch in &self.stretches {
+        for stretch in self.stretches.iter().chain(&self.left_out.stretches) {
             let Some(place) = by_device.get_mut(stretch.device as usize) else { continue };
             let whole = place.get_or_insert_with(|| Stretch {
                 slot: Slot::Whole,
@@ -361,7 +372,7 @@ impl GpuSide {
             }
         }
         let mut sums: HashMap<u32, Sum> = HashMap::default();
-        for sum in &self.sums {
+        for sum in self.sums.iter().chain(&self.left_out.sums) {
             let none = Sum { slot: Slot::Whole, count: 0, total: 0, cut: (0, 0), ..*sum };
             let whole = sums.entry(sum.name).or_insert(none);
             whole.count += sum.count;
@@ -378,6 +389,10 @@ impl GpuSide {
                 .into_iter()
                 .collect(),
             layers: Vec::new(),
+            n_left_out_steps: 0,
+            left_out_slots: Vec::new(),
+            left_out: LeftOut::default(),
+            is_busy_only: self.is_busy_only || self.n_left_out_steps > 0,
             ..self.clone()
         }
     }
@@ -414,6 +429,8 @@ struct Builder {
     names: HashMap<(String, bool), u32>,
     operations: HashMap<String, u32>,
     sums: HashMap<(Slot, u32), Sum>,
+    /// Of steps that are left out.
+    left_out_sums: HashMap<(Slot, u32), Sum>,
     layers: HashMap<(Slot, u32), Layer>,
     /// By name: how often each operator and frame launched it.
     launchers: HashMap<u32, HashMap<(String, String), u64>>,
@@ -430,6 +447,7 @@ impl Builder {
         let names = self.names_of(gpu);
         self.side.n_launches += gpu.recorded.n_launches;
         self.side.n_missing += gpu.silent.iter().filter(|silent| silent.hides_work()).count() as u64;
+        self.side.n_unfinished += gpu.unfinished.len() as u64;
         let left_out = self.steps_left_out(gpu);
         self.side.n_left_out_steps += left_out.len() as u64;
         self.side.left_out_slots.extend(left_out.iter().map(|step| slot_of(*step)));
@@ -442,18 +460,20 @@ impl Builder {
         let cut: Vec<u32> =
             windows.iter().map(|all| all.iter().find(|of| of.is_cut).map_or(NO_STEP, |of| of.step)).collect();
         let mut by_step: HashMap<(u32, u32), Vec<OfOperation>> = HashMap::default();
-        for (work, name) in gpu.work.iter().zip(&names).filter(|(work, _)| !left_out.contains(&work.step)) {
+        for (work, name) in gpu.work.iter().zip(&names) {
+            let is_left_out = left_out.contains(&work.step);
             let slot = slot_of(work.step);
             let device = gpu.streams[work.stream as usize].device;
             let none = Sum { slot, name: *name, count: 0, total: 0, cut: (0, 0) };
-            let sum = self.sums.entry((slot, *name)).or_insert(none);
+            let sums = if is_left_out { &mut self.left_out_sums } else { &mut self.sums };
+            let sum = sums.entry((slot, *name)).or_insert(none);
             (sum.count, sum.total) = (sum.count + 1, sum.total.saturating_add(work.dur()));
             if work.step != NO_STEP && work.step == cut[device as usize] {
                 sum.cut = (sum.cut.0 + 1, sum.cut.1.saturating_add(work.dur()));
             }
             let operation = self.side.names[*name as usize].operation;
             add_operation(by_step.entry((device, work.step)).or_default(), operation, work.dur(), 1);
-            self.side.n_unlinked += u64::from(work.launch == NONE);
+            self.side.n_unlinked += u64::from(work.launch == NONE && !is_left_out);
         }
         let gaps = gaps::of_devices(gpu);
         for (device, (activity, mut windows)) in (0..).zip(activities.iter().zip(windows)) {
@@ -471,10 +491,11 @@ impl Builder {
                 gaps_of(gpu, &gaps, device, |cause| cause == Cause::Host),
                 gaps_of(gpu, &gaps, device, |cause| matches!(cause, Cause::Unknown | Cause::Clocks)),
             ];
-            for window in windows.into_iter().filter(|window| !left_out.contains(&window.step)) {
+            for window in windows {
+                let is_left_out = left_out.contains(&window.step);
                 let (start, end) = window.window;
                 let parts = activity.parts(window.window);
-                self.side.is_busy_only |= parts.unrecorded > 0;
+                self.side.is_busy_only |= parts.unrecorded > 0 && !is_left_out;
                 let idle = [0, 1].map(|cause: usize| {
                     let from = waits[cause].partition_point(|wait| wait.0 < start);
                     let within = waits[cause][from..].iter().take_while(|wait| wait.0 < end);
@@ -486,7 +507,11 @@ impl Builder {
                     }
                     _ => 0,
                 };
-                self.side.stretches.push(Stretch {
+                let stretches = match is_left_out {
+                    true => &mut self.side.left_out.stretches,
+                    false => &mut self.side.stretches,
+                };
+                stretches.push(Stretch {
                     slot: slot_of(window.step),
                     device: number,
                     word: gpu
@@ -661,8 +686,13 @@ impl Builder {
     }
 
     fn finish(mut self) -> GpuSide {
-        let mut sums: Vec<Sum> = self.sums.into_values().collect();
-        sort::by_key(&mut sums, |sum| (sum.slot, sum.name));
+        let in_order = |sums: HashMap<(Slot, u32), Sum>| {
+            let mut sums: Vec<Sum> = sums.into_values().collect();
+            sort::by_key(&mut sums, |sum| (sum.slot, sum.name));
+            sums
+        };
+        self.side.left_out.sums = in_order(self.left_out_sums);
+        let sums = in_order(self.sums);
         let is_left = |slot: &Slot| sums.iter().all(|sum| sum.slot != *slot);
         self.side.left_out_slots.retain(is_left);
         sort::by(&mut self.side.left_out_slots, Ord::cmp);

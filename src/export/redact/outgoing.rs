@@ -186,7 +186,8 @@ pub async fn outgoing_in_steps(exporter: &ExporterInfo, input: &Input<'_>) -> io
         .map(|((is_key, text), n)| {
             let text = unescape_to_string(RawStr { bytes: &text, escaped: text.contains(&b'\\') });
             let may_be_prompt = match &prose {
-                Some(prose) => prose.iter().any(|start| text.contains(start.as_str())),
+                // A prompt has several words.
+                Some(prose) => text.contains(' ') && prose.iter().any(|start| text.contains(start.as_str())),
                 None => true,
             };
             let judge = if may_be_prompt { &mut judge } else { &mut judge_of_own };

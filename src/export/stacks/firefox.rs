@@ -210,12 +210,12 @@ impl Times {
     fn words(&self) -> Vec<String> {
         let mut missing = Vec::new();
         if self.n_threads_with > 0 && self.n_threads_without > 0 {
-            let threads = counted(self.n_threads_without, "thread has", "threads have");
-            missing.push(format!("that {threads} no times (their samples are at 0)"));
+            let threads = counted(self.n_threads_without, "thread, which has", "threads, which have");
+            missing.push(format!("times of {threads} none (all samples at 0)"));
         }
         if self.n_samples_without > 0 {
-            let samples = counted(self.n_samples_without, "sample has", "samples have");
-            missing.push(format!("that {samples} no time (written with the time of the sample before)"));
+            let samples = counted(self.n_samples_without, "sample, which has", "samples, which have");
+            missing.push(format!("times of {samples} none (written with the time of the sample before)"));
         }
         missing
     }

@@ -458,7 +458,12 @@ impl Rows {
         if let Some(clock) = late_clock {
             self.untimed.push(Untimed { clock, row, of: Of::Event, place });
         }
-        self.late.extend(late.map(|of| Late { row, of }));
+        if out.is_spilling() {
+            // Categories of what is packed away stay as they are.
+            self.late = Vec::new();
+        } else {
+            self.late.extend(late.map(|of| Late { row, of }));
+        }
         if matches!(phase, Phase::Begin | Phase::End)
             && out.events.writers.last().is_none_or(|(_, writer)| *writer != sequence.number)
         {
@@ -711,6 +716,9 @@ impl Rows {
             }
         }
         let is_torch = self.has_gpu(out);
+        if !is_torch && !self.layouts.is_rocprof {
+            return;
+        }
         // What is found of their arguments goes between that of the others.
         let links = std::mem::take(&mut out.trace.links);
         let signatures = std::mem::take(&mut out.trace.signatures);

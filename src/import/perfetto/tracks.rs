@@ -537,7 +537,11 @@ impl Tracks {
         }
         match self.last_on_agent.get(&track) {
             Some(thread) if is_end => *thread,
-            _ => self.thread_of(track, name, out),
+            _ => {
+                // The next end is of this one.
+                self.last_on_agent.remove(&track);
+                self.thread_of(track, name, out)
+            }
         }
     }
 

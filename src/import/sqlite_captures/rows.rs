@@ -252,7 +252,7 @@ pub struct Gpus {
     /// The last one: that of the next row, often.
     last: Option<(Stream, ThreadId)>,
     /// Scopes that have streams of a number on a GPU.
-    scopes: HashMap<(ProcessId, i64), Vec<i64>>,
+    scopes: HashMap<(ProcessId, i64), HashMap<i64, usize>>,
     hosts: HashMap<i64, i64>,
 }
 
@@ -318,10 +318,8 @@ impl Gpus {
             return *thread;
         }
         let scopes = self.scopes.entry((gpu, number)).or_default();
-        let at = scopes.iter().position(|known| *known == scope).unwrap_or_else(|| {
-            scopes.push(scope);
-            scopes.len() - 1
-        });
+        let next = scopes.len();
+        let at = *scopes.entry(scope).or_insert(next);
         let text = match at + 1 {
             1 => format!("stream {number}{kind}"),
             n => format!("stream {number}{kind} #{n}"),
