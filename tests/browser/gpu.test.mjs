@@ -43,7 +43,7 @@ pageTest('a PyTorch profile opens with the findings, which link to their rows', 
   await report(page).getByRole('heading', { name: 'Frames, operators and calls' }).waitFor();
   // One with a filter is filtered by the subject of the finding.
   await showReport(page, 'Findings');
-  const gaps = report(page).locator('.finding').filter({ hasText: 'Gaps between queued kernels' });
+  const gaps = report(page).locator('.finding').filter({ hasText: 'Short gaps between kernels' });
   await gaps.getByRole('button').first().click();
   const row = report(page).locator('tr[aria-selected=true]:focus');
   await row.waitFor();
