@@ -560,6 +560,11 @@ fn operations_and_phases_are_those_of_the_reports() {
             let phase = gpu.step(work.step).map(|step| step.phase(gpu.trace));
             assert_eq!(phases.text_of(0, work.slice as usize), phase, "{file}");
         }
+        // Kernels without an end are no work, but have an operation.
+        for unfinished in &gpu.unfinished {
+            is_work.insert(unfinished.slice);
+            assert!(operations.text_of(0, unfinished.slice as usize).is_some(), "{file}");
+        }
         let n_slices = gpu.trace.slices.len();
         let others = (0..n_slices as u32).step_by(1 + n_slices / 2000);
         for slice in others.filter(|slice| !is_work.contains(slice)) {
