@@ -99,7 +99,7 @@ function sumsOf(path) {
   return [...sums].map(([name, [count, sum]]) => `${name}: ${count} ${sum}`).sort();
 }
 
-test('Perfetto has the slices of every trace, and no errors', { timeout: 600_000 }, async () => {
+test('Perfetto has the slices of every trace, and no errors', { timeout: 1_200_000 }, async () => {
   let n = 0;
   for (const folder of FOLDERS.map((name) => join(root, name))) {
     for (const name of readdirSync(folder).filter((name) => /\.json(\.gz)?$/.test(name) && !BEYOND.includes(name))) {
