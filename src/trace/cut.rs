@@ -6,8 +6,8 @@
 //!     [B]  [C    ]  [D        ]  B is dropped
 //! ```
 //! Slices keep their own times, so that durations stay true. Self times are those within the window, as slices outside of it are not
-//! there. Stack profiles are cut to their samples in the window; forward passes are kept whole, as slices are. Counters have the
-//! values at the start of the window, which were set before it.
+//! there. Stack profiles are cut to their samples in the window; forward passes are kept whole, as slices are. In exports,
+//! counters have the values at the start of the window, which were set before it.
 
 pub mod profiles;
 
@@ -68,7 +68,8 @@ impl Cut {
         n_left_out as u64
     }
 
-    /// The part, and the new number of each slice. An export has no profiles without times.
+    /// The part, and the new number of each slice. An export has the values of counters from before the window at its start, and no
+    /// profiles without times.
     fn part_of(&self, trace: &Trace, is_export: bool) -> (Trace, Vec<SliceId>) {
         let whole = trace.span();
         let start =
@@ -113,7 +114,7 @@ impl Cut {
                 push_row!(part.flows, flows, row; name, category);
             }
         }
-        if self.window.is_some() {
+        if is_export && self.window.is_some() {
             hold_counters(trace, window.0, &mut part.counters);
         }
         for row in (0..trace.counters.len()).filter(|row| is_in(trace.counters.ts[*row])) {

@@ -78,11 +78,12 @@ impl TimeRange {
         match phase {
             Phase::ThreadState if dur == UNFINISHED => ts > to,
             Phase::Complete | Phase::ThreadState => ts > to || ts.saturating_add(dur) < from,
-            // The last one before the range is its value there.
-            Phase::Counter => ts > to,
-            Phase::Instant | Phase::Sample | Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd => {
-                ts > to || ts < from
-            }
+            Phase::Instant
+            | Phase::Counter
+            | Phase::Sample
+            | Phase::FlowStart
+            | Phase::FlowStep
+            | Phase::FlowEnd => ts > to || ts < from,
             _ => false,
         }
     }
