@@ -12,9 +12,6 @@ const WORTH: f64 = 0.05;
 /// Minimum excess of the longest compute time over the shortest, relative to the shortest.
 const UNEVEN: f64 = 0.1;
 
-/// Column of the table of ranks where they recorded different numbers of steps.
-const PER_STEP: &str = "computation_per_step";
-
 /// Findings across ranks that were opened together.
 pub fn findings(reports: &[Report]) -> Vec<Finding> {
     let reader = Reader::new(reports, 0);
@@ -77,9 +74,9 @@ fn straggler(reader: &Reader<'_>) -> Option<Finding> {
 /// Compute imbalance between ranks.
 fn uneven(reader: &Reader<'_>) -> Option<Finding> {
     let table = reader.table(gpu_ranks::RANKS)?;
-    let (column, per_step) = match table.label(PER_STEP) {
+    let (column, per_step) = match table.label(gpu_ranks::PER_STEP) {
         "" => ("computation", ""),
-        _ => (PER_STEP, " per step"),
+        _ => (gpu_ranks::PER_STEP, " per step"),
     };
     let computation = |row: &Row<'_>| row.integer(column);
     let most = table.rows().filter(|row| computation(row).is_some()).max_by_key(computation)?;

@@ -26,6 +26,9 @@ pub const INFO: AnalysisInfo =
 pub const RANKS: TableHandle = TableHandle { report: &INFO, id: "ranks" };
 pub const STRAGGLERS: TableHandle = TableHandle { report: &INFO, id: "stragglers" };
 
+/// Column of the table of ranks that is there where they recorded different numbers of steps.
+pub const PER_STEP: &str = "computation_per_step";
+
 /// Share of the longest recording from which another is as long, so that their totals can be compared.
 const ALIKE: f64 = 0.9;
 

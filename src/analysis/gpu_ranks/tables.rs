@@ -62,7 +62,7 @@ impl Ranks<'_, '_> {
         let compared = self.computation();
         if let Some((per_step, true)) = &compared {
             columns.push(
-                integers("computation_per_step", "computation per step", Unit::Ns, per_step.iter().copied())
+                integers(super::PER_STEP, "computation per step", Unit::Ns, per_step.iter().copied())
                     .hint("computation divided by the steps of the rank, since ranks recorded different numbers of steps"),
             );
         }

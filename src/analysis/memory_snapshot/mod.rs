@@ -226,9 +226,9 @@ fn facts(snapshot: &Snapshot<'_>, title: String) -> Option<Facts> {
         .push("peak_allocated", "Peak allocated", signed(device.peak_allocated), Unit::Bytes)
         .hint("most allocated bytes at once: from allocation until the program frees the memory");
     facts.push("at_end", "Active at end", signed(device.active_at_end), Unit::Bytes);
-    if let Some(reserved) = snapshot.snapshot.reserved_at_end(number) {
+    if snapshot.snapshot.knows_reserved(number) {
         facts
-            .push("reserved", "Reserved at end", signed(reserved), Unit::Bytes)
+            .push("reserved", "Reserved at end", signed(end.total), Unit::Bytes)
             .hint("segments that the allocator holds");
         facts
             .push("inactive", "Inactive at end", signed(end.inactive), Unit::Bytes)
@@ -295,7 +295,7 @@ fn devices(snapshot: &Snapshot<'_>, id: String, title: String) -> Table {
     let end = &snapshot.at_end;
     let at_end = |id: &'static str, label: &str, get: &dyn Fn(usize) -> u64| {
         let bytes = |(number, _): &(usize, &Device)| {
-            snapshot.snapshot.reserved_at_end(*number).map(|_| signed(get(*number)))
+            snapshot.snapshot.knows_reserved(*number).then(|| signed(get(*number)))
         };
         Column::integer(id, label, Unit::Bytes, rows.iter().map(bytes).collect())
     };

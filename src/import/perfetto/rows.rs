@@ -724,11 +724,13 @@ impl Rows {
         let signatures = std::mem::take(&mut out.trace.signatures);
         for Late { row, of } in late {
             let at = out.events.places.get(row);
-            let json = out.trace.args.kept(at.args()).map(|json| json.into_owned()).unwrap_or_default();
+            let json = |out: &TraceBuilder| {
+                out.trace.args.kept(at.args()).map(|json| json.into_owned()).unwrap_or_default()
+            };
             let category = match of {
                 LateOf::Track(track) if is_torch => {
                     let role = self.roles.get(&track).copied().unwrap_or_default();
-                    category_of_torch(role, out.events.rows.name[row as usize], &json, out)
+                    category_of_torch(role, out.events.rows.name[row as usize], &json(out), out)
                 }
                 LateOf::Category(given) if self.layouts.is_rocprof => {
                     let known = gpu::category_of_rocprof(out.trace.strings.get(given));
@@ -741,8 +743,11 @@ impl Rows {
             }
             out.events.places.set_category(row, category);
             let linked = self.linked.get(category, &out.trace.strings);
-            if linked != Linked::No && !json.is_empty() && out.events.rows.phase(row) != Phase::End {
-                link(linked, self.layouts, &json, at.offset, out);
+            if linked != Linked::No && out.events.rows.phase(row) != Phase::End {
+                let json = json(out);
+                if !json.is_empty() {
+                    link(linked, self.layouts, &json, at.offset, out);
+                }
             }
         }
         out.trace.links.insert(links);

@@ -347,12 +347,10 @@ impl MemorySnapshot {
         self.devices.iter().filter(|device| !device.uses.is_empty()).nth(1).is_some()
     }
 
-    /// Bytes of the segments of a device at the end; `None` if the file does not have them.
-    pub fn reserved_at_end(&self, number: usize) -> Option<u64> {
-        let is_missing = self.devices.get(number).is_some_and(|device| device.is_reserved_least)
-            && self.segments_of(number).next().is_none();
-        let sum = || self.segments_of(number).fold(0u64, |sum, it| sum.saturating_add(it.total_size));
-        (!is_missing).then(sum)
+    /// Whether the segments of a device say what is reserved at the end.
+    pub fn knows_reserved(&self, number: usize) -> bool {
+        let has_segments = self.segments_of(number).next().is_some();
+        has_segments || self.devices.get(number).is_none_or(|device| !device.is_reserved_least)
     }
 
     /// Segments of a device.
