@@ -581,7 +581,7 @@ fn a_firefox_export_invents_no_times() {
         "frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["main"]}],"processes":[]}"#;
     let (profile, left_out) = as_firefox("a.json", gecko);
     assert_eq!(times_of(&profile), [serde_json::json!([0, 0, 1.5])]);
-    assert_eq!(left_out, ["that 1 sample has no time (written with the time of the sample before)"]);
+    assert_eq!(left_out, ["times of 1 sample, which has none (written with the time of the sample before)"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { inputWith, readInWorker } from './protocol.mjs';
-import { NARROW, WIDE, accessibilityProblems, openPage, pageTests, release, showReport, siteAndBrowser } from './support.mjs';
+import { NARROW, WIDE, accessibilityProblems, drop, openPage, pageTests, release, showReport, siteAndBrowser } from './support.mjs';
 
 const given = siteAndBrowser();
 const pageTest = pageTests(given);
@@ -120,9 +120,7 @@ pageTest('when no file can be read, each error is shown', async (page) => {
 });
 
 pageTest('loose ranks that are dropped, and a folder of ranks that is chosen, open one tab each', async (page) => {
-  const session = await page.context().newCDPSession(page);
-  const data = { items: [], files: PATHS, dragOperationsMask: 1 };
-  for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+  await drop(page, PATHS);
   assert.equal((await read(page))[0], '2 ranks');
   assert.deepEqual(await tabNames(page), ['2 ranks']);
   await page.keyboard.press('w');
@@ -134,9 +132,7 @@ pageTest('loose ranks that are dropped, and a folder of ranks that is chosen, op
 
 pageTest('the traces in a dropped folder are combined; other files are listed', async (page) => {
   const runs = folder();
-  const session = await page.context().newCDPSession(page);
-  const data = { items: [], files: [runs], dragOperationsMask: 1 };
-  for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+  await drop(page, [runs]);
   await page.getByRole('alert').getByText('Skipped in folder runs (not named like traces): node1/log.out, notes.md.').waitFor();
   assert.equal((await read(page))[0], '2 ranks');
   assert.deepEqual(await tabNames(page), ['2 ranks']);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { NARROW, WIDE, accessibilityProblems, givenToPerfetto, openPage, showReport, siteAndBrowser, slicesIn, standInForPerfetto } from './support.mjs';
+import { NARROW, WIDE, accessibilityProblems, drop, givenToPerfetto, openPage, showReport, siteAndBrowser, slicesIn, standInForPerfetto } from './support.mjs';
 
 const given = siteAndBrowser();
 const data = (name) => fileURLToPath(new URL(`../data/${name}`, import.meta.url));
@@ -305,10 +305,8 @@ test('a link to a comparison of several files per side works in any order of dro
   };
   // Of one file the sizes are the same on both sides.
   const [before, after] = [side('before', [5, 77, 8]), side('after', [6, 444])];
-  const drop = async (page, files) => {
-    const session = await page.context().newCDPSession(page);
-    const data = { items: [], files, dragOperationsMask: 1 };
-    for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+  const dropSides = async (page, files) => {
+    await drop(page, files);
     await page.locator('[role=tab][aria-selected=true]').filter({ hasText: 'run0.json and 2 more files' }).filter({ hasText: '↔' }).waitFor();
     await panel(page).getByRole('button', { name: 'Close this comparison' }).waitFor();
   };
@@ -318,7 +316,7 @@ test('a link to a comparison of several files per side works in any order of dro
     return (await table(page).locator('tbody td').allTextContents()).map((text) => text.trim());
   };
   const sender = await openPage(given.browser, given.site.url);
-  await drop(sender, [before, after]);
+  await dropSides(sender, [before, after]);
   await table(sender).getByRole('button', { name: 'name', exact: true }).click();
   const sent = await cells(sender);
   const link = await linkOf(sender);
@@ -341,7 +339,7 @@ test('a link to a comparison of several files per side works in any order of dro
     const receiver = await openPage(given.browser, link);
     await receiver.getByTestId('from-link').getByText('Drop the files together').waitFor();
     await panel(receiver).getByRole('button', { name: 'Close this link' }).waitFor();
-    await drop(receiver, folders);
+    await dropSides(receiver, folders);
     await receiver.getByText(/are among the link's files: sizes and SHA-256 match/).first().waitFor();
     await panel(receiver).getByRole('heading', { level: 2, name: 'Slices by name', exact: true }).waitFor();
     // A stays A.
@@ -359,11 +357,6 @@ test('all files of a linked comparison can be dropped at once, in any folder lay
     const events = ['alpha', 'beta'].map((name, i) => ({ name, ph: 'X', ts: 1000 * i, dur: dur * (i + 1), pid: 1, tid: 1 }));
     writeFileSync(join(folder, path), JSON.stringify(events));
     return join(folder, path);
-  };
-  const drop = async (page, files) => {
-    const session = await page.context().newCDPSession(page);
-    const data = { items: [], files, dragOperationsMask: 1 };
-    for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
   };
   const compared = async (page) => {
     await page.locator('[role=tab][aria-selected=true]').filter({ hasText: '↔' }).waitFor();

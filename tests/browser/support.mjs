@@ -174,6 +174,24 @@ export async function waitUntilReady(page, timeout = 60_000) {
   await page.waitForFunction(isReady, null, { timeout });
 }
 
+/** Drops files and folders on the page, again when Chromium loses the drop, as it may on a busy machine. */
+export async function drop(page, files) {
+  await page.evaluate(() => {
+    globalThis.isDropped = false;
+    addEventListener('drop', () => { globalThis.isDropped = true; }, { capture: true, once: true });
+  });
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (let n = 1; ; n++) {
+    for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+    const isDropped = await page.waitForFunction(() => globalThis.isDropped, null, { timeout: 10_000 }).catch((error) => {
+      if (n === 3) throw error;
+    });
+    if (isDropped) break;
+  }
+  await session.detach();
+}
+
 /**
  * Presses `key` in `region` until it scrolls. Chromium may drop a keyboard scroll of a box that was just laid out: the page
  * gets the key and `scrollend`, but the box does not move.
