@@ -9,7 +9,7 @@ SITE_SOURCES := $(shell find src www -not -name '.*') index.html Trunk.toml Carg
 	$(wildcard tools/*.sh) tools/bin/wasm-opt tools/finish-site.mjs tools/build-hash.mjs \
 	tools/make-package.mjs tools/package-lock.json $(wildcard embed/*)
 
-.PHONY: help setup serve quick dist zip wheel screenshots check test test-all test-native test-python test-notebook test-fleet test-fleet-small test-browser test-dist test-big test-fuzz readers bench bench-peers fuzz clean
+.PHONY: help setup serve quick dist zip wheel screenshots check test test-all test-native test-python test-notebook test-fleet test-fleet-small test-browser test-dist test-big readers bench bench-peers fuzz clean
 
 help: ## list commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +56,7 @@ check: ## check formatting, lints and documentation
 test: ## run everything that CI runs
 	@+$(MAKE) --no-print-directory --jobs=3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) test-all
 
-test-all: test-browser check test-native test-python test-fuzz test-notebook test-fleet-small
+test-all: test-browser check test-native test-python test-notebook test-fleet-small
 
 # These make what the others use.
 ifneq ($(filter test-all,$(MAKECMDGOALS)),)
@@ -102,9 +102,6 @@ test-dist: dist/index.html ## run the browser tests on the optimized site, and c
 test-big: dist/index.html ## open a 2.5 GB trace in the page (GIGABYTES=2.5)
 	@tools/setup.sh all
 	@. target/env.sh; export TRACEDROP_CHROME; node tests/browser/big.mjs
-
-test-fuzz:
-	@TRACEDROP_FUZZ_OPTIONAL=1 tools/fuzz.sh 5
 
 readers: ## install pandas, pyarrow, Polars and DuckDB into target/readers; tests then read exports with them
 	@python3 -m venv target/readers

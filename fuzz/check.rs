@@ -1,4 +1,4 @@
-//! Invariants for arbitrary bytes; each fuzz target is one call.
+//! Invariants for arbitrary bytes. `make fuzz` calls them with bytes that a fuzzer makes up, `tests/fuzz.rs` with the test files.
 
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -11,34 +11,60 @@ use tracedrop::base::zstd;
 use tracedrop::compare::CompareQuery;
 use tracedrop::engine::{Compared, HandedOn, Linked, Session, Shown, open_tracedrop_file};
 use tracedrop::export::{self, Options, link};
-use tracedrop::import::FormatInfo;
-use tracedrop::import::part_scheduler::{PartScheduler, Next};
+use tracedrop::import::part_scheduler::{Next, PartScheduler};
 use tracedrop::import::parts::Part;
+use tracedrop::import::{FORMATS, FormatInfo};
 use tracedrop::index::Index;
 use tracedrop::trace::args::Content;
 
 /// Exports that contain everything, which are compared between ways of reading. Others are only made.
 const TOLD: [&str; 3] = ["markdown", "json", "chrome-trace"];
 
+/// Panics where something does not hold.
+type Check = fn(&[u8]);
+
+/// What is not the reader of one format.
+const OTHERS: [(&str, Check); 5] = [
+    ("anything", anything),
+    ("archive", archive),
+    ("link", link),
+    ("tracedrop-file", tracedrop_file),
+    ("zstd", zstd),
+];
+
+/// Names of all targets: the ids of all formats, then the others.
+pub fn targets() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.id).chain(OTHERS.map(|(name, _)| name))
+}
+
+/// Checks what the target named `target` says of `data`.
+pub fn run(target: &str, data: &[u8]) {
+    if let Some(format) = FORMATS.iter().find(|format| format.id == target) {
+        return reader(format, data);
+    }
+    let (_, check) = OTHERS.iter().find(|(name, _)| *name == target).expect("a name out of `targets`");
+    check(data);
+}
+
 /// Reads `data` as `format`, whole and in pieces: same parsing details, nothing lost, every report and export works.
-pub fn reader(format: &'static FormatInfo, data: &[u8]) {
-    let whole = run(Some(format), data, usize::MAX);
+fn reader(format: &'static FormatInfo, data: &[u8]) {
+    let whole = read(Some(format), data, usize::MAX);
     for step in [1, 7, 61] {
         // Byte by byte is slow on long inputs and finds nothing more there.
         if step == 1 && data.len() > 4096 {
             continue;
         }
-        assert_eq!(whole, run(Some(format), data, step), "pieces of {step}");
+        assert_eq!(whole, read(Some(format), data, step), "pieces of {step}");
     }
     if format.parts.is_some() {
         for stretch in [5, 53, 509] {
-            assert_eq!(whole, run_in_parts(format, data, stretch), "parts of {stretch}");
+            assert_eq!(whole, read_in_parts(format, data, stretch), "parts of {stretch}");
         }
     }
 }
 
 /// Decompresses `data` as zstd, and compresses it: in-memory and streaming decompression must agree.
-pub fn zstd(data: &[u8]) {
+fn zstd(data: &[u8]) {
     const MAX_BYTES: u64 = 1 << 20;
     let mut decoder = zstd::Decoder::default();
     let mut out = Vec::new();
@@ -62,12 +88,12 @@ pub fn zstd(data: &[u8]) {
 }
 
 /// Reads `data` as whatever it looks like: plain, compressed, or unknown.
-pub fn anything(data: &[u8]) {
-    assert_eq!(run(None, data, usize::MAX), run(None, data, 13));
+fn anything(data: &[u8]) {
+    assert_eq!(read(None, data, usize::MAX), read(None, data, 13));
 }
 
 /// Parsing details and Markdown reports, or the error.
-fn run(format: Option<&'static FormatInfo>, data: &[u8], step: usize) -> String {
+fn read(format: Option<&'static FormatInfo>, data: &[u8], step: usize) -> String {
     let mut session = Session::new("fuzz", data.len() as u64, format, Query::default());
     for (n, chunk) in data.chunks(step.min(data.len().max(1))).enumerate() {
         session.feed(chunk);
@@ -78,8 +104,8 @@ fn run(format: Option<&'static FormatInfo>, data: &[u8], step: usize) -> String 
     account(session, step == usize::MAX)
 }
 
-/// Like [`run`], read in parts as by several workers.
-fn run_in_parts(format: &'static FormatInfo, data: &[u8], stretch: u64) -> String {
+/// Like [`read`], in parts as by several workers.
+fn read_in_parts(format: &'static FormatInfo, data: &[u8], stretch: u64) -> String {
     let mut session = Session::new("fuzz", data.len() as u64, Some(format), Query::default());
     session.can_read_again(Rc::new(data.to_vec()));
     let mut at = 0;
@@ -146,7 +172,7 @@ fn account(mut session: Session, is_thorough: bool) -> String {
 }
 
 /// Reads `data` as a zip archive: listed files are inside it, and no file decompresses to more than its stated size.
-pub fn archive(data: &[u8]) {
+fn archive(data: &[u8]) {
     let content = data.to_vec();
     let Ok(archive) = tracedrop::archive::list(&content) else { return };
     for entry in &archive.files {
@@ -163,7 +189,7 @@ pub fn archive(data: &[u8]) {
 
 /// Reads `data` as a Tracedrop file, and as its report, notes and charts separated by zeros, with a matching manifest.
 /// Everything that is read can be shown and shared again.
-pub fn tracedrop_file(data: &[u8]) {
+fn tracedrop_file(data: &[u8]) {
     handed_on(data.to_vec());
     let mut parts = data.splitn(3, |byte| *byte == 0);
     let mut part = || parts.next().unwrap_or(b"{}");
@@ -209,7 +235,7 @@ fn handed_on(file: Vec<u8>) -> Option<Linked> {
 }
 
 /// Reads `data` as a link: as text, and as content without a checksum. Everything that is read can be shown.
-pub fn link(data: &[u8]) {
+fn link(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let _ = link::read(text);
     let Ok(fragment) = link::encode(text) else { return };

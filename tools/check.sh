@@ -27,6 +27,7 @@ else
 fi
 # The Python package is a workspace of its own.
 run cargo fmt --check --manifest-path python/Cargo.toml
+run rustfmt --check --edition 2024 fuzz/target.rs
 CARGO_TARGET_DIR=$PWD/target/python run cargo clippy --quiet --manifest-path python/Cargo.toml -- -D warnings
 RUSTDOCFLAGS='-D warnings' run cargo doc --quiet --no-deps --lib
 exit $found

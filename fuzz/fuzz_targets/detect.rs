@@ -1,3 +1,0 @@
-// seeds: .
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| check::anything(data));

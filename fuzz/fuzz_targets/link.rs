@@ -1,3 +1,0 @@
-// seeds: link
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| check::link(data));

@@ -1,3 +1,0 @@
-// seeds: mrm/memray
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| check::reader(&tracedrop::import::memray::INFO, data));

@@ -1,3 +1,0 @@
-// seeds: pysampling
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| check::reader(&tracedrop::import::python_sampling::INFO, data));

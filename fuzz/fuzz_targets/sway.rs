@@ -1,3 +1,0 @@
-// seeds: sway
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| check::reader(&tracedrop::import::sway::INFO, data));

@@ -1,3 +1,0 @@
-// seeds: archives
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| check::zstd(data));
