@@ -59,6 +59,19 @@ fn import(bytes: &[u8], begin: impl FnOnce(&mut Import)) -> Import {
     import
 }
 
+/// Values at the start of the range that counters were set to before it, with the texts of their series, sorted.
+fn held_values(trace: &Trace) -> Vec<String> {
+    let table = &trace.counter_series;
+    let text = |id| trace.strings.get_opt(id).unwrap_or("-");
+    let of = |i: usize| {
+        let names = [table.name[i], table.id[i], table.key[i]].map(text);
+        Some(format!("{} {names:?}: {}", table.process[i].0, table.held(i)?))
+    };
+    let mut all: Vec<String> = (0..table.len()).filter_map(of).collect();
+    all.sort();
+    all
+}
+
 #[test]
 fn what_is_held_is_what_touches_it() {
     let (mut n_checked, mut n_folded) = (0, 0);
@@ -87,6 +100,7 @@ fn what_is_held_is_what_touches_it() {
             assert!(trace.ledger.count_of("outside-range") >= n_left_out as u64, "{name}, {how}");
             assert_eq!(trace.ledger.n_records(), whole.ledger.n_records(), "{name}, {how}");
             assert!(trace.counters.ts.iter().all(|ts| (from..=to).contains(ts)), "{name}, {how}");
+            assert_eq!(held_values(trace), held_values(&part), "{name}, {how}");
         };
         let on_clock = TimeRange::OnClock(from, to);
         let from_start = TimeRange::FromStart(from - start, to - start);
@@ -370,8 +384,23 @@ fn self_time_counts_in_the_range_only() {
         assert_eq!(of("inner", "self"), Value::Integer(100_000));
         // Without an end, to the end of the whole trace.
         assert_eq!(of("open", "total"), Value::Integer(950_000));
-        let counters = reports.iter().find(|report| report.id == "counters").unwrap();
-        assert_eq!(counters.tables().next().unwrap().n_rows(), 1);
+        // Set before the range, to 1 all through it; and in its middle.
+        let counter = |name: &str| {
+            ["points", "first", "min", "max", "mean"]
+                .map(|column| cell(&reports, "counters", "counters", name, column))
+        };
+        assert_eq!(counter("held")[0], Value::Integer(0));
+        assert!(
+            counter("held")[1..].iter().all(|value| *value == Value::Float(1.0)),
+            "{:?}",
+            counter("held")
+        );
+        assert_eq!(counter("moved")[0], Value::Integer(1));
+        assert!(
+            counter("moved")[1..].iter().all(|value| *value == Value::Float(2.0)),
+            "{:?}",
+            counter("moved")
+        );
         // Only the time in the range is busy: thread 1 all of it, thread 2 too.
         let tracks = reports.iter().flat_map(Report::tables).find(|known| known.id == "threads").unwrap();
         let busy = tracks.column("busy").unwrap();

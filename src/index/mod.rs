@@ -28,7 +28,7 @@ use std::rc::Rc;
 use tables::Damaged;
 
 /// Version of the layout of sections and tables. Increase it when one of them changes.
-pub const LAYOUT: u32 = 22;
+pub const LAYOUT: u32 = 23;
 
 /// Hash of the sources this program was built from.
 pub const SOURCES: &str = env!("TRACEDROP_SOURCES");

@@ -88,6 +88,7 @@ macro_rules! for_each_table {
             visit.column("counter_series.name", &$($mut)? trace.counter_series.name)?;
             visit.column("counter_series.id", &$($mut)? trace.counter_series.id)?;
             visit.column("counter_series.key", &$($mut)? trace.counter_series.key)?;
+            visit.column("counter_series.held", &$($mut)? trace.counter_series.held)?;
             visit.column("counters.ts", &$($mut)? trace.counters.ts)?;
             visit.column("counters.series", &$($mut)? trace.counters.series)?;
             visit.column("counters.value", &$($mut)? trace.counters.value)?;
@@ -231,6 +232,7 @@ pub fn are_sound(trace: &Trace) -> bool {
             counter_series.id.len(),
             counter_series.key.len(),
         ])
+        && counter_series.held.len() <= counter_series.len()
         && counter_series.process.iter().all(process)
         && texts(&counter_series.name)
         && texts(&counter_series.id)

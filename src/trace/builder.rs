@@ -97,6 +97,8 @@ pub struct TraceBuilder {
     spilled: Option<Box<spill::SpilledEvents>>,
     /// Time range to keep, if not all.
     range: Option<range::Held>,
+    /// Of dropped events from before it.
+    earlier_counters: counters::EarlierCounters,
     /// Nanoseconds by which rounding may have moved slice ends, if known from elsewhere.
     tolerance: Option<i64>,
     interner: samples::StackInterner,
@@ -176,6 +178,7 @@ impl TraceBuilder {
             max_rows: self.max_rows,
             spilled: None,
             range: self.range,
+            earlier_counters: self.earlier_counters.clone(),
             tolerance: self.tolerance,
             interner: self.interner.clone(),
             process_ids: self.process_ids.clone(),

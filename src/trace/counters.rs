@@ -13,6 +13,9 @@ pub struct CounterSeriesTable {
     pub id: Vec<StringId>,
     /// Key of the argument.
     pub key: Vec<StringId>,
+    /// In a trace that is a part in time: the value at its start, set before; NaN if there is none or a point sets one then. Shorter
+    /// than the other columns, by series without one.
+    pub held: Vec<f64>,
 }
 
 impl CounterSeriesTable {
@@ -22,6 +25,11 @@ impl CounterSeriesTable {
 
     pub fn is_empty(&self) -> bool {
         self.name.is_empty()
+    }
+
+    /// Value of a series at the start of a part of a trace: see [`CounterSeriesTable::held`].
+    pub fn held(&self, series: usize) -> Option<f64> {
+        self.held.get(series).copied().filter(|value| value.is_finite())
     }
 }
 

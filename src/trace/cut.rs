@@ -6,18 +6,16 @@
 //!     [B]  [C    ]  [D        ]  B is dropped
 //! ```
 //! Slices keep their own times, so that durations stay true. Self times are those within the window, as slices outside of it are not
-//! there. Stack profiles are cut to their samples in the window; forward passes are kept whole, as slices are. In exports,
-//! counters have the values at the start of the window, which were set before it.
+//! there. Stack profiles are cut to their samples in the window; forward passes are kept whole, as slices are. Counters keep the
+//! values that were set before the window, in exports as points at its start.
 
 pub mod profiles;
 
 use super::builder::compute_self_times;
-use super::counters::CounterTable;
 use super::slices::{SliceId, SliceTable};
 use super::stack_profiles::StackProfile;
 use super::{TimePart, Trace};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
 
 /// Appends row `row` of `all` to each of the columns.
 macro_rules! push_row {
@@ -68,8 +66,8 @@ impl Cut {
         n_left_out as u64
     }
 
-    /// The part, and the new number of each slice. An export has the values of counters from before the window at its start, and no
-    /// profiles without times.
+    /// The part, and the new number of each slice. An export has values of counters from before the window as points at its start,
+    /// and no profiles without times.
     fn part_of(&self, trace: &Trace, is_export: bool) -> (Trace, Vec<SliceId>) {
         let whole = trace.span();
         let start =
@@ -114,8 +112,16 @@ impl Cut {
                 push_row!(part.flows, flows, row; name, category);
             }
         }
-        if is_export && self.window.is_some() {
-            hold_counters(trace, window.0, &mut part.counters);
+        if let Some((from, _)) = chosen {
+            part.counter_series.held = held_at(trace, from);
+        }
+        if is_export && let Some((from, _)) = chosen {
+            let held = std::mem::take(&mut part.counter_series.held);
+            for (series, value) in held.into_iter().enumerate().filter(|(_, value)| value.is_finite()) {
+                part.counters.ts.push(from);
+                part.counters.series.push(series as u32);
+                part.counters.value.push(value);
+            }
         }
         for row in (0..trace.counters.len()).filter(|row| is_in(trace.counters.ts[*row])) {
             push_row!(part.counters, trace.counters, row; ts, series, value);
@@ -183,29 +189,24 @@ impl Cut {
     }
 }
 
-/// Adds the last value of each counter from before `from`, at that time; without those that have another one there.
-fn hold_counters(trace: &Trace, from: i64, part: &mut CounterTable) {
+/// By series: the value at `from` that was set before, NaN without one. See [`CounterSeriesTable::held`](super::counters::CounterSeriesTable::held).
+fn held_at(trace: &Trace, from: i64) -> Vec<f64> {
     if trace.span().is_none_or(|(_, end)| from > end) {
-        return;
+        return Vec::new();
     }
     let all = &trace.counters;
-    let mut held: Vec<Option<f64>> = vec![None; trace.counter_series.len()];
+    let mut held = trace.counter_series.held.clone();
+    held.resize(trace.counter_series.len(), f64::NAN);
+    let mut since = vec![i64::MIN; held.len()];
+    // Points may not be sorted yet.
     for row in 0..all.len() {
-        let Some(value) = held.get_mut(all.series[row] as usize) else { continue };
-        match all.ts[row].cmp(&from) {
-            Ordering::Less => *value = Some(all.value[row]),
-            Ordering::Equal => *value = None,
-            Ordering::Greater => break,
+        let (series, ts) = (all.series[row] as usize, all.ts[row]);
+        if ts <= from && since.get(series).is_some_and(|since| ts >= *since) {
+            since[series] = ts;
+            held[series] = if ts < from { all.value[row] } else { f64::NAN };
         }
     }
-    for (series, value) in held.into_iter().enumerate() {
-        // What is not finite is no value.
-        if let Some(value) = value.filter(|value| value.is_finite()) {
-            part.ts.push(from);
-            part.series.push(series as u32);
-            part.value.push(value);
-        }
-    }
+    held
 }
 
 #[cfg(test)]
@@ -252,8 +253,13 @@ mod tests {
         // Nothing happens after the end.
         let after = Cut { window: Some((100, 200)), max_depth: None };
         assert!(after.of(&trace).counters.is_empty());
-        // What reports are about has the points of the file only.
+        // Reports count the points of the file, and know the values from before.
         cut.apply_to(&mut trace);
         assert_eq!(of(&trace), wanted[1..]);
+        let held = |trace: &Trace| (0..4).map(|at| trace.counter_series.held(at)).collect::<Vec<_>>();
+        assert_eq!(held(&trace), [Some(2.0), None, None, None]);
+        // A part of the part, from 55 to 80: the clock is that of the whole.
+        Cut { window: Some((45, 70)), max_depth: None }.apply_to(&mut trace);
+        assert_eq!(held(&trace), [Some(2.0), Some(5.0), None, None]);
     }
 }

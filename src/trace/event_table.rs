@@ -6,7 +6,7 @@
 
 use super::args::ArgsPlace;
 use super::compact_columns::Places;
-use super::events::{Event, EventExtra, EventId, EventKey, NO_EXTRA, Phase, flag};
+use super::events::{Event, EventExtra, EventId, NO_EXTRA, Phase, flag};
 use super::tracks::ThreadId;
 use crate::base::hash::HashMap;
 use crate::base::strings::StringId;
@@ -402,13 +402,7 @@ impl EventTable {
     #[inline]
     pub fn id_of(&self, index: u32) -> EventId {
         let event = self.rows.get(index);
-        if event.flags & flag::INT_ID != 0 {
-            return EventId { key: EventKey::Int(event.dur), is_local: false, scope: StringId::NONE };
-        }
-        match self.extras.get(event.extra as usize) {
-            Some(extra) => EventId { key: extra.id, is_local: extra.id_is_local, scope: extra.scope },
-            None => EventId { key: EventKey::None, is_local: false, scope: StringId::NONE },
-        }
+        EventId::of(event.flags, event.dur, self.extras.get(event.extra as usize))
     }
 
     /// CPU time of the thread, and CPU duration if given.

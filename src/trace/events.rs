@@ -121,6 +121,19 @@ pub struct EventId {
     pub scope: StringId,
 }
 
+impl EventId {
+    /// Id of an event with these flags, duration and rare members.
+    pub fn of(flags: u16, dur: i64, extra: Option<&EventExtra>) -> EventId {
+        if flags & flag::INT_ID != 0 {
+            return EventId { key: EventKey::Int(dur), is_local: false, scope: StringId::NONE };
+        }
+        match extra {
+            Some(extra) => EventId { key: extra.id, is_local: extra.id_is_local, scope: extra.scope },
+            None => EventId { key: EventKey::None, is_local: false, scope: StringId::NONE },
+        }
+    }
+}
+
 /// Members that few events have.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EventExtra {
@@ -181,6 +194,13 @@ pub struct Event {
     pub unused: u8,
     /// Bits of [`flag`].
     pub flags: u16,
+}
+
+impl Event {
+    /// Place of its arguments.
+    pub fn args(&self) -> ArgsPlace {
+        ArgsPlace { offset: self.offset + u64::from(self.args_at), len: self.args_len }
+    }
 }
 
 /// Stack frame as in the file, before parents are resolved.

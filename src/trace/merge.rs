@@ -99,6 +99,9 @@ impl TraceBuilder {
     /// Appends `part`, which directly follows what is here. Returns the new id of each text of the part.
     pub fn absorb<R: ExactSizeIterator<Item = Event>>(&mut self, part: PartTables<'_, R>) -> Vec<StringId> {
         let numbers = self.number(&part);
+        for (offset, raw) in part.args {
+            self.trace.args.keep(offset, &raw);
+        }
         let n_before = self.events.rows.len() as u32;
         let n_extras = self.events.extras.len() as u32;
         let renumbered = part.rows.map(|mut event| {
@@ -120,9 +123,6 @@ impl TraceBuilder {
             self.events.thread_time.extend(moved);
         } else {
             self.take_events(renumbered, extras.collect(), &part.thread_time);
-        }
-        for (offset, raw) in part.args {
-            self.trace.args.keep(offset, &raw);
         }
         if !self.is_spilling() {
             self.trace.links.append(part.links, |id| numbers.text(id));

@@ -23,7 +23,14 @@ fn applies(run: &Run) -> bool {
 struct Series<'a> {
     trace: &'a Trace,
     index: usize,
+    /// In the reported time.
     points: u64,
+    /// `None` before the first value, which may be one from before a chosen range.
+    values: Option<Values>,
+}
+
+#[derive(Clone, Copy)]
+struct Values {
     first: f64,
     last: f64,
     min: f64,
@@ -35,17 +42,23 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    fn add(&mut self, ts: i64, value: f64) {
-        if self.points == 0 {
-            self.first = value;
-            self.min = value;
-            self.max = value;
-        } else {
-            self.hold_until(ts);
-            self.min = self.min.min(value);
-            self.max = self.max.max(value);
+    fn set(&mut self, ts: i64, value: f64) {
+        match &mut self.values {
+            Some(values) => values.set(ts, value),
+            None => self.values = Some(Values::new(ts, value)),
         }
-        self.points += 1;
+    }
+}
+
+impl Values {
+    fn new(ts: i64, value: f64) -> Values {
+        Values { first: value, last: value, min: value, max: value, mean: 0.0, held_ns: 0.0, since: ts }
+    }
+
+    fn set(&mut self, ts: i64, value: f64) {
+        self.hold_until(ts);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
         self.last = value;
         self.since = ts;
     }
@@ -70,25 +83,23 @@ fn run(context: &Context<'_>) -> Report {
             trace,
             index,
             points: 0,
-            first: 0.0,
-            last: 0.0,
-            min: 0.0,
-            max: 0.0,
-            mean: 0.0,
-            held_ns: 0.0,
-            since: 0,
+            values: None,
         }));
+        let (start, end) = trace.reported().unwrap_or_default();
+        for series in &mut rows[base..] {
+            series.values = trace.counter_series.held(series.index).map(|value| Values::new(start, value));
+        }
         let counters = &trace.counters;
         for i in 0..counters.len() {
             if let Some(series) = rows.get_mut(base + counters.series[i] as usize) {
-                series.add(counters.ts[i], counters.value[i]);
+                series.points += 1;
+                series.set(counters.ts[i], counters.value[i]);
             }
         }
-        let end = trace.reported().map_or(0, |(_, end)| end);
-        rows[base..].iter_mut().filter(|series| series.points > 0).for_each(|series| series.hold_until(end));
+        rows[base..].iter_mut().filter_map(|series| series.values.as_mut()).for_each(|it| it.hold_until(end));
     }
-    // What others had in a chosen range was said before it, and may have been dropped while reading.
-    rows.retain(|series| series.points > 0 || series.trace.part.is_none());
+    // Others have their first value after a chosen range.
+    rows.retain(|series| series.values.is_some() || series.trace.part.is_none());
     let n_points: u64 = rows.iter().map(|series| series.points).sum();
     report.summary = format!(
         "{} series with {}.",
@@ -99,10 +110,9 @@ fn run(context: &Context<'_>) -> Report {
     let text = |series: &Series<'_>, get: &dyn Fn(&Trace) -> crate::base::strings::StringId| {
         series.trace.strings.get_opt(get(series.trace)).map(str::to_string)
     };
-    let float = |id, label: &str, get: &dyn Fn(&Series<'_>) -> Option<f64>| {
-        Column::float(id, label, Unit::Plain, rows.iter().map(get).collect())
+    let float = |id, label: &str, get: &dyn Fn(Values) -> Option<f64>| {
+        Column::float(id, label, Unit::Plain, rows.iter().map(|series| get(series.values?)).collect())
     };
-    let known = |series: &Series<'_>, value: f64| (series.points > 0).then_some(value);
     let table = Table::new(
         "counters",
         "Counters",
@@ -135,12 +145,12 @@ fn run(context: &Context<'_>) -> Report {
                 ),
             ),
             integers("points", "points", Unit::Count, rows.iter().map(|series| series.points as i64)),
-            float("first", "first", &|series| known(series, series.first)),
-            float("last", "last", &|series| known(series, series.last)).by_row(),
-            float("min", "min", &|series| known(series, series.min)).by_row(),
-            float("max", "max", &|series| known(series, series.max)).by_row(),
-            float("mean", "mean", &|series| (series.held_ns > 0.0).then_some(series.mean)).hint(
-                "time-weighted; each value applies until the next one of its series, the last one to the end of the trace or of the chosen range",
+            float("first", "first", &|it| Some(it.first)),
+            float("last", "last", &|it| Some(it.last)).by_row(),
+            float("min", "min", &|it| Some(it.min)).by_row(),
+            float("max", "max", &|it| Some(it.max)).by_row(),
+            float("mean", "mean", &|it| (it.held_ns > 0.0).then_some(it.mean)).hint(
+                "time-weighted; each value applies until the next one of its series, the last one to the end of the trace. In a chosen range, values set before it count too",
             )
             .by_row(),
         ],

@@ -176,15 +176,19 @@ impl Rows {
             Some(raw) if raw.len() > 2 || phase == Phase::Counter => place.of(raw),
             _ => ArgsPlace::NONE,
         };
-        if !args.is_none() && (out.trace.args.keeps_all() || phase.needs_args()) {
-            out.trace.args.keep(args.offset, event.args.unwrap_or_default());
-        }
         let is_untimed = ts == 0
             && dur == 0
             && phase == Phase::Complete
             && odd_duration.is_none()
             && matches!(self.linked.get(category, &out.trace.strings), Linked::Kernel | Linked::Copy);
         let is_held = is_untimed || !out.lets_go(phase, ts, dur, place.offset);
+        if !args.is_none() && is_held && (out.trace.args.keeps_all() || phase.needs_args()) {
+            out.trace.args.keep(args.offset, event.args.unwrap_or_default());
+        }
+        if phase == Phase::Counter && !is_held {
+            let id = int_id.map_or(extra.as_ref().map_or(EventKey::None, |extra| extra.id), EventKey::Int);
+            out.hold_counter(ts, thread, name, id, event.args.unwrap_or_default());
+        }
         if phase == Phase::Complete && !args.is_none() && is_held && !out.is_spilling() {
             let raw = event.args.unwrap_or_default();
             let linked = self.linked.get(category, &out.trace.strings);

@@ -8,9 +8,10 @@ use super::{TraceBuilder, Ways};
 use crate::base::units::format_ns;
 use crate::trace::TimePart;
 use crate::trace::cut::{Cut, span_beside_events};
-use crate::trace::events::{Event, EventExtra, Phase};
+use crate::trace::events::{Event, EventExtra, EventId, Phase};
 use crate::trace::ledger::{Issue, Position};
 use crate::trace::slices::UNFINISHED;
+use std::borrow::Cow;
 
 /// Time range, including both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,6 +116,12 @@ impl TraceBuilder {
         }
     }
 
+    /// Whether `ts` is before the range, as far as it is known while reading.
+    pub(super) fn is_before_range(&self, ts: i64) -> bool {
+        let range = self.range.as_ref().map(|held| held.range);
+        matches!(range, Some(TimeRange::OnClock(from, _)) if ts < from)
+    }
+
     /// Removes the range. Call before there are events.
     pub(crate) fn hold_all(&mut self) {
         self.range = None;
@@ -132,10 +139,23 @@ impl TraceBuilder {
         extras: Vec<EventExtra>,
         thread_time: &[(u32, i64, Option<i64>)],
     ) {
+        let n_extras = self.events.extras.len() as u32;
         let mut times = thread_time.iter().peekable();
         for (i, event) in rows.enumerate() {
             let time = times.next_if(|time| time.0 as usize == i);
             if self.lets_go(event.phase, event.ts, event.dur, event.offset) {
+                if event.phase == Phase::Counter
+                    && let Some(raw) = self.trace.args.kept(event.args()).map(Cow::into_owned)
+                {
+                    let extra = event.extra.checked_sub(n_extras).and_then(|at| extras.get(at as usize));
+                    self.hold_counter(
+                        event.ts,
+                        event.thread,
+                        event.name,
+                        EventId::of(event.flags, event.dur, extra).key,
+                        &raw,
+                    );
+                }
                 continue;
             }
             if let Some((_, tts, tdur)) = time {
@@ -167,7 +187,11 @@ impl TraceBuilder {
         held.n_outside += Cut { window: Some(window), max_depth: None }.apply_to(&mut self.trace);
     }
 
+    /// Reports what was dropped; the last step.
     pub(super) fn note_left_out(&mut self) {
+        if let Some(TimePart { range: (from, _), .. }) = self.trace.part {
+            self.settle_held_counters(from);
+        }
         let Some(Held { range, n_outside, first, .. }) = self.range.filter(|held| held.n_outside > 0) else {
             return;
         };
