@@ -46,15 +46,33 @@ async function opened(file) {
   await page.evaluate(() => (globalThis.before = globalThis.app.trace));
   await page.setInputFiles('input.trace_file', file);
   await page.waitForFunction(() => globalThis.app.trace && globalThis.app.trace !== globalThis.before && !globalThis.app.isLoadingTrace);
-  return (sql) =>
-    page.evaluate(async (sql) => {
-      const result = await globalThis.app.trace.engine.query(sql);
-      const columns = result.columns();
-      const rows = [];
-      for (const row = result.iter({}); row.valid(); row.next()) rows.push(columns.map((column) => String(row.get(column))));
-      return rows;
-    }, sql);
+  await page.evaluate(() => (globalThis.engine = globalThis.app.trace.engine));
+  return ask;
 }
+
+/** Has the query engine of the open trace read a file instead, without the page, which takes a second a file. */
+async function readAlone(file) {
+  await page.evaluate(async (base64) => {
+    // The page gives its plugins a proxy.
+    while (!globalThis.engine.resetTraceProcessor) globalThis.engine = globalThis.engine.engine;
+    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    const [tokenizeOnly, cropTrackEvents, ingestFtraceInRawTable, analyzeTraceProtoContent, ftraceDropUntilAllCpusValid] = [false, false, true, false, true];
+    await globalThis.engine.resetTraceProcessor({ tokenizeOnly, cropTrackEvents, ingestFtraceInRawTable, analyzeTraceProtoContent, ftraceDropUntilAllCpusValid });
+    await globalThis.engine.parse(bytes);
+    await globalThis.engine.notifyEof();
+  }, readFileSync(file, 'base64'));
+  return ask;
+}
+
+/** Rows of the answer of the query engine. */
+const ask = (sql) =>
+  page.evaluate(async (sql) => {
+    const result = await globalThis.engine.query(sql);
+    const columns = result.columns();
+    const rows = [];
+    for (const row = result.iter({}); row.valid(); row.next()) rows.push(columns.map((column) => String(row.get(column))));
+    return rows;
+  }, sql);
 
 /** Exports a file; undefined if it cannot be written in that format. */
 function exported(path, format, ending) {
@@ -99,7 +117,7 @@ function sumsOf(path) {
   return [...sums].map(([name, [count, sum]]) => `${name}: ${count} ${sum}`).sort();
 }
 
-test('Perfetto has the slices of every trace, and no errors', { timeout: 1_200_000 }, async () => {
+test('Perfetto has the slices of every trace, and no errors', { timeout: 600_000 }, async () => {
   let n = 0;
   for (const folder of FOLDERS.map((name) => join(root, name))) {
     for (const name of readdirSync(folder).filter((name) => /\.json(\.gz)?$/.test(name) && !BEYOND.includes(name))) {
@@ -109,7 +127,7 @@ test('Perfetto has the slices of every trace, and no errors', { timeout: 1_200_0
       const json = native && exported(path, 'chrome-trace', 'json');
       if (!json) continue;
       const wanted = sumsOf(json);
-      const query = await opened(native);
+      const query = await (n === 0 ? opened : readAlone)(native);
       const rows = await query(`select coalesce(name, ''), count(*), sum(dur) from slice where ${RECORDED} group by 1`);
       assert.deepEqual(rows.map(([name, count, sum]) => `${name}: ${count} ${sum}`).sort(), wanted, path);
       const errors = await query("select name, value from stats where value > 0 and severity in ('error', 'data_loss')");
