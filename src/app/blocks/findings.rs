@@ -1,8 +1,11 @@
 //! Findings: a ranked list, each with what is at stake, its numbers, and the way to their rows.
 
+use crate::app::browser;
+use crate::app::erased::effect;
 use crate::app::state::Tab;
 use crate::app::widgets::prose;
 use crate::app::words::words;
+use leptos::html::Li;
 use leptos::prelude::*;
 use tracedrop::base::text;
 use tracedrop::base::units::{format_ns, format_signed_ns};
@@ -82,8 +85,17 @@ fn finding_view(tab: Tab, finding: Finding, stakes: Stakes) -> impl IntoView {
             {in_timeline}
         }
     });
+    let place = NodeRef::<Li>::new();
+    let text = finding.text.clone();
+    effect(move || {
+        let is_it = tab.led_to_finding.with(|meant| meant.as_ref() == Some(&text));
+        if let (true, Some(place)) = (is_it, place.get()) {
+            tab.led_to_finding.set(None);
+            browser::lead_to(&place);
+        }
+    });
     view! {
-        <li class="finding">
+        <li class="finding" node_ref=place tabindex="-1">
             {stake}
             <div class="finding-body">
                 <p class="finding-text"><bdi>{prose(&text::visible(&finding.text))}</bdi></p>

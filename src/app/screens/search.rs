@@ -30,6 +30,8 @@ enum Way {
     Command(&'static str, bool),
     Tab(u32),
     Report(String),
+    /// A report, and the text of one of its findings.
+    Finding(String, String),
     Rows(RowsOf),
 }
 
@@ -233,6 +235,12 @@ fn follow(app: App, way: Way) {
             Some(tab) => tab.show_report(Some(id)),
             None => {}
         },
+        Way::Finding(report, text) => {
+            if let Some(tab) = app.active_tab() {
+                tab.show_report(Some(report));
+                tab.led_to_finding.set(Some(text));
+            }
+        }
         Way::Rows(rows) => {
             if let Some(tab) = app.active_tab() {
                 tab.lead_to(rows);
@@ -336,9 +344,10 @@ fn findings(tab: Option<Tab>, fits: &dyn Fn(&str) -> bool) -> Vec<Hit> {
             let BlockView::Findings(findings) = block else { continue };
             for finding in findings.findings.iter().filter(|finding| fits(&finding.text)) {
                 hits.push(Hit {
-                    label: text::visible(&finding.text),
+                    // Marks of names are for prose.
+                    label: text::visible(&finding.text).replace('`', ""),
                     detail: String::new(),
-                    way: Way::Report(report.id.clone()),
+                    way: Way::Finding(report.id.clone(), finding.text.clone()),
                 });
             }
         }

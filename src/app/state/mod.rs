@@ -108,6 +108,8 @@ pub struct Tab {
     pub report: Memo<Option<String>>,
     /// Rows that are led to; their table scrolls there and takes the value.
     pub led_to: RwSignal<Option<RowsOf>>,
+    /// Text of a finding to show.
+    pub led_to_finding: RwSignal<Option<String>>,
     /// `id` of the format to parse it as, if not detected.
     format: StoredValue<Option<&'static str>>,
     /// Time range to keep when it is parsed, in nanoseconds from its start; `None` for all.
@@ -267,6 +269,7 @@ impl Tab {
             n_refused: RwSignal::default(),
             report: memo(move || view.with(|view| view.tab(id).and_then(|tab| tab.report.clone()))),
             led_to: RwSignal::new(None),
+            led_to_finding: RwSignal::new(None),
             format: StoredValue::new(None),
             only: StoredValue::new(None),
             ranges: RwSignal::new(source.ranges()),
