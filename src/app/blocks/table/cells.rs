@@ -8,8 +8,8 @@ use tracedrop::report::amounts::Scale;
 use tracedrop::report::{Value, cell_text};
 
 /// Text longer than this keeps its end when there is not enough room.
-const KEEP_END_CHARS: usize = 20;
-const END_CHARS: usize = 9;
+const KEEP_END_CHARS: usize = 24;
+const END_CHARS: usize = 14;
 
 /// One cell, of the column at that place. `scale` says how its value is shown, `bars` is the range that bars of
 /// the column are drawn in; `mark` stands at its end.
@@ -74,16 +74,43 @@ fn text_cell(index: String, text: &str, mark: Option<AnyView>) -> AnyView {
         return view! { <td class="cell-text" aria-colindex=index><bdi>{text.to_string()}</bdi> {mark}</td> }
             .into_any();
     }
-    let cut = text.char_indices().nth(n_chars - END_CHARS).map_or(text.len(), |(at, _)| at);
-    let (start, end) = text.split_at(cut);
+    let (returned, name, parameters) = signature(text);
+    let cut = name.char_indices().rev().nth(END_CHARS - 1).map_or(0, |(at, _)| at);
+    let (start, end) = name.split_at(cut);
+    // What says the least goes first.
+    let least =
+        |text: &str| (!text.is_empty()).then(|| view! { <span class="cell-least">{text.to_string()}</span> });
     view! {
         <td class="cell-text" title=text.to_string() aria-colindex=index>
             <bdi class="cell-long">
+                {least(returned)}
                 <span class="cell-start">{start.to_string()}</span>
                 <span class="cell-end">{end.to_string()}</span>
+                {least(parameters)}
             </bdi>
             {mark}
         </td>
     }
     .into_any()
+}
+
+/// A function of C++ in three: what it returns, its name with what it is a template of, and its parameters.
+fn signature(text: &str) -> (&str, &str, &str) {
+    const RETURNED: &str = "void ";
+    let (returned, rest) = text.split_at(if text.starts_with(RETURNED) { RETURNED.len() } else { 0 });
+    let mut depth = 0_i32;
+    let opening = rest.char_indices().rev().find(|(_, char)| {
+        depth += match char {
+            ')' => 1,
+            '(' => -1,
+            _ => 0,
+        };
+        depth <= 0
+    });
+    match opening {
+        Some((at, '(')) if rest.ends_with(')') && at > END_CHARS && rest[..at].contains(['<', ':', '_']) => {
+            (returned, &rest[..at], &rest[at..])
+        }
+        _ => (returned, rest, ""),
+    }
 }
