@@ -73,10 +73,12 @@ fn Cells(inspected: Arc<Inspected>) -> impl IntoView {
         .collect();
     // The others are of events beside it, such as the next kernel.
     let title = cells.iter().position(|(column, _)| column.is_symbol && column.key);
+    let is_said = |at: usize| title.is_some_and(|title| cells[title].1 == cells[at].1);
+    let rest: Vec<_> = (0..cells.len()).filter(|at| !is_said(*at)).map(|at| cells[at].clone()).collect();
     view! {
         {title.map(|at| view! { <h3>{cells[at].1.clone()}</h3> })}
         <dl>
-            {cells.into_iter().enumerate().filter(|(at, _)| Some(*at) != title).map(|(_, (column, value))| view! {
+            {rest.into_iter().map(|(column, value)| view! {
                 <div class:inspector-wide=column.is_symbol>
                     <dt>{column.label.clone()}</dt>
                     <dd>{value}</dd>
