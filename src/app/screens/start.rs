@@ -249,6 +249,7 @@ pub fn FormatList() -> impl IntoView {
                 app.formats
                     .get()
                     .into_iter()
+                    .filter(|format| !is_variant(format))
                     .map(|format| {
                         let endings = format.extensions.iter().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" ");
                         view! {
