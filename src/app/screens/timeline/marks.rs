@@ -3,10 +3,13 @@
 use crate::app::client::Answer;
 use crate::app::state::{Tab, row_times};
 use leptos::prelude::*;
+use tracedrop::base::hash::HashSet;
 use tracedrop::base::sort;
 use tracedrop::base::units::Unit;
 use tracedrop::engine::protocol::{BlockView, ColumnView, DocumentView, Request, TableAsk, TableView};
 use tracedrop::report::{Anchor, Remark, Value};
+use tracedrop::timeline::answers::N_COLORS;
+use tracedrop::timeline::tracks::color_of;
 
 /// Steps that are asked for.
 const MAX_STEPS: u64 = 5_000;
@@ -17,8 +20,8 @@ pub struct Step {
     pub name: String,
     pub from: f64,
     pub to: f64,
-    /// Which of the kinds of steps it is, from 0.
-    pub kind: usize,
+    /// Number of its color among those of boxes, from 1.
+    pub color: u8,
 }
 
 /// A note on a time.
@@ -74,17 +77,25 @@ fn steps_of(columns: &[ColumnView], rows: &[Vec<Value>]) -> Vec<Step> {
     let text = |row: &[Value], at: Option<usize>| at.and_then(|at| row.get(at)).map(Value::plain);
     let (device, name, kind) = (place("device"), place("step").or(place("phase")), place("phase"));
     let first = rows.first().and_then(|row| text(row, device));
-    let mut kinds: Vec<String> = Vec::new();
-    let mut steps: Vec<Step> = Vec::new();
+    // Each kind with the color that boxes of its first step's name have.
+    let mut kinds: Vec<(String, u8)> = Vec::new();
+    let mut steps: Vec<(Step, usize)> = Vec::new();
     for row in rows.iter().filter(|row| text(row, device) == first) {
         let Some((from, to)) = row_times(columns, row).filter(|(from, to)| to > from) else { continue };
         let of_kind = text(row, kind).unwrap_or_default();
-        let kind = kinds.iter().position(|known| *known == of_kind).unwrap_or_else(|| {
-            kinds.push(of_kind);
+        let name = text(row, name).unwrap_or_default();
+        let kind = kinds.iter().position(|(known, _)| *known == of_kind).unwrap_or_else(|| {
+            kinds.push((of_kind, color_of(&name)));
             kinds.len() - 1
         });
-        steps.push(Step { name: text(row, name).unwrap_or_default(), from, to, kind });
+        steps.push((Step { name, from, to, color: 0 }, kind));
     }
+    // Kinds must differ, as prefill and decode whose names differ in digits only.
+    let colors: HashSet<u8> = kinds.iter().map(|(_, color)| *color).collect();
+    let differ = colors.len() == kinds.len();
+    let color = |kind: usize| if differ { kinds[kind].1 } else { 1 + (kind % usize::from(N_COLORS)) as u8 };
+    let mut steps: Vec<Step> =
+        steps.into_iter().map(|(step, kind)| Step { color: color(kind), ..step }).collect();
     sort::by(&mut steps, |a, b| a.from.total_cmp(&b.from));
     steps
 }

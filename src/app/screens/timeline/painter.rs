@@ -306,7 +306,7 @@ impl Drawing<'_> {
                 continue;
             }
             filled_to = x.max(filled_to).max(end.floor());
-            let color = palette.get(step.kind % palette.len().max(1)).copied().unwrap_or("#888888");
+            let color = palette.get(usize::from(step.color).wrapping_sub(1)).copied().unwrap_or("#888888");
             canvas.fill(color, [x, y, (end - x - 1.0).max(1.0), ROW - BETWEEN]);
             if end - x - 7.0 >= MIN_TEXT {
                 let text = shortened(&step.name, end - x - 7.0);
