@@ -10,7 +10,7 @@ use tracedrop::engine::{Session, Shown};
 use tracedrop::import::Import;
 use tracedrop::report::{Block, Report, Value};
 use tracedrop::trace::builder::TimeRange;
-use tracedrop::trace::cut::{Cut, profiles};
+use tracedrop::trace::cut::{Cut, is_of_window, profiles};
 use tracedrop::trace::stack_profiles::{Amount, StackProfile};
 use tracedrop::trace::sums::Counts;
 use tracedrop::trace::{Run, Trace};
@@ -88,7 +88,7 @@ fn what_is_held_is_what_touches_it() {
         }
         let length = end.saturating_sub(start);
         let (from, to) = (start + length / 10 * 3, start + length / 10 * 6);
-        let expected = slices(&whole, |ts, end| ts <= to && end >= from);
+        let expected = slices(&whole, |ts, end| is_of_window((from, to), ts, end));
         let n_left_out = whole.slices.len() - expected.len();
         let mut part = whole.clone();
         Cut { window: Some((from - start, to - start)), max_depth: None }.apply_to(&mut part);

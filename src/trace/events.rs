@@ -107,7 +107,7 @@ pub enum EventKey {
     None,
     Int(i64),
     Text(StringId),
-    /// Digits of an integer that [`EventKey::Int`] cannot represent.
+    /// A number that [`EventKey::Int`] cannot represent, as written: beyond 64 bits, or with a fraction.
     Digits(StringId),
 }
 

@@ -66,12 +66,17 @@ pub fn hottest(sums: &SliceSums<'_>, n_rows: usize) -> Option<(Table, String)> {
         );
     }
     if n_outer > 0 {
-        let slices = counted(n_outer, "slice", "slices");
-        caption = format!("{caption} Excludes {slices} without an end or spanning nearly the whole trace.");
+        caption = format!("{caption} {}", excludes(n_outer));
     }
     // A top list is not a total, and another trace may have other names at the top.
     let table = Table::new("hottest", "Most self time", columns).sorted_by("self", true).not_compared();
     Some((if caption.is_empty() { table } else { table.caption(caption.trim()) }, sentence))
+}
+
+/// Sentence on the slices that [`SliceSums::telling`] leaves out.
+fn excludes(n_outer: u64) -> String {
+    let slices = counted(n_outer, "slice", "slices");
+    format!("Excludes {slices} without an end or spanning nearly the whole trace.")
 }
 
 fn run(context: &Context<'_>) -> Report {
@@ -92,10 +97,8 @@ fn run(context: &Context<'_>) -> Report {
     report.summary = summary(run, sums, &timed, &summaries);
     for class in TIMED {
         let of_class = of_class(class);
-        // States or summaries alone need no empty table of slices.
-        let says_none = class == Class::Thread
-            && summaries.is_empty()
-            && !timed.iter().any(|row| rows[*row].class == Class::State);
+        // Async slices, states or summaries alone need no empty table of slices.
+        let says_none = class == Class::Thread && summaries.is_empty() && timed.is_empty();
         if says_none || !of_class.is_empty() {
             report.table(slice_table(class, of_class, sums, &medians));
         }
@@ -129,12 +132,18 @@ fn summary(run: &Run, sums: &SliceSums<'_>, timed: &[usize], summaries: &[usize]
     let (rows, names) = (&sums.all, &sums.names);
     let class = rows[*first].class;
     let n_names = timed.iter().filter(|row| rows[**row].class == class).count();
-    // As in the overview: slices around everything are rarely informative.
-    let (telling, _) = sums.telling();
-    let inner = timed.iter().map(|row| &telling[*row]).filter(|row| row.class == class && row.sums.count > 0);
-    let most = inner.min_by_key(|row| Reverse(row.sums.self_ns)).unwrap_or(&rows[*first]);
+    let n_names = counted(n_names as u64, "name", "names");
     let what = if class == Class::State { "time" } else { "self time" };
-    format!("{}. Most {what}: {}.", counted(n_names as u64, "name", "names"), self_time_of(most, names))
+    let most_is = |most: &Row| format!("{n_names}. Most {what}: {}.", self_time_of(most, names));
+    // As in the overview: slices around everything are rarely informative. Async slices and states are around nothing.
+    let (telling, n_outer) = sums.telling();
+    let is_inner = |row: &&Row| class == Class::Thread && row.class == class && row.sums.count > 0;
+    let inner = timed.iter().map(|row| &telling[*row]).filter(is_inner);
+    match inner.min_by_key(|row| Reverse(row.sums.self_ns)) {
+        // The first row of the table says something else.
+        Some(most) if most.sums != rows[*first].sums => format!("{} {}", most_is(most), excludes(n_outer)),
+        _ => most_is(&rows[*first]),
+    }
 }
 
 /// `attention (1.250 ms in 40 slices)`.

@@ -17,10 +17,11 @@ pub enum Time {
 pub enum RawId<'a> {
     #[default]
     Absent,
-    /// Integer; a fraction is truncated.
+    /// Integer, also one that is written with a point or an exponent.
     Int(i64),
     Text(RawStr<'a>),
-    /// Integer beyond `i64`, as written.
+    /// Number that is no `i64`, as written: beyond 64 bits, or with a fraction (Intel's OpenCL Intercept Layer has `1.2` for a
+    /// second queue).
     Digits(RawStr<'a>),
 }
 
@@ -57,7 +58,7 @@ pub struct RawEvent<'a> {
     pub args: Option<&'a [u8]>,
     /// A member had the wrong type and counts as absent. `null` is simply absent.
     pub wrong_type: bool,
-    /// An id had a fraction, which was truncated, or was neither number nor text and counts as absent.
+    /// An id was neither number nor text and counts as absent.
     pub odd_id: bool,
     /// A skipped container has nested brackets. Only then can it contain other events.
     pub has_brackets: bool,

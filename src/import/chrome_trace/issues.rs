@@ -54,7 +54,7 @@ issue_kinds! {
     BAD_TEXT = "bad-text", Repaired,
         "invalid UTF-8 in a name, category or id replaced by U+FFFD; unknown escapes were kept", "";
     ODD_ID = "odd-id", Repaired,
-        "an id (pid, tid, id, …) is neither an integer nor text; fractions were truncated, other values are missing", "";
+        "an id (pid, tid, id, …) is neither a number nor text and counts as missing", "";
     REPEATED_MEMBER = "repeated-member", Note, "duplicate member in an event; the last value was used", "";
     BAD_SAMPLE = "bad-sample", Skipped, "sample without a timestamp or thread", "";
 }

@@ -374,9 +374,7 @@ impl<'a> Scan<'a> {
     fn odd_number(&mut self) -> Result<RawId<'a>, Stop> {
         let literal = self.literal()?;
         let id = number_id(literal);
-        let is_whole = literal.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
-            || Number::as_f64(literal).is_some_and(|value| value.fract() == 0.0);
-        self.odd_id |= literal != b"null" && (id.is_absent() || !is_whole);
+        self.odd_id |= literal != b"null" && id.is_absent();
         Ok(id)
     }
 
@@ -517,7 +515,7 @@ fn first_byte(text: RawStr<'_>) -> u8 {
     first.unwrap_or(0)
 }
 
-/// Integer, or a number with its fraction truncated; absent for other words.
+/// Number as an id; absent for other words.
 fn number_id(literal: &[u8]) -> RawId<'_> {
     if let Some(value) = std::str::from_utf8(literal).ok().and_then(|text| text.parse::<i64>().ok()) {
         return RawId::Int(value);
@@ -527,7 +525,9 @@ fn number_id(literal: &[u8]) -> RawId<'_> {
     match Number::as_f64(literal) {
         // Plain digits that were not taken above do not fit, even if the nearest double does.
         Some(value)
-            if (-LIMIT..LIMIT).contains(&value) && literal.iter().any(|byte| b".eE".contains(byte)) =>
+            if (-LIMIT..LIMIT).contains(&value)
+                && value.fract() == 0.0
+                && literal.iter().any(|byte| b".eE".contains(byte)) =>
         {
             RawId::Int(value as i64)
         }
@@ -630,7 +630,7 @@ mod tests {
         for (text, value) in [
             ("7", 7),
             ("-3", -3),
-            ("7.9", 7),
+            ("7.0", 7),
             ("1e3", 1000),
             ("9223372036854775807", largest.0),
             ("-9223372036854775808", largest.1),
@@ -644,6 +644,8 @@ mod tests {
             "18446744073709551616",
             "-9223372036854775809",
             "1e19",
+            "1.2",
+            "-0.5",
         ] {
             assert_eq!(
                 number_id(text.as_bytes()),

@@ -23,7 +23,7 @@ struct FlowKey {
 enum FlowId {
     Number(u64),
     Negative(i64),
-    /// A number beyond 64 bits.
+    /// A number beyond 64 bits, or with a fraction.
     Digits(StringId),
     Text(StringId),
 }
@@ -147,7 +147,12 @@ impl Flows {
     }
 }
 
-/// Flow id from a number, hexadecimal text with or without `0x`, or other text.
+/// Flow id from decimal digits.
+fn decimal(walk: &Walk<'_>, digits: StringId) -> FlowId {
+    walk.builder.trace.strings.get(digits).parse().map_or(FlowId::Digits(digits), FlowId::Number)
+}
+
+/// Flow id from a number, hexadecimal text with or without `0x`, decimal text that is too long for that, or other text.
 fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<FlowId> {
     match id {
         EventKey::None => None,
@@ -156,10 +161,7 @@ fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<FlowId> {
             Some(number.map_or(FlowId::Negative(value), FlowId::Number))
         }
         // Unsigned 64-bit numbers are common too.
-        EventKey::Digits(id) => {
-            let number = walk.builder.trace.strings.get(id).parse();
-            Some(number.map_or(FlowId::Digits(id), FlowId::Number))
-        }
+        EventKey::Digits(id) => Some(decimal(walk, id)),
         EventKey::Text(id) => {
             let text = walk.builder.trace.strings.get(id);
             let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
@@ -168,7 +170,14 @@ fn flow_id(walk: &Walk<'_>, id: EventKey) -> Option<FlowId> {
                 true => u64::from_str_radix(digits, 16).ok(),
                 false => None,
             };
-            Some(number.map_or(FlowId::Text(id), FlowId::Number))
+            Some(match number {
+                Some(number) => FlowId::Number(number),
+                // Too long to be hexadecimal: Ascend's profiler writes nanoseconds since 1970.
+                None if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    decimal(walk, id)
+                }
+                None => FlowId::Text(id),
+            })
         }
     }
 }

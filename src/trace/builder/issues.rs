@@ -56,14 +56,14 @@ issue_kinds! {
     COUNTER_WITHOUT_ARGS = "counter-without-args", Skipped, "counter without arguments", "";
     COUNTER_VALUE = "bad-counter-value", Note, "counter value is not a finite number, value dropped", "";
     FLOW_NO_ID = "flow-without-id", Skipped, "flow event without an id", "";
-    FLOW_ID = "bad-flow-id", Note, "flow id is neither a number nor hexadecimal; matched as text", "";
+    FLOW_ID = "bad-flow-id", Note, "flow id is neither a number nor hexadecimal of up to 64 bits; matched as text", "";
     FLOW_DIRECTION = "flow-without-direction", Note, "bind_id without flow_in or flow_out, arrow dropped", "";
     FLOW_NO_SLICE = "flow-without-slice", Skipped, "flow event outside any slice on its thread", "";
     FLOW_NO_START = "flow-without-start", Note, "flow step or end without an earlier start, arrow dropped",
         "the flow started before the recording, or the call started nothing";
     FLOW_NO_END = "flow-without-end", Skipped, "flow end without a later slice on its thread", "";
     FLOW_DUPLICATE = "duplicate-flow-start", Skipped, "duplicate start of a flow", "";
-    BIND_ID = "bad-bind-id", Note, "bind_id is neither a number nor hexadecimal; matched as text", "";
+    BIND_ID = "bad-bind-id", Note, "bind_id is neither a number nor hexadecimal of up to 64 bits; matched as text", "";
     BIND_NO_START = "bound-flow-without-start", Repaired,
         "slice ends an arrow that never started; slice kept without the arrow", "";
     BIND_DUPLICATE = "duplicate-bound-flow", Repaired,
