@@ -480,7 +480,8 @@ impl<'a> Launched<'a> {
         }
         if self.has_phases {
             let phase = match work.step {
-                NO_STEP => "(outside steps)",
+                NO_STEP if gpu.is_outside_steps(work) => "(outside steps)",
+                NO_STEP => "(step unknown)",
                 step => match gpu.steps.steps[step as usize].phase(gpu.trace) {
                     UNKNOWN_PHASE => "(phase unknown)",
                     phase => phase,

@@ -899,6 +899,22 @@ impl<'a> GpuTrace<'a> {
         self.around(call, |i, kind| kind == Kind::Python && self.name(i as u32).starts_with("nn.Module: "))
     }
 
+    /// Whether a kernel or copy is of no step. That is unknown where its launch and operator are, unless the device recorded its
+    /// steps itself.
+    pub fn is_outside_steps(&self, work: &Work) -> bool {
+        let device = self.streams[work.stream as usize].device;
+        let is_known = work.launch != NONE
+            || work.op != NONE
+            || self.steps.has_device(self.devices[device as usize].process);
+        work.step == NO_STEP && is_known
+    }
+
+    /// Number of kernels and copies of which it is unknown whether they are of a step.
+    pub fn n_of_unknown_step(&self) -> u64 {
+        let is_unknown = |work: &&Work| work.step == NO_STEP && !self.is_outside_steps(work);
+        self.work.iter().filter(is_unknown).count() as u64
+    }
+
     /// The step in which a call was made, on any thread of its process.
     fn step_of(&self, call: u32) -> u32 {
         if self.steps.is_empty() {

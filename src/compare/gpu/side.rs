@@ -110,7 +110,7 @@ pub struct Sum {
 /// Index into [`GpuSide::operations`], nanoseconds, count.
 pub type OfOperation = (u32, i64, u64);
 
-/// Time of one GPU from the first kernel or copy of a step to the first one of the next, or all of it without steps.
+/// Time of one GPU from the start of a step to that of the next ([`step_windows`]), or all of it without steps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stretch {
     pub slot: Slot,
