@@ -911,7 +911,8 @@ impl<'a> GpuTrace<'a> {
 
     /// Number of kernels and copies of which it is unknown whether they are of a step.
     pub fn n_of_unknown_step(&self) -> u64 {
-        let is_unknown = |work: &&Work| work.step == NO_STEP && !self.is_outside_steps(work);
+        let is_unknown =
+            |work: &&Work| work.step == NO_STEP && !self.is_outside_steps(work) && !self.is_migration(work);
         self.work.iter().filter(is_unknown).count() as u64
     }
 
@@ -1025,6 +1026,11 @@ impl<'a> GpuTrace<'a> {
         self.class(work).is_communication
     }
 
+    /// Whether it migrates pages of unified memory: the driver does so when they are accessed, so no call launches it.
+    pub fn is_migration(&self, work: &Work) -> bool {
+        work.launch == NONE && work.kind == Kind::Copy && is_migration(self.name(work.slice))
+    }
+
     /// Whether it is a copy, by a copy engine or as a runtime kernel.
     pub fn is_copy(&self, work: &Work) -> bool {
         is_copy(work.kind, self.class(work))
@@ -1067,6 +1073,11 @@ impl Linked {
     fn of(call: &Call) -> Linked {
         if call.is_ambiguous { Linked::OfOne } else { Linked::To(call.slice) }
     }
+}
+
+/// Whether a copy of this name migrates pages of unified memory.
+pub fn is_migration(name: &str) -> bool {
+    name.starts_with("Memcpy Unified ")
 }
 
 /// See [`GpuTrace::is_copy`].

@@ -473,7 +473,7 @@ impl Builder {
             }
             let operation = self.side.names[*name as usize].operation;
             add_operation(by_step.entry((device, work.step)).or_default(), operation, work.dur(), 1);
-            self.side.n_unlinked += u64::from(work.launch == NONE && !is_left_out);
+            self.side.n_unlinked += u64::from(work.launch == NONE && !gpu.is_migration(work) && !is_left_out);
         }
         let gaps = gaps::of_devices(gpu);
         for (device, (activity, mut windows)) in (0..).zip(activities.iter().zip(windows)) {
